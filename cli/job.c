@@ -20,7 +20,7 @@ const struct gw_option gw_watch_table[] = {
 
 const struct gw_option gw_job_table[] = {
     {"nodes", 0, "N", GW_COUNT, offsetof(struct gw_job_options, nodes),
-     .help = "Start an MPI job of N ranks (not needed inside one)", .maximum = 65536},
+     .help = "Start an MPI job of N ranks (not needed inside one)", .maximum = GW_MOST_RANKS},
     {"hostfile", 0, "FILE", GW_TEXT, offsetof(struct gw_job_options, hostfile),
      .help = "Hosts for --nodes, passed to mpirun",
      .otherwise = "the Slurm allocation's, or this one", .names = GW_NAMES_FILES},
@@ -97,7 +97,9 @@ static int run_rank(const struct gw_job_options *options, gw_job_body *body, voi
     int verdict = GW_OK;
     enum gw_status status = begin(options, &communicator, &watch, &error);
     if (communicator.transport == NULL) {
-        return gw_mpi_exit_status(gw_mpi_job_rank() == 0 ? gw_cli_fail(&error) : (int)status);
+        bool all_see_it = status == GW_BAD_INPUT;
+        bool speaks = gw_mpi_job_rank() == 0 || !all_see_it;
+        return gw_mpi_exit_status(speaks ? gw_cli_fail(&error) : (int)status);
     }
     if (status == GW_OK && options->nodes > 0 && options->nodes != (size_t)communicator.size) {
         status = gw_fail(&error, GW_BAD_INPUT,

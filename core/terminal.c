@@ -82,14 +82,26 @@ static size_t show(const unsigned char *c, char out[ESCAPE_SIZE]) {
     return length < 2 ? 1 : length;
 }
 
-/* `newline` stands for a line feed. */
+/*
+ * `newline` stands for a line feed. In one piece, where it is not long, to a stream that is not
+ * buffered: other processes write to it, too.
+ */
 static void put(FILE *stream, const char *text, char newline) {
     const unsigned char *c = (const unsigned char *)text;
+    char piece[1024];
+    size_t used = 0;
     while (*c != '\0') {
         char shown[ESCAPE_SIZE] = "\n";
         c += *c == (unsigned char)newline ? 1 : show(c, shown);
-        (void)fputs(shown, stream);
+        size_t length = strlen(shown);
+        if (used + length > sizeof piece) {
+            (void)fwrite(piece, 1, used, stream);
+            used = 0;
+        }
+        memcpy(piece + used, shown, length);
+        used += length;
     }
+    (void)fwrite(piece, 1, used, stream);
 }
 
 void gw_visible(const char *text, char *out, size_t size) {

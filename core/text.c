@@ -32,8 +32,15 @@ static int tell(void *cookie, off64_t *position, int whence) {
 }
 
 FILE *gw_text_open(struct gw_text *text) {
-    *text = (struct gw_text){0};
-    text->stream = fopencookie(text, "w", (cookie_io_functions_t){.write = append, .seek = tell});
+    *text = (struct gw_text){.text = calloc(1, 1), .capacity = 1};
+    if (text->text != NULL) {
+        text->stream =
+            fopencookie(text, "w", (cookie_io_functions_t){.write = append, .seek = tell});
+    }
+    if (text->stream == NULL) {
+        free(text->text);
+        text->text = NULL;
+    }
     return text->stream;
 }
 
@@ -44,10 +51,6 @@ enum gw_status gw_text_close(struct gw_text *text, const char *what, struct gw_e
         is_whole = fclose(text->stream) == 0 && is_whole && !text->is_cut;
     }
     text->stream = NULL;
-    if (is_whole && text->text == NULL) { /* nothing was printed */
-        text->text = calloc(1, 1);
-        is_whole = text->text != NULL;
-    }
     if (!is_whole) {
         free(text->text);
         text->text = NULL;

@@ -116,42 +116,45 @@ enum gw_status gw_receive_resting(struct gw_communicator *communicator, int from
 
 /* ---- agreeing ------------------------------------------------------------------------------ */
 
+/* Without memory of its own, as that may be what failed. */
+enum gw_status gw_agree_with_all(struct gw_communicator *communicator, enum gw_status status,
+                                 struct gw_error *error) {
+    const unsigned char mine = (unsigned char)status;
+    unsigned char all[GW_MOST_RANKS];
+    struct gw_error first_error = {0};
+    int first = 0;
+    GW_TRY(gw_allgather(communicator, &mine, sizeof mine, all, error));
+    while (first < communicator->size && all[first] == GW_OK) {
+        first++;
+    }
+    if (first == communicator->size) {
+        return GW_OK;
+    }
+    if (first == communicator->rank) {
+        memcpy(first_error.message, error->message, sizeof first_error.message);
+    }
+    GW_TRY(gw_broadcast(communicator, first, &first_error, sizeof first_error, error));
+    enum gw_status agreed = (enum gw_status)all[first];
+    if (first != communicator->rank) {
+        gw_error_set(error, agreed, "rank %d: %.480s", first, first_error.message);
+    }
+    return agreed;
+}
+
 enum gw_status gw_agree_maximum(struct gw_communicator *communicator, double *values, size_t count,
                                 struct gw_error *error) {
     size_t size = (size_t)communicator->size;
     double *all = malloc(size * count * sizeof *all + 1);
-    if (all == NULL) {
-        return gw_fail_memory(error, "agreeing between ranks");
+    enum gw_status status = all == NULL ? gw_fail_memory(error, "agreeing between ranks") : GW_OK;
+    status = gw_agree(communicator, status, error);
+    if (status == GW_OK) {
+        status = gw_allgather(communicator, values, count * sizeof *values, all, error);
     }
-    enum gw_status status = gw_allgather(communicator, values, count * sizeof *values, all, error);
     for (size_t i = 0; i < size * count && status == GW_OK; i++) {
         values[i % count] = i < count ? all[i] : fmax(values[i % count], all[i]);
     }
     free(all);
     return status;
-}
-
-enum gw_status gw_agree_with_all(struct gw_communicator *communicator, enum gw_status status,
-                                 struct gw_error *error) {
-    struct gw_error mine = {.status = status};
-    if (status != GW_OK) {
-        memcpy(mine.message, error->message, sizeof mine.message);
-    }
-    struct gw_error *all = calloc((size_t)communicator->size, sizeof *all);
-    if (all == NULL) {
-        return gw_fail_memory(error, "agreeing between ranks");
-    }
-    enum gw_status agreed = gw_allgather(communicator, &mine, sizeof mine, all, error);
-    for (int rank = 0; rank < communicator->size && agreed == GW_OK; rank++) {
-        if (all[rank].status != GW_OK) {
-            agreed = all[rank].status;
-            if (rank != communicator->rank) {
-                gw_error_set(error, agreed, "rank %d: %.480s", rank, all[rank].message);
-            }
-        }
-    }
-    free(all);
-    return agreed;
 }
 
 enum gw_status gw_gather_hosts(struct gw_communicator *communicator, char (*hosts)[GW_HOST_SIZE],

@@ -212,6 +212,10 @@ enum gw_status gw_communicator_open_group(const struct gw_process_group *group,
         return gw_fail(error, GW_BAD_INPUT, "process group: expected a rank below %d, got %d",
                        group->size, group->rank);
     }
+    if (group->size > GW_MOST_RANKS) {
+        return gw_fail(error, GW_BAD_INPUT, "process group: expected at most %d ranks, got %d",
+                       GW_MOST_RANKS, group->size);
+    }
     struct group_state *state = calloc(1, sizeof *state);
     char *name = group->name == NULL ? NULL : strdup(group->name);
     if (state == NULL || (group->name != NULL && name == NULL)) {

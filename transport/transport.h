@@ -10,6 +10,8 @@
 
 struct gw_communicator;
 
+enum { GW_MOST_RANKS = 65536 };
+
 /* ---- the interface ------------------------------------------------------------------------- */
 
 enum gw_collective_kind {

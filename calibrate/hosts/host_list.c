@@ -44,6 +44,7 @@ static enum gw_status gather_list(struct gw_communicator *communicator,
     struct gw_arena arena = {0};
     char(*names)[GW_HOST_SIZE] = gw_arena_zeros(&arena, (size_t)communicator->size, sizeof *names);
     enum gw_status status = gw_arena_check(&arena, "listing hosts", error);
+    status = gw_agree(communicator, status, error);
     if (status == GW_OK) {
         status = gw_allgather(communicator, mine, GW_HOST_SIZE, names, error);
     }
@@ -51,7 +52,11 @@ static enum gw_status gather_list(struct gw_communicator *communicator,
         status = gw_host_list_of(names, communicator->size, out, error);
     }
     gw_arena_free(&arena);
-    return status;
+    enum gw_status agreed = gw_agree(communicator, status, error);
+    if (status == GW_OK && agreed != GW_OK) {
+        gw_host_list_close(out);
+    }
+    return agreed;
 }
 
 enum gw_status gw_host_list_open(struct gw_communicator *communicator, struct gw_host_list *out,

@@ -7,6 +7,9 @@
  * filter has those that come from its code raise a signal, whose handler makes the call, or does
  * not. Programs that are started have that code elsewhere, and run as ever.
  *
+ * In a job GW_FAULT_RANK says in which rank. Only memory fails there, and only to the program's own
+ * code: libraries for messages crash without it, and make calls of their own while they wait.
+ *
  * What cannot be helped does not fail: to write to stderr, to remove a file, and what constructors
  * of a library do while it is loaded (NCCL's crash without memory).
  */
@@ -41,7 +44,10 @@ static const int errors[KINDS] = {ENOMEM, EAGAIN, EMFILE, EIO, ENOSPC, EIO, EIO,
 static atomic_long counts[KINDS];
 static enum kind failing = KINDS;
 static long fails_at;
-static pid_t counted;             /* the process, once it is in main() */
+static pid_t counted; /* the process, once it is in main() */
+static struct range {
+    uintptr_t inside, start, end;
+} watched = {.end = UINTPTR_MAX}; /* code whose requests for memory are counted */
 static _Thread_local int loading; /* libraries */
 
 /* Where a debugger can stop. */
@@ -69,28 +75,35 @@ extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *old, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
 
+static int refuses(const void *caller) {
+    uintptr_t code = (uintptr_t)caller;
+    return code >= watched.start && code < watched.end && fails(MEMORY);
+}
+
+#define REFUSED refuses(__builtin_return_address(0))
+
 void *malloc(size_t size) {
-    return fails(MEMORY) ? NULL : __libc_malloc(size);
+    return REFUSED ? NULL : __libc_malloc(size);
 }
 
 void *calloc(size_t count, size_t size) {
-    return fails(MEMORY) ? NULL : __libc_calloc(count, size);
+    return REFUSED ? NULL : __libc_calloc(count, size);
 }
 
 void *realloc(void *old, size_t size) {
-    return fails(MEMORY) ? NULL : __libc_realloc(old, size);
+    return REFUSED ? NULL : __libc_realloc(old, size);
 }
 
 void *memalign(size_t alignment, size_t size) {
-    return fails(MEMORY) ? NULL : __libc_memalign(alignment, size);
+    return REFUSED ? NULL : __libc_memalign(alignment, size);
 }
 
 void *aligned_alloc(size_t alignment, size_t size) {
-    return memalign(alignment, size);
+    return REFUSED ? NULL : __libc_memalign(alignment, size);
 }
 
 int posix_memalign(void **out, size_t alignment, size_t size) {
-    void *memory = memalign(alignment, size);
+    void *memory = REFUSED ? NULL : __libc_memalign(alignment, size);
     if (memory == NULL) {
         return ENOMEM;
     }
@@ -167,10 +180,6 @@ static void on_call(int signal, siginfo_t *about, void *context) {
     errno = before;
 }
 
-struct range {
-    uintptr_t inside, start, end;
-};
-
 static int find_code(struct dl_phdr_info *object, size_t size, void *context) {
     struct range *range = context;
     (void)size;
@@ -233,9 +242,17 @@ static int counted_main(int argc, char **argv, char **environment) {
             fails_at = strtol(colon + 1, NULL, 10);
         }
     }
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    const char *failing_rank = getenv("GW_FAULT_RANK");
     counts_path = getenv("GW_FAULT_COUNTS");
     (void)unsetenv("LD_PRELOAD");
     (void)dlsym(RTLD_NEXT, "fork"); /* what a first look asks memory for is not the program's */
+    if (failing_rank != NULL) {
+        watched.inside = (uintptr_t)program_main;
+        (void)dl_iterate_phdr(find_code, &watched);
+        counted = rank != NULL && strcmp(rank, failing_rank) == 0 ? getpid() : 0;
+        return program_main(argc, argv, environment);
+    }
     if (!catch_calls()) {
         (void)fprintf(stderr, "fault_shim: system calls cannot be watched: %s\n", strerror(errno));
         _exit(99);

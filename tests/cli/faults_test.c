@@ -1,9 +1,11 @@
 /*
- * Whatever fails, the answer is right or there is none: in every verb that measures nothing each
+ * Whatever fails, the answer is right or there is none: in every verb that starts no job each
  * request for memory or for a thread, and each open, read, write, sync, rename, close and look at
  * what a file is, is made to fail in turn (fault_shim.c). The program then says so and ends with 3,
  * and files are as before; or it could do without, and the answer and its files are those of a run
  * without failure.
+ *
+ * In a job one rank's requests for memory fail, of the program's own: all ranks end, and say so.
  *
  * Without GRADWEAVE_TRIALS, or where it is 1, all of them fail, which takes long; else some that
  * are drawn.
@@ -13,6 +15,8 @@
 #include "core/arena.h"
 #include "tests/cli/program_inputs.h"
 #include "tests/test.h"
+
+#include "tests/cli/job_support.h"
 
 #define TINY "tiny.json --cluster small.json"
 #define SIDE                                                                                       \
@@ -340,5 +344,75 @@ TEST_WITH(whatever_fails_the_answer_is_right_or_none, make_inputs, remove_folder
         }
     }
     remove_data(&data);
+    assert_int_equal(failures, 0);
+}
+
+/* ---- jobs ----------------------------------------------------------------------------------- */
+
+#define IN_JOB                                                                                     \
+    "mpirun %s -q --oversubscribe --mca odls_base_sigkill_timeout 0 -n 3 -x "                      \
+    "LD_PRELOAD=" GW_FAULT_SHIM " -x GW_FAULT_RANK=%d -x %s=%s gradweave %s"
+
+static struct answer ask_job(const char *folder, int rank, const char *name, const char *value,
+                             const char *words) {
+    const char *root = geteuid() == 0 ? "--allow-run-as-root" : "";
+    return ask(folder, IN_JOB, root, rank, name, value, words);
+}
+
+/* What is wrong with a job's answer, or NULL; it measures, so that no two answers are equal. */
+static const char *judge_job(const struct answer *answer, bool as_before) {
+    if (answer->status == 0) {
+        return answer->out[0] == '\0' ? "no answer" : NULL;
+    }
+    return answer->status != 3                          ? "it is neither 0 nor 3"
+           : answer->out[0] != '\0'                     ? "there is something in stdout"
+           : strstr(answer->err, "gradweave: ") == NULL ? "nothing is said"
+           : !as_before                                 ? "files are not as before"
+                                                        : NULL;
+}
+
+/* How many of `tried` requests for memory of a rank end its job in another way than they must. */
+static int fail_in_job(const char *folder, const char *words, int rank, long tried,
+                       struct gw_random *random) {
+    struct answer whole = ask_job(folder, rank, "GW_FAULT_COUNTS", "counts", words);
+    assert_int_equal(whole.status, 0);
+    long count = strtol(strstr(read_text(folder, "counts"), "memory") + 6, NULL, 10);
+    assert_true(count > 100);
+    assert_int_equal(unlink(path_in(folder, "counts")), 0);
+    (void)unlink(path_in(folder, "made.json"));
+    char *before = list_files(folder);
+    int failures = 0;
+    for (long i = 1; i <= tried; i++) {
+        char fault[64];
+        (void)snprintf(fault, sizeof fault, "memory:%ld",
+                       1 + (long)gw_random_below(random, (uint64_t)count));
+        struct answer answer = ask_job(folder, rank, "GW_FAULT", fault, words);
+        (void)unlink(path_in(folder, "made.json.partial")); /* to go on with */
+        const char *wrong = judge_job(&answer, strcmp(before, list_files(folder)) == 0);
+        if (wrong != NULL) {
+            print_error("GW_FAULT_RANK=%d GW_FAULT=%s gradweave %s\n  status %d, %s; stderr: %s\n",
+                        rank, fault, words, answer.status, wrong, answer.err);
+            failures++;
+        }
+        (void)unlink(path_in(folder, "made.json"));
+    }
+    return failures;
+}
+
+TEST_WITH(a_job_whose_rank_lacks_memory_ends_and_says_so, make_inputs, remove_folder) {
+    need_mpi();
+    static const char *const jobs[] = {
+        "validate " TINY
+        " --workers 2 --algo dense,topk,ps --iterations 2 --check-time 0 --timeout "
+        "5 --explain topk --out made.json",
+        "calibrate --max-bytes 4096 --max-elements 4096 --max-time 0.02 --time 1 --timeout 5 --out "
+        "made.json"};
+    int failures = 0;
+    for (size_t j = 0; j < sizeof jobs / sizeof *jobs; j++) {
+        for (int rank = 0; rank < 3; rank += 1 + (int)j) {
+            failures += fail_in_job(*state, jobs[j], rank, gw_trials(100) / 20 + 1,
+                                    random_stream(1000 + 3 * j + (uint64_t)rank));
+        }
+    }
     assert_int_equal(failures, 0);
 }

@@ -320,7 +320,11 @@ static void mpi_close(struct gw_communicator *communicator) {
 static enum gw_status split(MPI_Comm ranks, int color, bool ends_mpi, struct gw_communicator *out,
                             struct gw_error *error) {
     struct mpi_world *world = malloc(sizeof *world);
-    if (world == NULL) {
+    int lacks_memory = world == NULL;
+    GW_TRY(check(MPI_Allreduce(MPI_IN_PLACE, &lacks_memory, 1, MPI_INT, MPI_MAX, ranks),
+                 "MPI_Allreduce", error));
+    if (world == NULL || lacks_memory) {
+        free(world);
         return gw_fail_memory(error, "opening a communicator");
     }
     *world = (struct mpi_world){.ends_mpi = ends_mpi};
@@ -381,6 +385,10 @@ static const struct gw_transport mpi_transport = {
 static enum gw_status check_size(const struct gw_communicator *communicator,
                                  struct gw_error *error) {
     int announced = gw_mpi_announced_size();
+    if (communicator->size > GW_MOST_RANKS) {
+        return gw_fail(error, GW_BAD_INPUT, "expected a job of at most %d ranks, got %d",
+                       GW_MOST_RANKS, communicator->size);
+    }
     return communicator->size > 1 || announced <= 1
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
