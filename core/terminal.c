@@ -93,13 +93,11 @@ static void put(FILE *stream, const char *text, char newline) {
     while (*c != '\0') {
         char shown[ESCAPE_SIZE] = "\n";
         c += *c == (unsigned char)newline ? 1 : show(c, shown);
-        size_t length = strlen(shown);
-        if (used + length > sizeof piece) {
+        if (used + sizeof shown > sizeof piece) {
             (void)fwrite(piece, 1, used, stream);
             used = 0;
         }
-        memcpy(piece + used, shown, length);
-        used += length;
+        used = (size_t)(stpcpy(piece + used, shown) - piece);
     }
     (void)fwrite(piece, 1, used, stream);
 }
