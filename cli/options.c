@@ -394,6 +394,9 @@ static const struct gw_option *find_letter(char letter) {
     return NULL;
 }
 
+static const char *const own_names[] = {"help", "usage", "version"}; /* argp's */
+enum { OWN_NAMES = sizeof own_names / sizeof *own_names };
+
 /* How many options begin so; *found is one of them, or the one that is called so. */
 static size_t count_options(const char *name, size_t length, const struct gw_option **found) {
     size_t count = 0;
@@ -410,20 +413,52 @@ static size_t count_options(const char *name, size_t length, const struct gw_opt
     return count;
 }
 
-/* As getopt does, which neither says what was meant nor keeps control characters to itself. */
-static void refuse_unknown(const char *argument, struct argp_state *state) {
-    static const char *const own[] = {"help", "usage", "version"};
-    const char *names[GW_MOST_OPTIONS + 4] = {own[0], own[1], own[2]};
-    char name[64];
-    size_t length = strcspn(argument, "=");
-    size_t count = 3;
+/* All names of options, ended by NULL. */
+static void list_names(const char *names[GW_MOST_OPTIONS + OWN_NAMES + 1]) {
+    size_t count = 0;
     for (size_t i = 0; i < command.count; i++) {
         if (command.rows[i].option->name != NULL) {
             names[count++] = command.rows[i].option->name;
         }
     }
-    for (size_t i = 0; i < 3; i++) {
-        if (strncmp(own[i], argument, length) == 0) {
+    for (size_t i = 0; i < OWN_NAMES; i++) {
+        names[count++] = own_names[i];
+    }
+    names[count] = NULL;
+}
+
+/* As getopt does, which does not keep control characters to itself. */
+static void check_unambiguous(const char *argument, struct argp_state *state) {
+    const char *names[GW_MOST_OPTIONS + OWN_NAMES + 1];
+    char all[512] = "";
+    size_t length = strcspn(argument, "=");
+    size_t count = 0;
+    list_names(names);
+    for (size_t i = 0; names[i] != NULL; i++) {
+        if (strncmp(names[i], argument, length) == 0) {
+            size_t used = strlen(all);
+            (void)snprintf(all + used, sizeof all - used, "%s--%s", count > 0 ? ", " : "",
+                           names[i]);
+            count++;
+            if (names[i][length] == '\0') {
+                return;
+            }
+        }
+    }
+    if (count > 1) {
+        gw_refuse(state, "option '--%.*s' is ambiguous: expected one of %s", (int)length, argument,
+                  all);
+    }
+}
+
+/* As getopt does, which neither says what was meant nor keeps control characters to itself. */
+static void refuse_unknown(const char *argument, struct argp_state *state) {
+    const char *names[GW_MOST_OPTIONS + OWN_NAMES + 1];
+    char name[64];
+    size_t length = strcspn(argument, "=");
+    list_names(names);
+    for (size_t i = 0; i < OWN_NAMES; i++) {
+        if (strncmp(own_names[i], argument, length) == 0) {
             return;
         }
     }
@@ -456,6 +491,9 @@ static void check_names(struct argp_state *state) {
         const char *argument = state->argv[i];
         const struct gw_option *found = NULL;
         bool is_long = strncmp(argument, "--", 2) == 0;
+        if (is_long) {
+            check_unambiguous(argument + 2, state);
+        }
         if (is_long && count_options(argument + 2, strcspn(argument + 2, "="), &found) == 0) {
             refuse_unknown(argument + 2, state);
         } else if (!is_long && argument[0] == '-') {

@@ -346,7 +346,8 @@ TEST(names_do_not_command_the_terminal) {
         {"gradweave plan --x\033[31m", "unrecognized option '--x\\x1b[31m'"},
         {"gradweave plan --x\033[31m=1", "unrecognized option '--x\\x1b[31m=1'"},
         {"gradweave plan -qx", "invalid option -- 'x'"},
-        {"gradweave plan -q\033[31m", "invalid option -- '\\x1b'"}};
+        {"gradweave plan -q\033[31m", "invalid option -- '\\x1b'"},
+        {"gradweave simulate --n=\033[31m", "option '--n' is ambiguous"}};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         struct answer answer = ask(*state, refused[i].command);
         assert_int_equal(answer.status, 2);
