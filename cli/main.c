@@ -51,6 +51,9 @@ static void print_help(void) {
 static int finish(int exit_status) {
     struct gw_error error = {0};
     bool answered = exit_status == GW_OK || exit_status == gw_mpi_exit_status(1);
+    if (exit_status != GW_OK) {
+        gw_mpi_say_ends();
+    }
     return gw_answer_end(answered, &error) == GW_OK ? exit_status
                                                     : gw_mpi_exit_status(gw_cli_fail(&error));
 }
