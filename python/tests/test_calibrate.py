@@ -9,25 +9,20 @@ from collections.abc import Callable
 import pytest
 
 torch = pytest.importorskip("torch")
+import ranks  # noqa: E402
 import torch.distributed as dist  # noqa: E402
-import torch.multiprocessing as mp  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
 from gradweave._library import GradweaveError  # noqa: E402
-from gradweave.torch.group import leave_all  # noqa: E402
 
 
-def _enter(rank: int, size: int, store: str, run: Callable[..., None], arguments: tuple) -> None:
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=size)
+def _end_together(rank: int, run: Callable[..., None], *arguments) -> None:
     run(rank, *arguments)
     dist.barrier()
-    leave_all()
 
 
 def on_ranks(size: int, folder, run: Callable[..., None], *arguments) -> None:
-    store = os.path.join(folder, "store")
-    mp.spawn(_enter, (size, store, run, arguments), nprocs=size)
+    ranks.on_ranks(folder, _end_together, run, *arguments, ranks=size)
 
 
 def read(path) -> dict:

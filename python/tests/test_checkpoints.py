@@ -10,7 +10,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import torch.distributed as dist  # noqa: E402
-from test_torch import SERVED, batch, flat, network, on_ranks  # noqa: E402
+from ranks import on_ranks  # noqa: E402
+from test_torch import SERVED, batch, flat, network  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
 from gradweave._library import GradweaveError  # noqa: E402

@@ -9,7 +9,8 @@ import warnings
 import pytest
 
 torch = pytest.importorskip("torch")
-from test_torch import CLUSTER, batch, flat, network, on_ranks, train  # noqa: E402
+from ranks import on_ranks  # noqa: E402
+from test_torch import CLUSTER, batch, flat, network, train  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
 from gradweave.torch import ddp as ddps  # noqa: E402

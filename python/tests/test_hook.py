@@ -6,7 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import torch.distributed as dist  # noqa: E402
-from test_torch import assert_equal_on_ranks, batch, flat, network, on_ranks, train  # noqa: E402
+from ranks import on_ranks  # noqa: E402
+from test_torch import assert_equal_on_ranks, batch, flat, network, train  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
 

@@ -19,7 +19,8 @@ import gradweave.torch as gt  # noqa: E402
 from gradweave._library import GradweaveError  # noqa: E402
 from gradweave.torch import ways  # noqa: E402
 
-from test_torch import RANKS, batch, flat, network, on_ranks  # noqa: E402
+from ranks import RANKS, on_ranks  # noqa: E402
+from test_torch import batch, flat, network  # noqa: E402
 
 
 class Checkpointed(torch.nn.Module):

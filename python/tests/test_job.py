@@ -7,10 +7,16 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
+import warnings
+from pathlib import Path
 
 import pytest
 
 torch = pytest.importorskip("torch")
+from ranks import forked  # noqa: E402
+
+from gradweave.torch.__main__ import main  # noqa: E402
 
 JOB = """
 import torch
@@ -43,19 +49,23 @@ def folder(tmp_path):
     return tmp_path
 
 
-def run(folder, *arguments: str, ranks: int = 2) -> tuple[int, str, str]:
-    """Status, stdout and stderr of rank 0, started as torchrun starts ranks."""
+def place(ranks: int) -> dict[str, str]:
+    """What torchrun tells all ranks."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(ranks)}
+    return {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(ranks)}
+
+
+def start(folder, *arguments: str, ranks: int = 2) -> tuple[int, str, str]:
+    """Status, stdout and stderr of rank 0, started as torchrun starts ranks."""
     # Before PyTorch 2.11 there is a warning where one cap, all that DDP takes, misses the plan.
-    place["PYTHONWARNINGS"] = "ignore:PyTorch"
+    environment = {**os.environ, **place(ranks), "PYTHONWARNINGS": "ignore:PyTorch"}
     started = [
         subprocess.Popen(
             [sys.executable, "-m", "gradweave.torch", *arguments],
             cwd=folder,
-            env={**os.environ, **place, "RANK": str(rank)},
+            env={**environment, "RANK": str(rank)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -67,9 +77,42 @@ def run(folder, *arguments: str, ranks: int = 2) -> tuple[int, str, str]:
     return started[0].returncode, *texts[0]
 
 
+def _run_rank(folder, arguments: tuple[str, ...], environment: dict[str, str], files: str) -> None:
+    os.chdir(folder)
+    os.environ.update(environment)
+    warnings.filterwarnings("ignore", "PyTorch")
+    for number, stream in enumerate((sys.stdout, sys.stderr), 1):
+        path = os.path.join(files, f"{environment['RANK']}-{number}")
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), stream.fileno())
+    sys.exit(main(list(arguments)))
+
+
+def run(folder, *arguments: str, ranks: int = 2) -> tuple[int, str, str]:
+    """As start(), in processes that have PyTorch already."""
+    told = place(ranks)
+    with tempfile.TemporaryDirectory() as files:
+        started = [
+            forked.Process(
+                target=_run_rank, args=(folder, arguments, {**told, "RANK": str(rank)}, files)
+            )
+            for rank in range(ranks)
+        ]
+        for process in started:
+            process.start()
+        for process in started:
+            process.join(timeout=300)
+            process.kill()
+        texts = [
+            [Path(files, f"{rank}-{number}").read_text() for number in (1, 2)]
+            for rank in range(ranks)
+        ]
+    assert not texts[-1][0], "expected rank 0 alone to print"
+    return started[0].exitcode, *texts[0]
+
+
 def test_records_and_validates_a_job(folder):
     asked = ["record", "train.py:job", "--out", "m.json", "--noise", "n.json", "--batch-size", "8"]
-    status, out, err = run(folder, *asked)
+    status, out, err = start(folder, *asked)
     assert (status, err) == (0, "")
     noise = json.loads((folder / "n.json").read_text())
     assert [len(factors) for factors in noise["factors"]] == [2] * 20
@@ -78,7 +121,7 @@ def test_records_and_validates_a_job(folder):
     ways = "torch-none,torch-ddp,torch-ddp:0.1,torch-ddp:plan,torch-fp16,torch-powersgd,torch-topk"
     asked = ["validate", "train.py:job", "--cluster", "cluster.json", "--model", "m.json"]
     asked += ["--iterations", "4", "--algo", f"{ways},topk,lags", "--out", "v.json"]
-    status, out, err = run(folder, *asked)
+    status, out, err = start(folder, *asked)
     assert (status, err) == (0, "")
     document = json.loads((folder / "v.json").read_text())
     assert [one["algorithm"] for one in document["results"]] == [

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import torch.distributed as dist  # noqa: E402
-from test_torch import on_ranks  # noqa: E402
+from ranks import on_ranks  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
 

@@ -6,34 +6,18 @@ import dataclasses
 import json
 import os
 import pathlib
-from collections.abc import Callable
 
 import pytest
 
 torch = pytest.importorskip("torch")
 import torch.distributed as dist  # noqa: E402
-import torch.multiprocessing as mp  # noqa: E402
+from ranks import RANKS, on_ranks  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
 from gradweave import _library  # noqa: E402
 from gradweave.torch import session as sessions  # noqa: E402
-from gradweave.torch.group import leave_all  # noqa: E402
 
-RANKS = 2
 SERVED = {"ps", "sketched-sgd", "layer-drop"}
-
-
-def _enter(rank: int, ranks: int, store: str, run: Callable[..., None], arguments: tuple) -> None:
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=ranks)
-    run(rank, *arguments)
-    leave_all()
-
-
-def on_ranks(folder, run: Callable[..., None], *arguments, ranks: int = RANKS) -> None:
-    """New processes, each of which calls `run` with its rank and the arguments."""
-    store = os.path.join(folder, f"store-{len(os.listdir(folder))}")
-    mp.spawn(_enter, (ranks, store, run, arguments), nprocs=ranks)
 
 
 def network() -> torch.nn.Module:

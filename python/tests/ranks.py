@@ -1,0 +1,38 @@
+"""A job's ranks: processes forked from one that has done nothing but import what all of them want.
+
+Most of what a test took would be each rank's import of PyTorch, and of what its first optimizer
+wants. Some jobs of test_job.py and test_hooks.py are started as users start them.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+from gradweave.torch.group import leave_all
+
+RANKS = 2  # of most jobs
+
+forked = multiprocessing.get_context("forkserver")
+forked.set_forkserver_preload(
+    ["pytest", "gradweave.torch", "gradweave.torch.__main__", "torch._dynamo"]
+)
+
+
+def _enter(rank: int, ranks: int, store: str, run: Callable[..., None], arguments: tuple) -> None:
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=ranks)
+    run(rank, *arguments)
+    leave_all()
+
+
+def on_ranks(folder, run: Callable[..., None], *arguments, ranks: int = RANKS) -> None:
+    """Each calls `run` with its rank and the arguments; they find each other by the folder."""
+    store = os.path.join(folder, f"store-{len(os.listdir(folder))}")
+    arguments = (ranks, store, run, arguments)
+    mp.start_processes(_enter, arguments, nprocs=ranks, start_method="forkserver")
