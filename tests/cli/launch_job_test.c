@@ -23,7 +23,7 @@ static void fake_mpirun(const char *folder, const char *script) {
 
 /* What mpirun is asked for, on one line. */
 static char *arguments_of(const char *folder, const char *command) {
-    fake_mpirun(folder, "#!/bin/sh\necho ' $* ' > arguments\n");
+    fake_mpirun(folder, "#!/bin/sh\nprintf '\\006' >&2\necho ' $* ' > arguments\n");
     check_says(folder, command, NULL);
     return read_text(folder, "arguments");
 }
@@ -174,7 +174,7 @@ TEST(an_answer_that_cannot_be_printed_is_a_failure) {
     char command[256];
     char message[256];
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        fake_mpirun(*state, "#!/bin/sh\n: > started\necho the answer\n");
+        fake_mpirun(*state, "#!/bin/sh\nprintf '\\006' >&2\n: > started\necho the answer\n");
         (void)snprintf(command, sizeof command, FAKE "gradweave %s", verbs[i]);
         assert_string_equal(check_says(*state, command, "the answer\n", NULL), "the answer\n");
         struct answer full = ask_into(*state, command, "/dev/full");

@@ -103,7 +103,10 @@ TEST(ends_are_understood) {
         int status, exit_status; /* -1: a failure */
         const char *message;
     } cases[] = {
-        {"", 0, 0, NULL},
+        {BEGIN, 0, 0, NULL},
+        {"", 0, -1,
+         "mpirun: expected Open MPI's, which starts the job's ranks; what is in PATH ended "
+         "without"},
         {"", 101, 1, NULL},
         {PRIMARY LINE "mpirun detected that one or more processes\n" LINE, 102, 2, NULL},
         {"", 103, 3, NULL},

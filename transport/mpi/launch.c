@@ -249,13 +249,19 @@ static bool has_missed_hosts(const struct gw_launch_report *report) {
 enum gw_status gw_launch_report_end(const struct gw_launch_report *report, int status,
                                     int *exit_status, struct gw_error *error) {
     char said[QUOTED];
-    if (status == 0 || (status > GW_FIRST_STATUS && status <= GW_FIRST_STATUS + GW_FAILED)) {
+    bool done = status == 0 && report->begun;
+    if (done || (status > GW_FIRST_STATUS && status <= GW_FIRST_STATUS + GW_FAILED)) {
         *exit_status = status == 0 ? 0 : status - GW_FIRST_STATUS;
         return GW_OK;
     }
     if (status == 127) {
         return gw_fail(error, GW_FAILED,
                        "mpirun: cannot be started: expected Open MPI's mpirun in PATH");
+    }
+    if (status == 0) {
+        return gw_fail(error, GW_FAILED,
+                       "mpirun: expected Open MPI's, which starts the job's ranks; what is in PATH "
+                       "ended without");
     }
     if (has_missed_hosts(report)) {
         return gw_fail(error, GW_FAILED,
