@@ -231,6 +231,7 @@ const struct gw_exchange_kind gw_exchange_leader = {
     .source = "Chen et al., ScaleCom (CLT-k), 2020",
     .needed = "a compressor without a state that selects just as many elements as it is asked for",
     .carries = is_exact_alone_without_state,
+    .led = true,
     .leg_count = 2,
     .legs = {{.collective = "broadcast", .payload = GW_INDICES},
              {.collective = "allreduce", .payload = GW_VALUES, .aggregations = {TAKE_AND_PUT}}},

@@ -176,6 +176,7 @@ struct gw_exchange_kind {
     const char *needed; /* what it can carry: "a compressor that ..." */
     bool (*carries)(const struct gw_compressor *compressor);
     bool server; /* a rank beside the workers takes part */
+    bool led;    /* one worker in turn selects; the others only add to their residuals meanwhile */
     size_t leg_count;
     struct gw_leg legs[GW_MOST_LEGS];
 };

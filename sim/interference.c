@@ -70,6 +70,17 @@ static void find_crowding(struct gw_simulator *simulator) {
     }
 }
 
+/* What is added to residuals, by the cluster's sum of vectors; nothing where that has none. */
+static void find_led(struct gw_simulator *simulator) {
+    const struct gw_schedule *schedule = simulator->schedule;
+    const struct gw_kernel_cost *sum =
+        gw_kernel_cost_find(&simulator->cluster->aggregation, gw_aggregator_names[GW_SUM]);
+    for (size_t i = 0; i < schedule->operation_count; i++) {
+        double elements = (double)schedule->operations[i].elements;
+        simulator->interference.led_s[i] = sum == NULL ? 0 : gw_kernel_s(sum, elements, 0);
+    }
+}
+
 /*
  * Whether a compression takes turns of which factors have their part too: those were measured with
  * all of a machine's ranks at once, and slow what waits for a processor as if it ran.
@@ -88,11 +99,16 @@ static enum gw_status open_sharing(struct gw_simulator *simulator, struct gw_res
     const struct gw_schedule *schedule = simulator->schedule;
     const struct gw_sharing *sharing = &simulator->cluster->sharing;
     char note[GW_RESULT_NOTE_SIZE];
-    double *crowding =
-        gw_arena_zeros(&simulator->arena, schedule->operation_count + 1, sizeof *crowding);
+    size_t count = schedule->operation_count + 1;
+    double *crowding = gw_arena_zeros(&simulator->arena, count, sizeof *crowding);
+    double *led_s = gw_arena_zeros(&simulator->arena, count, sizeof *led_s);
     GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
     simulator->interference.crowding = crowding;
     find_crowding(simulator);
+    if (schedule->exchange != NULL && schedule->exchange->led) {
+        simulator->interference.led_s = led_s;
+        find_led(simulator);
+    }
     if (result != NULL) {
         (void)snprintf(note, sizeof note, "%zu workers of a machine compress on its %zu processors",
                        sharing->ranks, sharing->processors);

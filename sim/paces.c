@@ -219,10 +219,14 @@ static void record(struct paces *paces, size_t lane, size_t index, enum gw_activ
 
 static double seconds_of(const struct paces *paces, size_t lane, size_t index) {
     const struct gw_simulation *simulation = &paces->simulator->simulation;
-    double alone_s = paces->simulator->seconds[index];
+    const double *led_s = paces->simulator->interference.led_s;
+    size_t worker = paces->simulator->lanes[lane].worker;
+    bool is_led = led_s != NULL && worker > 0 &&
+                  paces->simulator->schedule->operations[index].kind == GW_COMPRESS;
+    double alone_s = is_led ? led_s[index] : paces->simulator->seconds[index];
     double seconds = alone_s;
     if (simulation->slowdown != NULL) {
-        seconds *= simulation->slowdown[paces->simulator->lanes[lane].worker];
+        seconds *= simulation->slowdown[worker];
     }
     if (simulation->compute_noise.kind == GW_NOISE_NONE || !(alone_s > 0)) {
         return seconds;

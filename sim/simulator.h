@@ -14,6 +14,7 @@ struct gw_interference {
     struct gw_slowing *slowing;           /* an exchange's operation * class_count + class */
     const struct gw_overlap_pair **pairs; /* the same: what it follows from; NULL: 1 and 1 */
     double *crowding; /* per operation, 0: it needs no processor; NULL: ranks share none */
+    double *led_s;    /* per compression, of workers that do not lead; NULL: all do the same */
 };
 
 /* What a collective takes here, congestion counted in. */
@@ -129,7 +130,8 @@ double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_paramet
  * Neighbouring workers share a machine, as many as the cluster's `sharing` says. A compression
  * needs one of its processors; they are given to those that came first, of equal ones to the lower
  * worker, until they are done. While two or more compress on a machine each takes `crowding` times
- * as long: all ranks of a machine that begin at once are then done after what was measured.
+ * as long: all ranks of a machine that begin at once are then done after what was measured. Where
+ * one worker selects for all, that is worker 0, and the others take what a sum does.
  */
 
 /* Whether workers of a machine, by what the cluster says, share processors. */

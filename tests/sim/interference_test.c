@@ -27,8 +27,9 @@ struct scene {
         crowding; /* where workers share machines: of two that compress at once; 0: they do not */
 };
 
-/* What the scene's curves say: 1 us an element, 1 ns a byte. */
+/* What the scene's curves say of an element, of one that is summed, and of a byte. */
 static const double element_s = 1e-6;
+static const double sum_s = 2e-7;
 static const double byte_s = 1e-9;
 
 static void add_operation(struct scene *scene, struct gw_random *random) {
@@ -122,6 +123,12 @@ static void share_machines(struct scene *scene, struct gw_random *random) {
     sharing->processors = 1 + (size_t)gw_random_below(random, 3);
     sharing->together = 1 + (size_t)gw_random_below(random, sharing->ranks);
     double turns = fmax(1, (double)sharing->together / (double)sharing->processors);
+    if (gw_random_below(random, 3) == 0) {
+        const struct gw_curve sum = {.per_unit_s = sum_s};
+        scene->schedule.exchange = &gw_exchange_leader;
+        assert_int_equal(gw_kernel_costs_add(&scene->cluster.aggregation, "sum", sum, NULL, &error),
+                         GW_OK);
+    }
     const struct gw_curve together = {.per_unit_s = turns * scene->crowding * element_s,
                                       .fixed_s = 1e-3};
     for (size_t c = 0; c < scene->cluster.compressors.count; c++) {
@@ -186,8 +193,10 @@ static void begin_some(struct reference *reference, double now_s) {
         }
         for (size_t w = 0; w < scene->workers && operation->kind != GW_EXCHANGE; w++) {
             if (reference->compute[w].operation == NULL && is_ready(reference, w, i)) {
+                bool is_led =
+                    scene->crowding > 0 && scene->schedule.exchange == &gw_exchange_leader && w > 0;
                 double seconds = operation->kind == GW_COMPRESS
-                                     ? element_s * (double)operation->elements
+                                     ? (is_led ? sum_s : element_s) * (double)operation->elements
                                      : operation->duration_s;
                 bool holds = reference->compute[w].holds;
                 bool needs = scene->crowding > 0 && operation->kind == GW_COMPRESS && seconds > 0;
