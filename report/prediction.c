@@ -63,7 +63,8 @@ static void print_interval(const struct gw_result *result) {
         const struct gw_result_uncertainty *uncertainty = &sorted.uncertainties[i];
         gw_print("%s %s", i == 0 ? "" : ",", uncertainty->name);
         if (!isnan(uncertainty->relative)) {
-            gw_print(" +-%.1f%%", 100 * uncertainty->relative);
+            bool only_longer = uncertainty->low_s == result->iteration_s;
+            gw_print(" +%s%.1f%%", only_longer ? "" : "-", 100 * uncertainty->relative);
         }
     }
     gw_print("\n");

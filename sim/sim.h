@@ -101,6 +101,12 @@ enum gw_status gw_simulator_export_goal(const struct gw_simulator *simulator, co
                                         char loggp[GW_EXPORT_LOGGP_SIZE], struct gw_result *notes,
                                         struct gw_error *error);
 
+/*
+ * How many times as long compression may take as it is simulated, as workers of a machine take
+ * turns on its processors, and nobody asked for interference; 1: they take none, or it is counted.
+ */
+double gw_simulator_turns_left_out(const struct gw_simulator *simulator);
+
 void gw_simulator_close(struct gw_simulator *simulator);
 
 /* ---- what times hang on ---------------------------------------------------------------------- */

@@ -232,19 +232,30 @@ static bool compresses(const struct gw_schedule *schedule) {
     return false;
 }
 
+double gw_simulator_turns_left_out(const struct gw_simulator *simulator) {
+    const struct gw_simulation *simulation = &simulator->simulation;
+    const struct gw_sharing *sharing = &simulator->cluster->sharing;
+    size_t workers = simulation->workers;
+    bool counted = simulation->interference || simulation->timed_compression;
+    return counted || !compresses(simulator->schedule)
+               ? 1
+               : gw_sharing_turns(sharing, workers < sharing->ranks ? workers : sharing->ranks);
+}
+
 /* Steps of messages wait for processors and links; how compression delays them is not measured. */
 static enum gw_status open_interference(struct gw_simulator *simulator, struct gw_result *result,
                                         struct gw_error *error) {
     const struct gw_simulation *simulation = &simulator->simulation;
     const struct gw_sharing *sharing = &simulator->cluster->sharing;
     if (!simulation->interference) {
-        if (sharing->ranks > sharing->processors && compresses(simulator->schedule) &&
-            !simulation->timed_compression) {
+        if (gw_simulator_turns_left_out(simulator) > 1) {
+            size_t workers = simulation->workers;
             char text[GW_RESULT_NOTE_SIZE];
             (void)snprintf(text, sizeof text,
                            "%zu workers of a machine share %zu processors: compression takes "
                            "longer than one worker's cost (--interference counts it)",
-                           sharing->ranks, sharing->processors);
+                           workers < sharing->ranks ? workers : sharing->ranks,
+                           sharing->processors);
             note(result, text);
         }
         return GW_OK;

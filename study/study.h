@@ -265,10 +265,12 @@ enum gw_status gw_predict(const struct gw_question *question, const struct gw_al
  * Finds where a prediction is in 95% of cases: simulates again with each of its curves at the ends
  * of what is known of it, and adds what they change as independent errors add, with what no curve
  * accounts for. No interval where nothing is known of any, or where nobody knows how far off one
- * is.
+ * is. `turning` simulates the same, but counts turns that the workers of a machine take on its
+ * processors (NULL: they take none, or the prediction counts them): the longer end counts them.
  */
-enum gw_status gw_interval_find(struct gw_simulator *simulator, size_t iterations,
-                                struct gw_result *result, struct gw_error *error);
+enum gw_status gw_interval_find(struct gw_simulator *simulator, const struct gw_simulator *turning,
+                                size_t iterations, struct gw_result *result,
+                                struct gw_error *error);
 
 /* Gives the schedule's compressions the durations that the cluster's curve says, for execution that
  * waits so long. */

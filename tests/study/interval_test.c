@@ -44,7 +44,11 @@ static void open_cluster(const double times[CURVES], struct gw_cluster *out) {
     assert_ok(gw_cluster_parse(text, strlen(text), "c.json", out, &error));
 }
 
-static struct gw_result predict_at(const double times[CURVES], bool interval, double bandwidth) {
+/* Whether all workers share half as many processors, and whether that is counted. */
+enum turns { NONE, LEFT_OUT, COUNTED };
+
+static struct gw_result ask(const double times[CURVES], bool interval, double bandwidth,
+                            enum turns turns) {
     struct gw_tensor tensor = {.name = "t", .elements = ELEMENTS, .backward_s = 1};
     struct gw_question question = {.model = {.name = "one",
                                              .bytes_per_element = 4,
@@ -54,9 +58,15 @@ static struct gw_result predict_at(const double times[CURVES], bool interval, do
                                    .workers = WORKERS,
                                    .density = 0.5};
     const struct gw_algorithm *algorithm = NULL;
-    const struct gw_prediction_options options = {.interval = interval};
+    const struct gw_prediction_options options = {.interval = interval,
+                                                  .simulation = {.interference = turns == COUNTED}};
     struct gw_result result;
     open_cluster(times, &question.cluster);
+    if (turns != NONE) {
+        question.cluster.sharing = (struct gw_sharing){WORKERS, WORKERS / 2, WORKERS};
+        question.cluster.compressors.list[0].together =
+            (struct gw_curve){.per_unit_s = 5.0 / ELEMENTS};
+    }
     struct gw_question faster = question;
     assert_ok(gw_question_set_bandwidth(&faster, bandwidth, &error));
     assert_ok(gw_algorithm_find("topk", &algorithm, &error));
@@ -64,6 +74,10 @@ static struct gw_result predict_at(const double times[CURVES], bool interval, do
     gw_question_end_bandwidth(&faster, &question);
     gw_cluster_free(&question.cluster);
     return result;
+}
+
+static struct gw_result predict_at(const double times[CURVES], bool interval, double bandwidth) {
+    return ask(times, interval, bandwidth, NONE);
 }
 
 static struct gw_result predict(const double times[CURVES], bool interval) {
@@ -117,6 +131,20 @@ TEST(curves_count_by_what_they_add) {
     assert_true(fabs(said.iteration_high_s - 16 - sqrt(above)) < 1e-9);
     assert_true(fabs(16 - said.iteration_low_s - sqrt(below)) < 1e-9);
     assert_true(predict(as_measured, false).iteration_high_s == 0);
+}
+
+/* They can only make it longer, and come on top: nobody hopes that they even out. */
+TEST(turns_that_are_left_out_are_in_the_longer_end) {
+    static const double as_measured[CURVES] = {1, 1, 1};
+    struct gw_result alone = ask(as_measured, true, 1, NONE);
+    struct gw_result without = ask(as_measured, true, 1, LEFT_OUT);
+    struct gw_result with = ask(as_measured, true, 1, COUNTED);
+    double turns_s = with.iteration_s - alone.iteration_s;
+    assert_true(turns_s > 2.9);
+    assert_true(without.iteration_s == alone.iteration_s);
+    assert_true(without.iteration_low_s == alone.iteration_low_s);
+    assert_true(fabs(without.iteration_high_s - alone.iteration_high_s - turns_s) < 1e-9);
+    assert_int_equal(without.uncertainty_count, CURVES + 1);
 }
 
 /* What is known of a curve is known of it at another bandwidth: medians are of the measured one. */
