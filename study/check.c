@@ -6,6 +6,7 @@
 
 #include "study/check_parts.h"
 #include "study/study.h"
+#include "study/sweep.h"
 
 /* ---- findings ------------------------------------------------------------------------------ */
 
@@ -179,6 +180,29 @@ static void check_noise(struct gw_checking *check, const struct gw_noise *noise)
     }
 }
 
+/* ---- sweep jobs ---------------------------------------------------------------------------- */
+
+/* As sweep reads it, with the files that it names; what it lacks may come from the command line. */
+static enum gw_status check_sweep_job(struct gw_checking *check, const cJSON *document,
+                                      struct gw_error *error) {
+    const struct gw_grid_request request = {.job = check->out->path};
+    struct gw_json root;
+    struct gw_grid grid;
+    GW_TRY(gw_json_root(document, check->out->path, "gradweave/sweep-job@1", &root, error));
+    if (gw_json_member(&root, "models").node == NULL ||
+        gw_json_member(&root, "clusters").node == NULL) {
+        NOTE(check, "without models or clusters of its own: only its keys were checked");
+        return GW_OK;
+    }
+    enum gw_status status = gw_grid_open(&request, &grid, error);
+    if (status == GW_OK) {
+        NOTE(check, "%llu point%s", (unsigned long long)grid.point_count,
+             grid.point_count == 1 ? "" : "s");
+    }
+    gw_grid_close(&grid);
+    return status;
+}
+
 /* ---- files --------------------------------------------------------------------------------- */
 
 /* Documents that gradweave prints and nothing reads. */
@@ -241,6 +265,8 @@ static enum gw_status check_text(struct gw_checking *check, const char *text, si
         GW_TRY(gw_noise_parse(text, length, path, &noise, error));
         check_noise(check, &noise);
         gw_noise_free(&noise);
+    } else if (strcmp(schema, "gradweave/sweep-job@1") == 0) {
+        status = check_sweep_job(check, document, error);
     } else if (gw_json_knows_schema(schema)) {
         status = gw_json_root(document, path, schema, &root, error);
     } else {

@@ -223,3 +223,23 @@ def test_bad_input_is_refused(folder, arguments, message):
     status, out, err = run(folder, *arguments, ranks=1)
     assert (status, out) == (2, "") and message in err and err.count("\n") == 1
     assert sorted(path.name for path in folder.iterdir() if path.name != "__pycache__") == before
+
+
+def test_a_rank_that_does_not_answer_is_not_waited_for(folder):
+    environment = {**os.environ, **place(2)}
+    joins = "import time, torch.distributed as d; d.init_process_group('gloo'); time.sleep(600)"
+    asleep = subprocess.Popen([sys.executable, "-c", joins], env={**environment, "RANK": "1"})
+    command = [sys.executable, "-m", "gradweave.torch", "calibrate", "--out", "c.json"]
+    asked = subprocess.run(
+        [*command, "--timeout", "2"],
+        cwd=folder,
+        env={**environment, "RANK": "0"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    asleep.kill()
+    asleep.wait()
+    assert asked.returncode == 3
+    assert "Timed out" in asked.stderr
+    assert not (folder / "c.json").exists()

@@ -116,6 +116,27 @@ TEST(says_why_files_are_bad) {
     }
 }
 
+/* As sweep reads it, with all that it names. */
+TEST(says_what_is_bad_in_a_sweep_job) {
+#define SWEEP_JOB                                                                                  \
+    "{'schema': 'gradweave/sweep-job@1', 'models': 'tiny.json', 'clusters': 'small.json'"
+    static const char *const bad[][2] = {
+        {"'algorithms': ['dens']", "bad: algorithms: algorithm: expected one of dense, p-sgd"},
+        {"'workers': {'a': 1}", "bad: workers: expected a number, or text"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[256];
+        (void)snprintf(text, sizeof text, SWEEP_JOB ", %s}", bad[i][0]);
+        write_text(*state, "job.json", text);
+        struct answer answer = ask(*state, "gradweave check job.json");
+        assert_int_equal(answer.status, 2);
+        assert_non_null(strstr(answer.out, bad[i][1]));
+    }
+    write_text(*state, "job.json", SWEEP_JOB ", 'algorithms': 'dense', 'workers': [2, 4]}");
+    check_found(*state, "gradweave check job.json", 0, "note: 2 points");
+    write_text(*state, "job.json", "{'schema': 'gradweave/sweep-job@1', 'density': 0.5}");
+    check_found(*state, "gradweave check job.json", 0, "only its keys were checked");
+}
+
 /* A file that is bad input takes nothing away from what is said of it and of others. */
 TEST(says_all_of_every_file) {
     write_text(*state, "odd.json", "{'schema': 'gradweave/modl@1'}");

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import traceback
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import torch
@@ -34,10 +35,10 @@ Exit status: 0 done, 1 an error beyond --tolerance, 2 bad input, 3 failed.
 # ---- ranks ---------------------------------------------------------------------------------------
 
 
-def _join() -> None:
+def _join(timeout_s: float) -> None:
     """The process group of the ranks that torchrun, mpirun or srun started; alone: of one."""
     launcher.complete(os.environ)
-    dist.init_process_group("gloo")
+    dist.init_process_group("gloo", timeout=timedelta(seconds=timeout_s))
 
 
 def _is_first() -> bool:
@@ -103,6 +104,13 @@ def _parser() -> argparse.ArgumentParser:
             default=1,
             metavar="N",
             help="that each rank computes with (1)",
+        )
+        verb.add_argument(
+            "--timeout",
+            type=_positive,
+            default=300.0,
+            metavar="S",
+            help="most to wait for other ranks before the job ends (300)",
         )
         if writes:
             verb.add_argument("--force", action="store_true", help="replace files that exist")
@@ -424,7 +432,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
     torch.set_num_threads(asked.threads)
     try:
-        _join()
+        _join(asked.timeout)
         return _VERBS[asked.verb](asked)
     except (GradweaveError, OSError) as error:
         print(f"gradweave.torch: {error}", file=sys.stderr)

@@ -6,6 +6,7 @@ import ctypes
 import gc
 import threading
 import traceback
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
@@ -63,10 +64,20 @@ def leave_all() -> None:
     del backend
 
 
+def timeout_of(
+    group: dist.ProcessGroup, device: torch.device = torch.device("cpu")
+) -> timedelta | None:
+    """The one that a group was made with; None: new groups have it anyway."""
+    options = getattr(group._get_backend(device), "options", None)
+    return getattr(options, "_timeout", None)
+
+
 _names: set[str] = set()  # of groups of only some ranks
 
 
-def _open_without_others(ranks: list[int], backend: str) -> dist.ProcessGroup:
+def _open_without_others(
+    ranks: list[int], backend: str, timeout: timedelta | None
+) -> dist.ProcessGroup:
     """A group that the job's other ranks do not hear of.
 
     PyTorch makes its name of its ranks and how many groups there are (2.14 and newer: were). Under
@@ -79,7 +90,7 @@ def _open_without_others(ranks: list[int], backend: str) -> dist.ProcessGroup:
         own = [dist.get_rank()]
         fillers.append(dist.new_group(own, backend=backend, use_local_synchronization=True))
     _names.add(name)
-    opened = dist.new_group(ranks, backend=backend, use_local_synchronization=True)
+    opened = dist.new_group(ranks, timeout, backend, use_local_synchronization=True)
     for filler in fillers:
         dist.destroy_process_group(filler)
     c10d._world.group_count = count
@@ -193,11 +204,12 @@ class LentGroup:
         """By all ranks of the job where the group has them all, which names each part anew."""
         ranks = dist.get_process_group_ranks(group)
         takes_part = dist.get_rank(group) < size
-        backend = dist.get_backend(group)
+        backend, timeout = dist.get_backend(group), timeout_of(group)
         if len(ranks) == dist.get_world_size():
-            opened = dist.new_group(ranks[:size], backend=backend)
+            opened = dist.new_group(ranks[:size], timeout, backend)
         else:
-            opened = _open_without_others(ranks[:size] if takes_part else ranks[size:], backend)
+            members = ranks[:size] if takes_part else ranks[size:]
+            opened = _open_without_others(members, backend, timeout)
             if not takes_part:
                 self._others.append(opened)
         if takes_part:

@@ -17,18 +17,12 @@ import torch.distributed as dist
 
 from gradweave import _library
 from gradweave._library import BadInput, GradweaveError, call, failure, library
-from gradweave.torch.group import LentGroup, backend_of, global_rank, view
+from gradweave.torch.group import LentGroup, backend_of, global_rank, timeout_of, view
 
 # What rank 0 tells a server that all ranks do next: as a byte, and apart from C's own messages.
 _DEEDS = ("close", "iterate", "verify", "measure", "gather")
 _TAG, _OVERDUE = 1, 2
 _HOWEVER_LONG = timedelta(days=3650)
-
-
-def _timeout(device: torch.device) -> timedelta | None:
-    """The one that the job's ranks were joined with; None: new groups have it anyway."""
-    backend = dist.group.WORLD._get_backend(device)
-    return getattr(getattr(backend, "options", None), "_timeout", None)
 
 
 def _stream(gpu: torch.device) -> int:
@@ -84,7 +78,7 @@ class Session:
     ) -> None:
         self._own = None
         if group is None:
-            timeout = _timeout(gpu or torch.device("cpu"))
+            timeout = timeout_of(dist.group.WORLD, gpu or torch.device("cpu"))
             self._own = dist.new_group(timeout=timeout, backend="gloo" if gpu else None)
         elif dist.get_backend(group) == "nccl":
             raise BadInput("group: expected one that takes the host's memory, as gloo's do")
