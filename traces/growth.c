@@ -234,17 +234,38 @@ static double anchor(double law, double low_law, double low, double high_law, do
     return inside ? fmin(fmax(value, low), high) : value;
 }
 
-static double law_time(const struct gw_growth *growth, size_t workers, double size) {
-    return gw_growth_law_at(&growth->startup, workers) +
-           gw_growth_law_at(&growth->slope, workers) * size;
+/* What the laws say of a number of workers. */
+struct line {
+    double startup, slope;
+};
+
+static struct line line_at(const struct gw_growth *growth, size_t workers) {
+    return (struct line){gw_growth_law_at(&growth->startup, workers),
+                         gw_growth_law_at(&growth->slope, workers)};
 }
 
-static double predict_time(const struct gw_growth *growth, const struct neighbours *near,
-                           size_t workers, double size) {
-    return anchor(law_time(growth, workers, size), law_time(growth, near->low->workers, size),
-                  gw_curve_time(near->low->curve, size),
-                  law_time(growth, near->high->workers, size),
-                  gw_curve_time(near->high->curve, size), near->share);
+static double time_at(const struct line *line, double size) {
+    return line->startup + line->slope * size;
+}
+
+/* What predicts times of a number of workers: the laws there and at its neighbours. */
+struct predictor {
+    struct line own, low, high;
+    double share;
+};
+
+static struct predictor predictor_of(const struct gw_growth *growth, const struct neighbours *near,
+                                     size_t workers) {
+    return (struct predictor){.own = line_at(growth, workers),
+                              .low = line_at(growth, near->low->workers),
+                              .high = line_at(growth, near->high->workers),
+                              .share = near->share};
+}
+
+/* low, high: what the neighbours take. */
+static double predict_time(const struct predictor *by, double size, double low, double high) {
+    return anchor(time_at(&by->own, size), time_at(&by->low, size), low, time_at(&by->high, size),
+                  high, by->share);
 }
 
 static double predict_part(const struct gw_growth_law *law, const struct neighbours *near,
@@ -275,12 +296,15 @@ static enum gw_status predict_points(const struct gw_growth *growth, const struc
         }
     }
     qsort(points, count, sizeof *points, by_size);
+    struct predictor by = predictor_of(growth, near, workers);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         double size = points[i].size;
         if (kept == 0 || size > points[kept - 1].size) {
             points[kept++] = (struct gw_curve_point){
-                .size = size, .time_s = predict_time(growth, near, workers, size)};
+                .size = size,
+                .time_s = predict_time(&by, size, gw_curve_time(curves[0], size),
+                                       gw_curve_time(curves[1], size))};
         }
     }
     *out = (struct gw_curve){.point_count = kept, .points = points};
@@ -321,30 +345,45 @@ static void fit_law(const struct gw_growth *growth, size_t left_out, bool startu
     gw_growth_law_fit(law, workers, values, count);
 }
 
-static double error_left_out(const struct gw_growth *growth, size_t left_out,
-                             const double sizes[SIZES]) {
-    const struct gw_growth_sample *sample = &growth->samples[left_out];
-    struct neighbours near = find_neighbours(growth, sample->workers, left_out);
+enum { LAWS = GW_GROWTH_TERMS * (GW_GROWTH_TERMS + 1) / 2 };
+
+/*
+ * Of every law its fit without each measured number of workers, and with all; and what judges them:
+ * what each number of workers takes at each size, and which ones predict it when it is left out.
+ */
+struct laws {
+    size_t count;
+    struct gw_growth_law startups[LAWS][GW_GROWTH_MOST + 1], slopes[LAWS][GW_GROWTH_MOST + 1];
+    double sizes[SIZES], times[GW_GROWTH_MOST][SIZES];
+    struct neighbours neighbours[GW_GROWTH_MOST];
+};
+
+static void measure_times(const struct gw_growth *growth, struct laws *laws) {
+    for (size_t i = 0; i < growth->count; i++) {
+        laws->neighbours[i] = find_neighbours(growth, growth->samples[i].workers, i);
+        for (size_t s = 0; s < SIZES; s++) {
+            laws->times[i][s] = gw_curve_time(growth->samples[i].curve, laws->sizes[s]);
+        }
+    }
+}
+
+static double error_left_out(const struct gw_growth *growth, const struct laws *laws,
+                             size_t left_out) {
+    const struct neighbours *near = &laws->neighbours[left_out];
+    const double *low = laws->times[near->low - growth->samples];
+    const double *high = laws->times[near->high - growth->samples];
+    struct predictor by = predictor_of(growth, near, growth->samples[left_out].workers);
     double sum = 0;
     size_t count = 0;
-    for (int i = 0; i < SIZES; i++) {
-        double measured = gw_curve_time(sample->curve, sizes[i]);
+    for (size_t s = 0; s < SIZES; s++) {
+        double measured = laws->times[left_out][s];
         if (measured > 0) {
-            sum +=
-                fabs(predict_time(growth, &near, sample->workers, sizes[i]) - measured) / measured;
+            sum += fabs(predict_time(&by, laws->sizes[s], low[s], high[s]) - measured) / measured;
             count++;
         }
     }
     return count > 0 ? sum / (double)count : 0;
 }
-
-enum { LAWS = GW_GROWTH_TERMS * (GW_GROWTH_TERMS + 1) / 2 };
-
-/* Of every law its fit without each measured number of workers, and with all. */
-struct laws {
-    size_t count;
-    struct gw_growth_law startups[LAWS][GW_GROWTH_MOST + 1], slopes[LAWS][GW_GROWTH_MOST + 1];
-};
 
 /* Laws of two terms want three measured numbers: two are left when one is left out. */
 static void fit_laws(const struct gw_growth *growth, struct laws *laws) {
@@ -380,13 +419,12 @@ static size_t count_unusual(const char *collective, const struct gw_growth_law *
 }
 
 /* growth: its laws are those that are being tried. */
-static void judge(struct gw_growth *growth, const struct laws *laws, const double sizes[SIZES],
-                  struct choice *choice) {
+static void judge(struct gw_growth *growth, const struct laws *laws, struct choice *choice) {
     struct gw_running errors = {0};
     for (size_t out = 0; out < growth->count; out++) {
         growth->startup = laws->startups[choice->startup][out];
         growth->slope = laws->slopes[choice->slope][out];
-        choice->of_largest = error_left_out(growth, out, sizes);
+        choice->of_largest = error_left_out(growth, laws, out);
         gw_running_add(&errors, choice->of_largest);
     }
     double standard_error = gw_running_sd(&errors) / sqrt((double)errors.count);
@@ -404,13 +442,13 @@ static bool preferred(const struct choice *a, const struct choice *b) {
     return a->unusual != b->unusual ? a->unusual < b->unusual : a->mean < b->mean;
 }
 
-static void choose(struct gw_growth *growth, const struct laws *laws, const double sizes[SIZES]) {
+static void choose(struct gw_growth *growth, const struct laws *laws) {
     struct choice choices[LAWS * LAWS];
     const struct choice *least = choices;
     size_t count = laws->count * laws->count;
     for (size_t i = 0; i < count; i++) {
         choices[i] = (struct choice){.startup = i / laws->count, .slope = i % laws->count};
-        judge(growth, laws, sizes, &choices[i]);
+        judge(growth, laws, &choices[i]);
         least = choices[i].mean < least->mean ? &choices[i] : least;
     }
     const struct choice *best = least;
@@ -427,24 +465,26 @@ static void choose(struct gw_growth *growth, const struct laws *laws, const doub
 
 enum gw_status gw_growth_find(const struct gw_cluster *cluster, const char *collective,
                               struct gw_growth *out, struct gw_error *error) {
-    double sizes[SIZES];
     *out = (struct gw_growth){.collective = collective};
     collect(cluster, collective, out);
     if (out->count < 2) {
         return GW_OK;
     }
-    find_sizes(out, sizes);
-    for (size_t i = 0; i < out->count; i++) {
-        GW_TRY(straighten(&out->samples[i], sizes, error));
-    }
     struct laws *laws = calloc(1, sizeof *laws);
-    if (laws == NULL) {
-        return gw_fail_memory(error, "finding growth laws");
+    enum gw_status status = laws == NULL ? gw_fail_memory(error, "finding growth laws") : GW_OK;
+    if (status == GW_OK) {
+        find_sizes(out, laws->sizes);
     }
-    fit_laws(out, laws);
-    choose(out, laws, sizes);
+    for (size_t i = 0; i < out->count && status == GW_OK; i++) {
+        status = straighten(&out->samples[i], laws->sizes, error);
+    }
+    if (status == GW_OK) {
+        measure_times(out, laws);
+        fit_laws(out, laws);
+        choose(out, laws);
+    }
     free(laws);
-    return GW_OK;
+    return status;
 }
 
 /*
