@@ -80,6 +80,7 @@ class Session:
         if group is None:
             timeout = timeout_of(dist.group.WORLD, gpu or torch.device("cpu"))
             self._own = dist.new_group(timeout=timeout, backend="gloo" if gpu else None)
+            dist.barrier(self._own)  # until all are connected: who fails at once closes it
         elif dist.get_backend(group) == "nccl":
             raise BadInput("group: expected one that takes the host's memory, as gloo's do")
         self._gpu = gpu
