@@ -56,6 +56,19 @@ static void print_heading(const struct gw_crossovers *crossovers) {
              gw_axis_text(values, values->values[values->count - 1], texts[2]));
 }
 
+static void put_interval(struct gw_table *table, const struct gw_crossovers *crossovers,
+                         size_t value, size_t algorithm) {
+    size_t place = value * crossovers->comparison->count + algorithm;
+    double low_s = crossovers->lows_s[place];
+    char texts[2][GW_UNITS_SIZE];
+    if (isnan(low_s)) {
+        gw_table_cell(table, "not known");
+        return;
+    }
+    gw_table_cell(table, "%s to %s", gw_format_seconds(low_s, texts[0]),
+                  gw_format_seconds(crossovers->highs_s[place], texts[1]));
+}
+
 static void put_row(struct gw_table *table, const struct gw_crossovers *crossovers, size_t value) {
     const double *times_s = gw_crossovers_times(crossovers, value);
     size_t fastest = crossovers->fastest[value];
@@ -66,10 +79,12 @@ static void put_row(struct gw_table *table, const struct gw_crossovers *crossove
     if (fastest == GW_NO_ALGORITHM) {
         gw_table_cell(table, "none");
         gw_table_cell(table, "-");
+        gw_table_cell(table, "-");
     } else {
         gw_table_cell(table, "%s%s", name_of(crossovers, fastest),
                       gw_crossovers_doubted(crossovers, value) ? " ?" : "");
         gw_table_cell(table, "%s", gw_format_seconds(times_s[fastest], text));
+        put_interval(table, crossovers, value, fastest);
     }
     if (next == GW_NO_ALGORITHM) {
         gw_table_cell(table, "none");
@@ -82,9 +97,9 @@ static void put_row(struct gw_table *table, const struct gw_crossovers *crossove
 }
 
 static void print_table(const struct gw_crossovers *crossovers) {
-    const char *const headings[] = {crossovers->values->kind->name, "fastest", "iteration", "next",
-                                    "takes"};
-    struct gw_table *table = gw_table_open(headings, "rlrlr");
+    const char *const headings[] = {crossovers->values->kind->name, "fastest", "iteration",
+                                    "95% interval", "next", "takes"};
+    struct gw_table *table = gw_table_open(headings, "rlrrlr");
     for (size_t v = 0; v < crossovers->values->count; v++) {
         put_row(table, crossovers, v);
     }

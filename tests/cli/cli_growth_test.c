@@ -96,7 +96,7 @@ TEST_WITH(a_ranking_is_as_uncertain_as_its_exchanges, make_grown, remove_folder)
                "*  dense", "dense is fastest: p-sgd, the next, takes", NULL);
     check_says(*state,
                "gradweave compare tiny.json --cluster ranges.json --workers 2:8 --algo dense,topk",
-               "      4  dense  ", "      8  dense ?",
+               "95% interval", "      4  dense  ", "not known", "      8  dense ?", " ms to ",
                "at 1 of 3 values, marked with ?, the fastest can't be told apart", NULL);
     cJSON *values = ask_document(*state,
                                  "gradweave compare tiny.json --cluster ranges.json --workers 2:8 "
