@@ -321,15 +321,18 @@ static enum gw_status split(MPI_Comm ranks, int color, bool ends_mpi, struct gw_
                             struct gw_error *error) {
     struct mpi_world *world = malloc(sizeof *world);
     int lacks_memory = world == NULL;
-    GW_TRY(check(MPI_Allreduce(MPI_IN_PLACE, &lacks_memory, 1, MPI_INT, MPI_MAX, ranks),
-                 "MPI_Allreduce", error));
-    if (world == NULL || lacks_memory) {
+    enum gw_status status =
+        check(MPI_Allreduce(MPI_IN_PLACE, &lacks_memory, 1, MPI_INT, MPI_MAX, ranks),
+              "MPI_Allreduce", error);
+    if (status == GW_OK && lacks_memory) {
+        status = gw_fail_memory(error, "opening a communicator");
+    }
+    if (status != GW_OK || world == NULL) {
         free(world);
-        return gw_fail_memory(error, "opening a communicator");
+        return status;
     }
     *world = (struct mpi_world){.ends_mpi = ends_mpi};
-    enum gw_status status =
-        check(MPI_Comm_split(ranks, color, 0, &world->comm), "MPI_Comm_split", error);
+    status = check(MPI_Comm_split(ranks, color, 0, &world->comm), "MPI_Comm_split", error);
     if (status != GW_OK || world->comm == MPI_COMM_NULL) {
         free(world);
         return status;
