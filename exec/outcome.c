@@ -111,7 +111,7 @@ static void count_selected(struct gw_outcome *outcome, const struct gw_worker *w
         extent->most = selected > extent->most ? selected : extent->most;
         sum += selected;
     }
-    extent->mean = (sum + worker->workers - 1) / worker->workers;
+    extent->mean = gw_mean_selected(sum, worker->workers);
 }
 
 /* From every rank to every rank. */

@@ -50,6 +50,11 @@ struct gw_selected {
     uint64_t all;  /* whose values travel, if those of all workers travel together */
 };
 
+/* The mean as it stands there; 0 of no workers. */
+static inline uint64_t gw_mean_selected(uint64_t sum, size_t workers) {
+    return workers == 0 ? 0 : (sum + workers - 1) / workers;
+}
+
 /*
  * The elements selected of a group if every compressor keeps just what it is asked for: a joint one
  * shares that out evenly among the workers, of which the one with the most has at least one.

@@ -368,7 +368,7 @@ static struct gw_selected select_group(const struct gw_counts *counts, size_t it
     const uint64_t *distinct = counts->distinct;
     return (struct gw_selected){
         .most = most,
-        .mean = (sum + counts->workers - 1) / counts->workers,
+        .mean = gw_mean_selected(sum, counts->workers),
         .all = distinct == NULL ? joined : distinct[iteration * counts->group_count + group]};
 }
 
