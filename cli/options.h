@@ -141,6 +141,12 @@ struct gw_option_row {
 };
 size_t gw_list_options(const struct gw_option *table, struct gw_option_row rows[GW_MOST_OPTIONS]);
 
+/*
+ * Refuses misspelt and ambiguous options among all arguments but the values of other options.
+ * (spelling.c)
+ */
+void gw_check_spelling(const struct gw_option_row *rows, size_t count, struct argp_state *state);
+
 /* "above 0 and at most 1"; "" where any value of the kind will do. Returns `out`. */
 enum { GW_RANGE_SIZE = 96 };
 const char *gw_option_range(const struct gw_option *option, char out[GW_RANGE_SIZE]);
