@@ -61,7 +61,7 @@ static void give_up(void *context, double seconds) {
                   "gradweave: rank %d on %s: expected all ranks of the job to begin within %g s\n",
                   gw_mpi_job_rank(), host, seconds);
     (void)fflush(stderr);
-    gw_mpi_say_ends();
+    gw_mpi_job_ends();
     _exit(GW_FAILED);
 }
 
@@ -77,7 +77,7 @@ static enum gw_status begin(const struct gw_job_options *options,
                             struct gw_communicator *communicator, struct gw_watch **watch,
                             struct gw_error *error) {
     struct gw_alarm *alarm = NULL;
-    gw_mpi_say_begun();
+    gw_mpi_rank_begins();
     GW_TRY(gw_alarm_open(start_s(options), give_up, NULL, &alarm, error));
     enum gw_status status = gw_communicator_open_mpi(communicator, error);
     if (status != GW_OK) {

@@ -52,7 +52,7 @@ static int finish(int exit_status) {
     struct gw_error error = {0};
     bool answered = exit_status == GW_OK || exit_status == gw_mpi_exit_status(1);
     if (exit_status != GW_OK) {
-        gw_mpi_say_ends();
+        gw_mpi_job_ends();
     }
     return gw_answer_end(answered, &error) == GW_OK ? exit_status
                                                     : gw_mpi_exit_status(gw_cli_fail(&error));

@@ -61,24 +61,24 @@ static double unexplained_s(const struct gw_result *result) {
     return 0;
 }
 
-/* One curve more, which only makes the iteration longer. */
-static const char turns_name[] = "turns";
-
+/* One uncertainty more, which only makes the iteration longer, and is no error that evens out. */
 static enum gw_status add_turns(const struct gw_simulator *simulator,
                                 const struct gw_simulator *turning, size_t iterations,
                                 struct gw_result *result, struct gw_error *error) {
+    static const char name[] = "turns";
     double without_s = 0;
     double with_s = 0;
     size_t which = result->uncertainty_count;
     GW_TRY(find_mean(simulator, iterations, &without_s, error));
     GW_TRY(find_mean(turning, iterations, &with_s, error));
     double more_s = fmax(0, with_s - without_s);
-    gw_result_uncertain(result, turns_name, false, more_s / result->breakdown.compress_s);
+    gw_result_uncertain(result, name, false, more_s / result->breakdown.compress_s);
     if (result->uncertainty_count > which) {
         struct gw_result_uncertainty *turns = &result->uncertainties[which];
         turns->low_s = result->iteration_s;
         turns->high_s = result->iteration_s + more_s;
     }
+    result->iteration_high_s += more_s;
     return GW_OK;
 }
 
@@ -90,26 +90,18 @@ enum gw_status gw_interval_find(struct gw_simulator *simulator, const struct gw_
     }
     size_t few = iterations < MOST_ITERATIONS ? iterations : MOST_ITERATIONS;
     GW_TRY(find_ends(simulator, few, result, error));
-    if (turning != NULL) {
-        GW_TRY(add_turns(simulator, turning, few, result, error));
-    }
     double below_s = unexplained_s(result);
     double above_s = below_s;
-    double turns_s = 0;
     for (size_t i = 0; i < result->uncertainty_count; i++) {
         const struct gw_result_uncertainty *one = &result->uncertainties[i];
         double least_s = fmin(one->low_s, one->high_s);
         double most_s = fmax(one->low_s, one->high_s);
-        if (strcmp(one->name, turns_name) == 0) {
-            turns_s = most_s - result->iteration_s;
-            continue;
-        }
         below_s = hypot(below_s, fmax(0, result->iteration_s - least_s));
         above_s = hypot(above_s, fmax(0, most_s - result->iteration_s));
     }
     result->iteration_low_s = fmax(0, result->iteration_s - below_s);
-    result->iteration_high_s = result->iteration_s + above_s + turns_s;
-    return GW_OK;
+    result->iteration_high_s = result->iteration_s + above_s;
+    return turning == NULL ? GW_OK : add_turns(simulator, turning, few, result, error);
 }
 
 /* ---- of two -------------------------------------------------------------------------------- */

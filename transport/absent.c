@@ -33,10 +33,10 @@ int gw_mpi_exit_status(int status) {
     return status;
 }
 
-void gw_mpi_say_begun(void) {
+void gw_mpi_rank_begins(void) {
 }
 
-void gw_mpi_say_ends(void) {
+void gw_mpi_job_ends(void) {
 }
 
 const char *gw_mpi_version(void) {

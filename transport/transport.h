@@ -227,8 +227,8 @@ int gw_mpi_exit_status(int status);
  * started it, so that neither is waited for without end. A rank that has begun ends with the
  * process that started it.
  */
-void gw_mpi_say_begun(void);
-void gw_mpi_say_ends(void);
+void gw_mpi_rank_begins(void);
+void gw_mpi_job_ends(void);
 
 /* "Open MPI 4.1.4", or NULL in a build without MPI. */
 const char *gw_mpi_version(void);

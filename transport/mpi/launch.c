@@ -99,7 +99,7 @@ static void say(enum gw_sign sign) {
     }
 }
 
-void gw_mpi_say_begun(void) {
+void gw_mpi_rank_begins(void) {
     if (is_launched()) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
     }
@@ -108,7 +108,7 @@ void gw_mpi_say_begun(void) {
     }
 }
 
-void gw_mpi_say_ends(void) {
+void gw_mpi_job_ends(void) {
     say(GW_JOB_ENDS);
 }
 

@@ -301,7 +301,7 @@ static void finish_control_messages(struct mpi_world *world) {
 /* A part's failure is the whole job's. */
 static void mpi_abort(struct gw_communicator *communicator, int status) {
     (void)communicator;
-    gw_mpi_say_ends();
+    gw_mpi_job_ends();
     MPI_Abort(MPI_COMM_WORLD, gw_mpi_exit_status(status));
 }
 
