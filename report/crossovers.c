@@ -59,14 +59,7 @@ static void print_heading(const struct gw_crossovers *crossovers) {
 static void put_interval(struct gw_table *table, const struct gw_crossovers *crossovers,
                          size_t value, size_t algorithm) {
     size_t place = value * crossovers->comparison->count + algorithm;
-    double low_s = crossovers->lows_s[place];
-    char texts[2][GW_UNITS_SIZE];
-    if (isnan(low_s)) {
-        gw_table_cell(table, "not known");
-        return;
-    }
-    gw_table_cell(table, "%s to %s", gw_format_seconds(low_s, texts[0]),
-                  gw_format_seconds(crossovers->highs_s[place], texts[1]));
+    gw_table_interval(table, crossovers->lows_s[place], crossovers->highs_s[place]);
 }
 
 static void put_row(struct gw_table *table, const struct gw_crossovers *crossovers, size_t value) {
@@ -97,8 +90,8 @@ static void put_row(struct gw_table *table, const struct gw_crossovers *crossove
 }
 
 static void print_table(const struct gw_crossovers *crossovers) {
-    const char *const headings[] = {crossovers->values->kind->name, "fastest", "iteration",
-                                    "95% interval", "next", "takes"};
+    const char *const headings[] = {
+        crossovers->values->kind->name, "fastest", "iteration", "95% interval", "next", "takes"};
     struct gw_table *table = gw_table_open(headings, "rlrrlr");
     for (size_t v = 0; v < crossovers->values->count; v++) {
         put_row(table, crossovers, v);

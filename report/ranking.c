@@ -183,12 +183,11 @@ static const char *mark_of(const struct gw_ranking *ranking, size_t i) {
 }
 
 static void add_interval(struct gw_table *table, const struct gw_result *result) {
-    char texts[2][GW_UNITS_SIZE];
-    if (result->uncertainty_count == 0 || gw_result_is_unknown(result)) {
-        gw_table_cell(table, "%s", result->uncertainty_count == 0 ? "" : "not known");
+    bool known = !gw_result_is_unknown(result);
+    if (result->uncertainty_count == 0) {
+        gw_table_cell(table, "%s", "");
     } else {
-        gw_table_cell(table, "%s to %s", gw_format_seconds(result->iteration_low_s, texts[0]),
-                      gw_format_seconds(result->iteration_high_s, texts[1]));
+        gw_table_interval(table, known ? result->iteration_low_s : NAN, result->iteration_high_s);
     }
 }
 

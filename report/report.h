@@ -23,6 +23,9 @@ struct gw_table;
 struct gw_table *gw_table_open(const char *const *headings, const char *alignment);
 void gw_table_cell(struct gw_table *table, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* "188.4 ms to 213.7 ms"; a low_s of NAN: it is not known. */
+void gw_table_interval(struct gw_table *table, double low_s, double high_s);
 void gw_table_print_and_close(struct gw_table *table);
 void gw_table_close(struct gw_table *table);
 

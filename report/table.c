@@ -70,6 +70,16 @@ void gw_table_cell(struct gw_table *table, const char *format, ...) {
     gw_visible(text, table->texts[table->cells++], CELL_SIZE);
 }
 
+void gw_table_interval(struct gw_table *table, double low_s, double high_s) {
+    char texts[2][GW_UNITS_SIZE];
+    if (isnan(low_s)) {
+        gw_table_cell(table, "not known");
+    } else {
+        gw_table_cell(table, "%s to %s", gw_format_seconds(low_s, texts[0]),
+                      gw_format_seconds(high_s, texts[1]));
+    }
+}
+
 void gw_table_print_and_close(struct gw_table *table) {
     if (table == NULL || table->is_cut) {
         gw_table_close(table);
