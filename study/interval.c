@@ -71,7 +71,10 @@ static enum gw_status add_turns(const struct gw_simulator *simulator,
     size_t which = result->uncertainty_count;
     GW_TRY(find_mean(simulator, iterations, &without_s, error));
     GW_TRY(find_mean(turning, iterations, &with_s, error));
-    double more_s = fmax(0, with_s - without_s);
+    double more_s = with_s - without_s;
+    if (!(more_s > 0 && result->breakdown.compress_s > 0)) {
+        return GW_OK;
+    }
     gw_result_uncertain(result, name, false, more_s / result->breakdown.compress_s);
     if (result->uncertainty_count > which) {
         struct gw_result_uncertainty *turns = &result->uncertainties[which];

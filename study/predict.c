@@ -467,20 +467,21 @@ static enum gw_status simulate(const struct gw_question *question,
     return status;
 }
 
-/* The same with turns; none where the cluster does not say what those take. */
-static struct gw_simulator *open_turning(const struct gw_question *question,
-                                         const struct gw_pipeline *pipeline,
-                                         const struct gw_simulator *simulator,
-                                         const struct gw_simulation *simulation) {
+/* The same with turns; NULL where there are none, or the cluster does not say what they take. */
+static enum gw_status open_turning(const struct gw_question *question,
+                                   const struct gw_pipeline *pipeline,
+                                   const struct gw_simulator *simulator,
+                                   const struct gw_simulation *simulation,
+                                   struct gw_simulator **out, struct gw_error *error) {
     struct gw_simulation with_turns = *simulation;
-    struct gw_simulator *turning = NULL;
-    struct gw_error error;
     with_turns.interference = true;
-    bool tries = simulation->level == GW_LEVEL_CURVES && gw_simulator_turns_left_out(simulator) > 1;
-    return tries && gw_simulator_open(&turning, &pipeline->schedule, &question->cluster,
-                                      &with_turns, NULL, &error) == GW_OK
-               ? turning
-               : NULL;
+    *out = NULL;
+    if (simulation->level != GW_LEVEL_CURVES || gw_simulator_turns_left_out(simulator) <= 1) {
+        return GW_OK;
+    }
+    enum gw_status status =
+        gw_simulator_open(out, &pipeline->schedule, &question->cluster, &with_turns, NULL, error);
+    return status == GW_BAD_INPUT ? GW_OK : status;
 }
 
 static enum gw_status predict_once(const struct gw_question *question,
@@ -497,8 +498,11 @@ static enum gw_status predict_once(const struct gw_question *question,
         status = simulate(question, simulator, iterations, trace, out, error);
     }
     if (status == GW_OK && interval) {
-        struct gw_simulator *turning = open_turning(question, pipeline, simulator, simulation);
-        status = gw_interval_find(simulator, turning, iterations, out, error);
+        struct gw_simulator *turning = NULL;
+        status = open_turning(question, pipeline, simulator, simulation, &turning, error);
+        if (status == GW_OK) {
+            status = gw_interval_find(simulator, turning, iterations, out, error);
+        }
         gw_simulator_close(turning);
     }
     gw_simulator_close(simulator);
