@@ -48,6 +48,7 @@ static const struct command {
     {"simulate --goal schedule.goal --json", VARIES},
     {"compare " TINY " --algo dense,topk", PLAIN},
     {"compare " TINY " --algo dense,topk --workers 2,4 --data d.csv --json", PLAIN},
+    {"compare tiny.json --cluster shared.json --algo topk --json", PLAIN},
     {"compare " TINY " --algo dense,topk --workers 2,4 --data d.csv --out d.svg", DRAWS},
     {"sweep --model " TINY " --algo dense,topk --workers 2,4 --threads 2 --out s.csv --out s.jsonl",
      VARIES},
@@ -313,6 +314,14 @@ static const char validation[] =
     "[{'stream': 'compute', 'activity': 'forward', 'shown_predicted_s': [0, 1], "
     "'shown_measured_s': [0, 1], 'on_predicted_path': true, 'on_measured_path': true}]}}]}";
 
+/* Whose workers share processors, by curves that are known so well: intervals count turns. */
+static const char shared_cluster[] =
+    "{'schema': 'gradweave/cluster@1', 'name': 'shared', 'workers': 4, 'sharing': {'ranks': 4, "
+    "'processors': 2, 'together': 4}, 'collectives': {'allgather': [{'workers': 4, 'alpha_s': "
+    "0.0005, 'beta_s_per_byte': 3e-8}]}, 'compressors': {'topk': {'points': [[65536, 0.001], "
+    "[131072, 0.002]], 'raw': [{'elements': 65536, 'median_s': 0.001, 'median_low_s': 0.0009, "
+    "'median_high_s': 0.0011}], 'together': {'fixed_s': 0.001, 'per_element_s': 4e-8}}}}";
+
 /* A folder for GRADWEAVE_DATA, as installed. */
 static void make_data(void **data) {
     assert_int_equal(make_folder(data), 0);
@@ -335,6 +344,7 @@ TEST_WITH(whatever_fails_the_answer_is_right_or_none, make_inputs, remove_folder
     void *data = NULL;
     make_data(&data);
     write_text(*state, "validation.json", validation);
+    write_text(*state, "shared.json", shared_cluster);
     (void)check_says(*state, "gradweave plan " TINY " --out plan.json", NULL);
     (void)check_says(*state, "gradweave export goal " TINY " --algo dense --out schedule.goal",
                      NULL);
