@@ -111,15 +111,26 @@ enum gw_status gw_calibration_require_same_hosts(struct gw_communicator *communi
 
 /* ---- what only the older one has ----------------------------------------------------------- */
 
+static enum gw_status copy_cost(const struct gw_curve *curve, const cJSON *kept,
+                                struct gw_curve *curve_out, cJSON **kept_out,
+                                struct gw_error *error) {
+    GW_TRY(gw_curve_copy(curve, curve_out, error));
+    enum gw_status status = gw_json_copy(kept, kept_out, error);
+    if (status != GW_OK) {
+        gw_curve_free(curve_out);
+    }
+    return status;
+}
+
 static enum gw_status add_kernels(struct gw_kernel_costs *costs,
                                   const struct gw_kernel_costs *older, struct gw_error *error) {
     struct gw_curve curve;
+    cJSON *kept = NULL;
     for (size_t i = 0; i < older->count; i++) {
         const struct gw_kernel_cost *cost = &older->list[i];
         if (gw_kernel_cost_find(costs, cost->name) == NULL) {
-            GW_TRY(gw_curve_copy(&cost->curve, &curve, error));
-            GW_TRY(gw_kernel_costs_add(costs, cost->name, curve, cJSON_Duplicate(cost->kept, 1),
-                                       error));
+            GW_TRY(copy_cost(&cost->curve, cost->kept, &curve, &kept, error));
+            GW_TRY(gw_kernel_costs_add(costs, cost->name, curve, kept, error));
             struct gw_kernel_cost *added = &costs->list[costs->count - 1];
             GW_TRY(gw_curve_copy(&cost->together, &added->together, error));
             GW_TRY(gw_curve_copy(&cost->denser, &added->denser, error));
@@ -133,12 +144,13 @@ static enum gw_status add_kernels(struct gw_kernel_costs *costs,
 static enum gw_status add_curves(struct gw_cluster *cluster, const struct gw_cluster *older,
                                  struct gw_error *error) {
     struct gw_curve curve;
+    cJSON *kept = NULL;
     for (size_t i = 0; i < older->collective_count; i++) {
         const struct gw_collective_cost *cost = &older->collectives[i];
         if (gw_cluster_find_collective(cluster, cost->name, cost->workers) == NULL) {
-            GW_TRY(gw_curve_copy(&cost->curve, &curve, error));
-            GW_TRY(gw_cluster_add_collective(cluster, cost->name, cost->workers, curve,
-                                             cJSON_Duplicate(cost->kept, 1), error));
+            GW_TRY(copy_cost(&cost->curve, cost->kept, &curve, &kept, error));
+            GW_TRY(
+                gw_cluster_add_collective(cluster, cost->name, cost->workers, curve, kept, error));
         }
     }
     GW_TRY(add_kernels(&cluster->compressors, &older->compressors, error));

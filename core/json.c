@@ -381,6 +381,11 @@ enum gw_status gw_json_integer(const struct gw_json *place, uint64_t minimum, ui
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
+enum gw_status gw_json_copy(const cJSON *node, cJSON **out, struct gw_error *error) {
+    *out = node == NULL ? NULL : cJSON_Duplicate(node, 1);
+    return node != NULL && *out == NULL ? gw_fail_memory(error, "copying JSON") : GW_OK;
+}
+
 enum gw_status gw_json_put(cJSON *object, const char *key, cJSON *value, struct gw_error *error) {
     if (value == NULL) {
         return gw_fail_memory(error, "building JSON");

@@ -72,6 +72,9 @@ enum gw_status gw_json_integer(const struct gw_json *place, uint64_t minimum, ui
 enum gw_status gw_json_copy_text(const struct gw_json *object, const char *key, char **out,
                                  struct gw_error *error);
 
+/* All of a node, the caller's, or NULL of NULL; fails only when out of memory. */
+enum gw_status gw_json_copy(const cJSON *node, cJSON **out, struct gw_error *error);
+
 /* Sets or replaces a member of an object that is being written; fails only when out of memory. */
 enum gw_status gw_json_put(cJSON *object, const char *key, cJSON *value, struct gw_error *error);
 enum gw_status gw_json_put_number(cJSON *object, const char *key, double value,

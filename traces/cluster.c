@@ -27,8 +27,13 @@ static enum gw_status read_collective(const struct gw_json *place, const char *n
     GW_TRY(gw_json_integer(&at, 1, &workers, error));
     struct gw_curve curve = {0};
     GW_TRY(gw_curve_read(place, GW_COLLECTIVE_NAMES, &curve, error));
-    return gw_cluster_add_collective(cluster, name, (size_t)workers, curve,
-                                     cJSON_Duplicate(place->node, 1), error);
+    cJSON *kept = NULL;
+    enum gw_status status = gw_json_copy(place->node, &kept, error);
+    if (status != GW_OK) {
+        gw_curve_free(&curve);
+        return status;
+    }
+    return gw_cluster_add_collective(cluster, name, (size_t)workers, curve, kept, error);
 }
 
 static int by_value(const void *a, const void *b) {

@@ -55,7 +55,13 @@ static enum gw_status read_kernel(const struct gw_json *place, const char *name,
     struct gw_curve curve = {0};
     GW_TRY(gw_json_object(place, error));
     GW_TRY(gw_curve_read(place, GW_KERNEL_NAMES, &curve, error));
-    GW_TRY(gw_kernel_costs_add(costs, name, curve, cJSON_Duplicate(place->node, 1), error));
+    cJSON *kept = NULL;
+    enum gw_status status = gw_json_copy(place->node, &kept, error);
+    if (status != GW_OK) {
+        gw_curve_free(&curve);
+        return status;
+    }
+    GW_TRY(gw_kernel_costs_add(costs, name, curve, kept, error));
     return read_more(place, &costs->list[costs->count - 1], error);
 }
 
