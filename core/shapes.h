@@ -22,8 +22,8 @@ struct gw_key_rules {
     void (*warn)(const char *message, void *context);
     void *context;
     bool all; /* warn of all, not only of the first GW_MOST_KEY_WARNINGS of a file */
-    /* Takes what is wrong with each curve of a cluster, all of which are read then; NULL: the first
-     * one that is bad input ends the reading. */
+    /* Takes what is bad input, where a reader goes on behind it (traces/parts.h); NULL: the first
+     * fault ends the reading. */
     void (*bad)(const char *message, void *context);
 };
 extern struct gw_key_rules gw_key_rules;

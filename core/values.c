@@ -85,7 +85,8 @@ bool gw_parse_number(const char *text, double *out) {
     char *end = NULL;
     errno = 0;
     *out = strtod(text, &end);
-    return end != text && *end == '\0' && errno == 0 && isfinite(*out);
+    bool decimal = text[strspn(text, "0123456789.eE+-")] == '\0';
+    return decimal && end != text && *end == '\0' && errno == 0 && isfinite(*out);
 }
 
 /* How many of the `length` characters are the number's unit, and its size; false: it has none. */

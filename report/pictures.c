@@ -75,56 +75,29 @@ enum gw_status gw_draw_breakdown(const struct gw_picture *picture, struct gw_err
 
 /* ---- validations ---------------------------------------------------------------------------- */
 
-static enum gw_status read_bar(const struct gw_json *result, bool measured, struct gw_bar *bar,
-                               struct gw_error *error) {
-    static const char *const keys[] = {"forward_s", "backward_s", "compress_s", "exposed_comm_s"};
-    struct gw_json name = gw_json_member(result, "algorithm");
-    struct gw_json side = gw_json_member(result, measured ? "measured" : "predicted");
-    struct gw_json iteration = gw_json_member(&side, "iteration_s");
-    struct gw_json breakdown = gw_json_member(&side, "breakdown");
-    double *const parts[] = {&bar->breakdown.forward_s, &bar->breakdown.backward_s,
-                             &bar->breakdown.compress_s, &bar->breakdown.exposed_comm_s};
-    double rest = 0;
-    bar->measured = measured;
-    GW_TRY(gw_json_text(&name, &bar->label, error));
-    GW_TRY(gw_json_not_negative(&iteration, &rest, error));
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        struct gw_json part = gw_json_member(&breakdown, keys[i]);
-        GW_TRY(gw_json_not_negative(&part, parts[i], error));
-        rest -= *parts[i];
-    }
-    bar->breakdown.other_s = rest;
-    return GW_OK;
-}
-
 static enum gw_status draw_results(const struct gw_picture *picture, const cJSON *document,
                                    struct gw_arena *arena, struct gw_error *error) {
-    struct gw_json root;
-    GW_TRY(gw_json_root(document, picture->subject, "gradweave/validation@1", &root, error));
-    struct gw_json results = gw_json_member(&root, "results");
-    GW_TRY(gw_json_array(&results, error));
-    if (cJSON_GetArraySize(results.node) == 0) {
-        return gw_json_expected(&results, "at least one result", error);
+    struct gw_validation_document read;
+    GW_TRY(gw_validation_read(document, picture->subject, arena, &read, error));
+    if (read.count == 0) {
+        return gw_fail(error, GW_BAD_INPUT, "%s: results: expected at least one result",
+                       picture->subject);
     }
-    size_t most = 2 * (size_t)cJSON_GetArraySize(results.node);
-    struct gw_bar *bars = gw_arena_zeros(arena, most, sizeof *bars);
+    struct gw_bar *bars = gw_arena_zeros(arena, 2 * read.count, sizeof *bars);
     if (bars == NULL) {
         return gw_fail_memory(error, "plotting");
     }
-    size_t count = 0;
-    const cJSON *node = NULL;
-    cJSON_ArrayForEach(node, results.node) {
-        struct gw_json result = gw_json_item(&results, node, count / 2);
-        for (int measured = 0; measured < 2; measured++) {
-            GW_TRY(read_bar(&result, measured, &bars[count++], error));
-        }
+    for (size_t i = 0; i < read.count; i++) {
+        const struct gw_validated *result = &read.results[i];
+        bars[2 * i] =
+            (struct gw_bar){.label = result->algorithm, .breakdown = result->predicted.breakdown};
+        bars[2 * i + 1] = (struct gw_bar){
+            .label = result->algorithm, .measured = true, .breakdown = result->measured.breakdown};
     }
-    const cJSON *model = cJSON_GetObjectItemCaseSensitive(document, "model");
-    const cJSON *workers = cJSON_GetObjectItemCaseSensitive(document, "workers");
     char title[256];
-    snprintf(title, sizeof title, "%s, %g workers: predicted (p) and measured (m)",
-             cJSON_IsString(model) ? model->valuestring : "", cJSON_GetNumberValue(workers));
-    return gw_plot_breakdown(bars, count, title, picture->out, picture->data, error);
+    snprintf(title, sizeof title, "%s, %llu workers: predicted (p) and measured (m)", read.model,
+             (unsigned long long)read.workers);
+    return gw_plot_breakdown(bars, 2 * read.count, title, picture->out, picture->data, error);
 }
 
 enum gw_status gw_draw_validation(const struct gw_picture *picture, struct gw_error *error) {

@@ -203,6 +203,20 @@ static enum gw_status check_sweep_job(struct gw_checking *check, const cJSON *do
     return status;
 }
 
+/* ---- validations --------------------------------------------------------------------------- */
+
+static void check_validation(struct gw_checking *check, const struct gw_validation_document *read) {
+    for (size_t i = 0; i < read->count; i++) {
+        const struct gw_validated *one = &read->results[i];
+        double error = one->predicted.iteration_s / one->measured.iteration_s - 1;
+        if (one->measured.iteration_s == 0) {
+            ODD(check, "results[%zu].measured.iteration_s: nothing was measured", i);
+        } else {
+            NOTE(check, "%s: %+.1f%%", one->algorithm, 100 * error);
+        }
+    }
+}
+
 /* ---- files --------------------------------------------------------------------------------- */
 
 /* Documents that gradweave prints and nothing reads. */
@@ -265,6 +279,10 @@ static enum gw_status check_text(struct gw_checking *check, const char *text, si
         GW_TRY(gw_noise_parse(text, length, path, &noise, error));
         check_noise(check, &noise);
         gw_noise_free(&noise);
+    } else if (strcmp(schema, "gradweave/validation@1") == 0) {
+        struct gw_validation_document read;
+        GW_TRY(gw_validation_read(document, path, check->arena, &read, error));
+        check_validation(check, &read);
     } else if (strcmp(schema, "gradweave/sweep-job@1") == 0) {
         status = check_sweep_job(check, document, error);
     } else if (gw_json_knows_schema(schema)) {

@@ -16,7 +16,7 @@ struct gw_findings {
 struct gw_file_check {
     const char *path;
     const char *schema;     /* NULL: not known */
-    struct gw_findings bad; /* why it is bad input or cannot be read: of a cluster all its curves */
+    struct gw_findings bad; /* why it is bad input or cannot be read */
     struct gw_findings odd;
     struct gw_findings notes; /* what it can answer, and what it cannot; what is as measured */
 };

@@ -136,14 +136,16 @@ static enum gw_status read_document(struct gw_cluster *cluster, const char *path
     struct gw_json per_node_place = gw_json_member(&root, "workers_per_node");
     struct gw_json compressors = gw_json_member(&root, "compressors");
     struct gw_json aggregation = gw_json_member(&root, "aggregation");
-    const char *name = NULL;
-    uint64_t workers = 0;
+    const char *name = "";
+    uint64_t workers = 1;
     uint64_t per_node = 1;
-    GW_TRY(gw_json_text(&name_place, &name, error));
-    GW_TRY(gw_json_integer(&workers_place, 1, &workers, error));
+    size_t bad = 0;
+    GW_TRY(gw_read_on(gw_json_integer(&workers_place, 1, &workers, error), &bad, error));
     if (per_node_place.node != NULL) {
-        GW_TRY(gw_json_integer(&per_node_place, 1, &per_node, error));
+        GW_TRY(gw_read_on(gw_json_integer(&per_node_place, 1, &per_node, error), &bad, error));
     }
+    bool misnumbered = bad > 0;
+    GW_TRY(gw_read_on(gw_json_text(&name_place, &name, error), &bad, error));
     cluster->name = strdup(name);
     cluster->path = strdup(path);
     if (cluster->name == NULL || cluster->path == NULL) {
@@ -151,16 +153,19 @@ static enum gw_status read_document(struct gw_cluster *cluster, const char *path
     }
     cluster->workers = (size_t)workers;
     cluster->workers_per_node = (size_t)per_node;
-    size_t bad = 0;
-    GW_TRY(read_collectives(&root, cluster, &bad, error));
-    GW_TRY(gw_kernel_costs_read(&compressors, &cluster->compressors, &bad, error));
+    GW_TRY(gw_read_on(read_collectives(&root, cluster, &bad, error), &bad, error));
+    GW_TRY(gw_read_on(gw_kernel_costs_read(&compressors, &cluster->compressors, &bad, error), &bad,
+                      error));
     if (aggregation.node != NULL) {
-        GW_TRY(gw_kernel_costs_read(&aggregation, &cluster->aggregation, &bad, error));
+        GW_TRY(gw_read_on(gw_kernel_costs_read(&aggregation, &cluster->aggregation, &bad, error),
+                          &bad, error));
     }
-    GW_TRY(bad == 0 ? GW_OK : GW_BAD_INPUT);
-    GW_TRY(read_sharing(&root, cluster, error));
-    GW_TRY(gw_network_read(&root, cluster, error));
-    return gw_overlap_read(&root, cluster, error);
+    GW_TRY(gw_read_on(read_sharing(&root, cluster, error), &bad, error));
+    if (!misnumbered) { /* what a network needs hangs on it */
+        GW_TRY(gw_read_on(gw_network_read(&root, cluster, error), &bad, error));
+    }
+    GW_TRY(gw_read_on(gw_overlap_read(&root, cluster, error), &bad, error));
+    return bad == 0 ? GW_OK : GW_BAD_INPUT; /* of which the last is in the error */
 }
 
 enum gw_status gw_cluster_parse(const char *text, size_t length, const char *path,

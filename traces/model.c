@@ -3,19 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/parts.h"
+
 static const char *const schema = "gradweave/model@1";
 
 static enum gw_status read_tensor(const struct gw_json *place, struct gw_tensor *tensor,
-                                  struct gw_error *error) {
+                                  size_t *bad, struct gw_error *error) {
     GW_TRY(gw_json_object(place, error));
     struct gw_json elements = gw_json_member(place, "elements");
     struct gw_json backward = gw_json_member(place, "backward_s");
-    GW_TRY(gw_json_copy_text(place, "name", &tensor->name, error));
-    GW_TRY(gw_json_integer(&elements, 1, &tensor->elements, error));
+    GW_TRY(gw_read_on(gw_json_copy_text(place, "name", &tensor->name, error), bad, error));
+    GW_TRY(gw_read_on(gw_json_integer(&elements, 1, &tensor->elements, error), bad, error));
     return gw_json_seconds(&backward, &tensor->backward_s, error);
 }
 
-static enum gw_status read_tensors(const struct gw_json *root, struct gw_model *model,
+static enum gw_status read_tensors(const struct gw_json *root, struct gw_model *model, size_t *bad,
                                    struct gw_error *error) {
     struct gw_json tensors = gw_json_member(root, "tensors");
     GW_TRY(gw_json_array(&tensors, error));
@@ -33,7 +35,7 @@ static enum gw_status read_tensors(const struct gw_json *root, struct gw_model *
     const cJSON *node = NULL;
     cJSON_ArrayForEach(node, tensors.node) {
         struct gw_json place = gw_json_item(&tensors, node, index);
-        GW_TRY(read_tensor(&place, &model->tensors[index], error));
+        GW_TRY(gw_read_on(read_tensor(&place, &model->tensors[index], bad, error), bad, error));
         total += model->tensors[index].elements;
         if (total > (uint64_t)1 << 53) {
             struct gw_json elements = gw_json_member(&place, "elements");
@@ -44,40 +46,58 @@ static enum gw_status read_tensors(const struct gw_json *root, struct gw_model *
     return GW_OK;
 }
 
+static enum gw_status read_source(const struct gw_json *root, struct gw_model *model,
+                                  struct gw_error *error) {
+    struct gw_json source = gw_json_member(root, "source");
+    if (source.node == NULL) {
+        return GW_OK;
+    }
+    GW_TRY(gw_json_object(&source, error));
+    return gw_json_member(&source, "device").node == NULL
+               ? GW_OK
+               : gw_json_copy_text(&source, "device", &model->device, error);
+}
+
+/* Of all tensors together. */
+static enum gw_status check_bytes(const struct gw_json *bytes_per_element,
+                                  const struct gw_model *model, struct gw_error *error) {
+    double bytes = (double)model->bytes_per_element * (double)gw_model_elements(model);
+    return bytes >= 18446744073709551616.0
+               ? gw_json_expected(bytes_per_element, "fewer than 2^64 bytes in all tensors", error)
+               : GW_OK;
+}
+
+static enum gw_status read_members(const struct gw_json *root, struct gw_model *model, size_t *bad,
+                                   struct gw_error *error) {
+    struct gw_json batch_size = gw_json_member(root, "batch_size");
+    struct gw_json bytes_per_element = gw_json_member(root, "bytes_per_element");
+    struct gw_json forward = gw_json_member(root, "forward_s");
+    struct gw_json update = gw_json_member(root, "update_s");
+    model->bytes_per_element = 4;
+    GW_TRY(gw_read_on(gw_json_copy_text(root, "name", &model->name, error), bad, error));
+    if (batch_size.node != NULL) {
+        GW_TRY(gw_read_on(gw_json_size(&batch_size, &model->batch_size, error), bad, error));
+    }
+    if (bytes_per_element.node != NULL) {
+        GW_TRY(gw_read_on(gw_json_integer(&bytes_per_element, 1, &model->bytes_per_element, error),
+                          bad, error));
+    }
+    GW_TRY(gw_read_on(gw_json_seconds(&forward, &model->forward_s, error), bad, error));
+    if (update.node != NULL) {
+        GW_TRY(gw_read_on(gw_json_seconds(&update, &model->update_s, error), bad, error));
+    }
+    GW_TRY(gw_read_on(read_source(root, model, error), bad, error));
+    GW_TRY(gw_read_on(read_tensors(root, model, bad, error), bad, error));
+    return gw_read_on(check_bytes(&bytes_per_element, model, error), bad, error);
+}
+
 static enum gw_status read_document(struct gw_model *model, const cJSON *document, const char *path,
                                     struct gw_error *error) {
     struct gw_json root;
+    size_t bad = 0;
     GW_TRY(gw_json_root(document, path, schema, &root, error));
-    struct gw_json batch_size = gw_json_member(&root, "batch_size");
-    struct gw_json bytes_per_element = gw_json_member(&root, "bytes_per_element");
-    struct gw_json forward = gw_json_member(&root, "forward_s");
-    struct gw_json update = gw_json_member(&root, "update_s");
-    struct gw_json source = gw_json_member(&root, "source");
-    GW_TRY(gw_json_copy_text(&root, "name", &model->name, error));
-    model->bytes_per_element = 4;
-    if (batch_size.node != NULL) {
-        GW_TRY(gw_json_size(&batch_size, &model->batch_size, error));
-    }
-    if (bytes_per_element.node != NULL) {
-        GW_TRY(gw_json_integer(&bytes_per_element, 1, &model->bytes_per_element, error));
-    }
-    GW_TRY(gw_json_seconds(&forward, &model->forward_s, error));
-    if (update.node != NULL) {
-        GW_TRY(gw_json_seconds(&update, &model->update_s, error));
-    }
-    if (source.node != NULL) {
-        GW_TRY(gw_json_object(&source, error));
-        struct gw_json device = gw_json_member(&source, "device");
-        if (device.node != NULL) {
-            GW_TRY(gw_json_copy_text(&source, "device", &model->device, error));
-        }
-    }
-    GW_TRY(read_tensors(&root, model, error));
-    double bytes = (double)model->bytes_per_element * (double)gw_model_elements(model);
-    if (bytes >= 18446744073709551616.0) {
-        return gw_json_expected(&bytes_per_element, "fewer than 2^64 bytes in all tensors", error);
-    }
-    return GW_OK;
+    GW_TRY(read_members(&root, model, &bad, error));
+    return bad == 0 ? GW_OK : GW_BAD_INPUT; /* of which the last is in the error */
 }
 
 /* Takes the document. */

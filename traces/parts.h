@@ -8,13 +8,13 @@
 enum gw_status gw_read_density_and_workers(const struct gw_json *root, double *density,
                                            size_t *workers, struct gw_error *error);
 
-/* ---- curves and entries in a cluster file ---------------------------------------------------- */
-
 /*
- * What reading an entry ended with; or, where gw_key_rules.bad takes what is bad input, GW_OK, so
+ * What reading a part ended with; or, where gw_key_rules.bad takes what is bad input, GW_OK, so
  * that the next one is read, and *bad counts.
  */
 enum gw_status gw_read_on(enum gw_status status, size_t *bad, struct gw_error *error);
+
+/* ---- curves and entries in a cluster file ---------------------------------------------------- */
 
 /* Which names the coefficients of a curve have. */
 enum gw_curve_names {

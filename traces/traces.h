@@ -10,5 +10,6 @@
 #include "traces/plan.h"
 #include "traces/result.h"
 #include "traces/timeline.h"
+#include "traces/validation.h"
 
 #endif

@@ -160,25 +160,49 @@ TEST(says_all_of_every_file) {
     assert_int_equal(cJSON_GetArraySize(item_at(cJSON_GetArrayItem(files, 1), "bad")), 0);
 }
 
-/* Each curve that is bad input, not only the first. */
-TEST(says_all_that_is_bad_in_a_cluster) {
-    static const char *const bad[] = {
-        "collectives.allreduce[0].points[1][1]: expected no less time than for the smaller sizes",
-        "collectives.allgather[1].points[1][0]: expected sizes in ascending order, got 5",
-        "compressors.topk: expected points, or one of fixed_s"};
-    write_text(*state, "bad.json",
-               "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 2, 'collectives': {"
-               "'allreduce': [{'workers': 2, 'points': [[1, 1], [2, 0.1]]}], 'allgather': ["
-               "{'workers': 2, 'points': [[1, 1], [2, 2]]}, {'workers': 4, 'points': [[9, 1], "
-               "[5, 2]]}]}, 'compressors': {'topk': {}, 'randk': {'fixed_s': 1}}}");
-    struct answer answer = ask(*state, "gradweave check bad.json --json");
-    const cJSON *files = item_at(parse_document(answer.out, "gradweave/check@1"), "files");
-    const cJSON *found = item_at(cJSON_GetArrayItem(files, 0), "bad");
-    assert_int_equal(answer.status, 2);
-    assert_int_equal(cJSON_GetArraySize(found), 3);
-    for (size_t i = 0; i < 3; i++) {
-        assert_non_null(strstr(text_at(cJSON_GetArrayItem(found, (int)i), ""), bad[i]));
-        assert_non_null(strstr(answer.err, bad[i]));
+/* Each fault of a file that is bad input, not only the first. */
+TEST(says_all_that_is_bad_in_a_file) {
+    enum { MOST = 6 };
+    static const struct {
+        const char *text;
+        const char *bad[MOST];
+    } files[] = {
+        {"{'schema': 'gradweave/cluster@1', 'workers': 0, 'collectives': {"
+         "'allreduce': [{'workers': 2, 'points': [[1, 1], [2, 0.1]]}], 'allgather': ["
+         "{'workers': 2, 'points': [[1, 1], [2, 2]]}, {'workers': 4, 'points': [[9, 1], "
+         "[5, 2]]}]}, 'compressors': {'topk': {}, 'randk': {'fixed_s': 1}}, "
+         "'sharing': {'ranks': -1}}",
+         {"workers: expected a positive integer", "name: expected",
+          "collectives.allreduce[0].points[1][1]: expected no less time than for the smaller sizes",
+          "collectives.allgather[1].points[1][0]: expected sizes in ascending order, got 5",
+          "compressors.topk: expected points, or one of fixed_s",
+          "sharing.ranks: expected a positive integer"}},
+        {"{'schema': 'gradweave/model@1', 'name': 'm', 'forward_s': -1, 'bytes_per_element': 0, "
+         "'tensors': [{'name': 1, 'elements': 0.5, 'backward_s': 1}, 7, {'name': 'a', "
+         "'elements': 1, 'backward_s': 'x'}]}",
+         {"bytes_per_element: expected", "forward_s: expected", "tensors[0].name: expected",
+          "tensors[0].elements: expected", "tensors[1]: expected",
+          "tensors[2].backward_s: expected"}},
+        {"{'schema': 'gradweave/validation@1', 'model': 'm', 'workers': 2, 'results': [{"
+         "'algorithm': 3, 'predicted': {'iteration_s': 1, 'breakdown': {'forward_s': 1, "
+         "'backward_s': 'x', 'compress_s': 0, 'exposed_comm_s': 0}}, 'measured': {"
+         "'iteration_s': -1}}, 5]}",
+         {"results[0].algorithm: expected", "results[0].predicted.breakdown.backward_s: expected",
+          "results[0].measured.iteration_s: expected", "results[1]: expected"}},
+    };
+    for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
+        write_text(*state, "bad.json", files[f].text);
+        struct answer answer = ask(*state, "gradweave check bad.json --json");
+        const cJSON *all = item_at(parse_document(answer.out, "gradweave/check@1"), "files");
+        const cJSON *found = item_at(cJSON_GetArrayItem(all, 0), "bad");
+        int count = 0;
+        assert_int_equal(answer.status, 2);
+        for (; count < MOST && files[f].bad[count] != NULL; count++) {
+            const char *expected = files[f].bad[count];
+            assert_non_null(strstr(text_at(cJSON_GetArrayItem(found, count), ""), expected));
+            assert_non_null(strstr(answer.err, expected));
+        }
+        assert_int_equal(cJSON_GetArraySize(found), count);
     }
 }
 

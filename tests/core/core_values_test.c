@@ -152,6 +152,19 @@ TEST(rates_and_sizes_have_the_usual_spellings) {
     }
 }
 
+TEST(numbers_are_decimal) {
+    static const char *const good[] = {"1", "-2.5", "+1e-3", ".5"};
+    static const char *const bad[] = {"", " 1", "1 ", "0x1p3", "nan", "inf", "1e999", "1e", "-"};
+    double value = 0;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_true(gw_parse_number(good[i], &value));
+        assert_true(value == strtod(good[i], NULL));
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_false(gw_parse_number(bad[i], &value));
+    }
+}
+
 TEST(units_are_as_large_as_they_are) {
     const double listed[] = {1, 500, 2500, 1e6};
     const double two[] = {2e3, 2.1e3};

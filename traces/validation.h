@@ -1,0 +1,33 @@
+/*
+ * What `validate` keeps: "schema": "gradweave/validation@1" (docs/files.md), as far as it is read
+ * again.
+ */
+#ifndef GW_TRACES_VALIDATION_H
+#define GW_TRACES_VALIDATION_H
+
+#include "core/core.h"
+#include "traces/timeline.h"
+
+/* An iteration of a pipeline, predicted or measured. */
+struct gw_validated_iteration {
+    double iteration_s;
+    struct gw_breakdown breakdown; /* other_s: what the others leave of iteration_s */
+};
+
+struct gw_validated {
+    const char *algorithm;
+    struct gw_validated_iteration predicted, measured;
+};
+
+struct gw_validation_document {
+    const char *model;
+    uint64_t workers;
+    size_t count;
+    struct gw_validated *results;
+};
+
+/* Texts are the document's, the list is the arena's. */
+enum gw_status gw_validation_read(const cJSON *document, const char *path, struct gw_arena *arena,
+                                  struct gw_validation_document *out, struct gw_error *error);
+
+#endif
