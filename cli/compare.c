@@ -9,7 +9,7 @@ struct options {
     struct gw_output_options output;
     struct gw_question_options question;
     struct gw_choice_changes changes;
-    const char *algorithms, *workers, *bandwidth, *out, *data;
+    const char *algorithms, *workers, *bandwidth, *accuracy, *out, *data;
     enum { COUNTS_AS_ASKED, COUNTS_TRAINED } counts;
     bool interference;
 };
@@ -32,6 +32,9 @@ static const struct gw_option option_table[] = {
      .help = "How many elements are selected where that depends on gradients: as asked, or trained "
              "with generated ones",
      .value = "asked", .choices = sources},
+    {"accuracy", 0, "FILE", GW_TEXT, IN(accuracy),
+     .help = "Rank by the time to the accuracy that trainings came to, whose iterations FILE has",
+     .names = GW_NAMES_FILES},
     {"out", 'o', "FILE", GW_TEXT, IN(out), .help = "Draw the crossovers: .png, .svg or .pdf",
      .names = GW_NAMES_FILES},
     {"data", 0, "FILE.csv", GW_TEXT, IN(data), .help = "Keep the crossovers' times",
@@ -46,7 +49,12 @@ static const struct gw_option option_table[] = {
 };
 
 static const struct gw_option_rule rules[] = {
-    GW_NEEDS_MODEL("MODEL"), GW_NEEDS_CLUSTER("cluster"), {0}};
+    GW_NEEDS_MODEL("MODEL"),
+    GW_NEEDS_CLUSTER("cluster"),
+    {"accuracy", GW_EXCLUDES, "policy compressor exchange",
+     "--accuracy: expected none of --policy, --compressor and --exchange with it, as trainings "
+     "were by the pipelines as they are"},
+    {0}};
 
 /* ---- answering ----------------------------------------------------------------------------- */
 
@@ -58,6 +66,17 @@ static enum gw_status rank(const struct options *options, const struct gw_compar
         status = gw_print_ranking(&ranking, options->output.json, error);
     }
     gw_ranking_free(&ranking);
+    return status;
+}
+
+static enum gw_status rank_by_accuracy(const struct options *options,
+                                       struct gw_comparison *comparison, struct gw_error *error) {
+    struct gw_accuracy accuracy;
+    GW_TRY(gw_accuracy_read(options->accuracy, &accuracy, error));
+    comparison->accuracy = &accuracy;
+    enum gw_status status = gw_accuracy_check(&accuracy, error);
+    status = status == GW_OK ? rank(options, comparison, error) : status;
+    gw_accuracy_free(&accuracy);
     return status;
 }
 
@@ -95,8 +114,9 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
         gw_algorithms_parse(options->algorithms, &arena, &algorithms, &comparison.count, error);
     comparison.algorithms = algorithms;
     if (status == GW_OK) {
-        status = varied == NULL ? rank(options, &comparison, error)
-                                : find_crossovers(options, &comparison, varied, error);
+        status = varied != NULL              ? find_crossovers(options, &comparison, varied, error)
+                 : options->accuracy == NULL ? rank(options, &comparison, error)
+                                             : rank_by_accuracy(options, &comparison, error);
     }
     gw_arena_free(&arena);
     return status;
@@ -111,6 +131,10 @@ static enum gw_status check_varied(const struct options *options, bool varied,
     if (options->counts == COUNTS_TRAINED && varied) {
         return gw_fail(error, GW_BAD_INPUT,
                        "--counts trained: expected one value of --workers and --bandwidth with it");
+    }
+    if (options->accuracy != NULL && varied) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--accuracy: expected one value of --workers and --bandwidth with it");
     }
     const char *files[] = {options->out, options->data};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {

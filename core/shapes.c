@@ -26,6 +26,7 @@ struct shape {
 #define PLAN "gradweave/plan@1"
 #define COUNTS "gradweave/counts@1"
 #define NOISE "gradweave/noise@1"
+#define ACCURACY "gradweave/accuracy@1"
 #define VALIDATION "gradweave/validation@1"
 #define SWEEP_JOB "gradweave/sweep-job@1"
 
@@ -124,6 +125,9 @@ static const struct shape shapes[] = {
     {COUNTS, "iterations[]", {"selected", "distinct"}},
 
     {NOISE, "", {"schema", "model", "compute_s", "source", "factors"}},
+
+    {ACCURACY, "", {"schema", "model", "goal", "judged_every", "source", "trainings"}},
+    {ACCURACY, "trainings[]", {"algorithm", "density", "workers", "iterations"}},
 
     {VALIDATION,
      "",

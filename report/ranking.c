@@ -87,6 +87,17 @@ static void print_comparison(const struct gw_result *fast, const struct gw_resul
     print_exposed(fast, slow, stream);
 }
 
+/* " It takes 120 iterations of 9.7 ms, ddp 100 of 14.2 ms." */
+static void print_trainings(const struct gw_ranking *ranking, size_t slow, FILE *stream) {
+    const struct gw_result *results = ranking->results;
+    char texts[2][GW_UNITS_SIZE];
+    (void)fprintf(stream, " It takes %.10g iterations of %s, %s %.10g of %s.",
+                  ranking->to_goal[slow].trainings->iterations,
+                  gw_format_seconds(results[slow].iteration_s, texts[0]), results[0].algorithm,
+                  ranking->to_goal[0].trainings->iterations,
+                  gw_format_seconds(results[0].iteration_s, texts[1]));
+}
+
 static void print_names(const struct gw_ranking *ranking, size_t count, FILE *stream) {
     for (size_t i = 0; i < count; i++) {
         (void)fprintf(stream, "%s%s",
@@ -103,7 +114,7 @@ static void print_rivals(const struct gw_ranking *ranking, FILE *stream) {
     (void)fprintf(stream, " can't be told apart from ");
     if (ranking->rival_count == 1) {
         size_t rival = ranking->equal_count;
-        while (!gw_ranking_is_rival(ranking, &ranking->results[rival])) {
+        while (!gw_ranking_is_rival(ranking, rival)) {
             rival++;
         }
         (void)fprintf(stream, "%s", ranking->results[rival].algorithm);
@@ -114,7 +125,7 @@ static void print_rivals(const struct gw_ranking *ranking, FILE *stream) {
     bool derived = false;
     for (size_t i = 0; i < ranking->count; i++) {
         const struct gw_result *result = &ranking->results[i];
-        if (i < ranking->equal_count || gw_ranking_is_rival(ranking, result)) {
+        if (i < ranking->equal_count || gw_ranking_is_rival(ranking, i)) {
             unknown = unknown || gw_result_is_unknown(result);
             derived = derived || gw_result_is_derived(result);
         }
@@ -124,8 +135,12 @@ static void print_rivals(const struct gw_ranking *ranking, FILE *stream) {
         (void)fprintf(stream, "exchanges among %zu workers were not measured, and ",
                       ranking->comparison->question->workers);
     }
-    (void)fprintf(stream, unknown ? "how far off they are is not known."
-                                  : "they differ by less than what is uncertain in 95%% of cases.");
+    (void)fprintf(stream, "%s",
+                  unknown ? "how far off they are is not known."
+                  : ranking->to_goal == NULL
+                      ? "they differ by less than what is uncertain in 95% of cases."
+                      : "they differ by less than trainings do, and what is uncertain of an "
+                        "iteration.");
 }
 
 static void print_why(const struct gw_ranking *ranking, FILE *stream) {
@@ -143,13 +158,23 @@ static void print_why(const struct gw_ranking *ranking, FILE *stream) {
         return;
     }
     const struct gw_result *slow = &ranking->results[equal];
-    double behind_s = slow->iteration_s - fast->iteration_s;
+    double first_s = gw_ranking_seconds(ranking, 0);
+    double behind_s = gw_ranking_seconds(ranking, equal) - first_s;
     char text[GW_UNITS_SIZE];
     print_names(ranking, equal, stream);
+    if (!isfinite(behind_s)) {
+        (void)fprintf(stream, " %s to the goal; of the others %s.", equal == 1 ? "comes" : "come",
+                      isnan(behind_s) ? "nothing was recorded" : "most trainings never do");
+        return;
+    }
     (void)fprintf(stream, " %s fastest: %s, the next, takes %s (%.1f%%) longer.",
                   equal == 1 ? "is" : "are", slow->algorithm, gw_format_seconds(behind_s, text),
-                  100 * behind_s / fast->iteration_s);
-    print_comparison(fast, slow, stream);
+                  100 * behind_s / first_s);
+    if (ranking->to_goal == NULL) {
+        print_comparison(fast, slow, stream);
+    } else {
+        print_trainings(ranking, equal, stream);
+    }
 }
 
 /* Why the first is the fastest, in a sentence or two, in the arena; "": there is no other. */
@@ -177,17 +202,74 @@ static double efficiency(double compute_s, double iteration_s) {
 static const char *mark_of(const struct gw_ranking *ranking, size_t i) {
     bool first = i < ranking->equal_count;
     bool doubted = ranking->rival_count > 0;
-    return gw_ranking_is_rival(ranking, &ranking->results[i]) || (first && doubted) ? "?"
-           : first                                                                  ? "*"
-                                                                                    : "";
+    return gw_ranking_is_rival(ranking, i) || (first && doubted) ? "?" : first ? "*" : "";
 }
 
-static void add_interval(struct gw_table *table, const struct gw_result *result) {
+static void add_interval(struct gw_table *table, const struct gw_ranking *ranking, size_t place) {
+    const struct gw_result *result = &ranking->results[place];
     bool known = !gw_result_is_unknown(result);
-    if (result->uncertainty_count == 0) {
+    if (ranking->to_goal != NULL) {
+        const struct gw_to_goal *to_goal = &ranking->to_goal[place];
+        char text[GW_UNITS_SIZE];
+        if (!isfinite(to_goal->seconds)) {
+            gw_table_cell(table, "%s", "");
+        } else if (known && isinf(to_goal->high_s)) {
+            gw_table_cell(table, "%s or more", gw_format_seconds(to_goal->low_s, text));
+        } else {
+            gw_table_interval(table, known ? to_goal->low_s : NAN, to_goal->high_s);
+        }
+    } else if (result->uncertainty_count == 0) {
         gw_table_cell(table, "%s", "");
     } else {
         gw_table_interval(table, known ? result->iteration_low_s : NAN, result->iteration_high_s);
+    }
+}
+
+static void add_to_goal(struct gw_table *table, const struct gw_to_goal *to_goal) {
+    const struct gw_trainings *trainings = to_goal->trainings;
+    char text[GW_UNITS_SIZE];
+    if (trainings == NULL) {
+        gw_table_cell(table, "%s", "not known");
+        gw_table_cell(table, "%s", "");
+    } else if (trainings->reached < trainings->count) {
+        bool in_median = isfinite(to_goal->seconds);
+        gw_table_cell(table, "%s", in_median ? gw_format_seconds(to_goal->seconds, text) : "never");
+        gw_table_cell(table, "%zu of %zu reach it", trainings->reached, trainings->count);
+    } else {
+        gw_table_cell(table, "%s", gw_format_seconds(to_goal->seconds, text));
+        gw_table_cell(table, "%.10g", trainings->iterations);
+    }
+}
+
+static bool is_ranged(const struct gw_ranking *ranking) {
+    bool ranged = ranking->to_goal != NULL;
+    for (size_t i = 0; i < ranking->count; i++) {
+        ranged = ranged || ranking->results[i].uncertainty_count > 0;
+    }
+    return ranged;
+}
+
+static void add_row(struct gw_table *table, const struct gw_ranking *ranking, size_t place) {
+    const struct gw_result *result = &ranking->results[place];
+    const struct gw_breakdown *parts = &result->breakdown;
+    double alone_s = gw_comparison_alone_s(ranking->comparison);
+    char text[GW_UNITS_SIZE];
+    gw_table_cell(table, "%s", mark_of(ranking, place));
+    gw_table_cell(table, "%s", result->algorithm);
+    if (ranking->to_goal != NULL) {
+        add_to_goal(table, &ranking->to_goal[place]);
+    }
+    gw_table_cell(table, "%s", gw_format_seconds(result->iteration_s, text));
+    gw_table_cell(table, "%s", gw_format_seconds(parts->forward_s + parts->backward_s, text));
+    gw_table_cell(table, "%s", gw_format_seconds(parts->compress_s, text));
+    gw_table_cell(table, "%s", gw_format_seconds(parts->exposed_comm_s, text));
+    gw_table_cell(table, "%s", gw_format_seconds(parts->other_s, text));
+    if (ranking->to_goal == NULL) {
+        gw_table_cell(table, "%zu", result->groups);
+    }
+    gw_table_cell(table, "%s", gw_format_bytes(result->bytes_per_worker, text));
+    if (ranking->to_goal == NULL) {
+        gw_table_cell(table, "%.1f%%", 100 * efficiency(alone_s, result->iteration_s));
     }
 }
 
@@ -195,28 +277,16 @@ static void print_table(const struct gw_ranking *ranking) {
     static const char *const headings[] = {
         "",      "algorithm", "iteration", "compute",    "compression", "exposed",
         "other", "groups",    "sent",      "efficiency", "95% interval"};
-    bool ranged = false;
+    static const char *const goal_headings[] = {
+        "",        "algorithm", "to the goal", "iterations", "iteration", "compute", "compression",
+        "exposed", "other",     "sent",        "range"};
+    bool ranged = is_ranged(ranking);
+    struct gw_table *table = gw_table_open(ranking->to_goal == NULL ? headings : goal_headings,
+                                           ranged ? "llrrrrrrrrr" : "llrrrrrrrr");
     for (size_t i = 0; i < ranking->count; i++) {
-        ranged = ranged || ranking->results[i].uncertainty_count > 0;
-    }
-    double alone_s = gw_comparison_alone_s(ranking->comparison);
-    struct gw_table *table = gw_table_open(headings, ranged ? "llrrrrrrrrr" : "llrrrrrrrr");
-    for (size_t i = 0; i < ranking->count; i++) {
-        const struct gw_result *result = &ranking->results[i];
-        const struct gw_breakdown *parts = &result->breakdown;
-        char text[GW_UNITS_SIZE];
-        gw_table_cell(table, "%s", mark_of(ranking, i));
-        gw_table_cell(table, "%s", result->algorithm);
-        gw_table_cell(table, "%s", gw_format_seconds(result->iteration_s, text));
-        gw_table_cell(table, "%s", gw_format_seconds(parts->forward_s + parts->backward_s, text));
-        gw_table_cell(table, "%s", gw_format_seconds(parts->compress_s, text));
-        gw_table_cell(table, "%s", gw_format_seconds(parts->exposed_comm_s, text));
-        gw_table_cell(table, "%s", gw_format_seconds(parts->other_s, text));
-        gw_table_cell(table, "%zu", result->groups);
-        gw_table_cell(table, "%s", gw_format_bytes(result->bytes_per_worker, text));
-        gw_table_cell(table, "%.1f%%", 100 * efficiency(alone_s, result->iteration_s));
+        add_row(table, ranking, i);
         if (ranged) {
-            add_interval(table, result);
+            add_interval(table, ranking, i);
         }
     }
     gw_table_print_and_close(table);
@@ -293,6 +363,10 @@ static void print_text(const struct gw_ranking *ranking, const char *why) {
     const struct gw_comparison *comparison = ranking->comparison;
     gw_print_heading(comparison->question, are_dense(comparison));
     gw_print_changes(&comparison->changes);
+    if (comparison->accuracy != NULL) {
+        gw_print("to the goal: %g%% right, as %s says\n\n", 100 * comparison->accuracy->goal,
+                 comparison->accuracy->path);
+    }
     print_table(ranking);
     if (why[0] != '\0') {
         gw_print_note("", "%s", why);
@@ -300,13 +374,38 @@ static void print_text(const struct gw_ranking *ranking, const char *why) {
     print_infeasible(ranking);
     struct gw_result all = {0};
     struct gw_counts_note counts = {{0}};
-    gw_result_note(&all, comparison->note);
+    gw_result_collect(&all, &ranking->notes);
     for (size_t i = 0; i < ranking->count; i++) {
         gw_result_collect(&all, &ranking->results[i]);
         gw_counts_note_add(&counts, comparison, ranking->results[i].algorithm);
     }
     gw_counts_note_print(&counts, comparison);
     gw_print_collected_notes(&all);
+}
+
+/* What is infinite or not known is null. */
+static void write_known(struct gw_json_writer *writer, const char *key, double value) {
+    if (isfinite(value)) {
+        gw_writer_number(writer, key, value);
+    } else {
+        gw_writer_null(writer, key);
+    }
+}
+
+static void write_to_goal(const struct gw_to_goal *to_goal, struct gw_json_writer *writer) {
+    const struct gw_trainings *trainings = to_goal->trainings;
+    gw_writer_object(writer, "to_goal");
+    write_known(writer, "seconds", to_goal->seconds);
+    if (trainings != NULL) {
+        write_known(writer, "iterations", trainings->iterations);
+        gw_writer_number(writer, "trainings", (double)trainings->count);
+        gw_writer_number(writer, "reached", (double)trainings->reached);
+    }
+    if (to_goal->high_s > 0) {
+        gw_writer_number(writer, "low_s", to_goal->low_s);
+        write_known(writer, "high_s", to_goal->high_s);
+    }
+    gw_writer_end(writer);
 }
 
 static enum gw_status print_document(const struct gw_ranking *ranking, const char *why,
@@ -321,17 +420,23 @@ static enum gw_status print_document(const struct gw_ranking *ranking, const cha
     if (ranking->rival_count > 0) {
         gw_writer_array(&writer, "not_told_apart");
         for (size_t i = 0; i < ranking->count; i++) {
-            if (gw_ranking_is_rival(ranking, &ranking->results[i])) {
+            if (gw_ranking_is_rival(ranking, i)) {
                 gw_writer_text(&writer, NULL, ranking->results[i].algorithm);
             }
         }
         gw_writer_end(&writer);
+    }
+    if (ranking->comparison->accuracy != NULL) {
+        gw_writer_number(&writer, "goal", ranking->comparison->accuracy->goal);
     }
     gw_writer_number(&writer, "single_worker_s", gw_comparison_alone_s(ranking->comparison));
     gw_writer_array(&writer, "results");
     for (size_t i = 0; i < ranking->count; i++) {
         gw_writer_object(&writer, NULL);
         gw_result_write(&ranking->results[i], &writer);
+        if (ranking->to_goal != NULL) {
+            write_to_goal(&ranking->to_goal[i], &writer);
+        }
         gw_writer_end(&writer);
     }
     gw_writer_end(&writer);
@@ -343,11 +448,7 @@ static enum gw_status print_document(const struct gw_ranking *ranking, const cha
         gw_writer_end(&writer);
     }
     gw_writer_end(&writer);
-    if (ranking->comparison->note[0] != '\0') {
-        gw_writer_array(&writer, "notes");
-        gw_writer_text(&writer, NULL, ranking->comparison->note);
-        gw_writer_end(&writer);
-    }
+    gw_result_write_notes(&ranking->notes, &writer);
     return gw_print_written(&writer, error);
 }
 

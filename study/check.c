@@ -217,6 +217,24 @@ static void check_validation(struct gw_checking *check, const struct gw_validati
     }
 }
 
+/* ---- trainings ------------------------------------------------------------------------------ */
+
+static void check_accuracy(struct gw_checking *check, const struct gw_accuracy *accuracy) {
+    for (size_t i = 0; i < accuracy->count; i++) {
+        const struct gw_trainings *one = &accuracy->trainings[i];
+        struct gw_error why;
+        const struct gw_algorithm *known = NULL;
+        if (gw_algorithm_find(one->algorithm, &known, &why) != GW_OK) {
+            ODD(check, "trainings[%zu]: %s", i, why.message);
+        } else if (gw_algorithm_is_sparse(known) && one->density == 1) {
+            ODD(check, "trainings[%zu].density: %s compresses, and keeps all", i, one->algorithm);
+        }
+        NOTE(check, "%s at density %g among %llu workers: %zu of %zu trainings reach %g%%",
+             one->algorithm, one->density, (unsigned long long)one->workers, one->reached,
+             one->count, 100 * accuracy->goal);
+    }
+}
+
 /* ---- files --------------------------------------------------------------------------------- */
 
 /* Documents that gradweave prints and nothing reads. */
@@ -279,6 +297,11 @@ static enum gw_status check_text(struct gw_checking *check, const char *text, si
         GW_TRY(gw_noise_parse(text, length, path, &noise, error));
         check_noise(check, &noise);
         gw_noise_free(&noise);
+    } else if (strcmp(schema, "gradweave/accuracy@1") == 0) {
+        struct gw_accuracy accuracy;
+        GW_TRY(gw_accuracy_parse(text, length, path, &accuracy, error));
+        check_accuracy(check, &accuracy);
+        gw_accuracy_free(&accuracy);
     } else if (strcmp(schema, "gradweave/validation@1") == 0) {
         struct gw_validation_document read;
         GW_TRY(gw_validation_read(document, path, check->arena, &read, error));

@@ -109,6 +109,12 @@ enum gw_status gw_interval_find(struct gw_simulator *simulator, const struct gw_
 
 /* ---- of two -------------------------------------------------------------------------------- */
 
+/* One of two that are compared: so many iterations, which themselves may differ by that time. */
+struct side {
+    const struct gw_result *result;
+    double iterations, spread_s;
+};
+
 /* What one of a result's curves adds to its iteration at an end. */
 static double added_s(const struct gw_result *result, const char *name, int end) {
     size_t i = find_uncertainty(result, name);
@@ -119,30 +125,51 @@ static double added_s(const struct gw_result *result, const char *name, int end)
 }
 
 /* By how much the second may be faster, compared with the first, by one curve that both have. */
-static double gained_s(const struct gw_result *first, const struct gw_result *second,
-                       const char *name) {
+static double gained_s(const struct side sides[2], const char *name) {
     double gain_s = 0;
     for (int end = 0; end < 2; end++) {
-        gain_s = fmax(gain_s, added_s(first, name, end) - added_s(second, name, end));
+        double first_s = sides[0].iterations * added_s(sides[0].result, name, end);
+        double second_s = sides[1].iterations * added_s(sides[1].result, name, end);
+        gain_s = fmax(gain_s, first_s - second_s);
     }
     return gain_s;
 }
 
-bool gw_results_meet(const struct gw_result *first, const struct gw_result *second) {
-    if (first->uncertainty_count + second->uncertainty_count == 0) {
+static bool meet(const struct side sides[2]) {
+    const struct gw_result *first = sides[0].result;
+    const struct gw_result *second = sides[1].result;
+    double gain_s = hypot(sides[0].spread_s, sides[1].spread_s);
+    if (first->uncertainty_count + second->uncertainty_count == 0 && gain_s == 0) {
         return false;
     }
     if (gw_result_is_unknown(first) || gw_result_is_unknown(second)) {
         return true; /* by one factor or another, even where it is the same for both */
     }
-    double gain_s = hypot(unexplained_s(first), unexplained_s(second));
+    for (size_t i = 0; i < 2; i++) {
+        gain_s = hypot(gain_s, sides[i].iterations * unexplained_s(sides[i].result));
+    }
     for (size_t i = 0; i < first->uncertainty_count; i++) {
-        gain_s = hypot(gain_s, gained_s(first, second, first->uncertainties[i].name));
+        gain_s = hypot(gain_s, gained_s(sides, first->uncertainties[i].name));
     }
     for (size_t i = 0; i < second->uncertainty_count; i++) {
         const char *name = second->uncertainties[i].name;
         bool is_shared = find_uncertainty(first, name) < first->uncertainty_count;
-        gain_s = is_shared ? gain_s : hypot(gain_s, gained_s(first, second, name));
+        gain_s = is_shared ? gain_s : hypot(gain_s, gained_s(sides, name));
     }
-    return second->iteration_s - gain_s <= first->iteration_s;
+    return sides[1].iterations * second->iteration_s - gain_s <=
+           sides[0].iterations * first->iteration_s;
+}
+
+bool gw_results_meet(const struct gw_result *first, const struct gw_result *second) {
+    return meet((const struct side[]){{first, 1, 0}, {second, 1, 0}});
+}
+
+bool gw_trainings_meet(const struct gw_result *first, const struct gw_trainings *of_first,
+                       const struct gw_result *second, const struct gw_trainings *of_second) {
+    bool same = of_first == of_second;
+    double longer = same ? 0 : of_first->high - of_first->iterations;
+    double shorter = same ? 0 : of_second->iterations - of_second->low;
+    return meet(
+        (const struct side[]){{first, of_first->iterations, longer * first->iteration_s},
+                              {second, of_second->iterations, shorter * second->iteration_s}});
 }

@@ -1,4 +1,5 @@
 /* Predicts every pipeline that is compared and ranks those that can be predicted. */
+#include <math.h>
 #include <string.h>
 
 #include "kernels/gradients/emulation.h"
@@ -60,13 +61,36 @@ bool gw_comparison_depends_on_data(const struct gw_comparison *comparison, const
 
 /* ---- ranking ------------------------------------------------------------------------------- */
 
+/* Whether a result, and how long it trains, comes before the one in that place. */
+static bool is_before(const struct gw_ranking *ranking, const struct gw_result *result,
+                      const struct gw_to_goal *to_goal, size_t place) {
+    if (ranking->to_goal != NULL && gw_to_goal_is_before(to_goal, &ranking->to_goal[place])) {
+        return true;
+    }
+    bool is_behind =
+        ranking->to_goal != NULL && gw_to_goal_is_before(&ranking->to_goal[place], to_goal);
+    return !is_behind && result->iteration_s < ranking->results[place].iteration_s;
+}
+
 /* Inserts a result behind those that are as fast or faster, which keeps equals in their order. */
 static void insert(const struct gw_result *result, struct gw_ranking *ranking) {
+    const struct gw_comparison *comparison = ranking->comparison;
+    struct gw_to_goal to_goal = {0};
+    if (ranking->to_goal != NULL) {
+        gw_to_goal_find(comparison->accuracy, comparison->question, result, &to_goal,
+                        &ranking->notes);
+    }
     size_t place = ranking->count++;
-    for (; place > 0 && result->iteration_s < ranking->results[place - 1].iteration_s; place--) {
+    for (; place > 0 && is_before(ranking, result, &to_goal, place - 1); place--) {
         ranking->results[place] = ranking->results[place - 1];
+        if (ranking->to_goal != NULL) {
+            ranking->to_goal[place] = ranking->to_goal[place - 1];
+        }
     }
     ranking->results[place] = *result;
+    if (ranking->to_goal != NULL) {
+        ranking->to_goal[place] = to_goal;
+    }
 }
 
 static void sort(const struct gw_prediction *predictions, struct gw_ranking *ranking) {
@@ -81,24 +105,35 @@ static void sort(const struct gw_prediction *predictions, struct gw_ranking *ran
     }
 }
 
+double gw_ranking_seconds(const struct gw_ranking *ranking, size_t place) {
+    return ranking->to_goal == NULL ? ranking->results[place].iteration_s
+                                    : ranking->to_goal[place].seconds;
+}
+
 static size_t count_equals(const struct gw_ranking *ranking) {
     size_t count = 0;
-    while (count < ranking->count && ranking->results[count].iteration_s <=
-                                         ranking->results[0].iteration_s * (1 + GW_COMPARE_SAME)) {
+    while (count < ranking->count && gw_ranking_seconds(ranking, count) <=
+                                         gw_ranking_seconds(ranking, 0) * (1 + GW_COMPARE_SAME)) {
         count++;
     }
     return count;
 }
 
-bool gw_ranking_is_rival(const struct gw_ranking *ranking, const struct gw_result *result) {
-    return result >= ranking->results + ranking->equal_count &&
-           gw_results_meet(ranking->results, result);
+bool gw_ranking_is_rival(const struct gw_ranking *ranking, size_t place) {
+    const struct gw_result *results = ranking->results;
+    const struct gw_to_goal *to_goal = ranking->to_goal;
+    if (place < ranking->equal_count || !isfinite(gw_ranking_seconds(ranking, place))) {
+        return false;
+    }
+    return to_goal == NULL ? gw_results_meet(results, &results[place])
+                           : gw_trainings_meet(results, to_goal->trainings, &results[place],
+                                               to_goal[place].trainings);
 }
 
 static size_t count_rivals(const struct gw_ranking *ranking) {
     size_t count = 0;
     for (size_t i = 0; i < ranking->count; i++) {
-        count += gw_ranking_is_rival(ranking, &ranking->results[i]);
+        count += gw_ranking_is_rival(ranking, i);
     }
     return count;
 }
@@ -113,20 +148,49 @@ static enum gw_status refuse(const struct gw_ranking *ranking, struct gw_error *
                          ranking->infeasible_count, first->algorithm, first->why.message);
 }
 
+/* What the file of trainings says of another network, or says nothing of. */
+static enum gw_status check_trainings(const struct gw_comparison *comparison,
+                                      struct gw_ranking *ranking, struct gw_error *error) {
+    const struct gw_accuracy *accuracy = comparison->accuracy;
+    const char *model = comparison->question->model.name;
+    if (!isfinite(ranking->to_goal[0].seconds)) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: expected a pipeline that is compared to reach the goal at density %g, "
+                       "got none",
+                       accuracy->path, comparison->question->density);
+    }
+    if (strcmp(accuracy->model, model) != 0) {
+        char note[GW_RESULT_NOTE_SIZE];
+        (void)snprintf(note, sizeof note,
+                       "iterations to the goal are those of model %.100s: %.100s may need others",
+                       accuracy->model, model);
+        gw_result_warn(&ranking->notes, note);
+    }
+    return GW_OK;
+}
+
 enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking *out,
                        struct gw_error *error) {
     *out = (struct gw_ranking){.comparison = comparison};
     struct gw_arena *arena = &out->arena;
     out->results = gw_arena_zeros(arena, comparison->count, sizeof *out->results);
     out->infeasible = gw_arena_zeros(arena, comparison->count, sizeof *out->infeasible);
+    if (comparison->accuracy != NULL) {
+        out->to_goal = gw_arena_zeros(arena, comparison->count, sizeof *out->to_goal);
+    }
     struct gw_prediction *predictions =
         gw_arena_zeros(arena, comparison->count, sizeof *predictions);
     GW_TRY(gw_arena_check(arena, "comparing", error));
     GW_TRY(gw_comparison_predict(comparison, predictions, error));
+    gw_result_note(&out->notes, comparison->note);
     sort(predictions, out);
+    if (out->count == 0) {
+        return refuse(out, error);
+    }
+    GW_TRY(comparison->accuracy == NULL ? GW_OK : check_trainings(comparison, out, error));
     out->equal_count = count_equals(out);
     out->rival_count = count_rivals(out);
-    return out->count > 0 ? GW_OK : refuse(out, error);
+    return GW_OK;
 }
 
 void gw_ranking_free(struct gw_ranking *ranking) {

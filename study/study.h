@@ -291,6 +291,30 @@ enum gw_status gw_algorithms_parse(const char *text, struct gw_arena *arena,
 enum gw_status gw_compressors_parse(const char *text, const struct gw_compressor **out,
                                     struct gw_error *error);
 
+/* ---- training to a goal ---------------------------------------------------------------------- */
+
+/* Fails unless all algorithms in the file are known. */
+enum gw_status gw_accuracy_check(const struct gw_accuracy *accuracy, struct gw_error *error);
+
+/* How long a pipeline trains until a network has learnt as much as was asked for. */
+struct gw_to_goal {
+    const struct gw_trainings *trainings; /* of the pipeline; NULL: nothing was recorded */
+    double seconds;                       /* INFINITY: never; NAN: not known */
+    double low_s, high_s; /* where it is by the iteration's interval and the range of trainings;
+                             high_s INFINITY: some never did; 0: not worked out */
+};
+
+/*
+ * By trainings with as many workers, or the nearest number of them, at the question's density;
+ * `notes` gets what differs. Pipelines that compress nothing stand for each other.
+ */
+void gw_to_goal_find(const struct gw_accuracy *accuracy, const struct gw_question *question,
+                     const struct gw_result *result, struct gw_to_goal *out,
+                     struct gw_result *notes);
+
+/* Whether the first is known to be faster: what is not known comes last. */
+bool gw_to_goal_is_before(const struct gw_to_goal *a, const struct gw_to_goal *b);
+
 /* ---- comparing pipelines --------------------------------------------------------------------- */
 
 /* Pipelines that are compared on a question. */
@@ -303,7 +327,8 @@ struct gw_comparison {
     bool intervals; /* predictions also say where they are in 95% of cases */
     bool
         trained; /* counts that depend on gradients are trained; means over that many iterations: */
-    char note[GW_RESULT_NOTE_SIZE]; /* on the question, for the reader; "": none */
+    const struct gw_accuracy *accuracy; /* ranks by the time to its goal; NULL: by an iteration */
+    char note[GW_RESULT_NOTE_SIZE];     /* on the question, for the reader; "": none */
 };
 enum { GW_COMPARISON_TRAINED = 100 };
 
@@ -336,11 +361,13 @@ struct gw_infeasible {
 struct gw_ranking {
     const struct gw_comparison *comparison;
     size_t count;
-    struct gw_result *results; /* the fastest first; of equals, as they were asked for */
-    size_t equal_count;        /* results that are as fast as the first; it is one of them */
-    size_t rival_count;        /* others that cannot be told apart from the first */
+    struct gw_result *results;  /* the fastest first; of equals, as they were asked for */
+    struct gw_to_goal *to_goal; /* [count], by which it is ranked; NULL: by an iteration */
+    size_t equal_count;         /* results that are as fast as the first; it is one of them */
+    size_t rival_count;         /* others that cannot be told apart from the first */
     size_t infeasible_count;
     struct gw_infeasible *infeasible; /* as they were asked for */
+    struct gw_result notes;           /* on all of it; nothing else of this is set */
     struct gw_arena arena;            /* of all of this */
 };
 
@@ -356,8 +383,16 @@ void gw_ranking_free(struct gw_ranking *ranking);
  */
 bool gw_results_meet(const struct gw_result *first, const struct gw_result *second);
 
-/* Whether the result is another one than the first that cannot be told apart from it. */
-bool gw_ranking_is_rival(const struct gw_ranking *ranking, const struct gw_result *result);
+/* The same of trainings, both of which come to the goal in the median. */
+bool gw_trainings_meet(const struct gw_result *first, const struct gw_trainings *of_first,
+                       const struct gw_result *second, const struct gw_trainings *of_second);
+
+/* By what it is ranked: of an iteration, or of a training to its goal. */
+double gw_ranking_seconds(const struct gw_ranking *ranking, size_t place);
+
+/* Whether the result in that place is not the first, or as fast, and can't be told apart from it.
+ */
+bool gw_ranking_is_rival(const struct gw_ranking *ranking, size_t place);
 
 /* ---- GOAL schedules -------------------------------------------------------------------------- */
 

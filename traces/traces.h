@@ -2,6 +2,7 @@
 #ifndef GW_TRACES_TRACES_H
 #define GW_TRACES_TRACES_H
 
+#include "traces/accuracy.h"
 #include "traces/cluster.h"
 #include "traces/counts.h"
 #include "traces/data.h"

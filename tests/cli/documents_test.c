@@ -14,9 +14,9 @@ static size_t untrue; /* commands, so that a run names them all */
 
 /* Measures this machine, needs one's own files, or takes minutes. */
 static bool is_skipped(const char *command) {
-    static const char *const words[] = {"calibrate", "validate",     "validation",
-                                        "mpirun",    "job.json",     " | ",
-                                        " <(",       "plot density", "plot padding"};
+    static const char *const words[] = {"calibrate",    "validate",    "validation", "mpirun",
+                                        "job.json",     " | ",         " <(",        "plot density",
+                                        "plot padding", "convergence/"};
     bool skipped = strncmp(command, "gradweave ", 10) != 0;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         skipped = skipped || strstr(command, words[i]) != NULL;
@@ -86,14 +86,16 @@ static void check_command(const char *folder, const char *document, const char *
 
 /* ---- markdown -------------------------------------------------------------------------------- */
 
-/* Models and clusters that a document shows stand in the folder under their names. */
+/* Files that a document shows stand in the folder under their names: what has none, by its kind. */
 static void write_example(const char *folder, const char *text, size_t length) {
     char name[64];
     char *copy = strndup(text, length);
     assert_non_null(copy);
     cJSON *document = parse_document(copy, NULL);
-    (void)snprintf(name, sizeof name, "%s.json",
-                   cJSON_GetStringValue(cJSON_GetObjectItem(document, "name")));
+    const char *own = cJSON_GetStringValue(cJSON_GetObjectItem(document, "name"));
+    const char *kind = strchr(text_at(document, "schema"), '/') + 1;
+    (void)snprintf(name, sizeof name, "%.*s.json", (int)strcspn(own == NULL ? kind : own, "@"),
+                   own == NULL ? kind : own);
     write_text(folder, name, copy);
     free(copy);
 }

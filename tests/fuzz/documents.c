@@ -297,6 +297,25 @@ bool fuzz_counts(const char *text, size_t length) {
     return true;
 }
 
+/* ---- trainings ----------------------------------------------------------------------------- */
+
+bool fuzz_accuracy(const char *text, size_t length) {
+    struct gw_accuracy accuracy;
+    if (!is_accepted(gw_accuracy_parse(text, length, file, &accuracy, &fuzz_error), &accuracy,
+                     sizeof accuracy)) {
+        return false;
+    }
+    fuzz_expect(accuracy.goal > 0 && accuracy.goal <= 1, "a goal");
+    for (size_t i = 0; i < accuracy.count; i++) {
+        const struct gw_trainings *one = &accuracy.trainings[i];
+        fuzz_expect(one->reached <= one->count && one->count > 0, "a number of trainings");
+        fuzz_expect(one->low <= one->iterations && one->iterations <= one->high, "a range");
+        fuzz_expect(isfinite(one->high) == (one->reached == one->count), "an end");
+    }
+    gw_accuracy_free(&accuracy);
+    return true;
+}
+
 /* ---- all documents, as `check` takes them -------------------------------------------------- */
 
 bool fuzz_document(const char *text, size_t length) {

@@ -84,6 +84,7 @@ const struct fuzz_reader fuzz_readers[] = {
     {"cluster", fuzz_cluster, true, numbers},
     {"plan", fuzz_plan, true, numbers},
     {"counts", fuzz_counts, true, numbers},
+    {"accuracy", fuzz_accuracy, true, numbers},
     {"document", fuzz_document, true, numbers},
     {"validation", fuzz_validation, true, numbers},
     {"difference", fuzz_difference, true, numbers},

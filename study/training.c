@@ -1,0 +1,109 @@
+/* How long pipelines train to a goal: iterations that trainings took, times an iteration. */
+#include <math.h>
+#include <string.h>
+
+#include "study/study.h"
+
+enum gw_status gw_accuracy_check(const struct gw_accuracy *accuracy, struct gw_error *error) {
+    for (size_t i = 0; i < accuracy->count; i++) {
+        const struct gw_algorithm *known = NULL;
+        struct gw_error why;
+        if (gw_algorithm_find(accuracy->trainings[i].algorithm, &known, &why) != GW_OK) {
+            return gw_fail(error, GW_BAD_INPUT, "%s: %.400s", accuracy->path, why.message);
+        }
+    }
+    return GW_OK;
+}
+
+/* ---- finding trainings ---------------------------------------------------------------------- */
+
+/* What nothing compresses learns alike, whatever way its gradients travel. */
+static bool is_dense(const char *algorithm) {
+    const struct gw_algorithm *known = NULL;
+    return gw_algorithm_find(algorithm, &known, NULL) == GW_OK && !gw_algorithm_is_sparse(known);
+}
+
+static bool is_asked_density(double density, double asked) {
+    return fabs(density - asked) <= 1e-9 * asked;
+}
+
+/* How many times as many workers, or as few. */
+static double distance(const struct gw_trainings *trainings, size_t workers) {
+    return fabs(log((double)trainings->workers / (double)workers));
+}
+
+/* Those of the algorithm, or else of another dense one, by the nearest number of workers. */
+static const struct gw_trainings *find(const struct gw_accuracy *accuracy, const char *algorithm,
+                                       const struct gw_question *question) {
+    const struct gw_trainings *found = NULL;
+    bool dense = is_dense(algorithm);
+    bool is_own = false;
+    for (size_t i = 0; i < accuracy->count; i++) {
+        const struct gw_trainings *one = &accuracy->trainings[i];
+        bool own = strcmp(one->algorithm, algorithm) == 0;
+        bool fits = own ? dense || is_asked_density(one->density, question->density)
+                        : dense && is_dense(one->algorithm);
+        bool nearer =
+            found == NULL || distance(one, question->workers) < distance(found, question->workers);
+        if (fits && (own > is_own || (own == is_own && nearer))) {
+            found = one;
+            is_own = own;
+        }
+    }
+    return found;
+}
+
+static void note_differences(const struct gw_trainings *trainings, const char *algorithm,
+                             const struct gw_question *question, struct gw_result *notes) {
+    char note[GW_RESULT_NOTE_SIZE];
+    if (trainings->workers != question->workers) {
+        (void)snprintf(note, sizeof note,
+                       "iterations to the goal are those of %llu workers: %zu may need others",
+                       (unsigned long long)trainings->workers, question->workers);
+        gw_result_note(notes, note);
+    }
+    if (strcmp(trainings->algorithm, algorithm) != 0) {
+        (void)snprintf(note, sizeof note,
+                       "pipelines that compress nothing learn alike: those without trainings of "
+                       "their own have the iterations of %s",
+                       trainings->algorithm);
+        gw_result_note(notes, note);
+    }
+    if (trainings->count == 1) {
+        gw_result_note(notes, "of one training alone it is not known how far iterations to the "
+                              "goal differ from one to the next");
+    }
+}
+
+/* ---- to the goal ---------------------------------------------------------------------------- */
+
+void gw_to_goal_find(const struct gw_accuracy *accuracy, const struct gw_question *question,
+                     const struct gw_result *result, struct gw_to_goal *out,
+                     struct gw_result *notes) {
+    const struct gw_trainings *trainings = find(accuracy, result->algorithm, question);
+    *out = (struct gw_to_goal){.trainings = trainings, .seconds = NAN};
+    if (trainings == NULL) {
+        return;
+    }
+    note_differences(trainings, result->algorithm, question, notes);
+    double iteration_s = result->iteration_s;
+    double iterations = trainings->iterations;
+    out->seconds = iterations * iteration_s;
+    if (gw_result_is_unknown(result) || isinf(iterations)) {
+        return;
+    }
+    bool known = result->uncertainty_count > 0;
+    double below_s = known ? iteration_s - result->iteration_low_s : 0;
+    double above_s = known ? result->iteration_high_s - iteration_s : 0;
+    out->low_s =
+        out->seconds - hypot(iterations * below_s, (iterations - trainings->low) * iteration_s);
+    out->low_s = fmax(0, out->low_s);
+    out->high_s =
+        out->seconds + hypot(iterations * above_s, (trainings->high - iterations) * iteration_s);
+}
+
+bool gw_to_goal_is_before(const struct gw_to_goal *a, const struct gw_to_goal *b) {
+    bool last_a = isnan(a->seconds);
+    bool last_b = isnan(b->seconds);
+    return last_a || last_b ? !last_a : a->seconds < b->seconds;
+}

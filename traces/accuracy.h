@@ -1,0 +1,41 @@
+/*
+ * In how many iterations a network learnt, by each pipeline: "schema": "gradweave/accuracy@1".
+ *
+ *     {"schema": "gradweave/accuracy@1", "model": "lenet5", "goal": 0.9, "judged_every": 20,
+ *      "source": {}, "trainings": [{"algorithm": "topk", "density": 0.01, "workers": 4,
+ *      "iterations": [120, 140, null]}]}
+ *
+ * "goal" is the accuracy that was to be reached; "iterations" has for each training the first
+ * judgement at which it was, or null where it never was; "judged_every", so many iterations lie
+ * between judgements. "density" may be absent where nothing is compressed.
+ */
+#ifndef GW_TRACES_ACCURACY_H
+#define GW_TRACES_ACCURACY_H
+
+#include "core/core.h"
+
+/* Trainings that differ by nothing but their seeds. */
+struct gw_trainings {
+    const char *algorithm;
+    double density; /* that was asked for, (0, 1] */
+    uint64_t workers;
+    size_t count, reached; /* of how many, at least 1, the goal was */
+    /* To the goal: the median and the range; INFINITY: never. Above 0, but `low` may be 0. */
+    double iterations, low, high;
+};
+
+struct gw_accuracy {
+    char *path;
+    cJSON *document; /* holds all texts */
+    const char *model;
+    double goal; /* (0, 1] */
+    size_t count;
+    struct gw_trainings *trainings; /* no two alike */
+};
+
+enum gw_status gw_accuracy_read(const char *path, struct gw_accuracy *out, struct gw_error *error);
+enum gw_status gw_accuracy_parse(const char *text, size_t length, const char *path,
+                                 struct gw_accuracy *out, struct gw_error *error);
+void gw_accuracy_free(struct gw_accuracy *accuracy);
+
+#endif
