@@ -450,6 +450,7 @@ enum gw_status gw_session_copy(struct gw_session *session, enum gw_vector vector
                         : vector == GW_RESIDUAL ? worker->vectors.residual
                                                 : worker->vectors.aggregate;
     void *copy = NULL;
+    GW_TRY(gw_trainer_check_begun(session, false, error));
     if (worker->serves || from == NULL) {
         memset(out, 0, bytes);
         return GW_OK;

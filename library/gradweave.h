@@ -590,6 +590,16 @@ GRADWEAVE_API enum gradweave_status
 gradweave_session_add_residual(struct gradweave_session *session, const void *state, size_t size,
                                struct gradweave_error *error);
 
+/*
+ * What this rank has not sent yet, to `residual` of as many floats as all tensors have elements,
+ * those of the last tensor first; scaled as what travels, so that of means over P workers it is 1/P
+ * of gradients. Zeros of a pipeline, or on a server, that keeps nothing back. GRADWEAVE_BAD_INPUT
+ * within an iteration.
+ */
+GRADWEAVE_API enum gradweave_status gradweave_session_residual(struct gradweave_session *session,
+                                                               float *residual,
+                                                               struct gradweave_error *error);
+
 /* NULL is allowed. */
 GRADWEAVE_API void gradweave_session_close(struct gradweave_session *session);
 

@@ -208,6 +208,13 @@ enum gradweave_status gradweave_session_add_residual(struct gradweave_session *s
                              &failure, error);
 }
 
+enum gradweave_status gradweave_session_residual(struct gradweave_session *session, float *residual,
+                                                 struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    return gw_library_finish(gw_session_copy(session->session, GW_RESIDUAL, residual, &failure),
+                             &failure, error);
+}
+
 /* ---- what it took -------------------------------------------------------------------------- */
 
 static enum gw_status measure(struct gradweave_session *session, struct gw_measure *out,

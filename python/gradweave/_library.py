@@ -213,6 +213,7 @@ _FUNCTIONS = {
     "gradweave_session_save": [c_void_p, c_void_p, _ERROR],
     "gradweave_session_load": [c_void_p, c_void_p, c_size_t, _ERROR],
     "gradweave_session_add_residual": [c_void_p, c_void_p, c_size_t, _ERROR],
+    "gradweave_session_residual": [c_void_p, c_void_p, _ERROR],
     "gradweave_session_verify": [c_void_p, _ERROR],
     "gradweave_session_measure": [c_void_p, POINTER(Prediction), _ERROR],
     "gradweave_session_trace": [c_void_p, c_char_p, _ERROR],

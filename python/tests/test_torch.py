@@ -78,8 +78,9 @@ def test_dense_pipelines_train_as_ddp_does(tmp_path):
 # ---- sparse, against one process that plays all ranks ---------------------------------------
 
 
-def _play(steps: int, density: float) -> torch.Tensor:
-    """top-k with error feedback, of all gradients in one group, in plain PyTorch."""
+def _play(steps: int, density: float) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """top-k with error feedback, of all gradients in one group, in plain PyTorch: the parameters,
+    and what each rank has not sent."""
     model = network()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     parameters = list(model.parameters())
@@ -100,21 +101,23 @@ def _play(steps: int, density: float) -> torch.Tensor:
             parameter.grad = part.view_as(parameter).clone()
         optimizer.step()
         optimizer.zero_grad()
-    return flat(model)
+    return flat(model), residuals
 
 
-def _topk(rank: int, expected: torch.Tensor) -> None:
+def _topk(rank: int, expected: torch.Tensor, residuals: list[torch.Tensor]) -> None:
     model = network()
     distributed = gt.distribute(model, "topk", density=0.05)
     train(model, rank, 30, model)
     distributed.verify()
     assert torch.equal(flat(model), expected)
+    parts = [part.flatten() for part in distributed.residual().values()]
+    assert torch.equal(torch.cat(parts), residuals[rank])
     distributed.close()
 
 
 def test_topk_is_the_reference_bit_for_bit(tmp_path):
     torch.set_num_threads(1)
-    on_ranks(tmp_path, _topk, _play(30, 0.05))
+    on_ranks(tmp_path, _topk, *_play(30, 0.05))
 
 
 # ---- all pipelines --------------------------------------------------------------------------

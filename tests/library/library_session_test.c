@@ -181,6 +181,7 @@ TEST(refuses_states_that_are_damaged_or_others) {
     assert_int_equal(gradweave_session_save(session, saved, &error), GRADWEAVE_OK);
     assert_int_equal(gradweave_session_begin(session, &error), GRADWEAVE_OK);
     assert_int_equal(gradweave_session_save(session, saved, &error), GRADWEAVE_BAD_INPUT);
+    assert_int_equal(gradweave_session_residual(session, got, &error), GRADWEAVE_BAD_INPUT);
     expect_refused(session, saved, size, "begins once the last one was waited for");
     gradweave_session_close(session);
 
@@ -234,6 +235,14 @@ TEST(residuals_go_over_to_another_session) {
                 double x = (double)((e * 37 + layer + 11 * (size_t)i) % 101) - 50;
                 had[element] += x * x * x - (double)got[element];
             }
+        }
+    }
+    assert_int_equal(gradweave_session_residual(session, got, &error), GRADWEAVE_OK);
+    size_t first = ELEMENTS;
+    for (size_t layer = 0, element = 0; layer < LAYERS; layer++) {
+        first -= layers[layer];
+        for (size_t e = 0; e < layers[layer]; e++, element++) {
+            assert_true((double)got[first + e] == had[element]);
         }
     }
     size_t size = gradweave_session_state_size(session);

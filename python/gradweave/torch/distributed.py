@@ -275,11 +275,7 @@ class Distributed:
 
         Each rank has another one, and saves it in a file of its own: between iterations.
         """
-        if self._begun:
-            raise BadInput(
-                "state_dict: expected a backward pass since the last forward pass that trains, got "
-                "none: call it between iterations"
-            )
+        self._need_to_be_between("state_dict")
         return {
             "rank": self._session.rank,
             "ranks": self._session.ranks,
@@ -287,6 +283,25 @@ class Distributed:
             "parameters": self._names,
             "session": self._session.save(),
         }
+
+    def residual(self) -> dict[str, torch.Tensor]:
+        """What this rank has not sent yet of each parameter's gradient, between iterations.
+
+        Of means over the ranks that train; zeros where a pipeline keeps nothing back.
+        """
+        self._need_to_be_between("residual")
+        parts = self._session.residual()
+        return {
+            name: part.view_as(parameter)
+            for name, parameter, part in zip(self._names, self.parameters, parts)
+        }
+
+    def _need_to_be_between(self, name: str) -> None:
+        if self._begun:
+            raise BadInput(
+                f"{name}: expected a backward pass since the last forward pass that trains, "
+                "got none: call it between iterations"
+            )
 
     def load_state_dict(self, *states: dict[str, Any], residual_only: bool = False) -> None:
         """Goes on from what ranks have saved; all ranks call it, before the first iteration.

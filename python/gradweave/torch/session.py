@@ -84,6 +84,7 @@ class Session:
         elif dist.get_backend(group) == "nccl":
             raise BadInput("group: expected one that takes the host's memory, as gloo's do")
         self._gpu = gpu
+        self._sizes = list(sizes)
         self._lent = LentGroup(group or self._own)
         self._failed = f"gradweave/{self._own.group_name}" if self._own else None  # in the store
         self.rank, self.ranks = dist.get_rank(self.group), dist.get_world_size(self.group)
@@ -275,6 +276,13 @@ class Session:
         state = state.contiguous()
         name = "gradweave_session_add_residual" if residual_only else "gradweave_session_load"
         call(name, self._session, state.data_ptr(), state.numel())
+
+    def residual(self) -> list[torch.Tensor]:
+        """What this rank has not sent yet of each tensor, of means over ranks."""
+        self._need_open()
+        flat = torch.empty(sum(self._sizes), dtype=torch.float32)
+        call("gradweave_session_residual", self._session, flat.data_ptr())
+        return list(flat.split(self._sizes[::-1]))[::-1]
 
     # ---- the end --------------------------------------------------------------------------------
 
