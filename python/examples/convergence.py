@@ -1,13 +1,14 @@
 """How well networks learn when their gradients travel in each way, and how fast.
 
-    torchrun --nproc-per-node 5 python/examples/convergence.py --workers 4 --out convergence.jsonl
-    build/python/bin/python python/examples/convergence.py --show convergence.jsonl
+    torchrun --nproc-per-node 5 python/examples/convergence.py --workers 4 --folder convergence
 
-Data come with packages: scikit-learn's handwritten digits, and the text that Debian's bible-kjv
-prints. A way is one of gradweave's pipelines, or `torch-ddp`, `torch-fp16` and `torch-powersgd`:
+The folder gets runs.jsonl, a line for each run, and the networks as models that gradweave predicts.
+Runs that it has are not run again. What they come to, learnt.py says.
+
+A way is one of gradweave's pipelines, or `torch-ddp`, `torch-fp16` and `torch-powersgd`:
 DistributedDataParallel, and its hooks. Each run begins with the same parameters on all ranks, and
-another seed has other parameters and batches. --out gets a line for each run; runs that it has are
-not run again. One process more than workers is needed by pipelines with a server.
+another seed has other parameters and batches. One process more than workers is needed by pipelines
+with a server.
 """
 
 from __future__ import annotations
@@ -15,16 +16,11 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import torch
@@ -35,134 +31,9 @@ from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_
 import gradweave
 from gradweave import algorithms
 from gradweave._library import has_server
-from gradweave.torch import Recorder, distribute, examples
+from gradweave.torch import Recorder, distribute
 from gradweave.torch.distributed import check_equal
-
-# ---- data ----------------------------------------------------------------------------------------
-
-Batch = tuple[torch.Tensor, torch.Tensor]
-
-
-@dataclass(frozen=True)
-class Data:
-    """Examples to learn from, and others to be judged by."""
-
-    draw: Callable[[int, torch.Generator], Batch]
-    held_out: Batch
-
-
-@cache
-def digits() -> Data:
-    """1,797 pictures of 8 x 8, of which every fifth is held out."""
-    from sklearn.datasets import load_digits
-
-    found = load_digits()
-    pictures = torch.tensor(found.images, dtype=torch.float32).unsqueeze(1) / 16 - 0.3
-    classes = torch.tensor(found.target)
-    held = torch.arange(len(classes)) % 5 == 0
-    known, labels = pictures[~held], classes[~held]
-
-    def draw(size: int, generator: torch.Generator) -> Batch:
-        chosen = torch.randint(len(labels), (size,), generator=generator)
-        return known[chosen], labels[chosen]
-
-    return Data(draw, (pictures[held], classes[held]))
-
-
-@cache
-def text(length: int) -> Data:
-    """4.4 million letters, the last 1% of them held out; pieces of a length and their successors."""
-    printed = subprocess.run(
-        ["bible", "-f", "gen1:1-rev22:21"], check=True, stdout=subprocess.PIPE
-    ).stdout
-    letters = torch.frombuffer(bytearray(printed), dtype=torch.uint8).long() % 128
-    split = len(letters) * 99 // 100
-    known, held = letters[:split], letters[split:]
-
-    def pieces(of: torch.Tensor, starts: list[int]) -> Batch:
-        found = torch.stack([of[start : start + length + 1] for start in starts])
-        return found[:, :-1], found[:, 1:]
-
-    def draw(size: int, generator: torch.Generator) -> Batch:
-        starts = torch.randint(len(known) - length - 1, (size,), generator=generator)
-        return pieces(known, starts.tolist())
-
-    evenly = range(0, len(held) - length - 1, len(held) // 200)
-    return Data(draw, pieces(held, list(evenly)))
-
-
-# ---- networks ------------------------------------------------------------------------------------
-
-
-def fnn3() -> nn.Module:
-    """Three full layers: 85,002 parameters."""
-    layers = [
-        nn.Flatten(),
-        nn.Linear(64, 256),
-        nn.ReLU(),
-        nn.Linear(256, 256),
-        nn.ReLU(),
-    ]
-    return nn.Sequential(*layers, nn.Linear(256, 10))
-
-
-def lenet5() -> nn.Module:
-    """Two convolutions and three full layers, as LeNet-5, for 8 x 8."""
-    layers = [
-        nn.Conv2d(1, 6, 5, padding=2),
-        nn.ReLU(),
-        nn.Conv2d(6, 16, 3, padding=1),
-        nn.ReLU(),
-    ]
-    layers += [nn.MaxPool2d(2), nn.Flatten(), nn.Linear(256, 120), nn.ReLU()]
-    return nn.Sequential(*layers, nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10))
-
-
-def resnet20() -> nn.Module:
-    """Three stages of three blocks of two convolutions, as ResNet-20, half as wide."""
-    layers: list[nn.Module] = [
-        nn.Conv2d(1, 8, 3, 1, 1, bias=False),
-        nn.BatchNorm2d(8),
-        nn.ReLU(),
-    ]
-    for channels, width in ((8, 8), (8, 16), (16, 32)):
-        stride = 1 if channels == width else 2
-        layers += [examples.Block(channels, width, stride)]
-        layers += [examples.Block(width, width, 1), examples.Block(width, width, 1)]
-    return nn.Sequential(
-        *layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10)
-    )
-
-
-def lstm() -> nn.Module:
-    """Two layers of 128 that foretell letters."""
-    return examples.Lstm(128)
-
-
-def gpt() -> nn.Module:
-    """Two layers of 128 with two heads that foretell letters."""
-    return examples.Transformer(128, 2, 32)
-
-
-@dataclass(frozen=True)
-class Network:
-    """`batch` is of all workers together, so that any number of them does the same."""
-
-    module: Callable[[], nn.Module]
-    data: Callable[[], Data]
-    batch: int
-    rate: float  # of learning
-    iterations: int
-    judged_every: int
-
-
-NETWORKS = {
-    "fnn3": Network(fnn3, digits, 64, 0.1, 200, 20),
-    "lenet5": Network(lenet5, digits, 64, 0.05, 200, 20),
-    "resnet20": Network(resnet20, digits, 64, 0.05, 120, 20),
-    "lstm": Network(lstm, lambda: text(32), 64, 0.5, 200, 20),
-    "gpt": Network(gpt, lambda: text(32), 64, 0.1, 200, 20),
-}
+from networks import NETWORKS, Batch
 
 # ---- ways ----------------------------------------------------------------------------------------
 
@@ -186,6 +57,7 @@ class _Ddp:
 
     def sent_bytes(self) -> float | None:
         return None  # nothing in PyTorch counts them
+
 
     def close(self) -> None:
         pass
@@ -228,6 +100,10 @@ class _Live:
         """Of the last iteration, in the mean of the workers; all call it."""
         return self._distributed.measure()["bytes_per_worker"]
 
+    def residual(self) -> dict[str, torch.Tensor]:
+        """What this worker has not sent yet, of means."""
+        return self._distributed.residual()
+
     def close(self) -> None:
         self._distributed.close()
 
@@ -251,6 +127,43 @@ def correct_momentum(module: nn.Module, momentum: float) -> Callable[[], None]:
     return mask
 
 
+class Watch:
+    """What becomes of a worker's gradient in an iteration that is watched.
+
+    Made before a way is opened, so that it sees gradients before they travel.
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        self._module = module
+        self._gradients: dict[nn.Parameter, torch.Tensor] | None = None
+        self._before: dict[str, torch.Tensor] = {}
+        self.spent_s = 0.0  # in iterations that were watched
+        for parameter in module.parameters():
+            parameter.register_post_accumulate_grad_hook(self._see)
+
+    def _see(self, parameter: nn.Parameter) -> None:
+        if self._gradients is not None:
+            began = time.perf_counter()
+            self._gradients[parameter] = parameter.grad.clone()
+            self.spent_s += time.perf_counter() - began
+
+    def begin(self, way: _Live) -> None:
+        self._gradients, self._before = {}, way.residual()
+
+    def end(self, way: _Live, workers: int) -> tuple[float, float]:
+        """The share of the energy of what was to be sent that was, and the norm of what is left
+        over that of the gradient: 1 and 0 where nothing is kept back."""
+        gradients, self._gradients = self._gradients, None
+        after = way.residual()
+        new = asked = left = 0.0
+        for name, parameter in self._module.named_parameters():
+            gradient = gradients[parameter] / workers
+            new += gradient.square().sum().item()
+            asked += (self._before[name] + gradient).square().sum().item()
+            left += after[name].square().sum().item()
+        return 1 - left / asked, math.sqrt(left / new)
+
+
 # ---- a run ---------------------------------------------------------------------------------------
 
 
@@ -262,13 +175,14 @@ class Run:
     density: float  # 1 of dense ways
     momentum: str  # "plain", or "corrected" (correct_momentum)
     warm_up: int  # iterations in which density falls to that, in four steps from 25%
+    iterations: int
     seed: int
 
     @property
     def served(self) -> bool:
         return self.way not in HOOKS and has_server(self.way)
 
-    def stages(self, iterations: int) -> list[tuple[int, float]]:
+    def stages(self) -> list[tuple[int, float]]:
         """How many iterations have which density, as in Deep Gradient Compression (section 3.3)."""
         steps = 4 if self.warm_up and self.density < 0.25 else 0
         falling = [0.25 * (self.density / 0.25) ** (step / 4) for step in range(steps)]
@@ -276,7 +190,7 @@ class Run:
             self.warm_up * (step + 1) // 4 - self.warm_up * step // 4
             for step in range(steps)
         ]
-        return [*zip(each, falling), (iterations - sum(each), self.density)]
+        return [*zip(each, falling), (self.iterations - sum(each), self.density)]
 
 
 @dataclass(frozen=True)
@@ -320,8 +234,22 @@ def open_way(
     if run.way in HOOKS:
         return _Ddp(module, run.way, groups.exchange)
     group = groups.served if run.served else groups.exchange
-    first = run.stages(NETWORKS[run.network].iterations)[0][1]
+    first = run.stages()[0][1]
     return _Live(module, run.way, first, run.seed, group, planned)
+
+
+@dataclass
+class Judgement:
+    """Of a network after so many iterations, by the mean of the workers."""
+
+    iteration: int
+    seconds: float  # of training alone
+    loss: float  # of the iterations since the judgement before
+    held_out_loss: float
+    right: float
+    bytes: float | None  # sent by a worker in the last iteration, if that is known
+    energy_kept: float | None  # in the last iteration, and ...
+    residual: float | None  # ... left, as Watch has them; PyTorch's hooks show neither
 
 
 def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | None:
@@ -333,43 +261,52 @@ def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | No
     mask = correct_momentum(module, MOMENTUM) if corrected else lambda: None
     momentum = 0 if corrected else MOMENTUM
     optimizer = torch.optim.SGD(module.parameters(), lr=network.rate, momentum=momentum)
+    watch = Watch(module)
+    is_watched = run.way not in HOOKS
     way = open_way(run, module, groups, planned)
     data = network.data()
     generator = torch.Generator().manual_seed(1000 * run.seed + dist.get_rank())
     done, took_s, losses, curve = 0, 0.0, [], []
-    for stage, (iterations, density) in enumerate(run.stages(network.iterations)):
+    for stage, (count, density) in enumerate(run.stages()):
         if stage > 0:
             way.change_density(density)
         if way.serves:
             way.serve()
             continue
-        for iteration in range(done + 1, done + iterations + 1):
+        for iteration in range(done + 1, done + count + 1):
             inputs, targets = data.draw(network.batch // run.workers, generator)
-            began = time.perf_counter()
+            judged = iteration % network.judged_every == 0 or iteration == run.iterations
+            if judged and is_watched:
+                watch.begin(way)
+            began = time.perf_counter() - watch.spent_s
             loss = loss_of(way.model(inputs), targets)
             loss.backward()
             mask()
             optimizer.step()
             optimizer.zero_grad()
-            took_s += time.perf_counter() - began
+            took_s += time.perf_counter() - watch.spent_s - began
             losses.append(loss.item())
-            if iteration % network.judged_every == 0:
-                means = torch.tensor(
-                    [statistics.fmean(losses), took_s], dtype=torch.float64
-                )
-                dist.all_reduce(means, group=groups.own)
-                loss_mean, mean_s = (means / run.workers).tolist()
-                judged = (
-                    judge(module, data.held_out) if dist.get_rank() == 0 else (0.0, 0.0)
-                )
-                curve.append([iteration, mean_s, loss_mean, *judged, way.sent_bytes()])
-                losses.clear()
-        done += iterations
+            if not judged:
+                continue
+            own = [statistics.fmean(losses), took_s]
+            own += watch.end(way, run.workers) if is_watched else [0.0, 0.0]
+            means = torch.tensor(own, dtype=torch.float64)
+            dist.all_reduce(means, group=groups.own)
+            mean_loss, seconds, kept, left = (means / run.workers).tolist()
+            first = dist.get_rank() == 0
+            held_out = judge(module, data.held_out) if first else (0.0, 0.0)
+            shown = (kept, left) if is_watched else (None, None)
+            sent = way.sent_bytes()
+            curve.append(
+                Judgement(iteration, seconds, mean_loss, *held_out, sent, *shown)
+            )
+            losses.clear()
+        done += count
     if not way.serves:
         check_same(module, groups.own)
     way.close()
     parameters = sum(one.numel() for one in module.parameters())
-    return {**vars(run), "parameters": parameters, "curve": curve}
+    return {**vars(run), "parameters": parameters, "curve": [vars(one) for one in curve]}
 
 
 # ---- all runs ------------------------------------------------------------------------------------
@@ -391,6 +328,7 @@ def all_runs(asked: argparse.Namespace) -> Iterator[Run]:
                                     density,
                                     momentum,
                                     warm_up,
+                                    asked.iterations or NETWORKS[network].iterations,
                                     seed,
                                 )
 
@@ -405,39 +343,43 @@ def open_groups(workers: int) -> Groups:
     )
 
 
-def record(name: str, path: Path) -> None:
-    """What plans are made from: the network's tensors and times, as this process alone has them."""
+def model_of(folder: Path, network: str, workers: int) -> Path:
+    return folder / f"{network}-{workers}.json"
+
+
+def record(name: str, workers: int, group: dist.ProcessGroup, folder: Path) -> None:
+    """What is predicted and planned from: the network's tensors and times, as so many workers at
+    once have them; these call it."""
     network = NETWORKS[name]
     module = network.module()
-    optimizer = torch.optim.SGD(module.parameters(), lr=0.0)
-    recorder = Recorder(module, optimizer)
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.0, momentum=MOMENTUM)
+    recorder = Recorder(module, optimizer, group=group)
     generator = torch.Generator().manual_seed(0)
-    for _ in range(recorder.warm_up + 5):
-        inputs, targets = network.data().draw(network.batch // 4, generator)
+    for _ in range(recorder.warm_up + 20):
+        inputs, targets = network.data().draw(network.batch // workers, generator)
         loss_of(module(inputs), targets).backward()
+        dist.barrier(group)
         optimizer.step()
         optimizer.zero_grad()
-    recorder.write(path, name)
+    recorder.write(model_of(folder, name, workers), name, network.batch // workers)
+    recorder.close()
 
 
 def plan_all(asked: argparse.Namespace) -> dict[tuple, list[tuple[int, int]]]:
     """The groups of each pipeline, on the cluster that plans are made for."""
-    plans = defaultdict(list)
-    with tempfile.TemporaryDirectory() as folder:
-        for name in asked.networks:
-            path = Path(folder) / f"{name}.json"
-            record(name, path)
-            for way in set(asked.ways) - set(HOOKS):
-                for density in (1.0,) if way in DENSE else asked.densities:
-                    for workers in asked.workers:
-                        planned = gradweave.plan(
-                            path,
-                            asked.cluster,
-                            algorithm=way,
-                            workers=workers,
-                            density=0.001 if way in DENSE else density,
-                        )
-                        plans[name, way, density, workers] = list(planned.groups)
+    plans = {}
+    for name in asked.networks:
+        for way in set(asked.ways) - set(HOOKS):
+            for density in (1.0,) if way in DENSE else asked.densities:
+                for workers in asked.workers:
+                    planned = gradweave.plan(
+                        model_of(asked.folder, name, workers),
+                        asked.cluster,
+                        algorithm=way,
+                        workers=workers,
+                        density=0.001 if way in DENSE else density,
+                    )
+                    plans[name, way, density, workers] = list(planned.groups)
     return plans
 
 
@@ -449,83 +391,41 @@ def done_already(path: Path) -> set[Run]:
 
 def run_all(asked: argparse.Namespace) -> None:
     torch.set_num_threads(1)
-    first = os.environ.get("RANK", "0") == "0"
-    said = [done_already(asked.out), plan_all(asked)] if first else [None, None]
     dist.init_process_group("gloo")
     rank, ranks = dist.get_rank(), dist.get_world_size()
+    runs = asked.folder / "runs.jsonl"
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    groups = {workers: open_groups(workers) for workers in asked.workers}
+    for name in asked.networks:
+        for workers, group in groups.items():
+            if rank < workers and not model_of(asked.folder, name, workers).exists():
+                record(name, workers, group.own, asked.folder)
+            dist.barrier()
+    said = [done_already(runs), plan_all(asked)] if rank == 0 else [None, None]
     dist.broadcast_object_list(said)
     agreed, plans = said
-    groups = {workers: open_groups(workers) for workers in asked.workers}
     began = time.monotonic()
     for run in all_runs(asked):
         takes = run.workers + run.served
         if run in agreed or takes > ranks:
             continue
-        planned = plans[run.network, run.way, run.density, run.workers]
+        planned = plans.get((run.network, run.way, run.density, run.workers), [])
         if rank < takes:
             found = learn(run, groups[run.workers], planned)
         if rank == 0:
-            with asked.out.open("a") as file:
+            with runs.open("a") as file:
                 file.write(json.dumps(found) + "\n")
             last = found["curve"][-1]
             took = f"{time.monotonic() - began:.0f} s"
-            print(f"{took}: {run}: loss {last[2]:.3f}, {last[4]:.1%} right", flush=True)
+            print(
+                f"{took}: {run}: loss {last['loss']:.3f}, {last['right']:.1%} right",
+                flush=True,
+            )
     dist.barrier()
     dist.destroy_process_group()
 
 
-# ---- what they come to ---------------------------------------------------------------------------
-
-STUDENT_T = (
-    math.inf,
-    12.706,
-    4.303,
-    3.182,
-    2.776,
-    2.571,
-)  # 97.5th percentile, by freedom
-
-
-def with_interval(shares: list[float]) -> str:
-    """Their mean and half of its 95% interval, of which one alone says nothing."""
-    mean = statistics.fmean(shares)
-    if len(shares) < 2:
-        return f"{mean:.1%}"
-    spread = statistics.stdev(shares) / math.sqrt(len(shares))
-    return f"{mean:.1%} +- {STUDENT_T[min(len(shares) - 1, 5)] * spread:.1%}"
-
-
-def reached(curve: list[list[float]], share: float) -> list[float] | None:
-    """The first judgement of which so many are right."""
-    return next((one for one in curve if one[4] >= share), None)
-
-
-def show(path: Path) -> None:
-    found = defaultdict(list)
-    for line in path.read_text().splitlines():
-        one = json.loads(line)
-        kind = tuple(one[name] for name in Run.__dataclass_fields__ if name != "seed")
-        found[kind].append(one)
-    print(
-        "| network | workers | way | density | momentum | warm-up | right | 90% after | sent |"
-    )
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    for (network, workers, way, *settings), runs in found.items():
-        dense = found.get((network, workers, "torch-ddp", 1.0, "plain", 0))
-        row = [network, workers, f"`{way}`", *settings]
-        row.append(with_interval([one["curve"][-1][4] for one in runs]))
-        after = []
-        if dense:
-            goal = 0.9 * statistics.fmean(one["curve"][-1][4] for one in dense)
-            after = [reached(one["curve"], goal) for one in runs]
-        known = [one for one in after if one]
-        missed = f", {len(after) - len(known)} never" if len(known) < len(after) else ""
-        median = f"{statistics.median(one[0] for one in known):.0f}" if known else ""
-        row.append((median + missed).removeprefix(", "))
-        sent = [one[5] for run in runs for one in run["curve"] if one[5] is not None]
-        all_bytes = 4 * runs[0]["parameters"]
-        row.append(f"{statistics.fmean(sent) / all_bytes:.2%}" if sent else "")
-        print("| " + " | ".join(map(str, row)) + " |")
+# ---- asking ---------------------------------------------------------------------------------------
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -565,19 +465,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         "--cluster", default="box-4x1gbit", help="that plans are made for"
     )
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--out", type=Path, default=Path("convergence.jsonl"))
-    parser.add_argument(
-        "--show", type=Path, metavar="FILE", help="of runs; runs nothing"
-    )
+    parser.add_argument("--iterations", type=int, help="of each run; the network's own")
+    parser.add_argument("--folder", type=Path, default=Path("convergence"))
     return parser.parse_args(arguments)
 
 
 def main() -> None:
-    asked = parse(sys.argv[1:])
-    if asked.show:
-        show(asked.show)
-    else:
-        run_all(asked)
+    run_all(parse(sys.argv[1:]))
 
 
 if __name__ == "__main__":

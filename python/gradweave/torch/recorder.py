@@ -32,12 +32,17 @@ class Recorder:
 
     Of several backward passes before a step (gradient accumulation) the last one counts as the
     backward pass and all before it as forward. What a job does between a step and the next forward
-    pass counts as update, with the step. With a process group a gradient is ready once it is so on
-    all ranks, as none can exchange it before. The first `warm_up` iterations are left out.
+    pass counts as update, with the step. With a process group (`group`, or that of all ranks) a
+    gradient is ready once it is so on all its ranks, as none can exchange it before. The first
+    `warm_up` iterations are left out.
     """
 
     def __init__(
-        self, module: torch.nn.Module, optimizer: torch.optim.Optimizer, warm_up: int = 3
+        self,
+        module: torch.nn.Module,
+        optimizer: torch.optim.Optimizer,
+        warm_up: int = 3,
+        group: dist.ProcessGroup | None = None,
     ) -> None:
         named = [(n, p) for n, p in module.named_parameters() if p.requires_grad]
         if not named:
@@ -52,6 +57,7 @@ class Recorder:
         self._names = [name for name, _ in named]
         self._shapes = [list(p.shape) for _, p in named]
         self.warm_up = warm_up
+        self._group = group
         self._now: _Iteration | None = None
         self._step_began_s: float | None = None
         self._done: list[_Iteration] = []
@@ -135,8 +141,8 @@ class Recorder:
         """Rank 0's order, on all ranks."""
         orders = [own]
         if dist.is_initialized():
-            orders = [own] * dist.get_world_size()
-            dist.all_gather_object(orders, own)
+            orders = [own] * dist.get_world_size(self._group)
+            dist.all_gather_object(orders, own, group=self._group)
         for rank, order in enumerate(orders):
             changed = set(orders[0]) ^ set(order)
             if changed:
@@ -160,7 +166,8 @@ class Recorder:
         iterations = self._iterations()
         self._need(iterations)
         order = self._settle(self._order(iterations))
-        durations_s = _durations(iterations, order)  # of update, forward and each tensor
+        # Of update, forward and each tensor.
+        durations_s = _durations(iterations, order, self._group)
         middle = _middle(durations_s.sum(dim=1))
         means_s = durations_s[middle].mean(dim=0).tolist()
         low_s, high_s = durations_s.quantile(torch.tensor([0.05, 0.95]).double(), dim=0).tolist()
@@ -176,6 +183,7 @@ class Recorder:
                 iterations,
                 "means of the middle half of the iterations, recorded by hooks in a PyTorch "
                 f"job (torch {torch.__version__}); a gradient is ready when all ranks' are.{note}",
+                self._group,
             ),
             "tensors": [
                 {
@@ -208,8 +216,8 @@ class Recorder:
         )
         ranks_s = [own_s]
         if dist.is_initialized():
-            ranks_s = [torch.empty_like(own_s) for _ in range(dist.get_world_size())]
-            dist.all_gather(ranks_s, own_s)
+            ranks_s = [torch.empty_like(own_s) for _ in range(dist.get_world_size(self._group))]
+            dist.all_gather(ranks_s, own_s, group=self._group)
         each_s = torch.stack(ranks_s, dim=1)
         last_s = each_s.max(dim=1).values
         compute_s = last_s[_middle(last_s)].mean().item()
@@ -221,6 +229,7 @@ class Recorder:
                 iterations,
                 "each rank's forward and backward pass with the update before it, recorded by hooks "
                 f"in a PyTorch job (torch {torch.__version__}), over compute_s",
+                self._group,
             ),
             "factors": (each_s / compute_s).tolist(),
         }
@@ -233,9 +242,9 @@ class Recorder:
         noise: str | None = None,
     ) -> None:
         """Writes the model, and the file `noise` of its iterations, on rank 0; all ranks call it."""
-        _write(path, self.model(name, batch_size))
+        _write(path, self.model(name, batch_size), self._group)
         if noise is not None:
-            _write(noise, self.noise(name))
+            _write(noise, self.noise(name), self._group)
 
     def close(self) -> None:
         """Records no more."""
@@ -244,12 +253,12 @@ class Recorder:
         self._handles.clear()
 
 
-def _source(iterations: list[_Iteration], note: str) -> dict:
+def _source(iterations: list[_Iteration], note: str, group: dist.ProcessGroup | None) -> dict:
     return {
         "kind": "recorded",
         "device": "cpu",
         "iterations": len(iterations),
-        "ranks": dist.get_world_size() if dist.is_initialized() else 1,
+        "ranks": dist.get_world_size(group) if dist.is_initialized() else 1,
         "note": note,
     }
 
@@ -260,9 +269,9 @@ def _middle(times_s: torch.Tensor) -> torch.Tensor:
     return times_s.argsort()[quarter : len(times_s) - quarter]
 
 
-def _write(path: str, document: dict) -> None:
+def _write(path: str, document: dict, group: dist.ProcessGroup | None) -> None:
     """On rank 0."""
-    if dist.is_initialized() and dist.get_rank() != 0:
+    if dist.is_initialized() and dist.get_rank(group) != 0:
         return
     beside = f"{path}.{os.getpid()}"
     with open(beside, "w", encoding="utf-8") as file:
@@ -271,7 +280,9 @@ def _write(path: str, document: dict) -> None:
     os.replace(beside, path)
 
 
-def _durations(iterations: list[_Iteration], order: list[int]) -> torch.Tensor:
+def _durations(
+    iterations: list[_Iteration], order: list[int], group: dist.ProcessGroup | None
+) -> torch.Tensor:
     """Per iteration how long update, forward and each tensor's part of the backward pass took.
 
     Of all ranks: the means of update and forward, and between moments when gradients were ready on
@@ -287,9 +298,9 @@ def _durations(iterations: list[_Iteration], order: list[int]) -> torch.Tensor:
     moments -= torch.tensor([[one.started_s] for one in iterations], dtype=torch.float64)
     before, ready = moments[:, :2].clone(), moments[:, 2:].contiguous()
     if dist.is_initialized():
-        dist.all_reduce(before)
-        before /= dist.get_world_size()
-        dist.all_reduce(ready, op=dist.ReduceOp.MAX)
+        dist.all_reduce(before, group=group)
+        before /= dist.get_world_size(group)
+        dist.all_reduce(ready, op=dist.ReduceOp.MAX, group=group)
     moments = torch.cat([before, ready], dim=1).cummax(dim=1).values
     return moments.diff(dim=1, prepend=torch.zeros(len(iterations), 1, dtype=torch.float64))
 

@@ -1,0 +1,262 @@
+"""What the runs of convergence.py come to.
+
+    build/python/bin/python python/examples/learnt.py convergence --cluster box-4x1gbit
+
+prints a table, and leaves in the folder of each network what `gradweave compare --accuracy` ranks
+by and, where there is gnuplot, a picture of accuracy over iterations and over seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import shutil
+import statistics
+import subprocess
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+
+import gradweave
+from convergence import DENSE, HOOKS, Run, model_of
+from networks import NETWORKS
+
+Kinds = dict[Run, list[dict]]  # by a run with seed 0, those with any seed
+
+
+def read_runs(path: Path) -> Kinds:
+    found = defaultdict(list)
+    for line in path.read_text().splitlines():
+        one = json.loads(line)
+        run = Run(**{name: one[name] for name in Run.__dataclass_fields__})
+        found[replace(run, seed=0)].append(one)
+    return found
+
+
+# ---- to a goal -----------------------------------------------------------------------------------
+
+
+def reached(run: dict, share: float) -> dict | None:
+    """The first judgement of which so many are right."""
+    return next((one for one in run["curve"] if one["right"] >= share), None)
+
+
+def is_plain(run: Run) -> bool:
+    """As `compare` predicts it."""
+    return (run.momentum, run.warm_up) == ("plain", 0) and run.way not in HOOKS
+
+
+def goals_of(found: Kinds) -> dict[tuple[str, int], float]:
+    """Of each network and number of workers 90% of what dense pipelines come to: they learn alike."""
+    ends = defaultdict(list)
+    for run, each in found.items():
+        if run.way in DENSE and is_plain(run):
+            ends[run.network, run.workers] += [one["curve"][-1]["right"] for one in each]
+    return {key: round(0.9 * statistics.fmean(right), 3) for key, right in ends.items()}
+
+
+def write_accuracy(folder: Path, found: Kinds) -> None:
+    for (network, workers), goal in goals_of(found).items():
+        trainings = [
+            {
+                "algorithm": run.way,
+                "density": run.density,
+                "workers": workers,
+                "iterations": [(reached(one, goal) or {}).get("iteration") for one in each],
+            }
+            for run, each in found.items()
+            if (run.network, run.workers) == (network, workers) and is_plain(run)
+        ]
+        document = {
+            "schema": "gradweave/accuracy@1",
+            "model": network,
+            "goal": goal,
+            "judged_every": NETWORKS[network].judged_every,
+            "trainings": trainings,
+        }
+        path = folder / f"{network}-{workers}-accuracy.json"
+        path.write_text(json.dumps(document, indent=1) + "\n")
+
+
+# ---- predictions ---------------------------------------------------------------------------------
+
+
+def predict(folder: Path, run: Run, cluster: str) -> gradweave.Prediction | None:
+    """Of DistributedDataParallel as `ddp`, of its hooks nothing."""
+    algorithm = {"torch-ddp": "ddp"}.get(run.way, run.way)
+    if algorithm in HOOKS:
+        return None
+    try:
+        return gradweave.predict(
+            model_of(folder, run.network, run.workers),
+            cluster,
+            algorithm,
+            workers=run.workers,
+            density=0.001 if run.way in DENSE else run.density,
+            interference=True,
+        )
+    except gradweave.BadInput:  # the cluster's file lacks something
+        return None
+
+
+def forecast_bytes(folder: Path, run: Run, cluster: str) -> float | None:
+    """What a worker sends by generated gradients, as `gradweave simulate` trains on them."""
+    if run.way in DENSE or shutil.which("gradweave") is None:
+        return None
+    command = ["gradweave", "simulate", model_of(folder, run.network, run.workers)]
+    command += ["--cluster", cluster, "--algo", run.way, "--workers", str(run.workers)]
+    command += ["--density", str(run.density), "--counts", "trained", "-n", "100", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return json.loads(done.stdout)["bytes_per_worker"] if done.returncode == 0 else None
+
+
+# ---- the table -----------------------------------------------------------------------------------
+
+T_97_5 = (math.inf, 12.706, 4.303, 3.182, 2.776, 2.571)  # Student's, by degrees of freedom
+
+
+def with_interval(shares: list[float]) -> str:
+    """Their mean and half of its 95% interval, of which one alone says nothing."""
+    mean = statistics.fmean(shares)
+    if len(shares) < 2:
+        return f"{mean:.1%}"
+    spread = statistics.stdev(shares) / math.sqrt(len(shares))
+    return f"{mean:.1%} ± {T_97_5[min(len(shares) - 1, 5)] * spread:.1%}"
+
+
+HEADINGS = [
+    *("network", "workers", "way", "density", "momentum", "warm-up", "right", "goal after"),
+    *("seconds", "predicted", "iteration", "predicted"),
+    *("sent", "as asked", "forecast", "energy kept", "residual"),
+]
+
+
+def to_goal(each: list[dict], goal: float | None, iteration_s: float | None) -> list[str]:
+    """Iterations to it, seconds and predicted seconds: medians of the runs that come there."""
+    after = [reached(one, goal) for one in each] if goal else []
+    known = [one for one in after if one]
+    missed = f"{len(after) - len(known)} never" if len(known) < len(after) else ""
+    if not known:
+        return [missed, "", ""]
+    iterations = statistics.median(one["iteration"] for one in known)
+    return [
+        ", ".join(filter(None, [f"{iterations:g}", missed])),
+        f"{statistics.median(one['seconds'] for one in known):.2f} s",
+        f"{iterations * iteration_s:.2f} s" if iteration_s else "",
+    ]
+
+
+def row_of(asked: argparse.Namespace, run: Run, each: list[dict], goal: float | None) -> list[str]:
+    judged = [one for taken in each for one in taken["curve"]]
+    ends = [taken["curve"][-1] for taken in each]
+    sent = [one["bytes"] for one in judged if one["bytes"] is not None]
+    took_s = statistics.median(one["seconds"] / one["iteration"] for one in ends)
+    predicted = predict(asked.folder, run, asked.cluster)
+    iteration_s = predicted and predicted.iteration_s
+
+    def of_dense(sent_bytes: float | None) -> str:
+        return f"{sent_bytes / (4 * each[0]['parameters']):.2%}" if sent_bytes else ""
+
+    row = [run.network, run.workers, f"`{run.way}`", run.density, run.momentum, run.warm_up]
+    row += [with_interval([one["right"] for one in ends]), *to_goal(each, goal, iteration_s)]
+    row += [f"{1e3 * took_s:.2f} ms", f"{1e3 * iteration_s:.2f} ms" if iteration_s else ""]
+    row += [of_dense(statistics.fmean(sent) if sent else None)]
+    row += [of_dense(predicted and predicted.bytes_per_worker)]
+    row += [of_dense(forecast_bytes(asked.folder, run, asked.cluster))]
+    if run.way in HOOKS:
+        return [*row, "", ""]
+    row += [f"{statistics.fmean(one['energy_kept'] for one in judged):.1%}"]
+    return [*row, f"{statistics.median(one['residual'] for one in ends):.2f}"]
+
+
+def print_row(cells: list) -> None:
+    print("| " + " | ".join(map(str, cells)) + " |")
+
+
+# ---- pictures ------------------------------------------------------------------------------------
+
+GNUPLOT = """
+set terminal pngcairo size 1200,560 font "sans,13"
+set output "{picture}"
+set multiplot layout 1,2 title "{title}" noenhanced
+set border 3
+set xtics nomirror
+set ytics nomirror
+set grid xtics ytics lt 1 lc rgb "#dddddd"
+set key inside bottom right Left reverse noenhanced samplen 3 spacing 1.2
+set ylabel "right (%)"
+set yrange [0:100]
+set xlabel "iterations"
+plot {iterations}
+set xlabel "training (s)"
+unset ylabel
+unset key
+plot {seconds}
+"""
+COLOURS = ("#333333", "#3f6f9f", "#e8a33d", "#62b58f", "#d95f5f", "#8f6fb0", "#9aa0a6")
+
+
+def draw(picture: Path, title: str, shown: list[tuple[str, list[dict]]]) -> None:
+    """The first run of each; without gnuplot nothing."""
+    if shutil.which("gnuplot") is None:
+        return
+    script, plots = "", {"iterations": [], "seconds": []}
+    for index, (label, each) in enumerate(shown):
+        rows = (
+            f"{one['iteration']} {one['seconds']} {100 * one['right']}"
+            for one in each[0]["curve"]
+        )
+        script += f"$run{index} << end\n" + "\n".join(rows) + "\nend\n"
+        for column, name in ((1, "iterations"), (2, "seconds")):
+            plots[name].append(
+                f"$run{index} using {column}:3 with linespoints pointtype 7 pointsize 0.5 "
+                f'linewidth 2 linecolor rgb "{COLOURS[index % len(COLOURS)]}" title "{label}"'
+            )
+    script += GNUPLOT.format(
+        picture=picture, title=title, **{name: ", ".join(each) for name, each in plots.items()}
+    )
+    subprocess.run(["gnuplot"], input=script, text=True, check=True)
+
+
+def draw_all(folder: Path, found: Kinds, ways: list[str], density: float) -> None:
+    for network, workers in goals_of(found):
+        shown = [
+            (run.way, each)
+            for way in ways
+            for run, each in found.items()
+            if (run.network, run.workers, run.way) == (network, workers, way)
+            and (run.momentum, run.warm_up) == ("plain", 0)
+            and (run.way in DENSE or run.density == density)
+        ]
+        title = f"{network}, {workers} workers, density {density:g}"
+        if shown:
+            draw(folder / f"{network}-{workers}.png", title, shown)
+
+
+# ---- all of it -----------------------------------------------------------------------------------
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--cluster", default="box-4x1gbit", help="of predictions")
+    parser.add_argument("--density", type=float, default=0.01, help="of what is drawn")
+    parser.add_argument(
+        "--ways",
+        default="p-sgd,topk,gaussiank,gtopk,gs-sgd,exdyna,randk",
+        help="that are drawn: the first seven at most have colours of their own",
+    )
+    asked = parser.parse_args()
+    found = read_runs(asked.folder / "runs.jsonl")
+    goals = goals_of(found)
+    print_row(HEADINGS)
+    print_row(["---"] * len(HEADINGS))
+    for run, each in found.items():
+        print_row(row_of(asked, run, each, goals.get((run.network, run.workers))))
+    write_accuracy(asked.folder, found)
+    draw_all(asked.folder, found, asked.ways.split(","), asked.density)
+
+
+if __name__ == "__main__":
+    main()

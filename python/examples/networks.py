@@ -1,0 +1,140 @@
+"""Small networks that learn from what packages bring: scikit-learn's handwritten digits, and the
+text that Debian's bible-kjv prints."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+from torch import nn
+
+from gradweave.torch import examples
+
+# ---- data ----------------------------------------------------------------------------------------
+
+Batch = tuple[torch.Tensor, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class Data:
+    """Examples to learn from, and others to be judged by."""
+
+    draw: Callable[[int, torch.Generator], Batch]
+    held_out: Batch
+
+
+@cache
+def digits() -> Data:
+    """1,797 pictures of 8 x 8, of which every fifth is held out."""
+    from sklearn.datasets import load_digits
+
+    found = load_digits()
+    pictures = torch.tensor(found.images, dtype=torch.float32).unsqueeze(1) / 16 - 0.3
+    classes = torch.tensor(found.target)
+    held = torch.arange(len(classes)) % 5 == 0
+    known, labels = pictures[~held], classes[~held]
+
+    def draw(size: int, generator: torch.Generator) -> Batch:
+        chosen = torch.randint(len(labels), (size,), generator=generator)
+        return known[chosen], labels[chosen]
+
+    return Data(draw, (pictures[held], classes[held]))
+
+
+@cache
+def text(length: int) -> Data:
+    """4.4 million letters, the last 1% of them held out; pieces of a length and their successors."""
+    printed = subprocess.run(
+        ["bible", "-f", "gen1:1-rev22:21"], check=True, stdout=subprocess.PIPE
+    ).stdout
+    letters = torch.frombuffer(bytearray(printed), dtype=torch.uint8).long() % 128
+    split = len(letters) * 99 // 100
+    known, held = letters[:split], letters[split:]
+
+    def pieces(of: torch.Tensor, starts: list[int]) -> Batch:
+        found = torch.stack([of[start : start + length + 1] for start in starts])
+        return found[:, :-1], found[:, 1:]
+
+    def draw(size: int, generator: torch.Generator) -> Batch:
+        starts = torch.randint(len(known) - length - 1, (size,), generator=generator)
+        return pieces(known, starts.tolist())
+
+    evenly = range(0, len(held) - length - 1, len(held) // 200)
+    return Data(draw, pieces(held, list(evenly)))
+
+
+# ---- networks ------------------------------------------------------------------------------------
+
+
+def fnn3() -> nn.Module:
+    """Three full layers: 85,002 parameters."""
+    layers = [
+        nn.Flatten(),
+        nn.Linear(64, 256),
+        nn.ReLU(),
+        nn.Linear(256, 256),
+        nn.ReLU(),
+    ]
+    return nn.Sequential(*layers, nn.Linear(256, 10))
+
+
+def lenet5() -> nn.Module:
+    """Two convolutions and three full layers, as LeNet-5, for 8 x 8."""
+    layers = [
+        nn.Conv2d(1, 6, 5, padding=2),
+        nn.ReLU(),
+        nn.Conv2d(6, 16, 3, padding=1),
+        nn.ReLU(),
+    ]
+    layers += [nn.MaxPool2d(2), nn.Flatten(), nn.Linear(256, 120), nn.ReLU()]
+    return nn.Sequential(*layers, nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10))
+
+
+def resnet20() -> nn.Module:
+    """Three stages of three blocks of two convolutions, as ResNet-20, half as wide."""
+    layers: list[nn.Module] = [
+        nn.Conv2d(1, 8, 3, 1, 1, bias=False),
+        nn.BatchNorm2d(8),
+        nn.ReLU(),
+    ]
+    for channels, width in ((8, 8), (8, 16), (16, 32)):
+        stride = 1 if channels == width else 2
+        layers += [examples.Block(channels, width, stride)]
+        layers += [examples.Block(width, width, 1), examples.Block(width, width, 1)]
+    return nn.Sequential(
+        *layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10)
+    )
+
+
+def lstm() -> nn.Module:
+    """Two layers of 128 that foretell letters."""
+    return examples.Lstm(128)
+
+
+def gpt() -> nn.Module:
+    """Two layers of 128 with two heads that foretell letters."""
+    return examples.Transformer(128, 2, 32)
+
+
+@dataclass(frozen=True)
+class Network:
+    """`batch` is of all workers together, so that any number of them does the same."""
+
+    module: Callable[[], nn.Module]
+    data: Callable[[], Data]
+    batch: int
+    rate: float  # of learning
+    iterations: int
+    judged_every: int
+
+
+NETWORKS = {
+    "fnn3": Network(fnn3, digits, 64, 0.1, 200, 20),
+    "lenet5": Network(lenet5, digits, 64, 0.05, 200, 20),
+    "resnet20": Network(resnet20, digits, 64, 0.05, 120, 20),
+    "lstm": Network(lstm, lambda: text(32), 64, 0.5, 200, 20),
+    "gpt": Network(gpt, lambda: text(32), 64, 0.1, 200, 20),
+}

@@ -1,0 +1,81 @@
+"""convergence.py and learnt.py of python/examples: two networks, four pipelines."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("sklearn")
+
+EXAMPLES = pathlib.Path(__file__).parents[1] / "examples"
+SCRIPT = EXAMPLES / "convergence.py"
+WAYS = ("p-sgd", "topk", "dgc", "exdyna")
+ASKED = [
+    *("--networks", "fnn3,lenet5", "--ways", ",".join(WAYS), "--densities", "0.05"),
+    *("--workers", "2", "--seeds", "1", "--iterations", "100"),
+]
+
+
+def _ran(folder: pathlib.Path, command: list[str]) -> str:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, *command]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _train(folder: pathlib.Path) -> str:
+    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(SCRIPT)]
+    return _ran(folder, [*command, *ASKED])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> pathlib.Path:
+    folder = tmp_path_factory.mktemp("convergence")
+    _train(folder)
+    return folder
+
+
+def test_networks_learn_by_each(folder):
+    """Parameters that differ between ranks would have ended it."""
+    lines = (folder / "convergence" / "runs.jsonl").read_text().splitlines()
+    runs = [json.loads(line) for line in lines]
+    assert len(runs) == 2 * len(WAYS)
+    for run in runs:
+        first, *_, last = run["curve"]
+        assert last["loss"] < 0.8 * first["loss"], run["way"]
+        assert last["held_out_loss"] < first["held_out_loss"], run["way"]
+        dense = run["way"] == "p-sgd"
+        for one in run["curve"]:
+            assert one["energy_kept"] == 1 if dense else 0 < one["energy_kept"] < 1, run["way"]
+            assert one["residual"] == 0 if dense else one["residual"] > 0, run["way"]
+
+
+def test_what_was_run_is_not_run_again(folder):
+    before = (folder / "convergence" / "runs.jsonl").read_bytes()
+    assert "right" not in _train(folder)
+    assert (folder / "convergence" / "runs.jsonl").read_bytes() == before
+
+
+def test_iterations_to_the_goal_are_kept(folder):
+    shown = _ran(folder, [str(EXAMPLES / "learnt.py"), "convergence"])
+    assert len(shown.splitlines()) == 2 + 2 * len(WAYS)
+    for name in ("fnn3", "lenet5"):
+        accuracy = json.loads((folder / "convergence" / f"{name}-2-accuracy.json").read_text())
+        runs = [
+            json.loads(line)
+            for line in (folder / "convergence" / "runs.jsonl").read_text().splitlines()
+        ]
+        for training in accuracy["trainings"]:
+            (run,) = (r for r in runs if (r["network"], r["way"]) == (name, training["algorithm"]))
+            right = {one["iteration"]: one["right"] for one in run["curve"]}
+            (iteration,) = training["iterations"]
+            end = iteration or math.inf
+            assert all(share < accuracy["goal"] for at, share in right.items() if at < end)
+            assert iteration is None or right[iteration] >= accuracy["goal"]
