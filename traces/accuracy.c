@@ -22,7 +22,7 @@ static void summarise(double *iterations, size_t count, double judged_every,
     qsort(iterations, count, sizeof *iterations, by_number);
     out->count = count;
     for (size_t i = 0; i < count; i++) {
-        out->reached += isfinite(iterations[i]);
+        out->reached += isfinite(iterations[i]) ? 1 : 0;
     }
     out->iterations = (iterations[(count - 1) / 2] + iterations[count / 2]) / 2;
     out->low = isfinite(iterations[0]) ? fmax(0, iterations[0] - judged_every) : INFINITY;
