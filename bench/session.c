@@ -22,7 +22,7 @@ static double now_s(void) {
 static void require(enum gradweave_status status, const struct gradweave_error *error) {
     if (status != GRADWEAVE_OK) {
         (void)fprintf(stderr, "session: %s\n", error->message);
-        exit(status);
+        exit((int)status);
     }
 }
 

@@ -289,10 +289,11 @@ TEST(threads_change_nothing) {
     static struct gw_measure alone[64], shared[64];
     struct gw_random *random = random_stream(4);
     for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
-        struct scene x = {.simulation = {.workers = table[t].workers,
-                                         .compute_noise = {GW_NOISE_LOGNORMAL, 0.2, 0, NULL},
-                                         .network_noise = {GW_NOISE_NORMAL, 0.2, 0, NULL},
-                                         .seed = seed}};
+        struct scene x = {
+            .simulation = {.workers = table[t].workers,
+                           .compute_noise = {.kind = GW_NOISE_LOGNORMAL, .sigma = 0.2},
+                           .network_noise = {.kind = GW_NOISE_NORMAL, .sigma = 0.2},
+                           .seed = seed}};
         random_schedule(random, &x.schedule);
         make_cluster(table[t].workers, &x.cluster);
         simulate(&x, table[t].iterations, NULL, alone);

@@ -204,7 +204,7 @@ static void assert_event(const cJSON *event, const struct gw_timeline *timeline,
     assert_string_equal(text_in(event, "ph"), "X");
     assert_string_equal(text_in(event, "cat"), gw_activity_name(span->activity));
     assert_true(number_in(event, "pid") == (double)timeline->lanes[span->lane].worker);
-    assert_true(number_in(event, "tid") == span->stream);
+    assert_true(number_in(event, "tid") == (double)span->stream);
     assert_true(near(number_in(event, "ts"), 1e6 * span->start_s, 1e-15));
     assert_true(near(number_in(event, "dur"), 1e6 * (span->end_s - span->start_s), 1e-15));
     assert_string_equal(text_in(arguments, "label"), span->label);
