@@ -48,7 +48,11 @@ class _Ddp:
     serves = False
 
     def __init__(self, module: nn.Module, name: str, group: dist.ProcessGroup) -> None:
-        self.model = nn.parallel.DistributedDataParallel(module, process_group=group)
+        # Of several buckets PowerSGD starts gloo's exchanges in another order on each rank.
+        cap_mb = 1 << 20 if name == "torch-powersgd" else None
+        self.model = nn.parallel.DistributedDataParallel(
+            module, process_group=group, bucket_cap_mb=cap_mb
+        )
         if name == "torch-fp16":
             self.model.register_comm_hook(group, default_hooks.fp16_compress_hook)
         elif name == "torch-powersgd":
@@ -249,7 +253,14 @@ class Judgement:
     right: float
     bytes: float | None  # sent by a worker in the last iteration, if that is known
     energy_kept: float | None  # in the last iteration, and ...
-    residual: float | None  # ... left, as Watch has them; PyTorch's hooks show neither
+    residual: float | None  # ... left, as Watch has them; PyTorch's hooks show neither,
+    # nor does the iteration in which a network diverges
+
+
+def has_diverged(module: nn.Module) -> bool:
+    """The same on all workers, as parameters are: beyond any that still learn, or no numbers."""
+    largest = [parameter.detach().abs().max() for parameter in module.parameters()]
+    return not torch.stack(largest).max().item() < 1e3
 
 
 def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | None:
@@ -266,12 +277,13 @@ def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | No
     way = open_way(run, module, groups, planned)
     data = network.data()
     generator = torch.Generator().manual_seed(1000 * run.seed + dist.get_rank())
-    done, took_s, losses, curve = 0, 0.0, [], []
+    done, took_s, losses, curve, diverged = 0, 0.0, [], [], False
     for stage, (count, density) in enumerate(run.stages()):
         if stage > 0:
             way.change_density(density)
         if way.serves:
             way.serve()
+        if way.serves or diverged:
             continue
         for iteration in range(done + 1, done + count + 1):
             inputs, targets = data.draw(network.batch // run.workers, generator)
@@ -286,27 +298,32 @@ def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | No
             optimizer.zero_grad()
             took_s += time.perf_counter() - watch.spent_s - began
             losses.append(loss.item())
-            if not judged:
+            diverged = has_diverged(module)
+            if not judged and not diverged:
                 continue
+            shows = judged and is_watched
             own = [statistics.fmean(losses), took_s]
-            own += watch.end(way, run.workers) if is_watched else [0.0, 0.0]
+            own += watch.end(way, run.workers) if shows else [0.0, 0.0]
             means = torch.tensor(own, dtype=torch.float64)
             dist.all_reduce(means, group=groups.own)
             mean_loss, seconds, kept, left = (means / run.workers).tolist()
             first = dist.get_rank() == 0
             held_out = judge(module, data.held_out) if first else (0.0, 0.0)
-            shown = (kept, left) if is_watched else (None, None)
+            shown = (kept, left) if shows else (None, None)
             sent = way.sent_bytes()
             curve.append(
                 Judgement(iteration, seconds, mean_loss, *held_out, sent, *shown)
             )
             losses.clear()
+            if diverged:
+                break
         done += count
     if not way.serves:
         check_same(module, groups.own)
     way.close()
     parameters = sum(one.numel() for one in module.parameters())
-    return {**vars(run), "parameters": parameters, "curve": [vars(one) for one in curve]}
+    found = {**vars(run), "parameters": parameters, "diverged": diverged}
+    return {**found, "curve": [vars(one) for one in curve]}
 
 
 # ---- all runs ------------------------------------------------------------------------------------
@@ -425,7 +442,7 @@ def run_all(asked: argparse.Namespace) -> None:
     dist.destroy_process_group()
 
 
-# ---- asking ---------------------------------------------------------------------------------------
+# ---- asking --------------------------------------------------------------------------------------
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:

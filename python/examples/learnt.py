@@ -2,8 +2,10 @@
 
     build/python/bin/python python/examples/learnt.py convergence --cluster box-4x1gbit
 
-prints a table, and leaves in the folder of each network what `gradweave compare --accuracy` ranks
-by and, where there is gnuplot, a picture of accuracy over iterations and over seconds.
+prints what is right in the end, and after how many iterations the goal was reached, of all networks
+by the ways at one density. The folder gets table.md with all that was found of all runs, of each
+network what `gradweave compare --accuracy` ranks by and, where there is gnuplot, a picture of
+accuracy over iterations and over seconds.
 """
 
 from __future__ import annotations
@@ -23,6 +25,18 @@ from convergence import DENSE, HOOKS, Run, model_of
 from networks import NETWORKS
 
 Kinds = dict[Run, list[dict]]  # by a run with seed 0, those with any seed
+Case = tuple[str, int, int]  # network, workers and iterations: by which ways are compared
+
+
+def case_of(run: Run) -> Case:
+    return run.network, run.workers, run.iterations
+
+
+def file_of(folder: Path, case: Case, ending: str) -> Path:
+    """Named after the network and its workers, and after iterations that are not its own."""
+    network, workers, iterations = case
+    own = iterations == NETWORKS[network].iterations
+    return folder / f"{network}-{workers}{'' if own else f'-{iterations}'}{ending}"
 
 
 def read_runs(path: Path) -> Kinds:
@@ -47,35 +61,35 @@ def is_plain(run: Run) -> bool:
     return (run.momentum, run.warm_up) == ("plain", 0) and run.way not in HOOKS
 
 
-def goals_of(found: Kinds) -> dict[tuple[str, int], float]:
-    """Of each network and number of workers 90% of what dense pipelines come to: they learn alike."""
+def goals_of(found: Kinds) -> dict[Case, float]:
+    """Of each case 90% of what dense pipelines come to."""
     ends = defaultdict(list)
     for run, each in found.items():
         if run.way in DENSE and is_plain(run):
-            ends[run.network, run.workers] += [one["curve"][-1]["right"] for one in each]
-    return {key: round(0.9 * statistics.fmean(right), 3) for key, right in ends.items()}
+            ends[case_of(run)] += [one["curve"][-1]["right"] for one in each]
+    return {case: round(0.9 * statistics.fmean(right), 3) for case, right in ends.items()}
 
 
 def write_accuracy(folder: Path, found: Kinds) -> None:
-    for (network, workers), goal in goals_of(found).items():
+    for case, goal in goals_of(found).items():
         trainings = [
             {
                 "algorithm": run.way,
                 "density": run.density,
-                "workers": workers,
+                "workers": run.workers,
                 "iterations": [(reached(one, goal) or {}).get("iteration") for one in each],
             }
             for run, each in found.items()
-            if (run.network, run.workers) == (network, workers) and is_plain(run)
+            if case_of(run) == case and is_plain(run)
         ]
         document = {
             "schema": "gradweave/accuracy@1",
-            "model": network,
+            "model": case[0],
             "goal": goal,
-            "judged_every": NETWORKS[network].judged_every,
+            "judged_every": NETWORKS[case[0]].judged_every,
             "trainings": trainings,
         }
-        path = folder / f"{network}-{workers}-accuracy.json"
+        path = file_of(folder, case, "-accuracy.json")
         path.write_text(json.dumps(document, indent=1) + "\n")
 
 
@@ -126,7 +140,8 @@ def with_interval(shares: list[float]) -> str:
 
 
 HEADINGS = [
-    *("network", "workers", "way", "density", "momentum", "warm-up", "right", "goal after"),
+    *("network", "workers", "way", "density", "momentum", "warm-up", "iterations"),
+    *("right", "goal after"),
     *("seconds", "predicted", "iteration", "predicted"),
     *("sent", "as asked", "forecast", "energy kept", "residual"),
 ]
@@ -159,6 +174,7 @@ def row_of(asked: argparse.Namespace, run: Run, each: list[dict], goal: float | 
         return f"{sent_bytes / (4 * each[0]['parameters']):.2%}" if sent_bytes else ""
 
     row = [run.network, run.workers, f"`{run.way}`", run.density, run.momentum, run.warm_up]
+    row += [run.iterations]
     row += [with_interval([one["right"] for one in ends]), *to_goal(each, goal, iteration_s)]
     row += [f"{1e3 * took_s:.2f} ms", f"{1e3 * iteration_s:.2f} ms" if iteration_s else ""]
     row += [of_dense(statistics.fmean(sent) if sent else None)]
@@ -166,12 +182,37 @@ def row_of(asked: argparse.Namespace, run: Run, each: list[dict], goal: float | 
     row += [of_dense(forecast_bytes(asked.folder, run, asked.cluster))]
     if run.way in HOOKS:
         return [*row, "", ""]
-    row += [f"{statistics.fmean(one['energy_kept'] for one in judged):.1%}"]
-    return [*row, f"{statistics.median(one['residual'] for one in ends):.2f}"]
+    shown = [one for one in judged if one["energy_kept"] is not None]
+    row += [f"{statistics.fmean(one['energy_kept'] for one in shown):.1%}" if shown else ""]
+    return [*row, f"{statistics.median(one['residual'] for one in shown):.2f}" if shown else ""]
 
 
-def print_row(cells: list) -> None:
-    print("| " + " | ".join(map(str, cells)) + " |")
+def table(rows: list[list]) -> str:
+    rows = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
+    return "".join("| " + " | ".join(map(str, cells)) + " |\n" for cells in rows)
+
+
+def summary(found: Kinds, density: float) -> str:
+    """Of plain runs by each way: what is right, and the iterations to the goal behind it."""
+    goals = goals_of(found)
+    cases = list(dict.fromkeys(map(case_of, found)))
+    cells = defaultdict(lambda: dict.fromkeys(cases, ""))
+    for run, each in found.items():
+        if (run.momentum, run.warm_up) != ("plain", 0):
+            continue
+        if run.way in DENSE or run.density == density:
+            right = with_interval([one["curve"][-1]["right"] for one in each])
+            diverged = sum(one["diverged"] for one in each)
+            after = to_goal(each, goals.get(case_of(run)), None)[0]
+            after += f", {diverged} diverged" if diverged else ""
+            cells[run.way][case_of(run)] = f"{right} ({after})" if after else right
+    titles = [
+        f"{case[0]}, {case[1]} workers, {case[2]} iterations"
+        + (f" ({goals[case]:.1%})" if case in goals else "")
+        for case in cases
+    ]
+    rows = [[f"`{way}`", *map(by_case.get, cases)] for way, by_case in cells.items()]
+    return table([["way", *titles], *rows])
 
 
 # ---- pictures ------------------------------------------------------------------------------------
@@ -184,33 +225,36 @@ set border 3
 set xtics nomirror
 set ytics nomirror
 set grid xtics ytics lt 1 lc rgb "#dddddd"
-set key inside bottom right Left reverse noenhanced samplen 3 spacing 1.2
+unset key
 set ylabel "right (%)"
 set yrange [0:100]
 set xlabel "iterations"
 plot {iterations}
 set xlabel "training (s)"
 unset ylabel
-unset key
+set key outside right top Left reverse noenhanced samplen 3 spacing 1.3
 plot {seconds}
 """
 COLOURS = ("#333333", "#3f6f9f", "#e8a33d", "#62b58f", "#d95f5f", "#8f6fb0", "#9aa0a6")
 
 
 def draw(picture: Path, title: str, shown: list[tuple[str, list[dict]]]) -> None:
-    """The first run of each; without gnuplot nothing."""
+    """The means of each one's runs; without gnuplot nothing."""
     if shutil.which("gnuplot") is None:
         return
     script, plots = "", {"iterations": [], "seconds": []}
     for index, (label, each) in enumerate(shown):
         rows = (
-            f"{one['iteration']} {one['seconds']} {100 * one['right']}"
-            for one in each[0]["curve"]
+            " ".join(
+                str(statistics.fmean(one[name] for one in judged))
+                for name in ("iteration", "seconds", "right")
+            )
+            for judged in zip(*(run["curve"] for run in each))
         )
         script += f"$run{index} << end\n" + "\n".join(rows) + "\nend\n"
         for column, name in ((1, "iterations"), (2, "seconds")):
             plots[name].append(
-                f"$run{index} using {column}:3 with linespoints pointtype 7 pointsize 0.5 "
+                f"$run{index} using {column}:(100 * $3) with linespoints pointtype 7 pointsize 0.5 "
                 f'linewidth 2 linecolor rgb "{COLOURS[index % len(COLOURS)]}" title "{label}"'
             )
     script += GNUPLOT.format(
@@ -220,18 +264,18 @@ def draw(picture: Path, title: str, shown: list[tuple[str, list[dict]]]) -> None
 
 
 def draw_all(folder: Path, found: Kinds, ways: list[str], density: float) -> None:
-    for network, workers in goals_of(found):
+    for case in goals_of(found):
         shown = [
             (run.way, each)
             for way in ways
             for run, each in found.items()
-            if (run.network, run.workers, run.way) == (network, workers, way)
+            if (case_of(run), run.way) == (case, way)
             and (run.momentum, run.warm_up) == ("plain", 0)
             and (run.way in DENSE or run.density == density)
         ]
-        title = f"{network}, {workers} workers, density {density:g}"
+        title = f"{case[0]}, {case[1]} workers, density {density:g}"
         if shown:
-            draw(folder / f"{network}-{workers}.png", title, shown)
+            draw(file_of(folder, case, ".png"), title, shown)
 
 
 # ---- all of it -----------------------------------------------------------------------------------
@@ -241,19 +285,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--cluster", default="box-4x1gbit", help="of predictions")
-    parser.add_argument("--density", type=float, default=0.01, help="of what is drawn")
+    parser.add_argument("--density", type=float, default=0.01, help="of what is printed and drawn")
     parser.add_argument(
         "--ways",
-        default="p-sgd,topk,gaussiank,gtopk,gs-sgd,exdyna,randk",
+        default="p-sgd,ddp,topk,gaussiank,gtopk,exdyna,gs-sgd",
         help="that are drawn: the first seven at most have colours of their own",
     )
     asked = parser.parse_args()
     found = read_runs(asked.folder / "runs.jsonl")
     goals = goals_of(found)
-    print_row(HEADINGS)
-    print_row(["---"] * len(HEADINGS))
-    for run, each in found.items():
-        print_row(row_of(asked, run, each, goals.get((run.network, run.workers))))
+    print(summary(found, asked.density), end="")
+    rows = [
+        row_of(asked, run, each, goals.get(case_of(run)))
+        for run, each in found.items()
+    ]
+    (asked.folder / "table.md").write_text(table([HEADINGS, *rows]))
     write_accuracy(asked.folder, found)
     draw_all(asked.folder, found, asked.ways.split(","), asked.density)
 

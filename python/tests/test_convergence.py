@@ -21,6 +21,20 @@ ASKED = [
     *("--workers", "2", "--seeds", "1", "--iterations", "100"),
 ]
 
+DIVERGES = """
+import dataclasses, json, os, sys
+sys.path.insert(0, "{}")
+import torch.distributed as dist
+import convergence
+from networks import NETWORKS
+
+NETWORKS["fnn3"] = dataclasses.replace(NETWORKS["fnn3"], rate=1.0)
+store = "file://" + os.path.abspath("store")
+dist.init_process_group("gloo", init_method=store, rank=0, world_size=1)
+run = convergence.Run("fnn3", 1, "randk", 0.01, "plain", 0, 200, 0)
+print(json.dumps(convergence.learn(run, convergence.open_groups(1), [])))
+"""
+
 
 def _ran(folder: pathlib.Path, command: list[str]) -> str:
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -57,6 +71,15 @@ def test_networks_learn_by_each(folder):
             assert one["residual"] == 0 if dense else one["residual"] > 0, run["way"]
 
 
+def test_what_diverges_is_kept(folder):
+    """Random elements of momentum that is out of date, at ten times the rate."""
+    command = ["-c", DIVERGES.format(EXAMPLES)]
+    run = json.loads(_ran(folder, command).splitlines()[-1])
+    assert run["diverged"]
+    assert run["curve"][-1]["iteration"] < run["iterations"]
+    assert run["curve"][-1]["right"] < 0.5
+
+
 def test_what_was_run_is_not_run_again(folder):
     before = (folder / "convergence" / "runs.jsonl").read_bytes()
     assert "right" not in _train(folder)
@@ -64,10 +87,12 @@ def test_what_was_run_is_not_run_again(folder):
 
 
 def test_iterations_to_the_goal_are_kept(folder):
-    shown = _ran(folder, [str(EXAMPLES / "learnt.py"), "convergence"])
-    assert len(shown.splitlines()) == 2 + 2 * len(WAYS)
+    command = [str(EXAMPLES / "learnt.py"), "convergence", "--density", "0.05"]
+    assert len(_ran(folder, command).splitlines()) == 2 + len(WAYS)
+    table = (folder / "convergence" / "table.md").read_text().splitlines()
+    assert len(table) == 2 + 2 * len(WAYS)
     for name in ("fnn3", "lenet5"):
-        accuracy = json.loads((folder / "convergence" / f"{name}-2-accuracy.json").read_text())
+        accuracy = json.loads((folder / "convergence" / f"{name}-2-100-accuracy.json").read_text())
         runs = [
             json.loads(line)
             for line in (folder / "convergence" / "runs.jsonl").read_text().splitlines()
