@@ -286,19 +286,19 @@ def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | No
         if way.serves or diverged:
             continue
         for iteration in range(done + 1, done + count + 1):
-            inputs, targets = data.draw(network.batch // run.workers, generator)
             judged = iteration % network.judged_every == 0 or iteration == run.iterations
             if judged and is_watched:
                 watch.begin(way)
             began = time.perf_counter() - watch.spent_s
+            inputs, targets = data.draw(network.batch // run.workers, generator)
             loss = loss_of(way.model(inputs), targets)
             loss.backward()
             mask()
             optimizer.step()
             optimizer.zero_grad()
-            took_s += time.perf_counter() - watch.spent_s - began
             losses.append(loss.item())
             diverged = has_diverged(module)
+            took_s += time.perf_counter() - watch.spent_s - began
             if not judged and not diverged:
                 continue
             shows = judged and is_watched
@@ -315,6 +315,7 @@ def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | No
                 Judgement(iteration, seconds, mean_loss, *held_out, sent, *shown)
             )
             losses.clear()
+            dist.barrier(groups.own)  # or others would wait for rank 0 in what is timed
             if diverged:
                 break
         done += count
@@ -372,12 +373,15 @@ def record(name: str, workers: int, group: dist.ProcessGroup, folder: Path) -> N
     optimizer = torch.optim.SGD(module.parameters(), lr=0.0, momentum=MOMENTUM)
     recorder = Recorder(module, optimizer, group=group)
     generator = torch.Generator().manual_seed(0)
-    for _ in range(recorder.warm_up + 20):
+    for _ in range(network.iterations):
         inputs, targets = network.data().draw(network.batch // workers, generator)
-        loss_of(module(inputs), targets).backward()
+        loss = loss_of(module(inputs), targets)
+        loss.backward()
         dist.barrier(group)
         optimizer.step()
         optimizer.zero_grad()
+        loss.item()
+        has_diverged(module)
     recorder.write(model_of(folder, name, workers), name, network.batch // workers)
     recorder.close()
 

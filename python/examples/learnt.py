@@ -166,7 +166,6 @@ def row_of(asked: argparse.Namespace, run: Run, each: list[dict], goal: float | 
     judged = [one for taken in each for one in taken["curve"]]
     ends = [taken["curve"][-1] for taken in each]
     sent = [one["bytes"] for one in judged if one["bytes"] is not None]
-    took_s = statistics.median(one["seconds"] / one["iteration"] for one in ends)
     predicted = predict(asked.folder, run, asked.cluster)
     iteration_s = predicted and predicted.iteration_s
 
@@ -176,7 +175,7 @@ def row_of(asked: argparse.Namespace, run: Run, each: list[dict], goal: float | 
     row = [run.network, run.workers, f"`{run.way}`", run.density, run.momentum, run.warm_up]
     row += [run.iterations]
     row += [with_interval([one["right"] for one in ends]), *to_goal(each, goal, iteration_s)]
-    row += [f"{1e3 * took_s:.2f} ms", f"{1e3 * iteration_s:.2f} ms" if iteration_s else ""]
+    row += [f"{1e3 * took_s(each):.2f} ms", f"{1e3 * iteration_s:.2f} ms" if iteration_s else ""]
     row += [of_dense(statistics.fmean(sent) if sent else None)]
     row += [of_dense(predicted and predicted.bytes_per_worker)]
     row += [of_dense(forecast_bytes(asked.folder, run, asked.cluster))]
@@ -213,6 +212,28 @@ def summary(found: Kinds, density: float) -> str:
     ]
     rows = [[f"`{way}`", *map(by_case.get, cases)] for way, by_case in cells.items()]
     return table([["way", *titles], *rows])
+
+
+def took_s(each: list[dict]) -> float:
+    """An iteration, in the median of the runs."""
+    ends = [taken["curve"][-1] for taken in each]
+    return statistics.median(one["seconds"] / one["iteration"] for one in ends)
+
+
+def print_errors(asked: argparse.Namespace, found: Kinds) -> None:
+    """How far predicted iterations are off, of each case."""
+    errors = defaultdict(list)
+    for run, each in found.items():
+        predicted = predict(asked.folder, run, asked.cluster)
+        if predicted:
+            errors[case_of(run)].append(predicted.iteration_s / took_s(each) - 1)
+    for (network, workers, iterations), off in errors.items():
+        mean = statistics.fmean(map(abs, off))
+        print(
+            f"{network}, {workers} workers, {iterations} iterations: of {len(off)} iterations the "
+            f"predictions are off by {statistics.median(off):+.1%} in the median, {mean:.1%} in the "
+            "mean of magnitudes"
+        )
 
 
 # ---- pictures ------------------------------------------------------------------------------------
@@ -300,6 +321,8 @@ def main() -> None:
         for run, each in found.items()
     ]
     (asked.folder / "table.md").write_text(table([HEADINGS, *rows]))
+    print()
+    print_errors(asked, found)
     write_accuracy(asked.folder, found)
     draw_all(asked.folder, found, asked.ways.split(","), asked.density)
 

@@ -88,7 +88,9 @@ def test_what_was_run_is_not_run_again(folder):
 
 def test_iterations_to_the_goal_are_kept(folder):
     command = [str(EXAMPLES / "learnt.py"), "convergence", "--density", "0.05"]
-    assert len(_ran(folder, command).splitlines()) == 2 + len(WAYS)
+    shown, errors = _ran(folder, command).split("\n\n")
+    assert len(shown.splitlines()) == 2 + len(WAYS)
+    assert len(errors.splitlines()) == 2
     table = (folder / "convergence" / "table.md").read_text().splitlines()
     assert len(table) == 2 + 2 * len(WAYS)
     for name in ("fnn3", "lenet5"):
