@@ -70,12 +70,14 @@ static enum gw_status rank(const struct options *options, const struct gw_compar
 }
 
 static enum gw_status rank_by_accuracy(const struct options *options,
-                                       struct gw_comparison *comparison, struct gw_error *error) {
+                                       const struct gw_comparison *comparison,
+                                       struct gw_error *error) {
+    struct gw_comparison by_accuracy = *comparison;
     struct gw_accuracy accuracy;
     GW_TRY(gw_accuracy_read(options->accuracy, &accuracy, error));
-    comparison->accuracy = &accuracy;
+    by_accuracy.accuracy = &accuracy;
     enum gw_status status = gw_accuracy_check(&accuracy, error);
-    status = status == GW_OK ? rank(options, comparison, error) : status;
+    status = status == GW_OK ? rank(options, &by_accuracy, error) : status;
     gw_accuracy_free(&accuracy);
     return status;
 }
