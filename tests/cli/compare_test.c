@@ -211,6 +211,10 @@ TEST_WITH(doubts_winners_whose_trainings_differ, make_cases, remove_folder) {
     const cJSON *ranking = ask_trainings(*state, "lags,dense");
     assert_string_equal(text_at(ranking, "best"), "dense");
     assert_string_equal(text_at(nth(ranking, "not_told_apart", 0), ""), "lags");
+    ranking = ask_trainings(*state, "dense,p-sgd"); /* the same trainings, other iterations */
+    assert_true(number_at(nth(ranking, "results", 1), "to_goal.seconds") >
+                number_at(nth(ranking, "results", 0), "to_goal.seconds"));
+    assert_null(cJSON_GetObjectItem(ranking, "not_told_apart"));
 }
 
 /* ---- crossovers ---------------------------------------------------------------------------- */
