@@ -1,0 +1,280 @@
+/*
+ * What ranks that train together do with libgradweave: join each other, calibrate, and exchange
+ * gradients. gradweave.h includes it.
+ */
+#ifndef GRADWEAVE_RANKS_H
+#define GRADWEAVE_RANKS_H
+
+#include <gradweave.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- ranks --------------------------------------------------------------------------------- */
+
+/* The processes that train together, each of which is one rank of them. */
+struct gradweave_ranks;
+
+/*
+ * Joins the MPI job that this process was started in (by mpirun or srun), and begins MPI unless
+ * that is done: with MPI_THREAD_MULTIPLE, if the trainer calls MPI as well. GRADWEAVE_BAD_INPUT
+ * where libgradweave_mpi.so, beside this library, or the MPI that it was built with is missing.
+ */
+GRADWEAVE_API enum gradweave_status gradweave_join_mpi(struct gradweave_ranks **out,
+                                                       struct gradweave_error *error);
+
+/*
+ * What a trainer lends that has its ranks joined already: functions of its own process group. All
+ * but the last two return 0, or else have failed. They are called by one thread at a time, not
+ * always the same one; collectives by all ranks in the same order. `receive` never overlaps `send`.
+ */
+struct gradweave_process_group {
+    const char *name; /* what it is: "gloo, PyTorch 2.15.0"; NULL: nobody says */
+    int rank, size;
+    void *context; /* their first argument */
+
+    /* receive[i] = the sum over ranks of send[i], the same bits on every rank. */
+    int (*allreduce)(void *context, const float *send, float *receive, size_t count);
+    /* receive[r * bytes ..] = rank r's `bytes` bytes. */
+    int (*allgather)(void *context, const void *send, size_t bytes, void *receive);
+    /* data = the root's. */
+    int (*broadcast)(void *context, int root, void *data, size_t bytes);
+    /* As allreduce and allgather, on the root alone; elsewhere `receive` is not looked at. */
+    int (*reduce)(void *context, int root, const float *send, float *receive, size_t count);
+    int (*gather)(void *context, int root, const void *send, size_t bytes, void *receive);
+    /* receive = the root's send[r * bytes ..] on rank r. */
+    int (*scatter)(void *context, int root, const void *send, size_t bytes, void *receive);
+
+    /*
+     * Messages between two ranks, in the order in which they are started. Both return at once;
+     * what is started is waited for by its handle, once.
+     */
+    int (*start_send)(void *context, int to, const void *data, size_t bytes, uintptr_t *handle);
+    int (*start_receive)(void *context, int from, void *data, size_t bytes, uintptr_t *handle);
+    int (*wait)(void *context, uintptr_t handle);
+
+    /*
+     * For gradweave_calibrate, and sessions on GPUs, which take all ranks: the group of the first
+     * `size` ranks, which is these functions with the context *part, and is closed by `close`. All
+     * ranks call it in the same order; those beyond have no part, and leave *part as it is. NULL:
+     * there are no such groups.
+     */
+    int (*open_first)(void *context, int size, void **part);
+
+    const char *(*complain)(void *context); /* why the last call failed; NULL: nobody knows */
+    void (*close)(void *context); /* when the ranks are left; NULL: nothing is to be done */
+};
+
+GRADWEAVE_API enum gradweave_status
+gradweave_join_group(const struct gradweave_process_group *group, struct gradweave_ranks **out,
+                     struct gradweave_error *error);
+
+GRADWEAVE_API int gradweave_ranks_own(const struct gradweave_ranks *ranks);
+GRADWEAVE_API int gradweave_ranks_count(const struct gradweave_ranks *ranks);
+
+/* Rank 0's data, on every rank: parameters to begin with. No session may be in an iteration. */
+GRADWEAVE_API enum gradweave_status gradweave_ranks_broadcast(struct gradweave_ranks *ranks,
+                                                              void *data, size_t bytes,
+                                                              struct gradweave_error *error);
+
+/* After their sessions are closed. NULL is allowed. */
+GRADWEAVE_API void gradweave_leave(struct gradweave_ranks *ranks);
+
+/* ---- calibrating --------------------------------------------------------------------------- */
+
+/* What is measured of ranks, the same on all of them; unused members are 0. */
+struct gradweave_calibration {
+    const char *name;       /* the cluster's; NULL: that of its file, without folder and ending */
+    const char *command;    /* what asked for it, kept in the file; NULL: nothing */
+    const char *compressor; /* "topk,randk": only these, with everything else; NULL: all */
+    /* "allgather,topk,overlap": only these collectives and compressors, `network` (messages) and
+     * `overlap`, and then no `compressor`; NULL: everything. */
+    const char *only;
+    double density;      /* of compression, (0, 1]; 0: 0.001 */
+    double time_s;       /* for everything; 0: 55 */
+    double precision;    /* until medians are known to this share, (0, 1]; 0: 0.02 */
+    size_t max_bytes;    /* of messages, 4096 to 2^27; 0: 16 MiB */
+    size_t max_elements; /* of compression, 4096 to 2^28; 0: 2^24 */
+    int replace;         /* not 0: also a file that is no cluster */
+    /* One backward pass of the trainer's network on this rank, which exchanges nothing: 0, or else
+     * it has failed. It is called on the calling thread and on others, one at a time, also while
+     * the calling thread exchanges: for how much passes and exchanges slow each other. NULL: that
+     * is measured of compression alone. */
+    int (*backward)(void *context);
+    void *backward_context; /* its argument */
+    /* Called on rank 0, on the calling thread: which share is done, what comes next. NULL: not. */
+    void (*progress)(void *context, double share, const char *what);
+    void *progress_context; /* its first argument */
+};
+
+/*
+ * Measures what the ranks' collectives and messages and this library's compressors cost, as
+ * `gradweave calibrate` does, by the same code, and writes the cluster's file at `path` on rank 0.
+ * All ranks call it; no session of theirs may be in an iteration. A process group that is lent must
+ * open groups of its first ranks. GRADWEAVE_BAD_INPUT on all ranks for what is asked wrongly, for
+ * a file of another kind at `path`, and for a single rank that is to exchange something;
+ * GRADWEAVE_FAILED on all ranks if `path` cannot be written. Other failures may be one rank's
+ * alone, and then others may wait for it: its process should end.
+ */
+GRADWEAVE_API enum gradweave_status
+gradweave_calibrate(const struct gradweave_calibration *calibration, struct gradweave_ranks *ranks,
+                    const char *path, struct gradweave_error *error);
+
+/* ---- training ------------------------------------------------------------------------------ */
+
+/* Where a trainer's gradients are made on a GPU. */
+struct gradweave_gpu {
+    size_t ordinal; /* as CUDA counts those that this process sees */
+    void *stream;   /* the cudaStream_t that makes them; NULL: the default one */
+};
+
+/* What a session exchanges, the same on all ranks but for `gpu`; unused members are 0. */
+struct gradweave_training {
+    size_t tensor_count;
+    const uint64_t *elements;          /* [tensor_count], in forward order */
+    const char *algorithm;             /* "omgs": gradweave_algorithm_name() */
+    const char *compressor, *exchange; /* in place of the algorithm's, as `simulate` takes them */
+    double density;                    /* (0, 1]; 0: 0.001 */
+    /* The plan (gradweave_plan_pipeline), whatever the algorithm's policy; none: one group. */
+    const struct gradweave_group *groups;
+    size_t group_count;
+    int average; /* not 0: aggregates are means over the workers, otherwise sums */
+    uint64_t seed;
+    const struct gradweave_gpu *gpu; /* each rank's own; NULL, on all: gradients are the host's */
+};
+
+/*
+ * A session runs the exchanges of an iteration while the trainer computes: the same schedule that
+ * gradweave_predict simulates, by a thread of its own. docs/examples/train.c is a whole trainer.
+ *
+ *     for each iteration:
+ *         gradweave_session_begin(session, &error);
+ *         forward pass
+ *         backward pass: gradweave_session_ready(session, i, gradient, gradient, &error) for each
+ *                        tensor i once its gradient is there
+ *         gradweave_session_wait(session, &error);
+ *         optimiser, with the aggregates that stand where the gradients were
+ *
+ * Of pipelines with a server ("ps") the last rank is that, and no worker: it has no gradients, and
+ * only begins and waits. When a call fails the session is over, and other ranks may wait for this
+ * one: its process should end.
+ *
+ * On a GPU gradients, results and aggregates are in its memory (which nothing checks), and what is
+ * done with them is on streams of the session's own, which wait for the trainer's: only
+ * gradweave_session_wait holds up the calling thread, and its GPU becomes the thread's current one.
+ * Over MPI data travels by NCCL, where this library was built with it and all ranks have it and a
+ * GPU each, or straight from the GPU where MPI can; otherwise, and over a process group that is
+ * lent, through memory of the host. This was tested on a GPU that is emulated, and has not run on
+ * hardware.
+ */
+struct gradweave_session;
+
+/*
+ * All ranks call it. Both live as long as the session. GRADWEAVE_BAD_INPUT, on all ranks, if one
+ * lacks its GPU, this library was built without CUDA, or the compressor is not for GPUs.
+ */
+GRADWEAVE_API enum gradweave_status
+gradweave_session_open(const struct gradweave_training *training, struct gradweave_ranks *ranks,
+                       struct gradweave_session **out, struct gradweave_error *error);
+
+/* Whether this rank is the server, not 0, and no worker. */
+GRADWEAVE_API int gradweave_session_serves(const struct gradweave_session *session);
+
+/* An iteration begins. */
+GRADWEAVE_API enum gradweave_status gradweave_session_begin(struct gradweave_session *session,
+                                                            struct gradweave_error *error);
+
+/* The backward pass begins: only for what gradweave_session_measure says. */
+GRADWEAVE_API void gradweave_session_backward(struct gradweave_session *session);
+
+/*
+ * The gradient of a tensor, [its elements], is there: from any thread, in any order, each tensor
+ * once. It is read before this returns, and added to the residual or copied; if it is the last of
+ * its group that the plan waits for, the group is compressed. The aggregate is written to `result`,
+ * which may be `gradient`, by the time that gradweave_session_wait returns; NULL: it is only to be
+ * had of gradweave_session_aggregate. On a GPU the gradient is there once all that the trainer's
+ * stream has by now is done; it is read by the time that gradweave_session_wait returns.
+ */
+GRADWEAVE_API enum gradweave_status gradweave_session_ready(struct gradweave_session *session,
+                                                            size_t tensor, const float *gradient,
+                                                            float *result,
+                                                            struct gradweave_error *error);
+
+/* Waits until all is exchanged. A gradient that did not come counts as zero. */
+GRADWEAVE_API enum gradweave_status gradweave_session_wait(struct gradweave_session *session,
+                                                           struct gradweave_error *error);
+
+/* A tensor's aggregate, until the next iteration begins; on a GPU, of its memory. NULL on a server.
+ */
+GRADWEAVE_API const float *gradweave_session_aggregate(const struct gradweave_session *session,
+                                                       size_t tensor);
+
+/* After waiting, on all ranks: fails unless all workers hold the same aggregates, bit for bit. */
+GRADWEAVE_API enum gradweave_status gradweave_session_verify(struct gradweave_session *session,
+                                                             struct gradweave_error *error);
+
+/*
+ * After waiting, on all ranks: where the time of the last iteration went, in means over workers,
+ * without the optimiser; as gradweave_predict has it.
+ */
+GRADWEAVE_API enum gradweave_status gradweave_session_measure(struct gradweave_session *session,
+                                                              struct gradweave_prediction *measured,
+                                                              struct gradweave_error *error);
+
+/*
+ * The same as a timeline of all workers, which ui.perfetto.dev opens (`gradweave simulate --trace`
+ * writes the predicted one): in a file at `path`, on the ranks that give one.
+ */
+GRADWEAVE_API enum gradweave_status gradweave_session_trace(struct gradweave_session *session,
+                                                            const char *path,
+                                                            struct gradweave_error *error);
+
+/*
+ * What the session keeps on this rank from one iteration to the next: the residual, what the
+ * compressor has adapted to, and which iteration comes next. save writes it to `state`, which has
+ * room for gradweave_session_state_size() bytes, always as many of one session; each rank saves its
+ * own. GRADWEAVE_BAD_INPUT within an iteration.
+ */
+GRADWEAVE_API size_t gradweave_session_state_size(struct gradweave_session *session);
+GRADWEAVE_API enum gradweave_status gradweave_session_save(struct gradweave_session *session,
+                                                           void *state,
+                                                           struct gradweave_error *error);
+
+/*
+ * The session goes on, bit for bit, as the saved one would have, if that was opened for the same
+ * training by as many ranks, and saved by this one; all of them load. Otherwise, or if `state`
+ * [size] is cut off or damaged, GRADWEAVE_BAD_INPUT, and nothing is changed.
+ */
+GRADWEAVE_API enum gradweave_status gradweave_session_load(struct gradweave_session *session,
+                                                           const void *state, size_t size,
+                                                           struct gradweave_error *error);
+
+/*
+ * For a job that goes on with other ranks, or by another plan or pipeline: adds the residual in a
+ * state of a session with the same tensors to this one's, from which it travels later. If each old
+ * rank's state is added on one new rank, no gradient is lost. What compressors have adapted to
+ * begins anew. GRADWEAVE_BAD_INPUT as above, or if this rank keeps no residual.
+ */
+GRADWEAVE_API enum gradweave_status
+gradweave_session_add_residual(struct gradweave_session *session, const void *state, size_t size,
+                               struct gradweave_error *error);
+
+/*
+ * What this rank has not sent yet, to `residual` of as many floats as all tensors have elements,
+ * those of the last tensor first; scaled as what travels, so that of means over P workers it is 1/P
+ * of gradients. Zeros of a pipeline, or on a server, that keeps nothing back. GRADWEAVE_BAD_INPUT
+ * within an iteration.
+ */
+GRADWEAVE_API enum gradweave_status gradweave_session_residual(struct gradweave_session *session,
+                                                               float *residual,
+                                                               struct gradweave_error *error);
+
+/* NULL is allowed. */
+GRADWEAVE_API void gradweave_session_close(struct gradweave_session *session);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
