@@ -141,8 +141,7 @@ def with_interval(shares: list[float]) -> str:
 
 HEADINGS = [
     *("network", "workers", "way", "density", "momentum", "warm-up", "iterations"),
-    *("right", "goal after"),
-    *("seconds", "predicted", "iteration", "predicted"),
+    *("right", "goal after", "seconds", "seconds predicted", "iteration", "iteration predicted"),
     *("sent", "as asked", "forecast", "energy kept", "residual"),
 ]
 
