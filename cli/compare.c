@@ -9,14 +9,11 @@ struct options {
     struct gw_output_options output;
     struct gw_question_options question;
     struct gw_choice_changes changes;
-    const char *algorithms, *workers, *bandwidth, *accuracy, *out, *data;
-    enum { COUNTS_AS_ASKED, COUNTS_TRAINED } counts;
+    const char *algorithms, *workers, *bandwidth, *counts, *accuracy, *out, *data;
     bool interference;
 };
 
 #define IN(member) offsetof(struct options, member)
-
-static const char *const sources[] = {"asked", "trained", NULL};
 
 static const struct gw_option option_table[] = {
     {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_model_table},
@@ -28,10 +25,10 @@ static const struct gw_option option_table[] = {
      .otherwise = "the cluster's"},
     {"bandwidth", 0, "B|VALUES", GW_TEXT, IN(bandwidth),
      .help = "Of the network, such as 10gbit, 1gbit:100gbit, or 0.1x:10x of what was measured"},
-    {"counts", 0, NULL, GW_CHOICE, IN(counts),
-     .help = "How many elements are selected where that depends on gradients: as asked, or trained "
-             "with generated ones",
-     .value = "asked", .choices = sources},
+    {"counts", 0, "SOURCE", GW_TEXT, IN(counts),
+     .help = "How many elements are selected where that depends on gradients: \"asked\", "
+             "\"trained\" with generated ones, or a file of gradients",
+     .value = "asked", .names = GW_NAMES_COUNTS},
     {"accuracy", 0, "FILE", GW_TEXT, IN(accuracy),
      .help = "Rank by the time to the accuracy that trainings came to, whose iterations FILE has",
      .names = GW_NAMES_FILES},
@@ -101,16 +98,19 @@ static enum gw_status find_crossovers(const struct options *options,
     return status;
 }
 
-static enum gw_status answer(const struct options *options, const struct gw_question *question,
-                             const struct gw_axis_values *bandwidth,
-                             const struct gw_axis_values *varied, struct gw_error *error) {
+static enum gw_status answer_with(const struct options *options, const struct gw_question *question,
+                                  const struct gw_axis_values *bandwidth,
+                                  const struct gw_axis_values *varied,
+                                  const struct gw_recorded_gradients *gradients,
+                                  struct gw_error *error) {
     struct gw_arena arena = {0};
     const struct gw_algorithm **algorithms = NULL;
     struct gw_comparison comparison = {.question = question,
                                        .changes = options->changes,
                                        .interference = options->interference,
                                        .intervals = varied == NULL,
-                                       .trained = options->counts == COUNTS_TRAINED};
+                                       .trained = strcmp(options->counts, "asked") != 0,
+                                       .gradients = gradients};
     gw_bandwidth_note(bandwidth, comparison.note);
     enum gw_status status =
         gw_algorithms_parse(options->algorithms, &arena, &algorithms, &comparison.count, error);
@@ -124,15 +124,41 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
     return status;
 }
 
+static enum gw_status read_gradients(const char *path, struct gw_recorded_gradients *out,
+                                     struct gw_error *error) {
+    cJSON *document = NULL;
+    GW_TRY(gw_json_read(path, &document, error));
+    if (gw_are_recorded_gradients(document)) {
+        return gw_recorded_gradients_take(document, path, out, error);
+    }
+    cJSON_Delete(document);
+    return gw_fail(error, GW_BAD_INPUT,
+                   "--counts: expected asked, trained or a file of gradients, got \"%s\"", path);
+}
+
+static enum gw_status answer(const struct options *options, const struct gw_question *question,
+                             const struct gw_axis_values *bandwidth,
+                             const struct gw_axis_values *varied, struct gw_error *error) {
+    if (strcmp(options->counts, "asked") == 0 || strcmp(options->counts, "trained") == 0) {
+        return answer_with(options, question, bandwidth, varied, NULL, error);
+    }
+    struct gw_recorded_gradients gradients;
+    GW_TRY(read_gradients(options->counts, &gradients, error));
+    enum gw_status status = answer_with(options, question, bandwidth, varied, &gradients, error);
+    gw_recorded_gradients_free(&gradients);
+    return status;
+}
+
 /* ---- what is varied ------------------------------------------------------------------------ */
 
 enum { PARAMETERS = 2 };
 
 static enum gw_status check_varied(const struct options *options, bool varied,
                                    struct gw_error *error) {
-    if (options->counts == COUNTS_TRAINED && varied) {
+    if (strcmp(options->counts, "asked") != 0 && varied) {
         return gw_fail(error, GW_BAD_INPUT,
-                       "--counts trained: expected one value of --workers and --bandwidth with it");
+                       "--counts %s: expected one value of --workers and --bandwidth with it",
+                       options->counts);
     }
     if (options->accuracy != NULL && varied) {
         return gw_fail(error, GW_BAD_INPUT,

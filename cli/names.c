@@ -100,6 +100,10 @@ static void add_names(const char **names, enum gw_names kind) {
         add_data(names, GW_DATA_MODELS);
         add_data(names, GW_DATA_CLUSTERS);
         break;
+    case GW_NAMES_COUNTS:
+        add_name(names, "asked");
+        add_name(names, "trained");
+        break;
     default:
         break;
     }

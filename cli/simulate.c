@@ -93,8 +93,8 @@ static const struct gw_option option_table[] = {
      .help = "Let compression and exchanges that run at once slow each other, as the cluster says"},
     {"counts", 0, "SOURCE", GW_TEXT, IN(counts.name),
      .help = "How many elements are selected where that depends on gradients: \"asked\", "
-             "\"trained\" with generated ones, or a file",
-     .otherwise = "asked", .names = GW_NAMES_FILES},
+             "\"trained\" with generated ones, or a file of counts or of gradients",
+     .otherwise = "asked", .names = GW_NAMES_COUNTS},
     {"counts-out", 0, "FILE", GW_TEXT, IN(counts.out), .help = "Keep the counts that were trained",
      .names = GW_NAMES_FILES},
     {"trace", 0, "FILE", GW_TEXT, IN(trace), .help = "Write the timeline for ui.perfetto.dev",
@@ -111,7 +111,6 @@ static const struct gw_option option_table[] = {
 };
 
 static const struct gw_option_rule rules[] = {
-    {"counts-out", GW_NEEDS, "counts=trained", "--counts-out: expected --counts trained beside it"},
     GW_NEEDS_MODEL("MODEL goal"),
     GW_NEEDS_CLUSTER("cluster goal"),
     {"goal", GW_ALLOWS, "loggp json quiet verbose strict seed threads",

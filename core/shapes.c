@@ -27,6 +27,7 @@ struct shape {
 #define COUNTS "gradweave/counts@1"
 #define NOISE "gradweave/noise@1"
 #define ACCURACY "gradweave/accuracy@1"
+#define GRADIENTS "gradweave/gradients@1"
 #define VALIDATION "gradweave/validation@1"
 #define SWEEP_JOB "gradweave/sweep-job@1"
 
@@ -128,6 +129,9 @@ static const struct shape shapes[] = {
 
     {ACCURACY, "", {"schema", "model", "goal", "judged_every", "source", "trainings"}},
     {ACCURACY, "trainings[]", {"algorithm", "density", "workers", "iterations"}},
+
+    {GRADIENTS, "", {"schema", "model", "source", "tensors", "scales", "values"}},
+    {GRADIENTS, "tensors[]", {"name", "elements", "sampled"}},
 
     {VALIDATION,
      "",

@@ -182,6 +182,12 @@ struct gw_gradients_spec {
      */
     const float *pool;
     size_t pool_size;
+    /*
+     * Borrowed: what was sampled of these tensors in a training, in place of all that follows from
+     * the members above but `worker` and `sizes`, which are as sampled. NULL: they are drawn.
+     */
+    const struct gw_recorded_gradients *recorded;
+    const size_t *recorded_tensors; /* [tensor_count], borrowed */
 };
 
 struct gw_gradients;

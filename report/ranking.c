@@ -338,8 +338,9 @@ void gw_counts_note_print(const struct gw_counts_note *note,
     }
     if (comparison->trained) {
         gw_print_note(
-            "note: ", "counts of %s are trained on generated gradients, means over %d iterations",
-            note->names, GW_COMPARISON_TRAINED);
+            "note: ", "counts of %s are trained on %s gradients, means over %d iterations",
+            note->names, comparison->gradients == NULL ? "generated" : "recorded",
+            GW_COMPARISON_TRAINED);
     } else {
         gw_print_note("note: ",
                       "counts as asked of %s; what they select depends on the gradients: --counts "

@@ -217,6 +217,25 @@ static void check_validation(struct gw_checking *check, const struct gw_validati
     }
 }
 
+/* ---- gradients ------------------------------------------------------------------------------ */
+
+static void check_gradients(struct gw_checking *check,
+                            const struct gw_recorded_gradients *recorded) {
+    uint64_t elements = 0;
+    for (size_t i = 0; i < recorded->tensor_count; i++) {
+        elements += recorded->tensors[i].elements;
+    }
+    for (size_t i = 0; i < recorded->iteration_count * recorded->workers; i++) {
+        if (recorded->scales[i] == 0) {
+            ODD(check, "scales[%zu][%zu]: a gradient of zeros", i / recorded->workers,
+                i % recorded->workers);
+        }
+    }
+    NOTE(check, "%zu of %llu elements of %zu tensors, %zu iterations of %zu worker%s",
+         recorded->sample, (unsigned long long)elements, recorded->tensor_count,
+         recorded->iteration_count, recorded->workers, recorded->workers == 1 ? "" : "s");
+}
+
 /* ---- trainings ------------------------------------------------------------------------------ */
 
 static void check_accuracy(struct gw_checking *check, const struct gw_accuracy *accuracy) {
@@ -302,6 +321,11 @@ static enum gw_status check_text(struct gw_checking *check, const char *text, si
         GW_TRY(gw_accuracy_parse(text, length, path, &accuracy, error));
         check_accuracy(check, &accuracy);
         gw_accuracy_free(&accuracy);
+    } else if (strcmp(schema, "gradweave/gradients@1") == 0) {
+        struct gw_recorded_gradients recorded;
+        GW_TRY(gw_recorded_gradients_parse(text, length, path, &recorded, error));
+        check_gradients(check, &recorded);
+        gw_recorded_gradients_free(&recorded);
     } else if (strcmp(schema, "gradweave/validation@1") == 0) {
         struct gw_validation_document read;
         GW_TRY(gw_validation_read(document, path, check->arena, &read, error));

@@ -281,11 +281,73 @@ static void free_counts(struct selection_counts *counts) {
     free(counts->selected);
 }
 
+static bool is_recorded(const struct gw_recorded_tensor *recorded, const struct gw_tensor *tensor) {
+    return recorded->elements == tensor->elements && strcmp(recorded->name, tensor->name) == 0;
+}
+
+/* Which of the recorded tensors is each of the schedule's, which go from the last to the first. */
+static enum gw_status match_tensors(const struct gw_model *model,
+                                    const struct gw_recorded_gradients *recorded, size_t *out,
+                                    struct gw_error *error) {
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        const struct gw_tensor *tensor = &model->tensors[model->tensor_count - 1 - i];
+        size_t tried = 0;
+        size_t found = model->tensor_count - 1 - i; /* most often they are in the same order */
+        while (tried < recorded->tensor_count &&
+               !is_recorded(&recorded->tensors[found % recorded->tensor_count], tensor)) {
+            tried++;
+            found++;
+        }
+        if (tried == recorded->tensor_count) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "%s: tensors: expected one called \"%.60s\" of %llu elements, as model "
+                           "%.60s has, got none",
+                           recorded->path, tensor->name, (unsigned long long)tensor->elements,
+                           model->name);
+        }
+        out[i] = found % recorded->tensor_count;
+    }
+    return GW_OK;
+}
+
+/* No more iterations than were recorded, from the first on: there thresholds begin, too. */
+static enum gw_status train_on_recorded(const struct gw_pipeline *pipeline,
+                                        const struct gw_question *question,
+                                        const struct gw_recorded_gradients *recorded,
+                                        struct gw_gradient_emulation *emulation,
+                                        struct gw_counts *out, struct gw_error *error) {
+    size_t there = gw_recorded_iterations(recorded, question->workers);
+    if (there == 0) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: expected gradients of about as many workers as %zu, got %zu iterations "
+                       "of %zu",
+                       recorded->path, question->workers, recorded->iteration_count,
+                       recorded->workers);
+    }
+    size_t *tensors = calloc(question->model.tensor_count, sizeof *tensors);
+    if (tensors == NULL) {
+        return gw_fail_memory(error, "counting");
+    }
+    emulation->recorded = recorded;
+    emulation->recorded_tensors = tensors;
+    emulation->warmup = 0;
+    if (emulation->iterations > there) {
+        emulation->iterations = there;
+    }
+    enum gw_status status = match_tensors(&question->model, recorded, tensors, error);
+    status =
+        status == GW_OK ? gw_emulate_gradients(&pipeline->schedule, emulation, out, error) : status;
+    free(tensors);
+    return status;
+}
+
+/* On generated gradients, where there are no recorded ones. */
 static enum gw_status train_counts(const struct gw_question *question,
                                    const struct gw_pipeline *pipeline, size_t iterations,
                                    const struct gw_simulation *simulation,
+                                   const struct gw_recorded_gradients *recorded,
                                    struct selection_counts *out, struct gw_error *error) {
-    const struct gw_gradient_emulation emulation = {
+    struct gw_gradient_emulation emulation = {
         .model = question->model.name,
         .algorithm = pipeline->algorithm->name,
         .density = pipeline->plan->density,
@@ -294,21 +356,53 @@ static enum gw_status train_counts(const struct gw_question *question,
         .decay = SIZE_MAX,
         .seed = simulation->seed,
         .threads = simulation->threads};
-    GW_TRY(gw_emulate_gradients(&pipeline->schedule, &emulation, &out->own, error));
+    GW_TRY(recorded == NULL
+               ? gw_emulate_gradients(&pipeline->schedule, &emulation, &out->own, error)
+               : train_on_recorded(pipeline, question, recorded, &emulation, &out->own, error));
     (void)snprintf(out->source, sizeof out->source, "%s", out->own.source);
     return GW_OK;
 }
 
-static enum gw_status read_counts(const char *path, const struct gw_question *question,
-                                  const struct gw_pipeline *pipeline, struct selection_counts *out,
-                                  struct gw_error *error) {
+static enum gw_status check_counts(cJSON *document, const char *path,
+                                   const struct gw_question *question,
+                                   const struct gw_pipeline *pipeline, struct selection_counts *out,
+                                   struct gw_error *error) {
     const struct gw_counts_about expected = {.model = question->model.name,
                                              .algorithm = pipeline->algorithm->name,
                                              .compressor = pipeline->algorithm->compressor->name,
                                              .density = pipeline->plan->density};
-    GW_TRY(gw_counts_read(path, &out->own, error));
+    GW_TRY(gw_counts_take(document, path, &out->own, error));
     (void)snprintf(out->source, sizeof out->source, "recorded in %s", path);
     return gw_counts_check(&out->own, &pipeline->schedule, &expected, path, error);
+}
+
+/* Only what was trained is kept. */
+static enum gw_status check_trained(const struct gw_counts_source *source, struct gw_error *error) {
+    return source->out == NULL
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "--counts-out: expected --counts trained, or a file of gradients, beside "
+                         "it");
+}
+
+/* Counts, or gradients to train on. */
+static enum gw_status read_counts(const struct gw_counts_source *source,
+                                  const struct gw_question *question,
+                                  const struct gw_pipeline *pipeline, size_t iterations,
+                                  const struct gw_simulation *simulation,
+                                  struct selection_counts *out, struct gw_error *error) {
+    cJSON *document = NULL;
+    struct gw_recorded_gradients gradients;
+    GW_TRY(gw_json_read(source->name, &document, error));
+    if (!gw_are_recorded_gradients(document)) {
+        GW_TRY(check_counts(document, source->name, question, pipeline, out, error));
+        return check_trained(source, error);
+    }
+    GW_TRY(gw_recorded_gradients_take(document, source->name, &gradients, error));
+    enum gw_status status =
+        train_counts(question, pipeline, iterations, simulation, &gradients, out, error);
+    gw_recorded_gradients_free(&gradients);
+    return status;
 }
 
 /* There is nothing to train; counts of others, and a file that would stay empty, are mistakes. */
@@ -340,19 +434,20 @@ static enum gw_status find_counts(const struct gw_counts_source *source,
     }
     (void)snprintf(out->source, sizeof out->source, "as asked");
     if (source->name == NULL || strcmp(source->name, "asked") == 0) {
-        return GW_OK;
+        return check_trained(source, error);
     }
     if (!gw_algorithm_is_sparse(pipeline->algorithm)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "--counts: expected an algorithm that compresses, got %s",
                        pipeline->algorithm->name);
     }
-    bool trained = strcmp(source->name, "trained") == 0;
+    bool trained = source->gradients != NULL || strcmp(source->name, "trained") == 0;
     if (!gw_counts_depend_on_data(compressor)) {
         return take_as_asked(source, compressor, trained, out, error);
     }
-    GW_TRY(trained ? train_counts(question, pipeline, iterations, simulation, out, error)
-                   : read_counts(source->name, question, pipeline, out, error));
+    GW_TRY(trained ? train_counts(question, pipeline, iterations, simulation, source->gradients,
+                                  out, error)
+                   : read_counts(source, question, pipeline, iterations, simulation, out, error));
     out->counts = &out->own;
     if (iterations > out->own.iteration_count) {
         (void)snprintf(out->note, sizeof out->note,

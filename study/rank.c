@@ -29,6 +29,7 @@ static void predict(size_t part, void *context) {
         options.simulation.threads = 1;
         options.iterations = GW_COMPARISON_TRAINED;
         options.counts.name = "trained";
+        options.counts.gradients = comparison->gradients;
     }
     prediction->status = gw_predict(comparison->question, &algorithm, &options, &prediction->result,
                                     &prediction->why);

@@ -224,6 +224,8 @@ struct gw_counts_source {
     const char *name;                 /* "asked", "trained" or a file; NULL: as asked */
     const char *out;                  /* file to keep trained counts in, or NULL */
     const struct gw_counts *recorded; /* in place of `name`, or NULL */
+    /* To train on, in place of `name`, or NULL; a file may hold some, too. */
+    const struct gw_recorded_gradients *gradients;
 };
 
 /* How an iteration is predicted; all 0: a single one on a quiet cluster, counts as asked. */
@@ -325,8 +327,10 @@ struct gw_comparison {
     struct gw_choice_changes changes; /* of all of them */
     bool interference;
     bool intervals; /* predictions also say where they are in 95% of cases */
-    bool
-        trained; /* counts that depend on gradients are trained; means over that many iterations: */
+    /* Counts that depend on gradients are trained, means over GW_COMPARISON_TRAINED iterations; on
+     * these in place of generated ones, unless NULL. */
+    bool trained;
+    const struct gw_recorded_gradients *gradients;
     const struct gw_accuracy *accuracy; /* ranks by the time to its goal; NULL: by an iteration */
     char note[GW_RESULT_NOTE_SIZE];     /* on the question, for the reader; "": none */
 };

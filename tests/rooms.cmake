@@ -28,7 +28,7 @@ set(cli_may_use core device traces planner kernels collectives goal transport me
     report plots)
 
 # Public headers; without a list, the one that is named after the room. All of core's are public.
-set(traces_public traces.h cluster.h counts.h data.h model.h plan.h result.h timeline.h)
+set(traces_public traces.h cluster.h counts.h data.h gradients.h model.h plan.h result.h timeline.h)
 set(device_public device.h cuda.h launch.cuh)
 set(transport_public transport.h gpu.h group.h watch.h)
 set(kernels_public gpu.h kernels.h memory.h sketch.h gradients/emulation.h)

@@ -235,9 +235,9 @@ static enum gw_status read_document(struct gw_counts *counts, const cJSON *docum
     return read_iterations(&iterations, counts, error);
 }
 
-/* Takes the document. */
-static enum gw_status read_and_delete(cJSON *document, const char *path, struct gw_counts *out,
-                                      struct gw_error *error) {
+enum gw_status gw_counts_take(cJSON *document, const char *path, struct gw_counts *out,
+                              struct gw_error *error) {
+    *out = (struct gw_counts){0};
     enum gw_status status = read_document(out, document, path, error);
     cJSON_Delete(document);
     if (status != GW_OK) {
@@ -251,14 +251,14 @@ enum gw_status gw_counts_parse(const char *text, size_t length, const char *path
     cJSON *document = NULL;
     *out = (struct gw_counts){0};
     GW_TRY(gw_json_parse(text, length, path, &document, error));
-    return read_and_delete(document, path, out, error);
+    return gw_counts_take(document, path, out, error);
 }
 
 enum gw_status gw_counts_read(const char *path, struct gw_counts *out, struct gw_error *error) {
     cJSON *document = NULL;
     *out = (struct gw_counts){0};
     GW_TRY(gw_json_read(path, &document, error));
-    return read_and_delete(document, path, out, error);
+    return gw_counts_take(document, path, out, error);
 }
 
 /* ---- writing ------------------------------------------------------------------------------- */

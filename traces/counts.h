@@ -40,6 +40,9 @@ struct gw_counts_about {
  */
 enum gw_status gw_counts_create(struct gw_counts *out, const struct gw_counts_about *about,
                                 bool has_distinct, struct gw_error *error);
+/* Takes the document, in any case. */
+enum gw_status gw_counts_take(cJSON *document, const char *path, struct gw_counts *out,
+                              struct gw_error *error);
 enum gw_status gw_counts_read(const char *path, struct gw_counts *out, struct gw_error *error);
 enum gw_status gw_counts_parse(const char *text, size_t length, const char *path,
                                struct gw_counts *out, struct gw_error *error);

@@ -6,6 +6,7 @@
 #include "traces/cluster.h"
 #include "traces/counts.h"
 #include "traces/data.h"
+#include "traces/gradients.h"
 #include "traces/margins.h"
 #include "traces/model.h"
 #include "traces/plan.h"

@@ -68,7 +68,7 @@ static const double affordable = 1 << 30;
 
 /* Kept elements of a group, at least, also of the share of a worker: of fewer, one more or less is
  * too large a part. */
-enum { LEAST_KEPT = 16, LEAST_KEPT_OF_A_WORKER = 4 };
+enum { LEAST_KEPT = 16, LEAST_KEPT_OF_A_WORKER = 4, LEAST_SAMPLED = 4 };
 
 /* Bytes of all workers' gradients and residuals of a group, at most. */
 static const double most_memory = 4.0 * (1 << 30);
@@ -130,6 +130,42 @@ static enum gw_status check_memory(const struct emulation *emulation, size_t ele
                          emulation->schedule->compressor->name, emulation->settings->density);
 }
 
+/* A group as far as it was recorded. */
+static enum gw_status sample_group(struct emulation *emulation, size_t group,
+                                   struct gw_error *error) {
+    const struct gw_gradient_emulation *settings = emulation->settings;
+    const struct gw_slice *slice = &emulation->schedule->groups[group];
+    struct gw_shrunk *out = &emulation->shrunk[group];
+    out->layers = gw_arena_zeros(&emulation->arena, slice->layer_count, sizeof *out->layers);
+    GW_TRY(gw_arena_check(&emulation->arena, "emulation", error));
+    for (size_t i = 0; i < slice->layer_count; i++) {
+        size_t tensor = settings->recorded_tensors[slice->first_layer + i];
+        out->layers[i] = settings->recorded->tensors[tensor].sampled;
+        out->elements += out->layers[i];
+    }
+    double kept = (double)out->elements * (double)slice->kept / (double)slice->elements;
+    out->kept = (size_t)fmax(1, round(kept));
+    return out->kept >= LEAST_SAMPLED || out->kept >= slice->kept
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "%s: group %zu: expected a sample of which %d elements are kept at least, "
+                         "got %zu elements, of which density %g keeps %zu",
+                         settings->recorded->path, group, LEAST_SAMPLED, out->elements,
+                         settings->density, out->kept);
+}
+
+static enum gw_status take_samples(struct emulation *emulation, struct gw_error *error) {
+    const struct gw_schedule *schedule = emulation->schedule;
+    emulation->shrunk =
+        gw_arena_zeros(&emulation->arena, schedule->group_count, sizeof *emulation->shrunk);
+    GW_TRY(gw_arena_check(&emulation->arena, "emulation", error));
+    for (size_t g = 0; g < schedule->group_count; g++) {
+        GW_TRY(sample_group(emulation, g, error));
+        GW_TRY(check_memory(emulation, emulation->shrunk[g].elements, error));
+    }
+    return GW_OK;
+}
+
 static enum gw_status shrink_groups(struct emulation *emulation, struct gw_error *error) {
     const struct gw_schedule *schedule = emulation->schedule;
     const struct gw_gradient_emulation *settings = emulation->settings;
@@ -155,9 +191,16 @@ static enum gw_status create_counts(struct emulation *emulation, struct gw_error
     for (size_t g = 0; g < schedule->group_count; g++) {
         left += (double)emulation->shrunk[g].elements;
     }
-    char source[96];
-    (void)snprintf(source, sizeof source, "trained at 1/%.3g size over %zu iterations",
-                   total_elements(schedule) / left, settings->iterations);
+    char source[160];
+    double reduction = total_elements(schedule) / left;
+    if (settings->recorded == NULL) {
+        (void)snprintf(source, sizeof source, "trained at 1/%.3g size over %zu iterations",
+                       reduction, settings->iterations);
+    } else {
+        (void)snprintf(source, sizeof source,
+                       "trained on gradients of %.80s at 1/%.3g size over %zu iterations",
+                       settings->recorded->path, reduction, settings->iterations);
+    }
     const struct gw_counts_about about = {.model = settings->model,
                                           .algorithm = settings->algorithm,
                                           .compressor = schedule->compressor->name,
@@ -187,25 +230,33 @@ static enum gw_status normalise(struct gw_gradients_spec *spec, struct gw_error 
 static enum gw_status specify(const struct emulation *emulation, size_t group,
                               struct gw_training_spec *out, struct gw_error *error) {
     const struct gw_shrunk *shrunk = &emulation->shrunk[group];
+    const struct gw_compressor *compressor = emulation->schedule->compressor;
+    const struct gw_slice *slice = &emulation->schedule->groups[group];
+    const struct gw_recorded_gradients *recorded = emulation->settings->recorded;
     *out = (struct gw_training_spec){
-        .compressor = emulation->schedule->compressor,
+        .compressor = compressor,
         .gradients = {.shape = GW_SHAPE_NORMAL,
                       .seed = gw_random_mix(emulation->settings->seed + group),
                       .spread = tensor_spread,
                       .drift = 1,
                       .sizes = shrunk->layers,
-                      .tensor_count = emulation->schedule->groups[group].layer_count,
+                      .tensor_count = slice->layer_count,
                       .pool = emulation->pool,
-                      .pool_size = POOL},
+                      .pool_size = POOL,
+                      .recorded = recorded},
         .kept = shrunk->kept,
         .workers = emulation->schedule->workers,
-        .batch_spread = batch_spread,
+        .batch_spread = recorded == NULL ? batch_spread : 0,
         .threads = emulation->settings->threads};
-    GW_TRY(normalise(&out->gradients, error));
-    /* A compressor with a state finds a threshold by itself. */
-    return !emulation->schedule->compressor->stateful
-               ? gw_training_first_threshold(out, &out->threshold, error)
-               : GW_OK;
+    if (recorded != NULL) {
+        out->gradients.recorded_tensors =
+            emulation->settings->recorded_tensors + slice->first_layer;
+    } else {
+        GW_TRY(normalise(&out->gradients, error));
+    }
+    /* Of normal gradients of norm 1 ExDyna's published threshold is the first. */
+    bool found = recorded == NULL ? compressor->stateful : !compressor->thresholded;
+    return found ? GW_OK : gw_training_first_threshold(out, &out->threshold, error);
 }
 
 static void count(const struct emulation *emulation, const struct gw_training *training,
@@ -254,8 +305,12 @@ static enum gw_status emulate_group(const struct emulation *emulation, size_t gr
 /* ---- all ----------------------------------------------------------------------------------- */
 
 static enum gw_status emulate_all(struct emulation *emulation, struct gw_error *error) {
-    GW_TRY(fill_pool(emulation, error));
-    GW_TRY(shrink_groups(emulation, error));
+    if (emulation->settings->recorded == NULL) {
+        GW_TRY(fill_pool(emulation, error));
+        GW_TRY(shrink_groups(emulation, error));
+    } else {
+        GW_TRY(take_samples(emulation, error));
+    }
     GW_TRY(create_counts(emulation, error));
     struct gw_progress progress = gw_progress_begin("emulate training", 1);
     enum gw_status status = GW_OK;

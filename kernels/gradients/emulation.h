@@ -1,13 +1,14 @@
 /*
  * How many elements a pipeline's compressor would select, where that depends on the gradients: it
- * works for many iterations on generated gradients with error feedback, at a reduced size, and its
- * counts are scaled up.
+ * works for many iterations with error feedback on generated gradients, at a reduced size, or on
+ * what was sampled of a training's, and its counts are scaled up.
  *
- * The gradients are normal, with a scale of its own for each tensor (lognormal, of deviation 0.5 in
- * the logarithm), and those of a worker in an iteration are larger or smaller by 10%, as batches
- * differ. Workers draw independently. Of each group the gradient of all tensors has norm 1, for
- * which ExDyna's first threshold is made; hard-threshold is given the threshold that selects just
- * as many as asked of the first gradient.
+ * Generated gradients are normal, with a scale of its own for each tensor (lognormal, of deviation
+ * 0.5 in the logarithm), and those of a worker in an iteration are larger or smaller by 10%, as
+ * batches differ. Workers draw independently. Of each group the gradient of all tensors has norm 1,
+ * for which ExDyna's first threshold is made; hard-threshold is given the threshold that selects
+ * just as many as asked of the first gradient. Of recorded ones ExDyna begins with that threshold,
+ * too, as it does in a training.
  */
 #ifndef GW_KERNELS_GRADIENTS_EMULATION_H
 #define GW_KERNELS_GRADIENTS_EMULATION_H
@@ -30,13 +31,17 @@ struct gw_gradient_emulation {
     size_t elements; /* to which the groups' are reduced together, about; 0: as follows from time */
     uint64_t seed;
     size_t threads; /* no count depends on it */
+    /* In place of generated ones, warm-up and all of no more than gw_recorded_iterations(). */
+    const struct gw_recorded_gradients *recorded;
+    const size_t *recorded_tensors; /* which of them is each tensor of the schedule */
 };
 
 /*
  * Of the schedule's groups and workers. Counts have a source: "trained at 1/S size over N
- * iterations". `elements` of 0 takes a few seconds, unless what must be kept at least asks for
- * more: of a joint compressor time grows as the square of the workers. GW_BAD_INPUT for
- * dense exchange, and for more than 4 GiB.
+ * iterations", or "trained by FILE, ...". `elements` of 0 takes a few seconds, unless what must be
+ * kept at least asks for more: of a joint compressor time grows as the square of the workers.
+ * GW_BAD_INPUT for dense exchange, for more than 4 GiB, and where so little was recorded of
+ * a group that fewer than 4 elements of it are asked for.
  */
 enum gw_status gw_emulate_gradients(const struct gw_schedule *schedule,
                                     const struct gw_gradient_emulation *settings,

@@ -9,6 +9,7 @@
 
 #include "kernels/arithmetic.h"
 #include "kernels/kernels.h"
+#include "traces/gradients.h"
 
 const char *const gw_shape_names[GW_SHAPES] = {
     [GW_SHAPE_NORMAL] = "normal", [GW_SHAPE_LAPLACE] = "laplace",   [GW_SHAPE_STUDENT] = "student",
@@ -223,6 +224,14 @@ static void fill_from_pool(const struct gw_gradients_spec *spec, float scale, ui
 
 void gw_gradients_fill(const struct gw_gradients *gradients, uint32_t iteration, float *out) {
     const struct gw_gradients_spec *spec = &gradients->spec;
+    for (size_t t = 0; spec->recorded != NULL && t < spec->tensor_count; t++) {
+        gw_recorded_gradients_fill(spec->recorded, iteration, spec->worker,
+                                   spec->recorded_tensors[t], out);
+        out += spec->sizes[t];
+    }
+    if (spec->recorded != NULL) {
+        return;
+    }
     uint64_t key = key_of(key_of(key_of(spec->seed, 2), spec->worker), iteration);
     for (size_t t = 0; t < spec->tensor_count; t++) {
         float scale = (float)gw_gradients_scale(gradients, t, iteration);

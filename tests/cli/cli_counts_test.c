@@ -2,6 +2,7 @@
 #include "tests/cli/program_inputs.h"
 #include "tests/cli/refusals.h"
 #include "tests/test.h"
+#include "tests/traces/recorded_gradients.h"
 
 #define TINY "tiny.json --cluster small.json"
 #define HARD "simulate " TINY " --algo hard-threshold --density 0.01"
@@ -37,6 +38,27 @@ static void assert_note(const cJSON *result, const char *note) {
     assert_string_equal(cJSON_GetStringValue(first), note);
 }
 
+static const char *const tiny_names[] = {"conv", "norm", "fc.weight", "fc.bias"};
+static const char *const other_names[] = {"conv", "norm", "fc.weight", "bias"};
+
+/* Twelve iterations of two workers. */
+static void write_gradients(const char *folder, const char *name, const char *const *names) {
+    static const size_t elements[] = {20000, 3000, 50000, 100};
+    static const size_t sampled[] = {1000, 150, 2500, 5};
+    struct drawn_gradients drawn = {.model = "tiny",
+                                    .tensor_count = 4,
+                                    .workers = 2,
+                                    .iterations = 12,
+                                    .names = names,
+                                    .elements = elements,
+                                    .sampled = sampled};
+    draw_levels(&drawn, random_stream(1));
+    char *text = drawn_document(&drawn);
+    write_text(folder, name, text);
+    free(text);
+    free_drawn(&drawn);
+}
+
 static int make_counts(void **state) {
     if (make_inputs(state) != 0) {
         return -1;
@@ -44,6 +66,8 @@ static int make_counts(void **state) {
     write_counts(*state, "counts.json", "hard-threshold", ELEMENTS);
     write_counts(*state, "other.json", "sidco", ELEMENTS);
     write_counts(*state, "larger.json", "hard-threshold", ELEMENTS + 1);
+    write_gradients(*state, "gradients.json", tiny_names);
+    write_gradients(*state, "others.json", other_names);
     write_text(*state, "bad.json", "{'schema': 'gradweave/counts@1', 'model': 'tiny'}");
     return 0;
 }
@@ -95,6 +119,33 @@ TEST(trained_counts_can_be_kept) {
         ask_result(*state, "gradweave " HARD " --iterations 20 --counts kept.json --json");
     iteration_s[0] = number_at(again, "iteration_s");
     assert_true(iteration_s[0] == iteration_s[1] && iteration_s[1] == iteration_s[2]);
+}
+
+/* Counts of recorded gradients are kept as those of generated ones are; compare takes them, too. */
+TEST(recorded_gradients_are_trained_on) {
+    static const char source[] =
+        "trained on gradients of gradients.json at 1/20 size over 11 iterations";
+    static const char note[] = "counts are of 11 iterations, which come round again";
+    cJSON *trained = ask_result(*state, "gradweave " HARD " --iterations 100 --counts "
+                                        "gradients.json --counts-out kept.json --json");
+    assert_string_equal(text_at(trained, "counts"), source);
+    assert_note(trained, note);
+    assert_true(number_at(trained, "actual_density") > 0.02);
+    cJSON *again =
+        ask_result(*state, "gradweave " HARD " --iterations 100 --counts kept.json --json");
+    double iteration_s = number_at(trained, "iteration_s");
+    assert_true(number_at(again, "iteration_s") == iteration_s);
+    cJSON *compared = ask_document(*state,
+                                   "gradweave compare " TINY " --density 0.01 --algo "
+                                   "hard-threshold,topk --counts gradients.json --json",
+                                   "gradweave/comparison@1");
+    const cJSON *results = item_at(compared, "results");
+    assert_string_equal(text_at(cJSON_GetArrayItem(results, 0), "algorithm"), "topk");
+    assert_true(near(number_at(cJSON_GetArrayItem(results, 1), "iteration_s"), iteration_s, 1e-12));
+    check_says(*state, "gradweave compare " TINY " --density 0.01 --counts gradients.json",
+               "trained on recorded gradients", note, NULL);
+    check_says(*state, "gradweave check gradients.json",
+               "3655 of 73100 elements of 4 tensors, 12 iterations of 2 workers", NULL);
 }
 
 /* A fixed threshold is exceeded by ever more with more workers, ExDyna's is not. */
@@ -208,6 +259,17 @@ static const struct refusal refusals[] = {
      "--counts trained",
      "counts: expected a training of at most 4 GiB"},
     {HARD " --counts absent.json", "absent.json"},
+    {HARD " --counts others.json",
+     "others.json: tensors: expected one called \"fc.bias\" of 100 elements, as model tiny has"},
+    {HARD " --counts gradients.json --density 0.0001",
+     "gradients.json: group 0: expected a sample of which 4 elements are kept at least, got 3655 "
+     "elements, of which density 0.0001 keeps 1"},
+    {HARD " --counts gradients.json --workers 25",
+     "gradients.json: expected gradients of about as many workers as 25, got 12 iterations of 2"},
+    {HARD " --counts asked --counts-out kept.json", "--counts-out: expected --counts trained"},
+    {HARD " --counts-out kept.json", "--counts-out: expected --counts trained"},
+    {"compare " TINY " --counts gradients.json --workers 2,4",
+     "--counts gradients.json: expected one value"},
     {HARD " --counts bad.json", "bad.json: algorithm: "},
     {HARD " --counts other.json", "compressor: expected \"hard-threshold\", got \"sidco\""},
     {HARD " --counts larger.json", "groups[0]: expected 4 tensors of 73100 elements"},
@@ -220,7 +282,8 @@ static const struct refusal refusals[] = {
     {"simulate " TINY " --algo topk --counts trained --counts-out kept.json",
      "--counts-out kept.json: expected a compressor whose counts depend on gradients, got topk"},
     {"simulate --goal x --counts trained", "--goal: expected nothing but"},
-    {"compare " TINY " --counts counts.json", "expected asked or trained, got \"counts.json\""},
+    {"compare " TINY " --counts counts.json",
+     "expected asked, trained or a file of gradients, got \"counts.json\""},
     {"compare " TINY " --counts trained --workers 2,4", "--counts trained: expected one value"},
     {"plot density tiny.json --algo dense --out d.png", "expected algorithms that compress"},
     {"plot density tiny.json --decay 0 --out d.png", "--decay: expected a positive"},

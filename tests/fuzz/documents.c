@@ -297,6 +297,38 @@ bool fuzz_counts(const char *text, size_t length) {
     return true;
 }
 
+/* ---- gradients ----------------------------------------------------------------------------- */
+
+static void check_values(const struct gw_recorded_gradients *recorded, size_t list, size_t tensor,
+                         float *values) {
+    float most = (float)recorded->scales[list];
+    gw_recorded_gradients_fill(recorded, list / recorded->workers, list % recorded->workers, tensor,
+                               values);
+    for (size_t i = 0; i < recorded->tensors[tensor].sampled; i++) {
+        fuzz_expect(fabsf(values[i]) <= most, "a gradient");
+    }
+}
+
+bool fuzz_gradients(const char *text, size_t length) {
+    struct gw_recorded_gradients recorded;
+    if (!is_accepted(gw_recorded_gradients_parse(text, length, file, &recorded, &fuzz_error),
+                     &recorded, sizeof recorded)) {
+        return false;
+    }
+    float *values = malloc(recorded.sample * sizeof *values);
+    fuzz_expect(values != NULL, "memory");
+    for (size_t list = 0; list < recorded.iteration_count * recorded.workers; list++) {
+        for (size_t t = 0; t < recorded.tensor_count; t++) {
+            check_values(&recorded, list, t, values);
+        }
+    }
+    fuzz_expect(gw_recorded_iterations(&recorded, recorded.workers) == recorded.iteration_count,
+                "iterations");
+    free(values);
+    gw_recorded_gradients_free(&recorded);
+    return true;
+}
+
 /* ---- trainings ----------------------------------------------------------------------------- */
 
 bool fuzz_accuracy(const char *text, size_t length) {

@@ -8,6 +8,7 @@
 #include "kernels/gradients/training.h"
 #include "kernels/kernels.h"
 #include "tests/test.h"
+#include "tests/traces/recorded_gradients.h"
 
 /* ---- a model in groups --------------------------------------------------------------------- */
 
@@ -178,6 +179,102 @@ TEST(counts_are_those_of_a_training) {
     for (size_t i = 0; i < sizeof compressors / sizeof *compressors; i++) {
         check_direct(compressors[i], 1 + i % 4, 1 + i % 2);
     }
+}
+
+/* ---- recorded gradients -------------------------------------------------------------------- */
+
+enum { RECORDED = 4, SAMPLED = 900, ITERATIONS = 9, WORKERS = 3, RECORDED_WORKERS = 2 };
+
+/* The largest that fewer than `kept` of the first worker's first magnitudes are above. */
+static float threshold_by_hand(const struct drawn_gradients *drawn, size_t first, size_t count,
+                               size_t kept) {
+    float threshold = INFINITY;
+    for (size_t e = 0; e < count; e++) {
+        float value = (float)fabs(drawn_value(drawn, 0, 0, first + e));
+        size_t above = 0;
+        for (size_t other = 0; other < count; other++) {
+            above += (float)fabs(drawn_value(drawn, 0, 0, first + other)) > value ? 1 : 0;
+        }
+        threshold = above < kept ? fminf(threshold, value) : threshold;
+    }
+    return threshold;
+}
+
+/* What is selected of `count` sampled elements from `first` on, by what a fixed threshold is. */
+static void select_by_hand(const struct drawn_gradients *drawn, size_t first, size_t count,
+                           size_t kept, uint64_t selected[ITERATIONS][WORKERS],
+                           uint64_t distinct[ITERATIONS]) {
+    float residual[WORKERS][2 * SAMPLED] = {{0}};
+    float threshold = threshold_by_hand(drawn, first, count, kept);
+    for (size_t t = 0; t < ITERATIONS; t++) {
+        bool marked[2 * SAMPLED] = {false};
+        distinct[t] = 0;
+        for (size_t w = 0; w < WORKERS; w++) {
+            selected[t][w] = 0;
+            size_t later = w / RECORDED_WORKERS;
+            for (size_t e = 0; e < count; e++) {
+                float *u = &residual[w][e];
+                *u += (float)drawn_value(drawn, t + later, w % RECORDED_WORKERS, first + e);
+                if (fabsf(*u) >= threshold) {
+                    *u = 0;
+                    selected[t][w]++;
+                    distinct[t] += marked[e] ? 0 : 1;
+                    marked[e] = true;
+                }
+            }
+        }
+    }
+}
+
+/* Four tensors in two groups; the last ones, which the first group has, stand last in the file. */
+TEST(recorded_gradients_are_selected_from) {
+    static const char *const names[] = {"t", "t", "t", "t"};
+    static const size_t sampled[] = {SAMPLED / 3, SAMPLED * 2 / 3, SAMPLED, SAMPLED / 3};
+    static const size_t backwards[] = {3, 2, 1, 0};
+    struct scene scene;
+    scene_open(&scene, "hard-threshold", 0.02, WORKERS, RECORDED, 4000, 2);
+    size_t elements[RECORDED];
+    for (size_t t = 0; t < RECORDED; t++) {
+        elements[t] = scene.tensors[t].elements;
+    }
+    struct drawn_gradients drawn = {.model = "m",
+                                    .tensor_count = RECORDED,
+                                    .workers = RECORDED_WORKERS,
+                                    .iterations = ITERATIONS + 1,
+                                    .names = names,
+                                    .elements = elements,
+                                    .sampled = sampled};
+    draw_levels(&drawn, random_stream(7));
+    char *text = drawn_document(&drawn);
+    struct gw_recorded_gradients recorded;
+    assert_ok(gw_recorded_gradients_parse(text, strlen(text), "g", &recorded, NULL));
+    struct gw_counts counts =
+        emulate(&scene, (struct gw_gradient_emulation){.iterations = ITERATIONS,
+                                                       .recorded = &recorded,
+                                                       .recorded_tensors = backwards});
+    for (size_t g = 0; g < 2; g++) {
+        const struct gw_slice *slice = &scene.schedule.groups[g];
+        uint64_t selected[ITERATIONS][WORKERS];
+        uint64_t distinct[ITERATIONS];
+        size_t first = g == 0 ? SAMPLED : 0;
+        size_t count = g == 0 ? SAMPLED + SAMPLED / 3 : SAMPLED;
+        double kept = (double)count * (double)slice->kept / (double)slice->elements;
+        struct gw_shrunk shrunk = {.elements = count, .kept = (size_t)round(kept)};
+        select_by_hand(&drawn, first, count, shrunk.kept, selected, distinct);
+        for (size_t t = 0; t < ITERATIONS; t++) {
+            for (size_t w = 0; w < WORKERS; w++) {
+                assert_int_equal(gw_counts_at(&counts, t, g)[w],
+                                 gw_grown_count(slice, &shrunk, selected[t][w]));
+            }
+            assert_int_equal(counts.distinct[2 * t + g],
+                             gw_grown_count(slice, &shrunk, distinct[t]));
+        }
+    }
+    gw_counts_free(&counts);
+    gw_recorded_gradients_free(&recorded);
+    gw_schedule_free(&scene.schedule);
+    free(text);
+    free_drawn(&drawn);
 }
 
 /* The threshold of the k largest |gradient| selects just these k of the first gradient. */
