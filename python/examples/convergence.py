@@ -31,7 +31,7 @@ from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_
 import gradweave
 from gradweave import algorithms
 from gradweave._library import has_server
-from gradweave.torch import Recorder, distribute
+from gradweave.torch import GradientRecorder, Recorder, distribute
 from gradweave.torch.distributed import check_equal
 from networks import NETWORKS, Batch
 
@@ -386,6 +386,30 @@ def record(name: str, workers: int, group: dist.ProcessGroup, folder: Path) -> N
     recorder.close()
 
 
+def gradients_of(folder: Path, network: str, workers: int, density: float) -> Path:
+    return folder / f"{network}-{workers}-{density:g}-gradients.json"
+
+
+def record_gradients(run: Run, groups: Groups, planned: list, path: Path) -> None:
+    """What selection is forecast from: the gradients of a run, of which nothing is timed or judged;
+    its workers call it."""
+    network = NETWORKS[run.network]
+    torch.manual_seed(run.seed)
+    module = network.module()
+    optimizer = torch.optim.SGD(module.parameters(), lr=network.rate, momentum=MOMENTUM)
+    recorder = GradientRecorder(module, iterations=run.iterations, group=groups.own)
+    way = open_way(run, module, groups, planned)
+    generator = torch.Generator().manual_seed(1000 * run.seed + dist.get_rank())
+    for _ in range(run.iterations):
+        inputs, targets = network.data().draw(network.batch // run.workers, generator)
+        loss_of(way.model(inputs), targets).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    recorder.write(path, run.network)
+    recorder.close()
+    way.close()
+
+
 def plan_all(asked: argparse.Namespace) -> dict[tuple, list[tuple[int, int]]]:
     """The groups of each pipeline, on the cluster that plans are made for."""
     plans = {}
@@ -427,10 +451,14 @@ def run_all(asked: argparse.Namespace) -> None:
     agreed, plans = said
     began = time.monotonic()
     for run in all_runs(asked):
+        planned = plans.get((run.network, run.way, run.density, run.workers), [])
+        gradients = gradients_of(asked.folder, run.network, run.workers, run.density)
+        if run.way == "topk" and rank < run.workers and not gradients.exists():
+            record_gradients(run, groups[run.workers], planned, gradients)
+        dist.barrier()
         takes = run.workers + run.served
         if run in agreed or takes > ranks:
             continue
-        planned = plans.get((run.network, run.way, run.density, run.workers), [])
         if rank < takes:
             found = learn(run, groups[run.workers], planned)
         if rank == 0:

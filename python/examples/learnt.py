@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import gradweave
-from convergence import DENSE, HOOKS, Run, model_of
+from convergence import DENSE, HOOKS, Run, gradients_of, model_of
 from networks import NETWORKS
 
 Kinds = dict[Run, list[dict]]  # by a run with seed 0, those with any seed
@@ -114,13 +114,15 @@ def predict(folder: Path, run: Run, cluster: str) -> gradweave.Prediction | None
         return None
 
 
-def forecast_bytes(folder: Path, run: Run, cluster: str) -> float | None:
-    """What a worker sends by generated gradients, as `gradweave simulate` trains on them."""
+def forecast_bytes(folder: Path, run: Run, cluster: str, counts: str | Path) -> float | None:
+    """What a worker sends by gradients that are generated ("trained") or those of a file, as
+    `gradweave simulate` trains on them."""
     if run.way in DENSE or shutil.which("gradweave") is None:
         return None
     command = ["gradweave", "simulate", model_of(folder, run.network, run.workers)]
     command += ["--cluster", cluster, "--algo", run.way, "--workers", str(run.workers)]
-    command += ["--density", str(run.density), "--counts", "trained", "-n", "100", "--json"]
+    iterations = "100" if counts == "trained" else str(run.iterations)
+    command += ["--density", str(run.density), "--counts", counts, "-n", iterations, "--json"]
     done = subprocess.run(command, capture_output=True, text=True)
     return json.loads(done.stdout)["bytes_per_worker"] if done.returncode == 0 else None
 
@@ -142,7 +144,7 @@ def with_interval(shares: list[float]) -> str:
 HEADINGS = [
     *("network", "workers", "way", "density", "momentum", "warm-up", "iterations"),
     *("right", "goal after", "seconds", "seconds predicted", "iteration", "iteration predicted"),
-    *("sent", "as asked", "forecast", "energy kept", "residual"),
+    *("sent", "as asked", "generated", "recorded", "energy kept", "residual"),
 ]
 
 
@@ -177,7 +179,9 @@ def row_of(asked: argparse.Namespace, run: Run, each: list[dict], goal: float | 
     row += [f"{1e3 * took_s(each):.2f} ms", f"{1e3 * iteration_s:.2f} ms" if iteration_s else ""]
     row += [of_dense(statistics.fmean(sent) if sent else None)]
     row += [of_dense(predicted and predicted.bytes_per_worker)]
-    row += [of_dense(forecast_bytes(asked.folder, run, asked.cluster))]
+    recorded = gradients_of(asked.folder, run.network, run.workers, run.density)
+    for counts in ("trained", recorded):
+        row += [of_dense(forecast_bytes(asked.folder, run, asked.cluster, counts))]
     if run.way in HOOKS:
         return [*row, "", ""]
     shown = [one for one in judged if one["energy_kept"] is not None]

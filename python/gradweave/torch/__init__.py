@@ -22,12 +22,14 @@ from gradweave.study import Plan, compare, plan, predict
 from gradweave.torch.calibrate import calibrate
 from gradweave.torch.ddp import check_buckets, ddp_arguments
 from gradweave.torch.distributed import Distributed, distribute
+from gradweave.torch.gradients import GradientRecorder
 from gradweave.torch.hook import comm_hook
 from gradweave.torch.recorder import Recorder
 
 __all__ = [
     "BadInput",
     "Distributed",
+    "GradientRecorder",
     "Plan",
     "Recorder",
     "algorithms",

@@ -242,9 +242,9 @@ class Recorder:
         noise: str | None = None,
     ) -> None:
         """Writes the model, and the file `noise` of its iterations, on rank 0; all ranks call it."""
-        _write(path, self.model(name, batch_size), self._group)
+        write_document(path, self.model(name, batch_size), self._group)
         if noise is not None:
-            _write(noise, self.noise(name), self._group)
+            write_document(noise, self.noise(name), self._group)
 
     def close(self) -> None:
         """Records no more."""
@@ -269,7 +269,7 @@ def _middle(times_s: torch.Tensor) -> torch.Tensor:
     return times_s.argsort()[quarter : len(times_s) - quarter]
 
 
-def _write(path: str, document: dict, group: dist.ProcessGroup | None) -> None:
+def write_document(path: str, document: dict, group: dist.ProcessGroup | None) -> None:
     """On rank 0."""
     if dist.is_initialized() and dist.get_rank(group) != 0:
         return
