@@ -219,7 +219,7 @@ void gw_sidco_stages_adapt(struct gw_sidco *state, size_t selected, size_t wante
 
 enum { GW_DGC_STRIDE = 100 }; /* one element in a hundred is sampled */
 
-static inline size_t gw_dgc_samples(size_t n) {
+GW_ON_BOTH static inline size_t gw_dgc_samples(size_t n) {
     return (n + GW_DGC_STRIDE - 1) / GW_DGC_STRIDE;
 }
 
@@ -228,11 +228,17 @@ static inline uint64_t gw_dgc_key(const struct gw_task *task) {
     return task->seed ^ gw_mix(task->iteration);
 }
 
-/* One of each hundred, another in each iteration; of fewer at the end, perhaps the last. */
+/*
+ * One of each stretch, another in each iteration. Stretches are as long as each other, to an
+ * element: were the last one shorter, its elements would be sampled more often, and a large one
+ * among them would be the threshold, which it does not exceed, in iteration after iteration.
+ */
 GW_ON_BOTH static inline size_t gw_dgc_position(uint64_t key, size_t n, size_t sample) {
     uint64_t turn = gw_mix_pair(key, sample) >> 32;
-    size_t position = sample * GW_DGC_STRIDE + (size_t)((turn * GW_DGC_STRIDE) >> 32);
-    return position < n ? position : n - 1;
+    uint64_t samples = gw_dgc_samples(n);
+    uint64_t first = sample * (uint64_t)n / samples;
+    uint64_t next = (sample + 1) * (uint64_t)n / samples;
+    return (size_t)(first + (turn * (next - first) >> 32));
 }
 
 /* How many of the sample lie above the threshold or on it: the share rho = k/n, one at least. */

@@ -4,6 +4,7 @@
  */
 #include <gsl/gsl_cdf.h>
 
+#include "kernels/threshold.h"
 #include "tests/kernels/kernels_support.h"
 
 enum { N = 200000, K = N / 1000, LAYERS = 400 };
@@ -128,6 +129,28 @@ TEST(redsync_stops_where_bisection_ends) {
 }
 
 /* DGC's threshold is the 100th of a sample of 2,000: it errs by a tenth; 4k/3 are too much. */
+TEST(dgc_samples_all_elements_as_often) {
+    enum { ROUNDS = 20000, MOST = 1201 };
+    static const size_t sizes[] = {1, 99, 100, 101, 150, 1001, MOST};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        size_t n = sizes[s];
+        size_t samples = gw_dgc_samples(n);
+        size_t seen[MOST] = {0};
+        for (uint32_t iteration = 0; iteration < ROUNDS; iteration++) {
+            const struct gw_task task = {.n = n, .seed = seed, .iteration = iteration};
+            for (size_t i = 0; i < samples; i++) {
+                seen[gw_dgc_position(gw_dgc_key(&task), n, i)]++;
+            }
+        }
+        double least = ROUNDS / ceil((double)n / (double)samples);
+        double most = ROUNDS / floor((double)n / (double)samples);
+        for (size_t i = 0; i < n; i++) {
+            double chance = 6 * sqrt(most) * (n > 1); /* six deviations, of a binomial number */
+            assert_true((double)seen[i] >= least - chance && (double)seen[i] <= most + chance);
+        }
+    }
+}
+
 TEST(dgc_selects_about_as_many_as_its_sample_says) {
     float *u = allocate(N, sizeof *u);
     struct gw_selection selection = {0};
