@@ -16,6 +16,7 @@ import math
 import shutil
 import statistics
 import subprocess
+import tempfile
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -114,17 +115,36 @@ def predict(folder: Path, run: Run, cluster: str) -> gradweave.Prediction | None
         return None
 
 
-def forecast_bytes(folder: Path, run: Run, cluster: str, counts: str | Path) -> float | None:
-    """What a worker sends by gradients that are generated ("trained") or those of a file, as
-    `gradweave simulate` trains on them."""
+def simulated_bytes(folder: Path, run: Run, cluster: str, *options: str | Path) -> float | None:
+    """What a worker sends, in the mean; nothing where `gradweave simulate` is not there."""
     if run.way in DENSE or shutil.which("gradweave") is None:
         return None
     command = ["gradweave", "simulate", model_of(folder, run.network, run.workers)]
     command += ["--cluster", cluster, "--algo", run.way, "--workers", str(run.workers)]
-    iterations = "100" if counts == "trained" else str(run.iterations)
-    command += ["--density", str(run.density), "--counts", counts, "-n", iterations, "--json"]
+    command += ["--density", str(run.density), "--json", *options]
     done = subprocess.run(command, capture_output=True, text=True)
     return json.loads(done.stdout)["bytes_per_worker"] if done.returncode == 0 else None
+
+
+def generated_bytes(folder: Path, run: Run, cluster: str) -> float | None:
+    """By generated gradients."""
+    return simulated_bytes(folder, run, cluster, "--counts", "trained", "-n", "100")
+
+
+def recorded_bytes(folder: Path, run: Run, cluster: str, judged: set[int]) -> float | None:
+    """By recorded ones, in the iterations that were judged, whose bytes are known."""
+    gradients = gradients_of(folder, run.network, run.workers, run.density)
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "counts.json"
+        options = ["--counts", gradients, "-n", str(run.iterations), "--counts-out", path]
+        if simulated_bytes(folder, run, cluster, *options) is None:
+            return None
+        counts = json.loads(path.read_text())
+        each = enumerate(counts["iterations"], start=1)
+        counts["iterations"] = [one for number, one in each if number in judged]
+        path.write_text(json.dumps(counts))
+        options = ["--counts", path, "-n", str(len(judged))]
+        return simulated_bytes(folder, run, cluster, *options)
 
 
 # ---- the table -----------------------------------------------------------------------------------
@@ -179,9 +199,9 @@ def row_of(asked: argparse.Namespace, run: Run, each: list[dict], goal: float | 
     row += [f"{1e3 * took_s(each):.2f} ms", f"{1e3 * iteration_s:.2f} ms" if iteration_s else ""]
     row += [of_dense(statistics.fmean(sent) if sent else None)]
     row += [of_dense(predicted and predicted.bytes_per_worker)]
-    recorded = gradients_of(asked.folder, run.network, run.workers, run.density)
-    for counts in ("trained", recorded):
-        row += [of_dense(forecast_bytes(asked.folder, run, asked.cluster, counts))]
+    row += [of_dense(generated_bytes(asked.folder, run, asked.cluster))]
+    iterations = {one["iteration"] for one in judged if one["bytes"] is not None}
+    row += [of_dense(recorded_bytes(asked.folder, run, asked.cluster, iterations))]
     if run.way in HOOKS:
         return [*row, "", ""]
     shown = [one for one in judged if one["energy_kept"] is not None]
