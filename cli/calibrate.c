@@ -54,8 +54,9 @@ static const struct gw_option option_table[] = {
     {"quick", 0, NULL, GW_FLAG, IN(quick),
      .help = "Sizes in steps of four, up to 1 MiB and 1048576 elements, in 10 s"},
     {"thorough", 0, NULL, GW_FLAG, IN(thorough),
-     .help = "Two sizes to each doubling, up to 64 MiB and 33554432 elements, known to 1%, in "
-             "300 s"},
+     .help =
+         "Two sizes to each doubling, up to 64 MiB and 33554432 elements, until known to 1%, or "
+         "300 s"},
     {"time", 0, "SECONDS", GW_POSITIVE, IN(time_s), .help = "For everything but starting the job",
      .otherwise = "55, for --check 8", .maximum = 1e7},
     {"only", 0, "WHAT[,WHAT..]", GW_TEXT, IN(only), .help = "Measure these alone",

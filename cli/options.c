@@ -176,8 +176,12 @@ static double parse_positive(const char *text, const char *option, double maximu
 }
 
 double gw_parse_factor(const char *text, const char *option, struct argp_state *state) {
+    char number[64];
     double value = 0;
-    if (!gw_parse_number(text, &value) || value < GW_LEAST_FACTOR || value > GW_LARGEST_FACTOR) {
+    size_t length = strcspn(text, "xX");
+    bool ends = strlen(text) <= length + 1 && length < sizeof number;
+    (void)snprintf(number, sizeof number, "%.*s", ends ? (int)length : 0, text);
+    if (!gw_parse_number(number, &value) || value < GW_LEAST_FACTOR || value > GW_LARGEST_FACTOR) {
         gw_refuse(state, "--%s: expected a factor from %g to %g, got \"%s\"", option,
                   GW_LEAST_FACTOR, GW_LARGEST_FACTOR, text);
     }

@@ -129,7 +129,8 @@ void gw_refuse(struct argp_state *state, const char *format, ...)
 const char *gw_join_choices(const char *const *choices, const char *between, const char *last,
                             char *out, size_t size);
 
-/* A factor that is part of a value, GW_LEAST_FACTOR at least, or the end of the program. */
+/* A factor that is part of a value, such as 0.5 or 0.5x, GW_LEAST_FACTOR at least, or the end of
+ * the program. */
 double gw_parse_factor(const char *text, const char *option, struct argp_state *state);
 
 /* ---- what is made of tables besides -------------------------------------------------------- */

@@ -42,8 +42,9 @@ static void read_straggler(char *argument, void *target, struct argp_state *stat
 /* Of a node, or of the whole network. `target`: all options. */
 static void read_bandwidth(char *argument, void *target, struct argp_state *state) {
     struct options *options = target;
-    bool whole = strpbrk(argument, "xXbB") != NULL; /* of a factor's or of a rate's unit */
-    if (!whole) {
+    bool of_node = argument[strspn(argument, "0123456789")] == ':';
+    bool has_unit = strpbrk(argument, "xXbB") != NULL; /* a factor's or a rate's */
+    if (of_node || !has_unit) {
         add_factor(&options->heterogeneity.bandwidths, argument, "bandwidth",
                    "NODE:FACTOR such as 3:0.5, or of the whole network a rate such as 10gbit or a "
                    "factor such as 0.5x",

@@ -19,6 +19,7 @@ TEST(bandwidth_is_shared) {
         double congestion;
     } table[] = {{DENSE " --json", 1},
                  {DENSE " --bandwidth 2:0.5 --json", 2},
+                 {DENSE " --bandwidth 2:0.5x --json", 2},
                  {DENSE " --bandwidth 2:2 --json", 1},
                  {DENSE " --bandwidth 0:0.5 --bandwidth 3:0.25 --json", 4},
                  {DENSE " --background 0.2 --json", 1.25},
