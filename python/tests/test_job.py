@@ -112,11 +112,16 @@ def run(folder, *arguments: str, ranks: int = 2) -> tuple[int, str, str]:
 
 def test_records_and_validates_a_job(folder):
     asked = ["record", "train.py:job", "--out", "m.json", "--noise", "n.json", "--batch-size", "8"]
+    asked += ["--gradients", "g.json", "--gradient-iterations", "7", "--density", "0.01"]
     status, out, err = start(folder, *asked)
     assert (status, err) == (0, "")
     noise = json.loads((folder / "n.json").read_text())
     assert [len(factors) for factors in noise["factors"]] == [2] * 20
     model = json.loads((folder / "m.json").read_text())
+    gradients = json.loads((folder / "g.json").read_text())
+    assert [len(scales) for scales in gradients["scales"]] == [2] * 7
+    sizes = {one["name"]: one["elements"] for one in model["tensors"]}
+    assert {one["name"]: one["elements"] for one in gradients["tensors"]} == sizes
     assert len(model["tensors"]) == 6 and "6 tensors, 111,004 elements" in out
     ways = "torch-none,torch-ddp,torch-ddp:0.1,torch-ddp:plan,torch-fp16,torch-powersgd,torch-topk"
     asked = ["validate", "train.py:job", "--cluster", "cluster.json", "--model", "m.json"]

@@ -132,8 +132,18 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NOISE.json",
         help="keep how each rank's iterations vary, for gradweave simulate --noise sample:NOISE.json",
     )
+    verb.add_argument(
+        "--gradients",
+        metavar="GRADIENTS.json",
+        help="then train by topk at --density for --gradient-iterations, and keep a sample of the "
+        "gradients, for gradweave simulate --counts GRADIENTS.json",
+    )
     verb.add_argument("--batch-size", type=_count, metavar="B")
     verb.add_argument("--iterations", type=_count, default=20, metavar="N", help="(20)")
+    verb.add_argument(
+        "--gradient-iterations", type=_count, default=100, metavar="N", help="(100)"
+    )
+    add_density(verb)
 
     verb = add("calibrate", "Measures the job's process group and compressors.", of_job=False)
     verb.add_argument("--out", required=True, metavar="CLUSTER.json")
@@ -204,12 +214,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _record(asked: argparse.Namespace) -> int:
-    for path in filter(None, (asked.out, asked.noise)):
+    for path in filter(None, (asked.out, asked.noise, asked.gradients)):
         _check_target(path, asked.force)
     name = Path(asked.out).stem
     recording = job.Recording(job.load(asked.job))
     recording.run(asked.iterations)
     recording.write(asked.out, name, asked.batch_size, asked.noise)
+    if asked.gradients:
+        the_job = job.load(asked.job)
+        iterations = asked.gradient_iterations
+        job.record_gradients(the_job, asked.gradients, name, asked.density, iterations)
     if _is_first():
         model = json.loads(Path(asked.out).read_text())
         backward_s = sum(tensor["backward_s"] for tensor in model["tensors"])

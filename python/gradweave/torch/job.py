@@ -16,6 +16,8 @@ import torch
 import torch.distributed as dist
 
 from gradweave._library import BadInput
+from gradweave.torch.distributed import distribute
+from gradweave.torch.gradients import GradientRecorder
 from gradweave.torch.recorder import Recorder
 
 Step = Callable[[torch.nn.Module], torch.Tensor]
@@ -75,6 +77,23 @@ class Recording:
     ) -> None:
         """On rank 0; all ranks call it."""
         self._recorder.write(path, name, batch_size, noise)
+
+
+def record_gradients(
+    job: Job, path: str | PathLike[str], name: str, density: float, iterations: int
+) -> None:
+    """Trains the job anew by top-k and keeps a sample of its gradients, on rank 0; all ranks call
+    it."""
+    module, optimizer, step = job()
+    recorder = GradientRecorder(module, iterations=iterations)
+    distributed = distribute(module, "topk", density=density)
+    for _ in range(iterations):
+        step(module).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    recorder.write(path, name)
+    recorder.close()
+    distributed.close()
 
 
 def forward_of(job: Job) -> Callable[[], torch.Tensor]:
