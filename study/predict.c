@@ -310,7 +310,7 @@ static enum gw_status match_tensors(const struct gw_model *model,
     return GW_OK;
 }
 
-/* No more iterations than were recorded, from the first on: there thresholds begin, too. */
+/* The last iterations that were recorded, after all before them. */
 static enum gw_status train_on_recorded(const struct gw_pipeline *pipeline,
                                         const struct gw_question *question,
                                         const struct gw_recorded_gradients *recorded,
@@ -330,10 +330,10 @@ static enum gw_status train_on_recorded(const struct gw_pipeline *pipeline,
     }
     emulation->recorded = recorded;
     emulation->recorded_tensors = tensors;
-    emulation->warmup = 0;
     if (emulation->iterations > there) {
         emulation->iterations = there;
     }
+    emulation->warmup = there - emulation->iterations;
     enum gw_status status = match_tensors(&question->model, recorded, tensors, error);
     status =
         status == GW_OK ? gw_emulate_gradients(&pipeline->schedule, emulation, out, error) : status;

@@ -198,8 +198,9 @@ static enum gw_status create_counts(struct emulation *emulation, struct gw_error
                        reduction, settings->iterations);
     } else {
         (void)snprintf(source, sizeof source,
-                       "trained on gradients of %.80s at 1/%.3g size over %zu iterations",
-                       settings->recorded->path, reduction, settings->iterations);
+                       "trained on gradients of %.80s at 1/%.3g size over %zu of %zu iterations",
+                       settings->recorded->path, reduction, settings->iterations,
+                       settings->recorded->iteration_count);
     }
     const struct gw_counts_about about = {.model = settings->model,
                                           .algorithm = settings->algorithm,

@@ -121,10 +121,14 @@ TEST(trained_counts_can_be_kept) {
     assert_true(iteration_s[0] == iteration_s[1] && iteration_s[1] == iteration_s[2]);
 }
 
+static const cJSON *kept_iterations(const char *folder, const char *name) {
+    return item_at(parse_document(read_text(folder, name), "gradweave/counts@1"), "iterations");
+}
+
 /* Counts of recorded gradients are kept as those of generated ones are; compare takes them, too. */
 TEST(recorded_gradients_are_trained_on) {
     static const char source[] =
-        "trained on gradients of gradients.json at 1/20 size over 11 iterations";
+        "trained on gradients of gradients.json at 1/20 size over 11 of 12 iterations";
     static const char note[] = "counts are of 11 iterations, which come round again";
     cJSON *trained = ask_result(*state, "gradweave " HARD " --iterations 100 --counts "
                                         "gradients.json --counts-out kept.json --json");
@@ -135,6 +139,16 @@ TEST(recorded_gradients_are_trained_on) {
         ask_result(*state, "gradweave " HARD " --iterations 100 --counts kept.json --json");
     double iteration_s = number_at(trained, "iteration_s");
     assert_true(number_at(again, "iteration_s") == iteration_s);
+    cJSON *last = ask_result(*state, "gradweave " HARD " --counts gradients.json --counts-out "
+                                     "last.json --json");
+    assert_string_equal(text_at(last, "counts"),
+                        "trained on gradients of gradients.json at 1/20 size over 1 of 12 "
+                        "iterations");
+    const cJSON *of_all = kept_iterations(*state, "kept.json");
+    const cJSON *of_last = kept_iterations(*state, "last.json");
+    assert_int_equal(cJSON_GetArraySize(of_all), 11);
+    assert_int_equal(cJSON_GetArraySize(of_last), 1);
+    assert_true(cJSON_Compare(cJSON_GetArrayItem(of_all, 10), of_last->child, 1));
     cJSON *compared = ask_document(*state,
                                    "gradweave compare " TINY " --density 0.01 --algo "
                                    "hard-threshold,topk --counts gradients.json --json",
