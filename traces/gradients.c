@@ -134,7 +134,8 @@ static enum gw_status read_levels(const struct gw_json *place, const char *text,
                                   struct gw_recorded_gradients *recorded, struct gw_error *error) {
     size_t count = decoded_length(text, length);
     size_t lists = recorded->iteration_count * recorded->workers;
-    if (count % lists != 0 || count / lists != recorded->sample) {
+    if (count == 0 ||
+        count != lists * recorded->sample) { /* neither is more than a file has bytes */
         char expected[96];
         (void)snprintf(expected, sizeof expected, "%zu bytes in base64 for each of %zu lists",
                        recorded->sample, lists);
