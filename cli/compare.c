@@ -144,7 +144,9 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
     }
     struct gw_recorded_gradients gradients;
     GW_TRY(read_gradients(options->counts, &gradients, error));
-    enum gw_status status = answer_with(options, question, bandwidth, varied, &gradients, error);
+    enum gw_status status = gw_recorded_gradients_check(&gradients, question, error);
+    status = status == GW_OK ? answer_with(options, question, bandwidth, varied, &gradients, error)
+                             : status;
     gw_recorded_gradients_free(&gradients);
     return status;
 }

@@ -310,6 +310,37 @@ static enum gw_status match_tensors(const struct gw_model *model,
     return GW_OK;
 }
 
+/* What match_tensors() finds, the caller's. */
+static enum gw_status find_tensors(const struct gw_question *question,
+                                   const struct gw_recorded_gradients *recorded, size_t **out,
+                                   struct gw_error *error) {
+    if (gw_recorded_iterations(recorded, question->workers) == 0) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: expected to stand for at most %zu workers, %zu in %zu iterations, got "
+                       "%zu",
+                       recorded->path, recorded->workers * recorded->iteration_count,
+                       recorded->workers, recorded->iteration_count, question->workers);
+    }
+    *out = calloc(question->model.tensor_count, sizeof **out);
+    if (*out == NULL) {
+        return gw_fail_memory(error, "counting");
+    }
+    enum gw_status status = match_tensors(&question->model, recorded, *out, error);
+    if (status != GW_OK) {
+        free(*out);
+    }
+    return status;
+}
+
+enum gw_status gw_recorded_gradients_check(const struct gw_recorded_gradients *recorded,
+                                           const struct gw_question *question,
+                                           struct gw_error *error) {
+    size_t *tensors = NULL;
+    GW_TRY(find_tensors(question, recorded, &tensors, error));
+    free(tensors);
+    return GW_OK;
+}
+
 /* The last iterations that were recorded, after all before them. */
 static enum gw_status train_on_recorded(const struct gw_pipeline *pipeline,
                                         const struct gw_question *question,
@@ -317,26 +348,15 @@ static enum gw_status train_on_recorded(const struct gw_pipeline *pipeline,
                                         struct gw_gradient_emulation *emulation,
                                         struct gw_counts *out, struct gw_error *error) {
     size_t there = gw_recorded_iterations(recorded, question->workers);
-    if (there == 0) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "%s: expected gradients of about as many workers as %zu, got %zu iterations "
-                       "of %zu",
-                       recorded->path, question->workers, recorded->iteration_count,
-                       recorded->workers);
-    }
-    size_t *tensors = calloc(question->model.tensor_count, sizeof *tensors);
-    if (tensors == NULL) {
-        return gw_fail_memory(error, "counting");
-    }
+    size_t *tensors = NULL;
+    GW_TRY(find_tensors(question, recorded, &tensors, error));
     emulation->recorded = recorded;
     emulation->recorded_tensors = tensors;
     if (emulation->iterations > there) {
         emulation->iterations = there;
     }
     emulation->warmup = there - emulation->iterations;
-    enum gw_status status = match_tensors(&question->model, recorded, tensors, error);
-    status =
-        status == GW_OK ? gw_emulate_gradients(&pipeline->schedule, emulation, out, error) : status;
+    enum gw_status status = gw_emulate_gradients(&pipeline->schedule, emulation, out, error);
     free(tensors);
     return status;
 }

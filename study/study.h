@@ -228,6 +228,11 @@ struct gw_counts_source {
     const struct gw_recorded_gradients *gradients;
 };
 
+/* Fails unless they are of the question's model, and stand for as many workers. */
+enum gw_status gw_recorded_gradients_check(const struct gw_recorded_gradients *recorded,
+                                           const struct gw_question *question,
+                                           struct gw_error *error);
+
 /* How an iteration is predicted; all 0: a single one on a quiet cluster, counts as asked. */
 struct gw_prediction_options {
     struct gw_simulation simulation; /* its workers are the question's */

@@ -145,7 +145,7 @@ static enum gw_status sample_group(struct emulation *emulation, size_t group,
     }
     double kept = (double)out->elements * (double)slice->kept / (double)slice->elements;
     out->kept = (size_t)fmax(1, round(kept));
-    return out->kept >= LEAST_SAMPLED || out->kept >= slice->kept
+    return out->kept >= LEAST_SAMPLED || out->elements >= slice->elements
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
                          "%s: group %zu: expected a sample of which %d elements are kept at least, "

@@ -38,10 +38,10 @@ struct gw_gradient_emulation {
 
 /*
  * Of the schedule's groups and workers. Counts have a source: "trained at 1/S size over N
- * iterations", or "trained by FILE, ...". `elements` of 0 takes a few seconds, unless what must be
- * kept at least asks for more: of a joint compressor time grows as the square of the workers.
- * GW_BAD_INPUT for dense exchange, for more than 4 GiB, and where so little was recorded of
- * a group that fewer than 4 elements of it are asked for.
+ * iterations", or "trained on gradients of FILE ...". `elements` of 0 takes a few seconds, unless
+ * what must be kept at least asks for more: of a joint compressor time grows as the square of the
+ * workers. GW_BAD_INPUT for dense exchange, for more than 4 GiB, and where so little was recorded
+ * of a group that fewer than 4 elements of it are asked for.
  */
 enum gw_status gw_emulate_gradients(const struct gw_schedule *schedule,
                                     const struct gw_gradient_emulation *settings,

@@ -386,8 +386,10 @@ def record(name: str, workers: int, group: dist.ProcessGroup, folder: Path) -> N
     recorder.close()
 
 
-def gradients_of(folder: Path, network: str, workers: int, density: float) -> Path:
-    return folder / f"{network}-{workers}-{density:g}-gradients.json"
+def gradients_of(folder: Path, run: Run) -> Path:
+    """Of plain runs by topk that differ by nothing else."""
+    name = f"{run.network}-{run.workers}-{run.density:g}-{run.iterations}"
+    return folder / f"{name}-gradients.json"
 
 
 def record_gradients(run: Run, groups: Groups, planned: list, path: Path) -> None:
@@ -452,8 +454,9 @@ def run_all(asked: argparse.Namespace) -> None:
     began = time.monotonic()
     for run in all_runs(asked):
         planned = plans.get((run.network, run.way, run.density, run.workers), [])
-        gradients = gradients_of(asked.folder, run.network, run.workers, run.density)
-        if run.way == "topk" and rank < run.workers and not gradients.exists():
+        gradients = gradients_of(asked.folder, run)
+        records = run.way == "topk" and (run.momentum, run.warm_up) == ("plain", 0)
+        if rank < run.workers and records and not gradients.exists():
             record_gradients(run, groups[run.workers], planned, gradients)
         dist.barrier()
         takes = run.workers + run.served

@@ -133,7 +133,9 @@ def generated_bytes(folder: Path, run: Run, cluster: str) -> float | None:
 
 def recorded_bytes(folder: Path, run: Run, cluster: str, judged: set[int]) -> float | None:
     """By recorded ones, in the iterations that were judged, whose bytes are known."""
-    gradients = gradients_of(folder, run.network, run.workers, run.density)
+    if not is_plain(run):
+        return None
+    gradients = gradients_of(folder, run)
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "counts.json"
         options = ["--counts", gradients, "-n", str(run.iterations), "--counts-out", path]

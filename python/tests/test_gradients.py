@@ -112,6 +112,53 @@ def test_each_backward_pass_is_one():
     assert (values[:, 0, :2] == 0).all()
 
 
+class Branches(torch.nn.Module):
+    """Two heads that take turns, and a parameter without elements."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trunk, self.a, self.b = (torch.nn.Parameter(torch.ones(1)) for _ in range(3))
+        self.none = torch.nn.Parameter(torch.ones(0))
+
+    def forward(self, inputs: torch.Tensor, head: str) -> torch.Tensor:
+        return (inputs * self.trunk * getattr(self, head)).sum()
+
+
+def test_what_got_no_gradient_has_none():
+    model = Branches()
+    recorder = gt.GradientRecorder(model)
+    for number, head in enumerate("abba"):
+        model(torch.tensor([2.0**number]), head).backward()
+        model.zero_grad()
+    document = recorder.document()
+    assert [one["name"] for one in document["tensors"]] == ["trunk", "a", "b"]
+    expected = torch.tensor([[1, 1, 0], [2, 0, 2], [4, 0, 4], [8, 8, 0]], dtype=torch.float64)
+    assert torch.equal(values_of(document)[:, 0], expected)
+
+
+def test_sparse_gradients_are_as_dense_ones():
+    recorded = []
+    for sparse in (False, True):
+        torch.manual_seed(1)
+        model = torch.nn.Embedding(7, 3, sparse=sparse)
+        recorder = gt.GradientRecorder(model)
+        model(torch.tensor([1, 5, 5])).square().sum().backward()
+        recorded.append(recorder.document()["values"])
+    assert recorded[0] == recorded[1]
+
+
+def _differ(rank: int) -> None:
+    model = network()
+    recorder = gt.GradientRecorder(model, seed=rank)
+    loss_of(model, torch.randn(4, 6)).backward()
+    with pytest.raises(gt.BadInput, match="rank 1 has others than rank 0"):
+        recorder.document()
+
+
+def test_ranks_sample_the_same(tmp_path):
+    on_ranks(tmp_path, _differ)
+
+
 def test_what_cannot_be_recorded_is_refused():
     with pytest.raises(gt.BadInput, match="expected backward passes"):
         gt.GradientRecorder(network()).document()

@@ -279,7 +279,10 @@ static const struct refusal refusals[] = {
      "gradients.json: group 0: expected a sample of which 4 elements are kept at least, got 3655 "
      "elements, of which density 0.0001 keeps 1"},
     {HARD " --counts gradients.json --workers 25",
-     "gradients.json: expected gradients of about as many workers as 25, got 12 iterations of 2"},
+     "gradients.json: expected to stand for at most 24 workers, 2 in 12 iterations, got 25"},
+    {"compare " TINY " --counts others.json", "others.json: tensors: expected one called"},
+    {HARD " --policy per-tensor --counts gradients.json --density 0.002",
+     "gradients.json: group 0: expected a sample of which 4 elements are kept at least, got 5"},
     {HARD " --counts asked --counts-out kept.json", "--counts-out: expected --counts trained"},
     {HARD " --counts-out kept.json", "--counts-out: expected --counts trained"},
     {"compare " TINY " --counts gradients.json --workers 2,4",

@@ -214,7 +214,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _record(asked: argparse.Namespace) -> int:
-    for path in filter(None, (asked.out, asked.noise, asked.gradients)):
+    paths = list(filter(None, (asked.out, asked.noise, asked.gradients)))
+    if len(set(paths)) < len(paths):
+        raise BadInput("--out, --noise, --gradients: expected a file for each")
+    for path in paths:
         _check_target(path, asked.force)
     name = Path(asked.out).stem
     recording = job.Recording(job.load(asked.job))

@@ -23,10 +23,9 @@ class GradientRecorder:
         ...                                    # iterations as usual
         recorder.write("gradients.json", name="mine")
 
-    Each rank's own gradients are recorded, as they are before they travel: of each backward pass,
-    up to so many `iterations`. All ranks sample the same elements, up to so many in all: of each
-    tensor a share, one at least, which follows from the `seed`. Whoever is not in the `group` (or
-    among all ranks) does not record.
+    Each rank's own gradients are recorded, as they are before they travel: after each backward pass,
+    up to so many `iterations`, what has accumulated by then. All ranks sample the same elements,
+    about so many in all: of each tensor a share, one at least, which follows from the `seed`.
     """
 
     def __init__(
@@ -37,13 +36,14 @@ class GradientRecorder:
         seed: int = 0,
         group: dist.ProcessGroup | None = None,
     ) -> None:
-        named = [(n, p) for n, p in module.named_parameters() if p.requires_grad]
+        named = [(n, p) for n, p in module.named_parameters() if p.requires_grad and p.numel()]
         if not named:
             raise BadInput("expected a module with parameters that learn")
         if elements < 1 or iterations < 1:
             raise BadInput(f"expected elements and iterations, got {elements} and {iterations}")
         self._group = group
         self._iterations = iterations
+        self._asked = elements, seed
         self._names = [name for name, _ in named]
         self._sizes = [parameter.numel() for _, parameter in named]
         generator = torch.Generator().manual_seed(seed)
@@ -62,11 +62,14 @@ class GradientRecorder:
         ]
 
     def _on_gradient(self, index: int, parameter: torch.nn.Parameter) -> None:
-        if index in self._now:
-            self._end_iteration()
-        if len(self._done) < self._iterations:
-            chosen = self._sampled[index].to(parameter.device)
-            self._now[index] = parameter.grad.detach().flatten()[chosen].float().cpu()
+        if len(self._done) == self._iterations:
+            return
+        if not self._now:
+            torch.autograd.Variable._execution_engine.queue_callback(self._end_iteration)
+        gradient = parameter.grad.detach()
+        gradient = gradient.to_dense() if gradient.is_sparse else gradient
+        chosen = self._sampled[index].to(parameter.device)
+        self._now[index] = gradient.flatten()[chosen].float().cpu()
 
     def _end_iteration(self) -> None:
         """What got no gradient has zeros."""
@@ -79,13 +82,19 @@ class GradientRecorder:
 
     def document(self, name: str = "recorded") -> dict:
         """The `gradweave/gradients@1` document; with a process group all ranks call it."""
-        if self._now:
-            self._end_iteration()
         coded = [_encode(values) for values in self._done]
-        of_ranks = [coded]
+        own = self._names, self._sizes, self._asked, coded
+        gathered = [own]
         if dist.is_initialized():
-            of_ranks = [coded] * dist.get_world_size(self._group)
-            dist.all_gather_object(of_ranks, coded, group=self._group)
+            gathered = [own] * dist.get_world_size(self._group)
+            dist.all_gather_object(gathered, own, group=self._group)
+        for rank, other in enumerate(gathered):
+            if other[:3] != gathered[0][:3]:
+                raise BadInput(
+                    "expected the same parameters, elements and seed on all ranks, but rank "
+                    f"{rank} has others than rank 0"
+                )
+        of_ranks = [coded for *_, coded in gathered]
         counts = {len(coded) for coded in of_ranks}
         if len(counts) != 1 or counts == {0}:
             raise BadInput(
