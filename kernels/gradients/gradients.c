@@ -222,14 +222,18 @@ static void fill_from_pool(const struct gw_gradients_spec *spec, float scale, ui
     }
 }
 
-void gw_gradients_fill(const struct gw_gradients *gradients, uint32_t iteration, float *out) {
-    const struct gw_gradients_spec *spec = &gradients->spec;
-    for (size_t t = 0; spec->recorded != NULL && t < spec->tensor_count; t++) {
+static void fill_recorded(const struct gw_gradients_spec *spec, uint32_t iteration, float *out) {
+    for (size_t t = 0; t < spec->tensor_count; t++) {
         gw_recorded_gradients_fill(spec->recorded, iteration, spec->worker,
                                    spec->recorded_tensors[t], out);
         out += spec->sizes[t];
     }
+}
+
+void gw_gradients_fill(const struct gw_gradients *gradients, uint32_t iteration, float *out) {
+    const struct gw_gradients_spec *spec = &gradients->spec;
     if (spec->recorded != NULL) {
+        fill_recorded(spec, iteration, out);
         return;
     }
     uint64_t key = key_of(key_of(key_of(spec->seed, 2), spec->worker), iteration);

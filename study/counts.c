@@ -1,0 +1,271 @@
+/* Where numbers of selected elements come from, and what a result says of them. */
+#include "study/counts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/gradients/emulation.h"
+
+/*
+ * Iterations in which thresholds settle before any counts: ExDyna's, which moves by 0.5% in each,
+ * takes some 300; and the most that count, after which they come round again.
+ */
+enum { WARMUP = 500, MOST_TRAINED = 1000 };
+
+/* ---- recorded gradients -------------------------------------------------------------------- */
+
+static bool is_recorded(const struct gw_recorded_tensor *recorded, const struct gw_tensor *tensor) {
+    return recorded->elements == tensor->elements && strcmp(recorded->name, tensor->name) == 0;
+}
+
+/* Which of the recorded tensors is each of the schedule's, which go from the last to the first. */
+static enum gw_status match_tensors(const struct gw_model *model,
+                                    const struct gw_recorded_gradients *recorded, size_t *out,
+                                    struct gw_error *error) {
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        const struct gw_tensor *tensor = &model->tensors[model->tensor_count - 1 - i];
+        size_t tried = 0;
+        size_t found = model->tensor_count - 1 - i; /* most often they are in the same order */
+        while (tried < recorded->tensor_count &&
+               !is_recorded(&recorded->tensors[found % recorded->tensor_count], tensor)) {
+            tried++;
+            found++;
+        }
+        if (tried == recorded->tensor_count) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "%s: tensors: expected one called \"%.60s\" of %llu elements, as model "
+                           "%.60s has, got none",
+                           recorded->path, tensor->name, (unsigned long long)tensor->elements,
+                           model->name);
+        }
+        out[i] = found % recorded->tensor_count;
+    }
+    return GW_OK;
+}
+
+/* What match_tensors() finds, the caller's. */
+static enum gw_status find_tensors(const struct gw_question *question,
+                                   const struct gw_recorded_gradients *recorded, size_t **out,
+                                   struct gw_error *error) {
+    if (gw_recorded_iterations(recorded, question->workers) == 0) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: expected to stand for at most %zu workers, %zu in %zu iterations, got "
+                       "%zu",
+                       recorded->path, recorded->workers * recorded->iteration_count,
+                       recorded->workers, recorded->iteration_count, question->workers);
+    }
+    *out = calloc(question->model.tensor_count, sizeof **out);
+    if (*out == NULL) {
+        return gw_fail_memory(error, "counting");
+    }
+    enum gw_status status = match_tensors(&question->model, recorded, *out, error);
+    if (status != GW_OK) {
+        free(*out);
+    }
+    return status;
+}
+
+enum gw_status gw_recorded_gradients_check(const struct gw_recorded_gradients *recorded,
+                                           const struct gw_question *question,
+                                           struct gw_error *error) {
+    size_t *tensors = NULL;
+    GW_TRY(find_tensors(question, recorded, &tensors, error));
+    free(tensors);
+    return GW_OK;
+}
+
+/* The last iterations that were recorded, after all before them. */
+static enum gw_status train_on_recorded(const struct gw_pipeline *pipeline,
+                                        const struct gw_question *question,
+                                        const struct gw_recorded_gradients *recorded,
+                                        struct gw_gradient_emulation *emulation,
+                                        struct gw_counts *out, struct gw_error *error) {
+    size_t there = gw_recorded_iterations(recorded, question->workers);
+    size_t *tensors = NULL;
+    GW_TRY(find_tensors(question, recorded, &tensors, error));
+    emulation->recorded = recorded;
+    emulation->recorded_tensors = tensors;
+    if (emulation->iterations > there) {
+        emulation->iterations = there;
+    }
+    emulation->warmup = there - emulation->iterations;
+    enum gw_status status = gw_emulate_gradients(&pipeline->schedule, emulation, out, error);
+    free(tensors);
+    return status;
+}
+
+/* ---- where they come from ------------------------------------------------------------------ */
+
+/* On generated gradients, where there are no recorded ones. */
+static enum gw_status train_counts(const struct gw_question *question,
+                                   const struct gw_pipeline *pipeline, size_t iterations,
+                                   const struct gw_simulation *simulation,
+                                   const struct gw_recorded_gradients *recorded,
+                                   struct gw_taken_counts *out, struct gw_error *error) {
+    struct gw_gradient_emulation emulation = {
+        .model = question->model.name,
+        .algorithm = pipeline->algorithm->name,
+        .density = pipeline->plan->density,
+        .warmup = WARMUP,
+        .iterations = iterations < MOST_TRAINED ? iterations : MOST_TRAINED,
+        .decay = SIZE_MAX,
+        .seed = simulation->seed,
+        .threads = simulation->threads};
+    GW_TRY(recorded == NULL
+               ? gw_emulate_gradients(&pipeline->schedule, &emulation, &out->own, error)
+               : train_on_recorded(pipeline, question, recorded, &emulation, &out->own, error));
+    (void)snprintf(out->source, sizeof out->source, "%s", out->own.source);
+    return GW_OK;
+}
+
+static enum gw_status check_counts(cJSON *document, const char *path,
+                                   const struct gw_question *question,
+                                   const struct gw_pipeline *pipeline, struct gw_taken_counts *out,
+                                   struct gw_error *error) {
+    const struct gw_counts_about expected = {.model = question->model.name,
+                                             .algorithm = pipeline->algorithm->name,
+                                             .compressor = pipeline->algorithm->compressor->name,
+                                             .density = pipeline->plan->density};
+    GW_TRY(gw_counts_take(document, path, &out->own, error));
+    (void)snprintf(out->source, sizeof out->source, "recorded in %s", path);
+    return gw_counts_check(&out->own, &pipeline->schedule, &expected, path, error);
+}
+
+/* Only what was trained is kept. */
+static enum gw_status check_trained(const struct gw_counts_source *source, struct gw_error *error) {
+    return source->out == NULL
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "--counts-out: expected --counts trained, or a file of gradients, beside "
+                         "it");
+}
+
+/* Counts, or gradients to train on. */
+static enum gw_status read_counts(const struct gw_counts_source *source,
+                                  const struct gw_question *question,
+                                  const struct gw_pipeline *pipeline, size_t iterations,
+                                  const struct gw_simulation *simulation,
+                                  struct gw_taken_counts *out, struct gw_error *error) {
+    cJSON *document = NULL;
+    struct gw_recorded_gradients gradients;
+    GW_TRY(gw_json_read(source->name, &document, error));
+    if (!gw_are_recorded_gradients(document)) {
+        GW_TRY(check_counts(document, source->name, question, pipeline, out, error));
+        return check_trained(source, error);
+    }
+    GW_TRY(gw_recorded_gradients_take(document, source->name, &gradients, error));
+    enum gw_status status =
+        train_counts(question, pipeline, iterations, simulation, &gradients, out, error);
+    gw_recorded_gradients_free(&gradients);
+    return status;
+}
+
+/* There is nothing to train; counts of others, and a file that would stay empty, are mistakes. */
+static enum gw_status take_as_asked(const struct gw_counts_source *source,
+                                    const struct gw_compressor *compressor, bool trained,
+                                    struct gw_taken_counts *out, struct gw_error *error) {
+    if (!trained || source->out != NULL) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s %s: expected a compressor whose counts depend on gradients, got %s",
+                       trained ? "--counts-out" : "--counts", trained ? source->out : source->name,
+                       compressor->name);
+    }
+    (void)snprintf(out->note, sizeof out->note,
+                   "%s selects as many as asked, whatever the gradients are", compressor->name);
+    return GW_OK;
+}
+
+/* Reads or trains counts where the source is one of these and they depend on gradients. */
+static enum gw_status find_counts(const struct gw_counts_source *source,
+                                  const struct gw_question *question,
+                                  const struct gw_pipeline *pipeline, size_t iterations,
+                                  const struct gw_simulation *simulation,
+                                  struct gw_taken_counts *out, struct gw_error *error) {
+    const struct gw_compressor *compressor = pipeline->algorithm->compressor;
+    if (source->recorded != NULL) {
+        out->counts = source->recorded;
+        (void)snprintf(out->source, sizeof out->source, "recorded in the measured iterations");
+        return GW_OK;
+    }
+    (void)snprintf(out->source, sizeof out->source, "as asked");
+    if (source->name == NULL || strcmp(source->name, "asked") == 0) {
+        return check_trained(source, error);
+    }
+    if (!gw_algorithm_is_sparse(pipeline->algorithm)) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--counts: expected an algorithm that compresses, got %s",
+                       pipeline->algorithm->name);
+    }
+    bool trained = source->gradients != NULL || strcmp(source->name, "trained") == 0;
+    if (!gw_counts_depend_on_data(compressor)) {
+        return take_as_asked(source, compressor, trained, out, error);
+    }
+    GW_TRY(trained ? train_counts(question, pipeline, iterations, simulation, source->gradients,
+                                  out, error)
+                   : read_counts(source, question, pipeline, iterations, simulation, out, error));
+    out->counts = &out->own;
+    if (iterations > out->own.iteration_count) {
+        (void)snprintf(out->note, sizeof out->note,
+                       "counts are of %zu iterations, which come round again",
+                       out->own.iteration_count);
+    }
+    return source->out == NULL ? GW_OK : gw_counts_write(&out->own, source->out, error);
+}
+
+/* ---- what a prediction takes --------------------------------------------------------------- */
+
+enum gw_status gw_taken_counts_open(const struct gw_counts_source *source,
+                                    const struct gw_question *question,
+                                    const struct gw_pipeline *pipeline, size_t iterations,
+                                    struct gw_simulation *simulation, struct gw_taken_counts *out,
+                                    struct gw_error *error) {
+    if (source->out != NULL) {
+        GW_TRY(gw_file_check_target(source->out, NULL, error));
+    }
+    GW_TRY(find_counts(source, question, pipeline, iterations, simulation, out, error));
+    if (out->counts != NULL) {
+        GW_TRY(gw_counts_selected(out->counts, pipeline->algorithm->compressor, &out->selected,
+                                  error));
+        simulation->selected = out->selected;
+        simulation->selected_count = out->counts->iteration_count;
+    }
+    return GW_OK;
+}
+
+void gw_taken_counts_free(struct gw_taken_counts *counts) {
+    gw_counts_free(&counts->own);
+    free(counts->selected);
+}
+
+enum gw_status gw_pipeline_check_counts(const struct gw_question *question,
+                                        const struct gw_pipeline *pipeline, const char *path,
+                                        struct gw_error *error) {
+    struct gw_taken_counts counts = {.counts = NULL};
+    const struct gw_counts_source source = {.name = path};
+    struct gw_simulation simulation = {.workers = question->workers};
+    enum gw_status status =
+        gw_taken_counts_open(&source, question, pipeline, 1, &simulation, &counts, error);
+    gw_taken_counts_free(&counts);
+    return status;
+}
+
+void gw_taken_counts_describe(const struct gw_taken_counts *taken, struct gw_schedule *schedule,
+                              struct gw_result *result) {
+    (void)snprintf(result->counts, sizeof result->counts, "%s", taken->source);
+    gw_result_note(result, taken->note);
+    if (taken->counts == NULL) {
+        return;
+    }
+    const struct gw_counts *counts = taken->counts;
+    struct gw_running bytes = {0}, density = {0}, padding = {0};
+    for (size_t i = 0; i < result->iterations; i++) {
+        size_t counted_as = i % counts->iteration_count;
+        gw_schedule_select(schedule, taken->selected + counted_as * counts->group_count);
+        gw_running_add(&bytes, gw_schedule_bytes_per_worker(schedule));
+        gw_running_add(&density, gw_counts_density(counts, counted_as));
+        gw_running_add(&padding, gw_counts_padding(counts, counted_as));
+    }
+    result->bytes_per_worker = bytes.mean;
+    result->actual_density = density.mean;
+    result->padding = padding.mean;
+}

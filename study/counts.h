@@ -1,0 +1,31 @@
+/* The numbers of selected elements that a prediction takes; private to study. */
+#ifndef GW_STUDY_COUNTS_H
+#define GW_STUDY_COUNTS_H
+
+#include "study/study.h"
+
+/* What a prediction takes, and what its result says of it. */
+struct gw_taken_counts {
+    struct gw_counts own;           /* read or trained */
+    const struct gw_counts *counts; /* `own`, or those that were recorded; NULL: as asked */
+    struct gw_selected *selected;   /* of each group in each iteration */
+    char source[GW_RESULT_NOTE_SIZE];
+    char note[GW_RESULT_NOTE_SIZE];
+};
+
+/*
+ * Finds or trains them, of so many iterations, and gives the simulation what was selected in each.
+ * *out, all 0 before, is to be freed in any case.
+ */
+enum gw_status gw_taken_counts_open(const struct gw_counts_source *source,
+                                    const struct gw_question *question,
+                                    const struct gw_pipeline *pipeline, size_t iterations,
+                                    struct gw_simulation *simulation, struct gw_taken_counts *out,
+                                    struct gw_error *error);
+void gw_taken_counts_free(struct gw_taken_counts *counts);
+
+/* Says in the result what its iterations took; sets its bytes to their mean. */
+void gw_taken_counts_describe(const struct gw_taken_counts *taken, struct gw_schedule *schedule,
+                              struct gw_result *result);
+
+#endif
