@@ -22,6 +22,9 @@ static cJSON *validate(const char *folder, const char *command, const char *refu
         assert_string_equal(answer.out, "");
         print_message("skipped: %s", answer.err);
     } else {
+        if (answer.status != 0) {
+            print_message("%s", answer.err);
+        }
         assert_int_equal(answer.status, 0);
         document = parse_document(answer.out, "gradweave/validation@1");
     }

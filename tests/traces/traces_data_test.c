@@ -9,11 +9,11 @@ TEST(shipped_models_have_the_published_sizes) {
         const char *name;
         size_t tensors;
         uint64_t elements;
-    } table[] = {{"resnet50", 161, 25557032},
-                 {"vgg16-cifar10", 54, 14728266},
-                 {"inception-v4", 449, 42679816},
-                 {"lstm-ptb", 11, 66034000}};
-    for (size_t i = 0; i < 4; i++) {
+    } table[] = {{"resnet50", 161, 25557032},        {"vgg16-cifar10", 54, 14728266},
+                 {"inception-v4", 449, 42679816},    {"lstm-ptb", 11, 66034000},
+                 {"resnet50-h200", 161, 25557032},   {"vgg16-h200", 32, 138357544},
+                 {"bert-large-h200", 394, 335174458}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         char *path = NULL;
         struct gw_model model;
         assert_ok(gw_data_resolve(GW_DATA_MODELS, table[i].name, &path, &error));
