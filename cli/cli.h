@@ -29,6 +29,9 @@ extern const struct gw_verb gw_verb_plot;
 extern const struct gw_verb gw_verb_bench;
 extern const struct gw_verb gw_verb_export;
 extern const struct gw_verb gw_verb_check;
+extern const struct gw_verb gw_verb_advise;
+extern const struct gw_verb gw_verb_cluster;
+extern const struct gw_verb gw_verb_model;
 extern const struct gw_verb gw_verb_completion;
 
 /*

@@ -4,6 +4,7 @@
 
 #include "calibrate/calibrate.h"
 #include "cli/cli.h"
+#include "published/published.h"
 
 enum { MOST_NAMES = 256 };
 
@@ -99,6 +100,22 @@ static void add_names(const char **names, enum gw_names kind) {
     case GW_NAMES_DATA:
         add_data(names, GW_DATA_MODELS);
         add_data(names, GW_DATA_CLUSTERS);
+        break;
+    case GW_NAMES_NETWORKS:
+        for (size_t i = 0; gw_architectures[i].name != NULL; i++) {
+            add_name(names, gw_architectures[i].name);
+        }
+        add_data(names, GW_DATA_MODELS);
+        break;
+    case GW_NAMES_GPUS:
+        for (size_t i = 0; gw_published_gpus[i].name != NULL; i++) {
+            add_name(names, gw_published_gpus[i].name);
+        }
+        break;
+    case GW_NAMES_LINKS:
+        for (size_t i = 0; gw_links[i].name != NULL; i++) {
+            add_name(names, gw_links[i].name);
+        }
         break;
     case GW_NAMES_COUNTS:
         add_name(names, "asked");

@@ -37,16 +37,16 @@ struct shape {
             "ranks", "source"                                                                      \
     }
 #define TOGETHER                                                                                   \
-    { "fixed_s", "per_element_s", "per_nlog2n_s", "points", "raw", "fit", "source" }
+    { "fixed_s", "per_element_s", "per_nlog2n_s", "points", "raw", "fit", "uncertainty", "source" }
 #define KERNEL                                                                                     \
     {                                                                                              \
         "fixed_s", "per_element_s", "per_nlog2n_s", "points", "together", "denser", "raw", "fit",  \
-            "source"                                                                               \
+            "uncertainty", "source"                                                                \
     }
 #define DENSER                                                                                     \
     {                                                                                              \
         "densities", "fixed_s", "per_element_s", "per_nlog2n_s", "points", "together", "raw",      \
-            "fit", "source"                                                                        \
+            "fit", "uncertainty", "source"                                                         \
     }
 #define FACTOR                                                                                     \
     { "factor", "low", "high" }
@@ -78,8 +78,8 @@ struct shape {
 static const struct shape shapes[] = {
     {MODEL,
      "",
-     {"schema", "name", "batch_size", "bytes_per_element", "forward_s", "update_s", "source",
-      "tensors"}},
+     {"schema", "name", "batch_size", "bytes_per_element", "forward_s", "update_s", "uncertainty",
+      "source", "tensors"}},
     {MODEL,
      "tensors[]",
      {"name", "elements", "backward_s", "backward_low_s", "backward_high_s", "shape"}},
@@ -91,7 +91,7 @@ static const struct shape shapes[] = {
     {CLUSTER, "collectives", COLLECTIVES},
     {CLUSTER,
      "collectives.*[]",
-     {"workers", "alpha_s", "beta_s_per_byte", "points", "raw", "fit", "source"}},
+     {"workers", "alpha_s", "beta_s_per_byte", "points", "raw", "fit", "uncertainty", "source"}},
     {CLUSTER, "compressors", COMPRESSORS},
     {CLUSTER, "compressors.*", KERNEL},
     {CLUSTER, "compressors.*.together", TOGETHER},

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/curve.h"
+
 /* How much of a user's text a message repeats. */
 enum { MOST_SHOWN = 60 };
 
@@ -72,6 +74,25 @@ static const char *parse_whole(const char *text, double *out) {
 bool gw_parse_size(const char *text, double *bytes) {
     const char *rest = parse_whole(text, bytes);
     return rest != NULL && rest[*rest == 'B' || *rest == 'b'] == '\0';
+}
+
+bool gw_parse_seconds(const char *text, double *seconds) {
+    static const struct gw_values_unit units[] = {
+        {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {0}};
+    char number[64];
+    size_t digits = strspn(text, "0123456789.eE+-");
+    const struct gw_values_unit *unit = units;
+    while (unit->name != NULL && strcmp(unit->name, text + digits) != 0) {
+        unit++;
+    }
+    if (unit->name == NULL || digits >= sizeof number) {
+        return false;
+    }
+    memcpy(number, text, digits);
+    number[digits] = '\0';
+    bool is_number = gw_parse_number(number, seconds);
+    *seconds *= unit->size;
+    return is_number && *seconds > 0 && *seconds <= GW_MOST_SECONDS;
 }
 
 bool gw_parse_count(const char *text, uint64_t *out) {

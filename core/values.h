@@ -54,6 +54,9 @@ bool gw_rate_unit(const char *text, size_t length, double *bit_per_s);
 /* "4096", "64k", "25MB", "25MiB", "1.5GiB": a whole number of bytes from 1 to 2^53. */
 bool gw_parse_size(const char *text, double *bytes);
 
+/* "45ms", "0.3us", "1.5s", in s, ms, us or ns: a time above 0 and up to 1e6 s. */
+bool gw_parse_seconds(const char *text, double *seconds);
+
 /* The same of anything else, as 1000, 1e3, 8k or 8Ki; any finite number. False: it is none. */
 bool gw_parse_count(const char *text, uint64_t *out);
 bool gw_parse_number(const char *text, double *out);

@@ -26,6 +26,7 @@ enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model
                                 .layers = calloc(model->tensor_count, sizeof *out->layers),
                                 .workers = plan->workers,
                                 .bytes_per_element = model->bytes_per_element,
+                                .uncertainty = model->uncertainty,
                                 .density = plan->density};
     if (out->groups == NULL || out->layers == NULL) {
         gw_schedule_free(out);

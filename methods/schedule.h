@@ -59,6 +59,7 @@ struct gw_schedule {
     bool server; /* a rank beside the workers, number `workers`, takes part in exchanges */
     uint64_t bytes_per_element; /* of dense gradients */
     double density;             /* that compressors are asked for; 0: as they were measured */
+    double uncertainty;         /* of the model's times (traces/model.h) */
 };
 
 /* A schedule without operations, with the slices of the plan's groups, selected as asked for. */

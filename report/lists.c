@@ -4,6 +4,7 @@
 
 #include "collectives/collectives.h"
 #include "planner/planner.h"
+#include "published/published.h"
 #include "report/report.h"
 
 /* ---- what there is ------------------------------------------------------------------------- */
@@ -18,6 +19,9 @@ static const char *const columns[GW_LISTS][MOST_COLUMNS + 1] = {
     [GW_LIST_EXCHANGES] = {"name", "server", "collectives", "title", "carries", "source"},
     [GW_LIST_POLICIES] = {"name", "title", "paper"},
     [GW_LIST_COLLECTIVES] = {"operation", "name", "title", "source"},
+    [GW_LIST_NETWORKS] = {"name", "parameters", "title", "paper"},
+    [GW_LIST_GPUS] = {"name", "title", "source"},
+    [GW_LIST_LINKS] = {"name", "where", "title", "source"},
     [GW_LIST_MODELS] = {"name", "title"},
     [GW_LIST_CLUSTERS] = {"name", "title"}};
 
@@ -77,6 +81,29 @@ static void write_collectives(struct gw_json_writer *writer) {
     }
 }
 
+static void write_networks(struct gw_json_writer *writer) {
+    for (const struct gw_architecture *row = gw_architectures; row->name != NULL; row++) {
+        char parameters[GW_UNITS_SIZE];
+        gw_format_count((double)row->parameters, parameters);
+        write_row(writer, GW_LIST_NETWORKS,
+                  (const char *[]){row->name, parameters, row->title, row->paper});
+    }
+}
+
+static void write_gpus(struct gw_json_writer *writer) {
+    for (const struct gw_published_gpu *row = gw_published_gpus; row->name != NULL; row++) {
+        write_row(writer, GW_LIST_GPUS, (const char *[]){row->name, row->title, row->source});
+    }
+}
+
+static void write_links(struct gw_json_writer *writer) {
+    for (const struct gw_link *row = gw_links; row->name != NULL; row++) {
+        write_row(writer, GW_LIST_LINKS,
+                  (const char *[]){row->name, row->within ? "within a node" : "between nodes",
+                                   row->title, row->source});
+    }
+}
+
 static enum gw_status describe_model(const char *name, char *out, size_t size,
                                      struct gw_error *error) {
     char *path = NULL;
@@ -102,11 +129,9 @@ static enum gw_status describe_cluster(const char *name, char *out, size_t size,
     enum gw_status status = gw_cluster_read(path, &cluster, error);
     free(path);
     GW_TRY(status);
-    const cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster.kept, "source");
-    const cJSON *kind = cJSON_GetObjectItemCaseSensitive(source, "kind");
+    const char *kind = gw_cluster_source(&cluster, "kind");
     snprintf(out, size, "%zu workers, %zu per node, %s%s", cluster.workers,
-             cluster.workers_per_node,
-             cJSON_IsString(kind) ? kind->valuestring : "of unknown origin",
+             cluster.workers_per_node, kind != NULL ? kind : "of unknown origin",
              cluster.network == NULL ? "" : ", with a network");
     gw_cluster_free(&cluster);
     return GW_OK;
@@ -140,7 +165,10 @@ static enum gw_status write_list(struct gw_json_writer *writer, enum gw_list lis
                                             [GW_LIST_COMPRESSORS] = write_compressors,
                                             [GW_LIST_EXCHANGES] = write_exchanges,
                                             [GW_LIST_POLICIES] = write_policies,
-                                            [GW_LIST_COLLECTIVES] = write_collectives};
+                                            [GW_LIST_COLLECTIVES] = write_collectives,
+                                            [GW_LIST_NETWORKS] = write_networks,
+                                            [GW_LIST_GPUS] = write_gpus,
+                                            [GW_LIST_LINKS] = write_links};
     if (list == GW_LIST_MODELS || list == GW_LIST_CLUSTERS) {
         return write_data(writer, list, error);
     }
@@ -148,11 +176,17 @@ static enum gw_status write_list(struct gw_json_writer *writer, enum gw_list lis
     return GW_OK;
 }
 
-const char *const gw_list_names[] = {
-    [GW_LIST_ALGORITHMS] = "algorithms",   [GW_LIST_COMPRESSORS] = "compressors",
-    [GW_LIST_EXCHANGES] = "exchanges",     [GW_LIST_POLICIES] = "policies",
-    [GW_LIST_COLLECTIVES] = "collectives", [GW_LIST_MODELS] = "models",
-    [GW_LIST_CLUSTERS] = "clusters",       [GW_LISTS] = NULL};
+const char *const gw_list_names[] = {[GW_LIST_ALGORITHMS] = "algorithms",
+                                     [GW_LIST_COMPRESSORS] = "compressors",
+                                     [GW_LIST_EXCHANGES] = "exchanges",
+                                     [GW_LIST_POLICIES] = "policies",
+                                     [GW_LIST_COLLECTIVES] = "collectives",
+                                     [GW_LIST_NETWORKS] = "networks",
+                                     [GW_LIST_GPUS] = "gpus",
+                                     [GW_LIST_LINKS] = "links",
+                                     [GW_LIST_MODELS] = "models",
+                                     [GW_LIST_CLUSTERS] = "clusters",
+                                     [GW_LISTS] = NULL};
 
 /* ---- printing ------------------------------------------------------------------------------ */
 

@@ -191,7 +191,7 @@ enum gw_status gw_operation_costs(struct gw_simulator *simulator, struct gw_resu
     find_aggregations(simulator);
     for (size_t i = 0; i < schedule->operation_count; i++) {
         const struct gw_operation *operation = &schedule->operations[i];
-        simulator->seconds[i] = operation->duration_s;
+        simulator->seconds[i] = operation->duration_s; /* of computing, the model's own */
         if (operation->kind == GW_COMPRESS) {
             GW_TRY(compress_cost(simulator, i, error));
         } else if (operation->kind == GW_EXCHANGE &&
@@ -212,6 +212,9 @@ void gw_operation_costs_again(struct gw_simulator *simulator) {
             simulator->seconds[i] = exchange_s(simulator, &schedule->operations[i]);
         } else if (schedule->operations[i].kind == GW_COMPRESS) {
             (void)compress_cost(simulator, i, NULL); /* whose curve was found before */
+        } else {
+            simulator->seconds[i] = schedule->operations[i].duration_s *
+                                    gw_parameter_factor(simulator, GW_MODEL_TIMES, NULL, 0, 0);
         }
     }
 }

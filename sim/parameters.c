@@ -10,7 +10,7 @@
 /* Of a collective that others make up, the largest of these; of a kernel, at the nearer density. */
 static double margin_at(const struct gw_parameter *parameter, double size, double share) {
     double margin = 0;
-    if (parameter->derived) {
+    if (parameter->derived || parameter->kind == GW_MODEL_TIMES) {
         return parameter->relative;
     }
     if (parameter->kind != GW_COLLECTIVE_CURVE && parameter->margin_count > 1) {
@@ -22,10 +22,13 @@ static double margin_at(const struct gw_parameter *parameter, double size, doubl
     return margin;
 }
 
+/* As results name it. */
+static const char model_times[] = "compute times";
+
 double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_parameter_kind kind,
                            const char *name, double size, double share) {
     const struct gw_parameter *off = simulator->deviating;
-    if (off == NULL || off->kind != kind || strcmp(off->name, name) != 0) {
+    if (off == NULL || off->kind != kind || (name != NULL && strcmp(off->name, name) != 0)) {
         return 1;
     }
     double margin = margin_at(off, size, share);
@@ -166,6 +169,14 @@ static enum gw_status add_operation(struct gw_simulator *simulator,
     return compresses && measured ? add_compressor(simulator, operation, error) : GW_OK;
 }
 
+static void add_model_times(struct gw_simulator *simulator) {
+    bool is_new = false;
+    if (simulator->simulation.margins) {
+        parameter_of(simulator, GW_MODEL_TIMES, model_times, &is_new)->relative =
+            simulator->schedule->uncertainty;
+    }
+}
+
 /* What is known exactly, or of which nothing says how well, is none. */
 static void keep_uncertain(struct gw_simulator *simulator) {
     size_t kept = 0;
@@ -179,7 +190,7 @@ static void keep_uncertain(struct gw_simulator *simulator) {
 
 static size_t count_most(const struct gw_simulator *simulator) {
     size_t aggregators = (size_t)GW_MOST_LEGS * GW_MOST_AGGREGATIONS;
-    return simulator->prices.count + aggregators + simulator->cluster->compressors.count;
+    return simulator->prices.count + aggregators + simulator->cluster->compressors.count + 1;
 }
 
 enum gw_status gw_parameters_open(struct gw_simulator *simulator, struct gw_result *result,
@@ -193,6 +204,7 @@ enum gw_status gw_parameters_open(struct gw_simulator *simulator, struct gw_resu
     for (size_t i = 0; i < simulator->schedule->operation_count; i++) {
         GW_TRY(add_operation(simulator, &simulator->schedule->operations[i], error));
     }
+    add_model_times(simulator);
     keep_uncertain(simulator);
     for (size_t i = 0; i < simulator->parameter_count && result != NULL; i++) {
         const struct gw_parameter *one = &simulator->parameters[i];

@@ -111,8 +111,13 @@ void gw_simulator_close(struct gw_simulator *simulator);
 
 /* ---- what times hang on ---------------------------------------------------------------------- */
 
-/* Curves of a cluster's file that times hang on and that are not exactly known. */
-enum gw_parameter_kind { GW_COLLECTIVE_CURVE, GW_COMPRESSOR_CURVE, GW_AGGREGATOR_CURVE };
+/* What times hang on and is not exactly known: curves of a cluster's file, and a model's times. */
+enum gw_parameter_kind {
+    GW_COLLECTIVE_CURVE,
+    GW_COMPRESSOR_CURVE,
+    GW_AGGREGATOR_CURVE,
+    GW_MODEL_TIMES
+};
 
 enum { GW_MOST_MARGINS = GW_COLLECTIVE_MOST_PARTS > 2 ? GW_COLLECTIVE_MOST_PARTS : 2 };
 

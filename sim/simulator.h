@@ -114,7 +114,8 @@ enum gw_status gw_parameters_open(struct gw_simulator *simulator, struct gw_resu
                                   struct gw_error *error);
 
 /*
- * What an operation of that size takes of its time; 1 but for what deviates. `share` is how far a
+ * What an operation of that size takes of its time; 1 but for what deviates. `name` NULL: of a kind
+ * of which there is one. `share` is how far a
  * kernel is on the way to the second density (methods/kernel_cost.h), 0 of collectives.
  */
 double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_parameter_kind kind,

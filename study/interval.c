@@ -164,6 +164,56 @@ bool gw_results_meet(const struct gw_result *first, const struct gw_result *seco
     return meet((const struct side[]){{first, 1, 0}, {second, 1, 0}});
 }
 
+/* By what factor an end of one curve changes a result; 1 where it does not hang on it. */
+static double stretched(const struct gw_result *result, const char *name, int end) {
+    return 1 + added_s(result, name, end) / result->iteration_s;
+}
+
+/* Squares of logarithms, as factors that are independent add up, of what makes the ratio less and
+ * of what makes it more. */
+struct spread {
+    double less, more;
+};
+
+static void widen(const struct gw_result *first, const struct gw_result *second, const char *name,
+                  struct spread *out) {
+    double least = 0;
+    double most = 0;
+    for (int end = 0; end < 2; end++) {
+        double change = log(stretched(first, name, end) / stretched(second, name, end));
+        least = fmin(least, change);
+        most = fmax(most, change);
+    }
+    out->less += least * least;
+    out->more += most * most;
+}
+
+void gw_results_ratio(const struct gw_result *first, const struct gw_result *second, double *low,
+                      double *high) {
+    double ratio = first->iteration_s / second->iteration_s;
+    const struct gw_result *const both[] = {first, second};
+    struct spread spread = {0};
+    *low = *high = NAN;
+    if (gw_result_is_unknown(first) || gw_result_is_unknown(second)) {
+        return;
+    }
+    for (size_t side = 0; side < 2; side++) {
+        const struct gw_result *one = both[side];
+        double unexplained = log1p(unexplained_s(one) / one->iteration_s);
+        spread.less += unexplained * unexplained;
+        spread.more += unexplained * unexplained;
+        for (size_t i = 0; i < one->uncertainty_count; i++) {
+            const char *name = one->uncertainties[i].name;
+            bool was_first = side == 1 && find_uncertainty(first, name) < first->uncertainty_count;
+            if (!was_first) {
+                widen(first, second, name, &spread);
+            }
+        }
+    }
+    *low = ratio * exp(-sqrt(spread.less));
+    *high = ratio * exp(sqrt(spread.more));
+}
+
 bool gw_trainings_meet(const struct gw_result *first, const struct gw_trainings *of_first,
                        const struct gw_result *second, const struct gw_trainings *of_second) {
     bool same = of_first == of_second;

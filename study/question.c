@@ -21,11 +21,15 @@ enum gw_status gw_model_open(const char *name, struct gw_model *out, struct gw_e
     return read_named(GW_DATA_MODELS, name, out, error);
 }
 
+enum gw_status gw_cluster_open(const char *name, struct gw_cluster *out, struct gw_error *error) {
+    return read_named(GW_DATA_CLUSTERS, name, out, error);
+}
+
 enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
                                 struct gw_error *error) {
     *out = (struct gw_question){.density = options->density > 0 ? options->density : 0.001};
     GW_TRY(gw_model_open(options->model, &out->model, error));
-    enum gw_status status = read_named(GW_DATA_CLUSTERS, options->cluster, &out->cluster, error);
+    enum gw_status status = gw_cluster_open(options->cluster, &out->cluster, error);
     if (status != GW_OK) {
         gw_model_free(&out->model);
         return status;

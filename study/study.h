@@ -32,6 +32,9 @@ struct gw_question_options {
 /* Reads a model, by its name or path. */
 enum gw_status gw_model_open(const char *name, struct gw_model *out, struct gw_error *error);
 
+/* Reads a cluster, by its name or path. */
+enum gw_status gw_cluster_open(const char *name, struct gw_cluster *out, struct gw_error *error);
+
 /* Reads the model and the cluster. */
 enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
                                 struct gw_error *error);
@@ -391,6 +394,13 @@ void gw_ranking_free(struct gw_ranking *ranking);
  * what is not known of a curve that both hang on is wrong for both by the same.
  */
 bool gw_results_meet(const struct gw_result *first, const struct gw_result *second);
+
+/*
+ * Where the first's time over the second's is in 95% of cases; NAN where nobody knows. A curve that
+ * both hang on is off for both by the same.
+ */
+void gw_results_ratio(const struct gw_result *first, const struct gw_result *second, double *low,
+                      double *high);
 
 /* The same of trainings, both of which come to the goal in the median. */
 bool gw_trainings_meet(const struct gw_result *first, const struct gw_trainings *of_first,

@@ -4,13 +4,14 @@
 
 cmake_minimum_required(VERSION 3.25)
 
-set(rooms core device engine traces planner kernels collectives transport methods goal sim exec calibrate study
+set(rooms core device engine traces published planner kernels collectives transport methods goal sim exec calibrate study
     report plots library cli)
 
 set(core_may_use)
 set(device_may_use core)
 set(engine_may_use core)
 set(traces_may_use core)
+set(published_may_use core traces)
 set(planner_may_use core traces methods)
 set(kernels_may_use core device traces methods)
 set(collectives_may_use core)
@@ -22,21 +23,21 @@ set(exec_may_use core device traces methods kernels transport)
 set(calibrate_may_use core device traces methods kernels transport)
 set(study_may_use core traces methods planner collectives goal kernels sim transport)
 set(plots_may_use core traces)
-set(report_may_use core traces methods planner collectives goal kernels study calibrate plots)
+set(report_may_use core traces published methods planner collectives goal kernels study calibrate plots)
 set(library_may_use core device traces methods planner kernels transport exec calibrate study report)
-set(cli_may_use core device traces planner kernels collectives goal transport methods sim exec calibrate study
+set(cli_may_use core device traces published planner kernels collectives goal transport methods sim exec calibrate study
     report plots)
 
 # Public headers; without a list, the one that is named after the room. All of core's are public.
-set(traces_public traces.h cluster.h counts.h data.h gradients.h model.h plan.h result.h timeline.h)
+set(traces_public traces.h cluster.h counts.h data.h gradients.h imports.h model.h plan.h result.h timeline.h)
 set(device_public device.h cuda.h launch.cuh)
 set(transport_public transport.h gpu.h group.h watch.h)
 set(kernels_public gpu.h kernels.h memory.h sketch.h gradients/emulation.h)
-set(study_public study.h check.h difference.h sweep.h)
-set(report_public report.h check.h pictures.h measurements.h sweep.h)
+set(study_public study.h advice.h check.h difference.h sweep.h)
+set(report_public report.h advice.h check.h made.h pictures.h measurements.h sweep.h)
 set(methods_public methods.h exchange_cost.h kernel_cost.h schedule.h)
 
-set(without_mpi_and_cuda core engine traces planner collectives methods goal sim study report plots
+set(without_mpi_and_cuda core engine traces published planner collectives methods goal sim study report plots
     library)
 set(without_algorithm_names sim exec)
 

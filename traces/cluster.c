@@ -189,9 +189,13 @@ enum gw_status gw_cluster_read(const char *path, struct gw_cluster *out, struct 
     return status;
 }
 
-const char *gw_cluster_device(const struct gw_cluster *cluster) {
+const char *gw_cluster_source(const struct gw_cluster *cluster, const char *key) {
     const cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
-    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "device"));
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, key));
+}
+
+const char *gw_cluster_device(const struct gw_cluster *cluster) {
+    return gw_cluster_source(cluster, "device");
 }
 
 /* ---- building ------------------------------------------------------------------------------ */

@@ -270,6 +270,9 @@ enum gw_status gw_cluster_uncertainty(const struct gw_cluster *cluster, const ch
  */
 enum gw_status gw_cluster_put_growth(struct gw_cluster *cluster, struct gw_error *error);
 
+/* A text that its source has under that key, such as "kind" or "note"; NULL: none. */
+const char *gw_cluster_source(const struct gw_cluster *cluster, const char *key);
+
 /* What its compressors were timed on, as its source says: "cpu", "cuda" or a name; NULL: not said.
  */
 const char *gw_cluster_device(const struct gw_cluster *cluster);

@@ -6,10 +6,11 @@
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-static enum gw_status read_point(const struct gw_json *place, double previous_size,
-                                 struct gw_curve_point *out, struct gw_error *error) {
+static enum gw_status read_point(const struct gw_json *place, const char *expected,
+                                 double previous_size, struct gw_curve_point *out,
+                                 struct gw_error *error) {
     if (!cJSON_IsArray(place->node) || cJSON_GetArraySize(place->node) != 2) {
-        return gw_json_expected(place, "a pair [size, seconds]", error);
+        return gw_json_expected(place, expected, error);
     }
     struct gw_json size = gw_json_item(place, cJSON_GetArrayItem(place->node, 0), 0);
     struct gw_json time = gw_json_item(place, cJSON_GetArrayItem(place->node, 1), 1);
@@ -36,7 +37,8 @@ static enum gw_status read_points(const struct gw_json *place, struct gw_curve *
     const cJSON *node = NULL;
     cJSON_ArrayForEach(node, place->node) {
         struct gw_json at = gw_json_item(place, node, index);
-        enum gw_status status = read_point(&at, previous_size, &points[index], error);
+        enum gw_status status =
+            read_point(&at, "a pair [size, seconds]", previous_size, &points[index], error);
         if (status != GW_OK) {
             free(points);
             return status;
@@ -93,9 +95,29 @@ static enum gw_status check_no_coefficients(const struct gw_json *place, struct 
     return GW_OK;
 }
 
+/* What gw_margins_open makes margins of: pairs of sizes and shares. */
+static enum gw_status check_uncertainty(const struct gw_json *place, struct gw_error *error) {
+    struct gw_json list = gw_json_member(place, "uncertainty");
+    const cJSON *node = NULL;
+    size_t index = 0;
+    double previous_size = 0;
+    if (list.node == NULL) {
+        return GW_OK;
+    }
+    GW_TRY(gw_json_array(&list, error));
+    cJSON_ArrayForEach(node, list.node) {
+        struct gw_json pair = gw_json_item(&list, node, index++);
+        struct gw_curve_point point = {0};
+        GW_TRY(read_point(&pair, "a pair [size, share]", previous_size, &point, error));
+        previous_size = point.size;
+    }
+    return GW_OK;
+}
+
 enum gw_status gw_curve_read(const struct gw_json *place, enum gw_curve_names names,
                              struct gw_curve *out, struct gw_error *error) {
     *out = (struct gw_curve){0};
+    GW_TRY(check_uncertainty(place, error));
     struct gw_json points = gw_json_member(place, "points");
     if (points.node != NULL) {
         GW_TRY(check_no_coefficients(place, error));

@@ -5,7 +5,7 @@
 /* What is less known than that is not known at all, and more would be too large a number. */
 static const double largest = 1000;
 
-/* A median of repeats with its 95% interval. */
+/* A median of repeats with its 95% interval; without one both ends are the median. */
 struct measured {
     double size, median_s, low_s, high_s;
 };
@@ -14,15 +14,22 @@ static double number_of(const cJSON *object, const char *key) {
     return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, key));
 }
 
+/* An end of the median's interval. Benchmarks of others, which are imported, say none. */
+static double end_of(const cJSON *object, const char *key, double median_s) {
+    bool is_there = cJSON_GetObjectItemCaseSensitive(object, key) != NULL;
+    return is_there ? number_of(object, key) : median_s;
+}
+
 /* What is no number, and sizes that do not ascend, say nothing. */
 static size_t read_measured(const cJSON *raw, const char *unit, struct measured *out) {
     size_t count = 0;
     const cJSON *item = NULL;
     cJSON_ArrayForEach(item, raw) {
+        double median_s = number_of(item, "median_s");
         struct measured one = {.size = number_of(item, unit),
-                               .median_s = number_of(item, "median_s"),
-                               .low_s = number_of(item, "median_low_s"),
-                               .high_s = number_of(item, "median_high_s")};
+                               .median_s = median_s,
+                               .low_s = end_of(item, "median_low_s", median_s),
+                               .high_s = end_of(item, "median_high_s", median_s)};
         bool ascends = count == 0 || one.size > out[count - 1].size;
         if (one.size > 0 && ascends && one.median_s > 0 && one.low_s <= one.high_s) {
             out[count++] = one;
@@ -50,15 +57,35 @@ static double margin_at(const struct measured *all, size_t count, size_t i,
     return fmin(hypot(half, 2 * fmax(off, bend_at(all, count, i) / 4)), largest);
 }
 
+/* What a file says itself: a margin at each of some sizes. */
+static size_t read_stated(const cJSON *entry, struct gw_margins *out) {
+    const cJSON *pair = NULL;
+    size_t count = 0;
+    cJSON_ArrayForEach(pair, cJSON_GetObjectItemCaseSensitive(entry, "uncertainty")) {
+        double size = cJSON_GetNumberValue(cJSON_GetArrayItem(pair, 0));
+        double relative = cJSON_GetNumberValue(cJSON_GetArrayItem(pair, 1));
+        if (size > 0 && relative >= 0) {
+            out->sizes[count] = size;
+            out->relative[count++] = fmin(relative, largest);
+        }
+    }
+    return count;
+}
+
 enum gw_status gw_margins_open(const cJSON *entry, const char *unit, const struct gw_curve *curve,
                                double elsewhere, struct gw_arena *arena, struct gw_margins *out,
                                struct gw_error *error) {
     const cJSON *raw = cJSON_GetObjectItemCaseSensitive(entry, "raw");
-    size_t most = (size_t)cJSON_GetArraySize(raw) + 1;
+    const cJSON *stated = cJSON_GetObjectItemCaseSensitive(entry, "uncertainty");
+    size_t most = (size_t)cJSON_GetArraySize(raw) + (size_t)cJSON_GetArraySize(stated) + 1;
     struct measured *all = gw_arena_zeros(arena, most, sizeof *all);
     *out = (struct gw_margins){.sizes = gw_arena_zeros(arena, most, sizeof *out->sizes),
                                .relative = gw_arena_zeros(arena, most, sizeof *out->relative)};
     GW_TRY(gw_arena_check(arena, "reading what is known of a curve", error));
+    if (raw == NULL) {
+        out->count = read_stated(entry, out);
+        return GW_OK;
+    }
     out->count = read_measured(raw, unit, all);
     for (size_t i = 0; i < out->count; i++) {
         out->sizes[i] = all[i].size;

@@ -1,6 +1,6 @@
 /*
- * How well a measured curve is known at the sizes at which it was measured: what its repeats and
- * its fit leave open.
+ * How well a curve is known: of one that was measured, what its repeats and its fit leave open; of
+ * one that was made of published figures, what its file says.
  */
 #ifndef GW_TRACES_MARGINS_H
 #define GW_TRACES_MARGINS_H
@@ -23,11 +23,13 @@ struct gw_margins {
 
 /*
  * Of an entry of a cluster file, whose "raw" has its sizes as "bytes" or "elements" (`unit`), each
- * with its median and that one's 95% interval; the curve is the entry's. None without "raw". At a
+ * with its median and that one's 95% interval; the curve is the entry's. Without "raw" it is the
+ * entry's "uncertainty", if it has one: pairs of sizes and margins. None without either. At a
  * measured size the margin is, as for independent errors, `elsewhere` (one of those above, or 0),
  * half of the interval, and twice the larger of what the curve is off from the median, and a
  * quarter of what the median is off from the line between its neighbours: halfway between measured
- * sizes a smooth curve is off by so much. The lists are the arena's.
+ * sizes a smooth curve is off by so much. A median without an interval, as of what was imported,
+ * counts as one of no width. The lists are the arena's.
  */
 enum gw_status gw_margins_open(const cJSON *entry, const char *unit, const struct gw_curve *curve,
                                double elsewhere, struct gw_arena *arena, struct gw_margins *out,

@@ -53,9 +53,12 @@ static enum gw_status read_source(const struct gw_json *root, struct gw_model *m
         return GW_OK;
     }
     GW_TRY(gw_json_object(&source, error));
-    return gw_json_member(&source, "device").node == NULL
+    GW_TRY(gw_json_member(&source, "device").node == NULL
                ? GW_OK
-               : gw_json_copy_text(&source, "device", &model->device, error);
+               : gw_json_copy_text(&source, "device", &model->device, error));
+    return gw_json_member(&source, "kind").node == NULL
+               ? GW_OK
+               : gw_json_copy_text(&source, "kind", &model->kind, error);
 }
 
 /* Of all tensors together. */
@@ -73,6 +76,7 @@ static enum gw_status read_members(const struct gw_json *root, struct gw_model *
     struct gw_json bytes_per_element = gw_json_member(root, "bytes_per_element");
     struct gw_json forward = gw_json_member(root, "forward_s");
     struct gw_json update = gw_json_member(root, "update_s");
+    struct gw_json uncertainty = gw_json_member(root, "uncertainty");
     model->bytes_per_element = 4;
     GW_TRY(gw_read_on(gw_json_copy_text(root, "name", &model->name, error), bad, error));
     if (batch_size.node != NULL) {
@@ -85,6 +89,10 @@ static enum gw_status read_members(const struct gw_json *root, struct gw_model *
     GW_TRY(gw_read_on(gw_json_seconds(&forward, &model->forward_s, error), bad, error));
     if (update.node != NULL) {
         GW_TRY(gw_read_on(gw_json_seconds(&update, &model->update_s, error), bad, error));
+    }
+    if (uncertainty.node != NULL) {
+        GW_TRY(
+            gw_read_on(gw_json_not_negative(&uncertainty, &model->uncertainty, error), bad, error));
     }
     GW_TRY(gw_read_on(read_source(root, model, error), bad, error));
     GW_TRY(gw_read_on(read_tensors(root, model, bad, error), bad, error));
@@ -111,6 +119,12 @@ static enum gw_status read_and_delete(cJSON *document, const char *path, struct 
     return status;
 }
 
+enum gw_status gw_model_take(cJSON *document, const char *path, struct gw_model *out,
+                             struct gw_error *error) {
+    *out = (struct gw_model){0};
+    return read_and_delete(document, path, out, error);
+}
+
 enum gw_status gw_model_parse(const char *text, size_t length, const char *path,
                               struct gw_model *out, struct gw_error *error) {
     cJSON *document = NULL;
@@ -133,6 +147,7 @@ void gw_model_free(struct gw_model *model) {
     free(model->tensors);
     free(model->name);
     free(model->device);
+    free(model->kind);
     *model = (struct gw_model){0};
 }
 

@@ -12,10 +12,12 @@ struct gw_tensor {
 
 struct gw_model {
     char *name;
-    char *device;      /* that computes, as its source says; NULL: not said */
+    char *device; /* that computes, as its source says; NULL: not said */
+    char *kind;   /* how its times came to be, as its source says: "measured"; NULL: not said */
     double batch_size; /* samples per worker; 0: not said */
     uint64_t bytes_per_element;
     double forward_s, update_s;
+    double uncertainty; /* of these times and tensors', relative: half of a 95% interval; 0: none */
     size_t tensor_count;
     struct gw_tensor *tensors; /* in forward order; the backward pass visits them from the last */
 };
@@ -24,6 +26,9 @@ struct gw_model {
 enum gw_status gw_model_read(const char *path, struct gw_model *out, struct gw_error *error);
 enum gw_status gw_model_parse(const char *text, size_t length, const char *path,
                               struct gw_model *out, struct gw_error *error);
+/* Of a document that was made here, which it takes. */
+enum gw_status gw_model_take(cJSON *document, const char *path, struct gw_model *out,
+                             struct gw_error *error);
 void gw_model_free(struct gw_model *model);
 
 uint64_t gw_model_elements(const struct gw_model *model);

@@ -7,13 +7,13 @@ TEST(completes_in_bash) {
     static const struct {
         const char *words, *offered;
     } lines[] = {{"gradweave ex", "export "},
-                 {"gradweave simulate res", "resnet50 "},
+                 {"gradweave simulate res", "resnet50 resnet50-h200 "},
                  {"gradweave simulate --pol", "--policy "},
                  {"gradweave simulate -a omgs-", "omgs-optimal "},
                  {"gradweave compare --algo topk,mg-", "topk,mg-wfbp "},
                  {"gradweave simulate --network m", "messages "},
                  {"gradweave validate --transport = n", "nccl "},
-                 {"gradweave check res", "resnet50 "},
+                 {"gradweave check res", "resnet50 resnet50-h200 "},
                  {"gradweave bench --device cu", "cuda "},
                  {"gradweave calibrate --only allr", "allreduce "},
                  {"gradweave calibrate --only topk,n", "topk,network "},

@@ -9,6 +9,7 @@
 #include "calibrate/hosts/hosts.h"
 #include "calibrate/measure/measure.h"
 #include "tests/fuzz/readers.h"
+#include "traces/imports.h"
 
 /* ---- GOAL ---------------------------------------------------------------------------------- */
 
@@ -99,6 +100,38 @@ bool fuzz_goal(const char *text, size_t length) {
     fuzz_expect(memcmp(&goal, &nothing, sizeof goal) == 0,
                 "a refused schedule that holds something");
     return false;
+}
+
+/* ---- what benchmarks printed ---------------------------------------------------------------- */
+
+/* What was imported can be written, and read as a cluster. */
+static void check_imported(const struct gw_cluster *cluster) {
+    struct gw_cluster again;
+    const char *path = fuzz_path("imported.json");
+    fuzz_expect(cluster->collective_count > 0, "a collective");
+    fuzz_expect(gw_cluster_write(cluster, path, &fuzz_error) == GW_OK, "a file");
+    fuzz_expect(gw_cluster_read(path, &again, &fuzz_error) == GW_OK, "a file to be read");
+    fuzz_expect(again.collective_count == cluster->collective_count, "all collectives");
+    gw_cluster_free(&again);
+}
+
+/* As nccl-tests or as an OSU benchmark may have printed it: one of them refuses. */
+bool fuzz_benchmark(const char *text, size_t length) {
+    const char *path = fuzz_write("all_reduce.txt", text, length);
+    bool accepted = false;
+    for (int osu = 0; osu < 2; osu++) {
+        struct gw_cluster cluster;
+        fuzz_expect(gw_cluster_create(&cluster, "imported", 1, 0, &fuzz_error) == GW_OK, "memory");
+        enum gw_status status = osu ? gw_import_osu(path, 4, &cluster, &fuzz_error)
+                                    : gw_import_nccl_tests(path, &cluster, &fuzz_error);
+        if (fuzz_accepted(status, path) &&
+            fuzz_accepted(gw_import_finish(&cluster, &fuzz_error), "")) {
+            check_imported(&cluster);
+            accepted = true;
+        }
+        gw_cluster_free(&cluster);
+    }
+    return accepted;
 }
 
 /* ---- calibrations that were interrupted ---------------------------------------------------- */

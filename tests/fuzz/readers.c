@@ -79,6 +79,27 @@ static const char *const fact_words[] = {
     "-",           ",",       "\n",           "0-3",        "65535",   "model name\t: ",
     "CPU part : ", "cpu\t: ", "PRETTY_NAME=", "MemTotal: ", "1024 kB", NULL};
 
+static const char *const benchmark_words[] = {"#",
+                                              "\n",
+                                              " 1024 ",
+                                              " 0.00 ",
+                                              " N/A ",
+                                              " nan ",
+                                              " -1 ",
+                                              "1e999",
+                                              " float ",
+                                              "# Rank 0 ",
+                                              "all_gather_perf",
+                                              "all_reduce_perf",
+                                              "Out of bounds values : 1 FAILED",
+                                              "# OSU MPI Allgather Latency Test v7.4\n",
+                                              "# Size Avg Latency(us)\n",
+                                              "\r",
+                                              "{",
+                                              "\"size\": ",
+                                              "18446744073709551616",
+                                              NULL};
+
 const struct fuzz_reader fuzz_readers[] = {
     {"model", fuzz_model, true, numbers},
     {"cluster", fuzz_cluster, true, numbers},
@@ -95,6 +116,7 @@ const struct fuzz_reader fuzz_readers[] = {
     {"journal", fuzz_journal, false, numbers},
     {"sample", fuzz_sample, false, numbers},
     {"facts", fuzz_facts, false, fact_words},
+    {"benchmark", fuzz_benchmark, false, benchmark_words},
     {"values", fuzz_values, false, value_words},
     {"names", fuzz_names, false, name_words},
     {0},

@@ -369,7 +369,7 @@ class Runs(unittest.TestCase):
 class Usage(unittest.TestCase):
     def test_wrong_usage_ends_with_status_2(self):
         for arguments, message in (
-            (["--models", "resnet51"], 'or resnet50 or vgg16-cifar10, got "resnet51"'),
+            (["--models", "resnet51"], 'or vgg16-cifar10 or vgg16-h200, got "resnet51"'),
             (["--workers", "2,1"], '--workers: expected 2 to 15, got "1"'),
             (["--rates", "fast"], '--rates: expected a rate such as 1gbit, got "fast"'),
             (["--densities", "0"], 'above 0 and at most 1, got "0"'),

@@ -78,3 +78,19 @@ TEST(what_nothing_was_kept_of_has_no_margins) {
         gw_arena_free(&arena);
     }
 }
+
+/* What was not measured says itself how far off it is, unless it was measured after all. */
+TEST(a_file_may_state_margins_itself) {
+    struct gw_arena arena = {0};
+    struct gw_curve curve = {.per_unit_s = 0.01};
+    struct gw_margins margins =
+        margins_of("{\"uncertainty\": [[10, 2], [1000, 0.3]]}", curve, 0.5, &arena);
+    assert_int_equal(margins.count, 2);
+    assert_true(is(gw_margins_at(&margins, 1), 2));
+    assert_true(is(gw_margins_at(&margins, 11), 2));
+    assert_true(is(gw_margins_at(&margins, 1000), 0.3));
+    assert_true(is(gw_margins_at(&margins, 1e9), 0.3));
+    margins = margins_of("{\"uncertainty\": [[10, 2]], \"raw\": []}", curve, 0.5, &arena);
+    assert_int_equal(margins.count, 0);
+    gw_arena_free(&arena);
+}

@@ -1,0 +1,113 @@
+/* One answer for a network and a cluster, made from what a user has at hand. */
+#include "study/advice.h"
+
+#include <stdlib.h>
+
+#include "cli/cli.h"
+#include "cli/making.h"
+#include "report/advice.h"
+
+struct options {
+    struct gw_output_options output;
+    const char *model, *cluster;
+    double density, price;
+    struct gw_model_request made_model;
+    struct gw_cluster_request made_cluster;
+};
+
+#define IN(member) offsetof(struct options, member)
+
+static const struct gw_option option_table[] = {
+    {NULL, 0, "NETWORK", GW_TEXT, IN(model),
+     .help = "A network (see gradweave list networks), a model file, or the name of one that ships",
+     .names = GW_NAMES_NETWORKS},
+    {.kind = GW_INCLUDE, .offset = IN(made_model), .table = gw_model_making_table},
+    {.kind = GW_INCLUDE, .offset = IN(made_cluster), .table = gw_cluster_making_table},
+    {"cluster", 0, "CLUSTER", GW_TEXT, IN(cluster),
+     .help = "A cluster file, or the name of one that ships, in place of --nodes and --network",
+     .names = GW_NAMES_CLUSTERS},
+    {"density", 0, "R", GW_POSITIVE, IN(density), .help = "Share of elements that compressors keep",
+     .maximum = 1, .value = "0.001"},
+    {"price", 0, "MONEY", GW_POSITIVE, IN(price),
+     .help = "Of a worker's hour: also says what a million iterations cost"},
+    {.kind = GW_INCLUDE, .table = gw_strict_table},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
+    {0},
+};
+
+static const struct gw_option_rule rules[] = {
+    {NULL, GW_NEEDS, "NETWORK", "expected a NETWORK, such as resnet50 (gradweave list networks)"},
+    {NULL, GW_NEEDS, "cluster network", "expected --nodes N --network LINK, or --cluster CLUSTER"},
+    {"cluster", GW_EXCLUDES, "nodes network intra gpus-per-node",
+     "--cluster: expected no option by which clusters are made with it"},
+    {"network", GW_NEEDS, "nodes", "--network: expected --nodes N with it"},
+    {"forward", GW_NEEDS, "backward", "--forward: expected --backward with it"},
+    {"network", GW_NEEDS, "gpu",
+     "--network: expected --gpu GPU with it, by whose memory compression is assumed"},
+    {0},
+};
+
+/* Made where a GPU or a time is given, read otherwise. */
+static enum gw_status open_model(const struct options *options, struct gw_model *out,
+                                 struct gw_error *error) {
+    struct gw_model_request request = options->made_model;
+    const struct gw_architecture *architecture = NULL;
+    cJSON *document = NULL;
+    request.architecture = options->model;
+    bool known = gw_architecture_find(options->model, &architecture, NULL) == GW_OK;
+    bool timed = request.gpu != NULL || request.backward_s > 0;
+    if (known && timed) {
+        GW_TRY(gw_model_make(&request, &document, error));
+        return gw_model_take(document, options->model, out, error);
+    }
+    GW_TRY(gw_model_open(options->model, out, error));
+    return GW_OK;
+}
+
+static enum gw_status open_cluster(const struct options *options, struct gw_cluster *out,
+                                   struct gw_error *error) {
+    struct gw_cluster_request request = options->made_cluster;
+    request.gpu = options->made_model.gpu;
+    return options->cluster != NULL ? gw_cluster_open(options->cluster, out, error)
+                                    : gw_cluster_make(&request, out, error);
+}
+
+static enum gw_status advise(const struct options *options, const struct gw_question *question,
+                             struct gw_error *error) {
+    struct gw_advice advice;
+    enum gw_status status = gw_advise(question, &advice, error);
+    status = status == GW_OK ? gw_print_advice(&advice, options->price, options->output.json, error)
+                             : status;
+    gw_advice_free(&advice);
+    return status;
+}
+
+static enum gw_status answer(void *values, struct gw_error *error) {
+    const struct options *options = values;
+    struct gw_question question = {.density = options->density};
+    GW_TRY(open_model(options, &question.model, error));
+    enum gw_status status = open_cluster(options, &question.cluster, error);
+    question.workers = question.cluster.workers;
+    status = status == GW_OK ? advise(options, &question, error) : status;
+    gw_question_close(&question);
+    return status;
+}
+
+static struct options options = {.made_model.precision = GW_PRECISIONS};
+
+const struct gw_verb gw_verb_advise = {
+    .name = "advise",
+    .title = "whether to compress, by which pipeline, and what to set in DDP",
+    .usage = "NETWORK --gpu GPU --nodes N --network LINK\nMODEL --cluster CLUSTER",
+    .about = "Says for a network and a cluster whether compression is worth it, which pipeline is "
+             "the fastest of those that send enough of the gradients, how to set "
+             "DistributedDataParallel's buckets, and how well that is known.\v"
+             "What was not measured is assumed from published figures, with intervals as wide as "
+             "that. Models that were recorded (python -m gradweave.torch record) and clusters that "
+             "were calibrated narrow them.",
+    .options = option_table,
+    .rules = rules,
+    .surplus = "expected one NETWORK, got also",
+    .values = &options,
+    .answer = answer,
+};

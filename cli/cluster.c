@@ -1,0 +1,168 @@
+/* Clusters without calibration: made of published rates, imported, or shown. */
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/making.h"
+#include "report/made.h"
+#include "traces/imports.h"
+
+enum action { MAKE, IMPORT, SHOW };
+enum { MOST_FILES = 1000 };
+
+struct options {
+    struct gw_output_options output;
+    enum action action;
+    size_t count;
+    const char *operands[MOST_FILES]; /* of import the tool first; of show the cluster */
+    const char *name, *gpu, *out;
+    size_t workers;
+    struct gw_cluster_request request;
+};
+
+static const char *const actions[] = {[MAKE] = "make", [IMPORT] = "import", [SHOW] = "show", NULL};
+
+static void read_operand(char *argument, void *target, struct argp_state *state) {
+    struct options *options = target;
+    if (options->count == MOST_FILES) {
+        gw_refuse(state, "expected at most %d files", MOST_FILES);
+    }
+    options->operands[options->count++] = argument;
+}
+
+#define IN(member) offsetof(struct options, member)
+
+static const struct gw_option option_table[] = {
+    {NULL, 0, "ACTION", GW_CHOICE, IN(action), .help = "What to do", .choices = actions,
+     .expected = "expected make, import or show, got"},
+    {NULL, 0, "WHAT", GW_CUSTOM, 0,
+     .help = "Of import the benchmark, nccl-tests or osu, and files that it has printed; of show a "
+             "cluster file, or the name of one that ships",
+     .names = GW_NAMES_DATA, .read = read_operand},
+    {.kind = GW_INCLUDE, .offset = IN(request), .table = gw_cluster_making_table},
+    {"gpu", 0, "GPU", GW_TEXT, IN(request.gpu),
+     .help = "By whose memory compressors' costs are assumed (see gradweave list gpus)",
+     .otherwise = "none: no compressors", .names = GW_NAMES_GPUS},
+    {"workers", 0, "P", GW_COUNT, IN(workers),
+     .help = "Ranks of the OSU benchmarks, which do not print them"},
+    {"name", 0, "NAME", GW_TEXT, IN(name), .help = "Of the cluster",
+     .otherwise = "what it is made of"},
+    {"out", 'o', "CLUSTER.json", GW_TEXT, IN(out), .help = "Where to write the cluster",
+     .names = GW_NAMES_FILES},
+    {.kind = GW_INCLUDE, .table = gw_strict_table},
+    {.kind = GW_INCLUDE, .table = gw_force_table},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
+    {0},
+};
+
+static const struct gw_option_rule rules[] = {
+    {NULL, GW_NEEDS, "ACTION", "expected make, import or show"},
+    {"ACTION=make", GW_EXCLUDES, "WHAT workers",
+     "make: expected --nodes N and --network LINK, and nothing that is imported"},
+    {"ACTION=make", GW_NEEDS, "nodes", "make: expected --nodes N"},
+    {"ACTION=make", GW_NEEDS, "network", "make: expected --network LINK, such as 25gbit"},
+    {"ACTION=import", GW_NEEDS, "WHAT", "import: expected nccl-tests FILE.. or osu FILE.."},
+    {"ACTION=import", GW_EXCLUDES, "nodes network intra gpu",
+     "import: expected no option by which clusters are made"},
+    {"ACTION=show", GW_NEEDS, "WHAT", "show: expected a CLUSTER: a file, or one that ships"},
+    {"ACTION=show", GW_EXCLUDES, "nodes network intra gpu workers name out",
+     "show: expected no option by which clusters are made"},
+    {"ACTION=make", GW_NEEDS, "out json", "make: expected --out CLUSTER.json"},
+    {"ACTION=import", GW_NEEDS, "out json", "import: expected --out CLUSTER.json"},
+    {0},
+};
+
+/* ---- answering ------------------------------------------------------------------------------- */
+
+static enum gw_status write_and_print(const struct options *options,
+                                      const struct gw_cluster *cluster, struct gw_error *error) {
+    cJSON *document = NULL;
+    if (options->out != NULL) {
+        GW_TRY(gw_file_check_target(options->out, GW_CLUSTER_START, error));
+        GW_TRY(gw_cluster_write(cluster, options->out, error));
+    }
+    if (!options->output.json) {
+        gw_print_cluster(cluster);
+        return GW_OK;
+    }
+    GW_TRY(gw_cluster_document(cluster, &document, error));
+    return gw_print_document(document, error);
+}
+
+static enum gw_status make(const struct options *options, struct gw_error *error) {
+    struct gw_cluster_request request = options->request;
+    struct gw_cluster cluster;
+    request.name = options->name;
+    GW_TRY(gw_cluster_make(&request, &cluster, error));
+    enum gw_status status = write_and_print(options, &cluster, error);
+    gw_cluster_free(&cluster);
+    return status;
+}
+
+static enum gw_status import_all(const struct options *options, struct gw_cluster *cluster,
+                                 struct gw_error *error) {
+    const char *tool = options->operands[0];
+    bool nccl = strcmp(tool, "nccl-tests") == 0;
+    if (!nccl && strcmp(tool, "osu") != 0) {
+        return gw_fail(error, GW_BAD_INPUT, "import: expected nccl-tests or osu, got \"%s\"", tool);
+    }
+    if (options->count == 1) {
+        return gw_fail(error, GW_BAD_INPUT, "import: expected files that %s has printed", tool);
+    }
+    for (size_t i = 1; i < options->count; i++) {
+        GW_TRY(nccl ? gw_import_nccl_tests(options->operands[i], cluster, error)
+                    : gw_import_osu(options->operands[i], options->workers, cluster, error));
+    }
+    return gw_import_finish(cluster, error);
+}
+
+static enum gw_status import(const struct options *options, struct gw_error *error) {
+    struct gw_cluster cluster;
+    size_t per_node = gw_option_is_given("gpus-per-node") ? options->request.gpus_per_node : 0;
+    GW_TRY(gw_cluster_create(&cluster, options->name != NULL ? options->name : "imported", 1,
+                             per_node, error));
+    enum gw_status status = import_all(options, &cluster, error);
+    status = status == GW_OK ? write_and_print(options, &cluster, error) : status;
+    gw_cluster_free(&cluster);
+    return status;
+}
+
+static enum gw_status show(const struct options *options, struct gw_error *error) {
+    struct gw_cluster cluster;
+    if (options->count > 1) {
+        return gw_fail(error, GW_BAD_INPUT, "show: expected one CLUSTER, got also \"%s\"",
+                       options->operands[1]);
+    }
+    GW_TRY(gw_cluster_open(options->operands[0], &cluster, error));
+    enum gw_status status = write_and_print(options, &cluster, error);
+    gw_cluster_free(&cluster);
+    return status;
+}
+
+static enum gw_status answer(void *values, struct gw_error *error) {
+    const struct options *options = values;
+    switch (options->action) {
+    case MAKE:
+        return make(options, error);
+    case IMPORT:
+        return import(options, error);
+    default:
+        return show(options, error);
+    }
+}
+
+static struct options options;
+
+const struct gw_verb gw_verb_cluster = {
+    .name = "cluster",
+    .title = "a cluster made of published rates, imported, or shown",
+    .usage = "make --nodes N --network LINK --out CLUSTER.json\nimport nccl-tests FILE.. --out "
+             "CLUSTER.json\nimport osu FILE.. --workers P --out CLUSTER.json\nshow CLUSTER",
+    .about = "Makes a cluster without calibrating it: of links' published rates, whose predictions "
+             "have wide intervals, or of what nccl-tests or the OSU benchmarks measured.\v"
+             "A cluster that was calibrated (gradweave calibrate) is known better.",
+    .options = option_table,
+    .rules = rules,
+    .surplus = "expected nothing behind it, got",
+    .values = &options,
+    .answer = answer,
+};

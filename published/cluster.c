@@ -1,0 +1,352 @@
+/*
+ * Clusters from published rates: what collectives take by links' rates and startups, and what
+ * compressors take by a GPU's memory.
+ *
+ * P workers in N nodes of G. A link of rate B carries collectives at B times an efficiency, and a
+ * step costs s however few bytes it has: s_n between nodes, s_w within one. Costs of n bytes that
+ * one worker contributes (Thakur, Rabenseifner and Gropp, 2005; Chan et al., 2007):
+ *
+ *     allreduce   the least of   2 D + 2 log2(P) n / B          up a tree and down again
+ *                                2 R + 2 (P - 1) / P n / B      a ring
+ *     allgather                  R + (P - 1) n / B              a ring
+ *     gather, scatter            D + (P - 1) n / B_n            all of it passes the root's link
+ *     broadcast, reduce          D + log2(P) n / B              a tree
+ *     sendrecv                   s + n / B
+ *
+ *     D = log2(N) s_n + log2(G) s_w, R = (N s_n + (P - N) s_w) (P - 1) / P, which is (P - 1) s for
+ *     steps of one kind; B is the slower of the node's link and the GPU's: a ring goes through each
+ *     node's link once, however many GPUs share it.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "published/published.h"
+
+/* ---- compressors ----------------------------------------------------------------------------- */
+
+/*
+ * What a compressor with its residual takes on a GPU: a time that does not depend on the elements,
+ * and so many passes of 4 bytes an element over memory at its peak. Straight lines through what
+ * `gradweave bench compressors --device cuda` measured on an H200 at 25,557,032 and 138,357,544
+ * elements (docs/gpu-measuring.md).
+ */
+static const struct {
+    const char *name;
+    double fixed_s, passes;
+} gpu_compressors[] = {
+    {"topk", 76.7e-6, 3.90},      {"randk", 32.4e-6, 4.38},          {"dgc", 109e-6, 5.36},
+    {"redsync", 80.2e-6, 6.45},   {"gaussiank", 95.2e-6, 6.70},      {"count-sketch", 0, 32.7},
+    {"layer-drop", 139e-6, 6.01}, {"hard-threshold", 21.3e-6, 3.55}, {"sidco", 246e-6, 9.23},
+    {"exdyna", 21.5e-6, 3.54},    {"exdyna-trend", 19.8e-6, 3.56},   {"exdyna-static", 19e-6, 3.54},
+};
+
+enum { BYTES_PER_ELEMENT = 4 };
+
+/* One GPU's kernels on another one's memory: half as fast or twice. */
+static const double compressor_margin = 1;
+
+/* ---- curves ---------------------------------------------------------------------------------- */
+
+struct making {
+    struct gw_cluster *cluster;
+    struct gw_link network, within;
+    size_t gpus_per_node;
+    bool has_within;
+};
+
+/* A way to carry a collective out. */
+struct way {
+    double between_steps, within_steps; /* one after another, of each kind */
+    double bytes;                       /* that pass the bottleneck, for each byte contributed */
+    double most_bytes;                  /* the same of libraries that do it in a worse way */
+};
+
+/* P workers, as the comment above has them. */
+struct shape {
+    double workers, nodes, per_node;
+};
+
+static struct shape shape_of(const struct making *making, size_t workers) {
+    size_t per_node = making->gpus_per_node < workers ? making->gpus_per_node : workers;
+    double nodes = ceil((double)workers / (double)per_node);
+    return (struct shape){.workers = (double)workers, .nodes = nodes, .per_node = (double)per_node};
+}
+
+static struct way tree(const struct shape *shape, double times, double bytes) {
+    return (struct way){.between_steps = times * ceil(log2(shape->nodes)),
+                        .within_steps = times * ceil(log2(shape->per_node)),
+                        .bytes = bytes,
+                        .most_bytes = bytes};
+}
+
+static struct way ring(const struct shape *shape, double times, double bytes) {
+    double part = times * (shape->workers - 1) / shape->workers;
+    double between = shape->nodes > 1 ? shape->nodes : 0;
+    return (struct way){.between_steps = part * between,
+                        .within_steps = part * (shape->workers - between),
+                        .bytes = bytes,
+                        .most_bytes = bytes};
+}
+
+/* Which end of its ranges a link is at: what it is usually, or the slower one. */
+enum end { TYPICAL, SLOW };
+
+static double step_s(const struct gw_link *link, enum end end) {
+    return end == TYPICAL ? link->step_s.typical : link->step_s.high;
+}
+
+static double rate_of(const struct gw_link *link, enum end end) {
+    return link->bytes_per_s * (end == TYPICAL ? link->efficiency.typical : link->efficiency.low);
+}
+
+/* Of the slower link of those that are used. */
+static double bottleneck(const struct making *making, const struct shape *shape, enum end end) {
+    double rate = INFINITY;
+    if (shape->nodes > 1) {
+        rate = rate_of(&making->network, end);
+    }
+    if (shape->per_node > 1) {
+        rate = fmin(rate, rate_of(&making->within, end));
+    }
+    return rate;
+}
+
+static struct gw_curve curve_of(const struct making *making, const struct shape *shape,
+                                const struct way *way, enum end end) {
+    double bytes = end == TYPICAL ? way->bytes : way->most_bytes;
+    return (struct gw_curve){.fixed_s = way->between_steps * step_s(&making->network, end) +
+                                        way->within_steps * step_s(&making->within, end),
+                             .per_unit_s = bytes / bottleneck(making, shape, end)};
+}
+
+/* ---- one collective -------------------------------------------------------------------------- */
+
+/* At these sizes curves say how far off they may be. */
+static const double margin_sizes[] = {1 << 6,  1 << 10, 1 << 12, 1 << 14, 1 << 16,
+                                      1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 28};
+
+static double least_s(const struct gw_curve curves[2], double bytes) {
+    return fmin(gw_curve_time(&curves[0], bytes), gw_curve_time(&curves[1], bytes));
+}
+
+/* {"uncertainty": [[bytes, share], ...]}: by how much it takes longer at the slower end. */
+static enum gw_status details_of(const struct gw_curve typical[2], const struct gw_curve slow[2],
+                                 cJSON **out, struct gw_error *error) {
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_array(&writer, "uncertainty");
+    for (size_t i = 0; i < sizeof margin_sizes / sizeof *margin_sizes; i++) {
+        double bytes = margin_sizes[i];
+        gw_writer_array(&writer, NULL);
+        gw_writer_number(&writer, NULL, bytes);
+        gw_writer_number(&writer, NULL, least_s(slow, bytes) / least_s(typical, bytes) - 1);
+        gw_writer_end(&writer);
+    }
+    gw_writer_end(&writer);
+    return gw_writer_finish(&writer, out, error);
+}
+
+/* The line that takes less at first and the one that does in the end, as points where they meet. */
+static enum gw_status join(const struct gw_curve lines[2], struct gw_curve *out,
+                           struct gw_error *error) {
+    double meet =
+        (lines[1].fixed_s - lines[0].fixed_s) / (lines[0].per_unit_s - lines[1].per_unit_s);
+    if (!(meet > 1)) {
+        bool first = least_s(lines, 1) == gw_curve_time(&lines[0], 1);
+        return gw_curve_copy(&lines[first ? 0 : 1], out, error);
+    }
+    struct gw_curve_point points[] = {{1, 0}, {meet, 0}, {2 * meet, 0}};
+    for (size_t i = 0; i < 3; i++) {
+        points[i].time_s = least_s(lines, points[i].size);
+    }
+    struct gw_curve joined = {.point_count = 3, .points = points};
+    return gw_curve_copy(&joined, out, error);
+}
+
+/* The lesser of two ways (both may be the same). */
+static enum gw_status add(const struct making *making, const char *name, const struct shape *shape,
+                          const struct way ways[2], struct gw_error *error) {
+    struct gw_curve typical[2];
+    struct gw_curve slow[2];
+    struct gw_curve curve = {0};
+    cJSON *details = NULL;
+    for (int i = 0; i < 2; i++) {
+        typical[i] = curve_of(making, shape, &ways[i], TYPICAL);
+        slow[i] = curve_of(making, shape, &ways[i], SLOW);
+    }
+    GW_TRY(details_of(typical, slow, &details, error));
+    enum gw_status status = join(typical, &curve, error);
+    if (status != GW_OK) {
+        cJSON_Delete(details);
+        return status;
+    }
+    return gw_cluster_add_collective(making->cluster, name, (size_t)shape->workers, curve, details,
+                                     error);
+}
+
+static enum gw_status add_one_way(const struct making *making, const char *name,
+                                  const struct shape *shape, struct way way,
+                                  struct gw_error *error) {
+    return add(making, name, shape, (const struct way[]){way, way}, error);
+}
+
+static enum gw_status add_among(const struct making *making, size_t workers,
+                                struct gw_error *error) {
+    struct shape shape = shape_of(making, workers);
+    double P = shape.workers;
+    double depth = ceil(log2(P));
+    const struct way allreduce[2] = {tree(&shape, 2, 2 * depth), ring(&shape, 2, 2 * (P - 1) / P)};
+    struct way gathered = ring(&shape, 1, P - 1);
+    struct way rooted = tree(&shape, 1, P - 1);
+    struct way spread = tree(&shape, 1, depth);
+    spread.most_bytes = fmin(P - 1, 2 * depth); /* a root that sends to each by itself, or half */
+    GW_TRY(add(making, "allreduce", &shape, allreduce, error));
+    GW_TRY(add_one_way(making, "allgather", &shape, gathered, error));
+    GW_TRY(add_one_way(making, "broadcast", &shape, spread, error));
+    GW_TRY(add_one_way(making, "reduce", &shape, spread, error));
+    GW_TRY(add_one_way(making, "gather", &shape, rooted, error));
+    return add_one_way(making, "scatter", &shape, rooted, error);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+enum { MOST_NODES = 4096 };
+
+static int by_value(const void *a, const void *b) {
+    size_t left = *(const size_t *)a;
+    size_t right = *(const size_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* Powers of two of nodes, what is asked for, and that with a server beside; ascending, each once.
+ */
+static size_t list_workers(const struct gw_cluster_request *request, size_t out[64]) {
+    size_t asked = request->nodes * request->gpus_per_node;
+    size_t count = 0;
+    size_t kept = 0;
+    for (size_t workers = 2; workers < request->gpus_per_node; workers *= 2) {
+        out[count++] = workers;
+    }
+    for (size_t nodes = 1; nodes <= MOST_NODES; nodes *= 2) {
+        out[count++] = nodes * request->gpus_per_node;
+    }
+    out[count++] = asked;
+    out[count++] = asked + 1;
+    qsort(out, count, sizeof *out, by_value);
+    for (size_t i = 0; i < count; i++) {
+        if (out[i] > 1 && (kept == 0 || out[i] != out[kept - 1])) {
+            out[kept++] = out[i];
+        }
+    }
+    return kept;
+}
+
+static enum gw_status add_compressors(const struct making *making, const char *name,
+                                      struct gw_error *error) {
+    const struct gw_published_gpu *gpu = NULL;
+    GW_TRY(gw_published_gpu_find(name, &gpu, error));
+    double pass_s = BYTES_PER_ELEMENT / gpu->bytes_per_s;
+    for (size_t i = 0; i < sizeof gpu_compressors / sizeof *gpu_compressors; i++) {
+        struct gw_json_writer writer;
+        cJSON *details = NULL;
+        gw_writer_begin(&writer);
+        gw_writer_array(&writer, "uncertainty");
+        gw_writer_array(&writer, NULL);
+        gw_writer_number(&writer, NULL, 1);
+        gw_writer_number(&writer, NULL, compressor_margin);
+        gw_writer_end(&writer);
+        gw_writer_end(&writer);
+        GW_TRY(gw_writer_finish(&writer, &details, error));
+        struct gw_curve curve = {.fixed_s = gpu_compressors[i].fixed_s,
+                                 .per_unit_s = gpu_compressors[i].passes * pass_s};
+        GW_TRY(gw_kernel_costs_add(&making->cluster->compressors, gpu_compressors[i].name, curve,
+                                   details, error));
+    }
+    return GW_OK;
+}
+
+static enum gw_status put_source(const struct making *making,
+                                 const struct gw_cluster_request *request, struct gw_error *error) {
+    struct gw_json_writer writer;
+    cJSON *source = NULL;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "kind", "assumed");
+    gw_writer_text(&writer, "network", making->network.title);
+    gw_writer_text(&writer, "network_source", making->network.source);
+    if (making->has_within) {
+        gw_writer_text(&writer, "within", making->within.title);
+        gw_writer_text(&writer, "within_source", making->within.source);
+    }
+    if (request->gpu != NULL) {
+        gw_writer_text(&writer, "device", "cuda");
+        gw_writer_text(&writer, "compressors",
+                       "as many passes over memory as on an H200, at this GPU's published rate; "
+                       "what is done with received entries is not counted");
+    }
+    gw_writer_text(&writer, "note",
+                   "Made of published rates, nothing is measured. Collectives by rings and trees; "
+                   "the GPUs of a node share its link.");
+    GW_TRY(gw_writer_finish(&writer, &source, error));
+    return gw_json_put(making->cluster->kept, "source", source, error);
+}
+
+static enum gw_status fill(const struct making *making, const struct gw_cluster_request *request,
+                           struct gw_error *error) {
+    size_t workers[64];
+    size_t count = list_workers(request, workers);
+    bool far = request->nodes > 1;
+    struct shape pair = {.workers = 2, .nodes = far ? 2 : 1, .per_node = far ? 1 : 2};
+    for (size_t i = 0; i < count; i++) {
+        GW_TRY(add_among(making, workers[i], error));
+    }
+    GW_TRY(add_one_way(making, "sendrecv", &pair, tree(&pair, 1, 1), error));
+    GW_TRY(request->gpu == NULL ? GW_OK : add_compressors(making, request->gpu, error));
+    return put_source(making, request, error);
+}
+
+static enum gw_status name_cluster(const struct gw_cluster_request *request, struct gw_arena *arena,
+                                   const char **out, struct gw_error *error) {
+    *out = request->name != NULL ? request->name
+           : request->gpus_per_node > 1
+               ? gw_arena_format(arena, "%zux%zu-%s-%s", request->nodes, request->gpus_per_node,
+                                 request->network, request->within)
+               : gw_arena_format(arena, "%zu-%s", request->nodes, request->network);
+    return gw_arena_check(arena, "making a cluster", error);
+}
+
+static enum gw_status find_links(const struct gw_cluster_request *request, struct gw_arena *arena,
+                                 struct making *making, struct gw_error *error) {
+    making->has_within = request->gpus_per_node > 1;
+    GW_TRY(gw_link_find(request->network, false, arena, &making->network, error));
+    if (making->has_within && request->within == NULL) {
+        return gw_fail(
+            error, GW_BAD_INPUT,
+            "--intra: expected the link between a node's GPUs, such as nvlink3 or pcie4");
+    }
+    return making->has_within ? gw_link_find(request->within, true, arena, &making->within, error)
+                              : GW_OK;
+}
+
+static enum gw_status make(const struct gw_cluster_request *request, struct gw_arena *arena,
+                           struct gw_cluster *out, struct gw_error *error) {
+    struct making making = {.cluster = out, .gpus_per_node = request->gpus_per_node};
+    const char *name = NULL;
+    GW_TRY(find_links(request, arena, &making, error));
+    GW_TRY(name_cluster(request, arena, &name, error));
+    GW_TRY(gw_cluster_create(out, name, request->nodes * request->gpus_per_node,
+                             request->gpus_per_node, error));
+    enum gw_status status = fill(&making, request, error);
+    if (status != GW_OK) {
+        gw_cluster_free(out);
+    }
+    return status;
+}
+
+enum gw_status gw_cluster_make(const struct gw_cluster_request *request, struct gw_cluster *out,
+                               struct gw_error *error) {
+    struct gw_arena arena = {0};
+    *out = (struct gw_cluster){0};
+    enum gw_status status = make(request, &arena, out, error);
+    gw_arena_free(&arena);
+    return status;
+}

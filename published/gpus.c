@@ -1,0 +1,152 @@
+/*
+ * GPUs: what their makers publish, and how much of it training reaches.
+ *
+ * Efficiencies are from published throughputs of one GPU that trains. What norms, activations and
+ * additions move was taken off first, as published/architectures.c counts it: in the forward pass
+ * 70 million elements of an image by ResNet-50, 245 million of 384 tokens by BERT-large; three
+ * times that with the backward pass; of 4 bytes, or 2 in mixed precision; at 0.8 of the memory's
+ * bandwidth. What is left is that of 4.1 and of 123 billion multiply-adds, and again three times
+ * that. The two networks are up to a factor of 2 apart. Above 1 in fp32 are Winograd convolutions,
+ * which multiply less often than is counted. Of GPUs that have TF32 the throughputs are with it,
+ * and what they reach in fp32 is assumed.
+ */
+#include <string.h>
+
+#include "published/published.h"
+
+const char *const gw_precision_names[] = {
+    [GW_FP32] = "fp32", [GW_TF32] = "tf32", [GW_FP16] = "fp16", NULL};
+
+/* What the throughputs of most of them are from. */
+#define LAMBDA                                                                                     \
+    "efficiencies: Lambda, deeplearning-benchmark, PyTorch training of ResNet-50 and BERT-large "  \
+    "(github.com/lambdal/deeplearning-benchmark)"
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+const struct gw_published_gpu gw_published_gpus[] = {
+    {.name = "p100",
+     .title = "NVIDIA P100 SXM2 16 GB",
+     .flops = {[GW_FP32] = 10.6e12},
+     .bytes_per_s = 732e9,
+     .compute_efficiency = {[GW_FP32] = {0.65, 0.82, 1.1}},
+     .memory_efficiency = {0.6, 0.75, 0.9},
+     .source = "peaks: NVIDIA Tesla P100 data sheet; efficiencies: Horovod's README of 2017, "
+               "Inception V3, ResNet-101 and VGG-16 on one Pascal GPU"},
+    {.name = "p102-100",
+     .title = "NVIDIA P102-100 5 GB",
+     .flops = {[GW_FP32] = 10.77e12},
+     .bytes_per_s = 440.3e9,
+     .compute_efficiency = {[GW_FP32] = {0.26, 0.5, 0.8}},
+     .memory_efficiency = {0.6, 0.75, 0.9},
+     .source = "peaks: sysrqmts.com and llmperf.net, by its clocks, as no data sheet is public; "
+               "efficiencies: ResNet-50 in the OMGS paper (Shi et al., 2020) and on a GTX 1080 Ti, "
+               "which has the same chip (Lambda, deeplearning-benchmark)"},
+    {.name = "v100",
+     .title = "NVIDIA V100 SXM2 16 GB",
+     .flops = {[GW_FP32] = 15.7e12, [GW_FP16] = 125e12},
+     .bytes_per_s = 900e9,
+     .compute_efficiency = {[GW_FP32] = {0.6, 0.8, 1.05}, [GW_FP16] = {0.3, 0.42, 0.75}},
+     .memory_efficiency = {0.6, 0.8, 0.9},
+     .source = "peaks: NVIDIA V100 data sheet; " LAMBDA
+               "; NVIDIA DeepLearningExamples, ResNet-50 v1.5 on DGX-1"},
+    {.name = "t4",
+     .title = "NVIDIA T4 16 GB",
+     .flops = {[GW_FP32] = 8.1e12, [GW_FP16] = 65e12},
+     .bytes_per_s = 320e9,
+     .compute_efficiency = {[GW_FP32] = {0.4, 0.55, 0.75}, [GW_FP16] = {0.18, 0.3, 0.45}},
+     .memory_efficiency = {0.6, 0.75, 0.88},
+     .source = "peaks: NVIDIA T4 data sheet; efficiencies: NVIDIA DeepLearningExamples, inference "
+               "with ResNet-50 v1.5 on a T4, as its 70 W bound training too"},
+    {.name = "rtx3090",
+     .title = "NVIDIA GeForce RTX 3090 24 GB",
+     .flops = {[GW_FP32] = 35.6e12, [GW_TF32] = 35.6e12, [GW_FP16] = 71e12},
+     .bytes_per_s = 936e9,
+     .compute_efficiency = {[GW_FP32] = {0.4, 0.6, 0.85},
+                            [GW_TF32] = {0.5, 0.65, 0.85},
+                            [GW_FP16] = {0.5, 0.6, 0.75}},
+     .memory_efficiency = {0.6, 0.8, 0.9},
+     .source = "peaks: NVIDIA Ampere GA102 GPU Architecture whitepaper; " LAMBDA},
+    {.name = "a10",
+     .title = "NVIDIA A10 24 GB",
+     .flops = {[GW_FP32] = 31.2e12, [GW_TF32] = 62.5e12, [GW_FP16] = 125e12},
+     .bytes_per_s = 600e9,
+     .compute_efficiency = {[GW_FP32] = {0.4, 0.55, 0.75},
+                            [GW_TF32] = {0.22, 0.3, 0.42},
+                            [GW_FP16] = {0.2, 0.28, 0.4}},
+     .memory_efficiency = {0.6, 0.8, 0.9},
+     .source = "peaks: NVIDIA A10 data sheet; " LAMBDA},
+    {.name = "a100-40gb",
+     .title = "NVIDIA A100 SXM 40 GB",
+     .flops = {[GW_FP32] = 19.5e12, [GW_TF32] = 156e12, [GW_FP16] = 312e12},
+     .bytes_per_s = 1555e9,
+     .compute_efficiency = {[GW_FP32] = {0.6, 0.8, 1.0},
+                            [GW_TF32] = {0.25, 0.35, 0.52},
+                            [GW_FP16] = {0.18, 0.31, 0.5}},
+     .memory_efficiency = {0.65, 0.8, 0.92},
+     .source = "peaks: NVIDIA A100 data sheet; " LAMBDA ", of the PCIe card"},
+    {.name = "a100",
+     .title = "NVIDIA A100 SXM 80 GB",
+     .flops = {[GW_FP32] = 19.5e12, [GW_TF32] = 156e12, [GW_FP16] = 312e12},
+     .bytes_per_s = 2039e9,
+     .compute_efficiency = {[GW_FP32] = {0.6, 0.8, 1.0},
+                            [GW_TF32] = {0.28, 0.4, 0.55},
+                            [GW_FP16] = {0.2, 0.36, 0.55}},
+     .memory_efficiency = {0.65, 0.8, 0.92},
+     .source = "peaks: NVIDIA A100 data sheet; " LAMBDA
+               "; NVIDIA DeepLearningExamples, ResNet-50 v1.5 and BERT on DGX A100"},
+    {.name = "rtx4090",
+     .title = "NVIDIA GeForce RTX 4090 24 GB",
+     .flops = {[GW_FP32] = 82.6e12, [GW_TF32] = 82.6e12, [GW_FP16] = 165.2e12},
+     .bytes_per_s = 1008e9,
+     .compute_efficiency = {[GW_FP32] = {0.4, 0.6, 0.85},
+                            [GW_TF32] = {0.44, 0.62, 0.88},
+                            [GW_FP16] = {0.42, 0.53, 0.7}},
+     .memory_efficiency = {0.6, 0.8, 0.9},
+     .source = "peaks: NVIDIA Ada GPU Architecture whitepaper; " LAMBDA},
+    {.name = "l4",
+     .title = "NVIDIA L4 24 GB",
+     .flops = {[GW_FP32] = 30.3e12, [GW_TF32] = 60e12, [GW_FP16] = 121e12},
+     .bytes_per_s = 300e9,
+     .compute_efficiency = {[GW_FP32] = {0.3, 0.5, 0.7},
+                            [GW_TF32] = {0.18, 0.3, 0.5},
+                            [GW_FP16] = {0.15, 0.27, 0.45}},
+     .memory_efficiency = {0.6, 0.78, 0.9},
+     .source = "peaks: NVIDIA L4 data sheet, half of those with sparsity; efficiencies: assumed "
+               "from the T4 and the A10, which its 72 W lie close to; no throughput was found"},
+    {.name = "h100",
+     .title = "NVIDIA H100 SXM 80 GB",
+     .flops = {[GW_FP32] = 67e12, [GW_TF32] = 494.7e12, [GW_FP16] = 989.4e12},
+     .bytes_per_s = 3350e9,
+     .compute_efficiency = {[GW_FP32] = {0.45, 0.65, 0.85},
+                            [GW_TF32] = {0.2, 0.26, 0.38},
+                            [GW_FP16] = {0.12, 0.22, 0.38}},
+     .memory_efficiency = {0.65, 0.8, 0.92},
+     .source = "peaks: NVIDIA H100 data sheet, half of those with sparsity; " LAMBDA},
+    {.name = "h200",
+     .title = "NVIDIA H200 SXM 141 GB",
+     .flops = {[GW_FP32] = 67e12, [GW_TF32] = 494.7e12, [GW_FP16] = 989.4e12},
+     .bytes_per_s = 4800e9,
+     .compute_efficiency = {[GW_FP32] = {0.45, 0.65, 0.85},
+                            [GW_TF32] = {0.17, 0.27, 0.38},
+                            [GW_FP16] = {0.12, 0.23, 0.36}},
+     .memory_efficiency = {0.65, 0.8, 0.92},
+     .source = "peaks: NVIDIA H200 data sheet, half of those with sparsity; " LAMBDA
+               "; gradweave's ResNet-50, VGG-16 and BERT-large on an H200 with TF32"},
+    {.name = NULL},
+};
+
+/* ---- one of them ----------------------------------------------------------------------------- */
+
+enum gw_status gw_published_gpu_find(const char *name, const struct gw_published_gpu **out,
+                                     struct gw_error *error) {
+    char names[256] = "";
+    for (const struct gw_published_gpu *row = gw_published_gpus; row->name != NULL; row++) {
+        if (strcmp(row->name, name) == 0) {
+            *out = row;
+            return GW_OK;
+        }
+        gw_list_name(names, sizeof names, row->name);
+    }
+    return gw_fail(error, GW_BAD_INPUT, "GPU: expected one of %s; got \"%s\"", names, name);
+}

@@ -1,0 +1,312 @@
+/*
+ * Links: what networks and the links within nodes carry, and how much of it collectives reach.
+ *
+ * Efficiencies are bus bandwidths of large allreduces (nccl-tests, doc/PERFORMANCE.md) over the
+ * link's rate. Of two nodes only those of rings count: NCCL's trees exceed what a link carries
+ * (github.com/NVIDIA/nccl/issues/209). Steps of RDMA, NVLink and PCIe are the latencies that NCCL
+ * itself reckons with (src/graph/tuning.cc): from 2.7 to 14 us of a network, from 0.6 to 4 us of
+ * NVLink, from 1 to 5.7 us of PCIe, with shares of its 6.6 to 8.4 us before each collective; 256
+ * GPUs of 32 nodes with HDR took 63 us for a few bytes (nccl/issues/652), 8 GPUs on PCIe 42 us
+ * (nccl/issues/1530).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "published/published.h"
+
+/* Where the figures of several rows are from. */
+#define TCP_STEP                                                                                   \
+    "; steps: NCCL broadcasts 8 bytes over TCP in 38 to 46 us (nccl-tests/issues/82), a ping "     \
+    "goes "                                                                                        \
+    "there in 30 to 40 us (tensorflow/benchmarks/issues/29)"
+#define NCCL_RDMA_STEP "; steps: NCCL's src/graph/tuning.cc"
+#define NCCL_STEP "; steps and bounds: NCCL's src/graph/tuning.cc and topo.h"
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+/*
+ * A network's rate is that of one link. Ethernet with TCP is in the order of rates, as any other
+ * rate has the efficiency and the steps of the next one.
+ */
+const struct gw_link gw_links[] = {
+    {.name = "1gbit",
+     .title = "1 Gb/s Ethernet, TCP",
+     .bytes_per_s = 0.125e9,
+     .efficiency = {0.7, 0.85, 0.94},
+     .step_s = {20e-6, 50e-6, 120e-6},
+     .source = "1448 bytes of 1538 on the wire are TCP's payload; 0.8: the OMGS paper (Shi et al., "
+               "2020), 102 MB among 16 nodes in 1.92 s; steps: round trips of 110 and 220 us "
+               "(serverfault.com/questions/791539)"},
+    {.name = "10gbit",
+     .title = "10 Gb/s Ethernet, TCP",
+     .bytes_per_s = 1.25e9,
+     .efficiency = {0.55, 0.8, 0.94},
+     .step_s = {10e-6, 30e-6, 80e-6},
+     .source = "9.3 Gb/s by iperf (tensorflow/benchmarks/issues/29); between 1 and 25 "
+               "Gb/s" TCP_STEP},
+    {.name = "25gbit",
+     .title = "25 Gb/s Ethernet, TCP",
+     .bytes_per_s = 3.125e9,
+     .efficiency = {0.4, 0.65, 0.92},
+     .step_s = {10e-6, 30e-6, 80e-6},
+     .source = "NCCL reaches 1.7 GB/s in Azure (nccl-tests/issues/83) and 60% of 32 Gb/s in Google "
+               "Cloud (nccl/issues/209); Horovod's VGG-16 on 16 GPUs needs 0.53 or more" TCP_STEP},
+    {.name = "40gbit",
+     .title = "40 Gb/s Ethernet, TCP",
+     .bytes_per_s = 5e9,
+     .efficiency = {0.3, 0.55, 0.88},
+     .step_s = {10e-6, 30e-6, 80e-6},
+     .source = "Horovod's README of 2017: VGG-16 on 64 GPUs at plain 40 Gb/s needs 0.4 or more; "
+               "between 25 and 100 Gb/s" TCP_STEP},
+    {.name = "50gbit",
+     .title = "50 Gb/s Ethernet, TCP",
+     .bytes_per_s = 6.25e9,
+     .efficiency = {0.25, 0.5, 0.82},
+     .step_s = {10e-6, 30e-6, 80e-6},
+     .source = "assumed, between 25 and 100 Gb/s" TCP_STEP},
+    {.name = "100gbit",
+     .title = "100 Gb/s Ethernet, TCP",
+     .bytes_per_s = 12.5e9,
+     .efficiency = {0.17, 0.4, 0.7},
+     .step_s = {10e-6, 30e-6, 80e-6},
+     .source = "NCCL reaches 4 to 6 GB/s among four nodes (nccl/issues/450), 4.7 GB/s between two "
+               "(nccl/issues/398), 17 Gb/s between two (nccl/issues/235); iperf 92 Gb/s "
+               "(nccl/issues/209)" TCP_STEP},
+    {.name = "200gbit",
+     .title = "200 Gb/s Ethernet, TCP",
+     .bytes_per_s = 25e9,
+     .efficiency = {0.1, 0.3, 0.6},
+     .step_s = {10e-6, 30e-6, 80e-6},
+     .source = "assumed from 100 Gb/s, as sockets and cores bound it" TCP_STEP},
+    {.name = "400gbit",
+     .title = "400 Gb/s Ethernet, TCP",
+     .bytes_per_s = 50e9,
+     .efficiency = {0.05, 0.2, 0.5},
+     .step_s = {10e-6, 30e-6, 80e-6},
+     .source = "assumed from 100 Gb/s, as sockets and cores bound it" TCP_STEP},
+    {.name = "25gbit-roce",
+     .title = "25 Gb/s Ethernet, RoCE",
+     .bytes_per_s = 3.125e9,
+     .efficiency = {0.6, 0.85, 0.97},
+     .step_s = {2e-6, 5e-6, 15e-6},
+     .source = "Horovod's README of 2017: VGG-16 on 16 GPUs needs 0.8 or more; assumed from 100 "
+               "Gb/s" NCCL_RDMA_STEP},
+    {.name = "100gbit-roce",
+     .title = "100 Gb/s Ethernet, RoCE",
+     .bytes_per_s = 12.5e9,
+     .efficiency = {0.5, 0.8, 0.97},
+     .step_s = {2e-6, 5e-6, 15e-6},
+     .source = "600 of 800 Gb/s between two nodes (nccl/issues/495); 12 GB/s is what NVIDIA takes "
+               "for the most (nccl-tests/issues/119)" NCCL_RDMA_STEP},
+    {.name = "200gbit-roce",
+     .title = "200 Gb/s Ethernet, RoCE",
+     .bytes_per_s = 25e9,
+     .efficiency = {0.39, 0.8, 0.96},
+     .step_s = {2e-6, 5e-6, 15e-6},
+     .source = "9.84 GB/s where ib_write_bw has 180 Gb/s (nccl/issues/700); 24 GB/s is what NVIDIA "
+               "takes for the most (nccl-tests/issues/119)" NCCL_RDMA_STEP},
+    {.name = "400gbit-roce",
+     .title = "400 Gb/s Ethernet, RoCE",
+     .bytes_per_s = 50e9,
+     .efficiency = {0.54, 0.8, 0.96},
+     .step_s = {2e-6, 5e-6, 15e-6},
+     .source = "320 of 400 GB/s among four nodes (nccl/issues/1221), 217 of 400 GB/s between two "
+               "(nccl/issues/2409)" NCCL_RDMA_STEP},
+    {.name = "fdr",
+     .title = "InfiniBand FDR",
+     .bytes_per_s = 6.818e9,
+     .efficiency = {0.65, 0.9, 0.97},
+     .step_s = {2e-6, 5e-6, 15e-6},
+     .source = "54.54 Gb/s of data (64b/66b; infiniband.jp); efficiency: assumed from "
+               "EDR" NCCL_RDMA_STEP},
+    {.name = "edr",
+     .title = "InfiniBand EDR",
+     .bytes_per_s = 12.5e9,
+     .efficiency = {0.65, 0.92, 0.98},
+     .step_s = {2e-6, 5e-6, 15e-6},
+     .source = "12.2 GB/s among four nodes, as good as it gets (nccl-tests/issues/29); 47 of 50 "
+               "GB/s of four in a DGX-1 (nccl/issues/307)" NCCL_RDMA_STEP},
+    {.name = "hdr",
+     .title = "InfiniBand HDR",
+     .bytes_per_s = 25e9,
+     .efficiency = {0.61, 0.92, 0.97},
+     .step_s = {2e-6, 5e-6, 15e-6},
+     .source = "24 GB/s at most (nccl-tests/issues/119), 192 of 200 GB/s of eight in a DGX A100 "
+               "(nccl/issues/812), 15.3 GB/s where it is attached to the CPU "
+               "(nccl/issues/412)" NCCL_RDMA_STEP},
+    {.name = "ndr",
+     .title = "InfiniBand NDR",
+     .bytes_per_s = 50e9,
+     .efficiency = {0.65, 0.92, 0.97},
+     .step_s = {2e-6, 5e-6, 15e-6},
+     .source = "46 to 48 GB/s are to be expected (nccl-tests/issues/290)" NCCL_RDMA_STEP},
+    {.name = "100gbit-efa",
+     .title = "AWS EFA, 100 Gb/s",
+     .bytes_per_s = 12.5e9,
+     .efficiency = {0.4, 0.55, 0.8},
+     .step_s = {10e-6, 20e-6, 40e-6},
+     .source = "80 Gb/s between two nodes, 50 to 60 among 8 to 32 (nccl/issues/235), 60 by a ring "
+               "(nccl-tests/issues/22); steps: those of 400 Gb/s"},
+    {.name = "400gbit-efa",
+     .title = "AWS EFA, 400 Gb/s",
+     .bytes_per_s = 50e9,
+     .efficiency = {0.5, 0.62, 0.85},
+     .step_s = {10e-6, 20e-6, 40e-6},
+     .source = "32 GB/s among three nodes and 30 among four, with 164 us for a few bytes "
+               "(nccl/issues/527)"},
+    {.name = "pcie3",
+     .title = "PCIe 3.0 x16, through host bridges",
+     .bytes_per_s = 15.754e9,
+     .efficiency = {0.3, 0.6, 0.78},
+     .step_s = {2e-6, 5e-6, 20e-6},
+     .within = true,
+     .source = "8 GT/s in 16 lanes, 128b/130b; NCCL reckons with 12 GB/s; 4.9 GB/s of four GPUs "
+               "(nccl/issues/445)" NCCL_STEP},
+    {.name = "pcie4",
+     .title = "PCIe 4.0 x16, through host bridges",
+     .bytes_per_s = 31.508e9,
+     .efficiency = {0.3, 0.6, 0.78},
+     .step_s = {2e-6, 5e-6, 20e-6},
+     .within = true,
+     .source = "16 GT/s in 16 lanes, 128b/130b; NCCL reckons with 24 GB/s; 20 GB/s of three GPUs "
+               "(nccl-tests/issues/178), 18 to 21 between two GPUs (nccl/issues/841)" NCCL_STEP},
+    {.name = "pcie5",
+     .title = "PCIe 5.0 x16, through host bridges",
+     .bytes_per_s = 63.015e9,
+     .efficiency = {0.25, 0.45, 0.7},
+     .step_s = {2e-6, 5e-6, 20e-6},
+     .within = true,
+     .source = "32 GT/s in 16 lanes, 128b/130b; 28 GB/s of eight GPUs, 35 of four "
+               "(nccl/issues/1639)" NCCL_STEP},
+    {.name = "nvlink2",
+     .title = "NVLink 2 (V100)",
+     .bytes_per_s = 150e9,
+     .efficiency = {0.5, 0.8, 0.9},
+     .step_s = {1e-6, 2.5e-6, 8e-6},
+     .within = true,
+     .source = "NVIDIA V100 data sheet, 300 GB/s both ways; NCCL reckons with 20 of each link's 25 "
+               "GB/s" NCCL_STEP},
+    {.name = "nvlink3",
+     .title = "NVLink 3 (A100)",
+     .bytes_per_s = 300e9,
+     .efficiency = {0.65, 0.76, 0.8},
+     .step_s = {1e-6, 2.5e-6, 8e-6},
+     .within = true,
+     .source = "NVIDIA A100 data sheet, 600 GB/s both ways; 231 and 233 GB/s of eight GPUs "
+               "(nccl/issues/527, nccl-tests/issues/175), 200 (nccl-tests/issues/149)" NCCL_STEP},
+    {.name = "nvlink4",
+     .title = "NVLink 4 (H100, H200)",
+     .bytes_per_s = 450e9,
+     .efficiency = {0.65, 0.82, 1.07},
+     .step_s = {1e-6, 2.5e-6, 8e-6},
+     .within = true,
+     .source = "NVIDIA H100 data sheet, 900 GB/s both ways; 370 GB/s by a ring, 480 with the "
+               "switch adding up (nccl-tests/issues/212), 475 (nccl-tests/issues/272)" NCCL_STEP},
+    {.name = "nvlink5",
+     .title = "NVLink 5 (B200)",
+     .bytes_per_s = 900e9,
+     .efficiency = {0.6, 0.82, 0.93},
+     .step_s = {1e-6, 2.5e-6, 8e-6},
+     .within = true,
+     .source = "NVIDIA Blackwell data sheet, 1.8 TB/s both ways; 830 GB/s of eight B200 "
+               "(nccl/issues/1807); NCCL reckons with 40 of each link's 50 GB/s" NCCL_STEP},
+    {.name = NULL},
+};
+
+/* ---- rates ----------------------------------------------------------------------------------- */
+
+/* Slower and faster than these are slips of the pen. */
+static const double least_bytes_per_s = 125, most_bytes_per_s = 1.25e12;
+
+static const char tcp[] = "", roce[] = "-roce"; /* behind a rate */
+
+/* "2.5gbit", "800mbit-roce": digits, perhaps with a point among them, the unit and what travels
+ * over it; nothing else. */
+static bool parse_rate(const char *name, const char *protocol, double *bytes_per_s) {
+    static const struct {
+        const char *unit;
+        double bytes_per_s;
+    } units[] = {{"mbit", 0.125e6}, {"gbit", 0.125e9}};
+    static const char digits[] = "0123456789";
+    const char *end = name + strspn(name, digits);
+    if (end == name) {
+        return false;
+    }
+    if (*end == '.') {
+        size_t places = strspn(end + 1, digits);
+        if (places == 0) {
+            return false;
+        }
+        end += 1 + places;
+    }
+    char *read = NULL;
+    double number = strtod(name, &read);
+    if (read != end) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        size_t length = strlen(units[i].unit);
+        if (strncmp(end, units[i].unit, length) == 0 && strcmp(end + length, protocol) == 0) {
+            *bytes_per_s = number * units[i].bytes_per_s;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Ethernet of a rate that is not in the table, from the next faster one there, or the fastest. */
+static enum gw_status make_ethernet(const char *name, const char *protocol, double bytes_per_s,
+                                    struct gw_arena *arena, struct gw_link *out,
+                                    struct gw_error *error) {
+    if (!(bytes_per_s >= least_bytes_per_s && bytes_per_s <= most_bytes_per_s)) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "network: expected a rate from 0.001mbit to 10000gbit; got \"%s\"", name);
+    }
+    const struct gw_link *like = NULL;
+    double rate = 0;
+    for (const struct gw_link *row = gw_links; row->name != NULL && rate < bytes_per_s; row++) {
+        like = parse_rate(row->name, protocol, &rate) ? row : like;
+    }
+    *out = *(const struct gw_link *)gw_needed(like);
+    out->name = gw_arena_text(arena, name);
+    out->title = gw_arena_format(
+        arena, "%.6g %s Ethernet, %s", bytes_per_s / (bytes_per_s < 0.125e9 ? 0.125e6 : 0.125e9),
+        bytes_per_s < 0.125e9 ? "Mb/s" : "Gb/s", protocol == tcp ? "TCP" : "RoCE");
+    out->bytes_per_s = bytes_per_s;
+    out->source = gw_arena_format(arena, "as %s: %s", like->title, like->source);
+    return gw_arena_check(arena, "making a link", error);
+}
+
+/* ---- one of them ----------------------------------------------------------------------------- */
+
+/* Fails: there is no such link in that place. */
+static enum gw_status refuse(const char *name, bool within, bool elsewhere,
+                             struct gw_error *error) {
+    char names[256] = "";
+    for (const struct gw_link *row = gw_links; row->name != NULL; row++) {
+        if (row->within == within) {
+            gw_list_name(names, sizeof names, row->name);
+        }
+    }
+    const char *is = within ? ", a network" : ", a link within a node";
+    return gw_fail(error, GW_BAD_INPUT, "%s: expected one of %s%s; got \"%s\"%s",
+                   within ? "link within a node" : "network", names,
+                   within ? "" : ", or another rate, such as 2.5gbit", name, elsewhere ? is : "");
+}
+
+enum gw_status gw_link_find(const char *name, bool within, struct gw_arena *arena,
+                            struct gw_link *out, struct gw_error *error) {
+    for (const struct gw_link *row = gw_links; row->name != NULL; row++) {
+        if (strcmp(row->name, name) == 0) {
+            *out = *row;
+            return row->within == within ? GW_OK : refuse(name, within, true, error);
+        }
+    }
+    double bytes_per_s = 0;
+    const char *protocol = parse_rate(name, tcp, &bytes_per_s)    ? tcp
+                           : parse_rate(name, roce, &bytes_per_s) ? roce
+                                                                  : NULL;
+    return protocol != NULL && !within
+               ? make_ethernet(name, protocol, bytes_per_s, arena, out, error)
+               : refuse(name, within, protocol != NULL, error);
+}

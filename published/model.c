@@ -1,0 +1,208 @@
+/* Models from shapes: how long a network's passes take by a GPU's published figures. */
+#include <math.h>
+#include <string.h>
+
+#include "published/published.h"
+
+enum { BYTES_PER_VALUE = 4 }; /* of gradients, whatever products are in */
+
+/* What is moved between products is as wide as these take it. */
+static const double bytes_moved[GW_PRECISIONS] = {[GW_FP32] = 4, [GW_TF32] = 4, [GW_FP16] = 2};
+
+/* A backward pass has two products for each of the forward pass: for weights' and inputs'
+ * gradients, and reads and writes twice as much. */
+static const double backward_over_forward = 2;
+
+/*
+ * What SGD with momentum reads and writes of memory for each parameter, with weight decay and
+ * without fusing: as ResNet-50, VGG-16 and BERT-large took on an H200 (the update_s of
+ * traces/models/(name)-h200.json times its memory's bandwidth).
+ */
+static const double update_bytes_per_element = 34;
+
+/* A GPU as it is used: multiply-adds, and values and bytes that are moved, in a second. */
+struct pace {
+    double multiply_adds_per_s, values_per_s, bytes_per_s;
+};
+
+static double forward_s(const struct gw_tensor_shape *shape, double samples,
+                        const struct pace *pace) {
+    return samples *
+           (shape->multiply_adds / pace->multiply_adds_per_s + shape->moved / pace->values_per_s);
+}
+
+static double all_forward_s(const struct gw_tensor_shapes *shapes, double samples,
+                            const struct pace *pace) {
+    double seconds = 0;
+    for (size_t i = 0; i < shapes->count; i++) {
+        seconds += forward_s(&shapes->list[i], samples, pace);
+    }
+    return seconds;
+}
+
+static double all_elements(const struct gw_tensor_shapes *shapes) {
+    double elements = 0;
+    for (size_t i = 0; i < shapes->count; i++) {
+        elements += (double)shapes->list[i].elements;
+    }
+    return elements;
+}
+
+/* ---- a GPU ----------------------------------------------------------------------------------- */
+
+/* Which GPU, and how it multiplies. */
+struct use {
+    const struct gw_published_gpu *gpu;
+    enum gw_precision precision;
+};
+
+/* Where nobody says which: only how work is shared out among tensors hangs on it. */
+static const char usual_gpu[] = "a100";
+
+static enum gw_status choose_gpu(const struct gw_model_request *request, struct use *out,
+                                 struct gw_error *error) {
+    GW_TRY(
+        gw_published_gpu_find(request->gpu == NULL ? usual_gpu : request->gpu, &out->gpu, error));
+    out->precision = request->precision;
+    if (request->precision == GW_PRECISIONS) {
+        out->precision = out->gpu->flops[GW_TF32] > 0 ? GW_TF32 : GW_FP32;
+    }
+    return out->gpu->flops[out->precision] > 0
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "--precision: expected one that %s has, got \"%s\"",
+                         out->gpu->title, gw_precision_names[out->precision]);
+}
+
+/* Which end of its ranges a GPU is at: what it is usually, or the slower one. */
+enum end { TYPICAL, SLOW };
+
+static struct pace pace_at(const struct use *use, enum end end) {
+    const struct gw_range *compute = &use->gpu->compute_efficiency[use->precision];
+    const struct gw_range *memory = &use->gpu->memory_efficiency;
+    double flops_share = end == TYPICAL ? compute->typical : compute->low;
+    double memory_share = end == TYPICAL ? memory->typical : memory->low;
+    double bytes_per_s = use->gpu->bytes_per_s * memory_share;
+    return (struct pace){.multiply_adds_per_s = use->gpu->flops[use->precision] / 2 * flops_share,
+                         .values_per_s = bytes_per_s / bytes_moved[use->precision],
+                         .bytes_per_s = bytes_per_s};
+}
+
+/* ---- a model's times ------------------------------------------------------------------------- */
+
+/* What is known of them before they are written. */
+struct times {
+    double batch_size, forward_s, backward_s, update_s, uncertainty;
+    const char *device, *note; /* the arena's */
+};
+
+/* By a GPU: how far off is by how much slower it may be than is typical. */
+static enum gw_status time_on_gpu(const struct use *use, const struct gw_architecture *architecture,
+                                  const struct gw_tensor_shapes *shapes, struct gw_arena *arena,
+                                  struct times *out, struct gw_error *error) {
+    const struct gw_published_gpu *gpu = use->gpu;
+    struct pace typical = pace_at(use, TYPICAL);
+    struct pace slow = pace_at(use, SLOW);
+    out->forward_s = all_forward_s(shapes, out->batch_size, &typical);
+    out->backward_s = backward_over_forward * out->forward_s;
+    out->update_s = update_bytes_per_element * all_elements(shapes) / typical.bytes_per_s;
+    out->uncertainty = all_forward_s(shapes, out->batch_size, &slow) / out->forward_s - 1;
+    out->device = gpu->title;
+    out->note = gw_arena_format(
+        arena,
+        "%s: %s. Sizes are exact. Times are assumed, not measured: multiply-adds and bytes by the "
+        "published peaks of %s in %s and by what training reaches of them (%s); the backward pass "
+        "taken to be twice the forward pass.",
+        architecture->title, architecture->paper, gpu->title, gw_precision_names[use->precision],
+        gpu->source);
+    return gw_arena_check(arena, "making a model", error);
+}
+
+/* By what a user knows: the backward pass, shared out by work; the forward pass, or half of it. */
+static enum gw_status time_as_told(const struct gw_model_request *request,
+                                   const struct gw_architecture *architecture,
+                                   struct gw_arena *arena, struct times *out,
+                                   struct gw_error *error) {
+    out->backward_s = request->backward_s;
+    out->forward_s =
+        request->forward_s > 0 ? request->forward_s : request->backward_s / backward_over_forward;
+    out->note =
+        gw_arena_format(arena,
+                        "%s: %s. Sizes are exact. The backward pass as it was given, shared "
+                        "out among the tensors by their work%s.",
+                        architecture->title, architecture->paper,
+                        request->forward_s > 0 ? "; the forward pass as it was given"
+                                               : "; the forward pass taken to be half of it");
+    return gw_arena_check(arena, "making a model", error);
+}
+
+/* ---- the document ---------------------------------------------------------------------------- */
+
+static void write_source(const struct times *times, struct gw_json_writer *writer) {
+    gw_writer_object(writer, "source");
+    gw_writer_text(writer, "kind", times->device != NULL ? "assumed" : "given");
+    if (times->device != NULL) {
+        gw_writer_text(writer, "device", times->device);
+    }
+    gw_writer_text(writer, "note", times->note);
+    gw_writer_end(writer);
+}
+
+static void write_tensors(const struct gw_tensor_shapes *shapes, const struct pace *pace,
+                          double backward_s, struct gw_json_writer *writer) {
+    double all_s = all_forward_s(shapes, 1, pace);
+    gw_writer_array(writer, "tensors");
+    for (size_t i = 0; i < shapes->count; i++) {
+        const struct gw_tensor_shape *shape = &shapes->list[i];
+        gw_writer_object(writer, NULL);
+        gw_writer_text(writer, "name", shape->name);
+        gw_writer_number(writer, "elements", (double)shape->elements);
+        gw_writer_number(writer, "backward_s", backward_s * forward_s(shape, 1, pace) / all_s);
+        gw_writer_end(writer);
+    }
+    gw_writer_end(writer);
+}
+
+static enum gw_status write_model(const char *name, const struct gw_tensor_shapes *shapes,
+                                  const struct pace *pace, const struct times *times, cJSON **out,
+                                  struct gw_error *error) {
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "schema", "gradweave/model@1");
+    gw_writer_text(&writer, "name", name);
+    gw_writer_number(&writer, "batch_size", times->batch_size);
+    gw_writer_number(&writer, "bytes_per_element", BYTES_PER_VALUE);
+    gw_writer_number(&writer, "forward_s", times->forward_s);
+    gw_writer_number(&writer, "update_s", times->update_s);
+    if (times->uncertainty > 0) {
+        gw_writer_number(&writer, "uncertainty", times->uncertainty);
+    }
+    write_source(times, &writer);
+    write_tensors(shapes, pace, times->backward_s, &writer);
+    return gw_writer_finish(&writer, out, error);
+}
+
+static enum gw_status make(const struct gw_model_request *request,
+                           const struct gw_architecture *architecture, struct gw_arena *arena,
+                           cJSON **out, struct gw_error *error) {
+    struct gw_tensor_shapes shapes;
+    struct use use;
+    struct times times = {.batch_size = request->batch_size > 0 ? request->batch_size
+                                                                : architecture->batch_size};
+    GW_TRY(choose_gpu(request, &use, error));
+    GW_TRY(architecture->build(architecture, arena, &shapes, error));
+    GW_TRY(request->backward_s > 0
+               ? time_as_told(request, architecture, arena, &times, error)
+               : time_on_gpu(&use, architecture, &shapes, arena, &times, error));
+    struct pace pace = pace_at(&use, TYPICAL);
+    return write_model(architecture->name, &shapes, &pace, &times, out, error);
+}
+
+enum gw_status gw_model_make(const struct gw_model_request *request, cJSON **out,
+                             struct gw_error *error) {
+    const struct gw_architecture *architecture = NULL;
+    struct gw_arena arena = {0};
+    GW_TRY(gw_architecture_find(request->architecture, &architecture, error));
+    enum gw_status status = make(request, architecture, &arena, out, error);
+    gw_arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,124 @@
+/*
+ * What is known without measuring: networks by their shapes, GPUs and links by published figures,
+ * and the models and clusters that are made of them. All of it says how far off it may be.
+ */
+#ifndef GW_PUBLISHED_PUBLISHED_H
+#define GW_PUBLISHED_PUBLISHED_H
+
+#include "core/core.h"
+#include "traces/traces.h"
+
+/* A published figure that comes with a range in which measurements of it lie. */
+struct gw_range {
+    double low, typical, high;
+};
+
+/* ---- architectures --------------------------------------------------------------------------- */
+
+/*
+ * A parameter, with the work of one sample's forward pass from the operation that uses it first up
+ * to that of the next parameter: what has no parameters of its own (activations, attention's
+ * products) counts with what stands before it.
+ */
+struct gw_tensor_shape {
+    const char *name; /* as PyTorch names it: "layer1.0.conv1.weight" */
+    uint64_t elements;
+    double multiply_adds; /* in convolutions and products of matrices */
+    double moved;         /* elements read and written by all else: norms, activations, additions,
+                             softmax, embeddings; in a training forward pass */
+};
+
+/* Tensors in forward order, so that the gradient of the last is ready first. */
+struct gw_tensor_shapes {
+    size_t count;
+    struct gw_tensor_shape *list;
+};
+
+struct gw_architecture {
+    const char *name;  /* "resnet50" */
+    const char *title; /* "ResNet-50, images of 224 x 224" */
+    const char *paper;
+    double batch_size; /* of one GPU, as is usual */
+    uint64_t parameters;
+    /* The list is the arena's, and so are its names. */
+    enum gw_status (*build)(const struct gw_architecture *self, struct gw_arena *arena,
+                            struct gw_tensor_shapes *out, struct gw_error *error);
+    const void *details; /* of a family's member, for `build` */
+};
+
+/* Ended by one without a name. */
+extern const struct gw_architecture gw_architectures[];
+
+/* Fails with the known names if there is none of that name. */
+enum gw_status gw_architecture_find(const char *name, const struct gw_architecture **out,
+                                    struct gw_error *error);
+
+/* ---- GPUs ------------------------------------------------------------------------------------ */
+
+enum gw_precision { GW_FP32, GW_TF32, GW_FP16, GW_PRECISIONS };
+extern const char *const gw_precision_names[]; /* ended by NULL: "fp32", "tf32", "fp16" */
+
+struct gw_published_gpu {
+    const char *name;            /* "a100" */
+    const char *title;           /* "NVIDIA A100 SXM 80 GB" */
+    double flops[GW_PRECISIONS]; /* published peak, without sparsity; 0: has no such units. A
+                                    multiply-add is two */
+    double bytes_per_s;          /* published peak of its memory */
+    /* What training reaches of both peaks. */
+    struct gw_range compute_efficiency[GW_PRECISIONS], memory_efficiency;
+    const char *source; /* of the peaks; and of the efficiencies */
+};
+extern const struct gw_published_gpu gw_published_gpus[]; /* ended by one without a name */
+
+enum gw_status gw_published_gpu_find(const char *name, const struct gw_published_gpu **out,
+                                     struct gw_error *error);
+
+/* ---- links ----------------------------------------------------------------------------------- */
+
+struct gw_link {
+    const char *name;   /* "25gbit", "hdr", "nvlink4", "pcie4" */
+    const char *title;  /* "25 Gb/s Ethernet, TCP" */
+    double bytes_per_s; /* published, each way, of one node (network) or one GPU (within a node) */
+    /* What collectives reach of it with large messages. */
+    struct gw_range efficiency;
+    /* What a step of a collective takes however few bytes it has. */
+    struct gw_range step_s;
+    bool within; /* a node */
+    const char *source;
+};
+extern const struct gw_link gw_links[]; /* ended by one without a name */
+
+/*
+ * By its name; of networks also any rate "NUMBERmbit", "NUMBERgbit", which is Ethernet with TCP, or
+ * with RoCE where "-roce" stands behind it. The link is the caller's, its texts are the arena's.
+ */
+enum gw_status gw_link_find(const char *name, bool within, struct gw_arena *arena,
+                            struct gw_link *out, struct gw_error *error);
+
+/* ---- what is made of them -------------------------------------------------------------------- */
+
+struct gw_model_request {
+    const char *architecture;
+    const char *gpu;             /* NULL: none, where the backward pass is given */
+    enum gw_precision precision; /* GW_PRECISIONS: TF32, and FP32 where there is no TF32 */
+    double batch_size;           /* 0: the architecture's own */
+    double backward_s;           /* 0: by the GPU; else what the backward pass takes in all */
+    double forward_s;            /* 0: half of that, or by the GPU */
+};
+
+/* A document of gradweave/model@1, the caller's, with `uncertainty` and sources. */
+enum gw_status gw_model_make(const struct gw_model_request *request, cJSON **out,
+                             struct gw_error *error);
+
+struct gw_cluster_request {
+    const char *name; /* NULL: made of the others */
+    size_t nodes, gpus_per_node;
+    const char *network, *within; /* links; `within` NULL: none is needed with one GPU a node */
+    const char *gpu;              /* of whose memory compressors' costs are; NULL: no compressors */
+};
+
+/* The cluster is the caller's; each curve has its `uncertainty`. */
+enum gw_status gw_cluster_make(const struct gw_cluster_request *request, struct gw_cluster *out,
+                               struct gw_error *error);
+
+#endif

@@ -1,0 +1,12 @@
+/* What to do about a network on a cluster, on one screen. */
+#ifndef GW_REPORT_ADVICE_H
+#define GW_REPORT_ADVICE_H
+
+#include "report/report.h"
+#include "study/advice.h"
+
+/* For a person, or as the document "gradweave/advice@1"; `price` of a worker's hour, or 0. */
+enum gw_status gw_print_advice(const struct gw_advice *advice, double price, bool json,
+                               struct gw_error *error);
+
+#endif

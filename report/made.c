@@ -1,0 +1,182 @@
+#include "report/made.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a model --------------------------------------------------------------------------------- */
+
+enum { MOST_TENSORS = 10 };
+
+static void print_margin(double relative) {
+    if (relative > 0) {
+        gw_print(", 1/%.2f to %.2f times that in 95%% of cases", 1 + relative, 1 + relative);
+    }
+}
+
+static void add_tensor(struct gw_table *table, const struct gw_model *model, size_t index) {
+    const struct gw_tensor *tensor = &model->tensors[index];
+    double elements = (double)tensor->elements;
+    char text[GW_UNITS_SIZE];
+    gw_table_cell(table, "%zu", index);
+    gw_table_cell(table, "%s", tensor->name);
+    gw_table_cell(table, "%s", gw_format_count(elements, text));
+    gw_table_cell(table, "%.1f%%", 100 * elements / (double)gw_model_elements(model));
+    gw_table_cell(table, "%s", gw_format_seconds(tensor->backward_s, text));
+}
+
+/* Which come first: those of most elements. */
+static size_t find_largest(const struct gw_model *model, size_t places[MOST_TENSORS]) {
+    size_t count = 0;
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        size_t place = count < MOST_TENSORS ? count++ : MOST_TENSORS;
+        while (place > 0 &&
+               model->tensors[places[place - 1]].elements < model->tensors[i].elements) {
+            if (place < MOST_TENSORS) {
+                places[place] = places[place - 1];
+            }
+            place--;
+        }
+        if (place < MOST_TENSORS) {
+            places[place] = i;
+        }
+    }
+    return count;
+}
+
+void gw_print_model(const struct gw_model *model) {
+    static const char *const headings[] = {"number", "tensor", "elements", "share", "backward"};
+    char text[2][GW_UNITS_SIZE];
+    size_t places[MOST_TENSORS];
+    size_t count = find_largest(model, places);
+    gw_print(
+        "%s: %zu tensors, %s elements, %s of gradients", model->name, model->tensor_count,
+        gw_format_count((double)gw_model_elements(model), text[0]),
+        gw_format_bytes((double)(gw_model_elements(model) * model->bytes_per_element), text[1]));
+    if (model->batch_size > 0) {
+        gw_print(", %g samples a worker", model->batch_size);
+    }
+    gw_print("\nforward %s", gw_format_seconds(model->forward_s, text[0]));
+    gw_print(", backward %s", gw_format_seconds(gw_model_backward_s(model), text[0]));
+    gw_print(", update %s", gw_format_seconds(model->update_s, text[0]));
+    if (model->device != NULL) {
+        gw_print(", on %s", model->device);
+    }
+    print_margin(model->uncertainty);
+    gw_print("\n\n");
+    struct gw_table *table = gw_table_open(headings, "rlrrr");
+    for (size_t i = 0; i < count; i++) {
+        add_tensor(table, model, places[i]);
+    }
+    gw_table_print_and_close(table);
+    if (model->tensor_count > count) {
+        gw_print("and %zu smaller ones\n", model->tensor_count - count);
+    }
+}
+
+enum gw_status gw_print_model_document(const struct gw_model *model, struct gw_error *error) {
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "schema", "gradweave/model@1");
+    gw_writer_text(&writer, "name", model->name);
+    if (model->batch_size > 0) {
+        gw_writer_number(&writer, "batch_size", model->batch_size);
+    }
+    gw_writer_number(&writer, "bytes_per_element", (double)model->bytes_per_element);
+    gw_writer_number(&writer, "forward_s", model->forward_s);
+    gw_writer_number(&writer, "update_s", model->update_s);
+    if (model->uncertainty > 0) {
+        gw_writer_number(&writer, "uncertainty", model->uncertainty);
+    }
+    gw_writer_array(&writer, "tensors");
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        gw_writer_object(&writer, NULL);
+        gw_writer_text(&writer, "name", model->tensors[i].name);
+        gw_writer_number(&writer, "elements", (double)model->tensors[i].elements);
+        gw_writer_number(&writer, "backward_s", model->tensors[i].backward_s);
+        gw_writer_end(&writer);
+    }
+    gw_writer_end(&writer);
+    return gw_print_written(&writer, error);
+}
+
+/* ---- a cluster ------------------------------------------------------------------------------- */
+
+/* What each contributes, or how many elements are compressed, in the table's columns. */
+static const double shown_bytes[] = {1 << 10, 1 << 16, 1 << 20, 1 << 24, 1 << 28};
+static const double shown_elements[] = {1 << 12, 1 << 16, 1 << 20, 1 << 24, 1 << 28};
+enum { SHOWN = sizeof shown_bytes / sizeof *shown_bytes };
+
+/* "1.2 ms +-30%" */
+static void add_times(struct gw_table *table, const struct gw_curve *curve,
+                      const struct gw_margins *margins, const double *sizes) {
+    for (size_t i = 0; i < SHOWN; i++) {
+        char text[GW_UNITS_SIZE];
+        double margin = gw_margins_at(margins, sizes[i]);
+        gw_format_seconds(gw_curve_time(curve, sizes[i]), text);
+        if (margin > 0) {
+            gw_table_cell(table, "%s +-%.0f%%", text, 100 * margin);
+        } else {
+            gw_table_cell(table, "%s", text);
+        }
+    }
+}
+
+static struct gw_margins margins_of(const cJSON *entry, const char *unit,
+                                    const struct gw_curve *curve, double elsewhere,
+                                    struct gw_arena *arena) {
+    struct gw_margins margins = {0};
+    return gw_margins_open(entry, unit, curve, elsewhere, arena, &margins, NULL) == GW_OK
+               ? margins
+               : (struct gw_margins){0};
+}
+
+static void print_collectives(const struct gw_cluster *cluster, struct gw_arena *arena) {
+    static const char *const headings[] = {"collective", "workers", "1 KiB",  "64 KiB",
+                                           "1 MiB",      "16 MiB",  "256 MiB"};
+    struct gw_table *table = gw_table_open(headings, "lrrrrrr");
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        const struct gw_collective_cost *cost = &cluster->collectives[i];
+        struct gw_margins margins =
+            margins_of(cost->kept, "bytes", &cost->curve, GW_COLLECTIVE_MARGIN, arena);
+        gw_table_cell(table, "%s", cost->name);
+        gw_table_cell(table, "%zu", cost->workers);
+        add_times(table, &cost->curve, &margins, shown_bytes);
+    }
+    gw_table_print_and_close(table);
+}
+
+static void print_kernels(const struct gw_kernel_costs *costs, const char *what,
+                          struct gw_arena *arena) {
+    const char *const headings[] = {what,        "4,096",      "65,536",
+                                    "1,048,576", "16,777,216", "268,435,456"};
+    if (costs->count == 0) {
+        return;
+    }
+    gw_print("\n");
+    struct gw_table *table = gw_table_open(headings, "lrrrrr");
+    for (size_t i = 0; i < costs->count; i++) {
+        const struct gw_kernel_cost *cost = &costs->list[i];
+        struct gw_margins margins =
+            margins_of(cost->kept, "elements", &cost->curve, GW_KERNEL_MARGIN, arena);
+        gw_table_cell(table, "%s", cost->name);
+        add_times(table, &cost->curve, &margins, shown_elements);
+    }
+    gw_table_print_and_close(table);
+}
+
+void gw_print_cluster(const struct gw_cluster *cluster) {
+    struct gw_arena arena = {0};
+    const char *kind = gw_cluster_source(cluster, "kind");
+    const char *note = gw_cluster_source(cluster, "note");
+    gw_print("%s: %zu workers, %zu a node, %s\n\n", cluster->name, cluster->workers,
+             cluster->workers_per_node, kind == NULL ? "of unknown origin" : kind);
+    print_collectives(cluster, &arena);
+    print_kernels(&cluster->compressors, "compressor, elements", &arena);
+    print_kernels(&cluster->aggregation, "aggregation, elements", &arena);
+    if (note != NULL) {
+        gw_print("\n");
+        gw_print_note("", "%s", note);
+    }
+    gw_arena_free(&arena);
+}

@@ -1,0 +1,285 @@
+#include "study/advice.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/gradients/emulation.h"
+
+/* ---- energy ---------------------------------------------------------------------------------- */
+
+/* So many elements tell it to a percent, and take milliseconds. */
+enum { SAMPLE = 1 << 16, ADAPTING = 60 };
+
+static double energy_of(const struct gw_selection *found) {
+    double sum = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        double value = found->entries[i].value;
+        sum += value * value;
+    }
+    return sum;
+}
+
+static double least_of(const struct gw_selection *found) {
+    double least = INFINITY;
+    for (size_t i = 0; i < found->count; i++) {
+        least = fmin(least, fabs((double)found->entries[i].value));
+    }
+    return least;
+}
+
+/* A gradient of norm 1, for which ExDyna's first threshold is made, and room to select from it. */
+struct sample {
+    float *gradient, *u; /* [SAMPLE] */
+    struct gw_workspace workspace;
+    struct gw_selection found;
+    struct gw_task task;
+};
+
+static enum gw_status select_once(struct sample *sample, const struct gw_compressor *compressor,
+                                  struct gw_error *error) {
+    memset(sample->u, 0, SAMPLE * sizeof *sample->u);
+    GW_TRY(gw_compress(compressor, &sample->task, &sample->found, error));
+    gw_state_observe(compressor, sample->task.state, &sample->found.count);
+    sample->task.iteration++;
+    return GW_OK;
+}
+
+/* Those that adapt do so first, to the same gradient again and again. */
+static enum gw_status select_settled(struct sample *sample, const struct gw_compressor *compressor,
+                                     struct gw_error *error) {
+    int times = gw_counts_depend_on_data(compressor) ? ADAPTING : 1;
+    sample->task.iteration = 0;
+    enum gw_status status = gw_state_open(compressor, &sample->task, &sample->task.state, error);
+    for (int i = 0; i < times && status == GW_OK; i++) {
+        status = select_once(sample, compressor, error);
+    }
+    gw_state_close(compressor, sample->task.state);
+    sample->task.state = NULL;
+    return status;
+}
+
+static enum gw_status open_sample(struct sample *out, double density, struct gw_arena *arena,
+                                  struct gw_error *error) {
+    out->gradient = gw_arena_zeros(arena, SAMPLE, sizeof *out->gradient);
+    out->u = gw_arena_zeros(arena, SAMPLE, sizeof *out->u);
+    GW_TRY(gw_arena_check(arena, "advising", error));
+    GW_TRY(gw_gradient_fill(out->gradient, SAMPLE, 1 / sqrt(SAMPLE), 1, 0, error));
+    out->task = (struct gw_task){.u = out->u,
+                                 .gradient = out->gradient,
+                                 .n = SAMPLE,
+                                 .k = (size_t)gw_elements_kept(SAMPLE, density),
+                                 .workers = 1,
+                                 .seed = 1,
+                                 .workspace = &out->workspace};
+    GW_TRY(select_settled(out, &gw_compressor_topk, error));
+    out->task.threshold = least_of(&out->found);
+    return GW_OK;
+}
+
+static double whole_energy(const struct sample *sample) {
+    double sum = 0;
+    for (size_t i = 0; i < SAMPLE; i++) {
+        sum += (double)sample->gradient[i] * sample->gradient[i];
+    }
+    return sum;
+}
+
+static enum gw_status find_each_energy(struct gw_advice *advice, struct sample *sample,
+                                       double *of_topk, struct gw_error *error) {
+    double whole = whole_energy(sample);
+    *of_topk = energy_of(&sample->found) / whole;
+    for (size_t i = 0; i < advice->ranking.count; i++) {
+        const struct gw_algorithm *algorithm = NULL;
+        GW_TRY(gw_algorithm_find(advice->ranking.results[i].algorithm, &algorithm, error));
+        advice->energy[i] = 1;
+        if (gw_algorithm_is_sparse(algorithm)) {
+            GW_TRY(select_settled(sample, algorithm->compressor, error));
+            advice->energy[i] = energy_of(&sample->found) / whole;
+        }
+    }
+    return GW_OK;
+}
+
+static enum gw_status find_energy(struct gw_advice *advice, double *of_topk,
+                                  struct gw_error *error) {
+    struct sample sample = {0};
+    enum gw_status status = open_sample(&sample, advice->question->density, &advice->arena, error);
+    status = status == GW_OK ? find_each_energy(advice, &sample, of_topk, error) : status;
+    gw_selection_free(&sample.found);
+    gw_workspace_free(&sample.workspace);
+    return status;
+}
+
+/* Whether operations that run at once slow each other, as far as the cluster says. */
+static bool is_known_to_interfere(const struct gw_cluster *cluster) {
+    return cluster->overlap != NULL || cluster->sharing.ranks > cluster->sharing.processors;
+}
+
+/* ---- the verdict ----------------------------------------------------------------------------- */
+
+static bool is_dense(const struct gw_result *result) {
+    const struct gw_algorithm *algorithm = NULL;
+    return gw_algorithm_find(result->algorithm, &algorithm, NULL) == GW_OK &&
+           !gw_algorithm_is_sparse(algorithm);
+}
+
+/* The fastest dense one, and the fastest compressed one that sends enough. */
+static void choose(struct gw_advice *advice, double topk_energy) {
+    const struct gw_ranking *ranking = &advice->ranking;
+    advice->dense = advice->compressed = ranking->count;
+    for (size_t i = ranking->count; i-- > 0;) {
+        if (is_dense(&ranking->results[i])) {
+            advice->dense = i;
+        } else if (advice->energy[i] >= topk_energy / 2) {
+            advice->compressed = i;
+        }
+    }
+}
+
+static void judge(struct gw_advice *advice) {
+    const struct gw_ranking *ranking = &advice->ranking;
+    struct gw_estimate *speedup = &advice->speedup;
+    const struct gw_result *dense = &ranking->results[advice->dense];
+    const struct gw_result *compressed = &ranking->results[advice->compressed];
+    speedup->value = dense->iteration_s / compressed->iteration_s;
+    gw_results_ratio(dense, compressed, &speedup->low, &speedup->high);
+    advice->verdict = speedup->low > 1    ? GW_WORTH_IT
+                      : speedup->high < 1 ? GW_NOT_WORTH_IT
+                                          : GW_CANT_TELL;
+    advice->best = speedup->value > 1 ? advice->compressed : advice->dense;
+}
+
+/* ---- from which bandwidth on it is the other way round --------------------------------------- */
+
+enum { HALVINGS = 20 };
+static const double most_bandwidth = 1000;
+
+/* By how much the compressed pipeline is slower, relative, where bytes move `factor` times as fast.
+ */
+static enum gw_status find_lead(const struct gw_advice *advice, double factor, double *out,
+                                struct gw_error *error) {
+    const size_t places[] = {advice->dense, advice->compressed};
+    struct gw_question question = *advice->question;
+    double seconds[2] = {0};
+    GW_TRY(gw_question_set_bandwidth(&question, factor, error));
+    enum gw_status status = GW_OK;
+    for (int i = 0; i < 2 && status == GW_OK; i++) {
+        const struct gw_algorithm *algorithm = NULL;
+        struct gw_result result;
+        status = gw_algorithm_find(advice->ranking.results[places[i]].algorithm, &algorithm, error);
+        if (status == GW_OK) {
+            const struct gw_prediction_options options = {
+                .simulation.interference = is_known_to_interfere(&question.cluster)};
+            status = gw_predict(&question, algorithm, &options, &result, error);
+        }
+        seconds[i] = status == GW_OK ? result.iteration_s : 0;
+    }
+    gw_question_end_bandwidth(&question, advice->question);
+    *out = log(seconds[1] / seconds[0]);
+    return status;
+}
+
+static enum gw_status find_even_bandwidth(struct gw_advice *advice, struct gw_error *error) {
+    bool leads = advice->speedup.value > 1;
+    double near = 1;
+    double far = leads ? most_bandwidth : 1 / most_bandwidth;
+    double lead = 0;
+    advice->even_bandwidth = NAN;
+    GW_TRY(find_lead(advice, far, &lead, error));
+    if ((lead < 0) == leads) {
+        return GW_OK;
+    }
+    for (int i = 0; i < HALVINGS; i++) {
+        double middle = sqrt(near * far);
+        GW_TRY(find_lead(advice, middle, &lead, error));
+        *((lead < 0) == leads ? &near : &far) = middle;
+    }
+    advice->even_bandwidth = sqrt(near * far);
+    return GW_OK;
+}
+
+/* ---- what is recommended --------------------------------------------------------------------- */
+
+static enum gw_status find_buckets(struct gw_advice *advice, struct gw_error *error) {
+    struct gw_costs costs;
+    GW_TRY(gw_costs_open(advice->question, "none", NULL, &costs, error));
+    enum gw_status status = gw_costs_find_optimum(&costs, error);
+    status = status == GW_OK ? gw_costs_plan(&costs, "optimal", &advice->buckets, error) : status;
+    gw_costs_close(&costs);
+    return status;
+}
+
+static enum gw_status explain_best(struct gw_advice *advice, struct gw_error *error) {
+    const struct gw_algorithm *algorithm = NULL;
+    GW_TRY(gw_algorithm_find(advice->ranking.results[advice->best].algorithm, &algorithm, error));
+    GW_TRY(gw_pipeline_open(advice->question, algorithm, NULL, &advice->pipeline, error));
+    return gw_explain(advice->question, advice->pipeline.plan, algorithm->exchange->name,
+                      &advice->arena, &advice->explanation, error);
+}
+
+double gw_uncertainty_width_s(const struct gw_result_uncertainty *uncertainty) {
+    return fabs(uncertainty->high_s - uncertainty->low_s);
+}
+
+static void find_widest(struct gw_advice *advice) {
+    const struct gw_result *best = &advice->ranking.results[advice->best];
+    for (size_t i = 0; i < best->uncertainty_count; i++) {
+        const struct gw_result_uncertainty *one = &best->uncertainties[i];
+        if (advice->widest == NULL ||
+            gw_uncertainty_width_s(one) > gw_uncertainty_width_s(advice->widest)) {
+            advice->widest = one;
+        }
+    }
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static enum gw_status rank(struct gw_advice *advice, struct gw_error *error) {
+    struct gw_comparison *comparison = gw_arena_zeros(&advice->arena, 1, sizeof *comparison);
+    const struct gw_algorithm **algorithms = NULL;
+    size_t count = 0;
+    GW_TRY(gw_arena_check(&advice->arena, "advising", error));
+    GW_TRY(gw_algorithms_parse("all", &advice->arena, &algorithms, &count, error));
+    *comparison = (struct gw_comparison){
+        .question = advice->question,
+        .algorithms = algorithms,
+        .count = count,
+        .interference = is_known_to_interfere(&advice->question->cluster),
+        .intervals = true};
+    GW_TRY(gw_rank(comparison, &advice->ranking, error));
+    advice->energy = gw_arena_zeros(&advice->arena, advice->ranking.count, sizeof *advice->energy);
+    return gw_arena_check(&advice->arena, "advising", error);
+}
+
+static enum gw_status advise(struct gw_advice *advice, struct gw_error *error) {
+    double topk_energy = 0;
+    GW_TRY(rank(advice, error));
+    GW_TRY(find_energy(advice, &topk_energy, error));
+    choose(advice, topk_energy);
+    if (advice->dense == advice->ranking.count || advice->compressed == advice->ranking.count) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: expected a cluster on which pipelines with and without compression can "
+                       "be predicted (gradweave check says which)",
+                       advice->question->cluster.name);
+    }
+    judge(advice);
+    GW_TRY(find_even_bandwidth(advice, error));
+    GW_TRY(find_buckets(advice, error));
+    GW_TRY(explain_best(advice, error));
+    find_widest(advice);
+    return GW_OK;
+}
+
+enum gw_status gw_advise(const struct gw_question *question, struct gw_advice *out,
+                         struct gw_error *error) {
+    *out = (struct gw_advice){.question = question};
+    return advise(out, error);
+}
+
+void gw_advice_free(struct gw_advice *advice) {
+    gw_pipeline_close(&advice->pipeline);
+    gw_plan_free(&advice->buckets);
+    gw_ranking_free(&advice->ranking);
+    gw_arena_free(&advice->arena);
+}

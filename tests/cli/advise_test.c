@@ -1,0 +1,171 @@
+/*
+ * `advise`, `model` and `cluster` as a user starts them: what they answer hangs together, agrees
+ * with the other verbs, and what was measured is where they say.
+ */
+#include "tests/cli/program_inputs.h"
+
+#include "tests/test.h"
+
+#define ASKED "advise gpt2 --gpu a100 --nodes 8 --network 10gbit "
+
+static const cJSON *result_of(const cJSON *document, const char *algorithm) {
+    const cJSON *row = NULL;
+    cJSON_ArrayForEach(row, item_at(document, "results")) {
+        if (strcmp(text_at(row, "algorithm"), algorithm) == 0) {
+            return row;
+        }
+    }
+    fail_msg("no result of %s", algorithm);
+    return NULL;
+}
+
+/* ---- advise ---------------------------------------------------------------------------------- */
+
+TEST_IN_FOLDER(advice_hangs_together) {
+    cJSON *advice = ask_for(*state, "gradweave/advice@1", "gradweave " ASKED "--json --price 2");
+    const cJSON *best = result_of(advice, text_at(advice, "recommended"));
+    const cJSON *dense = result_of(advice, text_at(advice, "dense"));
+    const cJSON *compressed = result_of(advice, text_at(advice, "compressed"));
+    double iteration_s = number_at(best, "iteration_s");
+    double bytes = 0;
+    const cJSON *bucket = NULL;
+    assert_true(near(number_at(advice, "speedup.value"),
+                     number_at(dense, "iteration_s") / number_at(compressed, "iteration_s"),
+                     1e-12));
+    assert_true(number_at(advice, "speedup.low") < number_at(advice, "speedup.value"));
+    assert_true(number_at(advice, "speedup.high") > number_at(advice, "speedup.value"));
+    assert_true(number_at(best, "energy_kept") >=
+                number_at(result_of(advice, "topk"), "energy_kept") / 2);
+    assert_true(near(number_at(dense, "energy_kept"), 1, 1e-12));
+    assert_true(near(number_at(best, "cost"), 2 * 8 * iteration_s * 1e6 / 3600, 1e-12));
+    cJSON_ArrayForEach(bucket, item_at(advice, "bucket_cap_mb_list")) {
+        bytes += bucket->valuedouble * (1 << 20);
+    }
+    assert_true(near(bytes, 4 * 124439808.0, 1e-9));
+    assert_string_equal(text_at(advice, "rests_on.model"), "assumed");
+    assert_string_equal(text_at(advice, "rests_on.cluster"), "assumed");
+    check_says(*state, "gradweave " ASKED, "gpt2", text_at(advice, "recommended"),
+               "bucket_cap_mb_list=[", "assumed", NULL);
+}
+
+/* At the bandwidth at which both take equally long they do, by `compare`. */
+TEST_IN_FOLDER(both_are_even_where_advice_says) {
+    cJSON *advice = ask_for(*state, "gradweave/advice@1", "gradweave " ASKED "--json");
+    double even = number_at(advice, "even_bandwidth");
+    check_says(*state, "gradweave model make gpt2 --gpu a100 --out m.json", "gpt2", NULL);
+    check_says(*state, "gradweave cluster make --nodes 8 --network 10gbit --gpu a100 --out c.json",
+               "8-10gbit", NULL);
+    cJSON *compared =
+        ask_for(*state, "gradweave/comparison@1",
+                "gradweave compare m.json --cluster c.json --algo %s,%s --bandwidth %.9gx --json",
+                text_at(advice, "dense"), text_at(advice, "compressed"), even);
+    const cJSON *results = item_at(compared, "results");
+    assert_true(near(number_at(cJSON_GetArrayItem(results, 0), "iteration_s"),
+                     number_at(cJSON_GetArrayItem(results, 1), "iteration_s"), 1e-3));
+}
+
+/*
+ * The box by its rate alone: iterations of dense pipelines that its calibration predicts are within
+ * the assumed cluster's intervals, of all shipped networks and both numbers of workers.
+ */
+TEST_IN_FOLDER(assumed_intervals_hold_what_a_calibration_predicts) {
+    static const char *const models[] = {"resnet50", "vgg16-cifar10", "inception-v4", "lstm-ptb",
+                                         "resnet50-h200"};
+    size_t inside = 0;
+    size_t all = 0;
+    for (size_t nodes = 2; nodes <= 4; nodes += 2) {
+        check_says(*state,
+                   nodes == 2 ? "gradweave cluster make --nodes 2 --network 1gbit --out c.json"
+                              : "gradweave cluster make --nodes 4 --network 1gbit --out c.json",
+                   "1gbit", NULL);
+        for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+            cJSON *made = ask_for(*state, "gradweave/comparison@1",
+                                  "gradweave compare %s --cluster c.json --algo "
+                                  "dense,p-sgd,ddp,mg-wfbp,ps --json",
+                                  models[i]);
+            cJSON *measured = ask_for(*state, "gradweave/comparison@1",
+                                      "gradweave compare %s --cluster box-4x1gbit --workers %zu "
+                                      "--algo dense,p-sgd,ddp,mg-wfbp,ps --json",
+                                      models[i], nodes);
+            const cJSON *row = NULL;
+            cJSON_ArrayForEach(row, item_at(made, "results")) {
+                double truth_s =
+                    number_at(result_of(measured, text_at(row, "algorithm")), "iteration_s");
+                bool is_inside = truth_s >= number_at(row, "iteration_low_s") &&
+                                 truth_s <= number_at(row, "iteration_high_s");
+                inside += is_inside;
+                all++;
+                if (!is_inside) {
+                    print_message("%s, %zu workers, %s: %g s by calibration, %g to %g assumed\n",
+                                  models[i], nodes, text_at(row, "algorithm"), truth_s,
+                                  number_at(row, "iteration_low_s"),
+                                  number_at(row, "iteration_high_s"));
+                }
+            }
+        }
+    }
+    print_message("%zu of %zu inside\n", inside, all);
+    assert_true(10 * inside >= 9 * all);
+}
+
+/* ---- model, cluster -------------------------------------------------------------------------- */
+
+TEST_IN_FOLDER(what_is_made_passes_check) {
+    check_says(*state, "gradweave model make vit-b-16 --backward 45ms --out m.json", "vit-b-16",
+               "backward 45.00 ms", NULL);
+    check_says(*state,
+               "gradweave cluster make --nodes 4 --gpus-per-node 8 --network hdr --intra nvlink3 "
+               "--gpu a100 --out c.json",
+               "32 workers, 8 a node, assumed", "allreduce", "topk", NULL);
+    check_says(*state, "gradweave check m.json c.json --strict", "m.json", "nothing odd", NULL);
+    check_says(*state, "gradweave model show m.json", "86,567,656 elements", NULL);
+    check_says(*state, "gradweave cluster show box-4x1gbit", "measured", "allgather", NULL);
+}
+
+TEST_IN_FOLDER(benchmarks_become_a_cluster) {
+    write_text(*state, "osu.txt",
+               "# OSU MPI Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n"
+               "1024 50.0\n1048576 9000.0\n");
+    check_says(*state, "gradweave cluster import osu osu.txt --workers 4 --out c.json", "imported",
+               "allreduce", NULL);
+    cJSON *cluster = parse_document(read_text(*state, "c.json"), "gradweave/cluster@1");
+    const cJSON *entry = cJSON_GetArrayItem(item_at(cluster, "collectives.allreduce"), 0);
+    assert_true(number_at(entry, "workers") == 4);
+    assert_true(number_at(cluster, "workers") == 4);
+}
+
+TEST_IN_FOLDER(bad_wishes_are_refused) {
+    static const struct {
+        const char *command, *says;
+    } table[] = {
+        {"advise", "expected a NETWORK"},
+        {"advise gpt2 --gpu a100", "expected --nodes N --network LINK"},
+        {"advise gpt2 --gpu a101 --nodes 8 --network 10gbit", "a100"},
+        {"advise gpt2 --gpu a100 --nodes 8 --network 10furlongs", "10furlongs"},
+        {"advise gpt2 --gpu a100 --nodes 8 --network nvlink3", "nvlink3"},
+        {"advise gpt9 --gpu a100 --nodes 8 --network 10gbit", "gpt9"},
+        {"advise gpt2 --nodes 8 --network 10gbit", "--gpu"},
+        {"advise gpt2 --gpu a100 --gpus-per-node 8 --nodes 8 --network 10gbit", "--intra"},
+        {"advise gpt2 --gpu v100 --precision tf32 --nodes 8 --network 10gbit", "tf32"},
+        {"model make gpt2 --out m.json", "--gpu GPU"},
+        {"model make gpt2 --backward 45 --out m.json", "45ms"},
+        {"model make gpt2 --gpu a100", "--out"},
+        {"model show", "expected a MODEL"},
+        {"model bake", "bake"},
+        {"cluster make --nodes 8 --out c.json", "--network"},
+        {"cluster make --nodes 0 --network 10gbit --out c.json", "--nodes"},
+        {"cluster import osu nowhere.txt --workers 4 --out c.json", "nowhere.txt"},
+        {"cluster import mpi-tests a.txt --out c.json", "nccl-tests or osu"},
+        {"cluster show box-4x1gbit --network 10gbit", "show:"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct answer answer = ask(*state, "gradweave %s", table[i].command);
+        if (answer.status != 2 || strstr(answer.err, table[i].says) == NULL) {
+            print_message("gradweave %s: %d %s\n", table[i].command, answer.status, answer.err);
+        }
+        assert_int_equal(answer.status, 2);
+        assert_string_equal(answer.out, "");
+        assert_non_null(strstr(answer.err, table[i].says));
+    }
+    assert_string_equal(list_files(*state), "");
+}

@@ -1,0 +1,177 @@
+/* Published figures of GPUs and links are sound, and are found by what a user may write. */
+#include "published/published.h"
+#include "tests/test.h"
+
+static struct gw_error error;
+
+/* 1.1: NVLink's switches add up, and Winograd convolutions multiply less often than is counted. */
+static void assert_share(const struct gw_range *range) {
+    assert_true(range->low > 0);
+    assert_true(range->low <= range->typical);
+    assert_true(range->typical <= range->high);
+    assert_true(range->high <= 1.1);
+}
+
+/* ---- GPUs ------------------------------------------------------------------------------------ */
+
+TEST(precisions_have_names) {
+    assert_string_equal(gw_precision_names[GW_FP32], "fp32");
+    assert_string_equal(gw_precision_names[GW_TF32], "tf32");
+    assert_string_equal(gw_precision_names[GW_FP16], "fp16");
+    assert_null(gw_precision_names[GW_PRECISIONS]);
+}
+
+TEST(gpus_have_sound_figures) {
+    for (const struct gw_published_gpu *gpu = gw_published_gpus; gpu->name != NULL; gpu++) {
+        assert_true(gpu->flops[GW_FP32] > 0);
+        assert_true(gpu->bytes_per_s > 0);
+        assert_share(&gpu->memory_efficiency);
+        for (int i = 0; i < GW_PRECISIONS; i++) {
+            if (gpu->flops[i] > 0) {
+                assert_share(&gpu->compute_efficiency[i]);
+            }
+        }
+        assert_true(strlen(gpu->title) > 0);
+        assert_true(strlen(gpu->source) > 0);
+        for (const struct gw_published_gpu *other = gw_published_gpus; other != gpu; other++) {
+            assert_string_not_equal(other->name, gpu->name);
+        }
+    }
+}
+
+TEST(gpus_are_found_by_their_names) {
+    const char *names[] = {"p100", "v100", "t4",        "rtx3090", "rtx4090", "a10",
+                           "l4",   "a100", "a100-40gb", "h100",    "h200",    "p102-100"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct gw_published_gpu *gpu = NULL;
+        assert_ok(gw_published_gpu_find(names[i], &gpu, &error));
+        assert_string_equal(gpu->name, names[i]);
+    }
+}
+
+TEST(an_unknown_gpu_is_refused_with_the_known_ones) {
+    const struct gw_published_gpu *gpu = NULL;
+    assert_int_equal(gw_published_gpu_find("a101", &gpu, &error), GW_BAD_INPUT);
+    assert_null(gpu);
+    assert_string_equal(error.message,
+                        "GPU: expected one of p100, p102-100, v100, t4, rtx3090, a10, a100-40gb, "
+                        "a100, rtx4090, l4, h100, h200; got \"a101\"");
+}
+
+/* ---- links ----------------------------------------------------------------------------------- */
+
+TEST(links_have_sound_figures) {
+    for (const struct gw_link *link = gw_links; link->name != NULL; link++) {
+        assert_true(link->bytes_per_s > 0);
+        assert_share(&link->efficiency);
+        assert_true(link->step_s.low > 0);
+        assert_true(link->step_s.low <= link->step_s.typical);
+        assert_true(link->step_s.typical <= link->step_s.high);
+        assert_true(link->step_s.high < 1e-3);
+        assert_true(strlen(link->title) > 0);
+        assert_true(strlen(link->source) > 0);
+        for (const struct gw_link *other = gw_links; other != link; other++) {
+            assert_string_not_equal(other->name, link->name);
+        }
+    }
+}
+
+TEST(links_are_found_where_they_belong) {
+    struct gw_arena arena = {0};
+    for (const struct gw_link *link = gw_links; link->name != NULL; link++) {
+        struct gw_link found;
+        assert_ok(gw_link_find(link->name, link->within, &arena, &found, &error));
+        assert_string_equal(found.name, link->name);
+        assert_int_equal(gw_link_find(link->name, !link->within, &arena, &found, &error),
+                         GW_BAD_INPUT);
+    }
+    gw_arena_free(&arena);
+}
+
+TEST(any_rate_is_ethernet_like_the_next_faster_one) {
+    const struct {
+        const char *name, *title, *like;
+        double bytes_per_s;
+    } table[] = {{"25gbit", "25 Gb/s Ethernet, TCP", "25gbit", 3.125e9},
+                 {"25000mbit", "25 Gb/s Ethernet, TCP", "25gbit", 3.125e9},
+                 {"2.5gbit", "2.5 Gb/s Ethernet, TCP", "10gbit", 0.3125e9},
+                 {"800mbit", "800 Mb/s Ethernet, TCP", "1gbit", 0.1e9},
+                 {"0.001mbit", "0.001 Mb/s Ethernet, TCP", "1gbit", 125},
+                 {"800gbit", "800 Gb/s Ethernet, TCP", "400gbit", 100e9},
+                 {"10000gbit", "10000 Gb/s Ethernet, TCP", "400gbit", 1.25e12}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct gw_arena arena = {0};
+        struct gw_link link, like;
+        assert_ok(gw_link_find(table[i].name, false, &arena, &link, &error));
+        assert_ok(gw_link_find(table[i].like, false, &arena, &like, &error));
+        assert_string_equal(link.name, table[i].name);
+        assert_string_equal(link.title, table[i].title);
+        assert_true(near(link.bytes_per_s, table[i].bytes_per_s, 1e-12));
+        assert_memory_equal(&link.efficiency, &like.efficiency, sizeof like.efficiency);
+        assert_memory_equal(&link.step_s, &like.step_s, sizeof like.step_s);
+        assert_false(link.within);
+        assert_non_null(strstr(link.source, like.source));
+        gw_arena_free(&arena);
+    }
+}
+
+TEST(what_is_no_link_is_refused) {
+    const char *names[] = {
+        "",        "-1gbit",  "+1gbit",    "1e3gbit",   "nangbit",    "infgbit",      "0x10gbit",
+        "25gbit ", "25 gbit", " 25gbit",   ".5gbit",    "5.gbit",     "1.2.3gbit",    "1,5gbit",
+        "gbit",    "25",      "25kbit",    "25Gbit",    "25gbits",    "25gbit-roce ", "HDR",
+        "0gbit",   "0.0mbit", "10001gbit", "1e308gbit", "0.0001mbit", "25gbit-iwarp"};
+    struct gw_arena arena = {0};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct gw_link link;
+        for (int within = 0; within < 2; within++) {
+            assert_int_equal(gw_link_find(names[i], within == 1, &arena, &link, &error),
+                             GW_BAD_INPUT);
+            assert_true(strlen(error.message) > 0);
+        }
+    }
+    gw_arena_free(&arena);
+}
+
+TEST(a_rate_that_has_no_number_is_refused) {
+    char digits[512];
+    memset(digits, '9', sizeof digits);
+    memcpy(digits + sizeof digits - sizeof "gbit", "gbit", sizeof "gbit");
+    struct gw_arena arena = {0};
+    struct gw_link link;
+    assert_int_equal(gw_link_find(digits, false, &arena, &link, &error), GW_BAD_INPUT);
+    gw_arena_free(&arena);
+}
+
+TEST(messages_say_what_is_known) {
+    const struct {
+        const char *name;
+        bool within;
+        const char *message;
+    } table[] = {
+        {"hrd", false,
+         "network: expected one of 1gbit, 10gbit, 25gbit, 40gbit, 50gbit, 100gbit, 200gbit, "
+         "400gbit, 25gbit-roce, 100gbit-roce, 200gbit-roce, 400gbit-roce, fdr, edr, hdr, ndr, "
+         "100gbit-efa, 400gbit-efa, or another rate, such as 2.5gbit; got \"hrd\""},
+        {"nvlink4", false,
+         "network: expected one of 1gbit, 10gbit, 25gbit, 40gbit, 50gbit, 100gbit, 200gbit, "
+         "400gbit, 25gbit-roce, 100gbit-roce, 200gbit-roce, 400gbit-roce, fdr, edr, hdr, ndr, "
+         "100gbit-efa, 400gbit-efa, or another rate, such as 2.5gbit; got \"nvlink4\", a link "
+         "within a node"},
+        {"hdr", true,
+         "link within a node: expected one of pcie3, pcie4, pcie5, nvlink2, nvlink3, nvlink4, "
+         "nvlink5; got \"hdr\", a network"},
+        {"2.5gbit", true,
+         "link within a node: expected one of pcie3, pcie4, pcie5, nvlink2, nvlink3, nvlink4, "
+         "nvlink5; got \"2.5gbit\", a network"},
+        {"0gbit", false, "network: expected a rate from 0.001mbit to 10000gbit; got \"0gbit\""},
+    };
+    struct gw_arena arena = {0};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct gw_link link;
+        assert_int_equal(gw_link_find(table[i].name, table[i].within, &arena, &link, &error),
+                         GW_BAD_INPUT);
+        assert_string_equal(error.message, table[i].message);
+    }
+    gw_arena_free(&arena);
+}

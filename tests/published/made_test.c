@@ -1,0 +1,254 @@
+/*
+ * What is made of published figures: costs by the formulas of rings and trees, and whether what was
+ * measured - a calibrated cluster, networks profiled on a GPU - is within what they say of
+ * themselves.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "published/published.h"
+#include "study/study.h"
+#include "tests/test.h"
+
+static struct gw_error error;
+
+static struct gw_cluster make_cluster(size_t nodes, size_t gpus, const char *network,
+                                      const char *within) {
+    const struct gw_cluster_request request = {
+        .nodes = nodes, .gpus_per_node = gpus, .network = network, .within = within, .gpu = "h200"};
+    struct gw_cluster cluster;
+    assert_ok(gw_cluster_make(&request, &cluster, &error));
+    return cluster;
+}
+
+static struct gw_link link_of(const char *name, bool within, struct gw_arena *arena) {
+    struct gw_link link;
+    assert_ok(gw_link_find(name, within, arena, &link, &error));
+    return link;
+}
+
+static double rate_of(const struct gw_link *link) {
+    return link->bytes_per_s * link->efficiency.typical;
+}
+
+static double time_of(const struct gw_cluster *cluster, const char *name, size_t workers,
+                      double bytes) {
+    const struct gw_collective_cost *cost = gw_cluster_find_collective(cluster, name, workers);
+    assert_non_null(cost);
+    return gw_curve_time(&cost->curve, bytes);
+}
+
+/* ---- costs ----------------------------------------------------------------------------------- */
+
+TEST(one_gpu_a_node_takes_rings_and_trees_over_the_network) {
+    struct gw_arena arena = {0};
+    struct gw_cluster cluster = make_cluster(8, 1, "25gbit", NULL);
+    struct gw_link link = link_of("25gbit", false, &arena);
+    double s = link.step_s.typical;
+    double B = rate_of(&link);
+    assert_int_equal(cluster.workers, 8);
+    assert_true(near(time_of(&cluster, "allgather", 8, 1e6), 7 * s + 7e6 / B, 1e-9));
+    assert_true(near(time_of(&cluster, "allreduce", 8, 8e9), 14 * s + 2 * 7e9 / B, 1e-9));
+    assert_true(near(time_of(&cluster, "allreduce", 8, 1), 6 * s + 6 / B, 1e-9));
+    assert_true(near(time_of(&cluster, "gather", 8, 1e6), 3 * s + 7e6 / B, 1e-9));
+    assert_true(near(time_of(&cluster, "broadcast", 8, 1e6), 3 * s + 3e6 / B, 1e-9));
+    assert_true(near(time_of(&cluster, "sendrecv", 2, 1e6), s + 1e6 / B, 1e-9));
+    assert_true(near(time_of(&cluster, "allgather", 4096, 1e6), 4095 * (s + 1e6 / B), 1e-9));
+    gw_cluster_free(&cluster);
+    gw_arena_free(&arena);
+}
+
+TEST(gpus_of_a_node_share_its_link) {
+    struct gw_arena arena = {0};
+    struct gw_cluster cluster = make_cluster(4, 8, "100gbit", "nvlink3");
+    struct gw_link network = link_of("100gbit", false, &arena);
+    struct gw_link within = link_of("nvlink3", true, &arena);
+    double startup_s = (4 * network.step_s.typical + 28 * within.step_s.typical) * 31 / 32;
+    assert_int_equal(cluster.workers, 32);
+    assert_true(rate_of(&within) > rate_of(&network));
+    assert_true(
+        near(time_of(&cluster, "allgather", 32, 1e6), startup_s + 31e6 / rate_of(&network), 1e-9));
+    assert_true(near(time_of(&cluster, "allgather", 8, 1e6),
+                     7 * within.step_s.typical + 7e6 / rate_of(&within), 1e-9));
+    assert_true(near(time_of(&cluster, "sendrecv", 2, 1e6),
+                     network.step_s.typical + 1e6 / rate_of(&network), 1e-9));
+    gw_cluster_free(&cluster);
+    gw_arena_free(&arena);
+}
+
+/* A file of it is what was made: read again, it costs the same. */
+TEST(what_is_made_can_be_written_and_read) {
+    struct gw_cluster cluster = make_cluster(2, 2, "10gbit", "pcie4");
+    struct gw_cluster again;
+    cJSON *document = NULL;
+    char *text = NULL;
+    gw_key_rules.strict = true;
+    assert_ok(gw_cluster_document(&cluster, &document, &error));
+    assert_ok(gw_json_print(document, &text, &error));
+    assert_ok(gw_cluster_parse(text, strlen(text), "made", &again, &error));
+    gw_key_rules.strict = false;
+    assert_true(near(time_of(&again, "allreduce", 4, 12345),
+                     time_of(&cluster, "allreduce", 4, 12345), 1e-12));
+    assert_int_equal(again.compressors.count, cluster.compressors.count);
+    free(text);
+    cJSON_Delete(document);
+    gw_cluster_free(&cluster);
+    gw_cluster_free(&again);
+}
+
+/* ---- against what was measured --------------------------------------------------------------- */
+
+struct tally {
+    size_t inside, all;
+};
+
+static void count_inside(const char *what, double measured, double made, double margin,
+                         struct tally *tally) {
+    bool inside = measured <= made * (1 + margin) && measured >= made / (1 + margin);
+    tally->all++;
+    tally->inside += inside;
+    if (!inside) {
+        print_message("%s: measured %g s, made %g s, margin %.2f\n", what, measured, made, margin);
+    }
+}
+
+/* What is smaller the box carries faster than its rate: some 64 KiB pass at once after a pause. */
+static const double least_bytes = 1 << 18;
+
+static void count_collective(const struct gw_collective_cost *measured,
+                             const struct gw_cluster *cluster, struct tally *tally) {
+    struct gw_arena arena = {0};
+    struct gw_margins margins;
+    const struct gw_collective_cost *made =
+        gw_cluster_find_collective(cluster, measured->name, measured->workers);
+    const cJSON *row = NULL;
+    assert_non_null(made);
+    assert_ok(gw_margins_open(made->kept, "bytes", &made->curve, 0, &arena, &margins, &error));
+    cJSON_ArrayForEach(row, cJSON_GetObjectItemCaseSensitive(measured->kept, "raw")) {
+        char what[64];
+        double bytes = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "bytes"));
+        if (bytes < least_bytes) {
+            continue;
+        }
+        (void)snprintf(what, sizeof what, "%s %zu %g", made->name, made->workers, bytes);
+        count_inside(what, cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(row, "median_s")),
+                     gw_curve_time(&made->curve, bytes), gw_margins_at(&margins, bytes), tally);
+    }
+    gw_arena_free(&arena);
+}
+
+/* The box, described by its rate alone: its calibration is where intervals say, in 90% of cases. */
+TEST(a_calibrated_box_is_what_its_rate_says) {
+    struct gw_cluster made = make_cluster(4, 1, "1gbit", NULL);
+    struct gw_cluster measured;
+    struct tally tally = {0};
+    assert_ok(gw_cluster_open("box-4x1gbit", &measured, &error));
+    for (size_t i = 0; i < measured.collective_count; i++) {
+        if (gw_cluster_find_collective(&made, measured.collectives[i].name,
+                                       measured.collectives[i].workers) != NULL) {
+            count_collective(&measured.collectives[i], &made, &tally);
+        }
+    }
+    print_message("%zu of %zu measured medians are inside\n", tally.inside, tally.all);
+    assert_true(tally.all > 100);
+    assert_true((double)tally.inside >= 0.9 * (double)tally.all);
+    gw_cluster_free(&made);
+    gw_cluster_free(&measured);
+}
+
+static struct gw_model make_model(const struct gw_model_request *request) {
+    struct gw_model model;
+    cJSON *document = NULL;
+    assert_ok(gw_model_make(request, &document, &error));
+    gw_key_rules.strict = true;
+    assert_ok(gw_model_take(document, request->architecture, &model, &error));
+    gw_key_rules.strict = false;
+    return model;
+}
+
+TEST(networks_that_were_profiled_take_what_is_made) {
+    static const char *const pairs[][2] = {
+        {"resnet50", "resnet50-h200"}, {"vgg16", "vgg16-h200"}, {"bert-large", "bert-large-h200"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        struct gw_model measured;
+        assert_ok(gw_model_open(pairs[i][1], &measured, &error));
+        const struct gw_model_request request = {.architecture = pairs[i][0],
+                                                 .gpu = "h200",
+                                                 .precision = GW_TF32,
+                                                 .batch_size = measured.batch_size};
+        struct gw_model made = make_model(&request);
+        struct tally tally = {0};
+        count_inside("forward", measured.forward_s, made.forward_s, made.uncertainty, &tally);
+        count_inside("backward", gw_model_backward_s(&measured), gw_model_backward_s(&made),
+                     made.uncertainty, &tally);
+        count_inside("update", measured.update_s, made.update_s, 1, &tally);
+        print_message("%s: forward %.2f of measured, backward %.2f, update %.2f, margin %.2f\n",
+                      pairs[i][1], made.forward_s / measured.forward_s,
+                      gw_model_backward_s(&made) / gw_model_backward_s(&measured),
+                      made.update_s / measured.update_s, made.uncertainty);
+        assert_int_equal(tally.inside, 3);
+        gw_model_free(&measured);
+        gw_model_free(&made);
+    }
+}
+
+/* ---- what a user gives ----------------------------------------------------------------------- */
+
+TEST(a_backward_pass_that_is_given_is_shared_out) {
+    const struct gw_model_request request = {
+        .architecture = "gpt2", .precision = GW_PRECISIONS, .backward_s = 0.045};
+    struct gw_model model = make_model(&request);
+    assert_true(near(gw_model_backward_s(&model), 0.045, 1e-9));
+    assert_true(near(model.forward_s, 0.0225, 1e-12));
+    assert_true(model.uncertainty == 0);
+    assert_int_equal(gw_model_elements(&model), 124439808);
+    gw_model_free(&model);
+    const struct gw_model_request both = {.architecture = "gpt2",
+                                          .gpu = "a100",
+                                          .precision = GW_FP16,
+                                          .backward_s = 0.045,
+                                          .forward_s = 0.02};
+    model = make_model(&both);
+    assert_true(near(model.forward_s, 0.02, 1e-12));
+    gw_model_free(&model);
+}
+
+TEST(what_a_gpu_has_not_is_refused) {
+    const struct gw_model_request request = {
+        .architecture = "resnet50", .gpu = "v100", .precision = GW_TF32};
+    cJSON *document = NULL;
+    assert_int_equal(gw_model_make(&request, &document, &error), GW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "tf32"));
+    const struct gw_cluster_request alone = {.nodes = 2, .gpus_per_node = 4, .network = "hdr"};
+    struct gw_cluster cluster;
+    assert_int_equal(gw_cluster_make(&alone, &cluster, &error), GW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "--intra"));
+}
+
+/* ---- how far off predictions are ------------------------------------------------------------- */
+
+/* Of a model that is off by u, an iteration of computing alone is off by u, and by what nothing
+ * explains. */
+TEST(an_iteration_is_as_uncertain_as_its_model) {
+    static const char text[] =
+        "{\"schema\": \"gradweave/model@1\", \"name\": \"m\", \"forward_s\": 1, \"uncertainty\": "
+        "0.5,"
+        "\"tensors\": [{\"name\": \"t\", \"elements\": 1, \"backward_s\": 1}]}";
+    static const char cluster[] =
+        "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 2, \"compressors\": "
+        "{},"
+        "\"collectives\": {\"allreduce\": [{\"workers\": 2, \"alpha_s\": 1e-9,"
+        "\"beta_s_per_byte\": 0, \"uncertainty\": [[1, 3]]}]}}";
+    struct gw_question question = {.workers = 2, .density = 0.001};
+    const struct gw_algorithm *dense = NULL;
+    struct gw_result result;
+    assert_ok(gw_model_parse(text, strlen(text), "m", &question.model, &error));
+    assert_ok(gw_cluster_parse(cluster, strlen(cluster), "c", &question.cluster, &error));
+    assert_ok(gw_algorithm_find("dense", &dense, &error));
+    assert_ok(gw_predict(&question, dense, &(struct gw_prediction_options){.interval = true},
+                         &result, &error));
+    assert_true(near(result.iteration_s, 2, 1e-6));
+    assert_true(near(result.iteration_high_s, 2 + hypot(1, GW_UNEXPLAINED * 2), 1e-6));
+    assert_true(near(result.iteration_low_s, 2 - hypot(2 - 2 / 1.5, GW_UNEXPLAINED * 2), 1e-6));
+    gw_question_close(&question);
+}

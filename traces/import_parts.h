@@ -1,0 +1,60 @@
+/* What the importers share; private to this room. */
+#ifndef GW_TRACES_IMPORT_PARTS_H
+#define GW_TRACES_IMPORT_PARTS_H
+
+#include "traces/cluster.h"
+
+/* ---- text, line by line ---------------------------------------------------------------------- */
+
+struct gw_import_text {
+    const char *path;
+    char *text, *next; /* owned; what comes behind the line */
+    size_t length;
+    char *line;    /* the current one, without its end and the tag that mpirun puts before it */
+    size_t number; /* from 1; 0 before the first one */
+};
+
+enum gw_status gw_import_open(const char *path, struct gw_import_text *out, struct gw_error *error);
+void gw_import_close(struct gw_import_text *text);
+
+/* False: there is none any more. */
+bool gw_import_next_line(struct gw_import_text *text);
+
+/* Bad input at the current line: "FILE:LINE: ...". */
+enum gw_status gw_import_bad(const struct gw_import_text *text, struct gw_error *error,
+                             const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Splits a line at its blanks, in place; how many words it has, of which `most` are in `words`. */
+size_t gw_import_words(char *line, char **words, size_t most);
+
+/* Whether a line looks like a row of a table: its first word is a number, or "1024K". */
+bool gw_import_is_row(const char *line);
+
+/* A word as an integer up to 2^53, and as a finite number that is not negative. */
+bool gw_import_integer(const char *word, double *out);
+bool gw_import_number(const char *word, double *out);
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+/* What a table says, collected row by row; all zero at first. */
+struct gw_import_table {
+    const char *tool, *collective;
+    size_t workers;
+    size_t workers_per_node;    /* 0: not known */
+    char version[32], date[32]; /* "": not known */
+    size_t count, capacity;
+    struct gw_curve_point *points; /* owned; in any order */
+};
+
+/* Bytes that one worker contributes; nothing of zero bytes or zero time is added. */
+enum gw_status gw_import_point(struct gw_import_table *table, double bytes, double time_us,
+                               struct gw_error *error);
+
+/* Adds the points to the cluster's curve, and forgets them. `path` is of the file. */
+enum gw_status gw_import_add(struct gw_import_table *table, const char *path,
+                             struct gw_cluster *cluster, struct gw_error *error);
+
+/* Microseconds that a time may have. */
+#define GW_IMPORT_MOST_US (GW_MOST_SECONDS * 1e6)
+
+#endif
