@@ -332,7 +332,7 @@ static enum gw_status add(struct gw_survey *survey, struct all *all,
     GW_TRY(add_alone(survey, all, compressor, series, all->density, error));
     GW_TRY(shares ? add_together(survey, calibration->max_elements, error) : GW_OK);
     bool follows_asked = compressor->exact || compressor->steady;
-    double times = follows_asked ? GW_DENSER_TIMES : INFINITY;
+    double times = follows_asked ? GW_DENSER_TIMES : GW_OVERSHOT_TIMES;
     if (on_gpu || !gw_series_make_denser(&series, all->density, times, &survey->arena)) {
         return gw_arena_check(&survey->arena, "calibrating compressors", error);
     }

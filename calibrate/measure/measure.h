@@ -210,8 +210,13 @@ size_t gw_size_before_step(double density, size_t smaller, size_t larger);
 bool gw_series_make_denser(struct gw_series *series, double density, double times,
                            struct gw_arena *arena);
 
-/* Where the time follows from how many are asked for, and of the search in sketches. */
-enum { GW_DENSER_TIMES = 16 };
+/*
+ * Where the time follows from how many are asked for, and of the search in sketches; and about as
+ * many as thresholds let through that do not keep up with a training. Of even more selecting takes
+ * less than a line from the first density says: most vectors have one then, and branches are
+ * foreseen.
+ */
+enum { GW_DENSER_TIMES = 16, GW_OVERSHOT_TIMES = 64 };
 
 /* What is to be measured, as it comes together. The caller frees the items. */
 struct gw_series_list {
