@@ -37,19 +37,22 @@ static const struct gw_option option_table[] = {
 
 static const struct gw_option_rule rules[] = {
     {NULL, GW_NEEDS, "NETWORK", "expected a NETWORK, such as resnet50 (gradweave list networks)"},
-    {NULL, GW_NEEDS, "cluster network", "expected --nodes N --network LINK, or --cluster CLUSTER"},
-    {"cluster", GW_EXCLUDES, "nodes network intra gpus-per-node",
+    {"batch", GW_NEEDS, "gpu backward", "--batch: expected --gpu GPU or --backward TIME with it"},
+    {"precision", GW_NEEDS, "gpu", "--precision: expected --gpu GPU with it"},
+    {NULL, GW_NEEDS, "cluster nodes", "expected --nodes N --network LINK, or --cluster CLUSTER"},
+    {"cluster", GW_EXCLUDES, "nodes network intra gpus-per-node cards",
      "--cluster: expected no option by which clusters are made with it"},
-    {"network", GW_NEEDS, "nodes", "--network: expected --nodes N with it"},
+    {"cards", GW_NEEDS, "network", "--cards: expected --network LINK with it"},
     {"forward", GW_NEEDS, "backward", "--forward: expected --backward with it"},
-    {"network", GW_NEEDS, "gpu",
-     "--network: expected --gpu GPU with it, by whose memory compression is assumed"},
+    {"nodes", GW_NEEDS, "gpu",
+     "--nodes: expected --gpu GPU with it, by whose memory compression is assumed"},
     {0},
 };
 
-/* Made where a GPU or a time is given, read otherwise. */
+/* Made where a GPU or a time is given, read otherwise: then these options would do nothing. */
 static enum gw_status open_model(const struct options *options, struct gw_model *out,
                                  struct gw_error *error) {
+    static const char *const making[] = {"backward", "batch", "precision"};
     struct gw_model_request request = options->made_model;
     const struct gw_architecture *architecture = NULL;
     cJSON *document = NULL;
@@ -61,6 +64,15 @@ static enum gw_status open_model(const struct options *options, struct gw_model 
         return gw_model_take(document, options->model, out, error);
     }
     GW_TRY(gw_model_open(options->model, out, error));
+    for (size_t i = 0; i < sizeof making / sizeof *making; i++) {
+        if (gw_option_is_given(making[i])) {
+            gw_model_free(out);
+            return gw_fail(error, GW_BAD_INPUT,
+                           "--%s: expected a network that a model is made of (gradweave list "
+                           "networks), got model %s, which has its own times",
+                           making[i], options->model);
+        }
+    }
     return GW_OK;
 }
 
@@ -72,10 +84,29 @@ static enum gw_status open_cluster(const struct options *options, struct gw_clus
                                     : gw_cluster_make(&request, out, error);
 }
 
+/* What training keeps besides activations: weights, gradients, momentum and what is kept back. */
+static void note_memory(const struct options *options, const struct gw_model *model,
+                        char note[GW_RESULT_NOTE_SIZE]) {
+    enum { COPIES = 4, BYTES_PER_ELEMENT = 4 };
+    const struct gw_published_gpu *gpu = NULL;
+    double bytes = (double)gw_model_elements(model) * COPIES * BYTES_PER_ELEMENT;
+    note[0] = '\0';
+    if (options->made_model.gpu != NULL &&
+        gw_published_gpu_find(options->made_model.gpu, &gpu, NULL) == GW_OK &&
+        bytes > gpu->memory_bytes) {
+        (void)snprintf(note, GW_RESULT_NOTE_SIZE,
+                       "weights, gradients, momentum and what compression keeps back take %.3g GB "
+                       "without activations, a %s has %.3g GB: one GPU cannot hold a replica",
+                       bytes / 1e9, gpu->name, gpu->memory_bytes / 1e9);
+    }
+}
+
 static enum gw_status advise(const struct options *options, const struct gw_question *question,
                              struct gw_error *error) {
     struct gw_advice advice;
-    enum gw_status status = gw_advise(question, &advice, error);
+    char note[GW_RESULT_NOTE_SIZE];
+    note_memory(options, &question->model, note);
+    enum gw_status status = gw_advise(question, note, &advice, error);
     status = status == GW_OK ? gw_print_advice(&advice, options->price, options->output.json, error)
                              : status;
     gw_advice_free(&advice);

@@ -6,12 +6,14 @@
  * step costs s however few bytes it has: s_n between nodes, s_w within one. Costs of n bytes that
  * one worker contributes (Thakur, Rabenseifner and Gropp, 2005; Chan et al., 2007):
  *
- *     allreduce   the least of   2 D + 2 log2(P) n / B          up a tree and down again
- *                                2 R + 2 (P - 1) / P n / B      a ring
+ *     allreduce   2 D + 2 (P - 1) / P n / B      halving and doubling, or pipelined trees
  *     allgather                  R + (P - 1) n / B              a ring
  *     gather, scatter            D + (P - 1) n / B_n            all of it passes the root's link
  *     broadcast, reduce          D + log2(P) n / B              a tree
  *     sendrecv                   s + n / B
+ *
+ * The slow end of an allreduce is the least of 2 D + 2 log2(P) n / B, a tree up and down again that
+ * is not pipelined, and 2 R + 2 (P - 1) / P n / B, a ring.
  *
  *     D = log2(N) s_n + log2(G) s_w, R = (N s_n + (P - N) s_w) (P - 1) / P, which is (P - 1) s for
  *     steps of one kind; B is the slower of the node's link and the GPU's: a ring goes through each
@@ -51,14 +53,13 @@ struct making {
     struct gw_cluster *cluster;
     struct gw_link network, within;
     size_t gpus_per_node;
-    bool has_within;
+    bool has_within, has_network;
 };
 
 /* A way to carry a collective out. */
 struct way {
     double between_steps, within_steps; /* one after another, of each kind */
     double bytes;                       /* that pass the bottleneck, for each byte contributed */
-    double most_bytes;                  /* the same of libraries that do it in a worse way */
 };
 
 /* P workers, as the comment above has them. */
@@ -75,8 +76,7 @@ static struct shape shape_of(const struct making *making, size_t workers) {
 static struct way tree(const struct shape *shape, double times, double bytes) {
     return (struct way){.between_steps = times * ceil(log2(shape->nodes)),
                         .within_steps = times * ceil(log2(shape->per_node)),
-                        .bytes = bytes,
-                        .most_bytes = bytes};
+                        .bytes = bytes};
 }
 
 static struct way ring(const struct shape *shape, double times, double bytes) {
@@ -84,8 +84,7 @@ static struct way ring(const struct shape *shape, double times, double bytes) {
     double between = shape->nodes > 1 ? shape->nodes : 0;
     return (struct way){.between_steps = part * between,
                         .within_steps = part * (shape->workers - between),
-                        .bytes = bytes,
-                        .most_bytes = bytes};
+                        .bytes = bytes};
 }
 
 /* Which end of its ranges a link is at: what it is usually, or the slower one. */
@@ -113,10 +112,9 @@ static double bottleneck(const struct making *making, const struct shape *shape,
 
 static struct gw_curve curve_of(const struct making *making, const struct shape *shape,
                                 const struct way *way, enum end end) {
-    double bytes = end == TYPICAL ? way->bytes : way->most_bytes;
     return (struct gw_curve){.fixed_s = way->between_steps * step_s(&making->network, end) +
                                         way->within_steps * step_s(&making->within, end),
-                             .per_unit_s = bytes / bottleneck(making, shape, end)};
+                             .per_unit_s = way->bytes / bottleneck(making, shape, end)};
 }
 
 /* ---- one collective -------------------------------------------------------------------------- */
@@ -125,69 +123,41 @@ static struct gw_curve curve_of(const struct making *making, const struct shape 
 static const double margin_sizes[] = {1 << 6,  1 << 10, 1 << 12, 1 << 14, 1 << 16,
                                       1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 28};
 
-static double least_s(const struct gw_curve curves[2], double bytes) {
-    return fmin(gw_curve_time(&curves[0], bytes), gw_curve_time(&curves[1], bytes));
-}
-
-/* {"uncertainty": [[bytes, share], ...]}: by how much it takes longer at the slower end. */
-static enum gw_status details_of(const struct gw_curve typical[2], const struct gw_curve slow[2],
+/* {"uncertainty": [[bytes, share], ...]}: by how much it takes longer in the better slow way. */
+static enum gw_status details_of(const struct gw_curve *typical, const struct gw_curve slow[2],
                                  cJSON **out, struct gw_error *error) {
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
     gw_writer_array(&writer, "uncertainty");
     for (size_t i = 0; i < sizeof margin_sizes / sizeof *margin_sizes; i++) {
         double bytes = margin_sizes[i];
+        double slow_s = fmin(gw_curve_time(&slow[0], bytes), gw_curve_time(&slow[1], bytes));
         gw_writer_array(&writer, NULL);
         gw_writer_number(&writer, NULL, bytes);
-        gw_writer_number(&writer, NULL, least_s(slow, bytes) / least_s(typical, bytes) - 1);
+        gw_writer_number(&writer, NULL, slow_s / gw_curve_time(typical, bytes) - 1);
         gw_writer_end(&writer);
     }
     gw_writer_end(&writer);
     return gw_writer_finish(&writer, out, error);
 }
 
-/* The line that takes less at first and the one that does in the end, as points where they meet. */
-static enum gw_status join(const struct gw_curve lines[2], struct gw_curve *out,
-                           struct gw_error *error) {
-    double meet =
-        (lines[1].fixed_s - lines[0].fixed_s) / (lines[0].per_unit_s - lines[1].per_unit_s);
-    if (!(meet > 1)) {
-        bool first = least_s(lines, 1) == gw_curve_time(&lines[0], 1);
-        return gw_curve_copy(&lines[first ? 0 : 1], out, error);
-    }
-    struct gw_curve_point points[] = {{1, 0}, {meet, 0}, {2 * meet, 0}};
-    for (size_t i = 0; i < 3; i++) {
-        points[i].time_s = least_s(lines, points[i].size);
-    }
-    struct gw_curve joined = {.point_count = 3, .points = points};
-    return gw_curve_copy(&joined, out, error);
-}
-
-/* The lesser of two ways (both may be the same). */
+/* As it is usually done; `worse` are two ways (or one twice) of a library that does it less well.
+ */
 static enum gw_status add(const struct making *making, const char *name, const struct shape *shape,
-                          const struct way ways[2], struct gw_error *error) {
-    struct gw_curve typical[2];
-    struct gw_curve slow[2];
-    struct gw_curve curve = {0};
+                          struct way usual, const struct way worse[2], struct gw_error *error) {
+    const struct gw_curve typical = curve_of(making, shape, &usual, TYPICAL);
+    const struct gw_curve slow[2] = {curve_of(making, shape, &worse[0], SLOW),
+                                     curve_of(making, shape, &worse[1], SLOW)};
     cJSON *details = NULL;
-    for (int i = 0; i < 2; i++) {
-        typical[i] = curve_of(making, shape, &ways[i], TYPICAL);
-        slow[i] = curve_of(making, shape, &ways[i], SLOW);
-    }
-    GW_TRY(details_of(typical, slow, &details, error));
-    enum gw_status status = join(typical, &curve, error);
-    if (status != GW_OK) {
-        cJSON_Delete(details);
-        return status;
-    }
-    return gw_cluster_add_collective(making->cluster, name, (size_t)shape->workers, curve, details,
-                                     error);
+    GW_TRY(details_of(&typical, slow, &details, error));
+    return gw_cluster_add_collective(making->cluster, name, (size_t)shape->workers, typical,
+                                     details, error);
 }
 
 static enum gw_status add_one_way(const struct making *making, const char *name,
                                   const struct shape *shape, struct way way,
                                   struct gw_error *error) {
-    return add(making, name, shape, (const struct way[]){way, way}, error);
+    return add(making, name, shape, way, (const struct way[]){way, way}, error);
 }
 
 static enum gw_status add_among(const struct making *making, size_t workers,
@@ -195,15 +165,17 @@ static enum gw_status add_among(const struct making *making, size_t workers,
     struct shape shape = shape_of(making, workers);
     double P = shape.workers;
     double depth = ceil(log2(P));
-    const struct way allreduce[2] = {tree(&shape, 2, 2 * depth), ring(&shape, 2, 2 * (P - 1) / P)};
+    double halves = 2 * (P - 1) / P;
+    const struct way worse_allreduce[] = {tree(&shape, 2, 2 * depth), ring(&shape, 2, halves)};
     struct way gathered = ring(&shape, 1, P - 1);
     struct way rooted = tree(&shape, 1, P - 1);
     struct way spread = tree(&shape, 1, depth);
-    spread.most_bytes = fmin(P - 1, 2 * depth); /* a root that sends to each by itself, or half */
-    GW_TRY(add(making, "allreduce", &shape, allreduce, error));
+    struct way by_itself = tree(&shape, 1, fmin(P - 1, 2 * depth)); /* a root that sends to each */
+    const struct way worse_spread[] = {by_itself, by_itself};
+    GW_TRY(add(making, "allreduce", &shape, tree(&shape, 2, halves), worse_allreduce, error));
     GW_TRY(add_one_way(making, "allgather", &shape, gathered, error));
-    GW_TRY(add_one_way(making, "broadcast", &shape, spread, error));
-    GW_TRY(add_one_way(making, "reduce", &shape, spread, error));
+    GW_TRY(add(making, "broadcast", &shape, spread, worse_spread, error));
+    GW_TRY(add(making, "reduce", &shape, spread, worse_spread, error));
     GW_TRY(add_one_way(making, "gather", &shape, rooted, error));
     return add_one_way(making, "scatter", &shape, rooted, error);
 }
@@ -227,11 +199,13 @@ static size_t list_workers(const struct gw_cluster_request *request, size_t out[
     for (size_t workers = 2; workers < request->gpus_per_node; workers *= 2) {
         out[count++] = workers;
     }
-    for (size_t nodes = 1; nodes <= MOST_NODES; nodes *= 2) {
+    for (size_t nodes = 1; nodes <= (request->network == NULL ? 1 : MOST_NODES); nodes *= 2) {
         out[count++] = nodes * request->gpus_per_node;
     }
     out[count++] = asked;
-    out[count++] = asked + 1;
+    if (request->network != NULL) {
+        out[count++] = asked + 1;
+    }
     qsort(out, count, sizeof *out, by_value);
     for (size_t i = 0; i < count; i++) {
         if (out[i] > 1 && (kept == 0 || out[i] != out[kept - 1])) {
@@ -271,8 +245,13 @@ static enum gw_status put_source(const struct making *making,
     cJSON *source = NULL;
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "kind", "assumed");
-    gw_writer_text(&writer, "network", making->network.title);
-    gw_writer_text(&writer, "network_source", making->network.source);
+    if (making->has_network) {
+        gw_writer_text(&writer, "network", making->network.title);
+        gw_writer_text(&writer, "network_source", making->network.source);
+    }
+    if (request->cards > 1) {
+        gw_writer_number(&writer, "network_cards", (double)request->cards);
+    }
     if (making->has_within) {
         gw_writer_text(&writer, "within", making->within.title);
         gw_writer_text(&writer, "within_source", making->within.source);
@@ -304,20 +283,39 @@ static enum gw_status fill(const struct making *making, const struct gw_cluster_
     return put_source(making, request, error);
 }
 
+/* "8-25gbit", "4x8-8*hdr-nvlink3", "1x8-nvlink3". */
 static enum gw_status name_cluster(const struct gw_cluster_request *request, struct gw_arena *arena,
                                    const char **out, struct gw_error *error) {
+    const char *workers =
+        request->gpus_per_node > 1
+            ? gw_arena_format(arena, "%zux%zu", request->nodes, request->gpus_per_node)
+            : gw_arena_format(arena, "%zu", request->nodes);
+    const char *cards = request->cards > 1 ? gw_arena_format(arena, "%zu*", request->cards) : "";
+    const char *network =
+        request->network == NULL ? "" : gw_arena_format(arena, "-%s%s", cards, request->network);
+    const char *within =
+        request->gpus_per_node > 1 ? gw_arena_format(arena, "-%s", request->within) : "";
     *out = request->name != NULL ? request->name
-           : request->gpus_per_node > 1
-               ? gw_arena_format(arena, "%zux%zu-%s-%s", request->nodes, request->gpus_per_node,
-                                 request->network, request->within)
-               : gw_arena_format(arena, "%zu-%s", request->nodes, request->network);
+                                 : gw_arena_format(arena, "%s%s%s", workers, network, within);
     return gw_arena_check(arena, "making a cluster", error);
 }
 
 static enum gw_status find_links(const struct gw_cluster_request *request, struct gw_arena *arena,
                                  struct making *making, struct gw_error *error) {
     making->has_within = request->gpus_per_node > 1;
-    GW_TRY(gw_link_find(request->network, false, arena, &making->network, error));
+    making->has_network = request->nodes > 1 || request->network != NULL;
+    if (making->has_network && request->network == NULL) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--network: expected the link between nodes, such as 25gbit or hdr");
+    }
+    if (!making->has_network && !making->has_within) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--nodes: expected two or more, or several GPUs in a node, got one worker");
+    }
+    if (making->has_network) {
+        GW_TRY(gw_link_find(request->network, false, arena, &making->network, error));
+        making->network.bytes_per_s *= request->cards > 0 ? (double)request->cards : 1;
+    }
     if (making->has_within && request->within == NULL) {
         return gw_fail(
             error, GW_BAD_INPUT,

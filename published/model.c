@@ -7,7 +7,8 @@
 enum { BYTES_PER_VALUE = 4 }; /* of gradients, whatever products are in */
 
 /* What is moved between products is as wide as these take it. */
-static const double bytes_moved[GW_PRECISIONS] = {[GW_FP32] = 4, [GW_TF32] = 4, [GW_FP16] = 2};
+static const double bytes_moved[GW_PRECISIONS] = {
+    [GW_FP32] = 4, [GW_TF32] = 4, [GW_FP16] = 2, [GW_BF16] = 2};
 
 /* A backward pass has two products for each of the forward pass: for weights' and inputs'
  * gradients, and reads and writes twice as much. */

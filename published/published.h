@@ -55,8 +55,8 @@ enum gw_status gw_architecture_find(const char *name, const struct gw_architectu
 
 /* ---- GPUs ------------------------------------------------------------------------------------ */
 
-enum gw_precision { GW_FP32, GW_TF32, GW_FP16, GW_PRECISIONS };
-extern const char *const gw_precision_names[]; /* ended by NULL: "fp32", "tf32", "fp16" */
+enum gw_precision { GW_FP32, GW_TF32, GW_FP16, GW_BF16, GW_PRECISIONS };
+extern const char *const gw_precision_names[]; /* ended by NULL: "fp32", "tf32", "fp16", "bf16" */
 
 struct gw_published_gpu {
     const char *name;            /* "a100" */
@@ -64,6 +64,7 @@ struct gw_published_gpu {
     double flops[GW_PRECISIONS]; /* published peak, without sparsity; 0: has no such units. A
                                     multiply-add is two */
     double bytes_per_s;          /* published peak of its memory */
+    double memory_bytes;         /* how much of it there is */
     /* What training reaches of both peaks. */
     struct gw_range compute_efficiency[GW_PRECISIONS], memory_efficiency;
     const char *source; /* of the peaks; and of the efficiencies */
@@ -113,8 +114,10 @@ enum gw_status gw_model_make(const struct gw_model_request *request, cJSON **out
 struct gw_cluster_request {
     const char *name; /* NULL: made of the others */
     size_t nodes, gpus_per_node;
-    const char *network, *within; /* links; `within` NULL: none is needed with one GPU a node */
-    const char *gpu;              /* of whose memory compressors' costs are; NULL: no compressors */
+    size_t cards; /* network cards of a node, of one link each, which its GPUs share; 0: one */
+    /* Links; `network` NULL: none is needed with one node; `within`: with one GPU a node. */
+    const char *network, *within;
+    const char *gpu; /* of whose memory compressors' costs are; NULL: no compressors */
 };
 
 /* The cluster is the caller's; each curve has its `uncertainty`. */

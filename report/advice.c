@@ -1,6 +1,7 @@
 #include "report/advice.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct gw_result *result_at(const struct gw_advice *advice, size_t place) {
@@ -17,11 +18,14 @@ static double cost_of(const struct gw_advice *advice, const struct gw_result *re
     return price * (double)advice->question->workers * result->iteration_s * 1e6 / 3600;
 }
 
-static double bucket_mib(const struct gw_advice *advice, size_t group) {
-    const struct gw_model *model = &advice->question->model;
-    return (double)(gw_group_elements(&advice->buckets.groups[group], model) *
-                    model->bytes_per_element) /
-           (1 << 20);
+/* A pipeline by its name, and by its plan where that is not its own. Returns `out`. */
+enum { NAME_SIZE = 48 };
+static const char *name_at(const struct gw_advice *advice, size_t place, char out[NAME_SIZE]) {
+    const struct gw_result *result = result_at(advice, place);
+    bool own = result->policy == NULL;
+    (void)snprintf(out, NAME_SIZE, "%.20s%s%.20s%s", result->algorithm, own ? "" : " (",
+                   own ? "" : result->policy, own ? "" : ")");
+    return out;
 }
 
 /* What nothing says of is of unknown origin. */
@@ -34,14 +38,17 @@ static const char *origin(const char *kind) {
 static void print_verdict(const struct gw_advice *advice) {
     static const char *const words[] = {[GW_WORTH_IT] = "Compression is worth it",
                                         [GW_NOT_WORTH_IT] = "Compression is not worth it",
+                                        [GW_NO_DIFFERENCE] = "Compression makes no difference",
                                         [GW_CANT_TELL] =
                                             "Whether compression is worth it can't be told yet"};
     const struct gw_result *compressed = result_at(advice, advice->compressed);
     const struct gw_result *dense = result_at(advice, advice->dense);
     const struct gw_estimate *speedup = &advice->speedup;
     char text[2][GW_UNITS_SIZE];
+    char name[NAME_SIZE];
     gw_print("%s: %s takes %s, %s", words[advice->verdict], compressed->algorithm,
-             gw_format_seconds(compressed->iteration_s, text[0]), dense->algorithm);
+             gw_format_seconds(compressed->iteration_s, text[0]),
+             name_at(advice, advice->dense, name));
     gw_print(" (the fastest without) %s, %.2f times",
              gw_format_seconds(dense->iteration_s, text[1]), speedup->value);
     if (isnan(speedup->low)) {
@@ -49,7 +56,7 @@ static void print_verdict(const struct gw_advice *advice) {
     } else {
         gw_print(" as long (%.2f to %.2f in 95%% of cases).\n", speedup->low, speedup->high);
     }
-    gw_print("Recommended: %s, %zu group%s.\n\n", best_of(advice)->algorithm,
+    gw_print("Recommended: %s, %zu group%s.\n\n", name_at(advice, advice->best, name),
              best_of(advice)->groups, best_of(advice)->groups == 1 ? "" : "s");
 }
 
@@ -58,8 +65,9 @@ enum { MOST_ROWS = 6 };
 static void add_row(struct gw_table *table, const struct gw_advice *advice, size_t place) {
     const struct gw_result *result = result_at(advice, place);
     char text[GW_UNITS_SIZE];
+    char name[NAME_SIZE];
     gw_table_cell(table, "%s", place == advice->best ? "*" : "");
-    gw_table_cell(table, "%s", result->algorithm);
+    gw_table_cell(table, "%s", name_at(advice, place, name));
     gw_table_cell(table, "%s", gw_format_seconds(result->iteration_s, text));
     if (result->uncertainty_count == 0) {
         gw_table_cell(table, "%s", "");
@@ -95,13 +103,15 @@ static void print_pipelines(const struct gw_advice *advice) {
 
 static void print_even(const struct gw_advice *advice) {
     double even = advice->even_bandwidth;
+    bool leads = advice->speedup.value > 1;
+    char dense[NAME_SIZE];
+    (void)name_at(advice, advice->dense, dense);
     if (isnan(even)) {
-        gw_print("%s stays the faster one %s of this bandwidth.\n", best_of(advice)->algorithm,
-                 advice->best == advice->compressed ? "up to a thousand times"
-                                                    : "down to a thousandth");
+        gw_print("%s stays the faster one %s of this bandwidth.\n",
+                 leads ? result_at(advice, advice->compressed)->algorithm : dense,
+                 leads ? "up to a thousand times" : "down to a thousandth");
     } else {
-        gw_print("At %.3g times this bandwidth %s and %s take equally long.\n", even,
-                 result_at(advice, advice->dense)->algorithm,
+        gw_print("At %.3g times this bandwidth %s and %s take equally long.\n", even, dense,
                  result_at(advice, advice->compressed)->algorithm);
     }
 }
@@ -133,11 +143,14 @@ static void print_exposed(const struct gw_advice *advice) {
 
 static void print_buckets(const struct gw_advice *advice) {
     char text[GW_UNITS_SIZE];
+    char bucket[GW_BUCKET_TEXT_SIZE];
     gw_print("DDP without compression: bucket_cap_mb_list=[");
     for (size_t g = 0; g < advice->buckets.group_count; g++) {
-        gw_print("%s%.6g", g == 0 ? "" : ", ", bucket_mib(advice, g));
+        gw_print("%s%s", g == 0 ? "" : ", ", gw_advice_bucket_text(advice, g, bucket));
     }
-    gw_print("] (%s)\n", gw_format_seconds(advice->buckets.iteration_s, text));
+    gw_print("] (%s); ", gw_format_seconds(advice->buckets.iteration_s, text));
+    gw_print("of one cap bucket_cap_mb=%g (%s)\n", advice->cap_mib,
+             gw_format_seconds(advice->cap_iteration_s, text));
 }
 
 static void print_widest(const struct gw_advice *advice) {
@@ -158,10 +171,12 @@ static void print_widest(const struct gw_advice *advice) {
 
 static void print_price(const struct gw_advice *advice, double price) {
     if (price > 0) {
-        gw_print("A million iterations cost %.4g with it, %.4g with %s.\n",
-                 cost_of(advice, best_of(advice), price),
+        char dense[NAME_SIZE];
+        gw_print("A million iterations cost %.4g with %s, %.4g with %s.\n",
+                 cost_of(advice, result_at(advice, advice->compressed), price),
+                 result_at(advice, advice->compressed)->algorithm,
                  cost_of(advice, result_at(advice, advice->dense), price),
-                 result_at(advice, advice->dense)->algorithm);
+                 name_at(advice, advice->dense, dense));
     }
 }
 
@@ -177,7 +192,7 @@ static void print_text(const struct gw_advice *advice, double price) {
     gw_print("Rests on: times of the model %s, costs of the cluster %s.\n",
              origin(advice->question->model.kind),
              origin(gw_cluster_source(&advice->question->cluster, "kind")));
-    struct gw_result all = {0};
+    struct gw_result all = advice->ranking.notes;
     gw_result_collect(&all, best_of(advice));
     gw_print_collected_notes(&all);
 }
@@ -211,19 +226,35 @@ static void write_plan(const struct gw_advice *advice, struct gw_json_writer *wr
     const struct gw_explanation *explanation = &advice->explanation;
     gw_writer_array(writer, "bucket_cap_mb_list");
     for (size_t g = 0; g < advice->buckets.group_count; g++) {
-        gw_writer_number(writer, NULL, bucket_mib(advice, g));
+        char bucket[GW_BUCKET_TEXT_SIZE];
+        gw_writer_number(writer, NULL, strtod(gw_advice_bucket_text(advice, g, bucket), NULL));
     }
     gw_writer_end(writer);
     gw_writer_number(writer, "bucket_iteration_s", advice->buckets.iteration_s);
+    gw_writer_number(writer, "bucket_cap_mb", advice->cap_mib);
+    gw_writer_number(writer, "bucket_cap_iteration_s", advice->cap_iteration_s);
     gw_writer_number(writer, "exposed_comm_s", explanation->exposed_comm_s);
     gw_writer_number(writer, "first_exposed_group", (double)first_exposed(advice));
     gw_writer_number(writer, "groups", (double)explanation->plan->group_count);
+}
+
+/* "dense": "ddp", and "dense_policy": "optimal" where its plan is not its own. */
+static void write_name(const struct gw_advice *advice, const char *key, size_t place,
+                       struct gw_json_writer *writer) {
+    const struct gw_result *result = result_at(advice, place);
+    char policy_key[32];
+    (void)snprintf(policy_key, sizeof policy_key, "%s_policy", key);
+    gw_writer_text(writer, key, result->algorithm);
+    if (result->policy != NULL) {
+        gw_writer_text(writer, policy_key, result->policy);
+    }
 }
 
 static enum gw_status print_document(const struct gw_advice *advice, double price,
                                      struct gw_error *error) {
     static const char *const words[] = {[GW_WORTH_IT] = "worth it",
                                         [GW_NOT_WORTH_IT] = "not worth it",
+                                        [GW_NO_DIFFERENCE] = "no difference",
                                         [GW_CANT_TELL] = "can't tell"};
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
@@ -233,9 +264,9 @@ static enum gw_status print_document(const struct gw_advice *advice, double pric
     gw_writer_number(&writer, "workers", (double)advice->question->workers);
     gw_writer_number(&writer, "density", advice->question->density);
     gw_writer_text(&writer, "verdict", words[advice->verdict]);
-    gw_writer_text(&writer, "recommended", best_of(advice)->algorithm);
-    gw_writer_text(&writer, "compressed", result_at(advice, advice->compressed)->algorithm);
-    gw_writer_text(&writer, "dense", result_at(advice, advice->dense)->algorithm);
+    write_name(advice, "recommended", advice->best, &writer);
+    write_name(advice, "compressed", advice->compressed, &writer);
+    write_name(advice, "dense", advice->dense, &writer);
     gw_writer_object(&writer, "speedup");
     gw_writer_number(&writer, "value", advice->speedup.value);
     write_known(&writer, "low", advice->speedup.low);

@@ -90,8 +90,7 @@ static enum gw_status find_each_energy(struct gw_advice *advice, struct sample *
     double whole = whole_energy(sample);
     *of_topk = energy_of(&sample->found) / whole;
     for (size_t i = 0; i < advice->ranking.count; i++) {
-        const struct gw_algorithm *algorithm = NULL;
-        GW_TRY(gw_algorithm_find(advice->ranking.results[i].algorithm, &algorithm, error));
+        const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, i);
         advice->energy[i] = 1;
         if (gw_algorithm_is_sparse(algorithm)) {
             GW_TRY(select_settled(sample, algorithm->compressor, error));
@@ -118,24 +117,20 @@ static bool is_known_to_interfere(const struct gw_cluster *cluster) {
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
-static bool is_dense(const struct gw_result *result) {
-    const struct gw_algorithm *algorithm = NULL;
-    return gw_algorithm_find(result->algorithm, &algorithm, NULL) == GW_OK &&
-           !gw_algorithm_is_sparse(algorithm);
-}
-
 /* The fastest dense one, and the fastest compressed one that sends enough. */
 static void choose(struct gw_advice *advice, double topk_energy) {
     const struct gw_ranking *ranking = &advice->ranking;
     advice->dense = advice->compressed = ranking->count;
     for (size_t i = ranking->count; i-- > 0;) {
-        if (is_dense(&ranking->results[i])) {
+        if (!gw_algorithm_is_sparse(gw_advice_algorithm(advice, i))) {
             advice->dense = i;
         } else if (advice->energy[i] >= topk_energy / 2) {
             advice->compressed = i;
         }
     }
 }
+
+static const double no_difference = 1.02;
 
 static void judge(struct gw_advice *advice) {
     const struct gw_ranking *ranking = &advice->ranking;
@@ -144,10 +139,15 @@ static void judge(struct gw_advice *advice) {
     const struct gw_result *compressed = &ranking->results[advice->compressed];
     speedup->value = dense->iteration_s / compressed->iteration_s;
     gw_results_ratio(dense, compressed, &speedup->low, &speedup->high);
-    advice->verdict = speedup->low > 1    ? GW_WORTH_IT
+    if (dense->uncertainty_count == 0 || compressed->uncertainty_count == 0) {
+        speedup->low = speedup->high = NAN; /* nobody says how far off any curve is */
+    }
+    bool same = speedup->low > 1 / no_difference && speedup->high < no_difference;
+    advice->verdict = same                ? GW_NO_DIFFERENCE
+                      : speedup->low > 1  ? GW_WORTH_IT
                       : speedup->high < 1 ? GW_NOT_WORTH_IT
                                           : GW_CANT_TELL;
-    advice->best = speedup->value > 1 ? advice->compressed : advice->dense;
+    advice->best = !same && speedup->value > 1 ? advice->compressed : advice->dense;
 }
 
 /* ---- from which bandwidth on it is the other way round --------------------------------------- */
@@ -165,14 +165,11 @@ static enum gw_status find_lead(const struct gw_advice *advice, double factor, d
     GW_TRY(gw_question_set_bandwidth(&question, factor, error));
     enum gw_status status = GW_OK;
     for (int i = 0; i < 2 && status == GW_OK; i++) {
-        const struct gw_algorithm *algorithm = NULL;
         struct gw_result result;
-        status = gw_algorithm_find(advice->ranking.results[places[i]].algorithm, &algorithm, error);
-        if (status == GW_OK) {
-            const struct gw_prediction_options options = {
-                .simulation.interference = is_known_to_interfere(&question.cluster)};
-            status = gw_predict(&question, algorithm, &options, &result, error);
-        }
+        const struct gw_prediction_options options = {.simulation.interference =
+                                                          is_known_to_interfere(&question.cluster)};
+        status =
+            gw_predict(&question, gw_advice_algorithm(advice, places[i]), &options, &result, error);
         seconds[i] = status == GW_OK ? result.iteration_s : 0;
     }
     gw_question_end_bandwidth(&question, advice->question);
@@ -201,18 +198,55 @@ static enum gw_status find_even_bandwidth(struct gw_advice *advice, struct gw_er
 
 /* ---- what is recommended --------------------------------------------------------------------- */
 
+/* Caps that people set, in MiB. */
+static const unsigned caps_mib[] = {1,  2,  3,  4,   6,   8,   12,  16,  25,  32,
+                                    48, 64, 96, 128, 192, 256, 384, 512, 768, 1024};
+
+/* As DDP does with one cap that is set: every bucket closes at it, the first one too. */
+static enum gw_status try_cap(struct gw_advice *advice, const struct gw_costs *costs, unsigned mib,
+                              struct gw_error *error) {
+    char policy[GW_POLICY_TEXT_SIZE];
+    struct gw_plan plan = {0};
+    (void)snprintf(policy, sizeof policy, "bucket:%llu", (unsigned long long)mib << 20);
+    GW_TRY(gw_costs_plan(costs, policy, &plan, error));
+    if (advice->cap_mib <= 0 || plan.iteration_s < advice->cap_iteration_s) {
+        advice->cap_mib = mib;
+        advice->cap_iteration_s = plan.iteration_s;
+    }
+    gw_plan_free(&plan);
+    return GW_OK;
+}
+
 static enum gw_status find_buckets(struct gw_advice *advice, struct gw_error *error) {
     struct gw_costs costs;
     GW_TRY(gw_costs_open(advice->question, "none", NULL, &costs, error));
     enum gw_status status = gw_costs_find_optimum(&costs, error);
     status = status == GW_OK ? gw_costs_plan(&costs, "optimal", &advice->buckets, error) : status;
+    for (size_t i = 0; i < sizeof caps_mib / sizeof *caps_mib && status == GW_OK; i++) {
+        status = try_cap(advice, &costs, caps_mib[i], error);
+    }
     gw_costs_close(&costs);
     return status;
 }
 
+const char *gw_advice_bucket_text(const struct gw_advice *advice, size_t group,
+                                  char out[GW_BUCKET_TEXT_SIZE]) {
+    static const double mib = 1 << 20;
+    const struct gw_model *model = &advice->question->model;
+    double element = (double)model->bytes_per_element;
+    double bytes = element * (double)gw_group_elements(&advice->buckets.groups[group], model);
+    for (int digits = 3; digits <= 17; digits++) {
+        (void)snprintf(out, GW_BUCKET_TEXT_SIZE, "%.*g", digits, bytes / mib);
+        double closes_at = floor(strtod(out, NULL) * mib);
+        if (closes_at <= bytes && closes_at > bytes - element) {
+            break;
+        }
+    }
+    return out;
+}
+
 static enum gw_status explain_best(struct gw_advice *advice, struct gw_error *error) {
-    const struct gw_algorithm *algorithm = NULL;
-    GW_TRY(gw_algorithm_find(advice->ranking.results[advice->best].algorithm, &algorithm, error));
+    const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, advice->best);
     GW_TRY(gw_pipeline_open(advice->question, algorithm, NULL, &advice->pipeline, error));
     return gw_explain(advice->question, advice->pipeline.plan, algorithm->exchange->name,
                       &advice->arena, &advice->explanation, error);
@@ -235,26 +269,50 @@ static void find_widest(struct gw_advice *advice) {
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static enum gw_status rank(struct gw_advice *advice, struct gw_error *error) {
-    struct gw_comparison *comparison = gw_arena_zeros(&advice->arena, 1, sizeof *comparison);
-    const struct gw_algorithm **algorithms = NULL;
-    size_t count = 0;
+/* All presets, and DDP by the best plan that it can be given. */
+static enum gw_status list_algorithms(struct gw_advice *advice,
+                                      const struct gw_algorithm *const **out, size_t *count,
+                                      struct gw_error *error) {
+    const struct gw_algorithm **presets = NULL;
+    const struct gw_algorithm *ddp = NULL;
+    GW_TRY(gw_algorithms_parse("all", &advice->arena, &presets, count, error));
+    GW_TRY(gw_algorithm_find("ddp", &ddp, error));
+    GW_TRY(gw_algorithm_change(ddp, &(struct gw_choice_changes){.policy = "optimal"},
+                               &advice->planned_ddp, error));
+    const struct gw_algorithm **all = gw_arena_zeros(&advice->arena, *count + 1, sizeof *all);
     GW_TRY(gw_arena_check(&advice->arena, "advising", error));
-    GW_TRY(gw_algorithms_parse("all", &advice->arena, &algorithms, &count, error));
-    *comparison = (struct gw_comparison){
-        .question = advice->question,
-        .algorithms = algorithms,
-        .count = count,
-        .interference = is_known_to_interfere(&advice->question->cluster),
-        .intervals = true};
+    all[0] = &advice->planned_ddp;
+    memcpy(all + 1, presets, *count * sizeof *all);
+    *out = all;
+    ++*count;
+    return GW_OK;
+}
+
+static enum gw_status rank(struct gw_advice *advice, const char *note, struct gw_error *error) {
+    struct gw_comparison *comparison = gw_arena_zeros(&advice->arena, 1, sizeof *comparison);
+    GW_TRY(gw_arena_check(&advice->arena, "advising", error));
+    *comparison =
+        (struct gw_comparison){.question = advice->question,
+                               .interference = is_known_to_interfere(&advice->question->cluster),
+                               .intervals = true};
+    (void)snprintf(comparison->note, sizeof comparison->note, "%s", note);
+    GW_TRY(list_algorithms(advice, &comparison->algorithms, &comparison->count, error));
     GW_TRY(gw_rank(comparison, &advice->ranking, error));
     advice->energy = gw_arena_zeros(&advice->arena, advice->ranking.count, sizeof *advice->energy);
     return gw_arena_check(&advice->arena, "advising", error);
 }
 
-static enum gw_status advise(struct gw_advice *advice, struct gw_error *error) {
+const struct gw_algorithm *gw_advice_algorithm(const struct gw_advice *advice, size_t place) {
+    const struct gw_result *result = &advice->ranking.results[place];
+    const struct gw_algorithm *preset = NULL;
+    return result->policy == NULL && gw_algorithm_find(result->algorithm, &preset, NULL) == GW_OK
+               ? preset
+               : &advice->planned_ddp;
+}
+
+static enum gw_status advise(struct gw_advice *advice, const char *note, struct gw_error *error) {
     double topk_energy = 0;
-    GW_TRY(rank(advice, error));
+    GW_TRY(rank(advice, note, error));
     GW_TRY(find_energy(advice, &topk_energy, error));
     choose(advice, topk_energy);
     if (advice->dense == advice->ranking.count || advice->compressed == advice->ranking.count) {
@@ -271,10 +329,10 @@ static enum gw_status advise(struct gw_advice *advice, struct gw_error *error) {
     return GW_OK;
 }
 
-enum gw_status gw_advise(const struct gw_question *question, struct gw_advice *out,
-                         struct gw_error *error) {
+enum gw_status gw_advise(const struct gw_question *question, const char *note,
+                         struct gw_advice *out, struct gw_error *error) {
     *out = (struct gw_advice){.question = question};
-    return advise(out, error);
+    return advise(out, note, error);
 }
 
 void gw_advice_free(struct gw_advice *advice) {

@@ -55,7 +55,7 @@ TEST(an_unknown_gpu_is_refused_with_the_known_ones) {
     assert_null(gpu);
     assert_string_equal(error.message,
                         "GPU: expected one of p100, p102-100, v100, t4, rtx3090, a10, a100-40gb, "
-                        "a100, rtx4090, l4, h100, h200; got \"a101\"");
+                        "a100, rtx4090, l4, l40s, h100, h200, b200; got \"a101\"");
 }
 
 /* ---- links ----------------------------------------------------------------------------------- */
