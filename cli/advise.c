@@ -42,7 +42,6 @@ static const struct gw_option_rule rules[] = {
     {NULL, GW_NEEDS, "cluster nodes", "expected --nodes N --network LINK, or --cluster CLUSTER"},
     {"cluster", GW_EXCLUDES, "nodes network intra gpus-per-node cards",
      "--cluster: expected no option by which clusters are made with it"},
-    {"cards", GW_NEEDS, "network", "--cards: expected --network LINK with it"},
     {"forward", GW_NEEDS, "backward", "--forward: expected --backward with it"},
     {"nodes", GW_NEEDS, "gpu",
      "--nodes: expected --gpu GPU with it, by whose memory compression is assumed"},
@@ -80,8 +79,11 @@ static enum gw_status open_cluster(const struct options *options, struct gw_clus
                                    struct gw_error *error) {
     struct gw_cluster_request request = options->made_cluster;
     request.gpu = options->made_model.gpu;
-    return options->cluster != NULL ? gw_cluster_open(options->cluster, out, error)
-                                    : gw_cluster_make(&request, out, error);
+    if (options->cluster == NULL) {
+        return gw_cluster_make(&request, out, error);
+    }
+    GW_TRY(gw_cluster_open(options->cluster, out, error));
+    return request.gpu == NULL ? GW_OK : gw_cluster_assume_compressors(request.gpu, out, error);
 }
 
 /* What training keeps besides activations: weights, gradients, momentum and what is kept back. */

@@ -14,7 +14,7 @@ struct options {
     enum action action;
     size_t count;
     const char *operands[MOST_FILES]; /* of import the tool first; of show the cluster */
-    const char *name, *gpu, *out;
+    const char *name, *out, *communicator;
     size_t workers;
     struct gw_cluster_request request;
 };
@@ -35,8 +35,9 @@ static const struct gw_option option_table[] = {
     {NULL, 0, "ACTION", GW_CHOICE, IN(action), .help = "What to do", .choices = actions,
      .expected = "expected make, import or show, got"},
     {NULL, 0, "WHAT", GW_CUSTOM, 0,
-     .help = "Of import the benchmark, nccl-tests or osu, and files that it has printed; of show a "
-             "cluster file, or the name of one that ships",
+     .help =
+         "Of import the program, nccl-tests, osu, nccl-inspector or ib_write_bw, and files that "
+         "it has printed; of show a cluster file, or the name of one that ships",
      .names = GW_NAMES_DATA, .read = read_operand},
     {.kind = GW_INCLUDE, .offset = IN(request), .table = gw_cluster_making_table},
     {"gpu", 0, "GPU", GW_TEXT, IN(request.gpu),
@@ -44,6 +45,9 @@ static const struct gw_option option_table[] = {
      .otherwise = "none: no compressors", .names = GW_NAMES_GPUS},
     {"workers", 0, "P", GW_COUNT, IN(workers),
      .help = "Ranks of the OSU benchmarks, which do not print them"},
+    {"communicator", 0, "ID", GW_TEXT, IN(communicator),
+     .help = "Which one's calls of nccl-inspector to take, by its id or name",
+     .otherwise = "all, if they have different numbers of ranks"},
     {"name", 0, "NAME", GW_TEXT, IN(name), .help = "Of the cluster",
      .otherwise = "what it is made of"},
     {"out", 'o', "CLUSTER.json", GW_TEXT, IN(out), .help = "Where to write the cluster",
@@ -56,15 +60,15 @@ static const struct gw_option option_table[] = {
 
 static const struct gw_option_rule rules[] = {
     {NULL, GW_NEEDS, "ACTION", "expected make, import or show"},
-    {"ACTION=make", GW_EXCLUDES, "WHAT workers",
+    {"ACTION=make", GW_EXCLUDES, "WHAT workers communicator",
      "make: expected --nodes N and --network LINK, and nothing that is imported"},
     {"ACTION=make", GW_NEEDS, "nodes", "make: expected --nodes N"},
-    {"cards", GW_NEEDS, "network", "--cards: expected --network LINK with it"},
-    {"ACTION=import", GW_NEEDS, "WHAT", "import: expected nccl-tests FILE.. or osu FILE.."},
-    {"ACTION=import", GW_EXCLUDES, "nodes network intra gpu cards",
-     "import: expected no option by which clusters are made"},
+    {"ACTION=import", GW_NEEDS, "WHAT",
+     "import: expected nccl-tests, osu, nccl-inspector or ib_write_bw, and FILE.."},
+    {"ACTION=import", GW_EXCLUDES, "network",
+     "import: expected no --network: it is what is imported"},
     {"ACTION=show", GW_NEEDS, "WHAT", "show: expected a CLUSTER: a file, or one that ships"},
-    {"ACTION=show", GW_EXCLUDES, "nodes network intra gpu cards workers name out",
+    {"ACTION=show", GW_EXCLUDES, "nodes network intra gpu cards workers communicator name out",
      "show: expected no option by which clusters are made"},
     {"ACTION=make", GW_NEEDS, "out json", "make: expected --out CLUSTER.json"},
     {"ACTION=import", GW_NEEDS, "out json", "import: expected --out CLUSTER.json"},
@@ -98,32 +102,105 @@ static enum gw_status make(const struct options *options, struct gw_error *error
     return status;
 }
 
-static enum gw_status import_all(const struct options *options, struct gw_cluster *cluster,
-                                 struct gw_error *error) {
-    const char *tool = options->operands[0];
-    bool nccl = strcmp(tool, "nccl-tests") == 0;
-    if (!nccl && strcmp(tool, "osu") != 0) {
-        return gw_fail(error, GW_BAD_INPUT, "import: expected nccl-tests or osu, got \"%s\"", tool);
+/* The programs of which something can be imported, and what is for which of them. */
+enum tool { NCCL_TESTS, OSU, INSPECTOR, PERFTEST, TOOLS };
+static const char *const tools[] = {[NCCL_TESTS] = "nccl-tests",
+                                    [OSU] = "osu",
+                                    [INSPECTOR] = "nccl-inspector",
+                                    [PERFTEST] = "ib_write_bw"};
+static const struct {
+    const char *option;
+    enum tool tool;
+} options_of_tools[] = {{"workers", OSU},
+                        {"communicator", INSPECTOR},
+                        {"nodes", PERFTEST},
+                        {"intra", PERFTEST},
+                        {"cards", PERFTEST}};
+
+static enum gw_status find_tool(const struct options *options, enum tool *out,
+                                struct gw_error *error) {
+    const char *name = options->operands[0];
+    enum tool tool = 0;
+    while (tool < TOOLS && strcmp(tools[tool], name) != 0) {
+        tool++;
+    }
+    *out = tool;
+    if (tool == TOOLS) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "import: expected nccl-tests, osu, nccl-inspector or ib_write_bw, got "
+                       "\"%s\"",
+                       name);
     }
     if (options->count == 1) {
-        return gw_fail(error, GW_BAD_INPUT, "import: expected files that %s has printed", tool);
+        return gw_fail(error, GW_BAD_INPUT, "import: expected files that %s has printed", name);
     }
-    for (size_t i = 1; i < options->count; i++) {
-        GW_TRY(nccl ? gw_import_nccl_tests(options->operands[i], cluster, error)
-                    : gw_import_osu(options->operands[i], options->workers, cluster, error));
+    for (size_t i = 0; i < sizeof options_of_tools / sizeof *options_of_tools; i++) {
+        if (options_of_tools[i].tool != tool && gw_option_is_given(options_of_tools[i].option)) {
+            return gw_fail(error, GW_BAD_INPUT, "--%s: expected it with import %s alone, got %s",
+                           options_of_tools[i].option, tools[options_of_tools[i].tool], name);
+        }
     }
-    return gw_import_finish(cluster, error);
+    return GW_OK;
 }
 
-static enum gw_status import(const struct options *options, struct gw_error *error) {
+static enum gw_status import_all(const struct options *options, enum tool tool,
+                                 const struct gw_import_paths *paths, struct gw_cluster *cluster,
+                                 struct gw_error *error) {
+    for (size_t i = 0; i < paths->count && tool != INSPECTOR; i++) {
+        GW_TRY(tool == OSU ? gw_import_osu(paths->list[i], options->workers, cluster, error)
+                           : gw_import_nccl_tests(paths->list[i], cluster, error));
+    }
+    GW_TRY(tool == INSPECTOR ? gw_import_inspector(paths, options->communicator, cluster, error)
+                             : GW_OK);
+    GW_TRY(gw_import_finish(cluster, error));
+    return options->request.gpu == NULL
+               ? GW_OK
+               : gw_cluster_assume_compressors(options->request.gpu, cluster, error);
+}
+
+static enum gw_status import_collectives(const struct options *options, enum tool tool,
+                                         const struct gw_import_paths *paths,
+                                         struct gw_error *error) {
     struct gw_cluster cluster;
     size_t per_node = gw_option_is_given("gpus-per-node") ? options->request.gpus_per_node : 0;
     GW_TRY(gw_cluster_create(&cluster, options->name != NULL ? options->name : "imported", 1,
                              per_node, error));
-    enum gw_status status = import_all(options, &cluster, error);
+    enum gw_status status = import_all(options, tool, paths, &cluster, error);
     status = status == GW_OK ? write_and_print(options, &cluster, error) : status;
     gw_cluster_free(&cluster);
     return status;
+}
+
+/* Collectives over a link that was measured; of several the slowest, which the others wait for. */
+static enum gw_status import_link(const struct options *options,
+                                  const struct gw_import_paths *paths, struct gw_error *error) {
+    struct gw_cluster_request request = options->request;
+    struct gw_cluster cluster;
+    request.name = options->name;
+    if (!gw_option_is_given("nodes")) {
+        return gw_fail(error, GW_BAD_INPUT, "import ib_write_bw: expected --nodes N");
+    }
+    for (size_t i = 0; i < paths->count; i++) {
+        double bytes_per_s = 0;
+        GW_TRY(gw_import_perftest(paths->list[i], &bytes_per_s, error));
+        if (i == 0 || bytes_per_s < request.measured_bytes_per_s) {
+            request.measured_bytes_per_s = bytes_per_s;
+        }
+    }
+    GW_TRY(gw_cluster_make(&request, &cluster, error));
+    enum gw_status status = gw_import_name_files(&cluster, paths, error);
+    status = status == GW_OK ? write_and_print(options, &cluster, error) : status;
+    gw_cluster_free(&cluster);
+    return status;
+}
+
+static enum gw_status import(const struct options *options, struct gw_error *error) {
+    const struct gw_import_paths paths = {.count = options->count - 1,
+                                          .list = options->operands + 1};
+    enum tool tool = TOOLS;
+    GW_TRY(find_tool(options, &tool, error));
+    return tool == PERFTEST ? import_link(options, &paths, error)
+                            : import_collectives(options, tool, &paths, error);
 }
 
 static enum gw_status show(const struct options *options, struct gw_error *error) {
@@ -156,9 +233,12 @@ const struct gw_verb gw_verb_cluster = {
     .name = "cluster",
     .title = "a cluster made of published rates, imported, or shown",
     .usage = "make --nodes N --network LINK --out CLUSTER.json\nimport nccl-tests FILE.. --out "
-             "CLUSTER.json\nimport osu FILE.. --workers P --out CLUSTER.json\nshow CLUSTER",
+             "CLUSTER.json\nimport osu FILE.. --workers P --out CLUSTER.json\nimport "
+             "nccl-inspector FILE.. --out CLUSTER.json\nimport ib_write_bw FILE.. --nodes N --out "
+             "CLUSTER.json\nshow CLUSTER",
     .about = "Makes a cluster without calibrating it: of links' published rates, whose predictions "
-             "have wide intervals, or of what nccl-tests or the OSU benchmarks measured.\v"
+             "have wide intervals, of what nccl-tests or the OSU benchmarks measured, of what NCCL "
+             "logged in a job, or of a link's measured rate.\v"
              "A cluster that was calibrated (gradweave calibrate) is known better.",
     .options = option_table,
     .rules = rules,

@@ -1,30 +1,33 @@
-/* Models without profiling: made from networks' shapes; and what a model is, shown. */
+/* Models without profiling: made from networks' shapes or sizes; and what a model is, shown. */
 #include "cli/making.h"
 
 #include "cli/cli.h"
 #include "report/made.h"
+#include "traces/imports.h"
 
-enum action { MAKE, SHOW };
+enum action { MAKE, IMPORT, SHOW };
 
 struct options {
     struct gw_output_options output;
     enum action action;
-    const char *name, *out;
+    const char *operand, *name, *out;
     struct gw_model_request request;
 };
 
-static const char *const actions[] = {[MAKE] = "make", [SHOW] = "show", NULL};
+static const char *const actions[] = {[MAKE] = "make", [IMPORT] = "import", [SHOW] = "show", NULL};
 
 #define IN(member) offsetof(struct options, member)
 
 static const struct gw_option option_table[] = {
     {NULL, 0, "ACTION", GW_CHOICE, IN(action), .help = "What to do", .choices = actions,
-     .expected = "expected make NETWORK or show MODEL, got"},
-    {NULL, 0, "NETWORK", GW_TEXT, IN(name),
-     .help = "A network (see gradweave list networks); of show a model file, or the name of one "
-             "that ships",
+     .expected = "expected make NETWORK, import SIZES or show MODEL, got"},
+    {NULL, 0, "NETWORK", GW_TEXT, IN(operand),
+     .help = "A network (see gradweave list networks); of import a file with a line for each "
+             "parameter, its name and shape; of show a model file, or the name of one that ships",
      .names = GW_NAMES_NETWORKS},
     {.kind = GW_INCLUDE, .offset = IN(request), .table = gw_model_making_table},
+    {"name", 0, "NAME", GW_TEXT, IN(name), .help = "Of the model that is imported",
+     .value = "imported"},
     {"out", 'o', "MODEL.json", GW_TEXT, IN(out), .help = "Where to write the model",
      .names = GW_NAMES_FILES},
     {.kind = GW_INCLUDE, .table = gw_strict_table},
@@ -34,33 +37,37 @@ static const struct gw_option option_table[] = {
 };
 
 static const struct gw_option_rule rules[] = {
-    {NULL, GW_NEEDS, "ACTION", "expected make NETWORK or show MODEL"},
+    {NULL, GW_NEEDS, "ACTION", "expected make NETWORK, import SIZES or show MODEL"},
     {"ACTION=make", GW_NEEDS, "NETWORK", "make: expected a NETWORK (gradweave list networks)"},
     {"ACTION=make", GW_NEEDS, "gpu backward",
      "make: expected --gpu GPU, or what the backward pass takes: --backward TIME"},
     {"ACTION=make", GW_NEEDS, "out json", "make: expected --out MODEL.json"},
+    {"ACTION=make", GW_EXCLUDES, "name", "make: expected no --name: a network has its own"},
     {"forward", GW_NEEDS, "backward", "--forward: expected --backward with it"},
+    {"ACTION=import", GW_NEEDS, "NETWORK",
+     "import: expected SIZES, a file with a line such as 'conv1.weight 64 3 7 7' for each "
+     "parameter"},
+    {"ACTION=import", GW_NEEDS, "backward",
+     "import: expected --backward TIME, what the backward pass takes in all"},
+    {"ACTION=import", GW_NEEDS, "out json", "import: expected --out MODEL.json"},
+    {"ACTION=import", GW_EXCLUDES, "gpu precision",
+     "import: expected no GPU: sizes do not say how much is computed"},
     {"ACTION=show", GW_NEEDS, "NETWORK", "show: expected a MODEL: a file, or one that ships"},
-    {"ACTION=show", GW_EXCLUDES, "gpu precision batch backward forward out",
+    {"ACTION=show", GW_EXCLUDES, "gpu precision batch backward forward name out",
      "show: expected no option by which models are made"},
     {0},
 };
 
-static enum gw_status make(const struct options *options, struct gw_error *error) {
-    struct gw_model_request request = options->request;
-    cJSON *document = NULL;
-    request.architecture = options->name;
-    GW_TRY(options->out == NULL
-               ? GW_OK
-               : gw_file_check_target(options->out, "{\"schema\": \"gradweave/model@1\"", error));
-    GW_TRY(gw_model_make(&request, &document, error));
+/* Writes it if that was asked for, and prints it. */
+static enum gw_status write_and_print(const struct options *options, cJSON *document,
+                                      struct gw_error *error) {
+    struct gw_model model = {0};
     enum gw_status status =
         options->out == NULL ? GW_OK : gw_json_write(document, options->out, error);
     if (status == GW_OK && options->output.json) {
         return gw_print_document(document, error);
     }
-    struct gw_model model = {0};
-    status = status == GW_OK ? gw_model_take(document, options->name, &model, error)
+    status = status == GW_OK ? gw_model_take(document, options->operand, &model, error)
                              : (cJSON_Delete(document), status);
     if (status == GW_OK) {
         gw_print_model(&model);
@@ -69,33 +76,57 @@ static enum gw_status make(const struct options *options, struct gw_error *error
     return status;
 }
 
+static enum gw_status make(const struct options *options, cJSON **out, struct gw_error *error) {
+    struct gw_model_request request = options->request;
+    request.architecture = options->operand;
+    return gw_model_make(&request, out, error);
+}
+
+static enum gw_status import(const struct options *options, cJSON **out, struct gw_error *error) {
+    const struct gw_sizes_request request = {.name = options->name,
+                                             .backward_s = options->request.backward_s,
+                                             .forward_s = options->request.forward_s,
+                                             .batch_size = options->request.batch_size};
+    return gw_import_sizes(options->operand, &request, out, error);
+}
+
+/* All that its file has, once it is known to be a model. */
 static enum gw_status show(const struct options *options, struct gw_error *error) {
     struct gw_model model;
-    GW_TRY(gw_model_open(options->name, &model, error));
-    enum gw_status status = GW_OK;
-    if (options->output.json) {
-        status = gw_print_model_document(&model, error);
-    } else {
-        gw_print_model(&model);
-    }
+    cJSON *document = NULL;
+    char *path = NULL;
+    GW_TRY(gw_model_open(options->operand, &model, error));
     gw_model_free(&model);
-    return status;
+    GW_TRY(gw_data_resolve(GW_DATA_MODELS, options->operand, &path, error));
+    enum gw_status status = gw_json_read(path, &document, error);
+    free(path);
+    return status == GW_OK ? write_and_print(options, document, error) : status;
 }
 
 static enum gw_status answer(void *values, struct gw_error *error) {
     const struct options *options = values;
-    return options->action == MAKE ? make(options, error) : show(options, error);
+    cJSON *document = NULL;
+    if (options->action == SHOW) {
+        return show(options, error);
+    }
+    GW_TRY(options->out == NULL
+               ? GW_OK
+               : gw_file_check_target(options->out, "{\"schema\": \"gradweave/model@1\"", error));
+    GW_TRY(options->action == MAKE ? make(options, &document, error)
+                                   : import(options, &document, error));
+    return write_and_print(options, document, error);
 }
 
 static struct options options = {.request.precision = GW_PRECISIONS};
 
 const struct gw_verb gw_verb_model = {
     .name = "model",
-    .title = "a network's model made from its shapes, or shown",
+    .title = "a network's model made from its shapes or sizes, or shown",
     .usage = "make NETWORK --gpu GPU --out MODEL.json\nmake NETWORK --backward TIME --out "
-             "MODEL.json\nshow MODEL",
+             "MODEL.json\nimport SIZES --backward TIME --out MODEL.json\nshow MODEL",
     .about = "Makes a model of a network without profiling it: its tensors are exact, its times "
-             "follow from a GPU's published figures or from the backward pass that is given.\v"
+             "follow from a GPU's published figures or from the backward pass that is given. Of a "
+             "network of your own its parameters' sizes and its backward pass are enough.\v"
              "A model that was recorded in the job itself (python -m gradweave.torch record) is "
              "known better: what is made says how far off it may be, and predictions count that.",
     .options = option_table,

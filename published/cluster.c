@@ -190,6 +190,10 @@ static int by_value(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
+static bool has_network(const struct gw_cluster_request *request) {
+    return request->network != NULL || request->measured_bytes_per_s > 0;
+}
+
 /* Powers of two of nodes, what is asked for, and that with a server beside; ascending, each once.
  */
 static size_t list_workers(const struct gw_cluster_request *request, size_t out[64]) {
@@ -199,11 +203,11 @@ static size_t list_workers(const struct gw_cluster_request *request, size_t out[
     for (size_t workers = 2; workers < request->gpus_per_node; workers *= 2) {
         out[count++] = workers;
     }
-    for (size_t nodes = 1; nodes <= (request->network == NULL ? 1 : MOST_NODES); nodes *= 2) {
+    for (size_t nodes = 1; nodes <= (has_network(request) ? MOST_NODES : 1); nodes *= 2) {
         out[count++] = nodes * request->gpus_per_node;
     }
     out[count++] = asked;
-    if (request->network != NULL) {
+    if (has_network(request)) {
         out[count++] = asked + 1;
     }
     qsort(out, count, sizeof *out, by_value);
@@ -215,28 +219,41 @@ static size_t list_workers(const struct gw_cluster_request *request, size_t out[
     return kept;
 }
 
-static enum gw_status add_compressors(const struct making *making, const char *name,
-                                      struct gw_error *error) {
-    const struct gw_published_gpu *gpu = NULL;
-    GW_TRY(gw_published_gpu_find(name, &gpu, error));
-    double pass_s = BYTES_PER_ELEMENT / gpu->bytes_per_s;
+/* {"uncertainty": [[1, share]]}: at all sizes. */
+static enum gw_status assumed_details(cJSON **out, struct gw_error *error) {
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_array(&writer, "uncertainty");
+    gw_writer_array(&writer, NULL);
+    gw_writer_number(&writer, NULL, 1);
+    gw_writer_number(&writer, NULL, compressor_margin);
+    gw_writer_end(&writer);
+    gw_writer_end(&writer);
+    return gw_writer_finish(&writer, out, error);
+}
+
+enum gw_status gw_cluster_assume_compressors(const char *gpu, struct gw_cluster *cluster,
+                                             struct gw_error *error) {
+    const struct gw_published_gpu *found = NULL;
+    GW_TRY(gw_published_gpu_find(gpu, &found, error));
+    double pass_s = BYTES_PER_ELEMENT / found->bytes_per_s;
+    if (cluster->compressors.count > 0) {
+        return GW_OK;
+    }
     for (size_t i = 0; i < sizeof gpu_compressors / sizeof *gpu_compressors; i++) {
-        struct gw_json_writer writer;
         cJSON *details = NULL;
-        gw_writer_begin(&writer);
-        gw_writer_array(&writer, "uncertainty");
-        gw_writer_array(&writer, NULL);
-        gw_writer_number(&writer, NULL, 1);
-        gw_writer_number(&writer, NULL, compressor_margin);
-        gw_writer_end(&writer);
-        gw_writer_end(&writer);
-        GW_TRY(gw_writer_finish(&writer, &details, error));
+        GW_TRY(assumed_details(&details, error));
         struct gw_curve curve = {.fixed_s = gpu_compressors[i].fixed_s,
                                  .per_unit_s = gpu_compressors[i].passes * pass_s};
-        GW_TRY(gw_kernel_costs_add(&making->cluster->compressors, gpu_compressors[i].name, curve,
-                                   details, error));
+        GW_TRY(gw_kernel_costs_add(&cluster->compressors, gpu_compressors[i].name, curve, details,
+                                   error));
     }
-    return GW_OK;
+    GW_TRY(gw_cluster_put_source(cluster, "device", "cuda", error));
+    return gw_cluster_put_source(cluster, GW_CLUSTER_ASSUMED_COMPRESSORS,
+                                 "as many passes over memory as on an H200, at this GPU's "
+                                 "published rate; what is done with received entries is not "
+                                 "counted",
+                                 error);
 }
 
 static enum gw_status put_source(const struct making *making,
@@ -256,15 +273,13 @@ static enum gw_status put_source(const struct making *making,
         gw_writer_text(&writer, "within", making->within.title);
         gw_writer_text(&writer, "within_source", making->within.source);
     }
-    if (request->gpu != NULL) {
-        gw_writer_text(&writer, "device", "cuda");
-        gw_writer_text(&writer, "compressors",
-                       "as many passes over memory as on an H200, at this GPU's published rate; "
-                       "what is done with received entries is not counted");
-    }
     gw_writer_text(&writer, "note",
-                   "Made of published rates, nothing is measured. Collectives by rings and trees; "
-                   "the GPUs of a node share its link.");
+                   request->measured_bytes_per_s > 0
+                       ? "Made of a network's measured rate and of what collectives usually reach "
+                         "of it, no collective is measured. They go by rings and trees; the GPUs "
+                         "of a node share its link."
+                       : "Made of published rates, nothing is measured. Collectives by rings and "
+                         "trees; the GPUs of a node share its link.");
     GW_TRY(gw_writer_finish(&writer, &source, error));
     return gw_json_put(making->cluster->kept, "source", source, error);
 }
@@ -279,12 +294,15 @@ static enum gw_status fill(const struct making *making, const struct gw_cluster_
         GW_TRY(add_among(making, workers[i], error));
     }
     GW_TRY(add_one_way(making, "sendrecv", &pair, tree(&pair, 1, 1), error));
-    GW_TRY(request->gpu == NULL ? GW_OK : add_compressors(making, request->gpu, error));
-    return put_source(making, request, error);
+    GW_TRY(put_source(making, request, error));
+    return request->gpu == NULL
+               ? GW_OK
+               : gw_cluster_assume_compressors(request->gpu, making->cluster, error);
 }
 
 /* "8-25gbit", "4x8-8*hdr-nvlink3", "1x8-nvlink3". */
-static enum gw_status name_cluster(const struct gw_cluster_request *request, struct gw_arena *arena,
+static enum gw_status name_cluster(const struct making *making,
+                                   const struct gw_cluster_request *request, struct gw_arena *arena,
                                    const char **out, struct gw_error *error) {
     const char *workers =
         request->gpus_per_node > 1
@@ -292,7 +310,7 @@ static enum gw_status name_cluster(const struct gw_cluster_request *request, str
             : gw_arena_format(arena, "%zu", request->nodes);
     const char *cards = request->cards > 1 ? gw_arena_format(arena, "%zu*", request->cards) : "";
     const char *network =
-        request->network == NULL ? "" : gw_arena_format(arena, "-%s%s", cards, request->network);
+        making->has_network ? gw_arena_format(arena, "-%s%s", cards, making->network.name) : "";
     const char *within =
         request->gpus_per_node > 1 ? gw_arena_format(arena, "-%s", request->within) : "";
     *out = request->name != NULL ? request->name
@@ -303,8 +321,11 @@ static enum gw_status name_cluster(const struct gw_cluster_request *request, str
 static enum gw_status find_links(const struct gw_cluster_request *request, struct gw_arena *arena,
                                  struct making *making, struct gw_error *error) {
     making->has_within = request->gpus_per_node > 1;
-    making->has_network = request->nodes > 1 || request->network != NULL;
-    if (making->has_network && request->network == NULL) {
+    making->has_network = request->nodes > 1 || has_network(request);
+    if (request->cards > 1 && !making->has_network) {
+        return gw_fail(error, GW_BAD_INPUT, "--cards: expected --network LINK with it");
+    }
+    if (making->has_network && !has_network(request)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "--network: expected the link between nodes, such as 25gbit or hdr");
     }
@@ -313,7 +334,10 @@ static enum gw_status find_links(const struct gw_cluster_request *request, struc
                        "--nodes: expected two or more, or several GPUs in a node, got one worker");
     }
     if (making->has_network) {
-        GW_TRY(gw_link_find(request->network, false, arena, &making->network, error));
+        GW_TRY(
+            request->network != NULL
+                ? gw_link_find(request->network, false, arena, &making->network, error)
+                : gw_link_measured(request->measured_bytes_per_s, arena, &making->network, error));
         making->network.bytes_per_s *= request->cards > 0 ? (double)request->cards : 1;
     }
     if (making->has_within && request->within == NULL) {
@@ -330,7 +354,7 @@ static enum gw_status make(const struct gw_cluster_request *request, struct gw_a
     struct making making = {.cluster = out, .gpus_per_node = request->gpus_per_node};
     const char *name = NULL;
     GW_TRY(find_links(request, arena, &making, error));
-    GW_TRY(name_cluster(request, arena, &name, error));
+    GW_TRY(name_cluster(&making, request, arena, &name, error));
     GW_TRY(gw_cluster_create(out, name, request->nodes * request->gpus_per_node,
                              request->gpus_per_node, error));
     enum gw_status status = fill(&making, request, error);

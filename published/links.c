@@ -310,3 +310,22 @@ enum gw_status gw_link_find(const char *name, bool within, struct gw_arena *aren
                ? make_ethernet(name, protocol, bytes_per_s, arena, out, error)
                : refuse(name, within, protocol != NULL, error);
 }
+
+enum gw_status gw_link_measured(double bytes_per_s, struct gw_arena *arena, struct gw_link *out,
+                                struct gw_error *error) {
+    if (!(bytes_per_s >= least_bytes_per_s && bytes_per_s <= most_bytes_per_s)) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "network: expected a rate from 0.001 Mb/s to 10000 Gb/s, got %.4g Mb/s",
+                       bytes_per_s / 0.125e6);
+    }
+    *out = (struct gw_link){
+        .name = gw_arena_format(arena, "%.4ggbit-measured", bytes_per_s / 0.125e9),
+        .title = gw_arena_format(arena, "RDMA, %.4g GB/s measured by perftest", bytes_per_s / 1e9),
+        .bytes_per_s = bytes_per_s,
+        .efficiency = {0.44, 0.92, 1},
+        .step_s = {2e-6, 5e-6, 15e-6},
+        .source = "perftest; efficiency: NCCL has 9.84 GB/s where ib_write_bw has 180 Gb/s "
+                  "(nccl/issues/700), otherwise that of InfiniBand" NCCL_RDMA_STEP,
+    };
+    return gw_arena_check(arena, "making a link", error);
+}

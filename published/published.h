@@ -96,6 +96,10 @@ extern const struct gw_link gw_links[]; /* ended by one without a name */
 enum gw_status gw_link_find(const char *name, bool within, struct gw_arena *arena,
                             struct gw_link *out, struct gw_error *error);
 
+/* Between nodes, by what perftest measured of it one way; texts are the arena's. */
+enum gw_status gw_link_measured(double bytes_per_s, struct gw_arena *arena, struct gw_link *out,
+                                struct gw_error *error);
+
 /* ---- what is made of them -------------------------------------------------------------------- */
 
 struct gw_model_request {
@@ -117,11 +121,16 @@ struct gw_cluster_request {
     size_t cards; /* network cards of a node, of one link each, which its GPUs share; 0: one */
     /* Links; `network` NULL: none is needed with one node; `within`: with one GPU a node. */
     const char *network, *within;
+    double measured_bytes_per_s; /* of the network, one way, by perftest; 0: by its name */
     const char *gpu; /* of whose memory compressors' costs are; NULL: no compressors */
 };
 
 /* The cluster is the caller's; each curve has its `uncertainty`. */
 enum gw_status gw_cluster_make(const struct gw_cluster_request *request, struct gw_cluster *out,
                                struct gw_error *error);
+
+/* What compressors take by that GPU's memory, for a cluster that has none; of others nothing. */
+enum gw_status gw_cluster_assume_compressors(const char *gpu, struct gw_cluster *cluster,
+                                             struct gw_error *error);
 
 #endif

@@ -33,6 +33,11 @@ static const char *origin(const char *kind) {
     return kind == NULL ? "unknown" : kind;
 }
 
+static const char *origin_of_compressors(const struct gw_cluster *cluster) {
+    bool assumed = gw_cluster_source(cluster, GW_CLUSTER_ASSUMED_COMPRESSORS) != NULL;
+    return assumed ? "assumed" : origin(gw_cluster_source(cluster, "kind"));
+}
+
 /* ---- for a person ---------------------------------------------------------------------------- */
 
 static void print_verdict(const struct gw_advice *advice) {
@@ -189,9 +194,12 @@ static void print_text(const struct gw_advice *advice, double price) {
     print_buckets(advice);
     print_widest(advice);
     print_price(advice, price);
-    gw_print("Rests on: times of the model %s, costs of the cluster %s.\n",
-             origin(advice->question->model.kind),
-             origin(gw_cluster_source(&advice->question->cluster, "kind")));
+    const char *cluster = origin(gw_cluster_source(&advice->question->cluster, "kind"));
+    const char *compressors = origin_of_compressors(&advice->question->cluster);
+    bool differs = strcmp(cluster, compressors) != 0;
+    gw_print("Rests on: times of the model %s, costs of the cluster %s%s%s.\n",
+             origin(advice->question->model.kind), cluster, differs ? ", of its compressors " : "",
+             differs ? compressors : "");
     struct gw_result all = advice->ranking.notes;
     gw_result_collect(&all, best_of(advice));
     gw_print_collected_notes(&all);
@@ -281,6 +289,7 @@ static enum gw_status print_document(const struct gw_advice *advice, double pric
     gw_writer_text(&writer, "model", origin(advice->question->model.kind));
     gw_writer_text(&writer, "cluster",
                    origin(gw_cluster_source(&advice->question->cluster, "kind")));
+    gw_writer_text(&writer, "compressors", origin_of_compressors(&advice->question->cluster));
     gw_writer_end(&writer);
     write_pipelines(advice, price, &writer);
     return gw_print_written(&writer, error);

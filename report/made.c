@@ -74,32 +74,6 @@ void gw_print_model(const struct gw_model *model) {
     }
 }
 
-enum gw_status gw_print_model_document(const struct gw_model *model, struct gw_error *error) {
-    struct gw_json_writer writer;
-    gw_writer_begin(&writer);
-    gw_writer_text(&writer, "schema", "gradweave/model@1");
-    gw_writer_text(&writer, "name", model->name);
-    if (model->batch_size > 0) {
-        gw_writer_number(&writer, "batch_size", model->batch_size);
-    }
-    gw_writer_number(&writer, "bytes_per_element", (double)model->bytes_per_element);
-    gw_writer_number(&writer, "forward_s", model->forward_s);
-    gw_writer_number(&writer, "update_s", model->update_s);
-    if (model->uncertainty > 0) {
-        gw_writer_number(&writer, "uncertainty", model->uncertainty);
-    }
-    gw_writer_array(&writer, "tensors");
-    for (size_t i = 0; i < model->tensor_count; i++) {
-        gw_writer_object(&writer, NULL);
-        gw_writer_text(&writer, "name", model->tensors[i].name);
-        gw_writer_number(&writer, "elements", (double)model->tensors[i].elements);
-        gw_writer_number(&writer, "backward_s", model->tensors[i].backward_s);
-        gw_writer_end(&writer);
-    }
-    gw_writer_end(&writer);
-    return gw_print_written(&writer, error);
-}
-
 /* ---- a cluster ------------------------------------------------------------------------------- */
 
 /* What each contributes, or how many elements are compressed, in the table's columns. */
@@ -168,15 +142,18 @@ static void print_kernels(const struct gw_kernel_costs *costs, const char *what,
 void gw_print_cluster(const struct gw_cluster *cluster) {
     struct gw_arena arena = {0};
     const char *kind = gw_cluster_source(cluster, "kind");
-    const char *note = gw_cluster_source(cluster, "note");
+    const char *const notes[] = {gw_cluster_source(cluster, "note"),
+                                 gw_cluster_source(cluster, GW_CLUSTER_ASSUMED_COMPRESSORS)};
     gw_print("%s: %zu workers, %zu a node, %s\n\n", cluster->name, cluster->workers,
              cluster->workers_per_node, kind == NULL ? "of unknown origin" : kind);
     print_collectives(cluster, &arena);
     print_kernels(&cluster->compressors, "compressor, elements", &arena);
     print_kernels(&cluster->aggregation, "aggregation, elements", &arena);
-    if (note != NULL) {
-        gw_print("\n");
-        gw_print_note("", "%s", note);
+    if (notes[0] != NULL) {
+        gw_print_note("", "%s", notes[0]);
+    }
+    if (notes[1] != NULL) {
+        gw_print_note("", "Compressors are assumed: %s.", notes[1]);
     }
     gw_arena_free(&arena);
 }

@@ -194,6 +194,15 @@ const char *gw_cluster_source(const struct gw_cluster *cluster, const char *key)
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, key));
 }
 
+enum gw_status gw_cluster_put_source(struct gw_cluster *cluster, const char *key, const char *text,
+                                     struct gw_error *error) {
+    if (!cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(cluster->kept, "source"))) {
+        GW_TRY(gw_json_put(cluster->kept, "source", cJSON_CreateObject(), error));
+    }
+    return gw_json_put_text(cJSON_GetObjectItemCaseSensitive(cluster->kept, "source"), key, text,
+                            error);
+}
+
 const char *gw_cluster_device(const struct gw_cluster *cluster) {
     return gw_cluster_source(cluster, "device");
 }

@@ -273,6 +273,13 @@ enum gw_status gw_cluster_put_growth(struct gw_cluster *cluster, struct gw_error
 /* A text that its source has under that key, such as "kind" or "note"; NULL: none. */
 const char *gw_cluster_source(const struct gw_cluster *cluster, const char *key);
 
+/* Sets that text, in a source that is begun if there is none. */
+enum gw_status gw_cluster_put_source(struct gw_cluster *cluster, const char *key, const char *text,
+                                     struct gw_error *error);
+
+/* The source's key that says how compressors were assumed, where they are. */
+#define GW_CLUSTER_ASSUMED_COMPRESSORS "compressors"
+
 /* What its compressors were timed on, as its source says: "cpu", "cuda" or a name; NULL: not said.
  */
 const char *gw_cluster_device(const struct gw_cluster *cluster);

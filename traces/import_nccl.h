@@ -32,6 +32,10 @@ struct gw_nccl_run {
     struct gw_import_table table;
 };
 
+/* Threads of a process, and GPUs of a thread: from 1 to so many. */
+enum { GW_NCCL_MOST_IN_PROCESS = 1024 };
+bool gw_nccl_is_process(size_t threads, size_t gpus);
+
 /* So many ranks of a host, from `rank` on. NULL, or what would have been right. */
 const char *gw_nccl_add_ranks(struct gw_nccl_run *run, size_t rank, size_t ranks, int group,
                               const char *host);

@@ -18,16 +18,6 @@ static enum gw_status read_arguments(const struct gw_json *root, struct gw_nccl_
     return GW_OK;
 }
 
-/* A number of threads, or of GPUs, of each process. */
-static enum gw_status read_count(const struct gw_json *config, const char *key, size_t *out,
-                                 struct gw_error *error) {
-    struct gw_json place = gw_json_member(config, key);
-    uint64_t count = 0;
-    GW_TRY(gw_json_integer(&place, 1, &count, error));
-    *out = (size_t)count;
-    return GW_OK;
-}
-
 static enum gw_status read_device(const struct gw_json *device, size_t step,
                                   struct gw_nccl_run *run, struct gw_error *error) {
     struct gw_json rank_place = gw_json_member(device, "rank");
@@ -49,13 +39,19 @@ static enum gw_status read_device(const struct gw_json *device, size_t step,
  */
 static enum gw_status read_devices(const struct gw_json *config, struct gw_nccl_run *run,
                                    struct gw_error *error) {
-    size_t threads = 0;
-    size_t gpus = 0;
+    struct gw_json threads_place = gw_json_member(config, "nthreads");
+    struct gw_json gpus_place = gw_json_member(config, "ngpus");
+    uint64_t threads = 0;
+    uint64_t gpus = 0;
     size_t index = 0;
     struct gw_json devices = gw_json_member(config, "devices");
     const cJSON *node = NULL;
-    GW_TRY(read_count(config, "nthreads", &threads, error));
-    GW_TRY(read_count(config, "ngpus", &gpus, error));
+    GW_TRY(gw_json_integer(&threads_place, 1, &threads, error));
+    GW_TRY(gw_json_integer(&gpus_place, 1, &gpus, error));
+    if (!gw_nccl_is_process(threads, gpus)) {
+        return gw_json_expected(threads > gpus ? &threads_place : &gpus_place, "at most 1024",
+                                error);
+    }
     GW_TRY(gw_json_array(&devices, error));
     const cJSON *second = cJSON_GetArrayItem(devices.node, 1);
     bool lists_all = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(second, "rank")) == 1;
@@ -154,5 +150,5 @@ enum gw_status gw_nccl_read_json(const struct gw_import_text *text, struct gw_nc
     enum gw_status status = read_document(&root, run, error);
     cJSON_Delete(document);
     GW_TRY(status);
-    return gw_import_add(&run->table, text->path, cluster, error);
+    return gw_import_add(&run->table, &(struct gw_import_paths){1, &text->path}, cluster, error);
 }

@@ -89,13 +89,21 @@ bool gw_nccl_is_size_of(const struct gw_nccl_run *run, double bytes, double elem
 enum gw_status gw_nccl_add_row(struct gw_nccl_run *run, double bytes, double time_us,
                                struct gw_error *error) {
     double parts = run->test->is_total ? (double)run->ranks : 1;
-    return gw_import_point(&run->table, bytes / parts, time_us, error);
+    return gw_import_point(&run->table, bytes / parts, time_us, 1, error);
+}
+
+bool gw_nccl_is_process(size_t threads, size_t gpus) {
+    return threads >= 1 && threads <= GW_NCCL_MOST_IN_PROCESS && gpus >= 1 &&
+           gpus <= GW_NCCL_MOST_IN_PROCESS;
 }
 
 const char *gw_nccl_add_ranks(struct gw_nccl_run *run, size_t rank, size_t ranks, int group,
                               const char *host) {
     if (rank != run->ranks) {
         return "ranks one after another";
+    }
+    if (ranks > GW_IMPORT_MOST_RANKS - run->ranks) {
+        return "at most 2^24 ranks";
     }
     if (rank == 0) {
         run->group = group;
@@ -143,7 +151,8 @@ static enum gw_status end_table(struct reading *reading, struct gw_error *error)
         return GW_OK;
     }
     reading->is_open = false;
-    return gw_import_add(&reading->run.table, reading->text.path, reading->cluster, error);
+    return gw_import_add(&reading->run.table, &(struct gw_import_paths){1, &reading->text.path},
+                         reading->cluster, error);
 }
 
 /* "# nThread 1 nGpus 8 minBytes ...": in each process that many threads with that many ranks. */
@@ -152,8 +161,10 @@ static enum gw_status begin_run(struct reading *reading, struct gw_error *error)
     size_t gpus = 0;
     GW_TRY(end_table(reading, error));
     if (sscanf(reading->text.line, "# nThread %zu nGpus %zu", &threads, &gpus) != 2 ||
-        threads < 1 || gpus < 1) {
-        return gw_import_bad(&reading->text, error, "expected '# nThread NUMBER nGpus NUMBER ...'");
+        !gw_nccl_is_process(threads, gpus)) {
+        return gw_import_bad(&reading->text, error,
+                             "expected '# nThread NUMBER nGpus NUMBER ...', from 1 to %d",
+                             GW_NCCL_MOST_IN_PROCESS);
     }
     reading->run.ranks = 0;
     reading->run.ranks_of_first = 0;
@@ -391,7 +402,7 @@ enum gw_status gw_import_nccl_tests(const char *path, struct gw_cluster *cluster
     bool is_json = reading.text.text[strspn(reading.text.text, " \t\r\n")] == '{';
     enum gw_status status = is_json ? gw_nccl_read_json(&reading.text, &reading.run, cluster, error)
                                     : read_text(&reading, error);
-    free(reading.run.table.points);
+    free(reading.run.table.means);
     gw_import_close(&reading.text);
     return status;
 }

@@ -36,8 +36,10 @@ static enum gw_status end_table(struct reading *reading, struct gw_error *error)
     bool was_open = reading->is_open;
     reading->is_titled = false;
     reading->is_open = false;
-    return was_open ? gw_import_add(&reading->table, reading->text.path, reading->cluster, error)
-                    : GW_OK;
+    return was_open
+               ? gw_import_add(&reading->table, &(struct gw_import_paths){1, &reading->text.path},
+                               reading->cluster, error)
+               : GW_OK;
 }
 
 /* ---- titles and headers -------------------------------------------------------------------- */
@@ -205,7 +207,7 @@ static enum gw_status read_row(struct reading *reading, struct gw_error *error) 
                              "expected a size in bytes and a time in us, up to 1e12, got %s and %s",
                              words[0], words[1]);
     }
-    return gw_import_point(&reading->table, bytes, time_us, error);
+    return gw_import_point(&reading->table, bytes, time_us, 1, error);
 }
 
 static enum gw_status read_line(struct reading *reading, struct gw_error *error) {
@@ -238,7 +240,7 @@ enum gw_status gw_import_osu(const char *path, size_t workers, struct gw_cluster
     struct reading reading = {.cluster = cluster, .workers = workers};
     GW_TRY(gw_import_open(path, &reading.text, error));
     enum gw_status status = read_text(&reading, error);
-    free(reading.table.points);
+    free(reading.table.means);
     gw_import_close(&reading.text);
     return status;
 }

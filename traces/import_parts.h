@@ -2,7 +2,7 @@
 #ifndef GW_TRACES_IMPORT_PARTS_H
 #define GW_TRACES_IMPORT_PARTS_H
 
-#include "traces/cluster.h"
+#include "traces/imports.h"
 
 /* ---- text, line by line ---------------------------------------------------------------------- */
 
@@ -36,6 +36,11 @@ bool gw_import_number(const char *word, double *out);
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
+/* The mean time of so many rows of one size. */
+struct gw_import_mean {
+    double bytes, mean_s, rows;
+};
+
 /* What a table says, collected row by row; all zero at first. */
 struct gw_import_table {
     const char *tool, *collective;
@@ -43,16 +48,23 @@ struct gw_import_table {
     size_t workers_per_node;    /* 0: not known */
     char version[32], date[32]; /* "": not known */
     size_t count, capacity;
-    struct gw_curve_point *points; /* owned; in any order */
+    struct gw_import_mean *means; /* owned; in any order */
 };
 
-/* Bytes that one worker contributes; nothing of zero bytes or zero time is added. */
+/*
+ * What `rows` of them took, of bytes that one worker contributes; nothing of zero bytes or zero
+ * time is added.
+ */
 enum gw_status gw_import_point(struct gw_import_table *table, double bytes, double time_us,
-                               struct gw_error *error);
+                               double rows, struct gw_error *error);
 
-/* Adds the points to the cluster's curve, and forgets them. `path` is of the file. */
-enum gw_status gw_import_add(struct gw_import_table *table, const char *path,
+/* Adds the points to the cluster's curve, and forgets them. `paths` are of the files they are from.
+ */
+enum gw_status gw_import_add(struct gw_import_table *table, const struct gw_import_paths *paths,
                              struct gw_cluster *cluster, struct gw_error *error);
+
+/* Ranks that a benchmark may have, as many as a made cluster. */
+enum { GW_IMPORT_MOST_RANKS = 1 << 24 };
 
 /* Microseconds that a time may have. */
 #define GW_IMPORT_MOST_US (GW_MOST_SECONDS * 1e6)

@@ -115,16 +115,45 @@ static void check_imported(const struct gw_cluster *cluster) {
     gw_cluster_free(&again);
 }
 
-/* As nccl-tests or as an OSU benchmark may have printed it: one of them refuses. */
+enum benchmark { NCCL_TESTS, OSU, INSPECTOR, BENCHMARKS };
+
+static enum gw_status import(enum benchmark benchmark, const char *path,
+                             struct gw_cluster *cluster) {
+    const struct gw_import_paths paths = {.count = 1, .list = &path};
+    switch (benchmark) {
+    case NCCL_TESTS:
+        return gw_import_nccl_tests(path, cluster, &fuzz_error);
+    case OSU:
+        return gw_import_osu(path, 4, cluster, &fuzz_error);
+    default:
+        return gw_import_inspector(&paths, NULL, cluster, &fuzz_error);
+    }
+}
+
+/* A list of parameters makes a model. */
+static bool accepts_sizes(const char *path) {
+    const struct gw_sizes_request request = {.name = "listed", .backward_s = 0.045};
+    cJSON *document = NULL;
+    struct gw_model model;
+    if (!fuzz_accepted(gw_import_sizes(path, &request, &document, &fuzz_error), path)) {
+        return false;
+    }
+    fuzz_expect(gw_model_take(document, path, &model, &fuzz_error) == GW_OK, "a model");
+    gw_model_free(&model);
+    return true;
+}
+
+/* As each of them may have printed it: all but one refuse. */
 bool fuzz_benchmark(const char *text, size_t length) {
     const char *path = fuzz_write("all_reduce.txt", text, length);
-    bool accepted = false;
-    for (int osu = 0; osu < 2; osu++) {
+    double bytes_per_s = 0;
+    bool accepted = fuzz_accepted(gw_import_perftest(path, &bytes_per_s, &fuzz_error), path);
+    fuzz_expect(!accepted || bytes_per_s > 0, "a rate");
+    accepted = accepts_sizes(path) || accepted;
+    for (enum benchmark benchmark = 0; benchmark < BENCHMARKS; benchmark++) {
         struct gw_cluster cluster;
         fuzz_expect(gw_cluster_create(&cluster, "imported", 1, 0, &fuzz_error) == GW_OK, "memory");
-        enum gw_status status = osu ? gw_import_osu(path, 4, &cluster, &fuzz_error)
-                                    : gw_import_nccl_tests(path, &cluster, &fuzz_error);
-        if (fuzz_accepted(status, path) &&
+        if (fuzz_accepted(import(benchmark, path, &cluster), path) &&
             fuzz_accepted(gw_import_finish(&cluster, &fuzz_error), "")) {
             check_imported(&cluster);
             accepted = true;

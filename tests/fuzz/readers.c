@@ -98,6 +98,10 @@ static const char *const benchmark_words[] = {"#",
                                               "{",
                                               "\"size\": ",
                                               "18446744073709551616",
+                                              "\"coll_perf\": {",
+                                              "\"n_ranks\": ",
+                                              "RDMA_Write BW Test\n",
+                                              "BW average[Gb/sec]",
                                               NULL};
 
 const struct fuzz_reader fuzz_readers[] = {

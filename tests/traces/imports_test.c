@@ -116,7 +116,6 @@ TEST_IN_FOLDER(text_of_later_versions) {
     assert_points(&cluster, "allreduce", 4, new_points, 3);
     assert_int_equal(cluster.workers, 4);
     assert_int_equal(cluster.workers_per_node, 2);
-    assert_int_equal(cluster.collective_count, 1);
     assert_same_json(cJSON_Duplicate(source_of(&cluster, "allreduce", 4), 1),
                      "{'kind': 'imported', 'tool': 'nccl-tests', 'version': '2.17.6', "
                      "'workers_per_node': 2, 'files': ['x.txt']}");
@@ -168,6 +167,21 @@ TEST_IN_FOLDER(an_allgather_stands_for_an_allgatherv) {
     assert_points(&cluster, "allgatherv", 4, points, 2);
     assert_said(source_of(&cluster, "allgatherv", 4), "measured", "allgather");
     assert_null(cJSON_GetObjectItem(source_of(&cluster, "allgather", 4), "measured"));
+    gw_cluster_free(&cluster);
+}
+
+/* An allreduce is a reduce-scatter of all ranks' blocks, and their allgather. */
+TEST_IN_FOLDER(an_allreduce_alone_says_what_gathering_takes) {
+    static const double points[][2] = {{1024 / 4., 10.25}, {4096 / 4., 15.625}, {4096, 60}};
+    struct gw_cluster cluster = import_text(*state, NCCL, "x.txt", new_text, 0);
+    for (int v = 0; v < 2; v++) {
+        const char *name = v == 0 ? "allgather" : "allgatherv";
+        assert_points(&cluster, name, 4, points, 3);
+        assert_same_json(cJSON_Duplicate(source_of(&cluster, name, 4), 1),
+                         "{'kind': 'assumed', 'measured': 'allreduce'}");
+        assert_non_null(cJSON_GetObjectItem(gw_cluster_find_collective(&cluster, name, 4)->kept,
+                                            "uncertainty"));
+    }
     gw_cluster_free(&cluster);
 }
 
@@ -328,7 +342,7 @@ TEST_IN_FOLDER(each_osu_title_has_its_collective) {
         const char *text = with(osu_plain, "Allgather ", cases[i][0]);
         struct gw_cluster cluster = import_text(*state, OSU, "x", text, is_pair ? 0 : 8);
         assert_points(&cluster, cases[i][1], is_pair ? 2 : 8, points, 3);
-        assert_int_equal(cluster.collective_count, i == 1 ? 2 : 1);
+        assert_int_equal(cluster.collective_count, i == 0 ? 3 : i == 1 ? 2 : 1);
         gw_cluster_free(&cluster);
     }
 }
@@ -473,7 +487,10 @@ TEST_IN_FOLDER(bad_text_of_nccl_tests_is_refused) {
          "x.txt:9: expected '#  Rank NUMBER Group NUMBER Pid NUMBER on HOST ...'"},
         {"#  Rank  3", "# ...",
          "x.txt:11: expected a line '#  Rank ...' above for each rank, 2 in each process, got 3"},
-        {"nGpus 2", "nGpus 0", "x.txt:3: expected '# nThread NUMBER nGpus NUMBER ...'"},
+        {"nGpus 2", "nGpus 0",
+         "x.txt:3: expected '# nThread NUMBER nGpus NUMBER ...', from 1 to 1024"},
+        {"nThread 1 nGpus 2", "nThread 4294967296 nGpus 4294967296",
+         "x.txt:3: expected '# nThread NUMBER nGpus NUMBER ...', from 1 to 1024"},
         {"  time ", "  cputime ",
          "x.txt:11: expected time, got cputime (-C 1), which is not how long a collective takes"},
         {"  algbw ", "  speed ",
@@ -540,6 +557,8 @@ TEST_IN_FOLDER(bad_json_of_nccl_tests_is_refused) {
          "groups slow each other, got an object"},
         {"'rank': 2", "'rank': 3",
          "x.txt: config.devices[1]: expected ranks one after another, got an object"},
+        {"'nthreads': 1, 'ngpus': 2", "'nthreads': 4294967296, 'ngpus': 4294967296",
+         "x.txt: config.ngpus: expected at most 1024, got 4294967296"},
         {"'ngpus': 2, ", "", "x.txt: config.ngpus: expected a positive integer, got nothing"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
