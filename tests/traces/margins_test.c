@@ -35,14 +35,35 @@ TEST(between_two_sizes_the_larger_margin_counts) {
     struct gw_margins margins =
         margins_of(straight, (struct gw_curve){.per_unit_s = 0.01}, 0, &arena);
     assert_int_equal(margins.count, 3);
-    static const double at[][2] = {{1, 0.1},    {100, 0.1}, {101, 0.1}, {200, 0.02},
-                                   {300, 0.02}, {400, 0},   {1e9, 0}};
+    static const double at[][2] = {{1, 0.1},    {100, 0.1},  {101, 0.1},
+                                   {200, 0.02}, {300, 0.02}, {400, 0}};
     for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
         assert_true(is(gw_margins_at(&margins, at[i][0]), at[i][1]));
     }
     margins = margins_of(straight, (struct gw_curve){.per_unit_s = 0.01}, 0.3, &arena);
     assert_true(is(gw_margins_at(&margins, 100), hypot(0.1, 0.3)));
     assert_true(is(gw_margins_at(&margins, 400), 0.3));
+    gw_arena_free(&arena);
+}
+
+/* From 2 s and 4 s that are each off by 2% the line to 8 s is off by 0.08 s and twice 0.12 s. */
+TEST(beyond_the_last_size_errors_of_the_line_add_up) {
+    struct gw_arena arena = {0};
+    struct gw_margins margins =
+        margins_of(straight, (struct gw_curve){.per_unit_s = 0.01}, 0, &arena);
+    assert_true(is(gw_margins_at(&margins, 800), (0.08 + 2 * 0.12) / 8));
+    assert_true(is(gw_margins_at(&margins, 400.0001), (0.08 + 0.0001 / 200 * 0.12) / 4.000001));
+    assert_true(fabs(gw_margins_at(&margins, 1e12) - 0.06) < 1e-6);
+    margins = margins_of(straight, (struct gw_curve){.per_unit_s = 0.01}, 0.3, &arena);
+    assert_true(is(gw_margins_at(&margins, 800), hypot(0.3, 0.04)));
+    /* A line that falls is taken to be level, and one size has no line. */
+    margins = margins_of("{\"raw\": [{\"bytes\": 1, \"median_s\": 4},"
+                         "{\"bytes\": 2, \"median_s\": 2}]}",
+                         (struct gw_curve){.fixed_s = 2}, 0, &arena);
+    assert_true(is(gw_margins_at(&margins, 4), (2 + 2 * 6) / 2.));
+    margins = margins_of("{\"raw\": [{\"bytes\": 1, \"median_s\": 4}]}",
+                         (struct gw_curve){.fixed_s = 5}, 0, &arena);
+    assert_true(is(gw_margins_at(&margins, 4), 0.5));
     gw_arena_free(&arena);
 }
 
@@ -93,4 +114,62 @@ TEST(a_file_may_state_margins_itself) {
     margins = margins_of("{\"uncertainty\": [[10, 2]], \"raw\": []}", curve, 0.5, &arena);
     assert_int_equal(margins.count, 0);
     gw_arena_free(&arena);
+}
+
+/* ---- collectives that were measured further ----------------------------------------------------
+ */
+
+struct tally {
+    size_t inside, all;
+};
+
+static double number_at(const cJSON *array, int index, const char *key) {
+    return cJSON_GetNumberValue(cJSON_GetObjectItem(cJSON_GetArrayItem(array, index), key));
+}
+
+/* What the first sizes alone say of the others: a curve through them, and its margins. */
+static void predict_others(const cJSON *raw, int kept, struct tally *tally) {
+    struct gw_arena arena = {0};
+    struct gw_curve_point points[64];
+    struct gw_margins margins;
+    cJSON *entry = cJSON_CreateObject();
+    cJSON *first = cJSON_AddArrayToObject(entry, "raw");
+    for (int i = 0; i < kept; i++) {
+        (void)cJSON_AddItemToArray(first, cJSON_Duplicate(cJSON_GetArrayItem(raw, i), 1));
+        points[i] =
+            (struct gw_curve_point){number_at(raw, i, "bytes"), number_at(raw, i, "median_s")};
+    }
+    struct gw_curve curve = {.point_count = (size_t)kept, .points = points};
+    assert_int_equal(
+        gw_margins_open(entry, "bytes", &curve, GW_COLLECTIVE_MARGIN, &arena, &margins, &error),
+        GW_OK);
+    for (int i = kept; i < cJSON_GetArraySize(raw); i++) {
+        double bytes = number_at(raw, i, "bytes");
+        double ratio = gw_curve_time(&curve, bytes) / number_at(raw, i, "median_s");
+        tally->inside += fmax(ratio, 1 / ratio) <= 1 + gw_margins_at(&margins, bytes);
+        tally->all++;
+    }
+    cJSON_Delete(entry);
+    gw_arena_free(&arena);
+}
+
+TEST(larger_sizes_than_were_measured_are_within_margins) {
+    enum { FEWEST = 4, LEAST_BYTES = 256 << 10 };
+    struct tally tally = {0};
+    struct gw_cluster cluster;
+    char *path = NULL;
+    assert_int_equal(gw_data_resolve(GW_DATA_CLUSTERS, "box-4x1gbit", &path, &error), GW_OK);
+    assert_int_equal(gw_cluster_read(path, &cluster, &error), GW_OK);
+    for (size_t i = 0; i < cluster.collective_count; i++) {
+        const cJSON *raw = cJSON_GetObjectItem(cluster.collectives[i].kept, "raw");
+        for (int kept = FEWEST; kept < cJSON_GetArraySize(raw); kept++) {
+            if (number_at(raw, kept - 1, "bytes") >= LEAST_BYTES) {
+                predict_others(raw, kept, &tally);
+            }
+        }
+    }
+    print_message("%zu of %zu larger sizes within margins\n", tally.inside, tally.all);
+    assert_true(tally.all > 1000 && (double)tally.inside >= 0.9 * (double)tally.all);
+    gw_cluster_free(&cluster);
+    free(path);
 }
