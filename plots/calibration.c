@@ -29,6 +29,7 @@ struct chart {
     size_t series_count, worker_count;
     struct series *series; /* by panel; collectives first */
     size_t workers[MOST_COLOURS];
+    bool shared; /* the last colour is of more numbers of workers, too */
     struct section collectives, compressors;
 };
 
@@ -166,9 +167,9 @@ static void choose_colours(struct chart *chart) {
         if (next == SIZE_MAX) {
             return;
         }
-        size_t colour =
-            chart->worker_count < MOST_COLOURS ? chart->worker_count++ : MOST_COLOURS - 1;
-        chart->workers[colour] = next;
+        chart->shared = chart->worker_count == MOST_COLOURS;
+        size_t colour = chart->shared ? MOST_COLOURS - 1 : chart->worker_count++;
+        chart->workers[colour] = chart->shared ? chart->workers[colour] : next;
         for (size_t i = 0; i < chart->series_count; i++) {
             if (chart->series[i].workers == next) {
                 chart->series[i].colour = colour;
@@ -287,7 +288,8 @@ static void print_settings(const void *subject, FILE *stream) {
     }
     (void)fprintf(stream, "]; workers='");
     for (size_t w = 0; w < chart->worker_count; w++) {
-        (void)fprintf(stream, "%s%zu", w == 0 ? "" : " ", chart->workers[w]);
+        bool more = chart->shared && w + 1 == chart->worker_count;
+        (void)fprintf(stream, "%s%zu%s", w == 0 ? "" : " ", chart->workers[w], more ? "+" : "");
     }
     (void)fputc('\'', stream);
 }
