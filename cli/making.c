@@ -1,5 +1,7 @@
 #include "cli/making.h"
 
+#include "cli/cli.h"
+
 static void read_time(const char *option, const char *argument, double *target,
                       struct argp_state *state) {
     if (!gw_parse_seconds(argument, target)) {
@@ -48,3 +50,103 @@ const struct gw_option gw_cluster_making_table[] = {
      .help = "Between the GPUs of a machine, such as nvlink3 or pcie4", .names = GW_NAMES_LINKS},
     {0},
 };
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+#define IN(member) offsetof(struct gw_asking_options, member)
+
+const struct gw_option gw_asking_table[] = {
+    {NULL, 0, "NETWORK", GW_TEXT, IN(model),
+     .help = "A network (see gradweave list networks), a model file, or the name of one that ships",
+     .names = GW_NAMES_NETWORKS},
+    {.kind = GW_INCLUDE, .offset = IN(made_model), .table = gw_model_making_table},
+    {.kind = GW_INCLUDE, .offset = IN(made_cluster), .table = gw_cluster_making_table},
+    {"cluster", 0, "CLUSTER", GW_TEXT, IN(cluster),
+     .help = "A cluster file, or the name of one that ships, in place of --nodes and --network",
+     .names = GW_NAMES_CLUSTERS},
+    {"density", 0, "R", GW_POSITIVE, IN(density), .help = "Share of elements that compressors keep",
+     .maximum = 1, .value = "0.001"},
+    {"price", 0, "MONEY", GW_POSITIVE, IN(price),
+     .help = "Of a worker's hour: also says what a million iterations cost"},
+    {0},
+};
+
+/* Made where a GPU or a time is given, read otherwise: then these options would do nothing. */
+static enum gw_status open_model(const struct gw_asking_options *options, struct gw_model *out,
+                                 struct gw_error *error) {
+    static const char *const making[] = {"backward", "batch", "precision"};
+    struct gw_model_request request = options->made_model;
+    const struct gw_architecture *architecture = NULL;
+    cJSON *document = NULL;
+    request.architecture = options->model;
+    bool known = gw_architecture_find(options->model, &architecture, NULL) == GW_OK;
+    bool timed = request.gpu != NULL || request.backward_s > 0;
+    if (known && timed) {
+        GW_TRY(gw_model_make(&request, &document, error));
+        return gw_model_take(document, options->model, out, error);
+    }
+    GW_TRY(gw_model_open(options->model, out, error));
+    for (size_t i = 0; i < sizeof making / sizeof *making; i++) {
+        if (gw_option_is_given(making[i])) {
+            gw_model_free(out);
+            return gw_fail(error, GW_BAD_INPUT,
+                           "--%s: expected a network that a model is made of (gradweave list "
+                           "networks), got model %s, which has its own times",
+                           making[i], options->model);
+        }
+    }
+    return GW_OK;
+}
+
+static enum gw_status open_cluster(const struct gw_asking_options *options, struct gw_cluster *out,
+                                   struct gw_error *error) {
+    struct gw_cluster_request request = options->made_cluster;
+    request.gpu = options->made_model.gpu;
+    if (options->cluster == NULL) {
+        return gw_cluster_make(&request, out, error);
+    }
+    GW_TRY(gw_cluster_open(options->cluster, out, error));
+    return request.gpu == NULL ? GW_OK : gw_cluster_assume_compressors(request.gpu, out, error);
+}
+
+/* What training keeps besides activations: weights, gradients, momentum and what is kept back. */
+static void note_memory(const struct gw_asking_options *options, const struct gw_model *model,
+                        char note[GW_RESULT_NOTE_SIZE]) {
+    enum { COPIES = 4, BYTES_PER_ELEMENT = 4 };
+    const struct gw_published_gpu *gpu = NULL;
+    double bytes = (double)gw_model_elements(model) * COPIES * BYTES_PER_ELEMENT;
+    note[0] = '\0';
+    if (options->made_model.gpu != NULL &&
+        gw_published_gpu_find(options->made_model.gpu, &gpu, NULL) == GW_OK &&
+        bytes > gpu->memory_bytes) {
+        (void)snprintf(note, GW_RESULT_NOTE_SIZE,
+                       "weights, gradients, momentum and what compression keeps back take %.3g GB "
+                       "without activations, a %s has %.3g GB: one GPU cannot hold a replica",
+                       bytes / 1e9, gpu->name, gpu->memory_bytes / 1e9);
+    }
+}
+
+static enum gw_status advise(const struct gw_asking_options *options,
+                             const struct gw_question *question, struct gw_advice *advice,
+                             struct gw_error *error) {
+    char note[GW_RESULT_NOTE_SIZE];
+    note_memory(options, &question->model, note);
+    enum gw_status status = gw_advise(question, note, advice, error);
+    if (status != GW_OK) {
+        gw_advice_free(advice);
+    }
+    return status;
+}
+
+enum gw_status gw_asking_open(const struct gw_asking_options *options, struct gw_question *question,
+                              struct gw_advice *advice, struct gw_error *error) {
+    *question = (struct gw_question){.density = options->density};
+    GW_TRY(open_model(options, &question->model, error));
+    enum gw_status status = open_cluster(options, &question->cluster, error);
+    question->workers = question->cluster.workers;
+    status = status == GW_OK ? advise(options, question, advice, error) : status;
+    if (status != GW_OK) {
+        gw_question_close(question);
+    }
+    return status;
+}

@@ -258,40 +258,44 @@ static void write_name(const struct gw_advice *advice, const char *key, size_t p
     }
 }
 
-static enum gw_status print_document(const struct gw_advice *advice, double price,
-                                     struct gw_error *error) {
+void gw_advice_write(const struct gw_advice *advice, double price, struct gw_json_writer *writer) {
     static const char *const words[] = {[GW_WORTH_IT] = "worth it",
                                         [GW_NOT_WORTH_IT] = "not worth it",
                                         [GW_NO_DIFFERENCE] = "no difference",
                                         [GW_CANT_TELL] = "can't tell"};
+    gw_writer_text(writer, "schema", "gradweave/advice@1");
+    gw_writer_text(writer, "model", advice->question->model.name);
+    gw_writer_text(writer, "cluster", advice->question->cluster.name);
+    gw_writer_number(writer, "workers", (double)advice->question->workers);
+    gw_writer_number(writer, "density", advice->question->density);
+    gw_writer_text(writer, "verdict", words[advice->verdict]);
+    write_name(advice, "recommended", advice->best, writer);
+    write_name(advice, "compressed", advice->compressed, writer);
+    write_name(advice, "dense", advice->dense, writer);
+    gw_writer_object(writer, "speedup");
+    gw_writer_number(writer, "value", advice->speedup.value);
+    write_known(writer, "low", advice->speedup.low);
+    write_known(writer, "high", advice->speedup.high);
+    gw_writer_end(writer);
+    write_known(writer, "even_bandwidth", advice->even_bandwidth);
+    write_plan(advice, writer);
+    if (advice->widest != NULL) {
+        gw_writer_text(writer, "widest_uncertainty", advice->widest->name);
+    }
+    gw_writer_object(writer, "rests_on");
+    gw_writer_text(writer, "model", origin(advice->question->model.kind));
+    gw_writer_text(writer, "cluster",
+                   origin(gw_cluster_source(&advice->question->cluster, "kind")));
+    gw_writer_text(writer, "compressors", origin_of_compressors(&advice->question->cluster));
+    gw_writer_end(writer);
+    write_pipelines(advice, price, writer);
+}
+
+static enum gw_status print_document(const struct gw_advice *advice, double price,
+                                     struct gw_error *error) {
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
-    gw_writer_text(&writer, "schema", "gradweave/advice@1");
-    gw_writer_text(&writer, "model", advice->question->model.name);
-    gw_writer_text(&writer, "cluster", advice->question->cluster.name);
-    gw_writer_number(&writer, "workers", (double)advice->question->workers);
-    gw_writer_number(&writer, "density", advice->question->density);
-    gw_writer_text(&writer, "verdict", words[advice->verdict]);
-    write_name(advice, "recommended", advice->best, &writer);
-    write_name(advice, "compressed", advice->compressed, &writer);
-    write_name(advice, "dense", advice->dense, &writer);
-    gw_writer_object(&writer, "speedup");
-    gw_writer_number(&writer, "value", advice->speedup.value);
-    write_known(&writer, "low", advice->speedup.low);
-    write_known(&writer, "high", advice->speedup.high);
-    gw_writer_end(&writer);
-    write_known(&writer, "even_bandwidth", advice->even_bandwidth);
-    write_plan(advice, &writer);
-    if (advice->widest != NULL) {
-        gw_writer_text(&writer, "widest_uncertainty", advice->widest->name);
-    }
-    gw_writer_object(&writer, "rests_on");
-    gw_writer_text(&writer, "model", origin(advice->question->model.kind));
-    gw_writer_text(&writer, "cluster",
-                   origin(gw_cluster_source(&advice->question->cluster, "kind")));
-    gw_writer_text(&writer, "compressors", origin_of_compressors(&advice->question->cluster));
-    gw_writer_end(&writer);
-    write_pipelines(advice, price, &writer);
+    gw_advice_write(advice, price, &writer);
     return gw_print_written(&writer, error);
 }
 

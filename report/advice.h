@@ -9,4 +9,7 @@
 enum gw_status gw_print_advice(const struct gw_advice *advice, double price, bool json,
                                struct gw_error *error);
 
+/* The document's members, into one that is being written. */
+void gw_advice_write(const struct gw_advice *advice, double price, struct gw_json_writer *writer);
+
 #endif

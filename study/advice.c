@@ -110,21 +110,25 @@ static enum gw_status find_energy(struct gw_advice *advice, double *of_topk,
     return status;
 }
 
-/* Whether operations that run at once slow each other, as far as the cluster says. */
-static bool is_known_to_interfere(const struct gw_cluster *cluster) {
+bool gw_advice_counts_interference(const struct gw_advice *advice) {
+    const struct gw_cluster *cluster = &advice->question->cluster;
     return cluster->overlap != NULL || cluster->sharing.ranks > cluster->sharing.processors;
 }
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
+bool gw_advice_may_recommend(const struct gw_advice *advice, size_t place) {
+    return advice->energy[place] >= advice->least_energy;
+}
+
 /* The fastest dense one, and the fastest compressed one that sends enough. */
-static void choose(struct gw_advice *advice, double topk_energy) {
+static void choose(struct gw_advice *advice) {
     const struct gw_ranking *ranking = &advice->ranking;
     advice->dense = advice->compressed = ranking->count;
     for (size_t i = ranking->count; i-- > 0;) {
         if (!gw_algorithm_is_sparse(gw_advice_algorithm(advice, i))) {
             advice->dense = i;
-        } else if (advice->energy[i] >= topk_energy / 2) {
+        } else if (gw_advice_may_recommend(advice, i)) {
             advice->compressed = i;
         }
     }
@@ -167,7 +171,7 @@ static enum gw_status find_lead(const struct gw_advice *advice, double factor, d
     for (int i = 0; i < 2 && status == GW_OK; i++) {
         struct gw_result result;
         const struct gw_prediction_options options = {.simulation.interference =
-                                                          is_known_to_interfere(&question.cluster)};
+                                                          gw_advice_counts_interference(advice)};
         status =
             gw_predict(&question, gw_advice_algorithm(advice, places[i]), &options, &result, error);
         seconds[i] = status == GW_OK ? result.iteration_s : 0;
@@ -291,10 +295,9 @@ static enum gw_status list_algorithms(struct gw_advice *advice,
 static enum gw_status rank(struct gw_advice *advice, const char *note, struct gw_error *error) {
     struct gw_comparison *comparison = gw_arena_zeros(&advice->arena, 1, sizeof *comparison);
     GW_TRY(gw_arena_check(&advice->arena, "advising", error));
-    *comparison =
-        (struct gw_comparison){.question = advice->question,
-                               .interference = is_known_to_interfere(&advice->question->cluster),
-                               .intervals = true};
+    *comparison = (struct gw_comparison){.question = advice->question,
+                                         .interference = gw_advice_counts_interference(advice),
+                                         .intervals = true};
     (void)snprintf(comparison->note, sizeof comparison->note, "%s", note);
     GW_TRY(list_algorithms(advice, &comparison->algorithms, &comparison->count, error));
     GW_TRY(gw_rank(comparison, &advice->ranking, error));
@@ -314,7 +317,8 @@ static enum gw_status advise(struct gw_advice *advice, const char *note, struct 
     double topk_energy = 0;
     GW_TRY(rank(advice, note, error));
     GW_TRY(find_energy(advice, &topk_energy, error));
-    choose(advice, topk_energy);
+    advice->least_energy = topk_energy / 2;
+    choose(advice);
     if (advice->dense == advice->ranking.count || advice->compressed == advice->ranking.count) {
         return gw_fail(error, GW_BAD_INPUT,
                        "%s: expected a cluster on which pipelines with and without compression can "

@@ -28,6 +28,7 @@ struct gw_advice {
      * unknown.
      */
     double *energy;
+    double least_energy; /* of what may be recommended: half of what exact top-k sends */
     size_t dense;      /* place of the fastest pipeline that compresses nothing */
     size_t compressed; /* of the fastest that keeps enough energy; ranking.count: there is none */
     size_t best;       /* of what is recommended: one of the two */
@@ -56,6 +57,12 @@ enum gw_status gw_advise(const struct gw_question *question, const char *note,
 
 /* The pipeline whose result stands in that place of the ranking. */
 const struct gw_algorithm *gw_advice_algorithm(const struct gw_advice *advice, size_t place);
+
+/* Whether the pipeline in that place of the ranking sends enough to be recommended. */
+bool gw_advice_may_recommend(const struct gw_advice *advice, size_t place);
+
+/* Whether the cluster says that operations which run at once slow each other: advice counts it. */
+bool gw_advice_counts_interference(const struct gw_advice *advice);
 
 /*
  * What DDP closes bucket `group` of the plan at, in MiB, as bucket_cap_mb_list takes it: with as
