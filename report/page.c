@@ -1,0 +1,275 @@
+#include "report/page.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/advice.h"
+
+/* The files of report/page/, which the build has as arrays that end in a zero. */
+extern const char gw_page_html[], gw_page_css[], gw_page_js[];
+
+/* ---- the document ---------------------------------------------------------------------------- */
+
+static void write_known(struct gw_json_writer *writer, const char *key, double value) {
+    if (isfinite(value)) {
+        gw_writer_number(writer, key, value);
+    } else {
+        gw_writer_null(writer, key);
+    }
+}
+
+static void write_known_list(struct gw_json_writer *writer, const char *key, const double *values,
+                             size_t count) {
+    gw_writer_array(writer, key);
+    for (size_t i = 0; i < count; i++) {
+        write_known(writer, NULL, values[i]);
+    }
+    gw_writer_end(writer);
+}
+
+static void write_text_if(struct gw_json_writer *writer, const char *key, const char *text) {
+    if (text != NULL) {
+        gw_writer_text(writer, key, text);
+    }
+}
+
+/* What was asked about. Tensors are in forward order. */
+static void write_question(const struct gw_question *question, struct gw_json_writer *writer) {
+    const struct gw_model *model = &question->model;
+    const struct gw_cluster *cluster = &question->cluster;
+    gw_writer_object(writer, "model");
+    gw_writer_text(writer, "name", model->name);
+    write_text_if(writer, "kind", model->kind);
+    write_text_if(writer, "device", model->device);
+    gw_writer_number(writer, "batch_size", model->batch_size);
+    gw_writer_number(writer, "bytes_per_element", (double)model->bytes_per_element);
+    gw_writer_number(writer, "forward_s", model->forward_s);
+    gw_writer_number(writer, "backward_s", gw_model_backward_s(model));
+    gw_writer_number(writer, "update_s", model->update_s);
+    gw_writer_number(writer, "uncertainty", model->uncertainty);
+    gw_writer_array(writer, "tensors");
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        gw_writer_object(writer, NULL);
+        gw_writer_text(writer, "name", model->tensors[i].name);
+        gw_writer_number(writer, "elements", (double)model->tensors[i].elements);
+        gw_writer_number(writer, "backward_s", model->tensors[i].backward_s);
+        gw_writer_end(writer);
+    }
+    gw_writer_end(writer);
+    gw_writer_end(writer);
+    gw_writer_object(writer, "cluster");
+    gw_writer_text(writer, "name", cluster->name);
+    write_text_if(writer, "kind", gw_cluster_source(cluster, "kind"));
+    write_text_if(writer, "note", gw_cluster_source(cluster, "note"));
+    write_text_if(writer, "assumed_compressors",
+                  gw_cluster_source(cluster, GW_CLUSTER_ASSUMED_COMPRESSORS));
+    gw_writer_number(writer, "workers", (double)cluster->workers);
+    gw_writer_number(writer, "workers_per_node", (double)cluster->workers_per_node);
+    gw_writer_end(writer);
+}
+
+/* Tensors first .. last of each group travel together, the last of the model first. */
+static void write_plan(const struct gw_advice *advice, struct gw_json_writer *writer) {
+    const struct gw_plan *plan = advice->pipeline.plan;
+    const struct gw_explanation *explanation = &advice->explanation;
+    gw_writer_object(writer, "plan");
+    gw_writer_text(writer, "policy", plan->policy);
+    gw_writer_array(writer, "groups");
+    for (size_t g = 0; g < plan->group_count; g++) {
+        const struct gw_group *group = &plan->groups[g];
+        gw_writer_object(writer, NULL);
+        gw_writer_number(writer, "first", (double)group->first);
+        gw_writer_number(writer, "last", (double)group->last);
+        gw_writer_number(writer, "elements",
+                         (double)gw_group_elements(group, &advice->question->model));
+        gw_writer_number(writer, "exchange_end_s", explanation->groups[g].exchange_end_s);
+        gw_writer_end(writer);
+    }
+    gw_writer_end(writer);
+    gw_writer_end(writer);
+}
+
+static void write_span(const struct gw_span *span, struct gw_json_writer *writer) {
+    gw_writer_object(writer, NULL);
+    gw_writer_text(writer, "stream", gw_stream_name(span->stream));
+    gw_writer_text(writer, "activity", gw_activity_name(span->activity));
+    write_text_if(writer, "label", span->label);
+    if (span->group != GW_NO_GROUP) {
+        gw_writer_number(writer, "group", (double)span->group);
+    }
+    if (span->bytes > 0) {
+        gw_writer_number(writer, "bytes", (double)span->bytes);
+    }
+    if (span->elements > 0) {
+        gw_writer_number(writer, "elements", (double)span->elements);
+    }
+    gw_writer_number(writer, "start_s", span->start_s);
+    gw_writer_number(writer, "end_s", span->end_s);
+    gw_writer_end(writer);
+}
+
+/* The first lane stands for all of them: workers are alike here. */
+static void write_timelines(const struct gw_survey *survey, struct gw_json_writer *writer) {
+    gw_writer_array(writer, "timelines");
+    for (size_t i = 0; i < survey->shown_count; i++) {
+        const struct gw_timeline *timeline = &survey->timelines[i];
+        gw_writer_object(writer, NULL);
+        gw_writer_number(writer, "place", (double)survey->shown[i]);
+        gw_writer_array(writer, "spans");
+        for (size_t k = 0; k < timeline->span_count; k++) {
+            if (timeline->spans[k].lane == 0) {
+                write_span(&timeline->spans[k], writer);
+            }
+        }
+        gw_writer_end(writer);
+        gw_writer_end(writer);
+    }
+    gw_writer_end(writer);
+}
+
+static void write_what_if(const struct gw_survey *survey, struct gw_json_writer *writer) {
+    gw_writer_array(writer, "scaling");
+    for (size_t i = 0; i < survey->scaling_count; i++) {
+        gw_writer_object(writer, NULL);
+        gw_writer_number(writer, "workers", survey->scaling[i].value);
+        write_known_list(writer, "iteration_s", survey->scaling[i].iteration_s,
+                         survey->shown_count);
+        gw_writer_end(writer);
+    }
+    gw_writer_end(writer);
+    gw_writer_array(writer, "changes");
+    for (size_t i = 0; i < survey->change_count; i++) {
+        gw_writer_object(writer, NULL);
+        gw_writer_text(writer, "name", survey->changes[i].name);
+        gw_writer_number(writer, "factor", survey->changes[i].factor);
+        write_known_list(writer, "iteration_s", survey->changes[i].iteration_s,
+                         survey->shown_count);
+        gw_writer_end(writer);
+    }
+    gw_writer_end(writer);
+}
+
+/* "fastest": a list over bandwidths for each density, of places in the results, or null. */
+static void write_map(const struct gw_survey *survey, struct gw_json_writer *writer) {
+    gw_writer_object(writer, "map");
+    gw_writer_numbers(writer, "bandwidths", survey->bandwidths, survey->bandwidth_count);
+    gw_writer_numbers(writer, "densities", survey->densities, survey->density_count);
+    gw_writer_array(writer, "fastest");
+    for (size_t d = 0; d < survey->density_count; d++) {
+        gw_writer_array(writer, NULL);
+        for (size_t b = 0; b < survey->bandwidth_count; b++) {
+            size_t place = survey->fastest[d * survey->bandwidth_count + b];
+            write_known(writer, NULL, place == SIZE_MAX ? NAN : (double)place);
+        }
+        gw_writer_end(writer);
+    }
+    gw_writer_end(writer);
+    gw_writer_array(writer, "speedups");
+    for (size_t d = 0; d < survey->density_count; d++) {
+        write_known_list(writer, NULL, &survey->speedups[d * survey->bandwidth_count],
+                         survey->bandwidth_count);
+    }
+    gw_writer_end(writer);
+    gw_writer_end(writer);
+}
+
+static void write_accuracy(const struct gw_accuracy *accuracy, struct gw_json_writer *writer) {
+    gw_writer_object(writer, "accuracy");
+    gw_writer_text(writer, "model", accuracy->model);
+    gw_writer_number(writer, "goal", accuracy->goal);
+    gw_writer_array(writer, "trainings");
+    for (size_t i = 0; i < accuracy->count; i++) {
+        const struct gw_trainings *trainings = &accuracy->trainings[i];
+        gw_writer_object(writer, NULL);
+        gw_writer_text(writer, "algorithm", trainings->algorithm);
+        gw_writer_number(writer, "density", trainings->density);
+        gw_writer_number(writer, "workers", (double)trainings->workers);
+        gw_writer_number(writer, "count", (double)trainings->count);
+        gw_writer_number(writer, "reached", (double)trainings->reached);
+        write_known(writer, "iterations", trainings->iterations);
+        write_known(writer, "low", trainings->low);
+        write_known(writer, "high", trainings->high);
+        gw_writer_end(writer);
+    }
+    gw_writer_end(writer);
+    gw_writer_end(writer);
+}
+
+enum gw_status gw_page_document(const struct gw_page *page, cJSON **out, struct gw_error *error) {
+    const struct gw_survey *survey = page->survey;
+    struct gw_json_writer writer;
+    cJSON *validation = NULL;
+    GW_TRY(gw_json_copy(page->validation, &validation, error));
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "schema", "gradweave/report@1");
+    write_question(survey->advice->question, &writer);
+    gw_writer_object(&writer, "advice");
+    gw_advice_write(survey->advice, page->price, &writer);
+    gw_writer_end(&writer);
+    write_plan(survey->advice, &writer);
+    write_timelines(survey, &writer);
+    write_what_if(survey, &writer);
+    write_map(survey, &writer);
+    if (validation != NULL) {
+        gw_writer_part(&writer, "validation", validation);
+    }
+    if (page->accuracy != NULL) {
+        write_accuracy(page->accuracy, &writer);
+    }
+    gw_writer_array(&writer, "commands");
+    for (const char *const *command = page->commands; *command != NULL; command++) {
+        gw_writer_text(&writer, NULL, *command);
+    }
+    gw_writer_end(&writer);
+    return gw_writer_finish(&writer, out, error);
+}
+
+/* ---- the page -------------------------------------------------------------------------------- */
+
+/* In a script no text may end it: "<" is written as the same character in JSON's own way. */
+static void print_json(const char *text, FILE *stream) {
+    for (; *text != '\0'; text++) {
+        if (*text == '<') {
+            (void)fputs("\\u003c", stream);
+        } else {
+            (void)fputc(*text, stream);
+        }
+    }
+}
+
+/* The page's text with its parts where their names stand between "{{" and "}}". */
+static void print_page(const char *data, FILE *stream) {
+    const char *rest = gw_page_html;
+    for (const char *mark = strstr(rest, "{{"); mark != NULL; mark = strstr(rest, "{{")) {
+        (void)fwrite(rest, 1, (size_t)(mark - rest), stream);
+        if (strncmp(mark, "{{style}}", 9) == 0) {
+            (void)fputs(gw_page_css, stream);
+        } else if (strncmp(mark, "{{script}}", 10) == 0) {
+            (void)fputs(gw_page_js, stream);
+        } else {
+            print_json(data, stream);
+        }
+        rest = strstr(mark, "}}") + 2;
+    }
+    (void)fputs(rest, stream);
+}
+
+enum gw_status gw_page_write(const struct gw_page *page, const char *path, struct gw_error *error) {
+    cJSON *document = NULL;
+    char *data = NULL;
+    struct gw_text text;
+    GW_TRY(gw_page_document(page, &document, error));
+    enum gw_status status = gw_json_print_compact(document, &data, error);
+    cJSON_Delete(document);
+    GW_TRY(status);
+    FILE *stream = gw_text_open(&text);
+    if (stream != NULL) {
+        print_page(data, stream);
+    }
+    free(data);
+    GW_TRY(gw_text_close(&text, "writing a page", error));
+    status = gw_file_write(path, text.text, text.length, error);
+    free(text.text);
+    return status;
+}

@@ -1,0 +1,285 @@
+#include "study/survey.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- predicting some of the ranking ---------------------------------------------------------- */
+
+/* Times of the pipelines in these places on another question; NAN: it cannot be predicted. */
+static enum gw_status predict_places(const struct gw_survey *survey,
+                                     const struct gw_question *question, const size_t *places,
+                                     size_t count, double *iteration_s, struct gw_error *error) {
+    struct gw_arena arena = {0};
+    const struct gw_algorithm **algorithms = gw_arena_zeros(&arena, count, sizeof *algorithms);
+    struct gw_prediction *predictions = gw_arena_zeros(&arena, count, sizeof *predictions);
+    enum gw_status status = gw_arena_check(&arena, "surveying", error);
+    for (size_t i = 0; i < count && status == GW_OK; i++) {
+        algorithms[i] = gw_advice_algorithm(survey->advice, places[i]);
+    }
+    const struct gw_comparison comparison = {.question = question,
+                                             .algorithms = algorithms,
+                                             .count = count,
+                                             .interference =
+                                                 gw_advice_counts_interference(survey->advice)};
+    status = status == GW_OK ? gw_comparison_predict(&comparison, predictions, error) : status;
+    for (size_t i = 0; i < count && status == GW_OK; i++) {
+        bool known = predictions[i].status == GW_OK;
+        iteration_s[i] = known ? predictions[i].result.iteration_s : NAN;
+    }
+    gw_arena_free(&arena);
+    return status;
+}
+
+static enum gw_status predict_shown(const struct gw_survey *survey,
+                                    const struct gw_question *question,
+                                    double iteration_s[GW_SURVEY_SHOWN], struct gw_error *error) {
+    return predict_places(survey, question, survey->shown, survey->shown_count, iteration_s, error);
+}
+
+/* ---- what is shown --------------------------------------------------------------------------- */
+
+static void show(struct gw_survey *survey, size_t place) {
+    for (size_t i = 0; i < survey->shown_count; i++) {
+        if (survey->shown[i] == place) {
+            return;
+        }
+    }
+    if (survey->shown_count < GW_SURVEY_SHOWN) {
+        survey->shown[survey->shown_count++] = place;
+    }
+}
+
+/* The first in the ranking, other than what is recommended, that may be. */
+static size_t find_next(const struct gw_advice *advice) {
+    size_t place = 0;
+    while (place < advice->ranking.count &&
+           (place == advice->best || !gw_advice_may_recommend(advice, place))) {
+        place++;
+    }
+    return place;
+}
+
+static void choose_shown(struct gw_survey *survey) {
+    const struct gw_advice *advice = survey->advice;
+    size_t next = find_next(advice);
+    show(survey, advice->best);
+    if (next < advice->ranking.count) {
+        show(survey, next);
+    }
+    show(survey, advice->best == advice->dense ? advice->compressed : advice->dense);
+}
+
+static enum gw_status trace_shown(struct gw_survey *survey, struct gw_error *error) {
+    const struct gw_question *question = survey->advice->question;
+    const struct gw_prediction_options options = {
+        .simulation.interference = gw_advice_counts_interference(survey->advice)};
+    for (size_t i = 0; i < survey->shown_count; i++) {
+        struct gw_pipeline pipeline;
+        struct gw_result result;
+        GW_TRY(gw_pipeline_open(question, gw_advice_algorithm(survey->advice, survey->shown[i]),
+                                NULL, &pipeline, error));
+        enum gw_status status = gw_pipeline_predict(question, &pipeline, &options,
+                                                    &survey->timelines[i], &result, error);
+        gw_pipeline_close(&pipeline);
+        GW_TRY(status);
+    }
+    return GW_OK;
+}
+
+/* ---- scaling --------------------------------------------------------------------------------- */
+
+enum { MOST_WORKERS = 256, MOST_COUNTS = 16 };
+
+/* Powers of two up to 256 or more than are asked for, and what is asked for. */
+static size_t list_workers(size_t asked, size_t out[MOST_COUNTS]) {
+    size_t count = 0;
+    for (size_t workers = 2;
+         count < MOST_COUNTS - 1 && (workers <= MOST_WORKERS || workers <= asked); workers *= 2) {
+        if (asked < workers && (count == 0 ? asked > 1 : asked > out[count - 1])) {
+            out[count++] = asked;
+        }
+        out[count++] = workers;
+    }
+    if (count < MOST_COUNTS && out[count - 1] < asked) {
+        out[count++] = asked;
+    }
+    return count;
+}
+
+/* Values at which nothing can be predicted, such as more workers than a single node has, are left
+ * out. */
+static enum gw_status find_scaling(struct gw_survey *survey, struct gw_error *error) {
+    size_t workers[MOST_COUNTS];
+    size_t count = list_workers(survey->advice->question->workers, workers);
+    survey->scaling = gw_arena_zeros(&survey->arena, count, sizeof *survey->scaling);
+    GW_TRY(gw_arena_check(&survey->arena, "surveying", error));
+    for (size_t i = 0; i < count; i++) {
+        struct gw_survey_times *times = &survey->scaling[survey->scaling_count];
+        struct gw_question question = *survey->advice->question;
+        bool known = false;
+        question.workers = workers[i];
+        times->value = (double)workers[i];
+        GW_TRY(predict_shown(survey, &question, times->iteration_s, error));
+        for (size_t k = 0; k < survey->shown_count; k++) {
+            known = known || !isnan(times->iteration_s[k]);
+        }
+        survey->scaling_count += known;
+    }
+    return GW_OK;
+}
+
+/* ---- what if --------------------------------------------------------------------------------- */
+
+/* A copy of the question's model whose passes take so many times as long; the survey's arena's. */
+static enum gw_status slow_down(struct gw_survey *survey, double factor,
+                                struct gw_question *question, struct gw_error *error) {
+    struct gw_model *model = &question->model;
+    struct gw_tensor *tensors =
+        gw_arena_zeros(&survey->arena, model->tensor_count, sizeof *tensors);
+    GW_TRY(gw_arena_check(&survey->arena, "surveying", error));
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        tensors[i] = model->tensors[i];
+        tensors[i].backward_s *= factor;
+    }
+    model->tensors = tensors;
+    model->forward_s *= factor;
+    model->update_s *= factor;
+    return GW_OK;
+}
+
+static enum gw_status change_bandwidth(struct gw_survey *survey, double factor,
+                                       struct gw_question *question, struct gw_error *error) {
+    (void)survey;
+    return gw_question_set_bandwidth(question, factor, error);
+}
+
+static enum gw_status change_density(struct gw_survey *survey, double factor,
+                                     struct gw_question *question, struct gw_error *error) {
+    (void)survey, (void)error;
+    question->density = fmin(question->density * factor, 1);
+    return GW_OK;
+}
+
+static const struct {
+    const char *name;
+    double factor;
+    enum gw_status (*change)(struct gw_survey *survey, double factor, struct gw_question *question,
+                             struct gw_error *error);
+} changes[] = {
+    {"bandwidth", 0.5, change_bandwidth}, {"bandwidth", 2, change_bandwidth},
+    {"compute times", 0.5, slow_down},    {"compute times", 2, slow_down},
+    {"density", 0.1, change_density},     {"density", 10, change_density},
+};
+enum { CHANGES = sizeof changes / sizeof *changes };
+
+static enum gw_status find_changes(struct gw_survey *survey, struct gw_error *error) {
+    survey->changes = gw_arena_zeros(&survey->arena, CHANGES, sizeof *survey->changes);
+    GW_TRY(gw_arena_check(&survey->arena, "surveying", error));
+    survey->change_count = CHANGES;
+    for (size_t i = 0; i < CHANGES; i++) {
+        struct gw_survey_change *found = &survey->changes[i];
+        struct gw_question question = *survey->advice->question;
+        found->name = changes[i].name;
+        found->factor = changes[i].factor;
+        enum gw_status status = changes[i].change(survey, found->factor, &question, error);
+        status =
+            status == GW_OK ? predict_shown(survey, &question, found->iteration_s, error) : status;
+        gw_question_end_bandwidth(&question, survey->advice->question);
+        GW_TRY(status);
+    }
+    return GW_OK;
+}
+
+/* ---- bandwidth and density ------------------------------------------------------------------- */
+
+/* Six and two values to a decade, a tenth to ten times the bandwidth. */
+enum { BANDWIDTHS = 13, DENSITIES = 7 };
+
+static double bandwidth_at(size_t i) {
+    return pow(10, (double)i / 6 - 1);
+}
+
+static double density_at(size_t i) {
+    return pow(10, (double)i / 2 - 4);
+}
+
+/* The fastest in these places, and how many times as fast as the fastest dense one it is. */
+static void judge_cell(struct gw_survey *survey, const size_t *places, size_t count,
+                       const double *iteration_s, size_t cell) {
+    double fastest_s = INFINITY;
+    double dense_s = INFINITY;
+    survey->fastest[cell] = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
+        bool sparse = gw_algorithm_is_sparse(gw_advice_algorithm(survey->advice, places[i]));
+        if (!isnan(iteration_s[i]) && iteration_s[i] < fastest_s) {
+            fastest_s = iteration_s[i];
+            survey->fastest[cell] = places[i];
+        }
+        dense_s = !isnan(iteration_s[i]) && !sparse ? fmin(dense_s, iteration_s[i]) : dense_s;
+    }
+    survey->speedups[cell] = dense_s / fastest_s;
+}
+
+static enum gw_status find_row(struct gw_survey *survey, size_t bandwidth, const size_t *places,
+                               size_t count, double *iteration_s, struct gw_error *error) {
+    const struct gw_question *original = survey->advice->question;
+    struct gw_question question = *original;
+    enum gw_status status =
+        gw_question_set_bandwidth(&question, survey->bandwidths[bandwidth], error);
+    for (size_t i = 0; i < survey->density_count && status == GW_OK; i++) {
+        question.density = survey->densities[i];
+        status = predict_places(survey, &question, places, count, iteration_s, error);
+        if (status == GW_OK) {
+            judge_cell(survey, places, count, iteration_s, i * survey->bandwidth_count + bandwidth);
+        }
+    }
+    gw_question_end_bandwidth(&question, original);
+    return status;
+}
+
+static enum gw_status find_map(struct gw_survey *survey, struct gw_error *error) {
+    struct gw_arena *arena = &survey->arena;
+    const struct gw_advice *advice = survey->advice;
+    size_t count = 0;
+    size_t *places = gw_arena_zeros(arena, advice->ranking.count, sizeof *places);
+    double *iteration_s = gw_arena_zeros(arena, advice->ranking.count, sizeof *iteration_s);
+    survey->bandwidths = gw_arena_zeros(arena, BANDWIDTHS, sizeof *survey->bandwidths);
+    survey->densities = gw_arena_zeros(arena, DENSITIES, sizeof *survey->densities);
+    survey->fastest = gw_arena_zeros(arena, BANDWIDTHS * DENSITIES, sizeof *survey->fastest);
+    survey->speedups = gw_arena_zeros(arena, BANDWIDTHS * DENSITIES, sizeof *survey->speedups);
+    GW_TRY(gw_arena_check(arena, "surveying", error));
+    survey->bandwidth_count = BANDWIDTHS;
+    survey->density_count = DENSITIES;
+    for (size_t i = 0; i < advice->ranking.count; i++) {
+        if (gw_advice_may_recommend(advice, i)) {
+            places[count++] = i;
+        }
+    }
+    for (size_t i = 0; i < DENSITIES; i++) {
+        survey->densities[i] = density_at(i);
+    }
+    for (size_t i = 0; i < BANDWIDTHS; i++) {
+        survey->bandwidths[i] = bandwidth_at(i);
+        GW_TRY(find_row(survey, i, places, count, iteration_s, error));
+    }
+    return GW_OK;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+enum gw_status gw_survey_make(const struct gw_advice *advice, struct gw_survey *out,
+                              struct gw_error *error) {
+    *out = (struct gw_survey){.advice = advice};
+    choose_shown(out);
+    GW_TRY(trace_shown(out, error));
+    GW_TRY(find_scaling(out, error));
+    GW_TRY(find_changes(out, error));
+    return find_map(out, error);
+}
+
+void gw_survey_free(struct gw_survey *survey) {
+    for (size_t i = 0; i < GW_SURVEY_SHOWN; i++) {
+        gw_timeline_free(&survey->timelines[i]);
+    }
+    gw_arena_free(&survey->arena);
+}
