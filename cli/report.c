@@ -6,7 +6,6 @@
 
 #include "cli/cli.h"
 #include "cli/making.h"
-#include "traces/validation.h"
 
 struct options {
     struct gw_output_options output;
@@ -124,9 +123,9 @@ static enum gw_status write_page(const struct options *options, const struct gw_
     return gw_print_document(document, error);
 }
 
-static enum gw_status write_survey(const struct options *options, struct gw_page *page,
+static enum gw_status write_survey(const struct options *options, struct gw_page page,
                                    struct gw_error *error) {
-    const struct gw_advice *advice = page->survey->advice;
+    const struct gw_advice *advice = page.survey->advice;
     const char *lines[8];
     struct gw_text text;
     FILE *stream = gw_text_open(&text);
@@ -135,20 +134,21 @@ static enum gw_status write_survey(const struct options *options, struct gw_page
     }
     GW_TRY(gw_text_close(&text, "writing a page", error));
     cut_lines(text.text, lines, sizeof lines / sizeof *lines);
-    page->commands = lines;
-    enum gw_status status = write_page(options, page, error);
+    page.commands = lines;
+    enum gw_status status = write_page(options, &page, error);
     free(text.text);
     return status;
 }
 
-static enum gw_status survey(const struct options *options, struct gw_page *page,
+/* `page` has what stands beside the survey. */
+static enum gw_status survey(const struct options *options, struct gw_page page,
                              struct gw_error *error) {
     struct gw_question question;
     struct gw_advice advice;
     struct gw_survey found;
     GW_TRY(gw_asking_open(&options->asking, &question, &advice, error));
     enum gw_status status = gw_survey_make(&advice, &found, error);
-    page->survey = &found;
+    page.survey = &found;
     status = status == GW_OK ? write_survey(options, page, error) : status;
     gw_survey_free(&found);
     gw_advice_free(&advice);
@@ -181,7 +181,7 @@ static enum gw_status answer(void *values, struct gw_error *error) {
         status = gw_accuracy_read(options->accuracy, &accuracy, error);
         page.accuracy = &accuracy;
     }
-    status = status == GW_OK ? survey(options, &page, error) : status;
+    status = status == GW_OK ? survey(options, page, error) : status;
     gw_accuracy_free(&accuracy);
     cJSON_Delete(validation);
     return status;

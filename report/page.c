@@ -196,7 +196,8 @@ static void write_accuracy(const struct gw_accuracy *accuracy, struct gw_json_wr
     gw_writer_end(writer);
 }
 
-enum gw_status gw_page_document(const struct gw_page *page, cJSON **out, struct gw_error *error) {
+static enum gw_status write_document(const struct gw_page *page, const char *why, cJSON **out,
+                                     struct gw_error *error) {
     const struct gw_survey *survey = page->survey;
     struct gw_json_writer writer;
     cJSON *validation = NULL;
@@ -207,6 +208,7 @@ enum gw_status gw_page_document(const struct gw_page *page, cJSON **out, struct 
     gw_writer_object(&writer, "advice");
     gw_advice_write(survey->advice, page->price, &writer);
     gw_writer_end(&writer);
+    gw_writer_text(&writer, "why", why);
     write_plan(survey->advice, &writer);
     write_timelines(survey, &writer);
     write_what_if(survey, &writer);
@@ -223,6 +225,15 @@ enum gw_status gw_page_document(const struct gw_page *page, cJSON **out, struct 
     }
     gw_writer_end(&writer);
     return gw_writer_finish(&writer, out, error);
+}
+
+enum gw_status gw_page_document(const struct gw_page *page, cJSON **out, struct gw_error *error) {
+    struct gw_arena arena = {0};
+    const char *why = "";
+    enum gw_status status = gw_ranking_explain(&page->survey->advice->ranking, &arena, &why, error);
+    status = status == GW_OK ? write_document(page, why, out, error) : status;
+    gw_arena_free(&arena);
+    return status;
 }
 
 /* ---- the page -------------------------------------------------------------------------------- */

@@ -177,9 +177,8 @@ static void print_why(const struct gw_ranking *ranking, FILE *stream) {
     }
 }
 
-/* Why the first is the fastest, in a sentence or two, in the arena; "": there is no other. */
-static enum gw_status explain(const struct gw_ranking *ranking, struct gw_arena *arena,
-                              const char **out, struct gw_error *error) {
+enum gw_status gw_ranking_explain(const struct gw_ranking *ranking, struct gw_arena *arena,
+                                  const char **out, struct gw_error *error) {
     struct gw_text text;
     FILE *stream = gw_text_open(&text);
     if (stream != NULL) {
@@ -457,7 +456,7 @@ enum gw_status gw_print_ranking(const struct gw_ranking *ranking, bool json,
                                 struct gw_error *error) {
     struct gw_arena arena = {0};
     const char *why = NULL;
-    enum gw_status status = explain(ranking, &arena, &why, error);
+    enum gw_status status = gw_ranking_explain(ranking, &arena, &why, error);
     if (status == GW_OK && json) {
         status = print_document(ranking, why, error);
     } else if (status == GW_OK) {

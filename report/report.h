@@ -84,6 +84,10 @@ enum gw_status gw_print_export(const struct gw_goal_export *export, bool json,
 enum gw_status gw_print_ranking(const struct gw_ranking *ranking, bool json,
                                 struct gw_error *error);
 
+/* Why the first is the fastest, in a sentence or two, in the arena; "": there is no other. */
+enum gw_status gw_ranking_explain(const struct gw_ranking *ranking, struct gw_arena *arena,
+                                  const char **out, struct gw_error *error);
+
 /* The names of pipelines that select what gradients let them; zero-initialise. */
 struct gw_counts_note {
     char names[GW_RESULT_NOTE_SIZE];

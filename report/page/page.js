@@ -17,7 +17,8 @@ const draw = (tag, attributes, ...children) =>
   fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 const section = (id) => document.getElementById(id);
 
-const digits = (x) => (x === 0 ? "0" : Math.abs(x) >= 1000 ? Math.round(x).toString() : Number(x.toPrecision(4)).toString());
+const digits = (x) => (x === 0 ? "0" : Math.abs(x) >= 1000 ? Math.round(x).toString() : Math.abs(x - Math.round(x)) < 1e-9 * Math.abs(x) ? `${Math.round(x)}` : x.toPrecision(4));
+const rough = (x) => `${Number(x.toPrecision(3))}`;
 function seconds(x) {
   if (x === null || x === undefined) return "not known";
   const [unit, factor] = Math.abs(x) >= 1 || x === 0 ? ["s", 1] : Math.abs(x) >= 1e-3 ? ["ms", 1e3] : Math.abs(x) >= 1e-6 ? ["µs", 1e6] : ["ns", 1e9];
@@ -31,8 +32,9 @@ function bytes(x) {
 }
 const count = (x) => Math.round(x).toString().replace(/\B(?=(\d{3})+$)/g, ",");
 const percent = (x) => `${(100 * x).toFixed(1)}%`;
-const factor = (x) => (x === null || x === undefined ? "not known" : `${digits(Number(x.toPrecision(3)))} times`);
-const named = (result) => result.algorithm + (result.policy ? ` (${result.policy})` : "");
+const factor = (x) => (x === null || x === undefined ? "not known" : `${rough(x)} times`);
+const policyOf = (result) => (result.changed || {}).policy || null;
+const named = (result) => result.algorithm + (policyOf(result) ? ` (${policyOf(result)})` : "");
 const style = (name) => `fill:var(--${name})`;
 
 function table(headings, rows) {
@@ -42,21 +44,23 @@ function table(headings, rows) {
       el("tbody", {}, ...rows.map((cells) => el("tr", {}, ...cells.map((cell, i) =>
         cell instanceof Element && cell.tagName === "TD" ? cell : el(i === 0 ? "th" : "td", i === 0 ? { scope: "row" } : {}, cell)))))));
 }
+// On narrow screens a figure keeps its size, and is scrolled.
+const figure = (svg) => el("figure", {}, el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Figure" }, svg));
 const numbers = (headings, rows) => el("details", {}, el("summary", {}, "The numbers"), table(headings, rows));
 const legend = (entries) => el("ul", { class: "legend" },
   ...entries.map(([text, colour]) => el("li", {}, el("span", { class: "swatch", style: `background:${colour}` }), text)));
 
 // Round steps that give about so many marks from 0 to the largest value.
 function marks(largest, about) {
-  const rough = largest / about, power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].find((m) => m * power >= rough) * power;
+  const least = largest / about, power = 10 ** Math.floor(Math.log10(least));
+  const step = [1, 2, 5, 10].find((m) => m * power >= least) * power;
   return Array.from({ length: Math.floor(largest / step + 1e-9) + 1 }, (_, i) => i * step);
 }
 
 // ---- what was asked, and the answer -----------------------------------------------------------
 
-const best = results.findIndex((r) => r.algorithm === advice.recommended && (r.policy || null) === (advice.recommended_policy || null));
-const find = (key) => results.find((r) => r.algorithm === advice[key] && (r.policy || null) === (advice[`${key}_policy`] || null));
+const find = (key) => results.find((r) => r.algorithm === advice[key] && policyOf(r) === (advice[`${key}_policy`] || null));
+const best = results.indexOf(find("recommended"));
 const interval = (r) => ("iteration_low_s" in r ? `${seconds(r.iteration_low_s)} to ${seconds(r.iteration_high_s)}` : "not known");
 
 function writeHead() {
@@ -79,17 +83,20 @@ function card(term, value, note) {
 
 function writeVerdict() {
   const dense = find("dense"), compressed = find("compressed"), speedup = advice.speedup;
-  const known = speedup.low !== null ? `${digits(Number(speedup.low.toPrecision(3)))} to ${digits(Number(speedup.high.toPrecision(3)))} in 95% of cases` : "how far off is not known";
+  const known = speedup.low !== null ? `${rough(speedup.low)} to ${rough(speedup.high)} in 95% of cases` : "how far off is not known";
   const buckets = advice.bucket_cap_mb_list.join(", ");
   section("verdict").append(
     el("p", { class: "answer" }, `${verdicts[advice.verdict]}: ${named(compressed)} takes ${seconds(compressed.iteration_s)}, ` +
       `${named(dense)}, the fastest without, ${seconds(dense.iteration_s)}.`),
+    el("p", {}, advice.verdict === "worth it" || results[best] === compressed
+      ? `Recommended: ${named(results[best])}, the fastest that sends enough of the gradients${best > 0 ? "; what stands above it in the ranking does not" : ""}.`
+      : `Recommended: ${named(results[best])}, as compression does not make up for what it costs here.`),
     el("dl", { class: "cards" },
       card("Recommended", named(results[best]), `${data.plan.groups.length} group${data.plan.groups.length === 1 ? "" : "s"}, plan ${data.plan.policy}`),
       card("An iteration", seconds(results[best].iteration_s), interval(results[best])),
-      card("Without compression, times as long", digits(Number(speedup.value.toPrecision(3))), known),
-      card("Exposed after the backward pass", seconds(advice.exposed_comm_s), `of ${seconds(results[best].comm_s)} of exchanges`),
-      card("Both take equally long at", advice.even_bandwidth === null ? "no bandwidth" : `${factor(advice.even_bandwidth)} this bandwidth`, "from a thousandth to a thousand times"),
+      card("Without compression, times as long", rough(speedup.value), known),
+      card("Exposed after the backward pass", seconds(results[best].breakdown.exposed_comm_s), `of ${seconds(results[best].comm_s)} of exchanges`),
+      card("Both take equally long at", advice.even_bandwidth === null ? "no bandwidth" : `${rough(advice.even_bandwidth)} x`, advice.even_bandwidth === null ? "from a thousandth to a thousand times this one" : "this bandwidth"),
       advice.widest_uncertainty ? card("Measure next", advice.widest_uncertainty, "it narrows the interval most") : null),
     el("p", {}, `For DistributedDataParallel without compression (${seconds(advice.bucket_iteration_s)}; of one cap bucket_cap_mb=${advice.bucket_cap_mb}, ${seconds(advice.bucket_cap_iteration_s)}):`),
     el("pre", { tabindex: "0" }, `DistributedDataParallel(module, bucket_cap_mb_list=[${buckets}])`));
@@ -115,14 +122,15 @@ function breakdownBar(result, scale_s) {
 }
 
 function writeRanking() {
-  const scale_s = 2.5 * results[0].iteration_s;
+  const scale_s = 2.5 * results[0].iteration_s, priced = "cost" in results[0];
   section("ranking").append(
+    data.why ? el("p", {}, data.why.replace(", marked with ?", "")) : "",
     el("p", {}, "The fastest first. Bars are cut at two and a half times the fastest; the line below one is where the iteration is in 95% of cases. " +
       "Energy kept: what one worker sends of a bell-shaped gradient's sum of squares in an iteration. What sends less than half of what exact top-k does is not recommended."),
     legend([...phases.map(([, name]) => [phaseNames[name], `var(--${name})`])]),
-    table(["pipeline", "iteration", "where its time goes", "95% interval", "compression", "exposed", "groups", "sent", "energy kept"],
+    table(["pipeline", "iteration", "where its time goes", "95% interval", "compression", "exposed", "groups", "sent", "energy kept", ...(priced ? ["a million cost"] : [])],
       results.map((r, i) => [(i === best ? "* " : "") + named(r), seconds(r.iteration_s), breakdownBar(r, scale_s), interval(r),
-        seconds(r.breakdown.compress_s), seconds(r.breakdown.exposed_comm_s), count(r.groups), bytes(r.bytes_per_worker), percent(r.energy_kept)])),
+        seconds(r.breakdown.compress_s), seconds(r.breakdown.exposed_comm_s), count(r.groups), bytes(r.bytes_per_worker), percent(r.energy_kept), ...(priced ? [count(r.cost)] : [])])),
     el("p", { class: "faint" }, "* recommended"));
 }
 
@@ -154,7 +162,7 @@ function timeline(entry, end_s) {
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     svg.replaceChildren();
     for (const at of marks(end_s, 8 * zoom)) {
-      svg.append(draw("path", { class: "axis", d: `M${x(at)} 4V68` }), draw("text", { class: "faint-text", x: x(at), y: 84, "text-anchor": "middle" }, seconds(at)));
+      svg.append(draw("path", { class: "axis", d: `M${x(at)} 4V68` }), draw("text", { class: "faint-text", x: x(at), y: 84, "text-anchor": "middle" }, seconds(Number(at.toPrecision(6)))));
     }
     for (const [name, row] of Object.entries(rows)) svg.append(draw("text", { x: 2, y: 24 + 32 * row }, name === "compute" ? "compute" : "network"));
     entry.spans.forEach((span, i) => {
@@ -222,7 +230,7 @@ function writePlan() {
   const axis = [0, 2, 4, 6, 8].filter((p) => p <= most).map((p) => draw("text", { class: "faint-text", x: 2, y: bottom - (p / most) * (bottom - 10) + 4 }, p === 0 ? "1" : `10^${p}`));
   section("plan").append(
     el("p", {}, `The plan of ${named(results[best])}: neighbours of one colour travel together. Tensors stand in the order in which their gradients are ready; bars are elements, on a logarithmic scale.`),
-    el("figure", {}, draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${data.plan.groups.length} groups of ${tensors.length} tensors` },
+    figure(draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${data.plan.groups.length} groups of ${tensors.length} tensors` },
       ...axis, ...bars, draw("text", { class: "faint-text", x: 44, y: height - 8 }, "the last layer, ready first"),
       draw("text", { class: "faint-text", x: width - 10, y: height - 8, "text-anchor": "end" }, "the first layer"))),
     numbers(["group", "tensors", "from", "to", "elements", "exchanged at"], data.plan.groups.map((group, g) =>
@@ -254,7 +262,7 @@ function writeScaling() {
   section("scaling").append(
     el("p", {}, "Efficiency: what one worker alone would take, over an iteration of all. The dotted line is at the number that was asked about; numbers that were not measured are derived."),
     legend(shown.map((result, i) => [named(result), lines[i]])),
-    el("figure", {}, draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Efficiency over numbers of workers; the numbers stand below" }, ...parts)),
+    figure(draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Efficiency over numbers of workers; the numbers stand below" }, ...parts)),
     numbers(["workers", ...shown.map(named)], points.map((point) => [count(point.workers), ...point.iteration_s.map(seconds)])));
 }
 
@@ -270,7 +278,7 @@ function writeMap() {
   const parts = [];
   densities.forEach((density, d) => {
     const y = top + rowHeight * (densities.length - 1 - d);
-    parts.push(draw("text", { class: "faint-text", x: left - 8, y: y + 21, "text-anchor": "end" }, `${Number(density.toPrecision(2))}`));
+    parts.push(draw("text", { class: "faint-text", x: left - 8, y: y + 21, "text-anchor": "end" }, rough(density)));
     bandwidths.forEach((bandwidth, b) => {
       const place = fastest[d][b];
       if (place === null) return;
@@ -285,9 +293,9 @@ function writeMap() {
   section("map").append(
     el("p", {}, "Of those that may be recommended: a letter for the fastest, and how many times as fast it is as the fastest without compression."),
     legend(places.map((place) => [`${letter(place)}: ${named(results[place])}`, colours[places.indexOf(place) % colours.length]])),
-    el("figure", {}, draw("svg", { viewBox: `0 0 ${width} ${below + 46}`, role: "img", "aria-label": "The fastest pipeline over bandwidths and densities; the numbers stand below" }, ...parts)),
+    figure(draw("svg", { viewBox: `0 0 ${width} ${below + 46}`, role: "img", "aria-label": "The fastest pipeline over bandwidths and densities; the numbers stand below" }, ...parts)),
     numbers(["density", ...bandwidths.map((b) => `${Number(b.toPrecision(2))}x`)], densities.map((density, d) =>
-      [`${Number(density.toPrecision(2))}`, ...fastest[d].map((place) => (place === null ? "" : named(results[place])))])));
+      [rough(density), ...fastest[d].map((place) => (place === null ? "" : named(results[place])))])));
 }
 
 // ---- what if, what it rests on ------------------------------------------------------------------
@@ -337,7 +345,7 @@ function writeValidation() {
   section("validation").append(
     el("p", {}, `Iterations of ${validation.model || data.model.name} among ${validation.workers} workers, as predicted and as they were measured.`),
     legend([["predicted", "var(--forward)"], ["measured", "var(--backward)"]]),
-    el("figure", {}, draw("svg", { viewBox: `0 0 ${width} ${rowHeight * pairs.length + 4}`, role: "img", "aria-label": "Predicted and measured iterations; the numbers stand below" }, ...parts)),
+    figure(draw("svg", { viewBox: `0 0 ${width} ${rowHeight * pairs.length + 4}`, role: "img", "aria-label": "Predicted and measured iterations; the numbers stand below" }, ...parts)),
     table(["pipeline", "predicted", "measured", "error"], pairs.map((pair) =>
       [pair.algorithm, seconds(pair.predicted.iteration_s), seconds(pair.measured.iteration_s),
         percent((pair.predicted.iteration_s - pair.measured.iteration_s) / pair.measured.iteration_s)])));

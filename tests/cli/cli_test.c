@@ -14,8 +14,9 @@
 
 /* ---- help and version ---------------------------------------------------------------------- */
 
-static const char *const verbs[] = {"calibrate", "plan", "simulate", "compare", "validate",
-                                    "list",      "plot", "bench",    "advise",  "cluster", "model"};
+static const char *const verbs[] = {"calibrate", "plan",    "simulate", "compare",
+                                    "validate",  "list",    "plot",     "bench",
+                                    "advise",    "cluster", "model",    "report"};
 
 TEST(helps_and_tells_its_version) {
     check_says(*state, "gradweave --version", "gradweave ", "MPI:  ", "CUDA: ", "NCCL: ", NULL);
