@@ -31,6 +31,7 @@ extern const struct gw_verb gw_verb_export;
 extern const struct gw_verb gw_verb_check;
 extern const struct gw_verb gw_verb_advise;
 extern const struct gw_verb gw_verb_report;
+extern const struct gw_verb gw_verb_reproduce;
 extern const struct gw_verb gw_verb_cluster;
 extern const struct gw_verb gw_verb_model;
 extern const struct gw_verb gw_verb_completion;

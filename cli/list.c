@@ -9,7 +9,7 @@ static const struct gw_option option_table[] = {
     {NULL, 0, "WHAT", GW_CHOICE, offsetof(struct options, what), .help = "What to list",
      .otherwise = "everything", .choices = gw_list_names,
      .expected = "expected one of algorithms, compressors, exchanges, policies, collectives, "
-                 "networks, gpus, links, models, clusters; got"},
+                 "networks, gpus, links, models, clusters, tables; got"},
     {.kind = GW_INCLUDE, .table = gw_strict_table},
     {.kind = GW_INCLUDE, .offset = offsetof(struct options, output), .table = gw_output_table},
     {0},
@@ -25,13 +25,13 @@ static struct options options = {.what = GW_LISTS};
 const struct gw_verb gw_verb_list = {
     .name = "list",
     .title = "algorithms, compressors, exchanges, policies, collectives, networks, gpus, links, "
-             "models, clusters",
+             "models, clusters, tables",
     .usage = "[algorithms|compressors|exchanges|policies|collectives|networks|gpus|links|models|"
-             "clusters]",
+             "clusters|tables]",
     .about = "Lists what there is.",
     .options = option_table,
     .surplus = "expected one of algorithms, compressors, exchanges, policies, collectives, "
-               "networks, gpus, links, models, clusters; got",
+               "networks, gpus, links, models, clusters, tables; got",
     .values = &options,
     .answer = answer,
 };

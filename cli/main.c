@@ -21,7 +21,7 @@ const struct gw_verb *const gw_verbs[] = {
     &gw_verb_export,
     &gw_verb_check,
     &gw_verb_advise,
-    &gw_verb_report,
+    &gw_verb_report, &gw_verb_reproduce,
     &gw_verb_cluster,
     &gw_verb_model,
     &gw_verb_completion,

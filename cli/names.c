@@ -94,6 +94,10 @@ static void add_names(const char **names, enum gw_names kind) {
     case GW_NAMES_MODELS:
         add_data(names, GW_DATA_MODELS);
         break;
+    case GW_NAMES_TABLES:
+        add_data(names, GW_DATA_TABLES);
+        add_name(names, "all");
+        break;
     case GW_NAMES_CLUSTERS:
         add_data(names, GW_DATA_CLUSTERS);
         break;

@@ -23,7 +23,8 @@ static const char *const columns[GW_LISTS][MOST_COLUMNS + 1] = {
     [GW_LIST_GPUS] = {"name", "title", "source"},
     [GW_LIST_LINKS] = {"name", "where", "title", "source"},
     [GW_LIST_MODELS] = {"name", "title"},
-    [GW_LIST_CLUSTERS] = {"name", "title"}};
+    [GW_LIST_CLUSTERS] = {"name", "title"},
+    [GW_LIST_TABLES] = {"name", "title"}};
 
 static void write_row(struct gw_json_writer *writer, enum gw_list kind, const char *const *values) {
     gw_writer_object(writer, NULL);
@@ -137,21 +138,40 @@ static enum gw_status describe_cluster(const char *name, char *out, size_t size,
     return GW_OK;
 }
 
-static enum gw_status write_data(struct gw_json_writer *writer, enum gw_list list,
+static enum gw_status describe_table(const char *name, char *out, size_t size,
+                                     struct gw_error *error) {
+    char *path = NULL;
+    struct gw_paper_table table;
+    GW_TRY(gw_data_resolve(GW_DATA_TABLES, name, &path, error));
+    enum gw_status status = gw_paper_table_read(path, &table, error);
+    free(path);
+    GW_TRY(status);
+    snprintf(out, size, "%s", table.title);
+    gw_paper_table_free(&table);
+    return GW_OK;
+}
+
+/* Lists of files, of which a line says what each is. */
+static const struct {
+    enum gw_list list;
+    enum gw_data_kind kind;
+    enum gw_status (*describe)(const char *name, char *out, size_t size, struct gw_error *error);
+} data_lists[] = {{GW_LIST_MODELS, GW_DATA_MODELS, describe_model},
+                  {GW_LIST_CLUSTERS, GW_DATA_CLUSTERS, describe_cluster},
+                  {GW_LIST_TABLES, GW_DATA_TABLES, describe_table}};
+
+static enum gw_status write_data(struct gw_json_writer *writer, size_t number,
                                  struct gw_error *error) {
     char **names = NULL;
     size_t count = 0;
-    GW_TRY(gw_data_list(list == GW_LIST_MODELS ? GW_DATA_MODELS : GW_DATA_CLUSTERS, &names, &count,
-                        error));
+    GW_TRY(gw_data_list(data_lists[number].kind, &names, &count, error));
     enum gw_status status = GW_OK;
     for (size_t i = 0; i < count; i++) {
         char title[96] = "";
         if (status == GW_OK) {
-            status = list == GW_LIST_MODELS
-                         ? describe_model(names[i], title, sizeof title, error)
-                         : describe_cluster(names[i], title, sizeof title, error);
+            status = data_lists[number].describe(names[i], title, sizeof title, error);
         }
-        write_row(writer, list, (const char *[]){names[i], title});
+        write_row(writer, data_lists[number].list, (const char *[]){names[i], title});
         free(names[i]);
     }
     free(names);
@@ -169,8 +189,10 @@ static enum gw_status write_list(struct gw_json_writer *writer, enum gw_list lis
                                             [GW_LIST_NETWORKS] = write_networks,
                                             [GW_LIST_GPUS] = write_gpus,
                                             [GW_LIST_LINKS] = write_links};
-    if (list == GW_LIST_MODELS || list == GW_LIST_CLUSTERS) {
-        return write_data(writer, list, error);
+    for (size_t i = 0; i < sizeof data_lists / sizeof *data_lists; i++) {
+        if (data_lists[i].list == list) {
+            return write_data(writer, i, error);
+        }
     }
     write[list](writer);
     return GW_OK;
@@ -186,6 +208,7 @@ const char *const gw_list_names[] = {[GW_LIST_ALGORITHMS] = "algorithms",
                                      [GW_LIST_LINKS] = "links",
                                      [GW_LIST_MODELS] = "models",
                                      [GW_LIST_CLUSTERS] = "clusters",
+                                     [GW_LIST_TABLES] = "tables",
                                      [GW_LISTS] = NULL};
 
 /* ---- printing ------------------------------------------------------------------------------ */

@@ -114,6 +114,7 @@ enum gw_list {
     GW_LIST_LINKS,
     GW_LIST_MODELS,
     GW_LIST_CLUSTERS,
+    GW_LIST_TABLES,
     GW_LISTS
 };
 extern const char *const gw_list_names[]; /* ended by NULL */

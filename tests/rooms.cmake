@@ -29,12 +29,12 @@ set(cli_may_use core device traces published planner kernels collectives goal tr
     report plots)
 
 # Public headers; without a list, the one that is named after the room. All of core's are public.
-set(traces_public traces.h cluster.h counts.h data.h gradients.h imports.h model.h plan.h result.h timeline.h)
+set(traces_public traces.h cluster.h counts.h data.h gradients.h imports.h model.h paper_table.h plan.h result.h timeline.h)
 set(device_public device.h cuda.h launch.cuh)
 set(transport_public transport.h gpu.h group.h watch.h)
 set(kernels_public gpu.h kernels.h memory.h sketch.h gradients/emulation.h)
-set(study_public study.h advice.h check.h difference.h survey.h sweep.h)
-set(report_public report.h advice.h check.h made.h page.h pictures.h measurements.h sweep.h)
+set(study_public study.h advice.h check.h difference.h reproduction.h survey.h sweep.h)
+set(report_public report.h advice.h check.h made.h page.h reproduction.h pictures.h measurements.h sweep.h)
 set(methods_public methods.h exchange_cost.h kernel_cost.h schedule.h)
 
 set(without_mpi_and_cuda core engine traces published planner collectives methods goal sim study report plots

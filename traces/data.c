@@ -13,6 +13,7 @@ static const struct {
 } kinds[] = {
     [GW_DATA_MODELS] = {"model", "models", "traces/models"},
     [GW_DATA_CLUSTERS] = {"cluster", "clusters", "traces/clusters"},
+    [GW_DATA_TABLES] = {"table", "tables", "traces/tables"},
     [GW_DATA_PLOTS] = {"plot", "plots", "plots"},
 };
 

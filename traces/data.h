@@ -1,10 +1,10 @@
-/* Where the data that ships with gradweave lies: models, clusters, gnuplot scripts. */
+/* Where the data that ships with gradweave lies: models, clusters, published tables, gnuplot scripts. */
 #ifndef GW_TRACES_DATA_H
 #define GW_TRACES_DATA_H
 
 #include "core/core.h"
 
-enum gw_data_kind { GW_DATA_MODELS, GW_DATA_CLUSTERS, GW_DATA_PLOTS };
+enum gw_data_kind { GW_DATA_MODELS, GW_DATA_CLUSTERS, GW_DATA_TABLES, GW_DATA_PLOTS };
 
 /*
  * The folder of one kind (the caller's to free): below $GRADWEAVE_DATA if that is set, otherwise

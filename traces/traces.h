@@ -9,6 +9,7 @@
 #include "traces/gradients.h"
 #include "traces/margins.h"
 #include "traces/model.h"
+#include "traces/paper_table.h"
 #include "traces/plan.h"
 #include "traces/result.h"
 #include "traces/timeline.h"

@@ -348,6 +348,29 @@ bool fuzz_accuracy(const char *text, size_t length) {
     return true;
 }
 
+/* ---- published tables ------------------------------------------------------------------------ */
+
+bool fuzz_table(const char *text, size_t length) {
+    struct gw_paper_table table;
+    if (!is_accepted(gw_paper_table_parse(text, length, file, &table, &fuzz_error), &table,
+                     sizeof table)) {
+        return false;
+    }
+    for (size_t i = 0; i < table.row_count; i++) {
+        const struct gw_paper_row *row = &table.rows[i];
+        fuzz_expect(row->density > 0 && row->density <= 1, "a density");
+        fuzz_expect(row->elements == 0 || row->iterations > 0, "iterations of an emulation");
+    }
+    for (size_t i = 0; i < table.column_count; i++) {
+        const struct gw_paper_column *column = &table.columns[i];
+        bool ratio = column->quantity == GW_QUANTITY_RATIO;
+        fuzz_expect(ratio ? column->over < i && column->under < i : column->algorithm != NULL,
+                    "columns that come before, or an algorithm");
+    }
+    gw_paper_table_free(&table);
+    return true;
+}
+
 /* ---- all documents, as `check` takes them -------------------------------------------------- */
 
 bool fuzz_document(const char *text, size_t length) {

@@ -110,6 +110,7 @@ const struct fuzz_reader fuzz_readers[] = {
     {"plan", fuzz_plan, true, numbers},
     {"counts", fuzz_counts, true, numbers},
     {"accuracy", fuzz_accuracy, true, numbers},
+    {"table", fuzz_table, true, numbers},
     {"gradients", fuzz_gradients, true, numbers},
     {"document", fuzz_document, true, numbers},
     {"validation", fuzz_validation, true, numbers},

@@ -32,7 +32,7 @@ const struct fuzz_reader *fuzz_find(const char *name);
 bool fuzz_judge_bytes(const struct fuzz_reader *reader, const char *text, size_t length);
 
 fuzz_judge fuzz_model, fuzz_cluster, fuzz_plan, fuzz_counts, fuzz_accuracy, fuzz_gradients,
-    fuzz_document, fuzz_validation, fuzz_difference, fuzz_job;
+    fuzz_table, fuzz_document, fuzz_validation, fuzz_difference, fuzz_job;
 fuzz_judge fuzz_goal, fuzz_partial, fuzz_journal, fuzz_sample, fuzz_facts, fuzz_benchmark;
 fuzz_judge fuzz_values, fuzz_names;
 

@@ -1,0 +1,75 @@
+/*
+ * A table or figure that a paper published, and how to come to its numbers: "schema":
+ * "gradweave/table@1" (docs/reproduction.md). A row asks a question, a column says what of the
+ * answer, and a cell has what was published.
+ */
+#ifndef GW_TRACES_PAPER_TABLE_H
+#define GW_TRACES_PAPER_TABLE_H
+
+#include "core/core.h"
+
+/* What a cell's number is of an answer. */
+enum gw_quantity {
+    GW_QUANTITY_GROUPS,
+    GW_QUANTITY_ITERATION_S,
+    GW_QUANTITY_COMPUTE_S, /* forward and backward */
+    GW_QUANTITY_COMPRESS_S,
+    GW_QUANTITY_EXPOSED_S,
+    GW_QUANTITY_COMMUNICATION_S,
+    GW_QUANTITY_SAMPLES_PER_S, /* of all workers */
+    GW_QUANTITY_DENSITY,       /* selected in training, over the density that was asked for */
+    GW_QUANTITY_PADDING,       /* f(t) = P max k / sum k, in training */
+    GW_QUANTITY_RATIO,         /* of two other columns */
+    GW_QUANTITIES
+};
+
+struct gw_paper_column {
+    const char *name;
+    enum gw_quantity quantity;
+    const char *algorithm, *policy, *compressor; /* these NULL: the algorithm's own */
+    size_t over, under;                          /* of a ratio: the columns' numbers */
+};
+
+/* A published number, or what the text claims of it; all 0 where a table has none. */
+struct gw_paper_cell {
+    bool is_there;
+    double published;   /* NAN: a figure that is drawn alone, or text */
+    const char *fitted; /* which input was fitted to it; NULL: none */
+    double least, most; /* what the text claims; NAN: nothing */
+};
+
+struct gw_paper_row {
+    const char *name;
+    struct gw_json model, cluster; /* a name, or a document */
+    double density, samples;       /* samples: of a worker in an iteration; 0: not said */
+    size_t workers;                /* 0: the cluster's */
+    /* Of quantities in training; `elements` 0: none is asked for. */
+    size_t elements, warm_up, iterations, decay;
+    struct gw_paper_cell *cells; /* [column_count] */
+};
+
+/* Where a number comes from: "published", "released" (with the paper's code), "measured", "fitted"
+ * or "assumed". */
+struct gw_paper_input {
+    const char *what, *origin;
+};
+
+struct gw_paper_table {
+    cJSON *document; /* holds all texts */
+    char *path;
+    const char *name, *title, *source, *unit;
+    size_t column_count, row_count, input_count, note_count;
+    struct gw_paper_column *columns;
+    struct gw_paper_row *rows;
+    struct gw_paper_input *inputs;
+    const char **notes;
+    struct gw_arena arena;
+};
+
+enum gw_status gw_paper_table_read(const char *path, struct gw_paper_table *out,
+                                   struct gw_error *error);
+enum gw_status gw_paper_table_parse(const char *text, size_t length, const char *path,
+                                    struct gw_paper_table *out, struct gw_error *error);
+void gw_paper_table_free(struct gw_paper_table *table);
+
+#endif
