@@ -217,6 +217,15 @@ static void assert_event(const cJSON *event, const struct gw_timeline *timeline,
     }
 }
 
+static size_t count_events(const cJSON *events, const char *phase) {
+    const cJSON *event = NULL;
+    size_t count = 0;
+    cJSON_ArrayForEach(event, events) {
+        count += strcmp(text_in(event, "ph"), phase) == 0;
+    }
+    return count;
+}
+
 TEST_IN_FOLDER(a_trace_has_every_span) {
     const char *path = path_in(*state, "trace.json");
     struct gw_timeline timeline;
@@ -241,7 +250,8 @@ TEST_IN_FOLDER(a_trace_has_every_span) {
     assert_ok(gw_json_parse(other_text, strlen(other_text), "f", &other, &error));
     assert_true(cJSON_Compare(cJSON_GetObjectItem(document, "otherData"), other, 1));
     const cJSON *events = cJSON_GetObjectItem(document, "traceEvents");
-    assert_int_equal(cJSON_GetArraySize(events), 2 * 3 + timeline.span_count);
+    assert_int_equal(count_events(events, "M"), 2 * 3);
+    assert_int_equal(count_events(events, "X"), timeline.span_count);
     for (size_t i = 0; i < timeline.span_count; i++) {
         assert_event(cJSON_GetArrayItem(events, (int)(2 * 3 + i)), &timeline, &timeline.spans[i]);
     }
@@ -261,7 +271,7 @@ TEST_IN_FOLDER(a_trace_is_one_that_viewers_open) {
     cJSON *document = NULL;
     assert_ok(gw_json_read(path, &document, &error));
     const cJSON *events = cJSON_GetObjectItem(document, "traceEvents");
-    assert_int_equal(cJSON_GetArraySize(events), 2 * 3 + 14);
+    assert_int_equal(count_events(events, "X"), 14);
     const char *expected[][2] = {
         {"3", "{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 5, "
               "\"args\": {\"name\": \"worker 5 and 2 like it\"}}"},
@@ -279,6 +289,108 @@ TEST_IN_FOLDER(a_trace_is_one_that_viewers_open) {
     }
     cJSON_Delete(document);
     gw_timeline_free(&timeline);
+}
+
+/* The next event of that phase, and of a counter of that name unless it is NULL. */
+static const cJSON *next_event(const cJSON **rest, const char *phase, const char *name) {
+    const cJSON *event = *rest;
+    while (event != NULL && (strcmp(text_in(event, "ph"), phase) != 0 ||
+                             (name != NULL && strcmp(text_in(event, "name"), name) != 0))) {
+        event = event->next;
+    }
+    assert_non_null(event);
+    *rest = event->next;
+    return event;
+}
+
+static cJSON *write_and_read(const char *folder, const struct gw_timeline *timeline) {
+    cJSON *document = NULL;
+    const char *path = path_in(folder, "trace.json");
+    assert_ok(gw_timeline_write(timeline, path, &error));
+    assert_ok(gw_json_read(path, &document, &error));
+    return document;
+}
+
+/* Two groups: the first is compressed from 1 to 2 s, and its exchange outlasts the backward pass.
+ */
+TEST_IN_FOLDER(a_trace_counts_bytes_and_exposure_and_has_arrows) {
+    const struct gw_span spans[] = {
+        {0, GW_STREAM_COMMUNICATION, GW_EXCHANGE, 0, "allgather", 0, 100, 2, 4},
+        {0, GW_STREAM_COMPUTE, GW_BACKWARD, 0, "a", 0, 0, 0, 1},
+        {0, GW_STREAM_COMPUTE, GW_COMPRESS, 0, "topk", 0, 0, 1, 2},
+        {0, GW_STREAM_COMMUNICATION, GW_EXCHANGE, 1, "allgather", 0, 50, 4, 6},
+        {0, GW_STREAM_COMPUTE, GW_BACKWARD, 1, "b", 0, 0, 2, 3},
+    };
+    static const double bytes[][2] = {{2, 100}, {4, 0}, {4, 50}, {6, 0}};
+    static const double exposed_ms[][2] = {{3, 0}, {4, 1000}, {4, 1000}, {6, 3000}};
+    static const double arrows[][2] = {{1.5, 2}, {2.5, 4}};
+    struct gw_timeline timeline;
+    assert_ok(gw_timeline_create(&timeline, 1, &error));
+    for (size_t i = 0; i < 5; i++) {
+        assert_ok(gw_timeline_add(&timeline, spans[i], &error));
+    }
+    cJSON *document = write_and_read(*state, &timeline);
+    const cJSON *events = cJSON_GetObjectItem(document, "traceEvents")->child;
+    const cJSON *of_bytes = events;
+    const cJSON *of_exposed = events;
+    const cJSON *of_arrows = events;
+    for (size_t i = 0; i < 4; i++) {
+        const cJSON *event = next_event(&of_bytes, "C", "bytes in flight");
+        assert_true(near(number_in(event, "ts"), 1e6 * bytes[i][0], 1e-12));
+        assert_true(number_in(cJSON_GetObjectItem(event, "args"), "bytes") == bytes[i][1]);
+        event = next_event(&of_exposed, "C", "exposed communication");
+        assert_true(near(number_in(event, "ts"), 1e6 * exposed_ms[i][0], 1e-12));
+        assert_true(number_in(cJSON_GetObjectItem(event, "args"), "ms") == exposed_ms[i][1]);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        const cJSON *begin = next_event(&of_arrows, "s", NULL);
+        const cJSON *end = next_event(&of_arrows, "f", NULL);
+        assert_true(near(number_in(begin, "ts"), 1e6 * arrows[i][0], 1e-12));
+        assert_true(near(number_in(end, "ts"), 1e6 * arrows[i][1], 1e-12));
+        assert_true(number_in(begin, "id") == number_in(end, "id"));
+        assert_true(number_in(begin, "tid") == GW_STREAM_COMPUTE &&
+                    number_in(end, "tid") == GW_STREAM_COMMUNICATION);
+    }
+    events = cJSON_GetObjectItem(document, "traceEvents");
+    assert_int_equal(count_events(events, "C"), 8);
+    assert_int_equal(count_events(events, "s"), 2);
+    cJSON_Delete(document);
+    gw_timeline_free(&timeline);
+}
+
+/* Operations of random lengths, with pauses between some of them. */
+static void add_random_stream(struct gw_timeline *timeline, enum gw_activity activity,
+                              struct gw_random *random) {
+    double at_s = gw_random_uniform(random);
+    for (int i = 0; i < 30; i++) {
+        double end_s = at_s + gw_random_uniform(random);
+        add(timeline, 0, activity, at_s, end_s);
+        at_s = end_s + (gw_random_uniform(random) < 0.5 ? 0 : gw_random_uniform(random));
+    }
+}
+
+/* The last count of exposed communication is what a breakdown has. */
+TEST_IN_FOLDER(what_a_trace_counts_is_what_is_measured) {
+    struct gw_random *random = random_stream(7);
+    for (int i = 0; i < gw_trials(100); i++) {
+        struct gw_timeline timeline;
+        struct gw_measure measure;
+        const cJSON *event = NULL;
+        double last_ms = 0;
+        assert_ok(gw_timeline_create(&timeline, 1, &error));
+        add_random_stream(&timeline, GW_BACKWARD, random);
+        add_random_stream(&timeline, GW_EXCHANGE, random);
+        assert_ok(gw_timeline_add_iteration(&timeline, 0, 100, &error));
+        assert_ok(gw_timeline_measure(&timeline, &measure, &error));
+        cJSON *document = write_and_read(*state, &timeline);
+        cJSON_ArrayForEach(event, cJSON_GetObjectItem(document, "traceEvents")) {
+            const cJSON *ms = cJSON_GetObjectItem(cJSON_GetObjectItem(event, "args"), "ms");
+            last_ms = ms == NULL ? last_ms : fmax(last_ms, ms->valuedouble);
+        }
+        assert_true(near(last_ms, 1e3 * measure.breakdown.exposed_comm_s, 1e-9));
+        cJSON_Delete(document);
+        gw_timeline_free(&timeline);
+    }
 }
 
 TEST(timelines_are_appended_and_cleared) {

@@ -1,0 +1,17 @@
+/* What timelines are measured and written by; private to this room. */
+#ifndef GW_TRACES_TIMELINE_PARTS_H
+#define GW_TRACES_TIMELINE_PARTS_H
+
+#include "traces/timeline.h"
+
+/* Spans by rows, a row for each stream of each lane, in their order there: numbers of those of row
+ * r are order[first[r]] .. order[first[r + 1] - 1]. */
+struct gw_timeline_rows {
+    size_t *first, *order;
+};
+
+enum gw_status gw_timeline_sort_rows(const struct gw_timeline *timeline,
+                                     struct gw_timeline_rows *out, struct gw_error *error);
+void gw_timeline_free_rows(struct gw_timeline_rows *rows);
+
+#endif
