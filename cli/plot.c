@@ -8,22 +8,39 @@
 
 struct options {
     struct gw_output_options output;
-    enum { BREAKDOWN, VALIDATION, DIFFERENCE, CALIBRATION, BOUNDS, DENSITY, PADDING } kind;
+    enum {
+        TIMELINE,
+        BREAKDOWN,
+        PLAN,
+        SCALING,
+        CROSSOVER,
+        FRONT,
+        VALIDATION,
+        DIFFERENCE,
+        CALIBRATION,
+        CONVERGENCE,
+        BOUNDS,
+        DENSITY,
+        PADDING
+    } kind;
     struct gw_picture picture;
 };
 
 #define MISSING "expected KIND, then MODEL, FILE or CLUSTER, and --out PICTURE"
 #define IN(member) offsetof(struct options, member)
 
-static const char *const kind_names[] = {[BREAKDOWN] = "breakdown",   [VALIDATION] = "validation",
+static const char *const kind_names[] = {[TIMELINE] = "timeline",     [PLAN] = "plan",
+                                         [SCALING] = "scaling",       [CROSSOVER] = "crossover",
+                                         [FRONT] = "front",           [CONVERGENCE] = "convergence",
+                                         [BREAKDOWN] = "breakdown",   [VALIDATION] = "validation",
                                          [DIFFERENCE] = "difference", [CALIBRATION] = "calibration",
                                          [BOUNDS] = "bounds",         [DENSITY] = "density",
                                          [PADDING] = "padding",       NULL};
 
 static const struct gw_option option_table[] = {
     {NULL, 0, "KIND", GW_CHOICE, IN(kind), .help = "What kind of picture", .choices = kind_names,
-     .expected = "expected breakdown, validation, difference, calibration, bounds, density or "
-                 "padding, got"},
+     .expected = "expected timeline, breakdown, plan, scaling, crossover, front, validation, "
+                 "difference, calibration, convergence, bounds, density or padding, got"},
     {NULL, 0, "SUBJECT", GW_TEXT, IN(picture.subject), .help = "What is drawn",
      .names = GW_NAMES_DATA},
     {"out", 'o', "FILE", GW_TEXT, IN(picture.out),
@@ -31,18 +48,21 @@ static const struct gw_option option_table[] = {
     {"data", 0, "FILE.csv", GW_TEXT, IN(picture.data), .help = "Keep the plotted numbers",
      .names = GW_NAMES_FILES},
     {"cluster", 0, "CLUSTER", GW_TEXT, IN(picture.cluster),
-     .help = "breakdown: cluster file, or the name of one that ships", .names = GW_NAMES_CLUSTERS},
+     .help = "timeline, breakdown, plan, scaling, crossover, front: cluster file, or the name of "
+             "one that ships",
+     .names = GW_NAMES_CLUSTERS},
     {"density", 0, "R", GW_POSITIVE, IN(picture.density),
-     .help = "breakdown, density, padding: share of elements that compressors keep", .maximum = 1,
+     .help = "All that is of a model: share of elements that compressors keep", .maximum = 1,
      .otherwise = "0.001"},
     {"workers", 0, "P", GW_COUNT, IN(picture.workers),
-     .help = "breakdown, density, padding: number of workers",
+     .help = "All that is of a model: number of workers",
      .otherwise = "the cluster's; of density and padding 16",
      .several = "compare, sweep and plan --sweep"},
     {"algo", 'a', "A[,B..]|all", GW_TEXT, IN(picture.algorithms),
-     .help = "breakdown: the pipelines; density: those whose counts are drawn",
-     .otherwise = "all; of density hard-threshold,topk,exdyna", .names = GW_NAMES_ALGORITHMS,
-     .is_list = true},
+     .help = "breakdown: the pipelines; density: those whose counts are drawn; timeline, plan: one "
+             "of them",
+     .otherwise = "all; of density hard-threshold,topk,exdyna; of one omgs-optimal",
+     .names = GW_NAMES_ALGORITHMS, .is_list = true},
     {"shape", 0, "NAME", GW_TEXT, IN(picture.shape),
      .help = "bounds: of the gradient, as for gradweave bench", .value = "normal",
      .names = GW_NAMES_SHAPES},
@@ -70,7 +90,13 @@ static const struct kind {
     const char *subject; /* what is expected after the name; NULL: nothing */
     enum gw_status (*draw)(const struct gw_picture *picture, struct gw_error *error);
     const char *algorithms; /* if none are given; NULL: it draws none */
-} kinds[] = {[BREAKDOWN] = {"MODEL", gw_draw_breakdown, "all"},
+} kinds[] = {[TIMELINE] = {"MODEL", gw_draw_timeline, "omgs-optimal"},
+             [PLAN] = {"MODEL", gw_draw_plan, "omgs-optimal"},
+             [SCALING] = {"MODEL", gw_draw_scaling, NULL},
+             [CROSSOVER] = {"MODEL", gw_draw_map, NULL},
+             [FRONT] = {"MODEL", gw_draw_front, NULL},
+             [CONVERGENCE] = {"ACCURACY.json", gw_draw_convergence, NULL},
+             [BREAKDOWN] = {"MODEL", gw_draw_breakdown, "all"},
              [VALIDATION] = {"VALIDATION.json", gw_draw_validation, NULL},
              [DIFFERENCE] = {"VALIDATION.json", gw_draw_difference, NULL},
              [CALIBRATION] = {"CLUSTER", gw_draw_calibration, NULL},
@@ -135,7 +161,13 @@ static struct options options;
 const struct gw_verb gw_verb_plot = {
     .name = "plot",
     .title = "pictures of predictions, validations, calibrations, bounds and counts",
-    .usage = "breakdown MODEL --cluster CLUSTER --out PICTURE\n"
+    .usage = "timeline MODEL --cluster CLUSTER --out PICTURE\n"
+             "breakdown MODEL --cluster CLUSTER --out PICTURE\n"
+             "plan MODEL --cluster CLUSTER --out PICTURE\n"
+             "scaling MODEL --cluster CLUSTER --out PICTURE\n"
+             "crossover MODEL --cluster CLUSTER --out PICTURE\n"
+             "front MODEL --cluster CLUSTER --out PICTURE\n"
+             "convergence ACCURACY.json --out PICTURE\n"
              "validation VALIDATION.json --out PICTURE\n"
              "difference VALIDATION.json --out PICTURE\n"
              "calibration CLUSTER --out PICTURE\n"
@@ -143,9 +175,15 @@ const struct gw_verb gw_verb_plot = {
              "density MODEL --out PICTURE\n"
              "padding MODEL --out PICTURE",
     .about = "Draws a picture with gnuplot.\v"
-             "breakdown: the predicted iteration time of each pipeline, stacked by where it goes. "
+             "timeline: what both streams of a pipeline do. breakdown: the predicted iteration "
+             "time of each pipeline, stacked by where it goes. "
              "validation: the same from a document of `gradweave validate --json`, with the "
-             "measured time beside the predicted one. difference: from one of `gradweave validate "
+             "measured time beside the predicted one, and how far off that is. plan: which tensors "
+             "travel together. scaling: efficiency over workers, of what gradweave advise "
+             "recommends and of its rivals. crossover: the fastest pipeline over bandwidths and "
+             "densities. front: all pipelines by time and by the energy that they send. "
+             "convergence: in how many iterations trainings came to their goal. difference: from "
+             "one of `gradweave validate "
              "--explain`, both timelines of an iteration. calibration: what collectives and "
              "compressors of a cluster took, with their fitted curves. bounds: how much of a "
              "gradient's energy the k largest elements leave behind, and what is proven about "

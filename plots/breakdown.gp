@@ -3,12 +3,44 @@
 # More names than fit beside each other stand aslant, and the heights of more pairs upright.
 set datafile separator ","
 many = labels > 10
-height = many ? 700 : 640
+height = (many ? 700 : 640) + (pairs ? 160 : 0)
 if (kind eq "png") set terminal pngcairo size 1200,height font "sans,13"
 if (kind eq "svg") set terminal svg size 1200,height font "sans,13"
 if (kind eq "pdf") set terminal pdfcairo size 24cm,height/49.0 cm font "sans,13"
 set output output
-set title heading noenhanced
+# Above pairs stands how far off predictions are, in a band of 5%.
+if (pairs) {
+    set multiplot
+    set tmargin at screen 1 - 44.0 / height
+    set bmargin at screen 1 - 168.0 / height
+    set lmargin at screen 0.1
+    set rmargin at screen 0.97
+    predicted = 0
+    ratio(side, s) = side eq "p" ? (predicted = s, NaN) : (s > 0 ? predicted / s : NaN)
+    stats data using (ratio(strcol(3), $4+$5+$6+$7+$8)) nooutput
+    reach = 1.15 * (abs(STATS_max - 1) > abs(STATS_min - 1) ? abs(STATS_max - 1) : abs(STATS_min - 1))
+    reach = reach > 0.08 ? reach : 0.08
+    set yrange [1 - reach:1 + reach]
+    set xrange [-0.7:labels - 0.3]
+    set title heading noenhanced
+    set ylabel "predicted /\nmeasured"
+    set border 2
+    unset xtics
+    set ytics nomirror reach > 0.3 ? 0.2 : reach > 0.15 ? 0.1 : 0.05
+    set object 1 rectangle from graph 0, first 0.95 to graph 1, first 1.05 behind fc rgb "#dcebdc" fs noborder
+    set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead back lc rgb "#888888"
+    set label 1 "band: 5%" at graph 0.995, first 1.05 right offset 0, 0.6 font ",10" tc rgb "#666666"
+    plot data using ($1 - 0.2):(ratio(strcol(3), $4+$5+$6+$7+$8)) with points pt 7 ps 1.1 lc rgb "#333333" notitle
+    unset object 1
+    unset arrow 1
+    unset label 1
+    set ytics autofreq
+    set autoscale
+    set title " "
+    set tmargin at screen 1 - 210.0 / height
+} else {
+    set title heading noenhanced
+}
 set ylabel "iteration time (ms)"
 stats data using ($4+$5+$6+$7+$8) nooutput
 # What takes many times as long as most do would flatten all others: such bars are cut, with a gap below their end.
@@ -27,7 +59,7 @@ set grid ytics lc rgb "#dddddd"
 set border 3
 set ytics nomirror
 unset xtics
-set bmargin (many ? 9 : 5)
+set bmargin at screen (many ? 190.0 : 100.0) / height
 set key at screen 0.5, 0.02 center bottom horizontal maxrows 1 width 1 samplen 1.5
 set boxwidth (pairs ? 0.36 : 0.6)
 set style fill solid 1.0 border rgb "#444444"
@@ -50,3 +82,4 @@ plot data using 1:(end($4+$5+$6+$7+$8)) with boxes lc rgb "#bbbbbb" title "other
        with labels @heights notitle, \
      data using (int($0) % (pairs ? 2 : 1) == 0 ? $1 + (pairs ? 0.2 : 0) : NaN):(0):(stringcolumn(2)) \
        with labels @names noenhanced notitle
+if (pairs) { unset multiplot }

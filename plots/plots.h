@@ -30,7 +30,42 @@ enum gw_status gw_plot_breakdown(const struct gw_bar *bars, size_t count, const 
  * communication stream do for each group, with the iteration's end and the bound of all plans.
  */
 enum gw_status gw_plot_streams(const struct gw_timeline *timeline, double bound_s,
-                               const char *title, const char *path, struct gw_error *error);
+                               const char *title, const char *path, const char *data_path,
+                               struct gw_error *error);
+
+/* The fastest of several, over two things, as a map. */
+struct gw_map_chart {
+    const char *title;
+    size_t bandwidth_count, density_count;
+    const double *bandwidths, *densities; /* factors of a cluster's; both ascending */
+    const char *const *names;             /* [density][bandwidth], of the fastest; NULL: none */
+    const double *speedups; /* [density][bandwidth], over the fastest without compression */
+};
+enum gw_status gw_plot_map(const struct gw_map_chart *chart, const char *path,
+                           const char *data_path, struct gw_error *error);
+
+/* A network's tensors in the order in which they are ready, by the groups in which they travel. */
+struct gw_tensors_chart {
+    const char *title;
+    const struct gw_model *model;
+    const struct gw_plan *plan;
+};
+enum gw_status gw_plot_tensors(const struct gw_tensors_chart *chart, const char *path,
+                               const char *data_path, struct gw_error *error);
+
+/* Something with a name, between two ends. */
+struct gw_named_point {
+    const char *name;
+    double x, low, high; /* of x: its interval; NAN: not known */
+    bool marked;
+};
+struct gw_point_chart {
+    const char *title, *axis;
+    size_t count;
+    const struct gw_named_point *points; /* a row for each, from the top */
+};
+enum gw_status gw_plot_points(const struct gw_point_chart *chart, const char *path,
+                              const char *data_path, struct gw_error *error);
 
 /* An operation as predicted [0] and as measured [1], within an iteration. */
 struct gw_aligned {

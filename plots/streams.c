@@ -64,7 +64,8 @@ static void print_settings(const void *subject, FILE *stream) {
 }
 
 enum gw_status gw_plot_streams(const struct gw_timeline *timeline, double bound_s,
-                               const char *title, const char *path, struct gw_error *error) {
+                               const char *title, const char *path, const char *data_path,
+                               struct gw_error *error) {
     struct chart chart = {.timeline = timeline, .bound_s = bound_s};
     struct gw_drawing drawing = {.script = "streams.gp",
                                  .title = title,
@@ -72,7 +73,7 @@ enum gw_status gw_plot_streams(const struct gw_timeline *timeline, double bound_
                                  .print_table = print_table,
                                  .print_settings = print_settings};
     GW_TRY(find_computed(&chart, error));
-    enum gw_status status = gw_draw(&drawing, path, NULL, error);
+    enum gw_status status = gw_draw(&drawing, path, data_path, error);
     free(chart.group_s);
     return status;
 }

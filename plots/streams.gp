@@ -1,5 +1,5 @@
 # What the two streams of an iteration do. Called with: data, output, kind (terminal), heading, end_s (of the
-# iteration), computed_s (of all compute but the update), bound_s (of all plans).
+# iteration), computed_s (of all compute but the update), bound_s (of all plans; 0: not known).
 # Columns of `data`: stream, activity, group (-1: none), start, end, and the end of the group's compute (seconds).
 set datafile separator ","
 if (kind eq "png") set terminal pngcairo size 1280,400 font "sans,13"
@@ -58,9 +58,9 @@ set object rectangle from 0,low("compute") to scale*end_s,high("compute") behind
 set object rectangle from 0,low("communication") to scale*end_s,high("communication") behind fc rgb "#eeeeee" \
     fs noborder
 set arrow from scale*end_s,0.1 to scale*end_s,3.05 nohead front lw 1.5 lc rgb "#333333"
-set arrow from scale*bound_s,0.1 to scale*bound_s,3.05 nohead front lw 1.5 dt (6,4) lc rgb "#8a2be2"
+if (bound_s > 0) { set arrow from scale*bound_s,0.1 to scale*bound_s,3.05 nohead front lw 1.5 dt (6,4) lc rgb "#8a2be2" }
 set label sprintf("iteration %.4g %s", scale*end_s, unit) at scale*whole_s,3.25 right tc rgb "#333333"
-set label sprintf("no plan is faster than %.4g %s (dashed)", scale*bound_s, unit) at 0,3.25 tc rgb "#8a2be2"
+if (bound_s > 0) { set label sprintf("no plan is faster than %.4g %s (dashed)", scale*bound_s, unit) at 0,3.25 tc rgb "#8a2be2" }
 
 # A group is numbered on each stream, unless the number would run into the one before.
 is_numbered(activity, start_s, end_s) = activity eq "backward" || activity eq "exchange" && end_s > start_s

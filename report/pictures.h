@@ -26,6 +26,19 @@ enum gw_status gw_draw_validation(const struct gw_picture *picture, struct gw_er
 /* An iteration that a validation explains, as predicted and as measured. */
 enum gw_status gw_draw_difference(const struct gw_picture *picture, struct gw_error *error);
 
+/* Of one pipeline: what its two streams do, and which tensors travel together. */
+enum gw_status gw_draw_timeline(const struct gw_picture *picture, struct gw_error *error);
+enum gw_status gw_draw_plan(const struct gw_picture *picture, struct gw_error *error);
+
+/* Of what is recommended and its rivals: over workers; the fastest over bandwidths and densities;
+ * all pipelines by their times and the energy that they send. */
+enum gw_status gw_draw_scaling(const struct gw_picture *picture, struct gw_error *error);
+enum gw_status gw_draw_map(const struct gw_picture *picture, struct gw_error *error);
+enum gw_status gw_draw_front(const struct gw_picture *picture, struct gw_error *error);
+
+/* In how many iterations trainings came to their goal. */
+enum gw_status gw_draw_convergence(const struct gw_picture *picture, struct gw_error *error);
+
 /* Curves of a cluster, and what they were fitted to. */
 enum gw_status gw_draw_calibration(const struct gw_picture *picture, struct gw_error *error);
 

@@ -185,7 +185,7 @@ static enum gw_status draw(const struct gw_explanation *explanation,
     snprintf(title, sizeof title, "%s on %s, %zu worker%s, %s: policy %s, %zu group%s", plan->model,
              question->cluster.name, question->workers, question->workers == 1 ? "" : "s", exchange,
              plan->policy, plan->group_count, plan->group_count == 1 ? "" : "s");
-    return gw_plot_streams(timeline, plan->lower_bound_s, title, path, error);
+    return gw_plot_streams(timeline, plan->lower_bound_s, title, path, NULL, error);
 }
 
 enum gw_status gw_draw_explanation(const struct gw_explanation *explanation, const char *path,

@@ -138,7 +138,8 @@ TEST_IN_FOLDER(streams_become_a_table) {
                                    .iteration_count = 1,
                                    .iterations = &iteration};
     install_gnuplot(folder, showing);
-    assert_ok(gw_plot_streams(&timeline, 4.5, "it's a title", path_in(folder, "p.svg"), &error));
+    assert_ok(
+        gw_plot_streams(&timeline, 4.5, "it's a title", path_in(folder, "p.svg"), NULL, &error));
     assert_drawn(path_in(folder, "p.svg"), expected);
     assert_int_equal(count_entries(folder), 2);
 }

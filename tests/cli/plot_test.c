@@ -1,0 +1,125 @@
+/* Pictures of a question and of trainings: each is drawn, and has in its data what other verbs say.
+ */
+#include <math.h>
+
+#include "tests/cli/program.h"
+#include "tests/test.h"
+
+#define ASKED "resnet50 --cluster box-4x1gbit "
+
+/* Draws that kind with its data, which are returned without their headings. */
+static const char *draw(const char *folder, const char *what) {
+    char command[256];
+    need_gnuplot();
+    (void)snprintf(command, sizeof command, "gradweave plot %s --out p.png --data p.csv --force",
+                   what);
+    (void)check_says(folder, command, NULL);
+    check_png(folder, "p.png");
+    const char *text = read_text(folder, "p.csv");
+    assert_true(text[0] == '#');
+    return strchr(text, '\n') + 1;
+}
+
+static size_t count_lines(const char *text) {
+    size_t lines = 0;
+    for (; *text != '\0'; text++) {
+        lines += *text == '\n';
+    }
+    return lines;
+}
+
+/* The number in that place of a line, the first being 0. */
+static double number_in(const char *line, int place) {
+    for (; place > 0; place--) {
+        line = strchr(line, ',') + 1;
+    }
+    return strtod(line, NULL);
+}
+
+static const char *next_line(const char *line) {
+    return strchr(line, '\n') + 1;
+}
+
+TEST_IN_FOLDER(a_timeline_ends_with_its_iteration) {
+    const char *line = draw(*state, "timeline " ASKED "--algo omgs");
+    double end_s = 0;
+    for (; *line != '\0'; line = next_line(line)) {
+        end_s = fmax(end_s, number_in(line, 4));
+    }
+    cJSON *result = ask_document(*state, "gradweave simulate " ASKED "--algo omgs --json", NULL);
+    assert_true(near(end_s, number_at(result, "iteration_s"), 1e-6));
+}
+
+TEST_IN_FOLDER(a_plan_has_each_tensor_in_its_group) {
+    const char *line = draw(*state, "plan " ASKED "--algo mgs");
+    cJSON *plan = ask_document(*state, "gradweave plan " ASKED "--policy threshold:8192 --json",
+                               "gradweave/plan@1");
+    double elements = 0;
+    double last = -1;
+    assert_int_equal(count_lines(line), 161);
+    for (; *line != '\0'; line = next_line(line)) {
+        assert_true(number_in(line, 1) == last || number_in(line, 1) == last + 1);
+        last = number_in(line, 1);
+        elements += number_in(line, 3);
+    }
+    assert_true(elements == 25557032);
+    assert_true(last + 1 == cJSON_GetArraySize(item_at(plan, "groups")));
+}
+
+TEST_IN_FOLDER(scaling_map_and_front_are_of_the_report) {
+    cJSON *report = ask_document(*state, "gradweave report " ASKED "--json", NULL);
+    const char *line = draw(*state, "scaling " ASKED);
+    const cJSON *first = cJSON_GetArrayItem(item_at(report, "scaling"), 0);
+    double best_s = cJSON_GetArrayItem(item_at(first, "iteration_s"), 0)->valuedouble;
+    assert_int_equal(count_lines(line), cJSON_GetArraySize(item_at(report, "scaling")));
+    assert_true(number_in(line, 0) == number_at(first, "workers"));
+    assert_true(near(number_in(line, 1), 0.18 / best_s, 1e-5));
+    line = draw(*state, "crossover " ASKED);
+    const cJSON *speedups = item_at(report, "map.speedups");
+    assert_int_equal(count_lines(line), 13 * 7);
+    assert_true(near(number_in(line, 0), 0.1, 1e-6) && near(number_in(line, 1), 1e-4, 1e-6));
+    assert_true(near(number_in(line, 4),
+                     cJSON_GetArrayItem(cJSON_GetArrayItem(speedups, 0), 0)->valuedouble, 1e-6));
+    line = draw(*state, "front " ASKED);
+    const cJSON *result = NULL;
+    assert_int_equal(count_lines(line), cJSON_GetArraySize(item_at(report, "advice.results")));
+    double most = 0;
+    cJSON_ArrayForEach(result, item_at(report, "advice.results")) {
+        double energy = number_at(result, "energy_kept");
+        assert_true(near(number_in(line, 1), 1e3 * number_at(result, "iteration_s"), 1e-6));
+        assert_true((number_in(line, 4) > 0) == (energy > most));
+        most = fmax(most, energy);
+        line = next_line(line);
+    }
+}
+
+TEST_IN_FOLDER(trainings_have_a_row_each) {
+    write_text(*state, "accuracy.json",
+               "{'schema': 'gradweave/accuracy@1', 'model': 'm', 'goal': 0.9, 'judged_every': 20, "
+               "'trainings': [{'algorithm': 'topk', 'density': 0.01, 'workers': 4, 'iterations': "
+               "[120, 140, null]}, {'algorithm': 'dense', 'workers': 4, 'iterations': [80, 100, "
+               "120]}]}");
+    const char *line = draw(*state, "convergence accuracy.json");
+    assert_int_equal(count_lines(line), 2);
+    assert_true(number_in(line, 1) == 140 && number_in(line, 5) == 1);
+    line = next_line(line);
+    assert_true(number_in(line, 1) == 100 && number_in(line, 3) == 120);
+}
+
+TEST_IN_FOLDER(bad_wishes_are_refused) {
+    static const char *const table[][2] = {
+        {"plot timeline resnet50 --out p.png", "plot timeline: expected --cluster CLUSTER"},
+        {"plot plan " ASKED "--algo topk,dgc --out p.png", "topk,dgc"},
+        {"plot scaling --cluster box-4x1gbit --out p.png", "plot scaling: expected MODEL"},
+        {"plot crossover " ASKED "--out p.jpg", ".png, .svg or .pdf"},
+        {"plot convergence nowhere.json --out p.png", "nowhere.json"},
+        {"plot fronts " ASKED "--out p.png", "expected timeline, breakdown, plan, scaling"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct answer answer = ask(*state, "gradweave %s", table[i][0]);
+        if (answer.status != 2 || strstr(answer.err, table[i][1]) == NULL) {
+            fail_msg("gradweave %s: %d %s", table[i][0], answer.status, answer.err);
+        }
+    }
+    assert_string_equal(list_files(*state), "");
+}
