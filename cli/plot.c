@@ -43,9 +43,10 @@ static const struct gw_option option_table[] = {
                  "difference, calibration, convergence, bounds, density or padding, got"},
     {NULL, 0, "SUBJECT", GW_TEXT, IN(picture.subject), .help = "What is drawn",
      .names = GW_NAMES_DATA},
-    {"out", 'o', "FILE", GW_TEXT, IN(picture.out),
-     .help = "The picture: .png, .svg or .pdf (required)", .names = GW_NAMES_FILES},
-    {"data", 0, "FILE.csv", GW_TEXT, IN(picture.data), .help = "Keep the plotted numbers",
+    {"out", 'o', "FILE", GW_TEXT, IN(picture.out), .help = "The picture: .png, .svg or .pdf",
+     .names = GW_NAMES_FILES},
+    {"data", 0, "FILE.csv", GW_TEXT, IN(picture.data),
+     .help = "Keep the plotted numbers; without --out, and without gnuplot, them alone",
      .names = GW_NAMES_FILES},
     {"cluster", 0, "CLUSTER", GW_TEXT, IN(picture.cluster),
      .help = "timeline, breakdown, plan, scaling, crossover, front: cluster file, or the name of "
@@ -80,7 +81,7 @@ static const struct gw_option option_table[] = {
 
 static const struct gw_option_rule rules[] = {
     {NULL, GW_NEEDS, "KIND", MISSING},
-    {NULL, GW_NEEDS, "out", MISSING},
+    {NULL, GW_NEEDS, "out data", MISSING},
     {0},
 };
 
@@ -123,8 +124,10 @@ static enum gw_status plot_kind(const struct options *options, struct gw_result 
 
 static enum gw_status plot(const struct options *options, struct gw_result *notes,
                            struct gw_error *error) {
-    GW_TRY(gw_plot_check(options->picture.out, error));
-    GW_TRY(gw_file_check_target(options->picture.out, NULL, error));
+    if (options->picture.out != NULL) {
+        GW_TRY(gw_plot_check(options->picture.out, error));
+        GW_TRY(gw_file_check_target(options->picture.out, NULL, error));
+    }
     if (options->picture.data != NULL) {
         GW_TRY(gw_file_check_target(options->picture.data, NULL, error));
     }
@@ -137,7 +140,9 @@ static enum gw_status print_json(const struct options *options, const struct gw_
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "schema", "gradweave/plot@1");
     gw_writer_text(&writer, "kind", kind_names[options->kind]);
-    gw_writer_text(&writer, "picture", options->picture.out);
+    if (options->picture.out != NULL) {
+        gw_writer_text(&writer, "picture", options->picture.out);
+    }
     if (options->picture.data != NULL) {
         gw_writer_text(&writer, "data", options->picture.data);
     }

@@ -74,7 +74,10 @@ static enum gw_status run_gnuplot(char *settings, char *script, int data, int pi
     while (child > 0 && waitpid(child, &wait_status, 0) < 0 && errno == EINTR) {
     }
     if (child < 0 || (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 127)) {
-        return gw_fail(error, GW_FAILED, "gnuplot: cannot be started: expected it in PATH");
+        return gw_fail(
+            error, GW_FAILED,
+            "gnuplot: cannot be started: expected it in PATH (plot --data FILE.csv without --out "
+            "needs none)");
     }
     if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0) {
         return gw_fail(error, GW_FAILED, "gnuplot: failed on %s", script);

@@ -93,14 +93,16 @@ enum { MOST_WORKERS = 256, MOST_COUNTS = 16 };
 /* Powers of two up to 256 or more than are asked for, and what is asked for. */
 static size_t list_workers(size_t asked, size_t out[MOST_COUNTS]) {
     size_t count = 0;
+    size_t last = 1;
     for (size_t workers = 2;
          count < MOST_COUNTS - 1 && (workers <= MOST_WORKERS || workers <= asked); workers *= 2) {
-        if (asked < workers && (count == 0 ? asked > 1 : asked > out[count - 1])) {
+        if (last < asked && asked < workers) {
             out[count++] = asked;
         }
+        last = workers;
         out[count++] = workers;
     }
-    if (count < MOST_COUNTS && out[count - 1] < asked) {
+    if (count < MOST_COUNTS && last < asked) {
         out[count++] = asked;
     }
     return count;

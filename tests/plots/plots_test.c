@@ -195,7 +195,10 @@ TEST_IN_FOLDER(a_failed_picture_changes_nothing) {
     assert_holds(path_in(folder, "p.csv"), "old data");
     assert_int_equal(setenv("PATH", "/nowhere", 1), 0);
     assert_int_equal(draw(folder, path_in(folder, "p.pdf"), path_in(folder, "p.csv")), GW_FAILED);
-    assert_string_equal(error.message, "gnuplot: cannot be started: expected it in PATH");
+    assert_string_equal(
+        error.message,
+        "gnuplot: cannot be started: expected it in PATH (plot --data FILE.csv without "
+        "--out needs none)");
     assert_holds(path_in(folder, "p.csv"), "old data");
     assert_int_equal(count_entries(folder), 4);
 }
