@@ -38,7 +38,7 @@ static bool has_value(const struct gw_option *option) {
 
 static bool takes_files(const struct gw_option *option) {
     return option->names == GW_NAMES_FILES || option->names == GW_NAMES_DATA ||
-           option->names == GW_NAMES_COUNTS;
+           option->names == GW_NAMES_COUNTS || option->names == GW_NAMES_MEASURED_COUNTS;
 }
 
 /* All that the option's value may name, each behind a space. */

@@ -121,6 +121,10 @@ static void add_names(const char **names, enum gw_names kind) {
             add_name(names, gw_links[i].name);
         }
         break;
+    case GW_NAMES_MEASURED_COUNTS:
+        add_name(names, "recorded");
+        add_names(names, GW_NAMES_COUNTS);
+        break;
     case GW_NAMES_COUNTS:
         add_name(names, "asked");
         add_name(names, "trained");

@@ -44,9 +44,10 @@ enum gw_names {
     GW_NAMES_NETWORKS,
     GW_NAMES_GPUS,
     GW_NAMES_LINKS,
-    GW_NAMES_FILES,  /* any file: completed by the shell */
-    GW_NAMES_DATA,   /* any file, and the models and clusters that ship */
-    GW_NAMES_COUNTS, /* any file, and where else counts come from */
+    GW_NAMES_FILES,           /* any file: completed by the shell */
+    GW_NAMES_DATA,            /* any file, and the models and clusters that ship */
+    GW_NAMES_COUNTS,          /* any file, and where else counts come from */
+    GW_NAMES_MEASURED_COUNTS, /* those, and the measured iterations */
     GW_NAMES_KINDS,
 };
 

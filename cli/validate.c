@@ -83,7 +83,7 @@ static const struct gw_option option_table[] = {
      .help = "How many elements the prediction takes to be selected where that depends on "
              "gradients: \"recorded\" in the measured iterations, \"asked\", \"trained\" with "
              "generated ones, or a file",
-     .value = "recorded", .names = GW_NAMES_COUNTS},
+     .value = "recorded", .names = GW_NAMES_MEASURED_COUNTS},
     {"counts-out", 0, "FILE", GW_TEXT, IN(counts.out),
      .help = "Write the recorded counts of a single algorithm, for simulate --counts",
      .names = GW_NAMES_FILES},

@@ -13,6 +13,8 @@ TEST(completes_in_bash) {
                  {"gradweave compare --algo topk,mg-", "topk,mg-wfbp "},
                  {"gradweave simulate --network m", "messages "},
                  {"gradweave validate --transport = n", "nccl "},
+                 {"gradweave validate --counts rec", "recorded "},
+                 {"gradweave simulate --counts rec", " "},
                  {"gradweave check res", "resnet50 resnet50-h200 "},
                  {"gradweave bench --device cu", "cuda "},
                  {"gradweave calibrate --only allr", "allreduce "},
