@@ -208,6 +208,16 @@ enum gw_status gw_fit_segment(const struct gw_curve_point *points, size_t count,
     return fit(GW_STRAIGHT, true, points, count, out, error);
 }
 
+size_t gw_last_points(const struct gw_curve_point *points, size_t count) {
+    enum { FEWEST = 4 };
+    size_t last = 0;
+    while (last < count && last < GW_MOST_LAST &&
+           GW_LAST_REACH * points[count - 1 - last].size >= points[count - 1].size) {
+        last++;
+    }
+    return last < FEWEST ? 0 : last;
+}
+
 /* ---- intervals of fits ----------------------------------------------------------------------- */
 
 enum {

@@ -42,6 +42,14 @@ enum gw_status gw_fit_curve(enum gw_curve_shape shape, const struct gw_curve_poi
 enum gw_status gw_fit_segment(const struct gw_curve_point *points, size_t count, struct gw_fit *out,
                               struct gw_error *error);
 
+/*
+ * How many of the last points, of ascending sizes, a measured curve goes on through beyond them:
+ * those from an eighth of the largest size on, GW_MOST_LAST at most; 0 where these are fewer than
+ * four.
+ */
+enum { GW_LAST_REACH = 8, GW_MOST_LAST = 16 };
+size_t gw_last_points(const struct gw_curve_point *points, size_t count);
+
 /* ---- intervals of fits ----------------------------------------------------------------------- */
 
 /* How well a fitted cost curve's coefficients are known, by the bootstrap. */

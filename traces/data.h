@@ -1,4 +1,5 @@
-/* Where the data that ships with gradweave lies: models, clusters, published tables, gnuplot scripts. */
+/* Where the data that ships with gradweave lies: models, clusters, published tables, gnuplot
+ * scripts. */
 #ifndef GW_TRACES_DATA_H
 #define GW_TRACES_DATA_H
 

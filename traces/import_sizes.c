@@ -13,8 +13,8 @@
 static const double forward_share = 0.5;
 
 /*
- * How far iterations are off, at the 95th percentile of any network that ships, where backward times
- * are shared out by square roots of sizes in place of what they are (script/sizes_alone.py).
+ * How far iterations are off, at the 95th percentile of any network that ships, where backward
+ * times are shared out by square roots of sizes in place of what they are (script/sizes_alone.py).
  */
 static const double shares_margin = 0.06;
 

@@ -1,6 +1,6 @@
 /*
- * Clusters, and models, from what others' programs have measured: nccl-tests, the OSU micro-benchmarks, NCCL's
- * inspector in a job of the user's own, and perftest.
+ * Clusters, and models, from what others' programs have measured: nccl-tests, the OSU
+ * micro-benchmarks, NCCL's inspector in a job of the user's own, and perftest.
  *
  *     gw_cluster_create(&cluster, name, 0, 0, error);
  *     gw_import_nccl_tests("all_reduce-8.txt", &cluster, error);

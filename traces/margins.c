@@ -2,8 +2,13 @@
 
 #include <math.h>
 
+#include "core/regression.h"
+
 /* What is less known than that is not known at all, and more would be too large a number. */
 static const double largest = 1000;
+
+/* ---- at a size --------------------------------------------------------------------------------
+ */
 
 /* A median of repeats with its 95% interval; without one both ends are the median. */
 struct measured {
@@ -72,6 +77,70 @@ static size_t read_stated(const cJSON *entry, struct gw_margins *out) {
     return count;
 }
 
+/* ---- beyond the last size -------------------------------------------------------------------- */
+
+/* Of a line by least squares at some size, which is the mean of sizes and so far from it. */
+struct place {
+    double mean, further, squares;
+};
+
+static struct place place_on(const struct gw_margins *margins, double size) {
+    struct place place = {0};
+    double count = (double)margins->line_count;
+    for (size_t i = 0; i < margins->line_count; i++) {
+        place.mean += margins->line[i].size / count;
+    }
+    for (size_t i = 0; i < margins->line_count; i++) {
+        place.squares += pow(margins->line[i].size - place.mean, 2);
+    }
+    place.further = size - place.mean;
+    return place;
+}
+
+static double weight_of(const struct gw_margins *margins, const struct place *place, size_t i) {
+    return 1 / (double)margins->line_count +
+           place->further * (margins->line[i].size - place->mean) / place->squares;
+}
+
+static double line_s(const struct gw_margins *margins, double size) {
+    struct place place = place_on(margins, size);
+    double seconds = 0;
+    for (size_t i = 0; i < margins->line_count; i++) {
+        seconds += weight_of(margins, &place, i) * margins->line[i].time_s;
+    }
+    return seconds;
+}
+
+/* A line that falls is taken to be level. */
+static double margin_beyond(const struct gw_margins *margins, double size) {
+    struct place place = place_on(margins, size);
+    double off_s = 0;
+    for (size_t i = 0; i < margins->line_count; i++) {
+        off_s += fabs(weight_of(margins, &place, i)) * margins->line_off_s[i];
+    }
+    double last_s = margins->line[margins->line_count - 1].time_s;
+    return fmin(hypot(margins->elsewhere, off_s / fmax(line_s(margins, size), last_s)), largest);
+}
+
+/* The last of all medians; what they are off from their own line counts too. */
+static void choose_line(const struct gw_curve *curve, struct gw_curve_point *medians, double *off_s,
+                        struct gw_margins *margins) {
+    size_t count = margins->count;
+    bool ends = curve->point_count > 0 && count > 0 &&
+                curve->points[curve->point_count - 1].size <= medians[count - 1].size;
+    size_t last = ends ? 0 : gw_last_points(medians, count);
+    margins->line_count = last > 0 ? last : count < 2 ? 0 : 2;
+    margins->line = medians + count - margins->line_count;
+    margins->line_off_s = off_s + count - margins->line_count;
+    for (size_t i = 0; i < margins->line_count; i++) {
+        const struct gw_curve_point *point = &margins->line[i];
+        margins->line_off_s[i] =
+            hypot(margins->line_off_s[i], point->time_s - line_s(margins, point->size));
+    }
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
 enum gw_status gw_margins_open(const cJSON *entry, const char *unit, const struct gw_curve *curve,
                                double elsewhere, struct gw_arena *arena, struct gw_margins *out,
                                struct gw_error *error) {
@@ -79,6 +148,8 @@ enum gw_status gw_margins_open(const cJSON *entry, const char *unit, const struc
     const cJSON *stated = cJSON_GetObjectItemCaseSensitive(entry, "uncertainty");
     size_t most = (size_t)cJSON_GetArraySize(raw) + (size_t)cJSON_GetArraySize(stated) + 1;
     struct measured *all = gw_arena_zeros(arena, most, sizeof *all);
+    struct gw_curve_point *medians = gw_arena_zeros(arena, most, sizeof *medians);
+    double *off_s = gw_arena_zeros(arena, most, sizeof *off_s);
     *out = (struct gw_margins){.sizes = gw_arena_zeros(arena, most, sizeof *out->sizes),
                                .relative = gw_arena_zeros(arena, most, sizeof *out->relative)};
     GW_TRY(gw_arena_check(arena, "reading what is known of a curve", error));
@@ -92,24 +163,11 @@ enum gw_status gw_margins_open(const cJSON *entry, const char *unit, const struc
         double margin = margin_at(all, out->count, i, curve);
         out->sizes[i] = all[i].size;
         out->relative[i] = hypot(elsewhere, margin);
-        if (i + 2 >= out->count && out->count >= 2) {
-            out->rest = fmax(out->rest, margin);
-            out->last_s[i + 2 - out->count] = all[i].median_s;
-        }
+        medians[i] = (struct gw_curve_point){.size = all[i].size, .time_s = all[i].median_s};
+        off_s[i] = margin * all[i].median_s;
     }
+    choose_line(curve, medians, off_s, out);
     return GW_OK;
-}
-
-/* At a size beyond the last two, by their line. */
-static double margin_beyond(const struct gw_margins *margins, double size) {
-    double first = margins->sizes[margins->count - 2];
-    double last = margins->sizes[margins->count - 1];
-    double first_s = margins->last_s[0];
-    double last_s = margins->last_s[1];
-    double further = (size - last) / (last - first);
-    double line_s = last_s + further * fmax(last_s - first_s, 0);
-    double off_s = margins->rest * (last_s + further * (first_s + last_s));
-    return fmin(hypot(margins->elsewhere, off_s / line_s), largest);
 }
 
 double gw_margins_at(const struct gw_margins *margins, double size) {
@@ -121,7 +179,8 @@ double gw_margins_at(const struct gw_margins *margins, double size) {
         return 0;
     }
     if (above == margins->count) {
-        return margins->last_s[1] > 0 ? margin_beyond(margins, size) : margins->relative[above - 1];
+        return margins->line_count > 0 ? margin_beyond(margins, size)
+                                       : margins->relative[above - 1];
     }
     bool exact = above == 0 || margins->sizes[above] == size;
     return exact ? margins->relative[above]

@@ -20,8 +20,13 @@ struct gw_margins {
     size_t count;
     double *sizes, *relative;
     double elsewhere; /* a part of `relative` that is one for all sizes */
-    double rest,
-        last_s[2]; /* of the last two sizes: the larger other part; medians. 0: not known */
+    /*
+     * Points through which the curve goes on beyond the last size (none, two or more): medians, and
+     * how far off each may be in seconds.
+     */
+    size_t line_count;
+    struct gw_curve_point *line;
+    double *line_off_s;
 };
 
 /*
@@ -40,13 +45,14 @@ enum gw_status gw_margins_open(const cJSON *entry, const char *unit, const struc
 
 /*
  * The larger of those at the sizes around. Beyond all that were measured a curve goes on along the
- * line through the last two, whose errors (the larger of both) its slope and its end inherit:
+ * line through its last points (core/regression.h), or, where it ends at the last of them or these
+ * are too few, through the last two. Of a line by least squares each point's time t_i has the
+ * weight w_i(x) = 1/k + (x - s) (s_i - s) / sum of (s_j - s)^2, with s the mean of sizes; and so
+ * has what it may be off, its margin m_i without `elsewhere` and its distance d_i from the line:
  *
- *     hypot(elsewhere, (m t_2 + (x - s_2) (m t_1 + m t_2) / (s_2 - s_1)) / t(x))
+ *     hypot(elsewhere, sum of |w_i(x)| hypot(m_i t_i, d_i) / sum of w_i(x) t_i)
  *
- * Of all collectives of traces/clusters/box-4x1gbit.json, cut off at each size from 256 KiB on, 94%
- * of the 2,107 larger medians are within that; smaller ones say little of what large ones take.
- * Beyond stated margins the last one. 0: there are none.
+ * How often that holds: margins_test. Beyond stated margins the last one. 0: there are none.
  */
 double gw_margins_at(const struct gw_margins *margins, double size);
 

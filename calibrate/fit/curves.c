@@ -422,11 +422,9 @@ static enum gw_status write_fits(struct gw_json_writer *writer,
     return GW_OK;
 }
 
-enum { MOST_LAST = 16 };
-
 /* Theil's and Sen's: medians of what all pairs of points say. */
 static struct gw_curve find_line(const struct gw_curve_point *points, size_t count) {
-    double values[MOST_LAST * (MOST_LAST - 1) / 2];
+    double values[GW_MOST_LAST * (GW_MOST_LAST - 1) / 2];
     struct gw_curve line = {0};
     size_t pairs = 0;
     for (size_t i = 0; i < count; i++) {
@@ -445,18 +443,10 @@ static struct gw_curve find_line(const struct gw_curve_point *points, size_t cou
     return line;
 }
 
-static const double reach = 8;
-
-/* On the line through the points from an eighth of the largest on; 0: there are too few. */
+/* On the line through the last points; 0: there are too few. */
 static double on_last_line_s(const struct medians *medians, double size) {
-    enum { FEWEST = 4 };
-    double largest = medians->points[medians->count - 1].size;
-    size_t count = 1;
-    while (count < medians->count && count < MOST_LAST &&
-           reach * medians->points[medians->count - 1 - count].size >= largest) {
-        count++;
-    }
-    if (count < FEWEST) {
+    size_t count = gw_last_points(medians->points, medians->count);
+    if (count == 0) {
         return 0;
     }
     struct gw_curve line = find_line(medians->points + medians->count - count, count);
@@ -472,10 +462,11 @@ static double on_last_line_s(const struct medians *medians, double size) {
 static enum gw_status go_on(const struct gw_subject *subject, const struct medians *medians,
                             struct gw_curve *curve, struct gw_error *error) {
     const struct gw_curve_point *last = &medians->points[medians->count - 1];
-    struct gw_curve_point beyond = {.size = reach * last->size,
+    double size = GW_LAST_REACH * last->size;
+    struct gw_curve_point beyond = {.size = size,
                                     .time_s = subject->ends_straight
-                                                  ? on_last_line_s(medians, reach * last->size)
-                                                  : reach * last->time_s};
+                                                  ? on_last_line_s(medians, size)
+                                                  : GW_LAST_REACH * last->time_s};
     struct gw_curve_point *points =
         realloc(curve->points, (curve->point_count + 1) * sizeof *points);
     if (points == NULL) {
