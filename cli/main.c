@@ -9,23 +9,12 @@
 #include "transport/transport.h"
 
 const struct gw_verb *const gw_verbs[] = {
-    &gw_verb_calibrate,
-    &gw_verb_plan,
-    &gw_verb_simulate,
-    &gw_verb_compare,
-    &gw_verb_validate,
-    &gw_verb_list,
-    &gw_verb_plot,
-    &gw_verb_bench,
-    &gw_verb_sweep,
-    &gw_verb_export,
-    &gw_verb_check,
-    &gw_verb_advise,
-    &gw_verb_report, &gw_verb_reproduce,
-    &gw_verb_cluster,
-    &gw_verb_model,
-    &gw_verb_completion,
-    NULL,
+    &gw_verb_calibrate, &gw_verb_plan,       &gw_verb_simulate,
+    &gw_verb_compare,   &gw_verb_validate,   &gw_verb_list,
+    &gw_verb_plot,      &gw_verb_bench,      &gw_verb_sweep,
+    &gw_verb_export,    &gw_verb_check,      &gw_verb_advise,
+    &gw_verb_report,    &gw_verb_reproduce,  &gw_verb_cluster,
+    &gw_verb_model,     &gw_verb_completion, NULL,
 };
 
 static void print_version(FILE *stream, struct argp_state *state) {

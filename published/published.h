@@ -122,7 +122,7 @@ struct gw_cluster_request {
     /* Links; `network` NULL: none is needed with one node; `within`: with one GPU a node. */
     const char *network, *within;
     double measured_bytes_per_s; /* of the network, one way, by perftest; 0: by its name */
-    const char *gpu; /* of whose memory compressors' costs are; NULL: no compressors */
+    const char *gpu;             /* of whose memory compressors' costs are; NULL: no compressors */
 };
 
 /* The cluster is the caller's; each curve has its `uncertainty`. */

@@ -29,9 +29,9 @@ struct gw_advice {
      */
     double *energy;
     double least_energy; /* of what may be recommended: half of what exact top-k sends */
-    size_t dense;      /* place of the fastest pipeline that compresses nothing */
-    size_t compressed; /* of the fastest that keeps enough energy; ranking.count: there is none */
-    size_t best;       /* of what is recommended: one of the two */
+    size_t dense;        /* place of the fastest pipeline that compresses nothing */
+    size_t compressed;   /* of the fastest that keeps enough energy; ranking.count: there is none */
+    size_t best;         /* of what is recommended: one of the two */
     enum gw_verdict verdict;
     struct gw_estimate speedup; /* dense over compressed */
     /*

@@ -117,7 +117,8 @@ TEST(calibration_writes_a_complete_cluster) {
         check_curve(&cost->denser, cJSON_GetObjectItem(cost->kept, "denser"), 5);
         assert_true(cost->densities[0] == calibration.density);
         bool follows_asked = gw_compressors[i]->exact || gw_compressors[i]->steady;
-        assert_true(cost->densities[1] == fmin((follows_asked ? 16 : 64) * calibration.density, 0.25));
+        assert_true(cost->densities[1] ==
+                    fmin((follows_asked ? 16 : 64) * calibration.density, 0.25));
         assert_int_equal(gw_curve_costs(&cost->denser_together),
                          !follows_asked || gw_compressors[i]->sketched);
     }
