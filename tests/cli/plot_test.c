@@ -95,8 +95,8 @@ TEST_IN_FOLDER(scaling_map_and_front_are_of_the_report) {
 
 /* Numbers alone need no gnuplot, and are those of the picture. */
 TEST_IN_FOLDER(numbers_need_no_gnuplot) {
-    const char *drawn = strdup(draw(*state, "plan " ASKED "--algo mgs"));
-    const char *path = strdup(getenv("PATH"));
+    char *drawn = strdup(draw(*state, "plan " ASKED "--algo mgs"));
+    char *path = strdup(getenv("PATH"));
     assert_int_equal(setenv("PATH", *state, 1), 0);
     (void)check_says(*state, "gradweave plot plan " ASKED "--algo mgs --data alone.csv", NULL);
     struct answer answer =
@@ -106,6 +106,8 @@ TEST_IN_FOLDER(numbers_need_no_gnuplot) {
     assert_int_equal(answer.status, 3);
     assert_non_null(strstr(answer.err, "without --out needs none"));
     assert_null(strstr(list_files(*state), "none"));
+    free(drawn);
+    free(path);
 }
 
 TEST_IN_FOLDER(trainings_have_a_row_each) {
