@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -173,6 +174,32 @@ enum gw_status gw_file_sync_folder(const char *path, struct gw_error *error) {
     int cause = fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno;
     (void)close(descriptor);
     return cause == 0 ? GW_OK : gw_file_unwritable(path, cause, error);
+}
+
+/* ---- what interrupted runs leave ------------------------------------------------------------- */
+
+enum gw_status gw_file_open_partial(const char *path, const char *run, bool *created,
+                                    int *descriptor, struct gw_error *error) {
+    const int flags = O_WRONLY | O_APPEND | O_CLOEXEC;
+    *descriptor = open(path, flags | O_CREAT | O_EXCL, 0666);
+    *created = *descriptor >= 0;
+    if (!*created && errno == EEXIST) {
+        *descriptor = open(path, flags);
+    }
+    if (*descriptor < 0) {
+        return gw_file_unwritable(path, errno, error);
+    }
+    if (flock(*descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        (void)close(*descriptor);
+        *descriptor = -1;
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: expected an interrupted %s, got one that is still running", path, run);
+    }
+    return GW_OK;
+}
+
+void gw_file_let_go(int descriptor) {
+    (void)flock(descriptor, LOCK_UN);
 }
 
 /* ---- what may be replaced -------------------------------------------------------------------- */

@@ -62,6 +62,19 @@ enum gw_status gw_file_check_kind(const char *path, const char *like, const char
 /* A power failure after this leaves the names in the folder of `path` as they are now. */
 enum gw_status gw_file_sync_folder(const char *path, struct gw_error *error);
 
+/*
+ * Opens what an interrupted run left, or a new file (*created), to append to, by one process at a
+ * time: bad input while another one has it. `run` is what it is of, such as "sweep".
+ */
+enum gw_status gw_file_open_partial(const char *path, const char *run, bool *created,
+                                    int *descriptor, struct gw_error *error);
+
+/*
+ * Lets others have it, before it is closed: closing alone does so later where anyone else holds the
+ * descriptor, be it for as long as a look into /proc/PID/fd takes.
+ */
+void gw_file_let_go(int descriptor);
+
 /* Whether a file or folder of that name can be read. */
 int gw_file_exists(const char *path);
 

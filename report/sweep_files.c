@@ -1,11 +1,9 @@
 /* The files of a sweep: begun, continued, appended to, put in place. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "report/sweep.h"
@@ -371,28 +369,20 @@ static enum gw_status make_prelude(struct gw_sweep_file *file, const struct gw_g
 
 static enum gw_status open_partial(struct gw_sweep_file *file, bool resume,
                                    struct gw_error *error) {
-    int flags = O_WRONLY | O_APPEND | O_CLOEXEC;
-    int descriptor = open(file->partial, flags | O_CREAT | O_EXCL, 0666);
-    file->created = descriptor >= 0;
-    if (!file->created && errno == EEXIST && !resume) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "%s: expected --resume, to continue the sweep that was interrupted, or no "
-                       "such file",
-                       file->partial);
-    }
-    if (!file->created && errno == EEXIST) {
-        descriptor = open(file->partial, flags);
-    }
-    file->stream = descriptor < 0 ? NULL : fdopen(descriptor, "a");
+    int descriptor = -1;
+    GW_TRY(gw_file_open_partial(file->partial, "sweep", &file->created, &descriptor, error));
+    file->stream = fdopen(descriptor, "a");
     if (file->stream == NULL) {
-        return fail_to_write(file->partial, error);
+        enum gw_status status = fail_to_write(file->partial, error);
+        (void)close(descriptor);
+        return status;
     }
-    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "%s: expected an interrupted sweep, got one that is still running",
-                       file->partial);
-    }
-    return GW_OK;
+    return file->created || resume
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "%s: expected --resume, to continue the sweep that was interrupted, or no "
+                         "such file",
+                         file->partial);
 }
 
 static enum gw_status open_files(struct gw_sweep_files *files, const char *const *paths,
@@ -509,8 +499,11 @@ enum gw_status gw_sweep_files_finish(struct gw_sweep_files *files, struct gw_err
 
 void gw_sweep_files_close(struct gw_sweep_files *files) {
     for (size_t i = 0; i < files->count; i++) {
-        if (files->files[i].stream != NULL) {
-            (void)fclose(files->files[i].stream);
+        FILE *stream = files->files[i].stream;
+        if (stream != NULL) {
+            (void)fflush(stream);
+            gw_file_let_go(fileno(stream));
+            (void)fclose(stream);
         }
         free(files->files[i].partial);
         free(files->files[i].prelude);

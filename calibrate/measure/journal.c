@@ -1,14 +1,12 @@
 #include "calibrate/measure/measure.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 static const char *const schema = "gradweave/calibration-partial@2";
@@ -304,24 +302,6 @@ static enum gw_status begin_anew(struct gw_journal *journal, const struct gw_jou
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
-static enum gw_status open_file(struct gw_journal *journal, bool *created, struct gw_error *error) {
-    int flags = O_WRONLY | O_APPEND | O_CLOEXEC;
-    journal->descriptor = open(journal->path, flags | O_CREAT | O_EXCL, 0666);
-    *created = journal->descriptor >= 0;
-    if (!*created && errno == EEXIST) {
-        journal->descriptor = open(journal->path, flags);
-    }
-    if (journal->descriptor < 0) {
-        return fail_to_write(journal, error);
-    }
-    if (flock(journal->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "%s: expected an interrupted calibration, got one that is still running",
-                       journal->path);
-    }
-    return GW_OK;
-}
-
 enum gw_status gw_journal_open(const char *path, const struct gw_journal_title *title, bool resume,
                                struct gw_points *points, const struct gw_stop_rule *rule,
                                struct gw_journal *out, struct gw_error *error) {
@@ -334,7 +314,8 @@ enum gw_status gw_journal_open(const char *path, const struct gw_journal_title *
     if (out->path == NULL) {
         return gw_fail_memory(error, "opening a journal");
     }
-    enum gw_status status = open_file(out, &created, error);
+    enum gw_status status =
+        gw_file_open_partial(path, "calibration", &created, &out->descriptor, error);
     out->synced_s = -INFINITY;
     if (status == GW_OK) {
         status = created  ? put_title(out, title, error)
@@ -355,6 +336,7 @@ enum gw_status gw_journal_open(const char *path, const struct gw_journal_title *
 
 void gw_journal_close(struct gw_journal *journal) {
     if (journal->descriptor >= 0) {
+        gw_file_let_go(journal->descriptor);
         (void)close(journal->descriptor);
     }
     free(journal->path);

@@ -359,3 +359,28 @@ TEST_IN_FOLDER(files_of_a_program_appear_together) {
     assert_ok(release(&error));
     assert_holds(one, "forced", 6);
 }
+
+/* ---- what interrupted runs leave ------------------------------------------------------------- */
+
+/* The copy of the descriptor stands for whoever looks into /proc while it is closed. */
+TEST_IN_FOLDER(one_at_a_time_goes_on_with_a_partial_file) {
+    const char *path = path_in(*state, "out.csv.partial");
+    bool created = false;
+    int first = -1;
+    int second = -1;
+    assert_ok(gw_file_open_partial(path, "sweep", &created, &first, &error));
+    assert_true(created);
+    assert_message(gw_file_open_partial(path, "sweep", &created, &second, &error), GW_BAD_INPUT,
+                   "%s: expected an interrupted sweep, got one that is still running", path);
+    assert_true(!created && second == -1);
+    int copy = dup(first);
+    assert_true(copy >= 0);
+    assert_int_equal(gw_write_all(first, "ab", 2), 0);
+    gw_file_let_go(first);
+    assert_int_equal(close(first), 0);
+    assert_ok(gw_file_open_partial(path, "sweep", &created, &second, &error));
+    assert_false(created);
+    assert_int_equal(gw_write_all(second, "c", 1), 0);
+    assert_int_equal(close(second) + close(copy), 0);
+    assert_holds(path, "abc", 3);
+}
