@@ -1,0 +1,58 @@
+/* What tests of imports from benchmarks need. */
+#ifndef GW_TESTS_TRACES_IMPORT_SUPPORT_H
+#define GW_TESTS_TRACES_IMPORT_SUPPORT_H
+
+#include "tests/test.h"
+#include "tests/traces/traces_support.h"
+#include "traces/imports.h"
+
+#define COLUMNS_NEW                                                                                \
+    "#       size         count      type   redop    root     time   algbw   busbw  #wrong"        \
+    "     time   algbw   busbw  #wrong\n"                                                          \
+    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)        "        \
+    "     (us)  (GB/s)  (GB/s)        \n"
+
+enum tool { NCCL, OSU };
+
+static inline const char *write_text(const char *folder, const char *name, const char *text) {
+    const char *path = path_in(folder, name);
+    assert_ok(gw_file_write(path, text, strlen(text), &error));
+    return path;
+}
+
+static inline enum gw_status import(enum tool tool, const char *path, size_t workers,
+                                    struct gw_cluster *cluster) {
+    return tool == NCCL ? gw_import_nccl_tests(path, cluster, &error)
+                        : gw_import_osu(path, workers, cluster, &error);
+}
+
+static inline struct gw_cluster new_cluster(void) {
+    struct gw_cluster cluster;
+    assert_ok(gw_cluster_create(&cluster, "imported", 0, 0, &error));
+    return cluster;
+}
+
+/* The cluster of one file. */
+static inline struct gw_cluster import_text(const char *folder, enum tool tool, const char *name,
+                                            const char *text, size_t workers) {
+    struct gw_cluster cluster = new_cluster();
+    if (import(tool, write_text(folder, name, text), workers, &cluster) != GW_OK ||
+        gw_import_finish(&cluster, &error) != GW_OK) {
+        fail_msg("%s", error.message);
+    }
+    return cluster;
+}
+
+/* The collective has these points alone: bytes and microseconds. */
+static inline void assert_points(const struct gw_cluster *cluster, const char *name, size_t workers,
+                                 const double (*points)[2], size_t count) {
+    const struct gw_collective_cost *cost = gw_cluster_find_collective(cluster, name, workers);
+    assert_non_null(cost);
+    assert_int_equal(cost->curve.point_count, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(near(cost->curve.points[i].size, points[i][0], 1e-12));
+        assert_true(near(cost->curve.points[i].time_s, points[i][1] * 1e-6, 1e-12));
+    }
+}
+
+#endif
