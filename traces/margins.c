@@ -7,8 +7,7 @@
 /* What is less known than that is not known at all, and more would be too large a number. */
 static const double largest = 1000;
 
-/* ---- at a size --------------------------------------------------------------------------------
- */
+/* ---- at a size ------------------------------------------------------------------------------- */
 
 /* A median of repeats with its 95% interval; without one both ends are the median. */
 struct measured {
@@ -79,47 +78,40 @@ static size_t read_stated(const cJSON *entry, struct gw_margins *out) {
 
 /* ---- beyond the last size -------------------------------------------------------------------- */
 
-/* Of a line by least squares at some size, which is the mean of sizes and so far from it. */
-struct place {
-    double mean, further, squares;
-};
-
-static struct place place_on(const struct gw_margins *margins, double size) {
-    struct place place = {0};
+/* What each point's time counts for in a line by least squares at some size. */
+static void weigh(const struct gw_margins *margins, double size, double weights[GW_MOST_LAST]) {
     double count = (double)margins->line_count;
+    double mean = 0;
+    double squares = 0;
     for (size_t i = 0; i < margins->line_count; i++) {
-        place.mean += margins->line[i].size / count;
+        mean += margins->line[i].size / count;
     }
     for (size_t i = 0; i < margins->line_count; i++) {
-        place.squares += pow(margins->line[i].size - place.mean, 2);
+        squares += pow(margins->line[i].size - mean, 2);
     }
-    place.further = size - place.mean;
-    return place;
+    for (size_t i = 0; i < margins->line_count; i++) {
+        weights[i] = 1 / count + (size - mean) * (margins->line[i].size - mean) / squares;
+    }
 }
 
-static double weight_of(const struct gw_margins *margins, const struct place *place, size_t i) {
-    return 1 / (double)margins->line_count +
-           place->further * (margins->line[i].size - place->mean) / place->squares;
-}
-
-static double line_s(const struct gw_margins *margins, double size) {
-    struct place place = place_on(margins, size);
+static double line_s(const struct gw_margins *margins, const double weights[GW_MOST_LAST]) {
     double seconds = 0;
     for (size_t i = 0; i < margins->line_count; i++) {
-        seconds += weight_of(margins, &place, i) * margins->line[i].time_s;
+        seconds += weights[i] * margins->line[i].time_s;
     }
     return seconds;
 }
 
 /* A line that falls is taken to be level. */
 static double margin_beyond(const struct gw_margins *margins, double size) {
-    struct place place = place_on(margins, size);
+    double weights[GW_MOST_LAST];
     double off_s = 0;
+    weigh(margins, size, weights);
     for (size_t i = 0; i < margins->line_count; i++) {
-        off_s += fabs(weight_of(margins, &place, i)) * margins->line_off_s[i];
+        off_s += fabs(weights[i]) * margins->line_off_s[i];
     }
     double last_s = margins->line[margins->line_count - 1].time_s;
-    return fmin(hypot(margins->elsewhere, off_s / fmax(line_s(margins, size), last_s)), largest);
+    return fmin(hypot(margins->elsewhere, off_s / fmax(line_s(margins, weights), last_s)), largest);
 }
 
 /* The last of all medians; what they are off from their own line counts too. */
@@ -134,8 +126,10 @@ static void choose_line(const struct gw_curve *curve, struct gw_curve_point *med
     margins->line_off_s = off_s + count - margins->line_count;
     for (size_t i = 0; i < margins->line_count; i++) {
         const struct gw_curve_point *point = &margins->line[i];
+        double weights[GW_MOST_LAST];
+        weigh(margins, point->size, weights);
         margins->line_off_s[i] =
-            hypot(margins->line_off_s[i], point->time_s - line_s(margins, point->size));
+            hypot(margins->line_off_s[i], point->time_s - line_s(margins, weights));
     }
 }
 

@@ -212,8 +212,9 @@ static void predict_all_others(bool goes_on) {
             }
         }
     }
-    print_message("%zu of %zu larger sizes within margins, %zu of these beyond 20%%\n",
-                  tally.inside, tally.all, tally.wide);
+    print_message(
+        "%zu of %zu larger sizes within margins; %zu of all margins are wider than 20%%\n",
+        tally.inside, tally.all, tally.wide);
     assert_true(tally.all > 1000 && (double)tally.inside >= 0.9 * (double)tally.all);
     assert_true((double)tally.wide <= 0.05 * (double)tally.all);
     gw_cluster_free(&cluster);
