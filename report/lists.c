@@ -26,7 +26,8 @@ static const char *const columns[GW_LISTS][MOST_COLUMNS + 1] = {
     [GW_LIST_CLUSTERS] = {"name", "title"},
     [GW_LIST_TABLES] = {"name", "title"}};
 
-static void write_row(struct gw_json_writer *writer, enum gw_list kind, const char *const *values) {
+static void write_row(struct gw_json_writer *writer, enum gw_list kind,
+                      const char *const values[MOST_COLUMNS]) {
     gw_writer_object(writer, NULL);
     for (size_t i = 0; columns[kind][i] != NULL; i++) {
         gw_writer_text(writer, columns[kind][i], values[i]);
@@ -38,15 +39,17 @@ static void write_algorithms(struct gw_json_writer *writer) {
     for (const struct gw_algorithm *row = gw_algorithms; row->name != NULL; row++) {
         const char *overlap = gw_algorithm_overlaps(row) ? "yes" : "no";
         write_row(writer, GW_LIST_ALGORITHMS,
-                  (const char *[]){row->name, row->policy, row->compressor->name,
-                                   row->exchange->name, overlap, row->title, row->paper});
+                  (const char *[MOST_COLUMNS]){row->name, row->policy, row->compressor->name,
+                                               row->exchange->name, overlap, row->title,
+                                               row->paper});
     }
 }
 
 static void write_compressors(struct gw_json_writer *writer) {
     for (size_t i = 0; gw_compressors[i] != NULL; i++) {
         const struct gw_compressor *row = gw_compressors[i];
-        write_row(writer, GW_LIST_COMPRESSORS, (const char *[]){row->name, row->title, row->paper});
+        write_row(writer, GW_LIST_COMPRESSORS,
+                  (const char *[MOST_COLUMNS]){row->name, row->title, row->paper});
     }
 }
 
@@ -59,8 +62,8 @@ static void write_exchanges(struct gw_json_writer *writer) {
                                      leg == 0 ? "" : ", ", row->legs[leg].collective);
         }
         write_row(writer, GW_LIST_EXCHANGES,
-                  (const char *[]){row->name, row->server ? "yes" : "no", collectives, row->title,
-                                   row->needed, row->source});
+                  (const char *[MOST_COLUMNS]){row->name, row->server ? "yes" : "no", collectives,
+                                               row->title, row->needed, row->source});
     }
 }
 
@@ -70,7 +73,8 @@ static void write_policies(struct gw_json_writer *writer) {
         char name[64];
         snprintf(name, sizeof name, "%s%s%s", row->name, row->argument == NULL ? "" : ":",
                  row->argument == NULL ? "" : row->argument);
-        write_row(writer, GW_LIST_POLICIES, (const char *[]){name, row->title, row->paper});
+        write_row(writer, GW_LIST_POLICIES,
+                  (const char *[MOST_COLUMNS]){name, row->title, row->paper});
     }
 }
 
@@ -78,7 +82,7 @@ static void write_collectives(struct gw_json_writer *writer) {
     for (size_t i = 0; gw_collectives[i] != NULL; i++) {
         const struct gw_collective *row = gw_collectives[i];
         write_row(writer, GW_LIST_COLLECTIVES,
-                  (const char *[]){row->operation, row->name, row->title, row->source});
+                  (const char *[MOST_COLUMNS]){row->operation, row->name, row->title, row->source});
     }
 }
 
@@ -87,21 +91,23 @@ static void write_networks(struct gw_json_writer *writer) {
         char parameters[GW_UNITS_SIZE];
         gw_format_count((double)row->parameters, parameters);
         write_row(writer, GW_LIST_NETWORKS,
-                  (const char *[]){row->name, parameters, row->title, row->paper});
+                  (const char *[MOST_COLUMNS]){row->name, parameters, row->title, row->paper});
     }
 }
 
 static void write_gpus(struct gw_json_writer *writer) {
     for (const struct gw_published_gpu *row = gw_published_gpus; row->name != NULL; row++) {
-        write_row(writer, GW_LIST_GPUS, (const char *[]){row->name, row->title, row->source});
+        write_row(writer, GW_LIST_GPUS,
+                  (const char *[MOST_COLUMNS]){row->name, row->title, row->source});
     }
 }
 
 static void write_links(struct gw_json_writer *writer) {
     for (const struct gw_link *row = gw_links; row->name != NULL; row++) {
         write_row(writer, GW_LIST_LINKS,
-                  (const char *[]){row->name, row->within ? "within a node" : "between nodes",
-                                   row->title, row->source});
+                  (const char *[MOST_COLUMNS]){row->name,
+                                               row->within ? "within a node" : "between nodes",
+                                               row->title, row->source});
     }
 }
 
@@ -171,7 +177,7 @@ static enum gw_status write_data(struct gw_json_writer *writer, size_t number,
         if (status == GW_OK) {
             status = data_lists[number].describe(names[i], title, sizeof title, error);
         }
-        write_row(writer, data_lists[number].list, (const char *[]){names[i], title});
+        write_row(writer, data_lists[number].list, (const char *[MOST_COLUMNS]){names[i], title});
         free(names[i]);
     }
     free(names);
