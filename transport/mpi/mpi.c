@@ -45,6 +45,32 @@ static enum gw_status check_count(size_t count, const char *call, struct gw_erro
 
 /* ---- collectives --------------------------------------------------------------------------- */
 
+/*
+ * Ranks that begin an allgather apart fall out of step: doubling the parts that it exchanges, one
+ * rank waits for another that is still in an exchange with a third, and the exchanges that all
+ * links could carry at once come one after the other, twice as long (docs/collectives.md). That
+ * happens to messages that wait for their receive. The last, of half of all bytes, is the longest.
+ */
+enum { MOST_EAGER_BYTES = 64 << 10 /* Open MPI's default over TCP */ };
+
+/* Has the ranks begin together where an allgather of so many bytes in all needs it. */
+static enum gw_status begin_together(const struct gw_communicator *communicator, size_t total,
+                                     struct gw_error *error) {
+    return communicator->size > 2 && total / 2 > MOST_EAGER_BYTES
+               ? check(MPI_Barrier(comm_of(communicator)), "MPI_Barrier", error)
+               : GW_OK;
+}
+
+static enum gw_status gather_equal(const struct gw_communicator *communicator,
+                                   const struct gw_collective_call *call, struct gw_error *error) {
+    int bytes = (int)call->bytes;
+    GW_TRY(check_count(call->bytes, "MPI_Allgather", error));
+    GW_TRY(begin_together(communicator, call->bytes * (size_t)communicator->size, error));
+    return check(MPI_Allgather(call->send, bytes, MPI_BYTE, call->receive, bytes, MPI_BYTE,
+                               comm_of(communicator)),
+                 "MPI_Allgather", error);
+}
+
 /* MPI counts where a rank's bytes begin in int as well: all of them together must fit. */
 static enum gw_status gather_unequal(struct gw_communicator *communicator,
                                      const struct gw_collective_call *call,
@@ -62,6 +88,9 @@ static enum gw_status gather_unequal(struct gw_communicator *communicator,
         offsets[rank] = (int)total;
         total = bytes > SIZE_MAX - total ? SIZE_MAX : total + bytes;
         status = check_count(total, "MPI_Allgatherv", error);
+    }
+    if (status == GW_OK) {
+        status = begin_together(communicator, total, error);
     }
     if (status == GW_OK) {
         status =
@@ -121,10 +150,7 @@ static enum gw_status mpi_collect(struct gw_communicator *communicator,
     int bytes = (int)call->bytes;
     switch (call->kind) {
     case GW_ALLGATHER:
-        GW_TRY(check_count(call->bytes, "MPI_Allgather", error));
-        return check(
-            MPI_Allgather(call->send, bytes, MPI_BYTE, call->receive, bytes, MPI_BYTE, comm),
-            "MPI_Allgather", error);
+        return gather_equal(communicator, call, error);
     case GW_GATHER:
         GW_TRY(check_count(call->bytes, "MPI_Gather", error));
         return check(MPI_Gather(call->send, bytes, MPI_BYTE, call->receive, bytes, MPI_BYTE,
