@@ -2,8 +2,9 @@
 
     torchrun --nproc-per-node 5 python/examples/convergence.py --workers 4 --folder convergence
 
-The folder gets runs.jsonl, a line for each run, and the networks as models that gradweave predicts.
-Runs that it has are not run again. What they come to, learnt.py says.
+The folder gets runs.jsonl, a line for each run, and what gradweave predicts from: the networks as
+models, and of each with its workers the cluster, calibrated in the job. What it has is not done
+again. What the runs come to, learnt.py says.
 
 A way is one of gradweave's pipelines, or `torch-ddp`, `torch-fp16` and `torch-powersgd`:
 DistributedDataParallel, and its hooks. Each run begins with the same parameters on all ranks, and
@@ -31,7 +32,7 @@ from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_
 import gradweave
 from gradweave import algorithms
 from gradweave._library import has_server
-from gradweave.torch import GradientRecorder, Recorder, distribute
+from gradweave.torch import GradientRecorder, Recorder, calibrate, distribute
 from gradweave.torch.distributed import check_equal
 from networks import NETWORKS, Batch
 
@@ -412,8 +413,38 @@ def record_gradients(run: Run, groups: Groups, planned: list, path: Path) -> Non
     way.close()
 
 
+def cluster_of(asked: argparse.Namespace, network: str, workers: int) -> str | Path:
+    """What was asked for, or calibrated in the job."""
+    return asked.cluster or asked.folder / f"{network}-{workers}-cluster.json"
+
+
+def calibrate_all(asked: argparse.Namespace, workers: int, group: dist.ProcessGroup) -> None:
+    """What exchanges and compressors cost so many workers, and how these and each network's backward
+    pass slow each other; the workers call it, with nothing else going on."""
+    base, part = asked.folder / f"cluster-{workers}.json", asked.folder / "overlap.part.json"
+    largest = 1 << 20  # elements: more than any network has
+    options = {"max_elements": largest, "max_bytes": 4 * largest, "group": group}
+    if not base.exists():
+        calibrate(base, time_s=asked.calibration_time, **options)
+    for name in asked.networks:
+        path = cluster_of(asked, name, workers)
+        if path.exists():
+            continue
+        network = NETWORKS[name]
+        module = network.module()
+        inputs, targets = network.data().draw(network.batch // workers, torch.Generator())
+        step = lambda: loss_of(module(inputs), targets)
+        calibrate(part, only="overlap", step=step, time_s=asked.calibration_time / 4, **options)
+        if dist.get_rank(group) == 0:
+            cluster = json.loads(base.read_text()) | {"name": path.stem}
+            cluster["overlap"] = json.loads(part.read_text())["overlap"]
+            part.write_text(json.dumps(cluster))
+            part.rename(path)
+        dist.barrier(group)
+
+
 def plan_all(asked: argparse.Namespace) -> dict[tuple, list[tuple[int, int]]]:
-    """The groups of each pipeline, on the cluster that plans are made for."""
+    """The groups of each pipeline."""
     plans = {}
     for name in asked.networks:
         for way in set(asked.ways) - set(HOOKS):
@@ -421,7 +452,7 @@ def plan_all(asked: argparse.Namespace) -> dict[tuple, list[tuple[int, int]]]:
                 for workers in asked.workers:
                     planned = gradweave.plan(
                         model_of(asked.folder, name, workers),
-                        asked.cluster,
+                        cluster_of(asked, name, workers),
                         algorithm=way,
                         workers=workers,
                         density=0.001 if way in DENSE else density,
@@ -448,6 +479,10 @@ def run_all(asked: argparse.Namespace) -> None:
             if rank < workers and not model_of(asked.folder, name, workers).exists():
                 record(name, workers, group.own, asked.folder)
             dist.barrier()
+    for workers, group in groups.items():
+        if rank < workers and not asked.cluster:
+            calibrate_all(asked, workers, group.own)
+        dist.barrier()
     said = [done_already(runs), plan_all(asked)] if rank == 0 else [None, None]
     dist.broadcast_object_list(said)
     agreed, plans = said
@@ -514,7 +549,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--warm-up", type=numbers(int), default=[0], help="iterations")
     parser.add_argument(
-        "--cluster", default="box-4x1gbit", help="that plans are made for"
+        "--cluster", help="that plans are made for; calibrated in the job unless given"
+    )
+    parser.add_argument(
+        "--calibration-time", type=float, default=120, help="seconds, of each number of workers"
     )
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--iterations", type=int, help="of each run; the network's own")

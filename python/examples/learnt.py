@@ -1,6 +1,6 @@
 """What the runs of convergence.py come to.
 
-    build/python/bin/python python/examples/learnt.py convergence --cluster box-4x1gbit
+    build/python/bin/python python/examples/learnt.py convergence
 
 prints what is right in the end, and after how many iterations the goal was reached, of all networks
 by the ways at one density. The folder gets table.md with all that was found of all runs, of each
@@ -22,7 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import gradweave
-from convergence import DENSE, HOOKS, Run, gradients_of, model_of
+from convergence import DENSE, HOOKS, Run, cluster_of, gradients_of, model_of
 from networks import NETWORKS
 
 Kinds = dict[Run, list[dict]]  # by a run with seed 0, those with any seed
@@ -97,15 +97,15 @@ def write_accuracy(folder: Path, found: Kinds) -> None:
 # ---- predictions ---------------------------------------------------------------------------------
 
 
-def predict(folder: Path, run: Run, cluster: str) -> gradweave.Prediction | None:
+def predict(asked: argparse.Namespace, run: Run) -> gradweave.Prediction | None:
     """Of DistributedDataParallel as `ddp`, of its hooks nothing."""
     algorithm = {"torch-ddp": "ddp"}.get(run.way, run.way)
     if algorithm in HOOKS:
         return None
     try:
         return gradweave.predict(
-            model_of(folder, run.network, run.workers),
-            cluster,
+            model_of(asked.folder, run.network, run.workers),
+            cluster_of(asked, run.network, run.workers),
             algorithm,
             workers=run.workers,
             density=0.001 if run.way in DENSE else run.density,
@@ -115,38 +115,38 @@ def predict(folder: Path, run: Run, cluster: str) -> gradweave.Prediction | None
         return None
 
 
-def simulated_bytes(folder: Path, run: Run, cluster: str, *options: str | Path) -> float | None:
+def simulated_bytes(asked: argparse.Namespace, run: Run, *options: str | Path) -> float | None:
     """What a worker sends, in the mean; nothing where `gradweave simulate` is not there."""
     if run.way in DENSE or shutil.which("gradweave") is None:
         return None
-    command = ["gradweave", "simulate", model_of(folder, run.network, run.workers)]
-    command += ["--cluster", cluster, "--algo", run.way, "--workers", str(run.workers)]
-    command += ["--density", str(run.density), "--json", *options]
+    command = ["gradweave", "simulate", model_of(asked.folder, run.network, run.workers)]
+    command += ["--cluster", cluster_of(asked, run.network, run.workers), "--algo", run.way]
+    command += ["--workers", str(run.workers), "--density", str(run.density), "--json", *options]
     done = subprocess.run(command, capture_output=True, text=True)
     return json.loads(done.stdout)["bytes_per_worker"] if done.returncode == 0 else None
 
 
-def generated_bytes(folder: Path, run: Run, cluster: str) -> float | None:
+def generated_bytes(asked: argparse.Namespace, run: Run) -> float | None:
     """By generated gradients."""
-    return simulated_bytes(folder, run, cluster, "--counts", "trained", "-n", "100")
+    return simulated_bytes(asked, run, "--counts", "trained", "-n", "100")
 
 
-def recorded_bytes(folder: Path, run: Run, cluster: str, judged: set[int]) -> float | None:
+def recorded_bytes(asked: argparse.Namespace, run: Run, judged: set[int]) -> float | None:
     """By recorded ones, in the iterations that were judged, whose bytes are known."""
     if not is_plain(run):
         return None
-    gradients = gradients_of(folder, run)
+    gradients = gradients_of(asked.folder, run)
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "counts.json"
         options = ["--counts", gradients, "-n", str(run.iterations), "--counts-out", path]
-        if simulated_bytes(folder, run, cluster, *options) is None:
+        if simulated_bytes(asked, run, *options) is None:
             return None
         counts = json.loads(path.read_text())
         each = enumerate(counts["iterations"], start=1)
         counts["iterations"] = [one for number, one in each if number in judged]
         path.write_text(json.dumps(counts))
         options = ["--counts", path, "-n", str(len(judged))]
-        return simulated_bytes(folder, run, cluster, *options)
+        return simulated_bytes(asked, run, *options)
 
 
 # ---- the table -----------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ def row_of(asked: argparse.Namespace, run: Run, each: list[dict], goal: float | 
     judged = [one for taken in each for one in taken["curve"]]
     ends = [taken["curve"][-1] for taken in each]
     sent = [one["bytes"] for one in judged if one["bytes"] is not None]
-    predicted = predict(asked.folder, run, asked.cluster)
+    predicted = predict(asked, run)
     iteration_s = predicted and predicted.iteration_s
 
     def of_dense(sent_bytes: float | None) -> str:
@@ -201,9 +201,9 @@ def row_of(asked: argparse.Namespace, run: Run, each: list[dict], goal: float | 
     row += [f"{1e3 * took_s(each):.2f} ms", f"{1e3 * iteration_s:.2f} ms" if iteration_s else ""]
     row += [of_dense(statistics.fmean(sent) if sent else None)]
     row += [of_dense(predicted and predicted.bytes_per_worker)]
-    row += [of_dense(generated_bytes(asked.folder, run, asked.cluster))]
+    row += [of_dense(generated_bytes(asked, run))]
     iterations = {one["iteration"] for one in judged if one["bytes"] is not None}
-    row += [of_dense(recorded_bytes(asked.folder, run, asked.cluster, iterations))]
+    row += [of_dense(recorded_bytes(asked, run, iterations))]
     if run.way in HOOKS:
         return [*row, "", ""]
     shown = [one for one in judged if one["energy_kept"] is not None]
@@ -249,7 +249,7 @@ def print_errors(asked: argparse.Namespace, found: Kinds) -> None:
     """How far predicted iterations are off, of each case."""
     errors = defaultdict(list)
     for run, each in found.items():
-        predicted = predict(asked.folder, run, asked.cluster)
+        predicted = predict(asked, run)
         if predicted:
             errors[case_of(run)].append(predicted.iteration_s / took_s(each) - 1)
     for (network, workers, iterations), off in errors.items():
@@ -330,7 +330,9 @@ def draw_all(folder: Path, found: Kinds, ways: list[str], density: float) -> Non
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--cluster", default="box-4x1gbit", help="of predictions")
+    parser.add_argument(
+        "--cluster", help="of predictions; what was calibrated in the job unless given"
+    )
     parser.add_argument("--density", type=float, default=0.01, help="of what is printed and drawn")
     parser.add_argument(
         "--ways",

@@ -18,7 +18,7 @@ SCRIPT = EXAMPLES / "convergence.py"
 WAYS = ("p-sgd", "topk", "dgc", "exdyna")
 ASKED = [
     *("--networks", "fnn3,lenet5", "--ways", ",".join(WAYS), "--densities", "0.05"),
-    *("--workers", "2", "--seeds", "1", "--iterations", "100"),
+    *("--workers", "2", "--seeds", "1", "--iterations", "100", "--calibration-time", "8"),
 ]
 
 DIVERGES = """
@@ -69,6 +69,16 @@ def test_networks_learn_by_each(folder):
         for one in run["curve"]:
             assert one["energy_kept"] == 1 if dense else 0 < one["energy_kept"] < 1, run["way"]
             assert one["residual"] == 0 if dense else one["residual"] > 0, run["way"]
+
+
+def test_predictions_know_the_job(folder):
+    """Exchanges of the job, and what each network's own backward pass does to them."""
+    base = json.loads((folder / "convergence" / "cluster-2.json").read_text())
+    for name in ("fnn3", "lenet5"):
+        cluster = json.loads((folder / "convergence" / f"{name}-2-cluster.json").read_text())
+        assert cluster["workers"] == 2
+        assert cluster["collectives"] == base["collectives"]
+        assert "backward" in cluster["overlap"]["factors"]["allreduce"], name
 
 
 def test_what_diverges_is_kept(folder):
