@@ -31,19 +31,28 @@ const char *const gw_calibrated_collectives[] = {"allgather", "allgatherv", "all
                                                  "broadcast", "reduce",     "gather",
                                                  "scatter",   "sendrecv",   NULL};
 
+/*
+ * What many small exchanges in a row take is not many times what one takes after a pause: before
+ * that, ranks come from waiting, some late for want of a core, and links have saved up a burst.
+ * One after a pause is hardly felt, being small. So those that end on all ranks together, as none
+ * can run ahead into the next, are run in rows of so many bytes of a rank.
+ */
+static const size_t row_bytes = 64 << 10;
+
 /* What ranks take from the pools: those that are not the root, and the root, which is rank 0. */
 enum share { NOTHING, ONE_PART, ALL_PARTS };
 static const struct {
     enum gw_collective_kind kind;
     enum share sends[2], receives[2];
+    bool in_rows;
 } collectives[COLLECTIVES] = {
-    {GW_ALLGATHER, {ONE_PART, ONE_PART}, {ALL_PARTS, ALL_PARTS}},
-    {GW_ALLGATHER_UNEQUAL, {ONE_PART, ONE_PART}, {ALL_PARTS, ALL_PARTS}},
-    {GW_ALLREDUCE, {ONE_PART, ONE_PART}, {ONE_PART, ONE_PART}},
-    {GW_BROADCAST, {NOTHING, ONE_PART}, {ONE_PART, NOTHING}},
-    {GW_REDUCE, {ONE_PART, ONE_PART}, {ONE_PART, ONE_PART}},
-    {GW_GATHER, {ONE_PART, ONE_PART}, {NOTHING, ALL_PARTS}},
-    {GW_SCATTER, {NOTHING, ALL_PARTS}, {ONE_PART, ONE_PART}},
+    {GW_ALLGATHER, {ONE_PART, ONE_PART}, {ALL_PARTS, ALL_PARTS}, true},
+    {GW_ALLGATHER_UNEQUAL, {ONE_PART, ONE_PART}, {ALL_PARTS, ALL_PARTS}, true},
+    {GW_ALLREDUCE, {ONE_PART, ONE_PART}, {ONE_PART, ONE_PART}, true},
+    {GW_BROADCAST, {NOTHING, ONE_PART}, {ONE_PART, NOTHING}, false},
+    {GW_REDUCE, {ONE_PART, ONE_PART}, {ONE_PART, ONE_PART}, false},
+    {GW_GATHER, {ONE_PART, ONE_PART}, {NOTHING, ALL_PARTS}, false},
+    {GW_SCATTER, {NOTHING, ALL_PARTS}, {ONE_PART, ONE_PART}, false},
     [SENDRECV] = {.sends = {NOTHING, ONE_PART}, .receives = {ONE_PART, NOTHING}}};
 
 /* Whether some rank has the parts of all in a pool. */
@@ -138,15 +147,17 @@ static enum gw_status add(struct gw_survey *survey, struct all *all, size_t whic
         .communicator = gw_worker_counts_data(counts, at), .all = all, .which = which};
     int workers = counts->workers[at];
     size_t fits = all->largest_pool / (holds_all(which) ? (size_t)workers : 1);
-    const struct gw_series series = {.workers = workers,
-                                     .subject = {.name = gw_calibrated_collectives[which],
-                                                 .size_key = "bytes",
-                                                 .ends_straight = true,
-                                                 .smallest = smallest_bytes,
-                                                 .largest = gw_lesser(fits, max_bytes),
-                                                 .prepare = prepare,
-                                                 .run = run,
-                                                 .context = exchange}};
+    const struct gw_series series = {
+        .workers = workers,
+        .subject = {.name = gw_calibrated_collectives[which],
+                    .size_key = "bytes",
+                    .ends_straight = true,
+                    .row_size = collectives[which].in_rows ? row_bytes : 0,
+                    .smallest = smallest_bytes,
+                    .largest = gw_lesser(fits, max_bytes),
+                    .prepare = prepare,
+                    .run = run,
+                    .context = exchange}};
     return gw_series_list_add(&survey->list, series, error);
 }
 

@@ -79,7 +79,16 @@ struct gw_subject {
     double evict_s; /* that it takes `restore` to leave caches cold, whatever the size */
     bool sorts;     /* its curve may be one of n log2 n */
     bool ends_straight; /* as what a network carries: it has no late rise */
+    /* Repeats of smaller sizes are rows of runs, as many as have this size together; 0: one. */
+    size_t row_size;
 };
+
+enum { GW_LONGEST_ROW = 8 };
+size_t gw_row_of(const struct gw_subject *subject, size_t size);
+
+static inline double gw_runs(size_t row) {
+    return row > 0 ? (double)row : 1;
+}
 
 /* ---- repeats ------------------------------------------------------------------------------- */
 
@@ -117,8 +126,9 @@ struct gw_timer {
 /* Repeats that follow each other without a word in between. */
 struct gw_block {
     size_t count;                     /* at most GW_LARGEST_BLOCK */
+    size_t row;                       /* runs of a repeat, one right behind the other; 0: one */
     double window_s;                  /* from start to start, if a repeat is done by then */
-    double seconds[GW_LARGEST_BLOCK]; /* of each repeat, the same on every rank */
+    double seconds[GW_LARGEST_BLOCK]; /* of a run of each repeat, the same on every rank */
     size_t late;   /* repeats whose ranks began further apart than a tenth of the repeat's time */
     double took_s; /* the whole block, from the agreement on, on this rank */
 };
@@ -237,12 +247,13 @@ enum gw_point_state {
 
 struct gw_point {
     size_t series, size;
+    size_t row; /* runs of a repeat; 0: one */
     enum gw_point_state state;
-    double *seconds; /* [count], in the order in which they were measured */
+    double *seconds; /* [count], of a run of each repeat, in the order of measuring */
     size_t count, capacity, late;
     size_t visits;  /* in which they were measured, each at another moment */
     double cost_s;  /* of a repeat, with everything around it; 0: not known */
-    double usual_s; /* what a repeat takes, as far as is known */
+    double usual_s; /* what a run takes, as far as is known */
     double spent_s; /* in its repeats */
     double error;   /* half the interval of the median over the median; INFINITY at first */
     bool warm;      /* this process has run it */

@@ -77,7 +77,10 @@ enum gw_status gw_points_add(struct gw_points *points, size_t series, size_t siz
     }
     points->items = larger;
     points->items[points->count++] =
-        (struct gw_point){.series = series, .size = size, .error = INFINITY};
+        (struct gw_point){.series = series,
+                          .size = size,
+                          .row = gw_row_of(&points->series[series].subject, size),
+                          .error = INFINITY};
     return GW_OK;
 }
 
@@ -175,7 +178,7 @@ enum gw_status gw_point_add(struct gw_point *point, const double *seconds, size_
     point->seconds = larger;
     memcpy(point->seconds + point->count, seconds, count * sizeof *seconds);
     for (size_t i = 0; i < count; i++) {
-        point->spent_s += seconds[i];
+        point->spent_s += gw_runs(point->row) * seconds[i];
     }
     point->count += count;
     point->late += late;

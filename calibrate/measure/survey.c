@@ -169,6 +169,7 @@ static enum gw_status measure_block(struct part *part, const struct command *com
         GW_TRY(subject->prepare(subject->context, point->size, error));
     }
     block->count = command->repeats;
+    block->row = point->row;
     block->window_s = command->window_s;
     return gw_time_block(&part->timer, subject, block, error);
 }
@@ -278,7 +279,9 @@ static enum gw_status try_out(struct leader *leader, size_t which, size_t repeat
         sum_s += block.seconds[i];
         point->usual_s = fmin(point->usual_s, block.seconds[i]);
     }
-    point->cost_s = point->usual_s + fmax(0, (block.took_s - sum_s) / (double)block.count);
+    double row = gw_runs(point->row);
+    double around_s = fmax(0, block.took_s - row * sum_s) / (double)block.count;
+    point->cost_s = row * point->usual_s + around_s;
     point->warm = true;
     return GW_OK;
 }
@@ -357,7 +360,7 @@ static enum gw_status try_out_all(struct leader *leader, double time_s, struct g
  * windows would become shorter still. Ranks that share cores are late by 200 us at times.
  */
 static double window_for(const struct gw_point *point, const struct gw_subject *subject) {
-    return subject->idle_s + 1.5 * point->usual_s + 300e-6;
+    return subject->idle_s + 1.5 * gw_runs(point->row) * point->usual_s + 300e-6;
 }
 
 static enum gw_status visit(struct leader *leader, const struct gw_visit *visit,
@@ -453,9 +456,10 @@ static void estimate_costs(const struct gw_points *points) {
     for (size_t i = 0; i < points->count; i++) {
         struct gw_point *point = &points->items[i];
         if (point->count > 0) {
-            point->usual_s = point->spent_s / (double)point->count;
+            double repeat_s = point->spent_s / (double)point->count;
+            point->usual_s = repeat_s / gw_runs(point->row);
             const struct gw_subject *subject = &points->series[point->series].subject;
-            point->cost_s = point->usual_s + subject->idle_s + subject->evict_s;
+            point->cost_s = repeat_s + subject->idle_s + subject->evict_s;
         }
     }
 }

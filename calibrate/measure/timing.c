@@ -49,6 +49,11 @@ void gw_time_clock(const struct gw_clock *clock, struct gw_clock_cost *out) {
     out->median_s = spread.percentiles[2];
 }
 
+size_t gw_row_of(const struct gw_subject *subject, size_t size) {
+    size_t fitting = subject->row_size / size;
+    return fitting < 1 ? 1 : gw_lesser(fitting, GW_LONGEST_ROW);
+}
+
 /* ---- a block of all ranks ------------------------------------------------------------------ */
 
 static const double shortest_lead_s = 100e-6;
@@ -83,6 +88,10 @@ static enum gw_status repeat(const struct gw_clocks *clocks, const struct gw_sub
         double due_s = fmax(planned_s, free_s + subject->idle_s);
         gw_clock_wait_until_s(clocks->own, due_s);
         GW_TRY(gw_time_once(clocks->own, subject, &began_s, &done_s, error));
+        for (size_t run = 1; run < block->row; run++) {
+            double before_s = 0;
+            GW_TRY(gw_time_once(clocks->own, subject, &before_s, &done_s, error));
+        }
         free_s = gw_clock_read_s(clocks->own);
         out->due_s[i] = gw_clocks_common_s(clocks, due_s);
         out->start_s[i] = gw_clocks_common_s(clocks, began_s);
@@ -102,6 +111,7 @@ static void compare_separate(const struct moments *all, int ranks, struct gw_blo
 }
 
 static void compare(const struct moments *all, int ranks, struct gw_block *block) {
+    double row = gw_runs(block->row);
     for (size_t i = 0; i < block->count; i++) {
         double first_s = all[0].start_s[i];
         double last_s = all[0].start_s[i];
@@ -113,8 +123,8 @@ static void compare(const struct moments *all, int ranks, struct gw_block *block
             due_s = fmax(due_s, all[rank].due_s[i]);
             done_s = fmax(done_s, all[rank].end_s[i]);
         }
-        block->seconds[i] = fmax(done_s - due_s, 1e-9);
-        block->late += last_s - first_s > late_share * block->seconds[i];
+        block->seconds[i] = fmax(done_s - due_s, 1e-9) / row;
+        block->late += last_s - first_s > late_share * row * block->seconds[i];
     }
 }
 

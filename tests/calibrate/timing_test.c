@@ -86,6 +86,7 @@ struct worker {
     double late_s;  /* after each repeat it is away for so long */
     double takes_s; /* of what it does by itself */
     bool says;      /* what it takes */
+    size_t row;
     struct gw_block block;
 };
 
@@ -127,7 +128,7 @@ static enum gw_status time_worker(struct gw_communicator *communicator, void *co
     GW_TRY(gw_clocks_open(communicator, &fake_self->clock, &clocks, error));
     GW_TRY(gw_clocks_ask(&clocks, communicator, error));
     struct gw_timer timer = {.communicator = communicator, .clocks = &clocks};
-    worker->block = (struct gw_block){.count = REPEATS, .window_s = 3e-3};
+    worker->block = (struct gw_block){.count = REPEATS, .row = worker->row, .window_s = 3e-3};
     return gw_time_block(&timer, &subject, &worker->block, error);
 }
 
@@ -144,7 +145,7 @@ static void check_workers(struct worker workers[RANKS], const struct fake_rank *
         assert_memory_equal(workers[r].block.seconds, workers[0].block.seconds,
                             REPEATS * sizeof(double));
         assert_int_equal(workers[r].block.late, late);
-        assert_true(workers[r].block.took_s >= REPEATS * expected_s);
+        assert_true(workers[r].block.took_s >= REPEATS * gw_runs(workers[r].row) * expected_s);
     }
     for (size_t i = 0; i < REPEATS; i++) {
         assert_true(fabs(workers[0].block.seconds[i] - expected_s) < tolerance_s);
@@ -155,6 +156,24 @@ TEST(repeats_begin_together) {
     struct worker workers[RANKS] = {0};
     check_workers(workers, NULL, work_s, 0);
     check_workers(workers, skews, work_s, 0);
+}
+
+/* Each run takes what it does by itself, whatever begins a row. */
+TEST(runs_of_a_row_follow_each_other) {
+    struct worker workers[RANKS] = {{.row = 7}, {.row = 7}, {.row = 7}};
+    check_workers(workers, NULL, work_s, 0);
+}
+
+TEST(small_sizes_run_in_rows) {
+    const struct gw_subject alone = {.name = "x"};
+    const struct gw_subject in_rows = {.name = "x", .row_size = 4096};
+    static const struct {
+        size_t size, row;
+    } cases[] = {{8, GW_LONGEST_ROW}, {1024, 4}, {1500, 2}, {2049, 1}, {4096, 1}, {1 << 20, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(gw_row_of(&in_rows, cases[i].size), cases[i].row);
+        assert_int_equal(gw_row_of(&alone, cases[i].size), 1);
+    }
 }
 
 /* 5 ms late for a repeat of 2 ms; only the first is not. */
