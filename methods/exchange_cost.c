@@ -89,12 +89,12 @@ double gw_aggregator_s(const struct gw_leg *leg, const struct gw_aggregation_cos
         return 0;
     }
     struct both all = call_s(leg, cost, which, calls->elements, calls->share);
-    if (gw_aggregation_shares(leg, costs, which, part)) {
+    double seconds = all.alone_s;
+    if (calls->elements > 0 && gw_aggregation_shares(leg, costs, which, part)) {
         struct both one = call_s(leg, cost, which, 1, calls->share);
-        double turns_s = one.alone_s + part * (all.together_s - one.together_s);
-        all.alone_s = fmax(all.alone_s, turns_s);
+        seconds = fmax(seconds, one.alone_s + part * (all.together_s - one.together_s));
     }
-    return calls->count * all.alone_s;
+    return calls->count * seconds;
 }
 
 double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
