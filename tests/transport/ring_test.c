@@ -56,7 +56,7 @@ TEST(parts_of_all_ranks_come_to_all) {
 
 TEST(vectors_are_summed_over_all_ranks) {
     struct gw_random *random = random_stream(2);
-    float of_all = (float)(ranks * (ranks + 1) / 2);
+    int of_all = ranks * (ranks + 1) / 2;
     for (int c = 0; c < CASES; c++) {
         size_t offsets[MOST_RANKS + 1];
         size_t total = draw_offsets(random, offsets) / sizeof(float);
@@ -69,7 +69,8 @@ TEST(vectors_are_summed_over_all_ranks) {
         assert_int_equal(gw_mpi_ring_allreduce(MPI_COMM_WORLD, send, receive, offsets),
                          MPI_SUCCESS);
         for (size_t i = 0; i < total; i++) {
-            assert_true(receive[i] == of_all * (float)(i % 977) && send[i] == value_of(rank, i));
+            assert_true(receive[i] == (float)of_all * (float)(i % 977) &&
+                        send[i] == value_of(rank, i));
         }
         assert_true(receive[total] == 7);
         free(send);
