@@ -548,7 +548,7 @@ TEST(exchanges_hang_on_their_aggregation) {
                                   cJSON_CreateObject(), &error));
     assert_found(exchange, "collectives.allgather[workers=3] + aggregation.scatter-add",
                  "at 16 B, as measured");
-    costs->list[0].together.fixed_s = 0.2;
+    costs->list[0].together.per_unit_s = 0.05; /* three entries, but the first */
     question.cluster.sharing = (struct gw_sharing){3, 1, 3};
     exchange.duration_s = 0.8;
     assert_found(exchange, "overlap.factors.allgather.topk", "at 16 B, as measured");
