@@ -64,37 +64,36 @@ struct gw_aggregator_calls gw_aggregator_calls_of(const struct gw_leg *leg,
     return calls;
 }
 
-/* Of so many elements at the calls' density. */
-struct both {
-    double alone_s, together_s;
-};
+/* A call of so many elements, by one rank, and by all ranks of a machine that begin at once. */
+static double alone_s(const struct gw_leg *leg, const struct gw_kernel_cost *cost, size_t which,
+                      double elements, double share) {
+    return gw_aggregator_scatters(leg->aggregations[which].by) ? gw_scatter_s(cost, elements, share)
+                                                               : gw_kernel_s(cost, elements, share);
+}
 
-static struct both call_s(const struct gw_leg *leg, const struct gw_kernel_cost *cost, size_t which,
-                          double elements, double share) {
-    double alone_s = gw_aggregator_scatters(leg->aggregations[which].by)
-                         ? gw_scatter_s(cost, elements, share)
-                         : gw_kernel_s(cost, elements, share);
-    return (struct both){.alone_s = alone_s,
-                         .together_s = gw_kernel_together_s(cost, elements, share, alone_s)};
+static double together_s(const struct gw_leg *leg, const struct gw_kernel_cost *cost, size_t which,
+                         double elements, double share) {
+    return gw_kernel_together_s(cost, elements, share, alone_s(leg, cost, which, elements, share));
 }
 
 /*
- * What together takes of a single element is what waking all ranks for a start does, 0.2 to 1 ms;
- * those that come from an exchange are awake.
+ * What together takes of a single element is what waking all ranks for a start does; those that
+ * come from an exchange are awake.
  */
 double gw_aggregator_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
                        size_t which, const struct gw_aggregator_calls *calls, double part) {
     const struct gw_kernel_cost *cost = costs->by[which];
-    if (cost == NULL) {
+    double elements = calls->elements;
+    if (cost == NULL || !(elements > 0)) {
         return 0;
     }
-    struct both all = call_s(leg, cost, which, calls->elements, calls->share);
-    double seconds = all.alone_s;
-    if (calls->elements > 0 && gw_aggregation_shares(leg, costs, which, part)) {
-        struct both one = call_s(leg, cost, which, 1, calls->share);
-        seconds = fmax(seconds, one.alone_s + part * (all.together_s - one.together_s));
+    double call_s = alone_s(leg, cost, which, elements, calls->share);
+    if (gw_aggregation_shares(leg, costs, which, part)) {
+        double turns_s = together_s(leg, cost, which, elements, calls->share) -
+                         together_s(leg, cost, which, 1, calls->share);
+        call_s = fmax(call_s, alone_s(leg, cost, which, 1, calls->share) + part * turns_s);
     }
-    return calls->count * seconds;
+    return calls->count * call_s;
 }
 
 double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,

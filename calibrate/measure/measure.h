@@ -83,9 +83,7 @@ struct gw_subject {
     size_t row_size;
 };
 
-enum { GW_LONGEST_ROW = 8 };
-size_t gw_row_of(const struct gw_subject *subject, size_t size);
-
+/* What a row of so many runs counts for. */
 static inline double gw_runs(size_t row) {
     return row > 0 ? (double)row : 1;
 }
@@ -282,6 +280,10 @@ enum {
     GW_FEWEST_SIZES = 5,
     GW_FAR_DEVIATIONS = 3 /* from so many on a repeat counts as an outlier */
 };
+
+/* Runs of a repeat of this size. */
+enum { GW_LONGEST_ROW = 8 };
+size_t gw_row_of(const struct gw_subject *subject, size_t size);
 
 /*
  * Each series at `per_factor_four` sizes to a factor of four, from its smallest to its largest:

@@ -32,6 +32,11 @@ static size_t density_for(const struct gw_subject *subject, size_t per_factor_fo
     return denser;
 }
 
+size_t gw_row_of(const struct gw_subject *subject, size_t size) {
+    size_t fitting = subject->row_size / size;
+    return fitting < 1 ? 1 : gw_lesser(fitting, GW_LONGEST_ROW);
+}
+
 /* ---- series and points --------------------------------------------------------------------- */
 
 size_t gw_size_before_step(double density, size_t smaller, size_t larger) {

@@ -49,11 +49,6 @@ void gw_time_clock(const struct gw_clock *clock, struct gw_clock_cost *out) {
     out->median_s = spread.percentiles[2];
 }
 
-size_t gw_row_of(const struct gw_subject *subject, size_t size) {
-    size_t fitting = subject->row_size / size;
-    return fitting < 1 ? 1 : gw_lesser(fitting, GW_LONGEST_ROW);
-}
-
 /* ---- a block of all ranks ------------------------------------------------------------------ */
 
 static const double shortest_lead_s = 100e-6;

@@ -164,18 +164,6 @@ TEST(runs_of_a_row_follow_each_other) {
     check_workers(workers, NULL, work_s, 0);
 }
 
-TEST(small_sizes_run_in_rows) {
-    const struct gw_subject alone = {.name = "x"};
-    const struct gw_subject in_rows = {.name = "x", .row_size = 4096};
-    static const struct {
-        size_t size, row;
-    } cases[] = {{8, GW_LONGEST_ROW}, {1024, 4}, {1500, 2}, {2049, 1}, {4096, 1}, {1 << 20, 1}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(gw_row_of(&in_rows, cases[i].size), cases[i].row);
-        assert_int_equal(gw_row_of(&alone, cases[i].size), 1);
-    }
-}
-
 /* 5 ms late for a repeat of 2 ms; only the first is not. */
 TEST(a_late_rank_does_not_lengthen_them_and_is_told_of) {
     struct worker workers[RANKS] = {0};

@@ -162,6 +162,23 @@ TEST(workers_of_a_machine_aggregate_together) {
     }
 }
 
+TEST(adding_nothing_takes_nothing) {
+    struct scene scene;
+    struct gw_selected selected = {.most = 0, .all = 0};
+    open_scene(&scene, "gaussiank");
+    scene.simulation.selected = &selected;
+    scene.simulation.selected_count = 1;
+    scene.simulation.timed_compression = true;
+    scene.simulation.interference = true;
+    scene.cluster.sharing = (struct gw_sharing){64, 2, 64}; /* of whose turns four need few */
+    scene.cluster.compressors.list[0].together = (struct gw_curve){.per_unit_s = 1e-9};
+    set_no_overlap(&scene.cluster);
+    double without_s = iteration_s(&scene);
+    add_aggregation(&scene.cluster, 1);
+    assert_true(iteration_s(&scene) == without_s);
+    close_scene(&scene);
+}
+
 /* Whose compression is timed waiting, looks for nothing. */
 TEST(sketches_that_are_waited_for_hold_nothing) {
     struct scene scene;

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# cluster.sh path/to/script/cluster path/to/cluster_rank
+# cluster.sh path/to/script/cluster path/to/cluster_rank path/to/transport_test
 #
 # The cluster of network namespaces: what it refuses, that it is what was asked for, that it carries an allgather at the
-# set rate, and that it leaves nothing behind. Skipped, by exit status 77, where it cannot be.
+# set rate, that the communicator keeps its promises between its hosts, and that it leaves nothing behind. Skipped, by exit status 77, where it cannot be.
 set -uo pipefail
 
-cluster=$1 rank=$2
+cluster=$1 rank=$2 promises=$3
 name=gw-test-$$
 work=$(mktemp -d)
 failures=0
@@ -256,6 +256,7 @@ places_ranks_in_order
 tells_torch
 passes_on_exit_statuses
 names_what_was_killed
+expect 0 "$cluster" run --name "$name" -n 3 -- "$promises" # long exchanges take another way than within a host
 expect 0 "$cluster" up --name "$name" --nodes 4 --rate 500mbit
 carries 4 62500000 2000000
 expect 0 "$cluster" up --name "$name" --nodes 2 --rate 1gbit --uplink 200mbit

@@ -10,18 +10,36 @@ static int rank, ranks;
 
 /* All ranks draw the same: bytes of a part, of none to some segments. */
 static size_t draw_bytes(struct gw_random *random) {
-    static const size_t edges[] = {0, 4, (56 << 10) - 4, 56 << 10, (56 << 10) + 4, 200000};
+    static const size_t edges[] = {
+        0, 4, GW_MPI_SEGMENT - 4, GW_MPI_SEGMENT, GW_MPI_SEGMENT + 4, 4 * GW_MPI_SEGMENT - 8};
     size_t which = (size_t)(gw_random_uniform(random) * 8);
     return which < sizeof edges / sizeof *edges ? edges[which]
                                                 : 4 * (size_t)(gw_random_uniform(random) * 40000);
 }
 
-static size_t draw_offsets(struct gw_random *random, size_t offsets[MOST_RANKS + 1]) {
-    offsets[0] = 0;
+/* What ranks exchange, in floats; behind what is received stands a 7. */
+struct exchange {
+    size_t bytes[MOST_RANKS + 1]; /* where the parts begin, and the last one ends */
+    size_t total;
+    float *send, *receive;
+};
+
+static void open_exchange(struct gw_random *random, struct exchange *out) {
+    out->bytes[0] = 0;
     for (int r = 0; r < ranks; r++) {
-        offsets[r + 1] = offsets[r] + draw_bytes(random);
+        out->bytes[r + 1] = out->bytes[r] + draw_bytes(random);
     }
-    return offsets[ranks];
+    out->total = out->bytes[ranks] / sizeof(float);
+    out->send = calloc(out->total + 1, sizeof *out->send);
+    out->receive = calloc(out->total + 1, sizeof *out->receive);
+    assert_true(out->send != NULL && out->receive != NULL);
+    out->receive[out->total] = 7;
+}
+
+static void close_exchange(struct exchange *exchange) {
+    assert_true(exchange->receive[exchange->total] == 7);
+    free(exchange->send);
+    free(exchange->receive);
 }
 
 /* Small whole numbers, whose sums have no rounding. */
@@ -29,28 +47,28 @@ static float value_of(int of, size_t i) {
     return (float)((size_t)(of + 1) * (i % 977));
 }
 
+static void fill(struct exchange *exchange, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        exchange->send[i] = value_of(rank, i);
+    }
+}
+
 TEST(parts_of_all_ranks_come_to_all) {
     struct gw_random *random = random_stream(1);
     for (int c = 0; c < CASES; c++) {
-        size_t offsets[MOST_RANKS + 1];
-        size_t total = draw_offsets(random, offsets) / sizeof(float);
-        float *send = calloc(total + 1, sizeof *send);
-        float *receive = calloc(total + 1, sizeof *receive);
-        receive[total] = 7;
-        size_t own = (offsets[rank + 1] - offsets[rank]) / sizeof(float);
-        for (size_t i = 0; i < own; i++) {
-            send[i] = value_of(rank, i);
-        }
-        assert_int_equal(gw_mpi_ring_allgather(MPI_COMM_WORLD, send, receive, offsets),
-                         MPI_SUCCESS);
+        struct exchange exchange;
+        open_exchange(random, &exchange);
+        fill(&exchange, (exchange.bytes[rank + 1] - exchange.bytes[rank]) / sizeof(float));
+        assert_int_equal(
+            gw_mpi_ring_allgather(MPI_COMM_WORLD, exchange.send, exchange.receive, exchange.bytes),
+            MPI_SUCCESS);
         for (int r = 0; r < ranks; r++) {
-            for (size_t i = offsets[r] / sizeof(float); i < offsets[r + 1] / sizeof(float); i++) {
-                assert_true(receive[i] == value_of(r, i - offsets[r] / sizeof(float)));
+            size_t begin = exchange.bytes[r] / sizeof(float);
+            for (size_t i = begin; i < exchange.bytes[r + 1] / sizeof(float); i++) {
+                assert_true(exchange.receive[i] == value_of(r, i - begin));
             }
         }
-        assert_true(receive[total] == 7);
-        free(send);
-        free(receive);
+        close_exchange(&exchange);
     }
 }
 
@@ -58,23 +76,17 @@ TEST(vectors_are_summed_over_all_ranks) {
     struct gw_random *random = random_stream(2);
     int of_all = ranks * (ranks + 1) / 2;
     for (int c = 0; c < CASES; c++) {
-        size_t offsets[MOST_RANKS + 1];
-        size_t total = draw_offsets(random, offsets) / sizeof(float);
-        float *send = calloc(total + 1, sizeof *send);
-        float *receive = calloc(total + 1, sizeof *receive);
-        receive[total] = 7;
-        for (size_t i = 0; i < total; i++) {
-            send[i] = value_of(rank, i);
+        struct exchange exchange;
+        open_exchange(random, &exchange);
+        fill(&exchange, exchange.total);
+        assert_int_equal(
+            gw_mpi_ring_allreduce(MPI_COMM_WORLD, exchange.send, exchange.receive, exchange.bytes),
+            MPI_SUCCESS);
+        for (size_t i = 0; i < exchange.total; i++) {
+            assert_true(exchange.receive[i] == (float)of_all * (float)(i % 977) &&
+                        exchange.send[i] == value_of(rank, i));
         }
-        assert_int_equal(gw_mpi_ring_allreduce(MPI_COMM_WORLD, send, receive, offsets),
-                         MPI_SUCCESS);
-        for (size_t i = 0; i < total; i++) {
-            assert_true(receive[i] == (float)of_all * (float)(i % 977) &&
-                        send[i] == value_of(rank, i));
-        }
-        assert_true(receive[total] == 7);
-        free(send);
-        free(receive);
+        close_exchange(&exchange);
     }
 }
 
@@ -100,14 +112,6 @@ TEST(all_ranks_have_the_same_bits) {
     free(send);
     free(sums);
     free(firsts);
-}
-
-TEST(short_parts_do_not_go_round) {
-    for (int p = 1; p <= 64; p++) {
-        for (size_t part = 1 << 10; part <= 1 << 20; part *= 2) {
-            assert_int_equal(gw_mpi_ring_is_worth(p, (size_t)p * part), p > 2 && part >= 16 << 10);
-        }
-    }
 }
 
 static int begin(void **state) {

@@ -116,13 +116,15 @@ static const char *another_length_is_refused(struct gw_communicator *communicato
 
 static const char *hosts_are_told(struct gw_communicator *communicator) {
     char mine[GW_HOST_SIZE] = "";
+    char said[MOST_RANKS][GW_HOST_SIZE];
     char hosts[MOST_RANKS][GW_HOST_SIZE];
     (void)gethostname(mine, sizeof mine - 1);
-    bool right = gw_gather_hosts(communicator, hosts, NULL) == GW_OK;
-    for (int rank = 0; rank < communicator->size; rank++) { /* all of them run here */
-        right = right && strcmp(hosts[rank], mine) == 0;
+    bool right = gw_allgather(communicator, mine, sizeof mine, said, NULL) == GW_OK;
+    right = gw_gather_hosts(communicator, hosts, NULL) == GW_OK && right;
+    for (int rank = 0; rank < communicator->size; rank++) {
+        right = right && strcmp(hosts[rank], said[rank]) == 0;
     }
-    return right ? NULL : "gather_hosts: not this host's name for each rank";
+    return right ? NULL : "gather_hosts: not the host's name that each rank says";
 }
 
 /* Everyone writes to everyone, itself too; what comes from one rank comes in order, whole. */

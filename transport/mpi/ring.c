@@ -9,8 +9,7 @@ bool gw_mpi_ring_is_worth(int ranks, size_t bytes) {
     return ranks > 2 && bytes / (size_t)ranks >= shortest_part;
 }
 
-/* Below the 64 KiB from which Open MPI over TCP waits for the receive before it sends the rest. */
-enum { SEGMENT = 56 << 10 };
+enum { TAG = 2 }; /* another than those of messages (mpi.c), which may be under way meanwhile */
 
 struct ring {
     MPI_Comm comm;
@@ -31,7 +30,7 @@ static int left_of(const struct ring *ring, int places) {
 
 static int next_segment(size_t bytes, size_t done) {
     size_t left = bytes > done ? bytes - done : 0;
-    return (int)(left < SEGMENT ? left : SEGMENT);
+    return (int)(left < GW_MPI_SEGMENT ? left : GW_MPI_SEGMENT);
 }
 
 /*
@@ -40,11 +39,10 @@ static int next_segment(size_t bytes, size_t done) {
  */
 static int pass(const struct ring *ring, const char *sent, size_t sent_bytes, char *received,
                 size_t received_bytes, bool adds) {
-    enum { TAG = 2 };
-    float scratch[SEGMENT / sizeof(float)];
+    float scratch[GW_MPI_SEGMENT / sizeof(float)];
     int right = left_of(ring, -1);
     int left = left_of(ring, 1);
-    for (size_t done = 0; done < sent_bytes || done < received_bytes; done += SEGMENT) {
+    for (size_t done = 0; done < sent_bytes || done < received_bytes; done += GW_MPI_SEGMENT) {
         int out = next_segment(sent_bytes, done);
         int in = next_segment(received_bytes, done);
         char *place = adds ? (char *)scratch : received + done;
@@ -75,13 +73,13 @@ static int pass_round(const struct ring *ring, char *data, const size_t *offsets
     return result;
 }
 
-/* By MPI, which knows of GPUs' memory if that is where the part is. */
+/* The own part goes by MPI, too, which knows of GPUs' memory if that is where it is. */
 int gw_mpi_ring_allgather(MPI_Comm comm, const void *send, void *receive, const size_t *offsets) {
     struct ring ring = ring_of(comm);
     size_t begin = offsets[ring.rank];
     int own = (int)(offsets[ring.rank + 1] - begin);
-    int result = MPI_Sendrecv(send, own, MPI_BYTE, 0, 0, (char *)receive + begin, own, MPI_BYTE, 0,
-                              0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    int result = MPI_Sendrecv(send, own, MPI_BYTE, ring.rank, TAG, (char *)receive + begin, own,
+                              MPI_BYTE, ring.rank, TAG, comm, MPI_STATUS_IGNORE);
     return result == MPI_SUCCESS ? pass_round(&ring, receive, offsets, 0, false) : result;
 }
 

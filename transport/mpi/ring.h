@@ -17,6 +17,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Messages are below the 64 KiB from which Open MPI over TCP waits for the receive before it sends
+ * the rest. */
+enum { GW_MPI_SEGMENT = 56 << 10 };
+
 /* Whether so many bytes, of all ranks together or of a vector, are long enough for so many steps.
  */
 bool gw_mpi_ring_is_worth(int ranks, size_t bytes);
