@@ -87,6 +87,14 @@ struct work {
     double started_s, since_s, left_s, factor, end_s;
 };
 
+/* An exchange's rounds: its work is that of the one it is at. */
+struct rounds {
+    size_t left;    /* behind this one */
+    double seconds; /* of each */
+    double asked_s; /* when this one's workers began to wait for processors */
+    bool *served;   /* per machine: they have got one */
+};
+
 struct paces {
     const struct gw_simulator *simulator;
     size_t lane_count;
@@ -95,6 +103,7 @@ struct paces {
     struct work *lanes;   /* per lane: what its compute stream does */
     size_t *next_compute; /* per lane: its next operation, or what it is at */
     struct work exchange;
+    struct rounds rounds;
     size_t exchanges_done;
     size_t *arrived;  /* per exchange: lanes that have computed what it waits for */
     size_t *active;   /* per class: lanes that run such an operation */
@@ -138,6 +147,7 @@ static enum gw_status open_paces(void **out, const struct gw_simulator *simulato
     paces->noise = gw_arena_zeros(arena, lanes, sizeof *paces->noise);
     paces->active = gw_arena_zeros(arena, classes, sizeof *paces->active);
     paces->busy = gw_arena_zeros(arena, lanes, sizeof *paces->busy);
+    paces->rounds.served = gw_arena_zeros(arena, lanes, sizeof *paces->rounds.served);
     paces->arrivals =
         gw_arena_zeros(arena, paces->order.exchange_count + 1, lanes * sizeof *paces->arrivals);
     *out = paces;
@@ -180,7 +190,7 @@ static void begin(struct work *work, size_t operation, double now_s, double seco
                           .end_s = now_s + seconds};
 }
 
-/* What is never slowed ends just where it would by clocks. */
+/* What is never slowed ends just where it would by clocks; with an infinite factor it waits. */
 static void set_pace(struct work *work, double now_s, double factor) {
     if (work->factor == factor) {
         return;
@@ -188,7 +198,7 @@ static void set_pace(struct work *work, double now_s, double factor) {
     work->left_s = fmax(0, work->left_s - (now_s - work->since_s) / work->factor);
     work->since_s = now_s;
     work->factor = factor;
-    work->end_s = now_s + work->left_s * factor;
+    work->end_s = work->left_s > 0 ? now_s + work->left_s * factor : now_s;
 }
 
 /* Times, which are not negative, have the order of their bits. */
@@ -333,6 +343,26 @@ static void end_exchange(struct paces *paces, double now_s) {
     }
 }
 
+/* Whether there may be more that compress on a machine than processors. */
+static bool are_scarce(const struct paces *paces) {
+    const struct gw_sharing *sharing = &paces->simulator->cluster->sharing;
+    return paces->simulator->interference.crowding != NULL && sharing->ranks > sharing->processors;
+}
+
+/* As many as there are round a ring, by which lists of entries are gathered. */
+static size_t count_rounds(const struct paces *paces) {
+    size_t workers = paces->simulator->simulation.workers;
+    return are_scarce(paces) && workers > 2 ? workers - 1 : 1;
+}
+
+static void begin_round(struct paces *paces, size_t operation, double now_s, double started_s) {
+    begin(&paces->exchange, operation, now_s, paces->rounds.seconds);
+    paces->exchange.started_s = started_s;
+    paces->rounds.left--;
+    paces->rounds.asked_s = now_s;
+    memset(paces->rounds.served, 0, paces->lane_count * sizeof *paces->rounds.served);
+}
+
 /* When the last lane has come to the next one. */
 static void begin_exchanges(struct paces *paces, double now_s) {
     while (!paces->exchange.running && paces->exchanges_done < paces->order.exchange_count &&
@@ -340,8 +370,10 @@ static void begin_exchanges(struct paces *paces, double now_s) {
         size_t index = paces->order.exchanges[paces->exchanges_done];
         double factor = gw_noise_factor(&paces->simulator->simulation.network_noise,
                                         paces->network_noise, index);
-        begin(&paces->exchange, index, now_s,
-              gw_stretched(paces->simulator->seconds[index], factor));
+        paces->rounds.left = count_rounds(paces);
+        paces->rounds.seconds =
+            gw_stretched(paces->simulator->seconds[index], factor) / (double)paces->rounds.left;
+        begin_round(paces, index, now_s, now_s);
         paces->all_changed = true;
         if (!(paces->exchange.left_s > 0)) {
             end_exchange(paces, now_s);
@@ -356,9 +388,25 @@ static const struct gw_slowing *slowing_now(const struct paces *paces) {
     return interference->slowing + paces->exchange.operation * interference->class_count;
 }
 
+/*
+ * Each worker has to begin a round; what is on its way then needs no processor. Until all have got
+ * one, the exchange stands still.
+ */
+static bool is_served(struct paces *paces) {
+    const struct gw_sharing *sharing = &paces->simulator->cluster->sharing;
+    bool served = true;
+    for (size_t lane = 0; are_scarce(paces) && lane < paces->lane_count; lane += sharing->ranks) {
+        size_t machine = machine_of(paces, lane);
+        bool *here = &paces->rounds.served[machine];
+        *here = *here || paces->busy[machine] < sharing->processors;
+        served = served && *here;
+    }
+    return served;
+}
+
 /* The slowest lane's factor, of lanes that slow it. */
 static enum gw_status pace_exchange(struct paces *paces, double now_s) {
-    double factor = 1;
+    double factor = is_served(paces) ? 1 : INFINITY;
     for (size_t class = 1; class < paces->simulator->interference.class_count; class ++) {
         if (paces->active[class] > 0) {
             factor = gw_later(factor, slowing_now(paces)[class].communication);
@@ -366,8 +414,9 @@ static enum gw_status pace_exchange(struct paces *paces, double now_s) {
     }
     double before_s = paces->exchange.end_s;
     set_pace(&paces->exchange, now_s, factor);
-    bool new = paces->exchange.started_s == now_s;
-    return new || paces->exchange.end_s != before_s ? expect_end(paces, paces->lane_count) : GW_OK;
+    bool new = paces->exchange.since_s == now_s;
+    bool ends = isfinite(paces->exchange.end_s) && (new || paces->exchange.end_s != before_s);
+    return ends ? expect_end(paces, paces->lane_count) : GW_OK;
 }
 
 static enum gw_status pace_lane(struct paces *paces, size_t lane, double now_s) {
@@ -431,6 +480,9 @@ static enum gw_status share_processors(struct paces *paces, size_t lane, double 
         if (next == NULL) {
             break;
         }
+        if (paces->rounds.asked_s < next->started_s) {
+            paces->rounds.served[machine] = true;
+        }
         next->waits = false;
         next->holds = true;
         paces->busy[machine]++;
@@ -463,6 +515,10 @@ static enum gw_status pace_all(struct paces *paces, double now_s) {
 static void end_work(struct paces *paces, struct gw_event event, double now_s) {
     const struct work *work = work_of(paces, event.id);
     if (!work->running || bits_of(work->end_s) != event.time) {
+        return;
+    }
+    if (event.id == paces->lane_count && paces->rounds.left > 0) {
+        begin_round(paces, work->operation, now_s, work->started_s);
         return;
     }
     if (event.id == paces->lane_count) {

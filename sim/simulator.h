@@ -133,6 +133,9 @@ double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_paramet
  * worker, until they are done. While two or more compress on a machine each takes `crowding` times
  * as long: all ranks of a machine that begin at once are then done after what was measured. Where
  * one worker selects for all, that is worker 0, and the others take what a sum does.
+ *
+ * Where a machine has fewer processors than ranks, an exchange needs one of each machine as well,
+ * for a moment, each time that it begins one of its rounds, and waits for it in the same order.
  */
 
 /* Whether workers of a machine, by what the cluster says, share processors. */

@@ -154,7 +154,10 @@ struct running {
 struct reference {
     const struct scene *scene;
     bool done[MOST_WORKERS][MOST_OPERATIONS];
-    struct running compute[MOST_WORKERS], exchange;
+    struct running compute[MOST_WORKERS], exchange; /* of the exchange, a round */
+    size_t rounds_left;
+    double asked_s; /* when the round wanted a processor of each machine */
+    bool served[MOST_WORKERS];
 };
 
 static bool is_ready(const struct reference *reference, size_t worker, size_t index) {
@@ -181,6 +184,23 @@ static bool all_ready(const struct reference *reference, size_t index) {
     return true;
 }
 
+/* Round a ring all have come by all others after so many; 1 where no processor is scarce. */
+static size_t rounds_of(const struct scene *scene) {
+    const struct gw_sharing *sharing = &scene->cluster.sharing;
+    bool scarce = scene->crowding > 0 && sharing->ranks > sharing->processors;
+    return scarce && scene->workers > 2 ? scene->workers - 1 : 1;
+}
+
+static void begin_round(struct reference *reference, const struct gw_operation *operation,
+                        double now_s) {
+    double seconds = byte_s * (double)operation->bytes / (double)rounds_of(reference->scene);
+    reference->exchange = (struct running){.operation = operation, .left_s = seconds};
+    reference->asked_s = now_s;
+    for (size_t w = 0; w < MOST_WORKERS; w++) {
+        reference->served[w] = false;
+    }
+}
+
 /* Begins whatever can begin. */
 static void begin_some(struct reference *reference, double now_s) {
     const struct scene *scene = reference->scene;
@@ -188,8 +208,8 @@ static void begin_some(struct reference *reference, double now_s) {
         const struct gw_operation *operation = &scene->schedule.operations[i];
         if (operation->kind == GW_EXCHANGE && reference->exchange.operation == NULL &&
             all_ready(reference, i)) {
-            reference->exchange = (struct running){.operation = operation,
-                                                   .left_s = byte_s * (double)operation->bytes};
+            reference->rounds_left = rounds_of(scene) - 1;
+            begin_round(reference, operation, now_s);
         }
         for (size_t w = 0; w < scene->workers && operation->kind != GW_EXCHANGE; w++) {
             if (reference->compute[w].operation == NULL && is_ready(reference, w, i)) {
@@ -245,15 +265,19 @@ static size_t count_compressing(struct reference *reference, size_t worker,
     return count;
 }
 
+/* First come, first served, and a round takes no time of its processor. */
 static void give_processors(struct reference *reference) {
     const struct scene *scene = reference->scene;
+    const struct gw_sharing *sharing = &scene->cluster.sharing;
     for (size_t w = 0; w < scene->workers && scene->crowding > 0; w++) {
+        bool *served = &reference->served[w / sharing->ranks];
         struct running *next = NULL;
-        while (count_compressing(reference, w, &next) < scene->cluster.sharing.processors &&
-               next != NULL) {
+        while (count_compressing(reference, w, &next) < sharing->processors && next != NULL) {
             next->waits = false;
             next->holds = true;
+            *served = *served || next->since_s > reference->asked_s;
         }
+        *served = *served || count_compressing(reference, w, &next) < sharing->processors;
     }
 }
 
@@ -263,6 +287,18 @@ static double crowding_of(struct reference *reference, size_t worker) {
                    count_compressing(reference, worker, &next) > 1
                ? reference->scene->crowding
                : 1;
+}
+
+/* Until its round was served on each machine whose workers share processors. */
+static bool exchange_stands_still(const struct reference *reference) {
+    const struct scene *scene = reference->scene;
+    const struct gw_sharing *sharing = &scene->cluster.sharing;
+    bool scarce = scene->crowding > 0 && sharing->ranks > sharing->processors;
+    bool stands = false;
+    for (size_t w = 0; w < scene->workers && scarce; w++) {
+        stands = stands || !reference->served[w / sharing->ranks];
+    }
+    return stands;
 }
 
 static void set_paces(struct reference *reference) {
@@ -285,12 +321,12 @@ static void set_paces(struct reference *reference) {
             (pair == NULL ? 1 : pair->points[0].compute.factor) * crowding_of(reference, w);
         slowest = fmax(slowest, pair == NULL ? 1 : pair->points[0].communication.factor);
     }
-    reference->exchange.factor = slowest;
+    reference->exchange.factor = exchange_stands_still(reference) ? INFINITY : slowest;
 }
 
 static double time_left(const struct running *running) {
-    return running->operation == NULL || running->waits ? INFINITY
-                                                        : running->left_s * running->factor;
+    bool still = running->operation == NULL || running->waits;
+    return still ? INFINITY : running->left_s > 0 ? running->left_s * running->factor : 0;
 }
 
 /* Moves it on; true if it is done, which rounding must not hide. */
@@ -339,7 +375,11 @@ static double run_reference(const struct scene *scene) {
                 reference.compute[w].operation = NULL;
             }
         }
-        if (move_on(&reference.exchange, step_s)) {
+        bool round_ends = move_on(&reference.exchange, step_s);
+        if (round_ends && reference.rounds_left > 0) {
+            reference.rounds_left--;
+            begin_round(&reference, reference.exchange.operation, now_s);
+        } else if (round_ends) {
             for (size_t w = 0; w < scene->workers; w++) {
                 end(&reference, &reference.exchange, w);
             }
