@@ -71,10 +71,18 @@ def reach_of(cell):
     return abs(off_s) / half_s if half_s > 0 else math.inf if off_s else 0
 
 
+UNEVEN = 0.1
+
+
 def disturbance_of(cell):
-    """What others took of a machine's processors while it was measured, as a share; 0: too little
-    to make a difference."""
-    return sum(cell["measured"].get("disturbance", {}).values())
+    """What others took of a machine's processors while it was measured, as a share, and how far
+    iterations lie apart beyond what their counts explain, as standard deviations over the mean; 0:
+    too little to make a difference."""
+    predicted, measured = cell["predicted"], cell["measured"]
+    apart_s = measured.get("iteration_sd_s", 0) - predicted.get("iteration_sd_s", 0)
+    apart = apart_s / measured["iteration_s"]
+    taken = sum(measured.get("disturbance", {}).values())
+    return taken + (apart if apart > UNEVEN else 0)
 
 
 def judge(cell):

@@ -336,5 +336,7 @@ enum gw_status gw_interference_open(struct gw_simulator *simulator, struct gw_re
                                    sizeof *out->class_of);
     GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
     GW_TRY(open_overlap(simulator, result, error));
+    out->accelerated =
+        cluster->overlap == NULL || !has_factors(cluster->overlap, GW_OVERLAP_BACKWARD);
     return shares ? open_sharing(simulator, result, error) : GW_OK;
 }

@@ -111,6 +111,7 @@ struct paces {
     size_t changed_count;
     size_t *changed; /* lanes that have begun something at this time */
     size_t *busy;    /* per machine: processors that compressions have */
+    double *late_s;  /* per lane: waited for processors, and not made good yet */
     struct gw_queue *queue;
 
     struct gw_tally tally;
@@ -147,6 +148,7 @@ static enum gw_status open_paces(void **out, const struct gw_simulator *simulato
     paces->noise = gw_arena_zeros(arena, lanes, sizeof *paces->noise);
     paces->active = gw_arena_zeros(arena, classes, sizeof *paces->active);
     paces->busy = gw_arena_zeros(arena, lanes, sizeof *paces->busy);
+    paces->late_s = gw_arena_zeros(arena, lanes, sizeof *paces->late_s);
     paces->rounds.served = gw_arena_zeros(arena, lanes, sizeof *paces->rounds.served);
     paces->arrivals =
         gw_arena_zeros(arena, paces->order.exchange_count + 1, lanes * sizeof *paces->arrivals);
@@ -164,6 +166,7 @@ static void reset(struct paces *paces, uint64_t repetition) {
         paces->lanes[lane] = (struct work){0};
         paces->next_compute[lane] = 0;
         paces->busy[lane] = 0;
+        paces->late_s[lane] = 0;
         paces->noise[lane] =
             gw_noise_worker_stream(noise, seed, repetition, simulator->lanes[lane].worker);
     }
@@ -287,6 +290,21 @@ static bool needs_processor(const struct paces *paces, size_t lane) {
     return crowding != NULL && crowding[paces->lanes[lane].operation] > 0;
 }
 
+/*
+ * What an operation takes yet: an accelerator goes from one pass to the next while its host's
+ * thread waits for a processor, unless it has nothing to do before an exchange ends.
+ */
+static double seconds_left(struct paces *paces, size_t lane, size_t index) {
+    const struct gw_operation *operation = &paces->simulator->schedule->operations[index];
+    double seconds = seconds_of(paces, lane, index);
+    if (operation->kind == GW_COMPRESS) {
+        return seconds;
+    }
+    double late_s = operation->dependency_count > 0 ? 0 : paces->late_s[lane];
+    paces->late_s[lane] = fmax(0, late_s - seconds);
+    return fmax(0, seconds - late_s);
+}
+
 /* Until there is something that takes time, or that must wait. */
 static void go_on(struct paces *paces, size_t lane, double now_s) {
     struct work *work = &paces->lanes[lane];
@@ -297,7 +315,7 @@ static void go_on(struct paces *paces, size_t lane, double now_s) {
             return;
         }
         paces->tally.idle[lane] += now_s - paces->tally.clock[GW_STREAM_COMPUTE][lane];
-        begin(work, index, now_s, seconds_of(paces, lane, index));
+        begin(work, index, now_s, seconds_left(paces, lane, index));
         if (work->left_s > 0 && needs_processor(paces, lane) && !work->holds) {
             work->waits = true;
             work->factor = work->end_s = INFINITY;
@@ -343,7 +361,7 @@ static void end_exchange(struct paces *paces, double now_s) {
     }
 }
 
-/* Whether there may be more that compress on a machine than processors. */
+/* More may compress on a machine than it has processors. */
 static bool are_scarce(const struct paces *paces) {
     const struct gw_sharing *sharing = &paces->simulator->cluster->sharing;
     return paces->simulator->interference.crowding != NULL && sharing->ranks > sharing->processors;
@@ -475,18 +493,18 @@ static enum gw_status share_processors(struct paces *paces, size_t lane, double 
     for (size_t i = first_of(paces, machine); i < first_of(paces, machine + 1); i++) {
         leave_processor(paces, i);
     }
-    while (paces->busy[machine] < paces->simulator->cluster->sharing.processors) {
-        struct work *next = next_waiting(paces, machine);
-        if (next == NULL) {
-            break;
-        }
-        if (paces->rounds.asked_s < next->started_s) {
-            paces->rounds.served[machine] = true;
-        }
+    for (struct work *next = next_waiting(paces, machine);
+         next != NULL && paces->busy[machine] < paces->simulator->cluster->sharing.processors;
+         next = next_waiting(paces, machine)) {
+        bool *served = &paces->rounds.served[machine];
+        *served = *served || paces->rounds.asked_s < next->started_s;
+        size_t next_lane = (size_t)(next - paces->lanes);
+        bool makes_good = paces->simulator->interference.accelerated;
+        paces->late_s[next_lane] += makes_good ? now_s - next->started_s : 0;
         next->waits = false;
         next->holds = true;
         paces->busy[machine]++;
-        count_class(paces, (size_t)(next - paces->lanes), true);
+        count_class(paces, next_lane, true);
     }
     for (size_t i = first_of(paces, machine); i < first_of(paces, machine + 1); i++) {
         GW_TRY(pace_lane(paces, i, now_s));
@@ -519,17 +537,15 @@ static void end_work(struct paces *paces, struct gw_event event, double now_s) {
     }
     if (event.id == paces->lane_count && paces->rounds.left > 0) {
         begin_round(paces, work->operation, now_s, work->started_s);
-        return;
-    }
-    if (event.id == paces->lane_count) {
+    } else if (event.id == paces->lane_count) {
         end_exchange(paces, now_s);
-        return;
-    }
-    count_class(paces, event.id, false);
-    end_compute(paces, event.id, now_s);
-    go_on(paces, event.id, now_s);
-    if (work->holds) {
-        note_change(paces, event.id);
+    } else {
+        count_class(paces, event.id, false);
+        end_compute(paces, event.id, now_s);
+        go_on(paces, event.id, now_s);
+        if (work->holds) {
+            note_change(paces, event.id);
+        }
     }
 }
 

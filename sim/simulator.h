@@ -15,6 +15,7 @@ struct gw_interference {
     const struct gw_overlap_pair **pairs; /* the same: what it follows from; NULL: 1 and 1 */
     double *crowding; /* per operation, 0: it needs no processor; NULL: ranks share none */
     double *led_s;    /* per compression, of workers that do not lead; NULL: all do the same */
+    bool accelerated; /* passes need none of the processors that are shared */
 };
 
 /* What a collective takes here, congestion counted in. */
@@ -136,6 +137,9 @@ double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_paramet
  *
  * Where a machine has fewer processors than ranks, an exchange needs one of each machine as well,
  * for a moment, each time that it begins one of its rounds, and waits for it in the same order.
+ *
+ * What a worker waited for a processor its next passes make good, up to one that waits for an
+ * exchange, unless passes need those processors themselves.
  */
 
 /* Whether workers of a machine, by what the cluster says, share processors. */

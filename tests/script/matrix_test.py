@@ -222,7 +222,7 @@ class MadeUpBox:
 
     def __init__(self, *_):
         self.ran, self.fails, self.calibrations = [], "lags", 0
-        self.disturbances, self.drifts = {}, False
+        self.disturbances, self.spreads_s, self.drifts = {}, {}, False
 
     def __call__(self, name, nodes, rate):
         self.nodes, self.rate = nodes, rate
@@ -262,6 +262,9 @@ class MadeUpBox:
         disturbances = self.disturbances.get(pipeline)
         if disturbances:
             measured = side(1.5, disturbance={"stolen": 0.01, "others": disturbances.pop(0)})
+        spreads_s = self.spreads_s.get(pipeline)
+        if spreads_s:
+            measured = side(1.5, iteration_sd_s=spreads_s.pop(0))
         found = {"algorithm": pipeline, "groups": 1, "iterations": 9}
         return {**found, "predicted": side(1.02), "measured": measured}
 
@@ -327,7 +330,17 @@ class Runs(unittest.TestCase):
         (kept,) = self.document()["cells"]
         self.assertEqual(kept["measured"]["disturbance"]["others"], 0.1)
         (note,) = self.document()["notes"]
-        self.assertIn("Disturbed by others on the machine: ddp: resnet50, 2 workers", note)
+        self.assertIn("Disturbed, or of uneven iterations: ddp: resnet50, 2 workers", note)
+
+    def test_measures_once_more_what_was_uneven(self):
+        self.box.fails, self.box.spreads_s = None, {"topk": [0.3], "lags": [0.1]}
+        algorithms = ("--algo", "lags,topk")
+        self.assertEqual(self.run_matrix(*algorithms), (0, ["calibrate", "lags,topk", "topk"]))
+        self.assertEqual(self.document()["notes"], [])
+        self.box.spreads_s = {"ddp": [0.2, 0.3]}
+        self.assertEqual(self.run_matrix("--algo", "ddp"), (0, ["ddp", "ddp"]))
+        (kept,) = self.document()["cells"]
+        self.assertEqual(kept["measured"]["iteration_sd_s"], 0.2)
 
     def test_says_that_the_box_drifts(self):
         self.box.fails, self.box.drifts = None, True

@@ -158,6 +158,7 @@ struct reference {
     size_t rounds_left;
     double asked_s; /* when the round wanted a processor of each machine */
     bool served[MOST_WORKERS];
+    double late_s[MOST_WORKERS]; /* what an accelerator makes good of waiting for processors */
 };
 
 static bool is_ready(const struct reference *reference, size_t worker, size_t index) {
@@ -218,10 +219,16 @@ static void begin_some(struct reference *reference, double now_s) {
                 double seconds = operation->kind == GW_COMPRESS
                                      ? (is_led ? sum_s : element_s) * (double)operation->elements
                                      : operation->duration_s;
+                double late_s = operation->dependency_count > 0 ? 0 : reference->late_s[w];
+                double left_s = scene->slowdown[w] * seconds;
+                if (operation->kind != GW_COMPRESS) {
+                    reference->late_s[w] = fmax(0, late_s - left_s);
+                    left_s = fmax(0, left_s - late_s);
+                }
                 bool holds = reference->compute[w].holds;
                 bool needs = scene->crowding > 0 && operation->kind == GW_COMPRESS && seconds > 0;
                 reference->compute[w] = (struct running){.operation = operation,
-                                                         .left_s = scene->slowdown[w] * seconds,
+                                                         .left_s = left_s,
                                                          .waits = needs && !holds,
                                                          .since_s = now_s,
                                                          .holds = holds};
@@ -266,7 +273,7 @@ static size_t count_compressing(struct reference *reference, size_t worker,
 }
 
 /* First come, first served, and a round takes no time of its processor. */
-static void give_processors(struct reference *reference) {
+static void give_processors(struct reference *reference, double now_s) {
     const struct scene *scene = reference->scene;
     const struct gw_sharing *sharing = &scene->cluster.sharing;
     for (size_t w = 0; w < scene->workers && scene->crowding > 0; w++) {
@@ -275,6 +282,8 @@ static void give_processors(struct reference *reference) {
         while (count_compressing(reference, w, &next) < sharing->processors && next != NULL) {
             next->waits = false;
             next->holds = true;
+            reference->late_s[next - reference->compute] +=
+                scene->backward ? 0 : now_s - next->since_s;
             *served = *served || next->since_s > reference->asked_s;
         }
         *served = *served || count_compressing(reference, w, &next) < sharing->processors;
@@ -361,7 +370,7 @@ static double run_reference(const struct scene *scene) {
         double step_s = next_end(&reference);
         if (step_s > 0) {
             leave_processors(&reference);
-            give_processors(&reference);
+            give_processors(&reference, now_s);
             set_paces(&reference);
             step_s = next_end(&reference);
         }
