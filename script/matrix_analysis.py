@@ -71,6 +71,7 @@ def reach_of(cell):
     return abs(off_s) / half_s if half_s > 0 else math.inf if off_s else 0
 
 
+# Of 462 cells at 1 Gb/s, two that were 15 and 21% off had 0.22 and 0.23, all others 0.05 at most.
 UNEVEN = 0.1
 
 
