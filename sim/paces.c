@@ -7,74 +7,8 @@
 #include <string.h>
 
 #include "engine/engine.h"
+#include "sim/order.h"
 #include "sim/simulator.h"
-
-static const size_t NO_EXCHANGE = SIZE_MAX;
-
-/* ---- a schedule by its streams --------------------------------------------------------------- */
-
-/*
- * Each stream runs in order: of what an operation waits for on the other stream only the last one
- * counts. Places count the operations of a stream, in order; exchanges, and updates of a server,
- * are the communication stream's.
- */
-struct order {
-    size_t compute_count, exchange_count;
-    size_t *computes, *exchanges; /* per place: the operation */
-    size_t *awaited_exchanges;    /* per compute: how many exchanges must have ended */
-    /*
-     * The exchanges that wait for just n computes: first_waiting[n], and from each the next one;
-     * NO_EXCHANGE: no more.
-     */
-    size_t *first_waiting, *next_waiting;
-};
-
-/* How many operations of the other stream must have ended. */
-static size_t count_awaited(const struct gw_schedule *schedule, size_t index,
-                            const size_t *places) {
-    const struct gw_operation *operation = &schedule->operations[index];
-    size_t awaited = 0;
-    for (size_t d = 0; d < operation->dependency_count; d++) {
-        size_t before = schedule->dependencies[operation->first_dependency + d];
-        bool other_stream = schedule->operations[before].stream != operation->stream;
-        awaited = other_stream && places[before] + 1 > awaited ? places[before] + 1 : awaited;
-    }
-    return awaited;
-}
-
-static void lay_out(struct order *order, const struct gw_schedule *schedule, size_t *places) {
-    for (size_t i = 0; i <= schedule->operation_count; i++) {
-        order->first_waiting[i] = NO_EXCHANGE;
-    }
-    for (size_t i = 0; i < schedule->operation_count; i++) {
-        size_t awaited = count_awaited(schedule, i, places);
-        if (gw_operation_is_shared(&schedule->operations[i])) {
-            places[i] = order->exchange_count++;
-            order->exchanges[places[i]] = i;
-            order->next_waiting[places[i]] = order->first_waiting[awaited];
-            order->first_waiting[awaited] = places[i];
-        } else {
-            places[i] = order->compute_count++;
-            order->computes[places[i]] = i;
-            order->awaited_exchanges[places[i]] = awaited;
-        }
-    }
-}
-
-static enum gw_status open_order(struct order *out, const struct gw_schedule *schedule,
-                                 struct gw_arena *arena, struct gw_error *error) {
-    size_t count = schedule->operation_count + 1;
-    size_t *places = gw_arena_zeros(arena, count, sizeof *places);
-    *out = (struct order){.computes = gw_arena_zeros(arena, count, sizeof *out->computes),
-                          .exchanges = gw_arena_zeros(arena, count, sizeof *out->exchanges),
-                          .awaited_exchanges =
-                              gw_arena_zeros(arena, count, sizeof *out->awaited_exchanges),
-                          .first_waiting = gw_arena_zeros(arena, count, sizeof *out->first_waiting),
-                          .next_waiting = gw_arena_zeros(arena, count, sizeof *out->next_waiting)};
-    GW_TRY(gw_arena_check(arena, "simulating", error));
-    lay_out(out, schedule, places);
-    return GW_OK;
-}
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
@@ -99,7 +33,7 @@ struct paces {
     const struct gw_simulator *simulator;
     size_t lane_count;
 
-    struct order order;
+    struct gw_order order;
     struct work *lanes;   /* per lane: what its compute stream does */
     size_t *next_compute; /* per lane: its next operation, or what it is at */
     struct work exchange;
@@ -137,7 +71,7 @@ static enum gw_status open_paces(void **out, const struct gw_simulator *simulato
     }
     paces->simulator = simulator;
     paces->lane_count = lanes;
-    GW_TRY(open_order(&paces->order, simulator->schedule, arena, error));
+    GW_TRY(gw_order_open(&paces->order, simulator->schedule, arena, error));
     GW_TRY(gw_tally_open(&paces->tally, lanes, arena, error));
     GW_TRY(gw_queue_open(&paces->queue, error));
     paces->queue = gw_arena_own(arena, paces->queue, close_queue);
@@ -174,7 +108,7 @@ static void reset(struct paces *paces, uint64_t repetition) {
     paces->exchanges_done = 0;
     memset(paces->arrived, 0, paces->order.exchange_count * sizeof *paces->arrived);
     memset(paces->active, 0, simulator->interference.class_count * sizeof *paces->active);
-    for (size_t i = paces->order.first_waiting[0]; i != NO_EXCHANGE;
+    for (size_t i = paces->order.first_waiting[0]; i != GW_NO_EXCHANGE;
          i = paces->order.next_waiting[i]) {
         paces->arrived[i] = paces->lane_count;
     }
@@ -258,7 +192,7 @@ static void end_compute(struct paces *paces, size_t lane, double now_s) {
     record(paces, lane, work->operation, kind, work->started_s, now_s);
     work->running = false;
     size_t done = ++paces->next_compute[lane];
-    for (size_t i = paces->order.first_waiting[done]; i != NO_EXCHANGE;
+    for (size_t i = paces->order.first_waiting[done]; i != GW_NO_EXCHANGE;
          i = paces->order.next_waiting[i]) {
         paces->arrived[i]++;
         paces->arrivals[i * paces->lane_count + lane] = now_s;
