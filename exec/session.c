@@ -12,6 +12,7 @@ static const size_t NOTHING = SIZE_MAX;
 
 static void *serve_stream(void *argument) {
     struct gw_stream_thread *stream = argument;
+    (void)pthread_setname_np(pthread_self(), stream->name);
     gw_clock_sleep_precisely();
     pthread_mutex_lock(&stream->mutex);
     for (;;) {
@@ -30,10 +31,15 @@ static void *serve_stream(void *argument) {
     return NULL;
 }
 
+static const char *const thread_names[GW_STREAM_COUNT] = {
+    [GW_STREAM_COMPUTE] = "gw_compute", [GW_STREAM_COMMUNICATION] = "gw_exchange"};
+
 /* Starts the thread; at most `capacity` operations are ever queued at once. */
-static enum gw_status open_stream(struct gw_stream_thread *stream, size_t capacity,
-                                  gw_stream_run *run, void *context, struct gw_error *error) {
-    *stream = (struct gw_stream_thread){.capacity = capacity,
+static enum gw_status open_stream(struct gw_stream_thread *stream, const char *name,
+                                  size_t capacity, gw_stream_run *run, void *context,
+                                  struct gw_error *error) {
+    *stream = (struct gw_stream_thread){.name = name,
+                                        .capacity = capacity,
                                         .ring = calloc(capacity, sizeof *stream->ring),
                                         .run = run,
                                         .context = context};
@@ -282,7 +288,8 @@ static enum gw_status open_parts(struct gw_session *session, struct gw_communica
         GW_TRY(gw_trainer_open(session, options, error));
     }
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
-        GW_TRY(open_stream(&session->streams[stream], count, run_operation, session, error));
+        GW_TRY(open_stream(&session->streams[stream], thread_names[stream], count, run_operation,
+                           session, error));
     }
     return GW_OK;
 }

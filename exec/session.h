@@ -22,6 +22,7 @@ struct gw_interval {
 typedef void gw_stream_run(void *context, size_t operation);
 
 struct gw_stream_thread {
+    const char *name; /* as the system shows it */
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t changed;

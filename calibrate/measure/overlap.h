@@ -13,6 +13,7 @@
 /* Seconds that one of each takes: compute INFINITY if none began and ended in the block. */
 struct gw_pace {
     double compute_s, communication_s;
+    double share; /* of the block in which there was communication */
 };
 
 /* How rounds are measured: the ranks' pace in a block, one after the other or both at once. */
@@ -32,6 +33,9 @@ struct gw_overlap_rounds {
  * threads share a core, one in many is long, and a median would not see it - and the largest of any
  * rank; factors are medians over rounds, with their 95% intervals by the bootstrap: of five rounds
  * or fewer the whole range. Every rank comes to the same ones. The point's bytes stay as they are.
+ *
+ * Factors are those of the time in which there is communication. Compute's is 100 at most; if it
+ * loses more than that time, the rest is in communication's, as if that took longer.
  *
  * Where an action takes longer than a block, blocks at once are longer, up to 2 s. A round in which
  * a rank has done none even so says nothing of compute. Without any other one *known is false, and
@@ -56,6 +60,7 @@ struct gw_overlap_subject {
      */
     enum gw_status (*communicate)(void *context, bool last, bool *was_last, struct gw_error *error);
     void *communicate_context;
+    double rest_s;             /* after each collective: some take all of a processor's time */
     double block_s, longest_s; /* as of rounds */
     size_t rounds;
 };

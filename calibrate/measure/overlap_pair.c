@@ -154,26 +154,43 @@ static enum gw_status compute_alone(struct helper *helper, double block_s, doubl
     return status;
 }
 
-/* A series of collectives of about block_s; the first one, which finds them cold, does not count.
+/* How long it was. */
+static double rest(const struct gw_overlap_subject *subject) {
+    if (!(subject->rest_s > 0)) {
+        return 0;
+    }
+    double began_s = gw_clock_now_s();
+    gw_clock_sleep_until_s(began_s + subject->rest_s);
+    return gw_clock_now_s() - began_s;
+}
+
+/*
+ * A series of collectives of about block_s; the first one, which finds them cold, does not count,
+ * nor does the rest after it.
  */
 static enum gw_status communicate(struct gw_communicator *communicator,
                                   const struct gw_overlap_subject *subject, double block_s,
-                                  atomic_bool *counting, double *out, struct gw_error *error) {
+                                  atomic_bool *counting, struct gw_pace *out,
+                                  struct gw_error *error) {
     bool was_last = false;
     size_t count = 0;
     GW_TRY(communicator->transport->barrier(communicator, error));
     GW_TRY(subject->communicate(subject->communicate_context, false, &was_last, error));
+    (void)rest(subject);
     double started_s = gw_clock_now_s();
     double now_s = started_s;
+    double rested_s = 0;
     atomic_store(counting, true);
     while (!was_last) {
         bool last = communicator->rank == 0 && now_s - started_s >= block_s && count + 1 >= FEWEST;
         GW_TRY(subject->communicate(subject->communicate_context, last, &was_last, error));
+        rested_s += rest(subject);
         now_s = gw_clock_now_s();
         count++;
     }
     atomic_store(counting, false);
-    *out = (now_s - started_s) / (double)count;
+    out->communication_s = (now_s - started_s - rested_s) / (double)count;
+    out->share = 1 - rested_s / (now_s - started_s);
     return GW_OK;
 }
 
@@ -190,12 +207,12 @@ static enum gw_status measure_pair(void *context, double block_s, bool at_once, 
     struct helper *helper = &pair->helper;
     if (!at_once) {
         GW_TRY(compute_alone(helper, block_s, &out->compute_s, error));
-        return communicate(pair->communicator, pair->subject, block_s, &helper->counting,
-                           &out->communication_s, error);
+        return communicate(pair->communicator, pair->subject, block_s, &helper->counting, out,
+                           error);
     }
     start_work(helper);
-    enum gw_status status = communicate(pair->communicator, pair->subject, block_s,
-                                        &helper->counting, &out->communication_s, error);
+    enum gw_status status =
+        communicate(pair->communicator, pair->subject, block_s, &helper->counting, out, error);
     enum gw_status computed = stop_work(helper, status == GW_OK ? error : NULL);
     out->compute_s = mean_compute_s(helper);
     return status == GW_OK ? computed : status;
@@ -212,26 +229,45 @@ enum gw_status gw_measure_overlap(struct gw_communicator *communicator,
                                              .block_s = subject->block_s,
                                              .rounds = subject->rounds,
                                              .longest_s = subject->longest_s};
+    char name[16] = "";
     *known = false;
     GW_TRY(open_helper(&pair.helper, subject, error));
+    (void)pthread_getname_np(pthread_self(), name, sizeof name);
+    (void)pthread_setname_np(pthread_self(), "gw_exchange"); /* as exec's, which this stands for */
     enum gw_status status = gw_measure_overlap_rounds(communicator, &rounds, out, known, error);
+    (void)pthread_setname_np(pthread_self(), name);
     close_helper(&pair.helper);
     return status;
 }
 
 /* ---- rounds -------------------------------------------------------------------------------- */
 
+/* By what there is no compute to speak of. */
+static const double largest_factor = 100;
+
 /*
- * Slowed over alone; for compute NAN if that is not known. All ranks come to the same spent_s,
- * since started_s. Both at once are measured again, for twice as long, until the block is long
+ * Of the time in which there is communication. What compute loses beyond that, as it finds its
+ * caches filled with something else, is counted as if communication took longer.
+ */
+static struct gw_pace slowed(const struct gw_pace *alone, const struct gw_pace *both) {
+    double lost = (1 - alone->compute_s / both->compute_s) / both->share;
+    return (struct gw_pace){.compute_s = 1 / fmax(1 / largest_factor, 1 - lost),
+                            .communication_s =
+                                both->communication_s / alone->communication_s * fmax(1, lost)};
+}
+
+/*
+ * Slowed over alone; unless *known that says nothing. All ranks come to the same spent_s, since
+ * started_s. Both at once are measured again, for twice as long, until the block is long
  * enough for an action of the slowest rank.
  */
 static enum gw_status run_round(struct gw_communicator *communicator,
                                 const struct gw_overlap_rounds *rounds, struct gw_pace *out,
-                                double started_s, double *spent_s, struct gw_error *error) {
+                                bool *known, double started_s, double *spent_s,
+                                struct gw_error *error) {
     struct gw_pace alone;
     struct gw_pace both;
-    double slowest[5];
+    double slowest[6];
     double block_s = rounds->block_s;
     GW_TRY(communicator->transport->barrier(communicator, error));
     GW_TRY(rounds->measure(rounds->context, block_s, false, &alone, error));
@@ -240,14 +276,17 @@ static enum gw_status run_round(struct gw_communicator *communicator,
         GW_TRY(rounds->measure(rounds->context, block_s, true, &both, error));
         memcpy(slowest,
                (double[]){alone.compute_s, alone.communication_s, both.compute_s,
-                          both.communication_s, gw_clock_read_s(rounds->clock) - started_s},
+                          both.communication_s, both.share,
+                          gw_clock_read_s(rounds->clock) - started_s},
                sizeof slowest);
-        GW_TRY(gw_agree_maximum(communicator, slowest, 5, error));
+        GW_TRY(gw_agree_maximum(communicator, slowest, 6, error));
     } while (isfinite(slowest[0]) && isinf(slowest[2]) && 2 * block_s <= longest_both_s);
-    bool known = isfinite(slowest[0]) && isfinite(slowest[2]);
-    *spent_s = slowest[4];
-    *out = (struct gw_pace){.compute_s = known ? slowest[2] / slowest[0] : NAN,
-                            .communication_s = slowest[3] / slowest[1]};
+    alone = (struct gw_pace){.compute_s = slowest[0], .communication_s = slowest[1]};
+    both = (struct gw_pace){
+        .compute_s = slowest[2], .communication_s = slowest[3], .share = slowest[4]};
+    *spent_s = slowest[5];
+    *known = isfinite(alone.compute_s) && isfinite(both.compute_s);
+    *out = slowed(&alone, &both);
     return GW_OK;
 }
 
@@ -267,23 +306,25 @@ enum gw_status gw_measure_overlap_rounds(struct gw_communicator *communicator,
     double compute[MOST_ROUNDS];
     double communication[MOST_ROUNDS];
     size_t most = rounds->rounds < MOST_ROUNDS ? rounds->rounds : MOST_ROUNDS;
-    size_t computed = 0;
+    size_t known_count = 0;
     size_t count = 0;
     double started_s = gw_clock_read_s(rounds->clock);
     double spent_s = 0;
     while (count < most && (count == 0 || spent_s < rounds->longest_s ||
                             (count < FEWEST_ROUNDS && spent_s < 2 * rounds->longest_s))) {
         struct gw_pace factors;
-        GW_TRY(run_round(communicator, rounds, &factors, started_s, &spent_s, error));
-        communication[count++] = factors.communication_s;
-        if (!isnan(factors.compute_s)) {
-            compute[computed++] = factors.compute_s;
+        bool round_known = false;
+        GW_TRY(run_round(communicator, rounds, &factors, &round_known, started_s, &spent_s, error));
+        count++;
+        if (round_known) {
+            compute[known_count] = factors.compute_s;
+            communication[known_count++] = factors.communication_s;
         }
     }
-    *known = computed > 0;
+    *known = known_count > 0;
     if (!*known) {
         return GW_OK;
     }
-    GW_TRY(summarise(compute, computed, &out->compute, error));
-    return summarise(communication, count, &out->communication, error);
+    GW_TRY(summarise(compute, known_count, &out->compute, error));
+    return summarise(communication, known_count, &out->communication, error);
 }

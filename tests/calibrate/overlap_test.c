@@ -20,6 +20,7 @@ enum { RANKS = 3 };
 struct paces {
     double compute_s, communication_s;
     struct gw_slowing slowing;
+    double share; /* of a block in which there is communication; 0: all of it */
     double noise; /* of a block */
     double longest_s;
     size_t rounds, blocks;
@@ -32,11 +33,14 @@ static enum gw_status measure_pace(void *context, double block_s, bool at_once, 
                                    struct gw_error *error) {
     struct paces *paces = context;
     double noise = 1 + paces->noise * ((double)(paces->blocks++ % 3) - 1);
-    double compute_s = paces->compute_s * (at_once ? paces->slowing.compute : 1) * noise;
+    double share = paces->share > 0 ? paces->share : 1;
+    double lost = 1 - 1 / paces->slowing.compute;
+    double compute_s = paces->compute_s / (at_once ? 1 - share * lost : 1) * noise;
     (void)error;
     out->compute_s = at_once && compute_s > block_s ? INFINITY : compute_s;
     out->communication_s =
         paces->communication_s * (at_once ? paces->slowing.communication : 1) * noise;
+    out->share = share;
     fake_work(at_once ? block_s : 2 * block_s);
     return GW_OK;
 }
@@ -89,6 +93,24 @@ TEST(what_is_slowed_is_told) {
             assert_true(point->compute.factor <= point->compute.high);
             assert_true(c == 1 ? found.blocks > 10 : found.blocks == 10);
         }
+    }
+}
+
+/* Also what is slowed in a part of a block only. A negative factor: it loses more than that. */
+TEST(a_share_of_a_block_says_as_much) {
+    static const struct {
+        struct gw_slowing slowing, found;
+    } cases[] = {{{2, 1}, {2, 1}}, {{1, 1.5}, {1, 1.5}}, {{1e9, 1}, {100, 1}}, {{-2, 2}, {100, 3}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct paces like = {.compute_s = 1e-3,
+                                   .communication_s = 1e-3,
+                                   .slowing = cases[i].slowing,
+                                   .share = 0.25,
+                                   .rounds = 5,
+                                   .longest_s = 10};
+        const struct gw_overlap_point point = run_paces(&like).point;
+        assert_true(near(point.compute.factor, cases[i].found.compute, 1e-6));
+        assert_true(near(point.communication.factor, cases[i].found.communication, 1e-6));
     }
 }
 
@@ -318,8 +340,7 @@ struct trainer {
     struct gw_communicator *lender;
     struct gw_slowing slowing;
     atomic_bool computes, communicates;
-    _Atomic double communicated_s; /* when it last did */
-    size_t passes, fails_at;       /* of passes; 0: never */
+    size_t passes, fails_at; /* of passes; 0: never */
     double told;
     enum gw_status status;
     struct gw_error error;
@@ -327,12 +348,6 @@ struct trainer {
 
 static const double pass_s = 0.01;
 static const double exchange_s = 1e-3;
-
-/* Exchanges follow each other, but for what ranks agree on in between. */
-static bool communicates(const struct trainer *trainer) {
-    return atomic_load(&trainer->communicates) ||
-           gw_clock_now_s() < atomic_load(&trainer->communicated_s) + exchange_s / 2;
-}
 
 /* In slices, each of which is longer beside an exchange. */
 static enum gw_status backward(void *context, struct gw_error *failure) {
@@ -342,7 +357,7 @@ static enum gw_status backward(void *context, struct gw_error *failure) {
         return gw_fail(failure, GW_FAILED, "two passes at once");
     }
     for (int i = 0; i < SLICES; i++) {
-        double factor = communicates(trainer) ? trainer->slowing.compute : 1;
+        double factor = atomic_load(&trainer->communicates) ? trainer->slowing.compute : 1;
         gw_clock_sleep_until_s(gw_clock_now_s() + pass_s / SLICES * factor);
     }
     atomic_store(&trainer->computes, false);
@@ -356,7 +371,6 @@ static void exchange_for(struct trainer *trainer, size_t bytes) {
         double factor = atomic_load(&trainer->computes) ? trainer->slowing.communication : 1;
         atomic_store(&trainer->communicates, true);
         gw_clock_sleep_until_s(gw_clock_now_s() + exchange_s * factor);
-        atomic_store(&trainer->communicated_s, gw_clock_now_s());
         atomic_store(&trainer->communicates, false);
     }
 }
