@@ -117,8 +117,39 @@ tells_torch() {
     local i
     # shellcheck disable=SC2016 # for the ranks
     expect 0 "$cluster" run --torch --name "$name" -n 3 -- \
-        sh -c 'echo "$RANK of $WORLD_SIZE at $MASTER_ADDR:$MASTER_PORT by $GLOO_SOCKET_IFNAME, ${LD_PRELOAD:-alone}"'
-    for i in 0 1 2; do says out "^$i of 3 at 10\.99\.0\.1:29500 by eth0, alone"; done
+        sh -c 'echo "$RANK of $WORLD_SIZE at $MASTER_ADDR:$MASTER_PORT by $GLOO_SOCKET_IFNAME"'
+    for i in 0 1 2; do says out "^$i of 3 at 10\.99\.0\.1:29500 by eth0"; done
+}
+
+# A thread gets its place by its name; who looks for what nobody takes lets others have the processor.
+has_messages_come_first() {
+    cat >"$work/threads.py" <<'PYTHON'
+import ctypes, os, select, threading, time
+
+library = ctypes.CDLL(None)
+library.pthread_setname_np.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+
+
+def priority_as(name):
+    library.pthread_setname_np(threading.get_ident(), name)
+    return os.sched_getparam(0).sched_priority
+
+
+names = (b"gloo_tcp_loop", b"pt_gloo_runloop", b"gw_exchange", b"gw_compute", b"python")
+priorities = [priority_as(name) for name in names]
+readable, written = os.pipe()
+os.write(written, b"never read")
+epoll = select.epoll()
+epoll.register(readable, select.EPOLLIN)
+looks, end_s = 0, time.monotonic() + 0.2
+while time.monotonic() < end_s:
+    looks += len(epoll.poll(1))
+print("priorities", priorities, "looks", looks, "slept" if looks < 20000 else "never slept")
+PYTHON
+    expect 0 "$cluster" run --torch --realtime --name "$name" -n 1 -- python3 "$work/threads.py"
+    says out 'priorities \[3, 3, 3, 2, 1\] looks [1-9][0-9]* slept'
+    expect 0 "$cluster" run --torch --name "$name" -n 1 -- python3 "$work/threads.py"
+    says out 'priorities \[0, 0, 0, 0, 0\] looks [1-9][0-9]* slept'
 }
 
 # Rank r on node r, each host a node, further ranks from the first node on.
@@ -254,6 +285,7 @@ says out "4 nodes.*1gbit"
 says out "$name-3 .*10\.99\.0\.4"
 places_ranks_in_order
 tells_torch
+has_messages_come_first
 passes_on_exit_statuses
 names_what_was_killed
 expect 0 "$cluster" run --name "$name" -n 3 -- "$promises" # long exchanges take another way than within a host
