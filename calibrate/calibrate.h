@@ -33,6 +33,7 @@ struct gw_calibration {
      * one at a time. */
     gw_action *backward;
     void *backward_context;
+    size_t gradients;             /* that come in a pass, one after the other; 0: 1 ms apart */
     double precision;             /* repeat until the median is known to this, relative ... */
     double max_s_per_point;       /* ... or this much time has been measured, in seconds */
     double time_s;                /* for everything */

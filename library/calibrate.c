@@ -82,6 +82,7 @@ static enum gw_status ask(const struct gradweave_calibration *asked,
     if (asked->backward != NULL) {
         out->backward = run_backward;
         out->backward_context = (void *)(uintptr_t)asked;
+        out->gradients = asked->gradients;
     }
     if (ranks->rank == 0) {
         out->tell = asked->progress;

@@ -103,6 +103,7 @@ struct gradweave_calibration {
      * is measured of compression alone. */
     int (*backward)(void *context);
     void *backward_context; /* its argument */
+    size_t gradients;       /* that come in such a pass, one after the other; 0: 1 ms apart */
     /* Called on rank 0, on the calling thread: which share is done, what comes next. NULL: not. */
     void (*progress)(void *context, double share, const char *what);
     void *progress_context; /* its first argument */

@@ -255,7 +255,8 @@ enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
  */
 static const size_t message_bytes[] = {1 << 10, 1 << 15, 1 << 20, 1 << 24};
 enum { SIZES = 3, GPU_SIZES = sizeof message_bytes / sizeof *message_bytes };
-static const double longest_exchange_s = 0.01; /* larger messages than that are left out */
+/* Larger messages than take that long are left out. */
+static const double longest_exchange_s = 0.01, longest_beside_pass_s = 0.1;
 
 static const double longest_block_s = 0.006;
 static const size_t rounds = 5;
@@ -277,11 +278,17 @@ static const double backward_share = 0.8;
 static const double passes_in_block = 2.1; /* one whole one, wherever it begins */
 
 /*
- * What passes between two gradients of networks that take a tenth of a second, and long enough for
- * a pass to fill the caches with its own: exchanges that follow each other at once would find them
- * theirs, and could take all of a processor's time.
+ * Between exchanges a pass fills the caches with its own, for as long as gradients are apart: they
+ * then take longer than those that follow each other at once, which could besides take all of a
+ * processor's time.
  */
-static const double gradients_apart_s = 1e-3;
+static const double usually_apart_s = 1e-3, least_apart_s = 5e-5;
+
+static double apart_s(const struct gw_calibration *calibration, double backward_s) {
+    return calibration->gradients == 0
+               ? usually_apart_s
+               : fmax(least_apart_s, backward_s / (double)calibration->gradients);
+}
 
 struct measuring {
     const struct gw_calibration *calibration;
@@ -428,7 +435,10 @@ static enum gw_status measure_collective(struct measuring *measuring, size_t whi
         report->tell(report->context, report->offset + report->scale * share,
                      backward == NULL ? "overlap" : "overlap with a backward pass");
         size_t size = backward == NULL || i == 0 ? i : measuring->sizes - i;
-        GW_TRY(choose_size(measuring, size, fmax(longest_exchange_s, pass_s / 2), &in_time, error));
+        GW_TRY(choose_size(measuring, size,
+                           backward == NULL ? longest_exchange_s
+                                            : fmax(longest_beside_pass_s, pass_s / 2),
+                           &in_time, error));
         if (i > 0 && !in_time) {
             continue;
         }
@@ -463,7 +473,7 @@ static enum gw_status measure_backward(struct measuring *measuring, double time_
     GW_TRY(gw_json_put_number(measuring->overlap->kept, "backward_s", backward_s, error));
     const struct work work = {.run = calibration->backward,
                               .context = calibration->backward_context,
-                              .rest_s = gradients_apart_s,
+                              .rest_s = apart_s(calibration, backward_s),
                               .block_s = fmax(longest_block_s, passes_in_block * backward_s),
                               .longest_s = time_s / (double)(COLLECTIVES * measuring->sizes)};
     for (size_t i = 0; i < COLLECTIVES; i++) {

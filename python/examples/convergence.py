@@ -366,13 +366,23 @@ def model_of(folder: Path, network: str, workers: int) -> Path:
     return folder / f"{network}-{workers}.json"
 
 
+def time_barrier(group: dist.ProcessGroup) -> float:
+    """That all are at already."""
+    took_s = []
+    for _ in range(50):
+        began = time.perf_counter()
+        dist.barrier(group)
+        took_s.append(time.perf_counter() - began)
+    return statistics.median(took_s)
+
+
 def record(name: str, workers: int, group: dist.ProcessGroup, folder: Path) -> None:
     """What is predicted and planned from: the network's tensors and times, as so many workers at
     once have them; these call it."""
     network = NETWORKS[name]
     module = network.module()
     optimizer = torch.optim.SGD(module.parameters(), lr=0.0, momentum=MOMENTUM)
-    recorder = Recorder(module, optimizer, group=group)
+    recorder = Recorder(module, optimizer, group=group, barrier_s=time_barrier(group))
     generator = torch.Generator().manual_seed(0)
     for _ in range(network.iterations):
         inputs, targets = network.data().draw(network.batch // workers, generator)

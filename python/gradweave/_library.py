@@ -162,6 +162,7 @@ class Calibration(ctypes.Structure):
         ("replace", c_int),
         ("backward", BACKWARD),
         ("backward_context", c_void_p),
+        ("gradients", c_size_t),
         ("progress", PROGRESS),
         ("progress_context", c_void_p),
     ]

@@ -119,6 +119,34 @@ def _record_noise(rank: int) -> None:
     assert times_s[slow].min() > times_s[~slow].median()
 
 
+def _record_late(rank: int, folder: str) -> None:
+    """The other rank has the processor when the wait is over."""
+    for barrier_s in (None, 0.0, 0.005):
+        module = Timed()
+        optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+        recorder = gt.Recorder(module, optimizer, barrier_s=barrier_s)
+        for _ in range(8):
+            module(torch.randn(4, 8)).square().mean().backward()
+            dist.barrier()
+            time.sleep(0.03 * rank)
+            optimizer.step()
+            optimizer.zero_grad()
+        recorder.write(f"{folder}/{barrier_s}.json")
+        recorder.close()
+
+
+def test_waits_for_processors_count_as_forward(tmp_path):
+    on_ranks(tmp_path, _record_late, str(tmp_path))
+    blind, whole, known = (
+        json.loads((tmp_path / f"{barrier_s}.json").read_text())["forward_s"]
+        for barrier_s in (None, 0.0, 0.005)
+    )
+    print(f"forward {blind:.4f}, {whole:.4f}, {known:.4f} s")
+    assert whole >= 0.03 + 0.003  # and whatever else the machine does meanwhile
+    assert known >= 0.025 + 0.003
+    assert blind < 0.03
+
+
 def test_noise_is_of_each_rank_and_iteration(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     on_ranks(tmp_path, _record_noise)

@@ -27,6 +27,7 @@ class _Pass:
             raise BadInput("step: expected it to return a loss that a backward pass can begin at")
         self._leaves = _leaves(self._loss.grad_fn)
         self._gradients = [leaf.grad for leaf in self._leaves]
+        self.count = len(self._leaves)
         self.function = _library.BACKWARD(self._run)
         self.failure: BaseException | None = None
 
@@ -133,6 +134,7 @@ def calibrate(
         max_elements=max_elements,
         replace=int(force),
         backward=_library.BACKWARD() if load is None else load.function,
+        gradients=0 if load is None else load.count,
         progress=_library.PROGRESS() if bar is None else bar.function,
     )
     lent = LentGroup(group or dist.group.WORLD)

@@ -21,6 +21,7 @@ class _Iteration:
     began_s: float  # the first forward pass after it
     forward_ended_s: float = 0.0
     ready_s: dict[int, float] = field(default_factory=dict)  # per parameter, last backward pass
+    ended_s: float = 0.0  # with its own step
 
 
 class Recorder:
@@ -35,6 +36,10 @@ class Recorder:
     pass counts as update, with the step. With a process group (`group`, or that of all ranks) a
     gradient is ready once it is so on all its ranks, as none can exchange it before. The first
     `warm_up` iterations are left out.
+
+    Where ranks exchange nothing, but wait for each other before each step, and that takes
+    `barrier_s` by itself, what iterations take beyond it and their last rank counts as forward:
+    some waited for processors that others had, before they saw that the wait was over.
     """
 
     def __init__(
@@ -43,6 +48,7 @@ class Recorder:
         optimizer: torch.optim.Optimizer,
         warm_up: int = 3,
         group: dist.ProcessGroup | None = None,
+        barrier_s: float | None = None,
     ) -> None:
         named = [(n, p) for n, p in module.named_parameters() if p.requires_grad]
         if not named:
@@ -58,6 +64,7 @@ class Recorder:
         self._shapes = [list(p.shape) for _, p in named]
         self.warm_up = warm_up
         self._group = group
+        self._barrier_s = barrier_s
         self._now: _Iteration | None = None
         self._step_began_s: float | None = None
         self._done: list[_Iteration] = []
@@ -114,6 +121,7 @@ class Recorder:
     def _on_step(self) -> None:
         self._step_began_s = time.perf_counter()
         if self._now is not None and self._now.ready_s:
+            self._now.ended_s = self._step_began_s
             self._done.append(self._now)
         self._now = None
 
@@ -168,6 +176,9 @@ class Recorder:
         order = self._settle(self._order(iterations))
         # Of update, forward and each tensor.
         durations_s = _durations(iterations, order, self._group)
+        if self._barrier_s is not None:
+            waited_s = _periods(iterations, self._group) - durations_s.sum(dim=1) - self._barrier_s
+            durations_s[:, 1] += waited_s.clamp(min=0)
         middle = _middle(durations_s.sum(dim=1))
         means_s = durations_s[middle].mean(dim=0).tolist()
         low_s, high_s = durations_s.quantile(torch.tensor([0.05, 0.95]).double(), dim=0).tolist()
@@ -303,6 +314,15 @@ def _durations(
         dist.all_reduce(ready, op=dist.ReduceOp.MAX, group=group)
     moments = torch.cat([before, ready], dim=1).cummax(dim=1).values
     return moments.diff(dim=1, prepend=torch.zeros(len(iterations), 1, dtype=torch.float64))
+
+
+def _periods(iterations: list[_Iteration], group: dist.ProcessGroup | None) -> torch.Tensor:
+    """How long iterations took from step to step, in means of ranks."""
+    each_s = torch.tensor([one.ended_s - one.started_s for one in iterations], dtype=torch.float64)
+    if dist.is_initialized():
+        dist.all_reduce(each_s, group=group)
+        each_s /= dist.get_world_size(group)
+    return each_s
 
 
 def _median(values: list[float]) -> float:
