@@ -376,15 +376,20 @@ def time_barrier(group: dist.ProcessGroup) -> float:
     return statistics.median(took_s)
 
 
-def record(name: str, workers: int, group: dist.ProcessGroup, folder: Path) -> None:
-    """What is predicted and planned from: the network's tensors and times, as so many workers at
-    once have them; these call it."""
+def compute_alone(
+    name: str,
+    workers: int,
+    group: dist.ProcessGroup,
+    module: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    iterations: int,
+) -> list[float]:
+    """Seconds of each iteration, in which nothing is exchanged and nothing learnt; ranks wait for
+    each other before a step."""
     network = NETWORKS[name]
-    module = network.module()
-    optimizer = torch.optim.SGD(module.parameters(), lr=0.0, momentum=MOMENTUM)
-    recorder = Recorder(module, optimizer, group=group, barrier_s=time_barrier(group))
     generator = torch.Generator().manual_seed(0)
-    for _ in range(network.iterations):
+    took_s, began = [], time.perf_counter()
+    for _ in range(iterations):
         inputs, targets = network.data().draw(network.batch // workers, generator)
         loss = loss_of(module(inputs), targets)
         loss.backward()
@@ -393,8 +398,34 @@ def record(name: str, workers: int, group: dist.ProcessGroup, folder: Path) -> N
         optimizer.zero_grad()
         loss.item()
         has_diverged(module)
+        now = time.perf_counter()
+        took_s.append(now - began)
+        began = now
+    return took_s
+
+
+def record(name: str, workers: int, group: dist.ProcessGroup, folder: Path) -> None:
+    """What is predicted and planned from: the network's tensors and times, as so many workers at
+    once have them; these call it."""
+    network = NETWORKS[name]
+    module = network.module()
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.0, momentum=MOMENTUM)
+    recorder = Recorder(module, optimizer, group=group, barrier_s=time_barrier(group))
+    compute_alone(name, workers, group, module, optimizer, network.iterations)
     recorder.write(model_of(folder, name, workers), name, network.batch // workers)
     recorder.close()
+
+
+def time_alone(name: str, workers: int, group: dist.ProcessGroup) -> float:
+    """What an iteration takes now of what was recorded, in the mean of the workers, which call it:
+    the pace of a machine that others use too changes from minute to minute."""
+    module = NETWORKS[name].module()
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.0, momentum=MOMENTUM)
+    barrier_s = time_barrier(group)
+    took_s = compute_alone(name, workers, group, module, optimizer, 12)[2:]
+    own_s = torch.tensor(statistics.median(took_s) - barrier_s, dtype=torch.float64)
+    dist.all_reduce(own_s, group=group)
+    return own_s.item() / workers
 
 
 def gradients_of(folder: Path, run: Run) -> Path:
@@ -507,9 +538,13 @@ def run_all(asked: argparse.Namespace) -> None:
         takes = run.workers + run.served
         if run in agreed or takes > ranks:
             continue
+        alone = (run.network, run.workers, groups[run.workers].own)
+        alone_s = [time_alone(*alone)] if rank < run.workers else []
         if rank < takes:
             found = learn(run, groups[run.workers], planned)
+        alone_s += [time_alone(*alone)] if rank < run.workers else []
         if rank == 0:
+            found["alone_s"] = statistics.fmean(alone_s)  # before and after it
             with runs.open("a") as file:
                 file.write(json.dumps(found) + "\n")
             last = found["curve"][-1]

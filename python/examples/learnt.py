@@ -97,22 +97,49 @@ def write_accuracy(folder: Path, found: Kinds) -> None:
 # ---- predictions ---------------------------------------------------------------------------------
 
 
-def predict(asked: argparse.Namespace, run: Run) -> gradweave.Prediction | None:
-    """Of DistributedDataParallel as `ddp`, of its hooks nothing."""
+def compute_s(model: dict) -> float:
+    """Of an iteration, without exchanges."""
+    tensors_s = sum(tensor["backward_s"] for tensor in model["tensors"])
+    return model["forward_s"] + tensors_s + model["update_s"]
+
+
+def slowed(model: dict, pace: float) -> dict:
+    tensors = [one | {"backward_s": pace * one["backward_s"]} for one in model["tensors"]]
+    for one in tensors:  # what it varies within is not predicted from
+        one.pop("backward_low_s", None)
+        one.pop("backward_high_s", None)
+    return model | {
+        "forward_s": pace * model["forward_s"],
+        "update_s": pace * model["update_s"],
+        "tensors": tensors,
+    }
+
+
+def predict(
+    asked: argparse.Namespace, run: Run, now_s: float | None = None
+) -> gradweave.Prediction | None:
+    """Of DistributedDataParallel as `ddp`, of its hooks nothing. With `now_s`, of a machine that
+    takes so long for what was recorded."""
     algorithm = {"torch-ddp": "ddp"}.get(run.way, run.way)
     if algorithm in HOOKS:
         return None
-    try:
-        return gradweave.predict(
-            model_of(asked.folder, run.network, run.workers),
-            cluster_of(asked, run.network, run.workers),
-            algorithm,
-            workers=run.workers,
-            density=0.001 if run.way in DENSE else run.density,
-            interference=True,
-        )
-    except gradweave.BadInput:  # the cluster's file lacks something
-        return None
+    path = model_of(asked.folder, run.network, run.workers)
+    with tempfile.TemporaryDirectory() as folder:
+        if now_s is not None:
+            model = json.loads(path.read_text())
+            path = Path(folder) / path.name
+            path.write_text(json.dumps(slowed(model, now_s / compute_s(model))))
+        try:
+            return gradweave.predict(
+                path,
+                cluster_of(asked, run.network, run.workers),
+                algorithm,
+                workers=run.workers,
+                density=0.001 if run.way in DENSE else run.density,
+                interference=True,
+            )
+        except gradweave.BadInput:  # the cluster's file lacks something
+            return None
 
 
 def simulated_bytes(asked: argparse.Namespace, run: Run, *options: str | Path) -> float | None:
@@ -166,6 +193,7 @@ def with_interval(shares: list[float]) -> str:
 HEADINGS = [
     *("network", "workers", "way", "density", "momentum", "warm-up", "iterations"),
     *("right", "goal after", "seconds", "seconds predicted", "iteration", "iteration predicted"),
+    "at its pace then",
     *("sent", "as asked", "generated", "recorded", "energy kept", "residual"),
 ]
 
@@ -199,6 +227,8 @@ def row_of(asked: argparse.Namespace, run: Run, each: list[dict], goal: float | 
     row += [run.iterations]
     row += [with_interval([one["right"] for one in ends]), *to_goal(each, goal, iteration_s)]
     row += [f"{1e3 * took_s(each):.2f} ms", f"{1e3 * iteration_s:.2f} ms" if iteration_s else ""]
+    then = predict(asked, run, alone_s(each)) if alone_s(each) else None
+    row += [f"{1e3 * then.iteration_s:.2f} ms" if then else ""]
     row += [of_dense(statistics.fmean(sent) if sent else None)]
     row += [of_dense(predicted and predicted.bytes_per_worker)]
     row += [of_dense(generated_bytes(asked, run))]
@@ -245,20 +275,29 @@ def took_s(each: list[dict]) -> float:
     return statistics.median(one["seconds"] / one["iteration"] for one in ends)
 
 
+def alone_s(each: list[dict]) -> float | None:
+    """What was recorded took that long around these runs, in the median."""
+    known = [one["alone_s"] for one in each if "alone_s" in one]
+    return statistics.median(known) if known else None
+
+
 def print_errors(asked: argparse.Namespace, found: Kinds) -> None:
     """How far predicted iterations are off, of each case."""
-    errors = defaultdict(list)
+    errors = defaultdict(lambda: ([], []))
     for run, each in found.items():
-        predicted = predict(asked, run)
-        if predicted:
-            errors[case_of(run)].append(predicted.iteration_s / took_s(each) - 1)
-    for (network, workers, iterations), off in errors.items():
-        mean = statistics.fmean(map(abs, off))
-        print(
-            f"{network}, {workers} workers, {iterations} iterations: of {len(off)} iterations the "
-            f"predictions are off by {statistics.median(off):+.1%} in the median, {mean:.1%} in the "
-            "mean of magnitudes"
-        )
+        for off, pace_s in zip(errors[case_of(run)], (None, alone_s(each))):
+            predicted = predict(asked, run, pace_s)
+            if predicted:
+                off.append(predicted.iteration_s / took_s(each) - 1)
+    for (network, workers, iterations), (off, then) in errors.items():
+        if off:
+            print(
+                f"{network}, {workers} workers, {iterations} iterations: of {len(off)} iterations "
+                f"the predictions are off by {statistics.median(off):+.1%} in the median, "
+                f"{statistics.fmean(map(abs, off)):.1%} in the mean of magnitudes; at the pace that "
+                f"the machine had then {statistics.median(then):+.1%}, "
+                f"{statistics.fmean(map(abs, then)):.1%}"
+            )
 
 
 # ---- pictures ------------------------------------------------------------------------------------

@@ -265,11 +265,13 @@ static void slow_down(const char *folder, const char *from, const char *to, doub
         const cJSON *point = NULL;
         cJSON_ArrayForEach(point, cJSON_GetObjectItem(compressor, "points")) {
             cJSON *value = cJSON_GetArrayItem(point, 1);
+            assert_non_null(value);
             cJSON_SetNumberValue(value, value->valuedouble * factor);
         }
         cJSON_ArrayForEach(raw, cJSON_GetObjectItem(compressor, "raw")) {
             for (size_t k = 0; k < 3; k++) {
                 cJSON *value = cJSON_GetObjectItem(raw, keys[k]);
+                assert_non_null(value);
                 cJSON_SetNumberValue(value, value->valuedouble * factor);
             }
         }
