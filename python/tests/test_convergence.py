@@ -64,6 +64,7 @@ def test_networks_learn_by_each(folder):
     for run in runs:
         first, *_, last = run["curve"]
         assert last["loss"] < 0.8 * first["loss"], run["way"]
+        assert 0 < run["alone_s"] < 1, run["way"]
         assert last["held_out_loss"] < first["held_out_loss"], run["way"]
         dense = run["way"] == "p-sgd"
         for one in run["curve"]:
@@ -103,6 +104,8 @@ def test_iterations_to_the_goal_are_kept(folder):
     assert len(errors.splitlines()) == 2
     table = (folder / "convergence" / "table.md").read_text().splitlines()
     assert len(table) == 2 + 2 * len(WAYS)
+    then = table[0].split(" | ").index("at its pace then")
+    assert all(row.split(" | ")[then].endswith(" ms") for row in table[2:])
     for name in ("fnn3", "lenet5"):
         accuracy = json.loads((folder / "convergence" / f"{name}-2-100-accuracy.json").read_text())
         runs = [

@@ -402,6 +402,7 @@ static enum gw_status train(struct gw_communicator *lender, void *context, struc
     calibration.time_s = 6;
     calibration.backward = backward;
     calibration.backward_context = trainer;
+    calibration.gradients = 20; /* a slice each */
     trainer->lender = lender;
     GW_TRY(gw_cluster_create(&trainer->cluster, "threads", (size_t)lender->size, 2, error));
     GW_TRY(gw_communicator_open_group(&group, &communicator, error));
