@@ -121,6 +121,27 @@ tells_torch() {
     for i in 0 1 2; do says out "^$i of 3 at 10\.99\.0\.1:29500 by eth0"; done
 }
 
+# Each node has processors of its own, as far as there are enough; all of them together are this machine's.
+shares_processors_out() {
+    # shellcheck disable=SC2016 # for the ranks
+    expect 0 "$cluster" run --torch --name "$name" -- sh -c 'echo "$RANK $(taskset -cp $$ | sed "s/.*: //")"'
+    sort -n "$work/out" >"$work/affinity"
+    python3 - "$work/affinity" <<'PYTHON' || fail "expected processors shared out, got $(cat "$work/affinity")"
+import os, sys
+
+machine = sorted(os.sched_getaffinity(0))
+nodes = [line.split()[1] for line in open(sys.argv[1])]
+sets = []
+for text in nodes:
+    ends = [(part.split("-") * 2)[:2] for part in text.split(",")]
+    sets.append({cpu for low, high in ends for cpu in range(int(low), int(high) + 1)})
+sizes = [len(one) for one in sets]
+assert set().union(*sets) == set(machine)
+assert max(sizes) - min(sizes) <= 1 and min(sizes) >= 1
+assert sum(sizes) == max(len(machine), len(sets))
+PYTHON
+}
+
 # A thread gets its place by its name; who looks for what nobody takes lets others have the processor.
 has_messages_come_first() {
     cat >"$work/threads.py" <<'PYTHON'
@@ -285,6 +306,7 @@ says out "4 nodes.*1gbit"
 says out "$name-3 .*10\.99\.0\.4"
 places_ranks_in_order
 tells_torch
+shares_processors_out
 has_messages_come_first
 passes_on_exit_statuses
 names_what_was_killed
