@@ -274,6 +274,7 @@ class Measurement:
     comm_s: float = 0.0
     bytes_per_worker: float = 0.0
     iterations_s: tuple[float, ...] = ()  # each by itself, where known
+    pace: float = 1.0  # what iterations without exchange took just before, over what all such took
 
 
 @dataclass(frozen=True)

@@ -255,6 +255,8 @@ def _calibrate(asked: argparse.Namespace) -> int:
 
 # ---- validate ------------------------------------------------------------------------------------
 
+_DRIFT = 0.03  # of the machine's pace, beyond which it is said
+
 
 def _everywhere(path: str, folder: str) -> str:
     """Rank 0's file on every rank, as others' hosts may not have it; names of none stay names."""
@@ -327,6 +329,12 @@ class _Study:
                 f"note: other virtual machines took {taken / whole:.0%} of the processors "
                 "meanwhile: measurements are too slow\n"
             )
+        for one in measurements:
+            if abs(one.pace - 1) > _DRIFT:
+                _say(
+                    f"note: just before {one.name}'s iterations those without any exchange took "
+                    f"{one.pace - 1:+.0%} of what all such took: the machine was another then\n"
+                )
         if self.recording:
             self.write_model()
         setting = self.setting()

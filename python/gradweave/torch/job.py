@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import time
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
@@ -50,19 +51,23 @@ class Recording:
         self._job = job
         self._recorder: Recorder | None = None
 
-    def run(self, iterations: int) -> None:
-        """So many iterations more, of the job begun anew."""
+    def run(self, iterations: int) -> list[float]:
+        """So many iterations more, of the job begun anew; and how long each took here."""
         module, optimizer, step = self._job()
         if self._recorder is None:
             self._recorder = Recorder(module, optimizer)
         else:
             self._recorder.go_on(module, optimizer)
+        taken_s = []
         for _ in range(self._recorder.warm_up + iterations):
+            began_s = time.perf_counter()
             step(module).backward()
             if dist.is_initialized():
                 dist.barrier()
             optimizer.step()
             optimizer.zero_grad()
+            taken_s.append(time.perf_counter() - began_s)
+        return taken_s[self._recorder.warm_up :]
 
     def forget(self) -> None:
         """All iterations so far; the order of the tensors stays, which plans go by."""

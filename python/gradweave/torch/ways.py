@@ -9,6 +9,7 @@ exchanged).
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -252,6 +253,7 @@ def _open(name: str, module: torch.nn.Module, setting: Setting) -> _Way:
 
 # ---- measuring -----------------------------------------------------------------------------------
 
+_LEAST_RECORDED = 2  # iterations before those of a way in a round
 _PARTS = ("forward_s", "backward_s", "compress_s", "exposed_comm_s")
 
 
@@ -263,16 +265,19 @@ class _Times:
     algorithm: str | None = None
     groups: Sequence[tuple[int, int]] = ()
     iterations: list[dict[str, float]] = field(default_factory=list)
+    alone_s: list[float] = field(default_factory=list)  # recorded just before them
 
-    def measurement(self) -> Measurement:
-        """The mean of the middle half of the iterations, by how long they took."""
+    def measurement(self, alone_s: float) -> Measurement:
+        """The mean of the middle half of the iterations, by how long they took; `alone_s` is what
+        recorded ones take on the whole."""
         ordered = sorted(self.iterations, key=lambda one: one["iteration_s"])
         quarter = len(ordered) // 4
         middle = ordered[quarter : len(ordered) - quarter]
         mean = {key: sum(one[key] for one in middle) / len(middle) for key in middle[0]}
         each_s = tuple(one["iteration_s"] for one in self.iterations)
+        pace = statistics.median(self.alone_s) / alone_s if self.alone_s else 1.0
         return Measurement(
-            self.name, self.algorithm, tuple(self.groups), **mean, iterations_s=each_s
+            self.name, self.algorithm, tuple(self.groups), **mean, iterations_s=each_s, pace=pace
         )
 
 
@@ -306,6 +311,12 @@ def _of_ranks(iterations: list[dict[str, float]]) -> list[dict[str, float]]:
     return means
 
 
+def _mean_of_ranks(own: list[float]) -> list[float]:
+    means = torch.tensor(own, dtype=torch.float64)
+    dist.all_reduce(means)
+    return (means / dist.get_world_size()).tolist()
+
+
 def measure(
     job: Job,
     names: Sequence[str],
@@ -317,17 +328,18 @@ def measure(
 ) -> list[Measurement]:
     """Iterations of each way, in rounds, so that what disturbs a while disturbs all alike.
 
-    All ranks call it. Each round begins the job anew, and with some iterations of the recording,
-    which holds those alone in the end.
+    All ranks call it. Each way of a round begins the job anew, and with some iterations of the
+    recording, which holds those alone in the end.
     """
     if recording:
         recording.forget()
     all_times = [_Times(name) for name in names]
     rounds = min(rounds, iterations)
+    recorded = max(_LEAST_RECORDED, -(-iterations // (rounds * len(names))))
     for number in range(rounds):
-        if recording:
-            recording.run(-(-iterations // rounds))
         for times in all_times:
+            if recording:
+                times.alone_s += _mean_of_ranks(recording.run(recorded))
             module, optimizer, step = job()
             way = _open(times.name, module, setting)
             for _ in range(warm_up):
@@ -339,7 +351,9 @@ def measure(
             taken = [_iterate(way, optimizer, step) for _ in range(count)]
             times.iterations += _of_ranks(taken)
             way.close()
-    return [times.measurement() for times in all_times]
+    every_s = [alone_s for times in all_times for alone_s in times.alone_s]
+    alone_s = statistics.median(every_s) if every_s else 0.0
+    return [times.measurement(alone_s) for times in all_times]
 
 
 # ---- training ------------------------------------------------------------------------------------
