@@ -33,13 +33,14 @@ struct gw_calibration {
      * one at a time. */
     gw_action *backward;
     void *backward_context;
-    size_t gradients;             /* that come in a pass, one after the other; 0: 1 ms apart */
-    double precision;             /* repeat until the median is known to this, relative ... */
-    double max_s_per_point;       /* ... or this much time has been measured, in seconds */
-    double time_s;                /* for everything */
-    const char *journal;          /* file that keeps what was measured until all is; NULL: none */
-    bool resume;                  /* go on with the journal that is there */
-    uint64_t seed;                /* of the order of measurements */
+    size_t gradients;       /* that come in a pass, one after the other; 0: 1 ms apart */
+    double session_s;       /* that a session's calls add to an iteration, as the trainer says */
+    double precision;       /* repeat until the median is known to this, relative ... */
+    double max_s_per_point; /* ... or this much time has been measured, in seconds */
+    double time_s;          /* for everything */
+    const char *journal;    /* file that keeps what was measured until all is; NULL: none */
+    bool resume;            /* go on with the journal that is there */
+    uint64_t seed;          /* of the order of measurements */
     const struct gw_clock *clock; /* that times all but overlap: the machine's */
     /* Told what is measured next, when which share of all is done, above all on rank 0; or NULL. */
     void (*tell)(void *context, double share, const char *what);

@@ -28,10 +28,15 @@ static enum gw_status check_size(const char *name, size_t value, size_t most,
 static enum gw_status check_numbers(const struct gradweave_calibration *asked,
                                     struct gw_error *error) {
     const double longest_s = 1e7;
+    const double longest_session_s = 1e6;
     GW_TRY(check_share("density", asked->density, error));
     GW_TRY(check_share("precision", asked->precision, error));
     GW_TRY(check_size("max_bytes", asked->max_bytes, 1 << 27, error));
     GW_TRY(check_size("max_elements", asked->max_elements, 1 << 28, error));
+    GW_TRY(asked->session_s >= 0 && asked->session_s <= longest_session_s
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "session_s: expected 0 to %g seconds, got %g",
+                         longest_session_s, asked->session_s));
     return asked->time_s >= 0 && asked->time_s <= longest_s
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT, "time_s: expected 0 to %g seconds, got %g", longest_s,
@@ -83,6 +88,7 @@ static enum gw_status ask(const struct gradweave_calibration *asked,
         out->backward = run_backward;
         out->backward_context = (void *)(uintptr_t)asked;
         out->gradients = asked->gradients;
+        out->session_s = asked->session_s;
     }
     if (ranks->rank == 0) {
         out->tell = asked->progress;

@@ -104,6 +104,7 @@ struct gradweave_calibration {
     int (*backward)(void *context);
     void *backward_context; /* its argument */
     size_t gradients;       /* that come in such a pass, one after the other; 0: 1 ms apart */
+    double session_s; /* that the trainer's calls of a session add to an iteration, 0 to 1e6 */
     /* Called on rank 0, on the calling thread: which share is done, what comes next. NULL: not. */
     void (*progress)(void *context, double share, const char *what);
     void *progress_context; /* its first argument */

@@ -35,6 +35,9 @@ enum gw_status gw_question_open(const struct gw_question_options *options, struc
         return status;
     }
     out->workers = options->workers > 0 ? options->workers : out->cluster.workers;
+    if (out->cluster.overlap != NULL) {
+        out->model.update_s += out->cluster.overlap->session_s;
+    }
     return GW_OK;
 }
 

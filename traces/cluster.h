@@ -65,7 +65,8 @@ struct gw_overlap_pair {
 #define GW_OVERLAP_TIMED "timed"
 
 struct gw_overlap {
-    size_t workers; /* of the collectives */
+    size_t workers;   /* of the collectives */
+    double session_s; /* that the calls of a trainer's session add to an iteration */
     size_t pair_count, pair_capacity;
     struct gw_overlap_pair *pairs;
     cJSON *kept; /* as it was read or measured, with what gradweave ignores */

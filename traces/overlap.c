@@ -170,9 +170,13 @@ static enum gw_status read_overlap(const struct gw_json *place, struct gw_overla
     GW_TRY(gw_json_object(place, error));
     struct gw_json workers_place = gw_json_member(place, "workers");
     struct gw_json factors = gw_json_member(place, "factors");
+    struct gw_json session = gw_json_member(place, "session_s");
     uint64_t workers = 0;
     GW_TRY(gw_json_integer(&workers_place, 1, &workers, error));
     out->workers = (size_t)workers;
+    if (session.node != NULL) {
+        GW_TRY(gw_json_seconds(&session, &out->session_s, error));
+    }
     GW_TRY(gw_json_object(&factors, error));
     const cJSON *of_collective = NULL;
     cJSON_ArrayForEach(of_collective, factors.node) {
@@ -230,6 +234,9 @@ void gw_overlap_write(const struct gw_cluster *cluster, struct gw_json_writer *w
                    overlap->kept != NULL ? cJSON_Duplicate(overlap->kept, 1)
                                          : cJSON_CreateObject());
     gw_writer_number(writer, "workers", (double)overlap->workers);
+    if (overlap->session_s > 0) {
+        gw_writer_number(writer, "session_s", overlap->session_s);
+    }
     gw_writer_reopen_object(writer, "factors", 0);
     for (size_t i = 0; i < overlap->pair_count; i++) {
         const struct gw_overlap_pair *pair = &overlap->pairs[i];

@@ -487,6 +487,7 @@ static enum gw_status measure_backward(struct measuring *measuring, double time_
 static enum gw_status measure_all(struct measuring *measuring, struct gw_error *error) {
     struct gw_overlap *overlap = measuring->overlap;
     overlap->workers = (size_t)measuring->exchanges.world->size;
+    overlap->session_s = measuring->calibration->session_s;
     overlap->kept = cJSON_CreateObject();
     if (overlap->kept == NULL) {
         return gw_fail_memory(error, "measuring overlap");

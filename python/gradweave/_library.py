@@ -163,6 +163,7 @@ class Calibration(ctypes.Structure):
         ("backward", BACKWARD),
         ("backward_context", c_void_p),
         ("gradients", c_size_t),
+        ("session_s", c_double),
         ("progress", PROGRESS),
         ("progress_context", c_void_p),
     ]

@@ -46,6 +46,34 @@ TEST(ranks_what_it_predicts) {
     assert_string_equal(fastest[2].algorithm, "untouched");
 }
 
+/* A trainer's calls take so long whatever travels: in no pipeline's exchange, after all of them. */
+TEST_IN_FOLDER(a_sessions_calls_take_time) {
+    static const char before[] =
+        "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 2, "
+        "\"workers_per_node\": 1, \"collectives\": {\"allgather\": [{\"workers\": 2, "
+        "\"alpha_s\": 0.001, \"beta_s_per_byte\": 1e-9}], \"allreduce\": [{\"workers\": 2, "
+        "\"alpha_s\": 0.002, \"beta_s_per_byte\": 1e-8}]}, \"compressors\": {\"topk\": "
+        "{\"per_element_s\": 1e-9}}, \"overlap\": {\"workers\": 2, ";
+    static const char behind[] = "\"factors\": {}}}";
+    static const char *const says[] = {"", "\"session_s\": 0.125, "};
+    static const char *const algorithms[] = {"topk", "ddp", "omgs"};
+    const char *path = path_in(*state, "cluster.json");
+    struct gradweave_question question = {.model = resnet.model, .cluster = path, .workers = 2};
+    for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
+        struct gradweave_prediction predicted[2];
+        for (size_t said = 0; said < 2; said++) {
+            FILE *file = fopen(path, "we");
+            assert_non_null(file);
+            assert_true(fprintf(file, "%s%s%s", before, says[said], behind) > 0);
+            assert_int_equal(fclose(file), 0);
+            assert_int_equal(gradweave_predict(&question, algorithms[i], &predicted[said], NULL),
+                             GRADWEAVE_OK);
+        }
+        assert_true(fabs(predicted[1].iteration_s - predicted[0].iteration_s - 0.125) < 1e-9);
+        assert_true(fabs(predicted[1].other_s - predicted[0].other_s - 0.125) < 1e-9);
+    }
+}
+
 TEST(explains_a_plan) {
     enum { MOST = 512 };
     static struct gradweave_group_times groups[MOST];

@@ -285,6 +285,8 @@ static const struct bad_document bad_documents[] = {
     {CLUSTER, OVERLAP("7"), "overlap: expected an object, got 7"},
     {CLUSTER, OVERLAP("{}"), "overlap.workers: expected a positive integer, got nothing"},
     {CLUSTER, OVERLAP("{'workers': 2}"), "overlap.factors: expected an object, got nothing"},
+    {CLUSTER, OVERLAP("{'workers': 2, 'session_s': -1, 'factors': {}}"),
+     "overlap.session_s: expected a finite number >= 0, got -1"},
     {CLUSTER, FACTORS("{'allgather': []}"),
      "overlap.factors.allgather: expected an object, got an empty array"},
     {CLUSTER, SLOWED("{}"), "overlap.factors.allgather.topk: expected an array, got an object"},

@@ -4,7 +4,8 @@
 #include "tests/traces/traces_support.h"
 
 #define BY_HAND                                                                                    \
-    "{'workers': 2, 'factors': {'allgather': {'topk': [{'bytes': 1, 'compute': {'factor': 1.25}, " \
+    "{'workers': 2, 'session_s': 0.5, 'factors': {'allgather': {'topk': [{'bytes': 1, 'compute': " \
+    "{'factor': 1.25}, "                                                                           \
     "'communication': {'factor': 0.5}}]}}}"
 
 #define MEASURED                                                                                   \
@@ -32,6 +33,7 @@ TEST(factors_are_read) {
     parse_cluster(OVERLAP(MEASURED), &cluster);
     const struct gw_overlap *overlap = cluster.overlap;
     assert_int_equal(overlap->workers, 4);
+    assert_true(overlap->session_s == 0); /* nobody says */
     assert_int_equal(overlap->pair_count, 2);
     assert_null(gw_overlap_find(overlap, "allreduce", "topk"));
     assert_non_null(gw_overlap_find(overlap, "allgather", GW_OVERLAP_TIMED));
@@ -83,6 +85,7 @@ TEST(what_was_measured_is_written) {
     struct gw_overlap *overlap = calloc(1, sizeof *overlap);
     assert_non_null(overlap);
     overlap->workers = 2;
+    overlap->session_s = 0.5;
     struct gw_overlap_point point = {1, {1.25, 1.25, 1.25}, {0.5, 0.5, 0.5}};
     assert_ok(gw_overlap_add(overlap, "allgather", "topk", point, &error));
     assert_ok(gw_cluster_create(&cluster, "c", 1, 1, &error));

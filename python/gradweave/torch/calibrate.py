@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import statistics
 import sys
 import time
 from collections.abc import Callable, Iterable
 from ctypes import byref, c_void_p
 from os import PathLike, fspath
+from typing import NoReturn
 
 import torch
 import torch.distributed as dist
@@ -14,8 +16,12 @@ import torch.distributed as dist
 from gradweave import _library
 from gradweave._library import BadInput, GradweaveError, call, library
 from gradweave.torch.group import LentGroup
+from gradweave.torch.session import Session
 
 _BAR = 30
+_SMALL = 4096  # elements that a session takes a microsecond at most to copy
+_MOST_TURNS = 100
+_SESSION_SHARE = 0.05  # of the time for everything
 
 
 class _Pass:
@@ -41,10 +47,77 @@ class _Pass:
             return 1
         return 0
 
+    def session_s(self, group: dist.ProcessGroup | None, seconds: float) -> float:
+        """What a session's calls add to the pass, without what it does with a gradient's elements.
+
+        Passes of all ranks at once, by turns as an iteration of a session of each rank alone, which
+        hears of small gradients only, and not: for so many seconds, 3 turns at least. The median,
+        in the mean of the ranks.
+        """
+        self._run_or_raise()  # all is cold, and gradients are there to be looked at
+        small = [leaf for leaf in self._leaves if _is_small(leaf.grad)]
+        session = alone = None
+        if small:
+            alone = dist.new_group([dist.get_rank()], use_local_synchronization=True)
+            session = Session([leaf.numel() for leaf in small], "dense", group=alone)
+        more_s: list[float] = []
+        turns = 3
+        while len(more_s) < turns:
+            taken_s = []
+            for opened in (None, session):
+                dist.barrier(group)
+                taken_s.append(self._time(opened, small))
+            more_s.append(taken_s[1] - taken_s[0])
+            if len(more_s) == 1:
+                turns = max(turns, min(_MOST_TURNS, int(seconds / _mean(sum(taken_s), group))))
+        if session:
+            session.close()
+            dist.destroy_process_group(alone)
+        return max(0.0, _mean(statistics.median(more_s), group))
+
+    def _time(self, session: Session | None, leaves: list[torch.Tensor]) -> float:
+        handles = []
+        for index, leaf in enumerate(leaves if session else []):
+            hook = lambda of, index=index: session.ready(index, of.grad)
+            handles.append(leaf.register_post_accumulate_grad_hook(hook))
+        began_s = time.perf_counter()
+        if session:
+            session.begin()
+        self._run_or_raise()
+        if session:
+            session.wait()
+        took_s = time.perf_counter() - began_s
+        for handle in handles:
+            handle.remove()
+        return took_s
+
+    def _run_or_raise(self) -> None:
+        if self._run(None):
+            _fail(GradweaveError("backward: it failed"), self.failure)
+
     def close(self) -> None:
         for leaf, gradient in zip(self._leaves, self._gradients):
             leaf.grad = gradient
         self._loss = None  # and with it all that the backward pass needs
+
+
+def _is_small(gradient: torch.Tensor | None) -> bool:
+    """And such that a session takes it as it is."""
+    return (
+        gradient is not None
+        and gradient.numel() <= _SMALL
+        and gradient.device.type == "cpu"
+        and gradient.dtype == torch.float32
+        and gradient.layout is torch.strided
+        and gradient.is_contiguous()
+    )
+
+
+def _mean(value: float, group: dist.ProcessGroup | None) -> float:
+    """Over the ranks."""
+    values = torch.tensor([value], dtype=torch.float64)
+    dist.all_reduce(values, group=group)
+    return values.item() / dist.get_world_size(group)
 
 
 def _leaves(node) -> list[torch.Tensor]:
@@ -115,43 +188,49 @@ def calibrate(
     "overlap", and nothing else. time_s: for everything. max_bytes, max_elements: the largest
     message and gradient to measure, 16 MiB and 2^24 unless given. group: by default all ranks.
     step: a call that runs a forward pass on this rank and returns its loss; how much its backward
-    pass and exchanges slow each other is measured as well. Its module must be the bare one, which
-    exchanges nothing. progress: a bar, where rank 0's stderr is a terminal. force: over another
+    pass and exchanges slow each other is measured as well, and what a session's calls add to it.
+    Its module must be the bare one, which exchanges nothing. progress: a bar, where rank 0's stderr is a terminal. force: over another
     kind of file.
     """
     _check_group(group)
     load = None if step is None else _Pass(step)
     draws = progress and dist.get_rank(group) == 0 and sys.stderr.isatty()
     bar = _Bar() if draws else None
-    asked = _library.Calibration(
-        name=_text(name),
-        command=b"gradweave.torch.calibrate",
-        compressor=_text(_join(compressors)),
-        only=_text(_join(only)),
-        density=density,
-        time_s=time_s,
-        max_bytes=max_bytes,
-        max_elements=max_elements,
-        replace=int(force),
-        backward=_library.BACKWARD() if load is None else load.function,
-        gradients=0 if load is None else load.count,
-        progress=_library.PROGRESS() if bar is None else bar.function,
-    )
     lent = LentGroup(group or dist.group.WORLD)
     ranks = c_void_p()
-    call("gradweave_join_group", byref(lent.functions), byref(ranks))
     try:
-        call("gradweave_calibrate", byref(asked), ranks, fspath(path).encode())
-    except GradweaveError as error:
-        cause = lent.failure or (load and load.failure)
-        if cause is not None and not isinstance(cause, Exception):
-            raise cause from None  # such as KeyboardInterrupt
-        raise error from cause
+        session_s = 0.0 if load is None else load.session_s(group, _SESSION_SHARE * time_s)
+        asked = _library.Calibration(
+            name=_text(name),
+            command=b"gradweave.torch.calibrate",
+            compressor=_text(_join(compressors)),
+            only=_text(_join(only)),
+            density=density,
+            time_s=time_s if load is None else (1 - _SESSION_SHARE) * time_s,
+            max_bytes=max_bytes,
+            max_elements=max_elements,
+            replace=int(force),
+            backward=_library.BACKWARD() if load is None else load.function,
+            gradients=0 if load is None else load.count,
+            session_s=session_s,
+            progress=_library.PROGRESS() if bar is None else bar.function,
+        )
+        call("gradweave_join_group", byref(lent.functions), byref(ranks))
+        try:
+            call("gradweave_calibrate", byref(asked), ranks, fspath(path).encode())
+        except GradweaveError as error:
+            _fail(error, lent.failure or (load and load.failure))
     finally:
         for opened in (bar, load):
             if opened is not None:
                 opened.close()
         library.gradweave_leave(ranks)
+
+
+def _fail(error: GradweaveError, cause: BaseException | None) -> NoReturn:
+    if cause is not None and not isinstance(cause, Exception):
+        raise cause from None  # such as KeyboardInterrupt
+    raise error from cause
 
 
 def _join(names: str | Iterable[str] | None) -> str | None:
