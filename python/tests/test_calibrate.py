@@ -91,7 +91,9 @@ def _parts(rank: int, folder: str) -> None:
     two = dist.new_group([0, 2])
     if rank != 1:
         path = os.path.join(folder, "two.json")
-        gt.calibrate(path, time_s=1, only="allreduce", max_bytes=SIZE, group=two)
+        only, module = "allreduce,overlap", torch.nn.Linear(8, 8)
+        step = lambda: module(torch.ones(8)).sum()
+        gt.calibrate(path, time_s=1, only=only, max_bytes=SIZE, group=two, step=step)
     dist.barrier()
     dist.destroy_process_group(two)
     path = os.path.join(folder, "three.json")

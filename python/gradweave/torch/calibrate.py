@@ -15,7 +15,7 @@ import torch.distributed as dist
 
 from gradweave import _library
 from gradweave._library import BadInput, GradweaveError, call, library
-from gradweave.torch.group import LentGroup
+from gradweave.torch.group import LentGroup, open_without_others
 from gradweave.torch.session import Session
 
 _BAR = 30
@@ -58,7 +58,7 @@ class _Pass:
         small = [leaf for leaf in self._leaves if _is_small(leaf.grad)]
         session = alone = None
         if small:
-            alone = dist.new_group([dist.get_rank()], use_local_synchronization=True)
+            alone = open_without_others([dist.get_rank()], "gloo", None)
             session = Session([leaf.numel() for leaf in small], "dense", group=alone)
         more_s: list[float] = []
         turns = 3

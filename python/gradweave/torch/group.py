@@ -75,7 +75,7 @@ def timeout_of(
 _names: set[str] = set()  # of groups of only some ranks
 
 
-def _open_without_others(
+def open_without_others(
     ranks: list[int], backend: str, timeout: timedelta | None
 ) -> dist.ProcessGroup:
     """A group that the job's other ranks do not hear of.
@@ -209,7 +209,7 @@ class LentGroup:
             opened = dist.new_group(ranks[:size], timeout, backend)
         else:
             members = ranks[:size] if takes_part else ranks[size:]
-            opened = _open_without_others(members, backend, timeout)
+            opened = open_without_others(members, backend, timeout)
             if not takes_part:
                 self._others.append(opened)
         if takes_part:
