@@ -15,6 +15,11 @@
 
 typedef enum gw_status gw_action(void *context, struct gw_error *error);
 
+/* A backward pass tells of each gradient as it comes. */
+struct gw_pass;
+void gw_pass_gradient(struct gw_pass *pass);
+typedef enum gw_status gw_backward(void *context, struct gw_pass *pass, struct gw_error *error);
+
 struct gw_calibration {
     const char *name;               /* of the cluster */
     const char *command;            /* for the provenance */
@@ -31,9 +36,8 @@ struct gw_calibration {
     bool overlap;                                   /* ... and overlap factors */
     /* A backward pass of a trainer's network, for these factors: NULL, or run on several threads,
      * one at a time. */
-    gw_action *backward;
+    gw_backward *backward;
     void *backward_context;
-    size_t gradients;       /* that come in a pass, one after the other; 0: 1 ms apart */
     double session_s;       /* that a session's calls add to an iteration, as the trainer says */
     double precision;       /* repeat until the median is known to this, relative ... */
     double max_s_per_point; /* ... or this much time has been measured, in seconds */

@@ -60,9 +60,13 @@ static enum gw_status choose(const struct gradweave_calibration *asked,
     return GW_OK;
 }
 
-static enum gw_status run_backward(void *context, struct gw_error *error) {
+void gradweave_pass_gradient(struct gradweave_pass *pass) {
+    gw_pass_gradient((struct gw_pass *)pass);
+}
+
+static enum gw_status run_backward(void *context, struct gw_pass *pass, struct gw_error *error) {
     const struct gradweave_calibration *asked = context;
-    return asked->backward(asked->backward_context) == 0
+    return asked->backward(asked->backward_context, (struct gradweave_pass *)pass) == 0
                ? GW_OK
                : gw_fail(error, GW_FAILED, "backward: it failed");
 }
@@ -87,7 +91,6 @@ static enum gw_status ask(const struct gradweave_calibration *asked,
     if (asked->backward != NULL) {
         out->backward = run_backward;
         out->backward_context = (void *)(uintptr_t)asked;
-        out->gradients = asked->gradients;
         out->session_s = asked->session_s;
     }
     if (ranks->rank == 0) {

@@ -83,6 +83,12 @@ GRADWEAVE_API void gradweave_leave(struct gradweave_ranks *ranks);
 
 /* ---- calibrating --------------------------------------------------------------------------- */
 
+/* A backward pass that is going on. */
+struct gradweave_pass;
+
+/* On any thread: one more of its gradients is there, which an exchange waits for in a training. */
+GRADWEAVE_API void gradweave_pass_gradient(struct gradweave_pass *pass);
+
 /* What is measured of ranks, the same on all of them; unused members are 0. */
 struct gradweave_calibration {
     const char *name;       /* the cluster's; NULL: that of its file, without folder and ending */
@@ -99,11 +105,11 @@ struct gradweave_calibration {
     int replace;         /* not 0: also a file that is no cluster */
     /* One backward pass of the trainer's network on this rank, which exchanges nothing: 0, or else
      * it has failed. It is called on the calling thread and on others, one at a time, also while
-     * the calling thread exchanges: for how much passes and exchanges slow each other. NULL: that
-     * is measured of compression alone. */
-    int (*backward)(void *context);
+     * the calling thread exchanges: for how much passes and exchanges slow each other. It calls
+     * gradweave_pass_gradient(pass) for each gradient as it comes. NULL: that is measured of
+     * compression alone. */
+    int (*backward)(void *context, struct gradweave_pass *pass);
     void *backward_context; /* its argument */
-    size_t gradients;       /* that come in such a pass, one after the other; 0: 1 ms apart */
     double session_s; /* that the trainer's calls of a session add to an iteration, 0 to 1e6 */
     /* Called on rank 0, on the calling thread: which share is done, what comes next. NULL: not. */
     void (*progress)(void *context, double share, const char *what);

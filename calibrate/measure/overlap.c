@@ -277,18 +277,8 @@ static enum gw_status wait(void *context, struct gw_error *error) {
 static const double backward_share = 0.8;
 static const double passes_in_block = 2.1; /* one whole one, wherever it begins */
 
-/*
- * Between exchanges a pass fills the caches with its own, for as long as gradients are apart: they
- * then take longer than those that follow each other at once, which could besides take all of a
- * processor's time.
- */
+/* As between two gradients of a pass; where it tells of none, they are so far apart. */
 static const double usually_apart_s = 1e-3, least_apart_s = 5e-5;
-
-static double apart_s(const struct gw_calibration *calibration, double backward_s) {
-    return calibration->gradients == 0
-               ? usually_apart_s
-               : fmax(least_apart_s, backward_s / (double)calibration->gradients);
-}
 
 struct measuring {
     const struct gw_calibration *calibration;
@@ -307,7 +297,8 @@ struct work {
     gw_action *run;
     double (*took_s)(void *context); /* NULL: from call to return */
     void *context;
-    double rest_s;             /* of the communication thread meanwhile, after each exchange */
+    double rest_s;             /* of the communication thread, before each exchange ... */
+    struct gw_pass *pass;      /* ... unless it waits for its gradients; or NULL */
     double block_s, longest_s; /* as of rounds */
 };
 
@@ -319,6 +310,7 @@ static enum gw_status measure(struct measuring *measuring, const struct work *wo
                                          .communicate = run_exchanges,
                                          .communicate_context = &measuring->exchanges,
                                          .rest_s = work->rest_s,
+                                         .pass = work->pass,
                                          .block_s = work->block_s,
                                          .rounds = rounds,
                                          .longest_s = work->longest_s};
@@ -453,33 +445,61 @@ static enum gw_status measure_collective(struct measuring *measuring, size_t whi
     return GW_OK;
 }
 
-/* Of the slowest rank; the first one finds everything cold. */
-static enum gw_status time_backward(const struct measuring *measuring, double *out,
-                                    struct gw_error *error) {
-    const struct gw_calibration *calibration = measuring->calibration;
-    for (int i = 0; i < 2; i++) {
-        double started_s = gw_clock_now_s();
-        GW_TRY(calibration->backward(calibration->backward_context, error));
-        *out = gw_clock_now_s() - started_s;
-    }
-    return gw_agree_maximum(measuring->exchanges.world, out, 1, error);
+struct passes {
+    const struct gw_calibration *calibration;
+    struct gw_pass told;
+    double took_s;    /* one of them, on the slowest rank */
+    size_t gradients; /* of one */
+};
+
+static enum gw_status run_pass(void *context, struct gw_error *error) {
+    struct passes *passes = context;
+    const struct gw_calibration *calibration = passes->calibration;
+    return calibration->backward(calibration->backward_context, &passes->told, error);
 }
 
-static enum gw_status measure_backward(struct measuring *measuring, double time_s,
-                                       struct gw_error *error) {
-    const struct gw_calibration *calibration = measuring->calibration;
-    double backward_s = 0;
-    GW_TRY(time_backward(measuring, &backward_s, error));
-    GW_TRY(gw_json_put_number(measuring->overlap->kept, "backward_s", backward_s, error));
-    const struct work work = {.run = calibration->backward,
-                              .context = calibration->backward_context,
-                              .rest_s = apart_s(calibration, backward_s),
-                              .block_s = fmax(longest_block_s, passes_in_block * backward_s),
+/* The first one finds everything cold. */
+static enum gw_status time_pass(struct passes *passes, struct gw_communicator *world,
+                                struct gw_error *error) {
+    for (int i = 0; i < 2; i++) {
+        size_t before = passes->told.gradients;
+        double started_s = gw_clock_now_s();
+        GW_TRY(run_pass(passes, error));
+        passes->took_s = gw_clock_now_s() - started_s;
+        passes->gradients = passes->told.gradients - before;
+    }
+    return gw_agree_maximum(world, &passes->took_s, 1, error);
+}
+
+/*
+ * Exchanges wait for a pass's gradients, as those of a training do: a thread that a timer wakes
+ * takes more of a processor than one that the pass itself wakes.
+ */
+static enum gw_status measure_beside(struct measuring *measuring, struct passes *passes,
+                                     double time_s, struct gw_error *error) {
+    GW_TRY(time_pass(passes, measuring->exchanges.world, error));
+    GW_TRY(gw_json_put_number(measuring->overlap->kept, "backward_s", passes->took_s, error));
+    double apart_s = passes->took_s / (double)passes->gradients;
+    const struct work work = {.run = run_pass,
+                              .context = passes,
+                              .rest_s = passes->gradients > 0 ? fmax(least_apart_s, apart_s)
+                                                              : usually_apart_s,
+                              .pass = passes->gradients > 0 ? &passes->told : NULL,
+                              .block_s = fmax(longest_block_s, passes_in_block * passes->took_s),
                               .longest_s = time_s / (double)(COLLECTIVES * measuring->sizes)};
     for (size_t i = 0; i < COLLECTIVES; i++) {
         GW_TRY(measure_collective(measuring, i, &work, time_s, error));
     }
     return GW_OK;
+}
+
+static enum gw_status measure_backward(struct measuring *measuring, double time_s,
+                                       struct gw_error *error) {
+    struct passes passes = {.calibration = measuring->calibration};
+    gw_pass_open(&passes.told);
+    enum gw_status status = measure_beside(measuring, &passes, time_s, error);
+    gw_pass_close(&passes.told);
+    return status;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */

@@ -5,6 +5,8 @@
 #ifndef GW_CALIBRATE_OVERLAP_H
 #define GW_CALIBRATE_OVERLAP_H
 
+#include <pthread.h>
+
 #include "calibrate/measure/measure.h"
 #include "kernels/gpu.h"
 
@@ -25,14 +27,16 @@ struct gw_overlap_rounds {
     double block_s;   /* what each is measured for alone, and twice that at once, at least */
     size_t rounds;    /* fewer where they take longer than this: */
     double longest_s; /* 3 if these take less than twice as long, 1 at least */
+    bool waits;       /* at once, communication for compute */
 };
 
 /*
  * Each round measures the one alone, the other alone and both at once, one right after the other,
  * so that what drifts slowly does not look like a factor. Times are means over a block - where
  * threads share a core, one in many is long, and a median would not see it - and the largest of any
- * rank; factors are medians over rounds, with their 95% intervals by the bootstrap: of five rounds
- * or fewer the whole range. Every rank comes to the same ones. The point's bytes stay as they are.
+ * rank; of communication that waits for compute that of the rank that comes last. Factors are
+ * medians over rounds, with their 95% intervals by the bootstrap: of five rounds or fewer the whole
+ * range. Every rank comes to the same ones. The point's bytes stay as they are.
  *
  * Factors are those of the time in which there is communication. Compute's is 100 at most; if it
  * loses more than that time, the rest is in communication's, as if that took longer.
@@ -48,6 +52,17 @@ enum gw_status gw_measure_overlap_rounds(struct gw_communicator *communicator,
 
 /* ---- two threads of a rank ----------------------------------------------------------------- */
 
+/* Of what a compute thread has told so far. */
+struct gw_pass {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    size_t gradients;
+    bool failed; /* no other one will come */
+};
+
+void gw_pass_open(struct gw_pass *pass);
+void gw_pass_close(struct gw_pass *pass);
+
 struct gw_overlap_subject {
     gw_action *compute;                      /* on a thread of its own, again and again */
     double (*took_s)(void *compute_context); /* of the last one; NULL: from call to return */
@@ -60,7 +75,8 @@ struct gw_overlap_subject {
      */
     enum gw_status (*communicate)(void *context, bool last, bool *was_last, struct gw_error *error);
     void *communicate_context;
-    double rest_s;             /* after each collective: some take all of a processor's time */
+    double rest_s;             /* after each collective: some take all of a processor's time ... */
+    struct gw_pass *pass;      /* ... but at once each waits for a gradient; NULL: does not */
     double block_s, longest_s; /* as of rounds */
     size_t rounds;
 };

@@ -16,6 +16,44 @@ static const double long_alone_s = 0.1;  /* then one action must do ... */
 static const double longest_alone_s = 1; /* ... and then none */
 static const double longest_both_s = 2 * longest_alone_s;
 
+/* ---- gradients ----------------------------------------------------------------------------- */
+
+void gw_pass_open(struct gw_pass *pass) {
+    *pass = (struct gw_pass){.gradients = 0};
+    pthread_mutex_init(&pass->mutex, NULL);
+    pthread_cond_init(&pass->changed, NULL);
+}
+
+void gw_pass_close(struct gw_pass *pass) {
+    pthread_mutex_destroy(&pass->mutex);
+    pthread_cond_destroy(&pass->changed);
+}
+
+void gw_pass_gradient(struct gw_pass *pass) {
+    pthread_mutex_lock(&pass->mutex);
+    pass->gradients++;
+    pthread_cond_signal(&pass->changed);
+    pthread_mutex_unlock(&pass->mutex);
+}
+
+/* Returns how many there are: more than so many, unless the pass has failed. */
+static size_t await_gradient(struct gw_pass *pass, size_t after) {
+    pthread_mutex_lock(&pass->mutex);
+    while (pass->gradients <= after && !pass->failed) {
+        pthread_cond_wait(&pass->changed, &pass->mutex);
+    }
+    size_t gradients = pass->gradients;
+    pthread_mutex_unlock(&pass->mutex);
+    return gradients;
+}
+
+static void fail_pass(struct gw_pass *pass) {
+    pthread_mutex_lock(&pass->mutex);
+    pass->failed = true;
+    pthread_cond_signal(&pass->changed);
+    pthread_mutex_unlock(&pass->mutex);
+}
+
 /* ---- the compute thread -------------------------------------------------------------------- */
 
 /*
@@ -50,6 +88,9 @@ static enum gw_status work(struct helper *helper) {
                                    : gw_clock_now_s() - started_s;
             atomic_fetch_add(&helper->count, 1);
         }
+    }
+    if (status != GW_OK && helper->subject->pass != NULL) {
+        fail_pass(helper->subject->pass);
     }
     return status;
 }
@@ -154,43 +195,58 @@ static enum gw_status compute_alone(struct helper *helper, double block_s, doubl
     return status;
 }
 
-/* How long it was. */
-static double rest(const struct gw_overlap_subject *subject) {
-    if (!(subject->rest_s > 0)) {
-        return 0;
+/* Time that its thread spends between collectives. */
+struct rests {
+    const struct gw_overlap_subject *subject;
+    bool at_once;
+    size_t waited_for; /* gradients */
+    double spent_s;
+};
+
+static void rest(struct rests *rests) {
+    const struct gw_overlap_subject *subject = rests->subject;
+    bool waits = rests->at_once && subject->pass != NULL;
+    if (!waits && !(subject->rest_s > 0)) {
+        return;
     }
     double began_s = gw_clock_now_s();
-    gw_clock_sleep_until_s(began_s + subject->rest_s);
-    return gw_clock_now_s() - began_s;
+    if (waits) {
+        (void)await_gradient(subject->pass, rests->waited_for++);
+    } else {
+        gw_clock_sleep_until_s(began_s + subject->rest_s);
+    }
+    rests->spent_s += gw_clock_now_s() - began_s;
 }
 
 /*
  * A series of collectives of about block_s; the first one, which finds them cold, does not count,
- * nor does the rest after it.
+ * nor does the rest before each.
  */
 static enum gw_status communicate(struct gw_communicator *communicator,
                                   const struct gw_overlap_subject *subject, double block_s,
-                                  atomic_bool *counting, struct gw_pace *out,
+                                  bool at_once, atomic_bool *counting, struct gw_pace *out,
                                   struct gw_error *error) {
     bool was_last = false;
     size_t count = 0;
+    struct rests rests = {.subject = subject, .at_once = at_once};
     GW_TRY(communicator->transport->barrier(communicator, error));
     GW_TRY(subject->communicate(subject->communicate_context, false, &was_last, error));
-    (void)rest(subject);
+    if (at_once && subject->pass != NULL) {
+        rests.waited_for = await_gradient(subject->pass, 0);
+    }
     double started_s = gw_clock_now_s();
     double now_s = started_s;
-    double rested_s = 0;
     atomic_store(counting, true);
     while (!was_last) {
         bool last = communicator->rank == 0 && now_s - started_s >= block_s && count + 1 >= FEWEST;
+        rest(&rests);
         GW_TRY(subject->communicate(subject->communicate_context, last, &was_last, error));
-        rested_s += rest(subject);
         now_s = gw_clock_now_s();
         count++;
     }
     atomic_store(counting, false);
-    out->communication_s = (now_s - started_s - rested_s) / (double)count;
-    out->share = 1 - rested_s / (now_s - started_s);
+    out->communication_s = (now_s - started_s - rests.spent_s) / (double)count;
+    out->share = 1 - rests.spent_s / (now_s - started_s);
     return GW_OK;
 }
 
@@ -207,12 +263,12 @@ static enum gw_status measure_pair(void *context, double block_s, bool at_once, 
     struct helper *helper = &pair->helper;
     if (!at_once) {
         GW_TRY(compute_alone(helper, block_s, &out->compute_s, error));
-        return communicate(pair->communicator, pair->subject, block_s, &helper->counting, out,
-                           error);
+        return communicate(pair->communicator, pair->subject, block_s, false, &helper->counting,
+                           out, error);
     }
     start_work(helper);
-    enum gw_status status =
-        communicate(pair->communicator, pair->subject, block_s, &helper->counting, out, error);
+    enum gw_status status = communicate(pair->communicator, pair->subject, block_s, true,
+                                        &helper->counting, out, error);
     enum gw_status computed = stop_work(helper, status == GW_OK ? error : NULL);
     out->compute_s = mean_compute_s(helper);
     return status == GW_OK ? computed : status;
@@ -228,7 +284,8 @@ enum gw_status gw_measure_overlap(struct gw_communicator *communicator,
                                              .clock = &gw_machine_clock,
                                              .block_s = subject->block_s,
                                              .rounds = subject->rounds,
-                                             .longest_s = subject->longest_s};
+                                             .longest_s = subject->longest_s,
+                                             .waits = subject->pass != NULL};
     char name[16] = "";
     *known = false;
     GW_TRY(open_helper(&pair.helper, subject, error));
@@ -269,6 +326,7 @@ static enum gw_status run_round(struct gw_communicator *communicator,
     struct gw_pace both;
     double slowest[6];
     double block_s = rounds->block_s;
+    double sign = rounds->waits ? -1 : 1; /* of the largest of negatives, the smallest */
     GW_TRY(communicator->transport->barrier(communicator, error));
     GW_TRY(rounds->measure(rounds->context, block_s, false, &alone, error));
     do {
@@ -276,14 +334,14 @@ static enum gw_status run_round(struct gw_communicator *communicator,
         GW_TRY(rounds->measure(rounds->context, block_s, true, &both, error));
         memcpy(slowest,
                (double[]){alone.compute_s, alone.communication_s, both.compute_s,
-                          both.communication_s, both.share,
+                          sign * both.communication_s, sign * both.share,
                           gw_clock_read_s(rounds->clock) - started_s},
                sizeof slowest);
         GW_TRY(gw_agree_maximum(communicator, slowest, 6, error));
     } while (isfinite(slowest[0]) && isinf(slowest[2]) && 2 * block_s <= longest_both_s);
     alone = (struct gw_pace){.compute_s = slowest[0], .communication_s = slowest[1]};
     both = (struct gw_pace){
-        .compute_s = slowest[2], .communication_s = slowest[3], .share = slowest[4]};
+        .compute_s = slowest[2], .communication_s = sign * slowest[3], .share = sign * slowest[4]};
     *spent_s = slowest[5];
     *known = isfinite(alone.compute_s) && isfinite(both.compute_s);
     *out = slowed(&alone, &both);

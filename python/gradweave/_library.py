@@ -144,7 +144,7 @@ class ProcessGroup(ctypes.Structure):
     ]
 
 
-BACKWARD = CFUNCTYPE(c_int, c_void_p)
+BACKWARD = CFUNCTYPE(c_int, c_void_p, c_void_p)
 PROGRESS = CFUNCTYPE(None, c_void_p, c_double, c_char_p)
 
 
@@ -162,7 +162,6 @@ class Calibration(ctypes.Structure):
         ("replace", c_int),
         ("backward", BACKWARD),
         ("backward_context", c_void_p),
-        ("gradients", c_size_t),
         ("session_s", c_double),
         ("progress", PROGRESS),
         ("progress_context", c_void_p),
@@ -222,7 +221,12 @@ _FUNCTIONS = {
 }
 for _name, _arguments in _FUNCTIONS.items():
     getattr(library, _name).argtypes = _arguments
-for _name in ("gradweave_leave", "gradweave_session_backward", "gradweave_session_close"):
+for _name in (
+    "gradweave_leave",
+    "gradweave_pass_gradient",
+    "gradweave_session_backward",
+    "gradweave_session_close",
+):
     getattr(library, _name).argtypes = [c_void_p]
     getattr(library, _name).restype = None
 library.gradweave_session_serves.argtypes = [c_void_p]

@@ -147,8 +147,10 @@ struct rank {
     double took_s;             /* computing, by another clock than the host's */
     atomic_bool computes, communicates;
     atomic_size_t computed, communicated;
-    size_t fails_at; /* computes; 0: never */
-    bool says;       /* what computing takes */
+    struct gw_pass *pass; /* hears of a gradient when computing ends; or NULL */
+    size_t beside;        /* exchanges that began while there was computing */
+    size_t fails_at;      /* computes; 0: never */
+    bool says;            /* what computing takes */
     double block_s;
     size_t rounds;
     struct gw_overlap_point point;
@@ -168,6 +170,9 @@ static enum gw_status compute(void *context, struct gw_error *error) {
     rank->took_s = atomic_load(&rank->communicates) ? 4 : 1;
     work_for(rank->alone_s[0], &rank->communicates, rank->slowing.compute);
     atomic_store(&rank->computes, false);
+    if (rank->pass != NULL) {
+        gw_pass_gradient(rank->pass);
+    }
     return atomic_fetch_add(&rank->computed, 1) + 1 == rank->fails_at
                ? gw_fail(error, GW_FAILED, "a compressor that gave up")
                : GW_OK;
@@ -180,6 +185,7 @@ static enum gw_status communicate(void *context, bool last, bool *was_last,
     unsigned char flags[RANKS] = {0};
     unsigned char flag = last;
     atomic_store(&rank->communicates, true);
+    rank->beside += atomic_load(&rank->computes);
     work_for(rank->alone_s[1], &rank->computes, rank->slowing.communication);
     atomic_fetch_add(&rank->communicated, 1);
     GW_TRY(gw_allgather(rank->communicator, &flag, 1, flags, error));
@@ -201,6 +207,7 @@ static enum gw_status measure(struct gw_communicator *communicator, void *contex
                                                .compute_context = rank,
                                                .communicate = communicate,
                                                .communicate_context = rank,
+                                               .pass = rank->pass,
                                                .block_s = rank->block_s,
                                                .rounds = rank->rounds,
                                                .longest_s = 10};
@@ -243,6 +250,28 @@ TEST(a_failure_comes_out) {
     run_ranks(1, measure, ranks, sizeof *ranks);
     assert_int_equal(ranks[0].status, GW_FAILED);
     assert_string_equal(ranks[0].error.message, "a compressor that gave up");
+}
+
+/* Exchanges of 0.5 ms, of which 10 would go beside an action that tells of one gradient. */
+TEST(exchanges_wait_for_gradients) {
+    struct rank ranks[2];
+    struct gw_pass passes[2];
+    memset(ranks, 0, sizeof ranks);
+    for (int r = 0; r < 2; r++) {
+        ranks[r] = (struct rank){.slowing = {1, 1},
+                                 .alone_s = {5e-3, 0.5e-3},
+                                 .block_s = 0.05,
+                                 .rounds = 3,
+                                 .pass = &passes[r]};
+        gw_pass_open(&passes[r]);
+    }
+    run_ranks(2, measure, ranks, sizeof *ranks);
+    for (int r = 0; r < 2; r++) {
+        assert_int_equal(ranks[r].status, GW_OK);
+        print_message("%zu exchanges beside %zu gradients\n", ranks[r].beside, passes[r].gradients);
+        assert_true(ranks[r].beside > 0 && ranks[r].beside <= passes[r].gradients);
+        gw_pass_close(&passes[r]);
+    }
 }
 
 /* Within 10% of what the threads do. */
@@ -340,6 +369,7 @@ struct trainer {
     struct gw_communicator *lender;
     struct gw_slowing slowing;
     atomic_bool computes, communicates;
+    bool tells;              /* of a gradient in each slice */
     size_t passes, fails_at; /* of passes; 0: never */
     double told;
     enum gw_status status;
@@ -350,7 +380,7 @@ static const double pass_s = 0.01;
 static const double exchange_s = 1e-3;
 
 /* In slices, each of which is longer beside an exchange. */
-static enum gw_status backward(void *context, struct gw_error *failure) {
+static enum gw_status backward(void *context, struct gw_pass *pass, struct gw_error *failure) {
     enum { SLICES = 20 };
     struct trainer *trainer = context;
     if (atomic_exchange(&trainer->computes, true)) {
@@ -359,6 +389,9 @@ static enum gw_status backward(void *context, struct gw_error *failure) {
     for (int i = 0; i < SLICES; i++) {
         double factor = atomic_load(&trainer->communicates) ? trainer->slowing.compute : 1;
         gw_clock_sleep_until_s(gw_clock_now_s() + pass_s / SLICES * factor);
+        if (trainer->tells) {
+            gw_pass_gradient(pass);
+        }
     }
     atomic_store(&trainer->computes, false);
     return ++trainer->passes == trainer->fails_at ? gw_fail(failure, GW_FAILED, "no gradient came")
@@ -402,7 +435,6 @@ static enum gw_status train(struct gw_communicator *lender, void *context, struc
     calibration.time_s = 6;
     calibration.backward = backward;
     calibration.backward_context = trainer;
-    calibration.gradients = 20; /* a slice each */
     trainer->lender = lender;
     GW_TRY(gw_cluster_create(&trainer->cluster, "threads", (size_t)lender->size, 2, error));
     GW_TRY(gw_communicator_open_group(&group, &communicator, error));
@@ -430,24 +462,32 @@ static bool is_slowed(const struct trainer *trainer, const char *collective) {
     return right;
 }
 
+static bool is_measured_as_slowed(bool tells) {
+    struct trainer trainers[2];
+    memset(trainers, 0, sizeof trainers);
+    trainers[0].slowing = trainers[1].slowing = (struct gw_slowing){2, 1.5};
+    trainers[0].tells = trainers[1].tells = tells;
+    run_ranks(2, train, trainers, sizeof *trainers);
+    for (int r = 0; r < 2; r++) {
+        const cJSON *kept = trainers[r].cluster.overlap->kept;
+        assert_int_equal(trainers[r].status, GW_OK);
+        assert_true(cJSON_GetObjectItem(kept, "backward_s")->valuedouble >= pass_s);
+    }
+    bool right = is_slowed(&trainers[0], "allgather") && is_slowed(&trainers[0], "allreduce");
+    gw_cluster_free(&trainers[0].cluster);
+    gw_cluster_free(&trainers[1].cluster);
+    return right;
+}
+
 /* Who else works on this machine can only be in the way of some attempts. */
 TEST(measured_factors_of_a_backward_pass_are_a_trainers) {
-    bool right = false;
-    for (int attempt = 0; attempt < 10 && !right; attempt++) {
-        struct trainer trainers[2];
-        memset(trainers, 0, sizeof trainers);
-        trainers[0].slowing = trainers[1].slowing = (struct gw_slowing){2, 1.5};
-        run_ranks(2, train, trainers, sizeof *trainers);
-        for (int r = 0; r < 2; r++) {
-            const cJSON *kept = trainers[r].cluster.overlap->kept;
-            assert_int_equal(trainers[r].status, GW_OK);
-            assert_true(cJSON_GetObjectItem(kept, "backward_s")->valuedouble >= pass_s);
+    for (int tells = 0; tells < 2; tells++) {
+        bool right = false;
+        for (int attempt = 0; attempt < 10 && !right; attempt++) {
+            right = is_measured_as_slowed(tells == 1);
         }
-        right = is_slowed(&trainers[0], "allgather") && is_slowed(&trainers[0], "allreduce");
-        gw_cluster_free(&trainers[0].cluster);
-        gw_cluster_free(&trainers[1].cluster);
+        assert_true(right);
     }
-    assert_true(right);
 }
 
 TEST(a_backward_pass_that_fails_comes_out) {
@@ -457,6 +497,7 @@ TEST(a_backward_pass_that_fails_comes_out) {
         memset(&trainer, 0, sizeof trainer);
         trainer.slowing = (struct gw_slowing){1, 1};
         trainer.fails_at = fails_at[i];
+        trainer.tells = true;
         run_ranks(1, train, &trainer, sizeof trainer);
         assert_int_equal(trainer.status, GW_FAILED);
         assert_string_equal(trainer.error.message, "no gradient came");

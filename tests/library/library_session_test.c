@@ -288,7 +288,8 @@ static void hear(void *context, double share, const char *what) {
     *heard = share;
 }
 
-static int give_up(void *context) {
+static int give_up(void *context, struct gradweave_pass *pass) {
+    (void)pass;
     return context == NULL;
 }
 

@@ -33,11 +33,18 @@ class _Pass:
             raise BadInput("step: expected it to return a loss that a backward pass can begin at")
         self._leaves = _leaves(self._loss.grad_fn)
         self._gradients = [leaf.grad for leaf in self._leaves]
-        self.count = len(self._leaves)
+        self._handles: list[torch.utils.hooks.RemovableHandle] = []
+        self._pass: int | None = None  # C's, that hears of gradients
         self.function = _library.BACKWARD(self._run)
         self.failure: BaseException | None = None
 
-    def _run(self, _context) -> int:
+    def tell(self) -> None:
+        """From now on C hears of gradients."""
+        hook = lambda _: library.gradweave_pass_gradient(self._pass)
+        self._handles = [leaf.register_post_accumulate_grad_hook(hook) for leaf in self._leaves]
+
+    def _run(self, _context, c_pass: int | None) -> int:
+        self._pass = c_pass
         try:
             for leaf in self._leaves:  # as after optimizer.zero_grad()
                 leaf.grad = None
@@ -92,10 +99,12 @@ class _Pass:
         return took_s
 
     def _run_or_raise(self) -> None:
-        if self._run(None):
+        if self._run(None, None):
             _fail(GradweaveError("backward: it failed"), self.failure)
 
     def close(self) -> None:
+        for handle in self._handles:
+            handle.remove()
         for leaf, gradient in zip(self._leaves, self._gradients):
             leaf.grad = gradient
         self._loss = None  # and with it all that the backward pass needs
@@ -199,7 +208,10 @@ def calibrate(
     lent = LentGroup(group or dist.group.WORLD)
     ranks = c_void_p()
     try:
-        session_s = 0.0 if load is None else load.session_s(group, _SESSION_SHARE * time_s)
+        session_s = 0.0
+        if load is not None:
+            session_s = load.session_s(group, _SESSION_SHARE * time_s)
+            load.tell()
         asked = _library.Calibration(
             name=_text(name),
             command=b"gradweave.torch.calibrate",
@@ -211,7 +223,6 @@ def calibrate(
             max_elements=max_elements,
             replace=int(force),
             backward=_library.BACKWARD() if load is None else load.function,
-            gradients=0 if load is None else load.count,
             session_s=session_s,
             progress=_library.PROGRESS() if bar is None else bar.function,
         )
