@@ -268,6 +268,9 @@ enum gw_status gw_calibrate(struct gw_communicator *communicator,
     if (status == GW_OK) {
         status = gw_calibrate_others(communicator, &before, out, error);
     }
+    if (status == GW_OK && communicator->rank == 0 && calibration->older != NULL) {
+        status = gw_calibration_add_older(out, calibration->older, error);
+    }
     if (status != GW_OK) {
         gw_cluster_free(out);
     }

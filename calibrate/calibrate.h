@@ -38,14 +38,16 @@ struct gw_calibration {
      * one at a time. */
     gw_backward *backward;
     void *backward_context;
-    double session_s;       /* that a session's calls add to an iteration, as the trainer says */
-    double precision;       /* repeat until the median is known to this, relative ... */
-    double max_s_per_point; /* ... or this much time has been measured, in seconds */
-    double time_s;          /* for everything */
-    const char *journal;    /* file that keeps what was measured until all is; NULL: none */
-    bool resume;            /* go on with the journal that is there */
-    uint64_t seed;          /* of the order of measurements */
-    const struct gw_clock *clock; /* that times all but overlap: the machine's */
+    double session_s; /* that a session's calls add to an iteration, as the trainer says */
+    const struct gw_cluster *older; /* of the same ranks, on rank 0, whose curves stand where none
+                                     * is measured; NULL: none */
+    double precision;               /* repeat until the median is known to this, relative ... */
+    double max_s_per_point;         /* ... or this much time has been measured, in seconds */
+    double time_s;                  /* for everything */
+    const char *journal;            /* file that keeps what was measured until all is; NULL: none */
+    bool resume;                    /* go on with the journal that is there */
+    uint64_t seed;                  /* of the order of measurements */
+    const struct gw_clock *clock;   /* that times all but overlap: the machine's */
     /* Told what is measured next, when which share of all is done, above all on rank 0; or NULL. */
     void (*tell)(void *context, double share, const char *what);
     void *tell_context;
@@ -124,6 +126,13 @@ enum gw_status gw_calibration_require_same_hosts(struct gw_communicator *communi
 enum gw_status gw_calibration_doubts(struct gw_communicator *communicator,
                                      const struct gw_cluster *cluster, struct gw_arena *arena,
                                      char ***out, size_t *count, struct gw_error *error);
+
+/*
+ * Rank 0 reads what a calibration is to add to. GW_BAD_INPUT on all ranks unless it was calibrated
+ * with these hosts (gw_calibration_require_same_hosts). *out is safe to free in any case.
+ */
+enum gw_status gw_calibration_read_older(struct gw_communicator *communicator, const char *path,
+                                         bool cuda, struct gw_cluster *out, struct gw_error *error);
 
 /* Adds to a new calibration what only the old one has: curves, the network, further keys. */
 enum gw_status gw_calibration_add_older(struct gw_cluster *cluster, const struct gw_cluster *older,

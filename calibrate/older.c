@@ -196,6 +196,15 @@ static enum gw_status add_keys(struct gw_cluster *cluster, const struct gw_clust
                : gw_json_put(source, "earlier", cJSON_Duplicate(earlier, 1), error);
 }
 
+enum gw_status gw_calibration_read_older(struct gw_communicator *communicator, const char *path,
+                                         bool cuda, struct gw_cluster *out,
+                                         struct gw_error *error) {
+    *out = (struct gw_cluster){0};
+    enum gw_status status = communicator->rank == 0 ? gw_cluster_read(path, out, error) : GW_OK;
+    GW_TRY(gw_agree(communicator, status, error));
+    return gw_calibration_require_same_hosts(communicator, out, cuda, error);
+}
+
 enum gw_status gw_calibration_add_older(struct gw_cluster *cluster, const struct gw_cluster *older,
                                         struct gw_error *error) {
     GW_TRY(add_curves(cluster, older, error));

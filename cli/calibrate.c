@@ -204,21 +204,6 @@ static enum gw_status write_and_print(const struct gw_cluster *cluster,
     return status;
 }
 
-/* The cluster that curves are added to, which must be of the same hosts; on rank 0 it is read. */
-static enum gw_status read_older(struct gw_communicator *communicator,
-                                 const struct options *options, struct gw_cluster *older,
-                                 struct gw_error *error) {
-    enum gw_status status =
-        communicator->rank == 0 ? gw_cluster_read(options->out, older, error) : GW_OK;
-    gw_input_forget(options->out); /* which the new one adds to */
-    GW_TRY(gw_agree(communicator, status, error));
-    status = gw_calibration_require_same_hosts(communicator, older, options->device.cuda, error);
-    if (status != GW_OK) {
-        gw_cluster_free(older);
-    }
-    return status;
-}
-
 /* ---- progress ----------------------------------------------------------------------------- */
 
 struct bar {
@@ -253,13 +238,19 @@ static enum gw_status calibrate(struct gw_communicator *communicator, const stru
                                 struct gw_error *error) {
     struct gw_cluster cluster = {0};
     struct gw_cluster older = {0};
-    GW_TRY(options->add ? read_older(communicator, options, &older, error) : GW_OK);
-    enum gw_status status = measure(communicator, &options->calibration, &cluster, error);
+    struct gw_calibration calibration = options->calibration;
+    enum gw_status status = GW_OK;
+    if (options->add) {
+        status = gw_calibration_read_older(communicator, options->out, options->device.cuda, &older,
+                                           error);
+        gw_input_forget(options->out); /* which the new one adds to */
+        calibration.older = &older;
+    }
+    if (status == GW_OK) {
+        status = measure(communicator, &calibration, &cluster, error);
+    }
     if (status != GW_BAD_INPUT) { /* which all ranks know of */
         gw_job_require(communicator, status, error);
-    }
-    if (status == GW_OK && communicator->rank == 0 && options->add) {
-        status = gw_calibration_add_older(&cluster, &older, error);
     }
     if (status == GW_OK && communicator->rank == 0) {
         status = write_and_print(&cluster, options, error);

@@ -122,6 +122,20 @@ static enum gw_status measure(struct gw_communicator *ranks,
     return gw_agree(ranks, status, error);
 }
 
+static enum gw_status measure_more(struct gw_communicator *ranks,
+                                   const struct gw_calibration *calibration, const char *path,
+                                   struct gw_error *error) {
+    struct gw_cluster older;
+    struct gw_calibration more = *calibration;
+    enum gw_status status = gw_calibration_read_older(ranks, path, false, &older, error);
+    if (status == GW_OK) {
+        more.older = &older;
+        status = measure(ranks, &more, path, error);
+    }
+    gw_cluster_free(&older);
+    return status;
+}
+
 static enum gw_status calibrate(const struct gradweave_calibration *asked,
                                 struct gw_communicator *ranks, const char *path,
                                 struct gw_error *error) {
@@ -136,7 +150,8 @@ static enum gw_status calibrate(const struct gradweave_calibration *asked,
     status = gw_agree(ranks, status, error);
     if (status == GW_OK) {
         calibration.name = asked->name == NULL ? name : asked->name;
-        status = measure(ranks, &calibration, path, error);
+        status = asked->add ? measure_more(ranks, &calibration, path, error)
+                            : measure(ranks, &calibration, path, error);
     }
     free(name);
     return status;

@@ -103,6 +103,7 @@ struct gradweave_calibration {
     size_t max_bytes;    /* of messages, 4096 to 2^27; 0: 16 MiB */
     size_t max_elements; /* of compression, 4096 to 2^28; 0: 2^24 */
     int replace;         /* not 0: also a file that is no cluster */
+    int add; /* not 0: to the file that is there, of the same ranks: what is measured is replaced */
     /* One backward pass of the trainer's network on this rank, which exchanges nothing: 0, or else
      * it has failed. It is called on the calling thread and on others, one at a time, also while
      * the calling thread exchanges: for how much passes and exchanges slow each other. It calls

@@ -290,6 +290,7 @@ struct measuring {
     double deadline_s; /* of waiting */
     double end_s;      /* when no other pair of the collective is begun */
     struct gw_overlap *overlap;
+    const struct gw_cluster *cluster; /* with curves, on rank 0 */
 };
 
 /* What the compute thread does. */
@@ -299,6 +300,7 @@ struct work {
     void *context;
     double rest_s;             /* of the communication thread, before each exchange ... */
     struct gw_pass *pass;      /* ... unless it waits for its gradients; or NULL */
+    double alone_s;            /* an exchange, by the cluster's curve; 0: to be measured */
     double block_s, longest_s; /* as of rounds */
 };
 
@@ -311,6 +313,7 @@ static enum gw_status measure(struct measuring *measuring, const struct work *wo
                                          .communicate_context = &measuring->exchanges,
                                          .rest_s = work->rest_s,
                                          .pass = work->pass,
+                                         .alone_s = work->alone_s,
                                          .block_s = work->block_s,
                                          .rounds = rounds,
                                          .longest_s = work->longest_s};
@@ -408,6 +411,32 @@ static enum gw_status choose_size(struct measuring *measuring, size_t size, doub
 }
 
 /*
+ * What an exchange takes by its curve, on all ranks; 0: it has none. Curves are of exchanges that
+ * find their processors at rest: those beside a pass may take less.
+ */
+static enum gw_status find_alone(const struct measuring *measuring, const char *collective,
+                                 double *out, struct gw_error *error) {
+    const struct exchanges *exchanges = &measuring->exchanges;
+    const struct gw_cluster *const known[] = {measuring->cluster, measuring->calibration->older};
+    *out = 0;
+    for (size_t i = 0; i < 2 && exchanges->world->rank == 0 && *out == 0; i++) {
+        const struct gw_collective_cost *cost =
+            known[i] == NULL
+                ? NULL
+                : gw_cluster_find_collective(known[i], collective, (size_t)exchanges->world->size);
+        *out = cost == NULL ? 0 : gw_curve_time(&cost->curve, (double)exchanges->bytes);
+    }
+    return gw_broadcast(exchanges->world, 0, out, sizeof *out, error);
+}
+
+static enum gw_status measure_beside_pass(struct measuring *measuring, const struct work *backward,
+                                          const char *collective, struct gw_error *error) {
+    struct work work = *backward;
+    GW_TRY(find_alone(measuring, collective, &work.alone_s, error));
+    return measure_named(measuring, &work, collective, GW_OVERLAP_BACKWARD, error);
+}
+
+/*
  * Beside a backward pass or, NULL, beside compressors and waiting. Beside a backward pass the
  * largest size comes second: where time ends early, the sizes between are known from both sides.
  */
@@ -434,9 +463,8 @@ static enum gw_status measure_collective(struct measuring *measuring, size_t whi
         if (i > 0 && !in_time) {
             continue;
         }
-        GW_TRY(backward == NULL
-                   ? measure_compressors(measuring, collective, error)
-                   : measure_named(measuring, backward, collective, GW_OVERLAP_BACKWARD, error));
+        GW_TRY(backward == NULL ? measure_compressors(measuring, collective, error)
+                                : measure_beside_pass(measuring, backward, collective, error));
         if (i == 0 && backward == NULL) {
             GW_TRY(measure_waiting(measuring, collective, error));
         }
@@ -555,7 +583,8 @@ enum gw_status gw_calibrate_overlap(struct gw_communicator *communicator,
     struct measuring measuring = {.calibration = calibration,
                                   .report = *report,
                                   .time_s = share * calibration->time_s,
-                                  .overlap = overlap};
+                                  .overlap = overlap,
+                                  .cluster = cluster};
     measuring.report.scale *= share;
     enum gw_status status = open_measuring(&measuring, communicator, error);
     if (status == GW_OK) {

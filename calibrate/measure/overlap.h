@@ -77,6 +77,7 @@ struct gw_overlap_subject {
     void *communicate_context;
     double rest_s;             /* after each collective: some take all of a processor's time ... */
     struct gw_pass *pass;      /* ... but at once each waits for a gradient; NULL: does not */
+    double alone_s;            /* that a collective takes alone; 0: to be measured */
     double block_s, longest_s; /* as of rounds */
     size_t rounds;
 };

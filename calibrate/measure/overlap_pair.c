@@ -263,6 +263,10 @@ static enum gw_status measure_pair(void *context, double block_s, bool at_once, 
     struct helper *helper = &pair->helper;
     if (!at_once) {
         GW_TRY(compute_alone(helper, block_s, &out->compute_s, error));
+        if (pair->subject->alone_s > 0) {
+            out->communication_s = pair->subject->alone_s;
+            return GW_OK;
+        }
         return communicate(pair->communicator, pair->subject, block_s, false, &helper->counting,
                            out, error);
     }

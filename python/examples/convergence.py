@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import shutil
 import statistics
 import sys
 import time
@@ -387,6 +388,7 @@ def compute_alone(
     """Seconds of each iteration, in which nothing is exchanged and nothing learnt; ranks wait for
     each other before a step."""
     network = NETWORKS[name]
+    Watch(module)  # whose hooks a training has too
     generator = torch.Generator().manual_seed(0)
     took_s, began = [], time.perf_counter()
     for _ in range(iterations):
@@ -462,7 +464,7 @@ def cluster_of(asked: argparse.Namespace, network: str, workers: int) -> str | P
 def calibrate_all(asked: argparse.Namespace, workers: int, group: dist.ProcessGroup) -> None:
     """What exchanges and compressors cost so many workers, and how these and each network's backward
     pass slow each other; the workers call it, with nothing else going on."""
-    base, part = asked.folder / f"cluster-{workers}.json", asked.folder / "overlap.part.json"
+    base, part = asked.folder / f"cluster-{workers}.json", asked.folder / "cluster.part.json"
     largest = 1 << 20  # elements: more than any network has
     options = {"max_elements": largest, "max_bytes": 4 * largest, "group": group}
     if not base.exists():
@@ -475,11 +477,13 @@ def calibrate_all(asked: argparse.Namespace, workers: int, group: dist.ProcessGr
         module = network.module()
         inputs, targets = network.data().draw(network.batch // workers, torch.Generator())
         step = lambda: loss_of(module(inputs), targets)
-        calibrate(part, only="overlap", step=step, time_s=asked.calibration_time / 4, **options)
         if dist.get_rank(group) == 0:
-            cluster = json.loads(base.read_text()) | {"name": path.stem}
-            cluster["overlap"] = json.loads(part.read_text())["overlap"]
-            part.write_text(json.dumps(cluster))
+            shutil.copy(base, part)
+        time_s = asked.calibration_time / 4
+        calibrate(
+            part, name=path.stem, only="overlap", step=step, time_s=time_s, add=True, **options
+        )
+        if dist.get_rank(group) == 0:
             part.rename(path)
         dist.barrier(group)
 

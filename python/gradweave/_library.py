@@ -160,6 +160,7 @@ class Calibration(ctypes.Structure):
         ("max_bytes", c_size_t),
         ("max_elements", c_size_t),
         ("replace", c_int),
+        ("add", c_int),
         ("backward", BACKWARD),
         ("backward_context", c_void_p),
         ("session_s", c_double),

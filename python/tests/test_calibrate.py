@@ -50,14 +50,10 @@ SIZE = 65536
 def _calibrate(rank: int, path: str) -> None:
     module = torch.nn.Sequential(*[torch.nn.Linear(200, 200) for _ in range(4)])
     module[0].weight.grad = before = torch.ones(200, 200)
-    gt.calibrate(
-        path,
-        time_s=8,
-        only=["allgather", "allreduce", "topk", "overlap"],
-        max_bytes=SIZE,
-        max_elements=SIZE,
-        step=lambda: module(torch.ones(64, 200)).sum(),
-    )
+    sizes = {"max_bytes": SIZE, "max_elements": SIZE}
+    gt.calibrate(path, time_s=3, only=["allgather", "allreduce", "topk"], **sizes)
+    step = lambda: module(torch.ones(64, 200)).sum()
+    gt.calibrate(path, time_s=5, only="overlap", step=step, add=True, **sizes)
     raw = read(path)["collectives"]["allgather"][0]["raw"]
     assert all(one["median_s"] > 0 for one in raw)
     assert_no_groups_are_left()
@@ -155,6 +151,10 @@ def _refused(rank: int, folder: str) -> None:
     for message, options in cases:
         with pytest.raises(gt.BadInput, match=message):
             gt.calibrate(path, **options)
+    with pytest.raises(gt.BadInput, match='expected "gradweave/cluster@1", got "gradweave/model@1"'):
+        gt.calibrate(model, add=True, force=True)
+    with pytest.raises(GradweaveError, match="new.json: "):
+        gt.calibrate(path, add=True)
     with pytest.raises(gt.BadInput, match='got "gradweave/model", which force replaces'):
         gt.calibrate(model)
     with pytest.raises(GradweaveError, match="nowhere/new.json: cannot be written"):

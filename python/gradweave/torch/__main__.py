@@ -153,6 +153,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     verb.add_argument("--time", type=_positive, default=60.0, metavar="S", help="(60)")
     verb.add_argument(
+        "--add", action="store_true", help="to the file, which keeps what is not measured"
+    )
+    verb.add_argument(
         "--job",
         metavar="FILE.py:FUNCTION",
         help="measure too what its backward pass and collectives do to each other",
@@ -240,7 +243,7 @@ def _record(asked: argparse.Namespace) -> int:
 
 
 def _calibrate(asked: argparse.Namespace) -> int:
-    _check_target(asked.out, asked.force)
+    _check_target(asked.out, asked.force or asked.add)
     calibrate(
         asked.out,
         compressors=asked.compressor,
@@ -249,6 +252,7 @@ def _calibrate(asked: argparse.Namespace) -> int:
         time_s=asked.time,
         step=job.forward_of(job.load(asked.job)) if asked.job else None,
         force=asked.force,
+        add=asked.add,
     )
     return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 import sys
 import time
@@ -41,7 +42,16 @@ class _Pass:
     def tell(self) -> None:
         """From now on C hears of gradients."""
         hook = lambda _: library.gradweave_pass_gradient(self._pass)
-        self._handles = [leaf.register_post_accumulate_grad_hook(hook) for leaf in self._leaves]
+        self._listen(self._leaves, [hook] * len(self._leaves))
+
+    def _listen(self, leaves: list[torch.Tensor], hooks: list[Callable]) -> None:
+        for leaf, hook in zip(leaves, hooks):
+            self._handles.append(leaf.register_post_accumulate_grad_hook(hook))
+
+    def _listen_no_more(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+        self._handles.clear()
 
     def _run(self, _context, c_pass: int | None) -> int:
         self._pass = c_pass
@@ -63,30 +73,35 @@ class _Pass:
         """
         self._run_or_raise()  # all is cold, and gradients are there to be looked at
         small = [leaf for leaf in self._leaves if _is_small(leaf.grad)]
-        session = alone = None
-        if small:
-            alone = open_without_others([dist.get_rank()], "gloo", None)
-            session = Session([leaf.numel() for leaf in small], "dense", group=alone)
-        more_s: list[float] = []
-        turns = 3
-        while len(more_s) < turns:
-            taken_s = []
-            for opened in (None, session):
+        with contextlib.ExitStack() as opened:
+            session = None
+            if small:
+                alone = open_without_others([dist.get_rank()], "gloo", None)
+                opened.callback(dist.destroy_process_group, alone)
+                session = Session([leaf.numel() for leaf in small], "dense", group=alone)
+                opened.callback(session.close)
+            more_s: list[float] = []
+            turns = 3
+            while len(more_s) < turns:
                 dist.barrier(group)
-                taken_s.append(self._time(opened, small))
-            more_s.append(taken_s[1] - taken_s[0])
-            if len(more_s) == 1:
-                turns = max(turns, min(_MOST_TURNS, int(seconds / _mean(sum(taken_s), group))))
-        if session:
-            session.close()
-            dist.destroy_process_group(alone)
+                alone_s = self._time(None, [])
+                dist.barrier(group)
+                in_session_s = self._time(session, small)
+                more_s.append(in_session_s - alone_s)
+                if len(more_s) == 1:
+                    turn_s = _mean(alone_s + in_session_s, group)
+                    turns = max(turns, min(_MOST_TURNS, int(seconds / turn_s)))
         return max(0.0, _mean(statistics.median(more_s), group))
 
     def _time(self, session: Session | None, leaves: list[torch.Tensor]) -> float:
-        handles = []
-        for index, leaf in enumerate(leaves if session else []):
-            hook = lambda of, index=index: session.ready(index, of.grad)
-            handles.append(leaf.register_post_accumulate_grad_hook(hook))
+        if session:
+            self._listen(
+                leaves,
+                [
+                    lambda leaf, index=index: session.ready(index, leaf.grad)
+                    for index in range(len(leaves))
+                ],
+            )
         began_s = time.perf_counter()
         if session:
             session.begin()
@@ -94,8 +109,7 @@ class _Pass:
         if session:
             session.wait()
         took_s = time.perf_counter() - began_s
-        for handle in handles:
-            handle.remove()
+        self._listen_no_more()
         return took_s
 
     def _run_or_raise(self) -> None:
@@ -103,8 +117,7 @@ class _Pass:
             _fail(GradweaveError("backward: it failed"), self.failure)
 
     def close(self) -> None:
-        for handle in self._handles:
-            handle.remove()
+        self._listen_no_more()
         for leaf, gradient in zip(self._leaves, self._gradients):
             leaf.grad = gradient
         self._loss = None  # and with it all that the backward pass needs
@@ -187,6 +200,7 @@ def calibrate(
     step: Callable[[], torch.Tensor] | None = None,
     progress: bool = True,
     force: bool = False,
+    add: bool = False,
 ) -> None:
     """Measures the group's collectives and the compressors, and writes the cluster's file.
 
@@ -199,7 +213,8 @@ def calibrate(
     step: a call that runs a forward pass on this rank and returns its loss; how much its backward
     pass and exchanges slow each other is measured as well, and what a session's calls add to it.
     Its module must be the bare one, which exchanges nothing. progress: a bar, where rank 0's stderr is a terminal. force: over another
-    kind of file.
+    kind of file. add: to the file that is there, of the same ranks, which keeps what is not
+    measured.
     """
     _check_group(group)
     load = None if step is None else _Pass(step)
@@ -222,6 +237,7 @@ def calibrate(
             max_bytes=max_bytes,
             max_elements=max_elements,
             replace=int(force),
+            add=int(add),
             backward=_library.BACKWARD() if load is None else load.function,
             session_s=session_s,
             progress=_library.PROGRESS() if bar is None else bar.function,
