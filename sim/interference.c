@@ -242,10 +242,17 @@ static enum gw_status find_pair(const struct gw_cluster *cluster, const char *co
     return GW_OK;
 }
 
-/* Neither can be faster for the other: what was measured below 1 is noise. */
-static struct gw_slowing at_least_1(struct gw_slowing measured) {
+/*
+ * Neither can be faster for the other: what was measured below 1 is noise. But for exchanges beside
+ * a trainer's pass, which follow each other while its processors are awake: curves are of single
+ * ones.
+ */
+static struct gw_slowing slowing_of(const struct gw_overlap_pair *pair, double bytes) {
+    struct gw_slowing measured = gw_overlap_at(pair, bytes);
+    bool beside_pass = strcmp(pair->compute, GW_OVERLAP_BACKWARD) == 0;
     return (struct gw_slowing){.compute = fmax(1, measured.compute),
-                               .communication = fmax(1, measured.communication)};
+                               .communication = beside_pass ? measured.communication
+                                                            : fmax(1, measured.communication)};
 }
 
 /* With nothing beside it, or beside what the cluster does not name, an operation is not slowed. */
@@ -266,7 +273,7 @@ static void find_slowing(struct gw_interference *interference, const struct gw_s
         const struct gw_operation *operation = &schedule->operations[i / count];
         double bytes = (double)operation->bytes;
         interference->slowing[i] = pair != NULL && bytes > 0
-                                       ? at_least_1(gw_overlap_at(pair, bytes))
+                                       ? slowing_of(pair, bytes)
                                        : (struct gw_slowing){.compute = 1, .communication = 1};
     }
 }

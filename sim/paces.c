@@ -127,12 +127,16 @@ static void begin(struct work *work, size_t operation, double now_s, double seco
                           .end_s = now_s + seconds};
 }
 
+static double left_at(const struct work *work, double now_s) {
+    return fmax(0, work->left_s - (now_s - work->since_s) / work->factor);
+}
+
 /* What is never slowed ends just where it would by clocks; with an infinite factor it waits. */
 static void set_pace(struct work *work, double now_s, double factor) {
     if (work->factor == factor) {
         return;
     }
-    work->left_s = fmax(0, work->left_s - (now_s - work->since_s) / work->factor);
+    work->left_s = left_at(work, now_s);
     work->since_s = now_s;
     work->factor = factor;
     work->end_s = work->left_s > 0 ? now_s + work->left_s * factor : now_s;
@@ -356,14 +360,18 @@ static bool is_served(struct paces *paces) {
     return served;
 }
 
-/* The slowest lane's factor, of lanes that slow it. */
+/* The slowest lane's factor: 1 of those beside which nothing runs that has one. */
 static enum gw_status pace_exchange(struct paces *paces, double now_s) {
-    double factor = is_served(paces) ? 1 : INFINITY;
+    double factor = 0;
+    size_t lanes = 0;
     for (size_t class = 1; class < paces->simulator->interference.class_count; class ++) {
         if (paces->active[class] > 0) {
             factor = gw_later(factor, slowing_now(paces)[class].communication);
+            lanes += paces->active[class];
         }
     }
+    factor = lanes < paces->lane_count ? gw_later(factor, 1) : factor;
+    factor = is_served(paces) ? factor : INFINITY;
     double before_s = paces->exchange.end_s;
     set_pace(&paces->exchange, now_s, factor);
     bool new = paces->exchange.since_s == now_s;
@@ -371,14 +379,19 @@ static enum gw_status pace_exchange(struct paces *paces, double now_s) {
     return ends ? expect_end(paces, paces->lane_count) : GW_OK;
 }
 
+/* Of what the lane does, by what is exchanged. */
+static double slowing_of_lane(const struct paces *paces, size_t lane) {
+    uint32_t class = paces->simulator->interference.class_of[paces->lanes[lane].operation];
+    return paces->exchange.running ? slowing_now(paces)[class].compute : 1;
+}
+
 static enum gw_status pace_lane(struct paces *paces, size_t lane, double now_s) {
     struct work *work = &paces->lanes[lane];
     if (!work->running || work->waits) {
         return GW_OK;
     }
-    uint32_t class = paces->simulator->interference.class_of[work->operation];
     double before_s = work->end_s;
-    double factor = paces->exchange.running ? slowing_now(paces)[class].compute : 1;
+    double factor = slowing_of_lane(paces, lane);
     if (needs_processor(paces, lane) && paces->busy[machine_of(paces, lane)] > 1) {
         factor *= paces->simulator->interference.crowding[work->operation];
     }
@@ -412,9 +425,10 @@ static struct work *next_waiting(struct paces *paces, size_t machine) {
 static const double shortest_pause_s = 20e-6;
 
 /* Unless the lane needs it for what it has just begun, or as good as at once. */
-static void leave_processor(struct paces *paces, size_t lane) {
+static void leave_processor(struct paces *paces, size_t lane, double now_s) {
     struct work *work = &paces->lanes[lane];
-    bool keeps = work->running && (needs_processor(paces, lane) || work->left_s < shortest_pause_s);
+    double takes_s = left_at(work, now_s) * slowing_of_lane(paces, lane);
+    bool keeps = work->running && (needs_processor(paces, lane) || takes_s < shortest_pause_s);
     if (work->holds && !keeps) {
         work->holds = false;
         paces->busy[machine_of(paces, lane)]--;
@@ -425,7 +439,7 @@ static void leave_processor(struct paces *paces, size_t lane) {
 static enum gw_status share_processors(struct paces *paces, size_t lane, double now_s) {
     size_t machine = machine_of(paces, lane);
     for (size_t i = first_of(paces, machine); i < first_of(paces, machine + 1); i++) {
-        leave_processor(paces, i);
+        leave_processor(paces, i, now_s);
     }
     for (struct work *next = next_waiting(paces, machine);
          next != NULL && paces->busy[machine] < paces->simulator->cluster->sharing.processors;

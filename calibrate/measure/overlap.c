@@ -426,7 +426,7 @@ static enum gw_status find_alone(const struct measuring *measuring, const char *
                 : gw_cluster_find_collective(known[i], collective, (size_t)exchanges->world->size);
         *out = cost == NULL ? 0 : gw_curve_time(&cost->curve, (double)exchanges->bytes);
     }
-    return gw_broadcast(exchanges->world, 0, out, sizeof *out, error);
+    return gw_agree_maximum(exchanges->world, out, 1, error);
 }
 
 static enum gw_status measure_beside_pass(struct measuring *measuring, const struct work *backward,

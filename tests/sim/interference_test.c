@@ -62,8 +62,8 @@ static void add_operation(struct scene *scene, struct gw_random *random) {
         gw_schedule_add(&scene->schedule, operation, after, dependency_count, NULL, &error), GW_OK);
 }
 
-static struct gw_overlap_factor drawn(struct gw_random *random, double most) {
-    double factor = exp(log(most) * gw_random_uniform(random));
+static struct gw_overlap_factor drawn(struct gw_random *random, double least, double most) {
+    double factor = least * exp(log(most / least) * gw_random_uniform(random));
     return (struct gw_overlap_factor){.factor = factor, .low = factor, .high = factor};
 }
 
@@ -77,8 +77,11 @@ static void set_factors(struct scene *scene, struct gw_random *random, double mo
     overlap->workers = scene->workers;
     for (size_t c = 0; c < 2; c++) {
         for (size_t m = 0; m < sizeof computes / sizeof *computes; m++) {
+            bool beside_pass = m == 3; /* where an exchange may be the faster */
             struct gw_overlap_point point = {
-                .bytes = 1, .compute = drawn(random, most), .communication = drawn(random, most)};
+                .bytes = 1,
+                .compute = drawn(random, 1, most),
+                .communication = drawn(random, beside_pass && most > 1 ? 0.5 : 1, most)};
             if (computes[m] != NULL) {
                 assert_int_equal(
                     gw_overlap_add(overlap, collectives[c], computes[m], point, &error), GW_OK);
@@ -247,8 +250,8 @@ static void leave_processors(struct reference *reference) {
     static const double moment_s = 20e-6;
     for (size_t w = 0; w < reference->scene->workers; w++) {
         struct running *running = &reference->compute[w];
-        bool pauses =
-            running->operation == NULL || (!compresses(running) && running->left_s >= moment_s);
+        bool pauses = running->operation == NULL ||
+                      (!compresses(running) && running->left_s * running->factor >= moment_s);
         running->holds = running->holds && !pauses;
     }
 }
