@@ -94,17 +94,13 @@ static enum gw_status run(void *context, struct gw_error *error) {
 
 /* ---- pools --------------------------------------------------------------------------------- */
 
-static size_t greater(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
 /* What one of two pools may take: all of their pages are touched, and so are really there. */
 static size_t share_of(size_t sharing, size_t ranks, const struct gw_calibration *calibration) {
     size_t max_bytes = calibration->max_bytes;
     size_t share = machine_pools / (2 * sharing);
-    size_t needed = greater(calibration->pool_bytes, max_bytes * ranks);
+    size_t needed = gw_greater(calibration->pool_bytes, max_bytes * ranks);
     size_t least = gw_lesser(least_part, max_bytes) * ranks;
-    return gw_whole_lines(greater(gw_lesser(needed, share), least));
+    return gw_whole_lines(gw_greater(gw_lesser(needed, share), least));
 }
 
 /* A server sends or receives as many messages as there are workers, nobody else more than two. */
@@ -115,7 +111,7 @@ static enum gw_status open_pools(struct all *all, struct gw_communicator *world,
     all->largest_pool =
         share_of(gw_host_list_most_ranks(&machines), (size_t)world->size, calibration);
     gw_host_list_close(&machines);
-    size_t needed = gw_whole_lines(greater(calibration->pool_bytes, 2 * calibration->max_bytes));
+    size_t needed = gw_whole_lines(gw_greater(calibration->pool_bytes, 2 * calibration->max_bytes));
     size_t sent = world->rank == 0 ? all->largest_pool : gw_lesser(all->largest_pool, needed);
     GW_TRY(gw_pool_open(all->largest_pool, calibration->device, &all->receive, error));
     GW_TRY(gw_pool_open(sent, calibration->device, &all->send, error));

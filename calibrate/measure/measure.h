@@ -17,6 +17,10 @@ static inline size_t gw_lesser(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
+static inline size_t gw_greater(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
 /* ---- clocks -------------------------------------------------------------------------------- */
 
 /*

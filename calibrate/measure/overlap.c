@@ -8,126 +8,6 @@
 
 #include "calibrate/measure/overlap.h"
 
-static const size_t least_pool = 8 << 20; /* more than caches near a core hold */
-
-static size_t greater(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
-/* ---- compression --------------------------------------------------------------------------- */
-
-/*
- * A group of 2^18 elements is of middling size in ResNet-50's plans, and compressed in less than a
- * millisecond. A GPU takes microseconds for it, fewer than to launch that: there it is more.
- */
-static const size_t group_elements = 1 << 18;
-static const size_t gpu_group_elements = 1 << 22;
-enum { CACHES = 4 }; /* of a GPU, that a pool there is as large as */
-
-static void next_task(struct gw_overlap_load *load) {
-    load->task.gradient = gw_pool_next(&load->gradient, load->elements * sizeof(float));
-    load->task.u = gw_pool_next(&load->residual, load->elements * sizeof(float));
-}
-
-/* What a residual would keep is cleared, or a threshold would select more each time. */
-static enum gw_status compress(struct gw_overlap_load *load, struct gw_error *error) {
-    next_task(load);
-    GW_TRY(gw_compress(load->compressor, &load->task, &load->selection, error));
-    memset(load->task.u, 0, load->elements * sizeof *load->task.u);
-    return GW_OK;
-}
-
-static enum gw_status compress_on_gpu(struct gw_overlap_load *load, size_t which,
-                                      struct gw_error *error) {
-    next_task(load);
-    GW_TRY(gw_device_event_record(load->from[which], load->stream, error));
-    GW_TRY(gw_gpu_compress(load->gpu, &load->task, load->stream, load->gpu_workspace,
-                           &load->gpu_selection, error));
-    GW_TRY(gw_device_event_record(load->to[which], load->stream, error));
-    return gw_device_clear(load->stream, load->task.u, load->elements * sizeof *load->task.u,
-                           error);
-}
-
-static enum gw_status compress_series(struct gw_overlap_load *load, struct gw_error *error) {
-    size_t selected = 0;
-    double sum_s = 0;
-    for (size_t i = 0; i < GW_OVERLAP_SERIES; i++) {
-        GW_TRY(compress_on_gpu(load, i, error));
-    }
-    GW_TRY(gw_gpu_selection_finish(&load->gpu_selection, load->stream, &selected, error));
-    for (size_t i = 1; i < GW_OVERLAP_SERIES; i++) {
-        double seconds = 0;
-        GW_TRY(gw_device_event_elapsed_s(load->from[i], load->to[i], &seconds, error));
-        sum_s += seconds;
-    }
-    load->seconds = sum_s * GW_OVERLAP_SERIES / (GW_OVERLAP_SERIES - 1);
-    return GW_OK;
-}
-
-static enum gw_status open_on_gpu(struct gw_overlap_load *load, struct gw_error *error) {
-    struct gw_device *device = load->device;
-    GW_TRY(gw_device_stream_open(device, false, &load->stream, error));
-    for (size_t i = 0; i < GW_OVERLAP_SERIES; i++) {
-        GW_TRY(gw_device_event_open(device, true, &load->from[i], error));
-        GW_TRY(gw_device_event_open(device, true, &load->to[i], error));
-    }
-    GW_TRY(gw_gpu_workspace_open(device, &load->gpu_workspace, error));
-    return gw_gpu_selection_reserve(&load->gpu_selection, device, load->elements, error);
-}
-
-static void close_on_gpu(struct gw_overlap_load *load) {
-    gw_gpu_selection_free(&load->gpu_selection);
-    gw_gpu_workspace_close(load->gpu_workspace);
-    for (size_t i = 0; i < GW_OVERLAP_SERIES; i++) {
-        gw_device_event_close(load->from[i]);
-        gw_device_event_close(load->to[i]);
-    }
-    gw_device_stream_close(load->stream);
-}
-
-enum gw_status gw_overlap_load_open(struct gw_overlap_load *out,
-                                    const struct gw_calibration *calibration, int rank,
-                                    struct gw_error *error) {
-    struct gw_device *device = calibration->device;
-    size_t cached = device == NULL ? 0 : CACHES * gw_device_cache_bytes(device);
-    *out = (struct gw_overlap_load){.device = device};
-    out->elements =
-        gw_lesser(device == NULL ? group_elements : gpu_group_elements, calibration->max_elements);
-    out->task = gw_pool_task(out->elements, calibration->density, &out->workspace);
-    /* A group in which values come twice would have ties that gradients do not have. */
-    size_t drawn = greater(least_pool, out->elements * sizeof(float));
-    size_t bytes = greater(drawn, cached);
-    GW_TRY(gw_pool_open(bytes, device, &out->gradient, error));
-    GW_TRY(gw_pool_open(bytes, device, &out->residual, error));
-    GW_TRY(gw_pool_fill(&out->gradient, drawn, rank, error));
-    return device == NULL ? GW_OK : open_on_gpu(out, error);
-}
-
-void gw_overlap_load_close(struct gw_overlap_load *load) {
-    if (load->device != NULL) {
-        close_on_gpu(load);
-    }
-    gw_pool_close(&load->gradient);
-    gw_pool_close(&load->residual);
-    gw_selection_free(&load->selection);
-    gw_workspace_free(&load->workspace);
-}
-
-void gw_overlap_load_choose(struct gw_overlap_load *load, const struct gw_compressor *compressor) {
-    load->compressor = compressor;
-    load->gpu = gw_gpu_kernel_of(compressor);
-}
-
-enum gw_status gw_overlap_load_run(void *context, struct gw_error *error) {
-    struct gw_overlap_load *load = context;
-    return load->device == NULL ? compress(load, error) : compress_series(load, error);
-}
-
-double gw_overlap_load_took_s(void *context) {
-    const struct gw_overlap_load *load = context;
-    return load->seconds;
-}
-
 /* ---- exchanges ----------------------------------------------------------------------------- */
 
 enum { LONGEST_SERIES = 8 };
@@ -152,10 +32,11 @@ static enum gw_status open_exchanges(struct exchanges *out, struct gw_communicat
     struct gw_communicator *gpus = calibration->gpu_communicator;
     size_t gathered = largest_bytes * (size_t)world->size;
     *out = (struct exchanges){.communicator = gpus != NULL ? gpus : world, .world = world};
-    GW_TRY(
-        gw_pool_open(greater(largest_bytes, least_pool), calibration->device, &out->send, error));
-    GW_TRY(gw_pool_open(greater(gathered, least_pool), calibration->device, &out->receive, error));
-    return gw_pool_fill(&out->send, least_pool, world->rank, error);
+    GW_TRY(gw_pool_open(gw_greater(largest_bytes, GW_OVERLAP_LEAST_POOL), calibration->device,
+                        &out->send, error));
+    GW_TRY(gw_pool_open(gw_greater(gathered, GW_OVERLAP_LEAST_POOL), calibration->device,
+                        &out->receive, error));
+    return gw_pool_fill(&out->send, GW_OVERLAP_LEAST_POOL, world->rank, error);
 }
 
 static void close_exchanges(struct exchanges *exchanges) {
@@ -477,7 +358,7 @@ struct passes {
     const struct gw_calibration *calibration;
     struct gw_pass told;
     double took_s;    /* one of them, on the slowest rank */
-    size_t gradients; /* of one */
+    size_t gradients; /* of one, on the rank that tells of fewest */
 };
 
 static enum gw_status run_pass(void *context, struct gw_error *error) {
@@ -496,14 +377,18 @@ static enum gw_status time_pass(struct passes *passes, struct gw_communicator *w
         passes->took_s = gw_clock_now_s() - started_s;
         passes->gradients = passes->told.gradients - before;
     }
-    return gw_agree_maximum(world, &passes->took_s, 1, error);
+    double agreed[] = {passes->took_s, -(double)passes->gradients};
+    GW_TRY(gw_agree_maximum(world, agreed, 2, error));
+    passes->took_s = agreed[0];
+    passes->gradients = (size_t)-agreed[1];
+    return GW_OK;
 }
 
 /*
  * Exchanges wait for a pass's gradients, as those of a training do: a thread that a timer wakes
  * takes more of a processor than one that the pass itself wakes.
  */
-static enum gw_status measure_beside(struct measuring *measuring, struct passes *passes,
+static enum gw_status measure_passes(struct measuring *measuring, struct passes *passes,
                                      double time_s, struct gw_error *error) {
     GW_TRY(time_pass(passes, measuring->exchanges.world, error));
     GW_TRY(gw_json_put_number(measuring->overlap->kept, "backward_s", passes->took_s, error));
@@ -525,7 +410,7 @@ static enum gw_status measure_backward(struct measuring *measuring, double time_
                                        struct gw_error *error) {
     struct passes passes = {.calibration = measuring->calibration};
     gw_pass_open(&passes.told);
-    enum gw_status status = measure_beside(measuring, &passes, time_s, error);
+    enum gw_status status = measure_passes(measuring, &passes, time_s, error);
     gw_pass_close(&passes.told);
     return status;
 }

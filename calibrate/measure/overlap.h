@@ -94,7 +94,10 @@ enum gw_status gw_measure_overlap(struct gw_communicator *communicator,
 
 /* ---- what a compute thread does ------------------------------------------------------------ */
 
-enum { GW_OVERLAP_SERIES = 8 };
+enum {
+    GW_OVERLAP_SERIES = 8,
+    GW_OVERLAP_LEAST_POOL = 8 << 20 /* bytes: more than caches near a core hold */
+};
 
 /* It compresses one group after the other, on processors or on a GPU. */
 struct gw_overlap_load {
