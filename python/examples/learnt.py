@@ -22,8 +22,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import gradweave
-from convergence import DENSE, HOOKS, Run, cluster_of, gradients_of, model_of
+from convergence import Run, cluster_of, gradients_of, model_of
 from networks import NETWORKS
+from ways import DENSE, HOOKS
 
 Kinds = dict[Run, list[dict]]  # by a run with seed 0, those with any seed
 Case = tuple[str, int, int]  # network, workers and iterations: by which ways are compared
