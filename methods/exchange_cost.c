@@ -78,30 +78,36 @@ static double together_s(const struct gw_leg *leg, const struct gw_kernel_cost *
 
 /*
  * What together takes of a single element is what waking all ranks for a start does; those that
- * come from an exchange are awake.
+ * come from an exchange are awake. Those that come from it first have had their turns by when the
+ * last one comes.
  */
 double gw_aggregator_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
-                       size_t which, const struct gw_aggregator_calls *calls, double part) {
+                       size_t which, const struct gw_aggregator_calls *calls,
+                       struct gw_turns *turns) {
     const struct gw_kernel_cost *cost = costs->by[which];
     double elements = calls->elements;
     if (cost == NULL || !(elements > 0)) {
         return 0;
     }
     double call_s = alone_s(leg, cost, which, elements, calls->share);
-    if (gw_aggregation_shares(leg, costs, which, part)) {
+    if (gw_aggregation_shares(leg, costs, which, turns->part)) {
         double turns_s = together_s(leg, cost, which, elements, calls->share) -
                          together_s(leg, cost, which, 1, calls->share);
-        call_s = fmax(call_s, alone_s(leg, cost, which, 1, calls->share) + part * turns_s);
+        double all_s = alone_s(leg, cost, which, 1, calls->share) + turns->part * turns_s;
+        double others_s = fmax(0, all_s - call_s);
+        double ahead_s = fmin(turns->ahead_s, others_s);
+        turns->ahead_s -= ahead_s;
+        call_s += others_s - ahead_s;
     }
     return calls->count * call_s;
 }
 
 double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
-                        const struct gw_extent *extent, size_t workers, double part) {
+                        const struct gw_extent *extent, size_t workers, struct gw_turns turns) {
     double seconds = 0;
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
         struct gw_aggregator_calls calls = gw_aggregator_calls_of(leg, costs, i, extent, workers);
-        seconds += gw_aggregator_s(leg, costs, i, &calls, part);
+        seconds += gw_aggregator_s(leg, costs, i, &calls, &turns);
     }
     return seconds;
 }
@@ -131,7 +137,7 @@ double gw_exchange_cost_s(const struct gw_exchange_cost *cost, uint64_t elements
         uint64_t bytes = gw_payload_bytes(exchange->legs[i].payload, &extent);
         seconds += gw_curve_time(&cost->legs[i], (double)bytes);
         seconds += gw_aggregation_s(&exchange->legs[i], &cost->aggregations[i], &extent,
-                                    cost->question.workers, 0);
+                                    cost->question.workers, (struct gw_turns){0});
     }
     return seconds;
 }

@@ -34,15 +34,21 @@ struct gw_aggregator_calls gw_aggregator_calls_of(const struct gw_leg *leg,
                                                   size_t which, const struct gw_extent *extent,
                                                   size_t workers);
 
+/* How workers that share a machine take turns at what all of them do. */
+struct gw_turns {
+    double part;    /* of the time together that it takes (gw_sharing_part); 0: they do not share */
+    double ahead_s; /* for how long some have been at it by when the last one can begin */
+};
+
 /*
- * Seconds that workers spend on what the leg brings, in all, or by its aggregator number `which`.
- * What all do at the same time takes that part of the time together (gw_sharing_part; 0: each has
- * its machine alone).
+ * Seconds that workers spend on what the leg brings, from when the last one has it: in all, or by
+ * its aggregator number `which`, which uses up of `ahead_s` what it has of turns.
  */
 double gw_aggregator_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
-                       size_t which, const struct gw_aggregator_calls *calls, double part);
+                       size_t which, const struct gw_aggregator_calls *calls,
+                       struct gw_turns *turns);
 double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
-                        const struct gw_extent *extent, size_t workers, double part);
+                        const struct gw_extent *extent, size_t workers, struct gw_turns turns);
 
 /* ---- exchanges ------------------------------------------------------------------------------- */
 

@@ -127,8 +127,9 @@ uint64_t gw_payload_bytes(enum gw_payload payload, const struct gw_extent *exten
 /* What is done with what a leg brings, beside moving it. */
 enum gw_aggregator {
     GW_SCATTER_ADD,  /* entries are added to the aggregate at their places */
-    GW_MERGE,        /* two lists of entries become one of the largest sums; the rest goes back */
-    GW_GIVE_BACK,    /* own entries whose index is not in another list go back to the residual */
+    GW_MERGE,        /* two lists of entries become one of the largest sums, and one of the rest */
+    GW_GIVE_BACK,    /* own entries whose index is not in another list go back to the residual, and
+                        as many of what was pruned whose index is */
     GW_TAKE_AND_PUT, /* values of known indices are collected, and their sums put in their places */
     GW_SUM,          /* a vector is added to another */
     GW_HEAVYMIX,     /* the heavy coordinates of a group are looked for in a sketch */

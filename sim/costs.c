@@ -111,12 +111,17 @@ static double aggregation_s(const struct gw_simulator *simulator,
     const struct gw_aggregation_costs *costs =
         &simulator->aggregations[leg - schedule->exchange->legs];
     double seconds = 0;
+    size_t workers = simulator->simulation.workers;
+    struct gw_turns turns = {.part = gw_shared_part(simulator)};
+    if (turns.part > 0) {
+        turns.ahead_s = gw_cluster_skew_s(simulator->cluster, operation->method, workers,
+                                          (double)operation->bytes);
+    }
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
         if (costs->by[i] != NULL) {
-            size_t workers = simulator->simulation.workers;
             struct gw_aggregator_calls calls =
                 gw_aggregator_calls_of(leg, costs, i, &extent, workers);
-            seconds += gw_aggregator_s(leg, costs, i, &calls, gw_shared_part(simulator)) *
+            seconds += gw_aggregator_s(leg, costs, i, &calls, &turns) *
                        gw_parameter_factor(simulator, GW_AGGREGATOR_CURVE, costs->by[i]->name,
                                            calls.elements, calls.share);
         }

@@ -95,19 +95,23 @@ static double find_aggregation(const struct gw_question *question,
     if (leg == NULL) {
         return 0;
     }
-    double part = predicted->interference
-                      ? gw_sharing_part(&question->cluster.sharing, question->workers)
-                      : 0;
+    struct gw_turns turns = {0};
+    if (predicted->interference) {
+        turns.part = gw_sharing_part(&question->cluster.sharing, question->workers);
+        turns.ahead_s = gw_cluster_skew_s(&question->cluster, operation->method, question->workers,
+                                          predicted->bytes);
+    }
     struct gw_extent extent = gw_schedule_extent(schedule, operation->group);
     struct gw_aggregation_costs costs = gw_aggregation_costs_of(leg, &question->cluster);
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
         if (costs.by[i] != NULL) {
             double share = gw_aggregator_calls_of(leg, &costs, i, &extent, question->workers).share;
             append(names, " + aggregation.%s", costs.by[i]->name);
-            append_curve(names, costs.by[i], share, gw_aggregation_shares(leg, &costs, i, part));
+            append_curve(names, costs.by[i], share,
+                         gw_aggregation_shares(leg, &costs, i, turns.part));
         }
     }
-    return gw_aggregation_s(leg, &costs, &extent, question->workers, part);
+    return gw_aggregation_s(leg, &costs, &extent, question->workers, turns);
 }
 
 /* "collectives.sendrecv + broadcast[workers=4] + aggregation.merge" */

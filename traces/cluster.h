@@ -257,6 +257,14 @@ size_t gw_cluster_collective_parts(const struct gw_cluster *cluster, const char 
                                    struct gw_collective_part out[GW_COLLECTIVE_MOST_PARTS]);
 
 /*
+ * For how long before the last of the workers the first one is done with it, but for a root; of
+ * one that others make up, with the last of those. 0: not known, as where the number of workers was
+ * not measured.
+ */
+double gw_cluster_skew_s(const struct gw_cluster *cluster, const char *name, size_t workers,
+                         double bytes);
+
+/*
  * By how much that curve may be off beyond what measuring left open, relative to its times: 0 where
  * the number of workers was measured, NAN where only one was; at least 1% between and beyond. Of a
  * collective that others make up, that of the worst of those.

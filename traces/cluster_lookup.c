@@ -294,6 +294,34 @@ size_t gw_cluster_collective_parts(const struct gw_cluster *cluster, const char 
     return count;
 }
 
+/* Between the sizes of the file on straight lines, and beyond as at the last one. */
+static double skew_at(const cJSON *shares, double bytes) {
+    double size = 0;
+    double share = 0;
+    const cJSON *pair = NULL;
+    cJSON_ArrayForEach(pair, shares) {
+        double next_size = cJSON_GetNumberValue(cJSON_GetArrayItem(pair, 0));
+        double next_share = cJSON_GetNumberValue(cJSON_GetArrayItem(pair, 1));
+        if (size > 0 && bytes < next_size) {
+            double way = fmax(bytes - size, 0) / (next_size - size);
+            return share + way * (next_share - share);
+        }
+        size = next_size;
+        share = next_share;
+    }
+    return share;
+}
+
+double gw_cluster_skew_s(const struct gw_cluster *cluster, const char *name, size_t workers,
+                         double bytes) {
+    struct gw_collective_part parts[GW_COLLECTIVE_MOST_PARTS] = {{0}};
+    size_t count = gw_cluster_collective_parts(cluster, name, workers, parts);
+    const struct gw_collective_cost *last = parts[count - 1].measured;
+    return last == NULL ? 0
+                        : skew_at(cJSON_GetObjectItemCaseSensitive(last->kept, "skew"), bytes) *
+                              gw_curve_time(&last->curve, bytes);
+}
+
 enum gw_status gw_cluster_uncertainty(const struct gw_cluster *cluster, const char *name,
                                       size_t workers, double *out, struct gw_error *error) {
     struct gw_growth growth;

@@ -95,9 +95,10 @@ static enum gw_status check_no_coefficients(const struct gw_json *place, struct 
     return GW_OK;
 }
 
-/* What gw_margins_open makes margins of: pairs of sizes and shares. */
-static enum gw_status check_uncertainty(const struct gw_json *place, struct gw_error *error) {
-    struct gw_json list = gw_json_member(place, "uncertainty");
+/* What gw_margins_open makes margins of, and the skew: pairs of sizes and shares. */
+static enum gw_status check_shares(const struct gw_json *place, const char *key, double most,
+                                   struct gw_error *error) {
+    struct gw_json list = gw_json_member(place, key);
     const cJSON *node = NULL;
     size_t index = 0;
     double previous_size = 0;
@@ -109,6 +110,10 @@ static enum gw_status check_uncertainty(const struct gw_json *place, struct gw_e
         struct gw_json pair = gw_json_item(&list, node, index++);
         struct gw_curve_point point = {0};
         GW_TRY(read_point(&pair, "a pair [size, share]", previous_size, &point, error));
+        if (point.time_s > most) {
+            struct gw_json share = gw_json_item(&pair, cJSON_GetArrayItem(node, 1), 1);
+            return gw_json_expected(&share, "a share of at most 1", error);
+        }
         previous_size = point.size;
     }
     return GW_OK;
@@ -117,7 +122,8 @@ static enum gw_status check_uncertainty(const struct gw_json *place, struct gw_e
 enum gw_status gw_curve_read(const struct gw_json *place, enum gw_curve_names names,
                              struct gw_curve *out, struct gw_error *error) {
     *out = (struct gw_curve){0};
-    GW_TRY(check_uncertainty(place, error));
+    GW_TRY(check_shares(place, "uncertainty", INFINITY, error));
+    GW_TRY(check_shares(place, "skew", 1, error));
     struct gw_json points = gw_json_member(place, "points");
     if (points.node != NULL) {
         GW_TRY(check_no_coefficients(place, error));

@@ -505,6 +505,23 @@ static enum gw_status fit_measurements(struct gw_json_writer *writer,
     return status;
 }
 
+/* How far apart ranks are done, as a share of the time, where that was seen at every size. */
+static void write_skew(struct gw_json_writer *writer, const struct gw_measurement *measurements,
+                       size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (!(measurements[i].skew_s > 0)) {
+            return;
+        }
+    }
+    gw_writer_array(writer, "skew");
+    for (size_t i = 0; i < count; i++) {
+        const struct gw_measurement *one = &measurements[i];
+        double pair[2] = {one->size, fmin(one->skew_s / one->summary.median, 1)};
+        gw_writer_numbers(writer, NULL, pair, 2);
+    }
+    gw_writer_end(writer);
+}
+
 /* The writer's errors come out with what it wrote. */
 static enum gw_status describe(struct gw_json_writer *writer, const struct gw_subject *subject,
                                const struct gw_measurement *measurements, size_t count,
@@ -531,6 +548,9 @@ static enum gw_status describe(struct gw_json_writer *writer, const struct gw_su
         known = known && medians.errors[i] > 0;
     }
     gw_writer_end(writer);
+    if (subject->ends_straight) {
+        write_skew(writer, measurements, count);
+    }
     medians.errors = known ? medians.errors : NULL;
     enum gw_status status = fit_measurements(writer, subject, &medians, curve, error);
     gw_arena_free(&arena);

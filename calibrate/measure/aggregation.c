@@ -35,7 +35,7 @@ struct all {
     size_t evicted_bytes;
     double evict_s;           /* that it takes */
     struct gw_entry *entries; /* that come */
-    struct gw_entry *merged;  /* a list, and from the middle on what is pruned of it */
+    struct gw_entry *merged;  /* a list, and from the middle on what was pruned of it */
     uint32_t *indices;
     float *values;
 };
@@ -48,7 +48,6 @@ struct aggregation {
     double density;
     size_t elements; /* of the size that is measured */
     size_t range;    /* elements of the vector that they are some of */
-    float *back;     /* MERGE: where what was pruned went */
     size_t *counts;  /* [workers], of the entries of each */
     /* HEAVYMIX: a sketch for each size, and which elements are found. */
     struct gw_sketch sketches[MOST_SIZES];
@@ -107,12 +106,16 @@ static void list_entries(struct aggregation *aggregation, size_t lists) {
 }
 
 /* As many others as there are entries. */
-static void list_others(const struct aggregation *aggregation) {
+static void list_others(const struct aggregation *aggregation, size_t list, struct gw_entry *out) {
     const struct all *all = aggregation->all;
-    spread(aggregation, 7, aggregation->elements);
+    spread(aggregation, list, aggregation->elements);
     for (size_t i = 0; i < aggregation->elements; i++) {
-        all->merged[i] = (struct gw_entry){.index = all->indices[i]};
+        out[i] = (struct gw_entry){.index = all->indices[i]};
     }
+}
+
+static struct gw_entry *pruned_of(const struct all *all) {
+    return all->merged + room_for(all, GW_MERGE);
 }
 
 /* Two lists of other elements each, of values that are drawn. */
@@ -120,7 +123,7 @@ static enum gw_status fill_merged(struct aggregation *aggregation, struct gw_err
     struct all *all = aggregation->all;
     const float *drawn =
         gw_pool_next(&all->vectors->gradient, aggregation->elements * 2 * sizeof *drawn);
-    list_others(aggregation);
+    list_others(aggregation, 7, all->merged);
     for (size_t i = 0; i < aggregation->elements; i++) {
         all->merged[i].value = drawn[i];
         all->entries[i].value = drawn[aggregation->elements + i];
@@ -162,7 +165,8 @@ static enum gw_status prepare(void *context, size_t elements, struct gw_error *e
         return fill_merged(aggregation, error);
     case GW_GIVE_BACK:
         list_entries(aggregation, 1);
-        list_others(aggregation);
+        list_others(aggregation, 7, aggregation->all->merged);
+        list_others(aggregation, 13, pruned_of(aggregation->all));
         break;
     case GW_TAKE_AND_PUT:
         list_entries(aggregation, 1);
@@ -195,15 +199,14 @@ static float *next_vector(const struct aggregation *aggregation, size_t elements
     return gw_pool_next(&aggregation->all->vectors->residual, elements * sizeof(float));
 }
 
-static enum gw_status merge(struct aggregation *aggregation, struct gw_error *error) {
+/* Of P workers all give back their own entries, and P - 1 times one what it has pruned. */
+static enum gw_status give_back(struct aggregation *aggregation, struct gw_error *error) {
     struct all *all = aggregation->all;
     const struct gw_memory_operations *does = all->memory.does;
     size_t k = aggregation->elements;
-    struct gw_entry *pruned = all->merged + room_for(all, GW_MERGE);
-    aggregation->back = next_vector(aggregation, aggregation->range);
-    GW_TRY(does->merge(&all->memory, all->merged, all->entries, k, pruned, error));
-    return does->scatter_add_where(&all->memory, pruned, k, all->merged, k, true, aggregation->back,
-                                   error);
+    float *u = next_vector(aggregation, aggregation->range);
+    GW_TRY(does->scatter_add_where(&all->memory, all->entries, k, all->merged, k, false, u, error));
+    return does->scatter_add_where(&all->memory, pruned_of(all), k, all->merged, k, true, u, error);
 }
 
 static enum gw_status take_and_put(struct aggregation *aggregation, struct gw_error *error) {
@@ -226,10 +229,10 @@ static enum gw_status run(void *context, struct gw_error *error) {
         return does->scatter_add(&all->memory, all->entries, aggregation->counts, all->workers,
                                  next_vector(aggregation, aggregation->range), error);
     case GW_MERGE:
-        return merge(aggregation, error);
+        return does->merge(&all->memory, all->merged, all->entries, elements, pruned_of(all),
+                           error);
     case GW_GIVE_BACK:
-        return does->scatter_add_where(&all->memory, all->entries, elements, all->merged, elements,
-                                       false, next_vector(aggregation, aggregation->range), error);
+        return give_back(aggregation, error);
     case GW_TAKE_AND_PUT:
         return take_and_put(aggregation, error);
     case GW_SUM: {
@@ -251,16 +254,11 @@ static void evict(const struct all *all) {
     gw_pool_evict(&all->vectors->gradient, all->evicted_bytes);
 }
 
-/* What a merge has changed: the list, and elements of a vector. */
+/* The list that a merge has changed. */
 static void restore(void *context) {
     struct aggregation *aggregation = context;
-    struct all *all = aggregation->all;
-    const struct gw_memory_operations *does = all->memory.does;
-    size_t k = aggregation->elements;
     struct gw_error error;
     if (aggregation->by == GW_MERGE) {
-        (void)does->clear_entries(&all->memory, all->entries, k, aggregation->back, &error);
-        (void)does->put(&all->memory, aggregation->back, all->indices, k, NULL, &error);
         (void)fill_merged(aggregation, &error);
     }
 }
@@ -352,9 +350,9 @@ static enum gw_status add_together(struct gw_survey *survey, struct gw_error *er
 }
 
 /*
- * All but sums are measured at a second density as well. Tables of sketches are the larger, the
- * more is looked for; entries that lie close are found ahead of their use, and then it is how much
- * memory ranks share that counts.
+ * All but sums and merges are measured at a second density as well. Tables of sketches are the
+ * larger, the more is looked for; entries that lie close are found ahead of their use, and then it
+ * is how much memory ranks share that counts.
  */
 static enum gw_status add(struct gw_survey *survey, struct all *all, enum gw_aggregator by,
                           struct gw_error *error) {
@@ -374,7 +372,8 @@ static enum gw_status add(struct gw_survey *survey, struct all *all, enum gw_agg
     GW_TRY(add_alone(survey, all, by, series, all->density, error));
     GW_TRY(shares ? add_together(survey, error) : GW_OK);
     double times = sketched ? GW_DENSER_TIMES : close_times;
-    if (by == GW_SUM || !gw_series_make_denser(&series, all->density, times, &survey->arena)) {
+    if (!(sketched || gw_aggregator_scatters(by)) ||
+        !gw_series_make_denser(&series, all->density, times, &survey->arena)) {
         return gw_arena_check(&survey->arena, "calibrating aggregation", error);
     }
     GW_TRY(add_alone(survey, all, by, series, series.densities[1], error));

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const schema = "gradweave/calibration-partial@2";
+static const char *const schema = "gradweave/calibration-partial@3";
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
@@ -68,24 +68,24 @@ enum gw_status gw_journal_put_chosen(struct gw_journal *journal, const struct gw
     return put_line(journal, true, error, "{\"chosen\":true}\n");
 }
 
-enum gw_status gw_journal_put_repeats(struct gw_journal *journal, const struct gw_points *points,
-                                      size_t point, const double *seconds, size_t count,
-                                      size_t late, double at_s, struct gw_error *error) {
+enum gw_status gw_journal_put_block(struct gw_journal *journal, const struct gw_points *points,
+                                    size_t point, const struct gw_block *block, double at_s,
+                                    struct gw_error *error) {
     enum { LONGEST_NUMBER = 24 };
     char numbers[GW_LARGEST_BLOCK * LONGEST_NUMBER] = "";
     const struct gw_series *series = &points->series[points->items[point].series];
     if (journal->descriptor < 0) {
         return GW_OK;
     }
-    for (size_t i = 0, used = 0; i < count; i++) {
+    for (size_t i = 0, used = 0; i < block->count; i++) {
         used += (size_t)snprintf(numbers + used, sizeof numbers - used, "%s%.9g", i == 0 ? "" : ",",
-                                 seconds[i]);
+                                 block->seconds[i]);
     }
     return put_line(journal, true, error,
-                    "{\"of\":\"%s\",\"workers\":%d,\"size\":%zu,\"late\":%zu,\"at_s\":%.6g,"
-                    "\"seconds\":[%s]}\n",
-                    series->subject.name, series->workers, points->items[point].size, late, at_s,
-                    numbers);
+                    "{\"of\":\"%s\",\"workers\":%d,\"size\":%zu,\"late\":%zu,\"skew_s\":%.9g,"
+                    "\"at_s\":%.6g,\"seconds\":[%s]}\n",
+                    series->subject.name, series->workers, points->items[point].size, block->late,
+                    block->skew_s, at_s, numbers);
 }
 
 static enum gw_status put_title(struct gw_journal *journal, const struct gw_journal_title *title,
@@ -141,12 +141,12 @@ static struct gw_point *find_point(const cJSON *line, const char *key,
 }
 
 /* The times of a line; 0 if they are none, or too many. */
-static size_t read_seconds(const cJSON *line, double seconds[GW_MOST_REPEATS]) {
+static size_t read_seconds(const cJSON *line, double seconds[GW_LARGEST_BLOCK]) {
     size_t count = 0;
     const cJSON *item = NULL;
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(line, "seconds")) {
         if (!cJSON_IsNumber(item) || !(item->valuedouble > 0 && item->valuedouble < 1e9) ||
-            count == GW_MOST_REPEATS) {
+            count == GW_LARGEST_BLOCK) {
             return 0;
         }
         seconds[count++] = item->valuedouble;
@@ -157,7 +157,6 @@ static size_t read_seconds(const cJSON *line, double seconds[GW_MOST_REPEATS]) {
 static enum gw_status take_line(struct gw_journal *journal, const cJSON *line,
                                 const struct gw_points *points, const struct gw_stop_rule *rule,
                                 bool *sensible, struct gw_error *error) {
-    double seconds[GW_MOST_REPEATS];
     struct gw_point *left_out = find_point(line, "left_out", points);
     struct gw_point *point = find_point(line, "of", points);
     *sensible = true;
@@ -166,13 +165,15 @@ static enum gw_status take_line(struct gw_journal *journal, const cJSON *line,
     } else if (left_out != NULL && !journal->chosen) {
         left_out->state = GW_POINT_LEFT_OUT;
     } else if (point != NULL && journal->chosen) {
-        size_t count = read_seconds(line, seconds);
+        struct gw_block block = {.skew_s = number_in(line, "skew_s")};
+        block.count = read_seconds(line, block.seconds);
         double late = number_in(line, "late");
         double at_s = number_in(line, "at_s");
-        *sensible = count > 0 && count + point->count <= GW_MOST_REPEATS && late >= 0 &&
-                    late <= (double)count && at_s >= 0;
+        *sensible = block.count > 0 && block.count + point->count <= GW_MOST_REPEATS && late >= 0 &&
+                    late <= (double)block.count && block.skew_s >= 0 && at_s >= 0;
         journal->at_s = *sensible ? at_s : journal->at_s;
-        return *sensible ? gw_point_add(point, seconds, count, (size_t)late, rule, error) : GW_OK;
+        block.late = *sensible ? (size_t)late : 0;
+        return *sensible ? gw_point_add(point, &block, rule, error) : GW_OK;
     } else {
         *sensible = false;
     }

@@ -132,6 +132,8 @@ struct gw_block {
     double window_s;                  /* from start to start, if a repeat is done by then */
     double seconds[GW_LARGEST_BLOCK]; /* of a run of each repeat, the same on every rank */
     size_t late;   /* repeats whose ranks began further apart than a tenth of the repeat's time */
+    double skew_s; /* of all repeats together: for how long before the last rank was done the first
+                      one was, but for rank 0, which may be a root; each at most the run's time */
     double took_s; /* the whole block, from the agreement on, on this rank */
 };
 
@@ -253,6 +255,7 @@ struct gw_point {
     enum gw_point_state state;
     double *seconds; /* [count], of a run of each repeat, in the order of measuring */
     size_t count, capacity, late;
+    double skew_s;  /* of all repeats together, as a block's */
     size_t visits;  /* in which they were measured, each at another moment */
     double cost_s;  /* of a repeat, with everything around it; 0: not known */
     double usual_s; /* what a run takes, as far as is known */
@@ -306,8 +309,8 @@ struct gw_point *gw_points_find(const struct gw_points *points, const char *name
                                 size_t size);
 
 /* Keeps the repeats and says, in the point's state, whether there have to be more. */
-enum gw_status gw_point_add(struct gw_point *point, const double *seconds, size_t count,
-                            size_t late, const struct gw_stop_rule *rule, struct gw_error *error);
+enum gw_status gw_point_add(struct gw_point *point, const struct gw_block *block,
+                            const struct gw_stop_rule *rule, struct gw_error *error);
 
 struct gw_measurement {
     double size; /* bytes or elements */
@@ -316,6 +319,7 @@ struct gw_measurement {
     const char *stopped_by; /* ... "max-time" of its own, "time" for everything, or "repeats" */
     size_t outliers;        /* repeats that far from the median; they count */
     size_t late;            /* repeats to which the ranks did not come together; they count */
+    double skew_s;          /* the mean of the repeats' (struct gw_block) */
 };
 
 /* What is known of a point that has repeats; the same on all ranks that have them. */
@@ -372,10 +376,11 @@ double gw_largest_share_s(size_t series_count, double time_s);
  * repeats the point, its times, and the time since the beginning; and once it is known, which sizes
  * are left out:
  *
- *     {"schema":"gradweave/calibration-partial@2","points":495,"request":"9c..","hosts":"e3.."}
+ *     {"schema":"gradweave/calibration-partial@3","points":495,"request":"9c..","hosts":"e3.."}
  *     {"left_out":"allgather","workers":4,"size":16777216}
  *     {"chosen":true}
- *     {"of":"allgather","workers":4,"size":1024,"late":0,"at_s":7.2,"seconds":[0.000121,0.000119]}
+ *     {"of":"allgather","workers":4,"size":1024,"late":0,"skew_s":1e-5,"at_s":7.2,
+ *      "seconds":[0.000121,0.000119]}
  *
  * Each line is written at once. From the first line on that is not as it was written, all is
  * measured again.
@@ -407,9 +412,9 @@ enum gw_status gw_journal_open(const char *path, const struct gw_journal_title *
 
 enum gw_status gw_journal_put_chosen(struct gw_journal *journal, const struct gw_points *points,
                                      struct gw_error *error);
-enum gw_status gw_journal_put_repeats(struct gw_journal *journal, const struct gw_points *points,
-                                      size_t point, const double *seconds, size_t count,
-                                      size_t late, double at_s, struct gw_error *error);
+enum gw_status gw_journal_put_block(struct gw_journal *journal, const struct gw_points *points,
+                                    size_t point, const struct gw_block *block, double at_s,
+                                    struct gw_error *error);
 
 /* The file stays. */
 void gw_journal_close(struct gw_journal *journal);

@@ -171,22 +171,23 @@ static enum gw_status summarise(const struct gw_point *point, const struct gw_st
     return status;
 }
 
-enum gw_status gw_point_add(struct gw_point *point, const double *seconds, size_t count,
-                            size_t late, const struct gw_stop_rule *rule, struct gw_error *error) {
+enum gw_status gw_point_add(struct gw_point *point, const struct gw_block *block,
+                            const struct gw_stop_rule *rule, struct gw_error *error) {
     struct gw_summary summary;
     size_t outliers = 0;
     double *larger =
-        gw_grow(point->seconds, point->count + count, &point->capacity, sizeof *larger);
+        gw_grow(point->seconds, point->count + block->count, &point->capacity, sizeof *larger);
     if (larger == NULL) {
         return gw_fail_memory(error, "keeping repeats");
     }
     point->seconds = larger;
-    memcpy(point->seconds + point->count, seconds, count * sizeof *seconds);
-    for (size_t i = 0; i < count; i++) {
-        point->spent_s += gw_runs(point->row) * seconds[i];
+    memcpy(point->seconds + point->count, block->seconds, block->count * sizeof *larger);
+    for (size_t i = 0; i < block->count; i++) {
+        point->spent_s += gw_runs(point->row) * block->seconds[i];
     }
-    point->count += count;
-    point->late += late;
+    point->count += block->count;
+    point->late += block->late;
+    point->skew_s += block->skew_s;
     point->visits++;
     GW_TRY(summarise(point, rule, &summary, &outliers, error));
     point->error = point->count > 1 ? gw_summary_relative_error(&summary) : INFINITY;
@@ -213,7 +214,8 @@ enum gw_status gw_point_measurement(const struct gw_point *point, const struct g
     *out = (struct gw_measurement){.size = (double)point->size,
                                    .precise = point->state == GW_POINT_PRECISE,
                                    .stopped_by = stopped_by(point->state),
-                                   .late = point->late};
+                                   .late = point->late,
+                                   .skew_s = point->skew_s / (double)point->count};
     return summarise(point, rule, &out->summary, &out->outliers, error);
 }
 

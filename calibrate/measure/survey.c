@@ -386,9 +386,9 @@ static enum gw_status visit(struct leader *leader, const struct gw_visit *visit,
     gw_summarise(sorted, block.count, &summary);
     point->usual_s = summary.median;
     point->cost_s = block.took_s / (double)block.count;
-    GW_TRY(gw_point_add(point, block.seconds, block.count, block.late, &survey->rule, error));
-    return gw_journal_put_repeats(leader->journal, points, visit->point, block.seconds, block.count,
-                                  block.late, now_s(leader) - leader->started_s, error);
+    GW_TRY(gw_point_add(point, &block, &survey->rule, error));
+    return gw_journal_put_block(leader->journal, points, visit->point, &block,
+                                now_s(leader) - leader->started_s, error);
 }
 
 /* A round's visits in one phase. */

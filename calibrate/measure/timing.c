@@ -112,14 +112,17 @@ static void compare(const struct moments *all, int ranks, struct gw_block *block
         double last_s = all[0].start_s[i];
         double due_s = all[0].due_s[i];
         double done_s = all[0].end_s[i];
+        double first_done_s = ranks > 1 ? all[1].end_s[i] : done_s;
         for (int rank = 1; rank < ranks; rank++) {
             first_s = fmin(first_s, all[rank].start_s[i]);
             last_s = fmax(last_s, all[rank].start_s[i]);
             due_s = fmax(due_s, all[rank].due_s[i]);
             done_s = fmax(done_s, all[rank].end_s[i]);
+            first_done_s = fmin(first_done_s, all[rank].end_s[i]);
         }
         block->seconds[i] = fmax(done_s - due_s, 1e-9) / row;
         block->late += last_s - first_s > late_share * row * block->seconds[i];
+        block->skew_s += fmin(done_s - first_done_s, block->seconds[i]);
     }
 }
 
@@ -148,6 +151,7 @@ enum gw_status gw_time_block(struct gw_timer *timer, const struct gw_subject *su
     }
     enum gw_status status = gw_allgather(communicator, &mine, sizeof mine, all, error);
     block->late = 0;
+    block->skew_s = 0;
     if (status == GW_OK && subject->separate) {
         compare_separate(all, communicator->size, block);
     } else if (status == GW_OK) {
@@ -182,7 +186,7 @@ enum gw_status gw_time_point(struct gw_timer *timer, const struct gw_subject *su
     while (point->state == GW_POINT_OPEN) {
         GW_TRY(time_repeats(timer, subject, count, &block, error));
         point->spent_s += (double)count * around_s;
-        GW_TRY(gw_point_add(point, block.seconds, count, 0, rule, error));
+        GW_TRY(gw_point_add(point, &block, rule, error));
         size_t left = GW_MOST_REPEATS - point->count;
         count = 2 * count < GW_LARGEST_BLOCK ? 2 * count : GW_LARGEST_BLOCK;
         count = count < left ? count : left;

@@ -129,7 +129,7 @@ TEST(calibration_writes_a_complete_cluster) {
         assert_string_equal(cost->name, gw_aggregator_names[i]);
         check_curve(&cost->curve, cost->kept, 5);
         assert_int_equal(gw_kernel_shares(cost), by_all);
-        double times = i == GW_SUM ? 0 : i == GW_HEAVYMIX ? 16 : 64;
+        double times = i == GW_SUM || i == GW_MERGE ? 0 : i == GW_HEAVYMIX ? 16 : 64;
         assert_true(cost->densities[1] == fmin(times * calibration.density, 0.25));
         assert_int_equal(gw_curve_costs(&cost->denser_together), by_all);
     }

@@ -72,6 +72,29 @@ TEST(a_straight_cost_becomes_a_line) {
 }
 
 /* With two sizes nothing can be held out, with three one. */
+/* A share of the time, of what networks carry, if it was seen at every size. */
+TEST(ranks_may_be_done_apart) {
+    const struct gw_subject carried = {.size_key = "bytes", .ends_straight = true};
+    for (int seen = 0; seen < 3; seen++) {
+        struct fitted of = measured(7, 0, 0);
+        for (size_t i = 0; i < of.count; i++) {
+            of.measurements[i].skew_s = 0.3 * of.measurements[i].summary.median;
+        }
+        of.measurements[2].skew_s = seen == 1 ? 0 : 1.5 * of.measurements[2].summary.median;
+        assert_int_equal(gw_choose_curve(seen == 2 ? &subject : &carried, of.measurements, of.count,
+                                         &of.curve, &of.details, NULL),
+                         GW_OK);
+        const cJSON *skew = cJSON_GetObjectItem(of.details, "skew");
+        assert_int_equal(cJSON_GetArraySize(skew), seen == 0 ? 7 : 0);
+        for (int i = 0; seen == 0 && i < 7; i++) {
+            const cJSON *pair = cJSON_GetArrayItem(skew, i);
+            assert_true(cJSON_GetArrayItem(pair, 0)->valuedouble == of.measurements[i].size);
+            assert_true(near(cJSON_GetArrayItem(pair, 1)->valuedouble, i == 2 ? 1 : 0.3, 1e-12));
+        }
+        forget_curve(&of);
+    }
+}
+
 TEST(an_error_is_of_sizes_that_were_held_out) {
     for (size_t count = 2; count <= 3; count++) {
         struct fitted few = measured(count, 0, 0.005);

@@ -36,7 +36,7 @@ static void resume_journal(const char *path, struct gw_points *points, struct gw
 
 struct block {
     size_t point;
-    double seconds[REPEATS];
+    struct gw_block repeats;
 };
 
 static void put_blocks(const char *path, struct block blocks[BLOCKS]) {
@@ -48,12 +48,14 @@ static void put_blocks(const char *path, struct block blocks[BLOCKS]) {
     assert_int_equal(gw_journal_put_chosen(&journal, &points, NULL), GW_OK);
     for (size_t b = 0; b < BLOCKS; b++) {
         blocks[b].point = (size_t)gw_random_below(random, 4);
+        struct gw_block *repeats = &blocks[b].repeats;
+        *repeats = (struct gw_block){.count = REPEATS, .late = b % 2, .skew_s = 1e-5 * (double)b};
         for (size_t i = 0; i < REPEATS; i++) {
-            blocks[b].seconds[i] = 1e-4 * gw_random_noise(random, 1);
+            repeats->seconds[i] = 1e-4 * gw_random_noise(random, 1);
         }
-        assert_int_equal(gw_journal_put_repeats(&journal, &points, blocks[b].point,
-                                                blocks[b].seconds, REPEATS, b % 2, (double)b, NULL),
-                         GW_OK);
+        assert_int_equal(
+            gw_journal_put_block(&journal, &points, blocks[b].point, repeats, (double)b, NULL),
+            GW_OK);
     }
     gw_journal_close(&journal);
     gw_points_free(&points);
@@ -78,17 +80,20 @@ static size_t count_lines(const char *text, size_t length) {
 /* The points hold the first blocks, in their order, and nothing else. */
 static void check_blocks(const struct gw_points *points, const struct block *blocks, size_t count) {
     size_t taken[16] = {0};
+    double skew_s[16] = {0};
     for (size_t b = 0; b < count; b++) {
         const struct gw_point *point = &points->items[blocks[b].point];
         size_t *at = &taken[blocks[b].point];
         assert_true(*at + REPEATS <= point->count);
         for (size_t i = 0; i < REPEATS; i++) {
-            assert_true(near(point->seconds[*at + i], blocks[b].seconds[i], 1e-8));
+            assert_true(near(point->seconds[*at + i], blocks[b].repeats.seconds[i], 1e-8));
         }
+        skew_s[blocks[b].point] += blocks[b].repeats.skew_s;
         *at += REPEATS;
     }
     for (size_t p = 0; p < points->count; p++) {
         assert_int_equal(points->items[p].count, taken[p]);
+        assert_true(near(points->items[p].skew_s, skew_s[p], 1e-8));
     }
 }
 
@@ -117,9 +122,8 @@ TEST_IN_FOLDER(cut_off_at_any_byte_it_holds_its_whole_lines) {
         if (!journal.chosen) {
             assert_int_equal(gw_journal_put_chosen(&journal, &points, NULL), GW_OK);
         }
-        assert_int_equal(
-            gw_journal_put_repeats(&journal, &points, 0, blocks[0].seconds, REPEATS, 0, 99, NULL),
-            GW_OK);
+        assert_int_equal(gw_journal_put_block(&journal, &points, 0, &blocks[0].repeats, 99, NULL),
+                         GW_OK);
         gw_journal_close(&journal);
         gw_points_free(&points);
         resume_journal(path, &points, &journal);
@@ -243,10 +247,10 @@ TEST_IN_FOLDER(one_without_measurements_is_in_nobodys_way) {
 TEST_IN_FOLDER(without_a_path_nothing_is_kept) {
     struct gw_points points;
     struct gw_journal journal;
-    const double seconds[] = {1};
+    const struct gw_block block = {.count = 1, .seconds = {1}};
     assert_int_equal(open_journal(NULL, &title, true, &points, &journal, NULL), GW_OK);
     assert_int_equal(gw_journal_put_chosen(&journal, &points, NULL), GW_OK);
-    assert_int_equal(gw_journal_put_repeats(&journal, &points, 0, seconds, 1, 0, 1, NULL), GW_OK);
+    assert_int_equal(gw_journal_put_block(&journal, &points, 0, &block, 1, NULL), GW_OK);
     gw_journal_close(&journal);
     gw_points_free(&points);
     assert_int_equal(count_entries(*state), 0);

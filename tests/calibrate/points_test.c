@@ -126,8 +126,8 @@ static double draw(double spread) {
 static void measure(struct gw_point *point, double spread, double scale,
                     const struct gw_stop_rule *by) {
     while (point->state == GW_POINT_OPEN) {
-        double seconds = scale * draw(spread);
-        assert_int_equal(gw_point_add(point, &seconds, 1, 0, by, NULL), GW_OK);
+        const struct gw_block block = {.count = 1, .seconds = {scale * draw(spread)}};
+        assert_int_equal(gw_point_add(point, &block, by, NULL), GW_OK);
     }
 }
 
@@ -182,14 +182,14 @@ TEST(caps_are_reported) {
 
 /* However well repeats agree that followed each other. */
 TEST(one_moment_is_not_enough) {
-    double seconds[64];
+    struct gw_block block = {.count = GW_LARGEST_BLOCK};
     struct gw_point point = {.size = 1024};
-    for (size_t i = 0; i < 64; i++) {
-        seconds[i] = 1e-4;
+    for (size_t i = 0; i < block.count; i++) {
+        block.seconds[i] = 1e-4;
     }
     for (int visit = 1; visit <= GW_FEWEST_VISITS; visit++) {
         assert_int_equal(point.state, GW_POINT_OPEN);
-        assert_int_equal(gw_point_add(&point, seconds, 64, 0, &rule, NULL), GW_OK);
+        assert_int_equal(gw_point_add(&point, &block, &rule, NULL), GW_OK);
     }
     assert_int_equal(point.state, GW_POINT_PRECISE);
     free(point.seconds);
@@ -200,17 +200,21 @@ TEST(long_repeats_are_few_and_outliers_stay) {
     struct gw_measurement measurement;
     struct gw_point point = {.size = 1024};
     for (int i = 0; point.state == GW_POINT_OPEN; i++) {
-        double seconds = 0.1 * (1 + 1e-4 * (i % 3)); /* none of them far from the others */
-        assert_int_equal(gw_point_add(&point, &seconds, 1, 0, &rule, NULL), GW_OK);
+        const struct gw_block block = {
+            .count = 1,
+            .seconds = {0.1 * (1 + 1e-4 * (i % 3))}, /* none of them far from the others */
+            .skew_s = 0.01};
+        assert_int_equal(gw_point_add(&point, &block, &rule, NULL), GW_OK);
     }
     assert_int_equal(point.count, GW_FEWEST_LONG_REPEATS);
-    double spike = 7;
-    assert_int_equal(gw_point_add(&point, &spike, 1, 1, &rule, NULL), GW_OK);
+    const struct gw_block spike = {.count = 1, .seconds = {7}, .late = 1, .skew_s = 0.07};
+    assert_int_equal(gw_point_add(&point, &spike, &rule, NULL), GW_OK);
     assert_int_equal(gw_point_measurement(&point, &rule, &measurement, NULL), GW_OK);
     assert_int_equal(measurement.outliers, 1);
     assert_int_equal(measurement.late, 1);
     assert_int_equal(measurement.summary.count, GW_FEWEST_LONG_REPEATS + 1);
     assert_true(measurement.summary.p95 > 1);
+    assert_true(near(measurement.skew_s, 0.02, 1e-12)); /* the mean of 0.01, and 0.07 */
     free(point.seconds);
 }
 

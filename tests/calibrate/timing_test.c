@@ -85,6 +85,7 @@ struct worker {
     struct gw_communicator *communicator;
     double late_s;  /* after each repeat it is away for so long */
     double takes_s; /* of what it does by itself */
+    double after_s; /* of what it does when all have done what they do together */
     bool says;      /* what it takes */
     size_t row;
     struct gw_block block;
@@ -95,7 +96,9 @@ static enum gw_status work_together(void *context, struct gw_error *error) {
     struct gw_communicator *communicator = worker->communicator;
     GW_TRY(communicator->transport->barrier(communicator, error));
     fake_work(work_s);
-    return communicator->transport->barrier(communicator, error);
+    GW_TRY(communicator->transport->barrier(communicator, error));
+    fake_work(worker->after_s);
+    return GW_OK;
 }
 
 static enum gw_status work_alone(void *context, struct gw_error *error) {
@@ -169,6 +172,17 @@ TEST(a_late_rank_does_not_lengthen_them_and_is_told_of) {
     struct worker workers[RANKS] = {0};
     workers[2].late_s = 5e-3;
     check_workers(workers, NULL, work_s, REPEATS - 1);
+}
+
+/* Rank 0 may be a root, and does not count. */
+TEST(it_is_told_how_far_apart_ranks_are_done) {
+    struct worker workers[RANKS] = {{0}, {.after_s = 2e-4}, {.after_s = 5e-4}};
+    check_workers(workers, NULL, work_s + 5e-4, 0);
+    assert_true(near(workers[0].block.skew_s, REPEATS * 3e-4, 0.05));
+    workers[2].after_s = 9e-3; /* a repeat that takes less than ranks lie apart, from another one */
+    workers[1].after_s = 0;
+    check_workers(workers, NULL, work_s + 9e-3, REPEATS - 1);
+    assert_true(near(workers[0].block.skew_s, REPEATS * 9e-3, 0.05));
 }
 
 TEST(of_separate_ranks_the_slowest_counts) {

@@ -115,7 +115,7 @@ static inline double aggregation_by_definition(const struct gw_cluster *cluster,
                strcmp(exchange, "leader") == 0) {
         return values;
     } else if (strcmp(exchange, "gtopk") == 0) {
-        return rounds * scattered_s(cluster, "merge", 1, k, n) +
+        return rounds * kernel_s(cluster, "merge", k) +
                scattered_s(cluster, "scatter-add", 1, k, n) +
                scattered_s(cluster, "give-back", 1, k, n);
     } else if (strcmp(exchange, "sketch-tree") == 0) {

@@ -162,6 +162,30 @@ TEST(workers_of_a_machine_aggregate_together) {
     }
 }
 
+/* Those that come from the exchange before the last one take their turns before that. */
+TEST(who_comes_first_is_not_waited_for) {
+    static const double turns_s = (6 - 1) * 1e-9 * (WORKERS * 10000 - 1);
+    static const double exchange_s = 1e-4 + 1e-9 * 80000;
+    static const double shares[] = {0, 0.25, 0.5, 1};
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        struct scene scene;
+        char skew[64];
+        open_scene(&scene, "topk");
+        add_aggregation(&scene.cluster, 6);
+        scene.cluster.compressors.list[0].together = (struct gw_curve){.per_unit_s = 1e-9};
+        scene.cluster.sharing = (struct gw_sharing){WORKERS, 2, WORKERS};
+        scene.simulation.timed_compression = true;
+        double alone_s = iteration_s(&scene);
+        set_no_overlap(&scene.cluster);
+        snprintf(skew, sizeof skew, "{\"skew\": [[1, %g], [1e9, %g]]}", shares[i], shares[i]);
+        scene.cluster.collectives[0].kept = cJSON_Parse(skew);
+        scene.simulation.interference = true;
+        double expected_s = fmax(turns_s - shares[i] * exchange_s, 0);
+        assert_true(fabs(iteration_s(&scene) - alone_s - expected_s) < 1e-10);
+        close_scene(&scene);
+    }
+}
+
 TEST(adding_nothing_takes_nothing) {
     struct scene scene;
     struct gw_selected selected = {.most = 0, .all = 0};

@@ -105,6 +105,39 @@ TEST(a_message_takes_as_long_among_any_number) {
     }
 }
 
+/* By hand; of what others make up, that of the last of those, which is known for 4 workers. */
+TEST(the_first_worker_is_done_before_the_last) {
+    static const char text[] =
+        "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 4, 'collectives': {"
+        "'sendrecv': [{'workers': 2, 'alpha_s': 100, 'beta_s_per_byte': 100}],"
+        "'allgather': [{'workers': 4, 'alpha_s': 1, 'beta_s_per_byte': 1}],"
+        "'broadcast': [{'workers': 4, 'alpha_s': 1, 'beta_s_per_byte': 2, 'skew': [[10, 0.5], [20, "
+        "0.3], [40, 0.1]]}, {'workers': 8, 'alpha_s': 1, 'beta_s_per_byte': 5}]},"
+        "'compressors': {}}";
+    static const struct {
+        const char *name;
+        size_t workers;
+        double bytes, skew_s;
+    } table[] = {{"broadcast", 4, 5, 0.5 * 11},
+                 {"broadcast", 4, 10, 0.5 * 21},
+                 {"broadcast", 4, 15, 0.4 * 31},
+                 {"broadcast", 4, 30, 0.2 * 61},
+                 {"gtopk", 4, 30, 0.2 * 61},
+                 {"broadcast", 4, 100, 0.1 * 201},
+                 {"broadcast", 3, 15, 0},
+                 {"broadcast", 8, 15, 0},
+                 {"gtopk", 8, 15, 0},
+                 {"allgather", 4, 15, 0}};
+    struct gw_cluster cluster;
+    parse_cluster(text, &cluster);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        assert_true(
+            near(gw_cluster_skew_s(&cluster, table[i].name, table[i].workers, table[i].bytes),
+                 table[i].skew_s, 1e-12));
+    }
+    gw_cluster_free(&cluster);
+}
+
 TEST(curves_are_found_by_name_and_workers) {
     struct gw_cluster cluster;
     parse_cluster(measured_text, &cluster);
