@@ -31,12 +31,57 @@ static double share_of(const double amounts[2], double amount) {
     return amounts[0] == amounts[1] ? 0 : (amount - amounts[0]) / (amounts[1] - amounts[0]);
 }
 
-double gw_search_share(const struct gw_kernel_cost *cost, double elements, double columns) {
-    double measured[2] = {0};
-    for (size_t i = 0; i < 2 && cost->densities[i] > 0; i++) {
-        measured[i] = columns_for(elements, cost->densities[i]);
+/* The size nearest to `elements` whose table has so many columns at the density. */
+static double size_with(double elements, double columns, double density) {
+    double own = columns_for(elements, density);
+    bool grows = own < columns;
+    double nearer = floor(fmin(elements, UINT32_MAX));
+    double farther = grows ? UINT32_MAX : 1;
+    while (own != columns && fabs(farther - nearer) > 1) {
+        double middle = floor((nearer + farther) / 2);
+        double there = columns_for(middle, density);
+        bool reached = grows ? there >= columns : there <= columns;
+        *(reached ? &farther : &nearer) = middle;
     }
-    return share_of(measured, columns);
+    return own == columns ? elements : farther;
+}
+
+/* What an element takes by a table of so many columns, as a curve has it. */
+static double one_s(const struct gw_curve *curve, double elements, double columns, double density) {
+    double size = size_with(elements, columns, density);
+    return gw_curve_time(curve, size) / size;
+}
+
+/*
+ * An element takes what looking it up in the table does, which grows by leaps where caches no
+ * longer hold it. So it is found where a curve has the same table, of another size of vector; of
+ * what lies between both densities' tables, from both, by the inverse square of how many doublings
+ * they are away (Shepard, "A two-dimensional interpolation function", 1968); of others from the
+ * nearer.
+ */
+double gw_search_share(const struct gw_kernel_cost *cost, double elements, double columns) {
+    if (!(cost->densities[1] > 0) || !(elements >= 1)) {
+        return 0;
+    }
+    const struct gw_curve *curves[2] = {&cost->curve, &cost->denser};
+    double measured[2];
+    double away[2]; /* doublings */
+    double each[2];
+    double all_s[2];
+    for (size_t i = 0; i < 2; i++) {
+        measured[i] = columns_for(elements, cost->densities[i]);
+        away[i] = fabs(log2(columns / measured[i]));
+        each[i] = one_s(curves[i], elements, columns, cost->densities[i]);
+        all_s[i] = gw_curve_time(curves[i], elements);
+    }
+    if (measured[0] == measured[1] || all_s[0] == all_s[1]) {
+        return 0;
+    }
+    bool between = (columns - measured[0]) * (columns - measured[1]) <= 0;
+    double of_second =
+        between ? pow(away[0], 2) / (pow(away[0], 2) + pow(away[1], 2)) : away[1] < away[0];
+    double found_s = elements * (each[0] + of_second * (each[1] - each[0]));
+    return (found_s - all_s[0]) / (all_s[1] - all_s[0]);
 }
 
 double gw_compressor_share(const struct gw_compressor *compressor,
@@ -88,11 +133,18 @@ double gw_kernel_together_s(const struct gw_kernel_cost *cost, double elements, 
                             double alone_s) {
     double first_s = gw_curve_time(&cost->together, elements);
     double usual_s = gw_curve_time(&cost->curve, elements);
-    if (gw_curve_costs(&cost->denser_together)) {
-        double second_s = gw_curve_time(&cost->denser_together, elements);
-        return fmax(first_s + share * (second_s - first_s), fmin(first_s, second_s) / 2);
+    double second_s = gw_curve_time(&cost->denser_together, elements);
+    double denser_s = gw_curve_time(&cost->denser, elements);
+    if (!(usual_s > 0)) {
+        return first_s;
     }
-    return usual_s > 0 ? first_s * alone_s / usual_s : first_s;
+    double times = first_s / usual_s;
+    if (!gw_curve_costs(&cost->denser_together) || !(denser_s > 0)) {
+        return times * alone_s;
+    }
+    double denser_times = second_s / denser_s;
+    return fmin(fmax(first_s + share * (second_s - first_s), fmin(times, denser_times) * alone_s),
+                fmax(times, denser_times) * alone_s);
 }
 
 double gw_compressor_s(const struct gw_compressor *compressor, const struct gw_kernel_cost *cost,

@@ -15,8 +15,9 @@ size_t gw_sketch_last_alike(size_t smaller, size_t larger, double density);
 /*
  * How far something is on the way from what was measured at the first density to what was at the
  * second, 0 where one alone was measured: a compressor that selects this share of so many elements,
- * by density, or by the columns of the table if it is a sketch (none, as in schedules that no
- * pipeline built: not a sketch); a search in a sketch of so many columns; and what goes to entries
+ * by density, or if it is a sketch (none, as in schedules that no pipeline built: not a sketch) by
+ * what elements of other sizes take that have tables of as many columns; a search in a sketch of so
+ * many columns, likewise; and what goes to entries
  * at random places of a vector of which they are this share, by how many cache lines hold none: the
  * others are found ahead of their use. The last is at least 0.
  */
@@ -41,8 +42,8 @@ double gw_scatter_s(const struct gw_kernel_cost *cost, double entries, double sh
 
 /*
  * What all ranks of a machine take that begin at once, each of which takes `alone_s` alone: on the
- * line through both densities, at least half of the lesser; where one alone was measured together,
- * as much longer as there.
+ * line through both densities, but as many times as long as at one of the two, or between; where
+ * one alone was measured together, as much longer as there.
  */
 double gw_kernel_together_s(const struct gw_kernel_cost *cost, double elements, double share,
                             double alone_s);

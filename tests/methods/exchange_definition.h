@@ -67,7 +67,25 @@ static inline double kept_of(double n, double density) {
     return fmax(1, floor(n * density));
 }
 
-/* Searching n elements for k of them: between tables of two densities, as their bytes are. */
+/* What one element takes by a table of so many bytes, at the nearest size that has it. */
+static inline double one_by_table_s(const struct gw_curve *curve, double n, double bytes,
+                                    double density) {
+    double own = sketch_bytes(n, kept_of(n, density));
+    double way = own < bytes ? 1 : -1;
+    for (double step = 4294967296; step >= 1 && own != bytes; step /= 2) {
+        double next = n + way * step; /* up to the last one that has another table */
+        if (next >= 1 && way * (bytes - sketch_bytes(next, kept_of(next, density))) > 0) {
+            n = next;
+        }
+    }
+    n += own != bytes ? way : 0;
+    return value_of(curve, n) / n;
+}
+
+/*
+ * Searching n elements for k of them: as tables of the same size are searched at both densities,
+ * which count by the inverse square of doublings; beyond the nearer of the two alone.
+ */
 static inline double search_s(const struct gw_cluster *cluster, double n, double k) {
     const struct gw_kernel_cost *cost = gw_kernel_cost_find(&cluster->aggregation, "heavymix");
     if (cost == NULL || cost->densities[0] == 0) {
@@ -75,10 +93,23 @@ static inline double search_s(const struct gw_cluster *cluster, double n, double
     }
     double first_s = value_of(&cost->curve, n);
     double second_s = value_of(&cost->denser, n);
+    double bytes = sketch_bytes(n, k);
     double first = sketch_bytes(n, kept_of(n, cost->densities[0]));
     double second = sketch_bytes(n, kept_of(n, cost->densities[1]));
-    double slope = first == second ? 0 : (second_s - first_s) / (second - first);
-    return fmax(first_s / 2, first_s + (sketch_bytes(n, k) - first) * slope);
+    if (first == second || first_s == second_s) {
+        return first_s;
+    }
+    double by_first_s = n * one_by_table_s(&cost->curve, n, bytes, cost->densities[0]);
+    double by_second_s = n * one_by_table_s(&cost->denser, n, bytes, cost->densities[1]);
+    double doublings[2] = {fabs(log2(bytes / first)), fabs(log2(bytes / second))};
+    double found_s = doublings[0] < doublings[1] ? by_first_s : by_second_s;
+    if (doublings[0] == 0 || doublings[1] == 0) {
+        found_s = doublings[0] == 0 ? by_first_s : by_second_s;
+    } else if (first < bytes && bytes < second) {
+        double weights[2] = {1 / pow(doublings[0], 2), 1 / pow(doublings[1], 2)};
+        found_s = (weights[0] * by_first_s + weights[1] * by_second_s) / (weights[0] + weights[1]);
+    }
+    return fmax(first_s / 2, found_s);
 }
 
 /*

@@ -85,7 +85,10 @@ TEST(compressors_take_what_lies_between_two_densities) {
     gw_cluster_free(&cluster);
 }
 
-/* On the line through the tables of both densities: 2^17 and 2^20 columns for these elements. */
+/*
+ * As long for each element, whatever the size: by tables of 2^17 columns 1 ns, by those of 2^20 8;
+ * between by the inverse squares of the doublings, 1 : 4 and 4 : 1; beyond as at the nearer one.
+ */
 TEST(sketches_take_what_their_tables_take) {
     struct gw_cluster cluster;
     const struct gw_kernel_cost *sketch = NULL;
@@ -94,15 +97,36 @@ TEST(sketches_take_what_their_tables_take) {
     const double n = 25557032;
     static const struct {
         double density, columns, each_s;
-    } cases[] = {{0.001, 1 << 17, 1e-9}, {0.002, 1 << 18, 2e-9}, {0.005, 1 << 19, 4e-9},
-                 {0.01, 1 << 20, 8e-9},  {0.016, 1 << 20, 8e-9}, {0.03, 1 << 21, 16e-9},
-                 {1e-4, 1 << 14, 0.5e-9}};
+    } cases[] = {{0.001, 1 << 17, 1e-9}, {0.002, 1 << 18, 2.4e-9}, {0.005, 1 << 19, 6.6e-9},
+                 {0.01, 1 << 20, 8e-9},  {0.016, 1 << 20, 8e-9},   {0.03, 1 << 21, 8e-9},
+                 {1e-4, 1 << 14, 1e-9}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double found = gw_compressor_s(&gw_compressor_count_sketch, sketch, n, cases[i].density);
         assert_true(near(found, n * cases[i].each_s, 1e-12));
         double share = gw_search_share(sketch, n, cases[i].columns);
         assert_true(found == gw_kernel_s(sketch, n, share));
     }
+    gw_cluster_free(&cluster);
+}
+
+/*
+ * Where a curve has a table is what it takes: at 0.016 tables have 2^19 columns up to 13,805,312
+ * elements, of which each takes 2 ns, and 2^20 from there, of which each takes 4. 14,728,266
+ * elements have 2^19 at 0.01, four times as many as 2^16 at 0.001, which count for 1/10 with 1 ns.
+ */
+TEST(tables_take_what_they_take_at_other_sizes) {
+    static const char text[] =
+        "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 2, 'collectives': {}, "
+        "'compressors': {'count-sketch': {'per_element_s': 1e-9, 'denser': {'densities': [0.001, "
+        "0.016], 'points': [[13805312, 0.027610624], [13805313, 0.055221252], [138053130, "
+        "0.55221252]]}}}}";
+    struct gw_cluster cluster;
+    const struct gw_kernel_cost *sketch = NULL;
+    const double n = 14728266;
+    parse_cluster(text, &cluster);
+    assert_ok(gw_cluster_compressor(&cluster, "count-sketch", &sketch, &error));
+    assert_true(near(gw_compressor_s(&gw_compressor_count_sketch, sketch, n, 0.01),
+                     n * (0.1 * 1e-9 + 0.9 * 2e-9), 1e-9));
     gw_cluster_free(&cluster);
 }
 
@@ -176,16 +200,19 @@ TEST(ranks_take_together_what_they_took_at_both_densities) {
                     "{\"per_element_s\": 12e-8}}",
                     &cluster);
     assert_ok(gw_cluster_compressor(&cluster, "topk", &cost, &error));
-    static const double cases[][2] = {{0, 0.04}, {0.5, 0.08}, {1, 0.12}, {1.5, 0.16}, {-2, 0.02}};
+    /* Four times as long as alone at the first, six times at the second; no more and no less. */
+    static const double cases[][3] = {{0, 0.01, 0.04},    {0.5, 0.015, 0.08},  {1, 0.02, 0.12},
+                                      {1.5, 0.025, 0.15}, {-0.5, 0.005, 0.02}, {50, 0.011, 0.066}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_true(near(gw_kernel_together_s(cost, 1e6, cases[i][0], 1), cases[i][1], 1e-12));
+        assert_true(
+            near(gw_kernel_together_s(cost, 1e6, cases[i][0], cases[i][1]), cases[i][2], 1e-12));
     }
     gw_cluster_free(&cluster);
     parse_scattered("{\"densities\": [0.001, 0.064], \"per_element_s\": 1e-9, \"together\": "
                     "{\"per_element_s\": 3e-9}}",
                     &cluster);
     assert_ok(gw_cluster_compressor(&cluster, "topk", &cost, &error));
-    assert_true(near(gw_kernel_together_s(cost, 1e6, 1, 1), 0.003, 1e-12)); /* as measured */
-    assert_true(near(gw_kernel_together_s(cost, 1e6, 1.5, 1), 0.0015, 1e-12));
+    assert_true(near(gw_kernel_together_s(cost, 1e6, 1, 0.001), 0.003, 1e-12)); /* as measured */
+    assert_true(near(gw_kernel_together_s(cost, 1e6, 1.5, 0.005), 0.015, 1e-12));
     gw_cluster_free(&cluster);
 }
