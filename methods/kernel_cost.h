@@ -16,10 +16,10 @@ size_t gw_sketch_last_alike(size_t smaller, size_t larger, double density);
  * How far something is on the way from what was measured at the first density to what was at the
  * second, 0 where one alone was measured: a compressor that selects this share of so many elements,
  * by density, or if it is a sketch (none, as in schedules that no pipeline built: not a sketch) by
- * what elements of other sizes take that have tables of as many columns; a search in a sketch of so
- * many columns, likewise; and what goes to entries
- * at random places of a vector of which they are this share, by how many cache lines hold none: the
- * others are found ahead of their use. The last is at least 0.
+ * what elements take at other sizes by tables of as many columns; a search in a sketch of so many
+ * columns, likewise; and what goes to entries at random places of a vector of which they are this
+ * share, by how many cache lines hold none: the others are found ahead of their use. The last is at
+ * least 0.
  */
 double gw_compressor_share(const struct gw_compressor *compressor,
                            const struct gw_kernel_cost *cost, double elements, double density);
