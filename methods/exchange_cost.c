@@ -34,6 +34,14 @@ static void find_calls(enum gw_recurrence recurrence, size_t workers, double *ca
     }
 }
 
+struct gw_turns gw_turns_behind(const struct gw_cluster *cluster, const char *collective,
+                                size_t workers, double bytes) {
+    double part = gw_sharing_part(&cluster->sharing, workers);
+    return (struct gw_turns){
+        .part = part,
+        .ahead_s = part > 0 ? gw_cluster_skew_s(cluster, collective, workers, bytes) : 0};
+}
+
 bool gw_aggregation_shares(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
                            size_t which, double part) {
     const struct gw_kernel_cost *cost = costs->by[which];

@@ -40,6 +40,10 @@ struct gw_turns {
     double ahead_s; /* for how long some have been at it by when the last one can begin */
 };
 
+/* Behind a collective to which each of the workers contributes `bytes`. */
+struct gw_turns gw_turns_behind(const struct gw_cluster *cluster, const char *collective,
+                                size_t workers, double bytes);
+
 /*
  * Seconds that workers spend on what the leg brings, from when the last one has it: in all, or by
  * its aggregator number `which`, which uses up of `ahead_s` what it has of turns.

@@ -112,10 +112,10 @@ static double aggregation_s(const struct gw_simulator *simulator,
         &simulator->aggregations[leg - schedule->exchange->legs];
     double seconds = 0;
     size_t workers = simulator->simulation.workers;
-    struct gw_turns turns = {.part = gw_shared_part(simulator)};
-    if (turns.part > 0) {
-        turns.ahead_s = gw_cluster_skew_s(simulator->cluster, operation->method, workers,
-                                          (double)operation->bytes);
+    struct gw_turns turns = {0};
+    if (simulator->simulation.interference) {
+        turns = gw_turns_behind(simulator->cluster, operation->method, workers,
+                                (double)operation->bytes);
     }
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
         if (costs->by[i] != NULL) {

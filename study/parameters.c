@@ -97,9 +97,8 @@ static double find_aggregation(const struct gw_question *question,
     }
     struct gw_turns turns = {0};
     if (predicted->interference) {
-        turns.part = gw_sharing_part(&question->cluster.sharing, question->workers);
-        turns.ahead_s = gw_cluster_skew_s(&question->cluster, operation->method, question->workers,
-                                          predicted->bytes);
+        turns = gw_turns_behind(&question->cluster, operation->method, question->workers,
+                                predicted->bytes);
     }
     struct gw_extent extent = gw_schedule_extent(schedule, operation->group);
     struct gw_aggregation_costs costs = gw_aggregation_costs_of(leg, &question->cluster);
