@@ -70,17 +70,6 @@ static void find_crowding(struct gw_simulator *simulator) {
     }
 }
 
-/* What is added to residuals, by the cluster's sum of vectors; nothing where that has none. */
-static void find_led(struct gw_simulator *simulator) {
-    const struct gw_schedule *schedule = simulator->schedule;
-    const struct gw_kernel_cost *sum =
-        gw_kernel_cost_find(&simulator->cluster->aggregation, gw_aggregator_names[GW_SUM]);
-    for (size_t i = 0; i < schedule->operation_count; i++) {
-        double elements = (double)schedule->operations[i].elements;
-        simulator->interference.led_s[i] = sum == NULL ? 0 : gw_kernel_s(sum, elements, 0);
-    }
-}
-
 /*
  * Whether a compression takes turns of which factors have their part too: those were measured with
  * all of a machine's ranks at once, and slow what waits for a processor as if it ran.
@@ -107,7 +96,7 @@ static enum gw_status open_sharing(struct gw_simulator *simulator, struct gw_res
     find_crowding(simulator);
     if (schedule->exchange != NULL && schedule->exchange->led) {
         simulator->interference.led_s = led_s;
-        find_led(simulator);
+        gw_led_costs_again(simulator);
     }
     if (result != NULL) {
         (void)snprintf(note, sizeof note, "%zu workers of a machine compress on its %zu processors",

@@ -124,6 +124,22 @@ static enum gw_status add_compressor(struct gw_simulator *simulator,
     return GW_OK;
 }
 
+/* What is done where another worker selects, which counts where both need processors. */
+static enum gw_status add_led(struct gw_simulator *simulator, const struct gw_operation *operation,
+                              struct gw_error *error) {
+    const struct gw_exchange_kind *exchange = simulator->schedule->exchange;
+    const char *name = gw_aggregator_names[GW_SUM];
+    const struct gw_kernel_cost *sum = gw_kernel_cost_find(&simulator->cluster->aggregation, name);
+    bool is_new = false;
+    if (exchange == NULL || !exchange->led || sum == NULL || !gw_interference_shares(simulator)) {
+        return GW_OK;
+    }
+    struct gw_parameter *parameter = parameter_of(simulator, GW_AGGREGATOR_CURVE, name, &is_new);
+    GW_TRY(is_new ? find_kernel_margins(simulator, sum, false, parameter, error) : GW_OK);
+    meet_size(parameter, (double)operation->elements, 0);
+    return GW_OK;
+}
+
 static enum gw_status add_aggregators(struct gw_simulator *simulator,
                                       const struct gw_operation *operation,
                                       struct gw_error *error) {
@@ -166,7 +182,11 @@ static enum gw_status add_operation(struct gw_simulator *simulator,
         return measured ? add_aggregators(simulator, operation, error) : GW_OK;
     }
     bool compresses = operation->kind == GW_COMPRESS && !simulator->simulation.timed_compression;
-    return compresses && measured ? add_compressor(simulator, operation, error) : GW_OK;
+    if (!compresses || !measured) {
+        return GW_OK;
+    }
+    GW_TRY(add_compressor(simulator, operation, error));
+    return add_led(simulator, operation, error);
 }
 
 static void add_model_times(struct gw_simulator *simulator) {
@@ -189,7 +209,7 @@ static void keep_uncertain(struct gw_simulator *simulator) {
 }
 
 static size_t count_most(const struct gw_simulator *simulator) {
-    size_t aggregators = (size_t)GW_MOST_LEGS * GW_MOST_AGGREGATIONS;
+    size_t aggregators = (size_t)GW_MOST_LEGS * GW_MOST_AGGREGATIONS + 1; /* and add_led's */
     return simulator->prices.count + aggregators + simulator->cluster->compressors.count + 1;
 }
 

@@ -105,6 +105,12 @@ bool gw_server_aggregates(const struct gw_schedule *schedule, const struct gw_op
 /* Of other elements selected than before, by the same methods: fills their seconds again. */
 void gw_operation_costs_again(struct gw_simulator *simulator);
 
+/*
+ * What workers that do not lead add to their residuals, by the cluster's sum of vectors; nothing
+ * where that has none, or where all do the same.
+ */
+void gw_led_costs_again(struct gw_simulator *simulator);
+
 /* What the machine's workers that aggregate at once take of the time together; 0: each is alone. */
 double gw_shared_part(const struct gw_simulator *simulator);
 

@@ -47,32 +47,41 @@ static void open_cluster(const double times[CURVES], struct gw_cluster *out) {
 /* Whether all workers share half as many processors, and whether that is counted. */
 enum turns { NONE, LEFT_OUT, COUNTED };
 
-static struct gw_result ask(const double times[CURVES], bool interval, double bandwidth,
-                            enum turns turns) {
+static struct gw_result ask_of(const char *pipeline, const struct gw_cluster *cluster,
+                               bool interval, double bandwidth, enum turns turns) {
     struct gw_tensor tensor = {.name = "t", .elements = ELEMENTS, .backward_s = 1};
     struct gw_question question = {.model = {.name = "one",
                                              .bytes_per_element = 4,
                                              .forward_s = 1,
                                              .tensor_count = 1,
                                              .tensors = &tensor},
+                                   .cluster = *cluster,
                                    .workers = WORKERS,
                                    .density = 0.5};
     const struct gw_algorithm *algorithm = NULL;
     const struct gw_prediction_options options = {.interval = interval,
                                                   .simulation = {.interference = turns == COUNTED}};
     struct gw_result result;
-    open_cluster(times, &question.cluster);
     if (turns != NONE) {
         question.cluster.sharing = (struct gw_sharing){WORKERS, WORKERS / 2, WORKERS};
-        question.cluster.compressors.list[0].together =
-            (struct gw_curve){.per_unit_s = 5.0 / ELEMENTS};
     }
     struct gw_question faster = question;
     assert_ok(gw_question_set_bandwidth(&faster, bandwidth, &error));
-    assert_ok(gw_algorithm_find("topk", &algorithm, &error));
+    assert_ok(gw_algorithm_find(pipeline, &algorithm, &error));
     assert_ok(gw_predict(&faster, algorithm, &options, &result, &error));
     gw_question_end_bandwidth(&faster, &question);
-    gw_cluster_free(&question.cluster);
+    return result;
+}
+
+static struct gw_result ask(const double times[CURVES], bool interval, double bandwidth,
+                            enum turns turns) {
+    struct gw_cluster cluster;
+    open_cluster(times, &cluster);
+    if (turns != NONE) {
+        cluster.compressors.list[0].together = (struct gw_curve){.per_unit_s = 5.0 / ELEMENTS};
+    }
+    struct gw_result result = ask_of("topk", &cluster, interval, bandwidth, turns);
+    gw_cluster_free(&cluster);
     return result;
 }
 
@@ -145,6 +154,30 @@ TEST(turns_that_are_left_out_are_in_the_longer_end) {
     assert_true(without.iteration_low_s == alone.iteration_low_s);
     assert_true(fabs(without.iteration_high_s - alone.iteration_high_s - turns_s) < 1e-9);
     assert_int_equal(without.uncertainty_count, CURVES + 1);
+}
+
+/* One of four selects for all; the others add to their residuals, two at a time. */
+TEST(what_others_do_than_the_one_that_leads_is_as_uncertain_as_its_curve) {
+    static const char text[] =
+        "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 4, \"collectives\": {"
+        "\"broadcast\": [{\"workers\": 4, \"alpha_s\": 1, \"beta_s_per_byte\": 0}], "
+        "\"allreduce\": [{\"workers\": 4, \"alpha_s\": 1, \"beta_s_per_byte\": 0}]}, "
+        "\"compressors\": {\"topk\": {\"per_element_s\": 1e-6}}, \"aggregation\": {"
+        "\"take-and-put\": {\"fixed_s\": 1}, \"sum\": {\"points\": [[65536, 1], [131072, 2]], "
+        "\"raw\": [{\"elements\": 65536, \"median_s\": 1, \"median_low_s\": 0.7, "
+        "\"median_high_s\": 1.3}]}}}";
+    double margin = hypot(0.3, GW_KERNEL_MARGIN);
+    struct gw_cluster cluster;
+    assert_ok(gw_cluster_parse(text, strlen(text), "c.json", &cluster, &error));
+    cluster.compressors.list[0].together = (struct gw_curve){.per_unit_s = 2e-6};
+    struct gw_result said = ask_of("clt-k", &cluster, true, 1, COUNTED);
+    double sums_s = 0;
+    for (size_t i = 0; i < said.uncertainty_count; i++) {
+        const struct gw_result_uncertainty *one = &said.uncertainties[i];
+        sums_s += strcmp(one->name, "sum") == 0 ? one->high_s - said.iteration_s : 0;
+    }
+    assert_true(fabs(sums_s - 2 * 2 * margin) < 1e-6);
+    gw_cluster_free(&cluster);
 }
 
 /* What is known of a curve is known of it at another bandwidth: medians are of the measured one. */
