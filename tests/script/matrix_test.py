@@ -337,10 +337,10 @@ class Runs(unittest.TestCase):
         algorithms = ("--algo", "lags,topk")
         self.assertEqual(self.run_matrix(*algorithms), (0, ["calibrate", "lags,topk", "topk"]))
         self.assertEqual(self.document()["notes"], [])
-        self.box.spreads_s = {"ddp": [0.2, 0.3]}
+        self.box.spreads_s = {"ddp": [0.3, 0.4]}
         self.assertEqual(self.run_matrix("--algo", "ddp"), (0, ["ddp", "ddp"]))
         (kept,) = self.document()["cells"]
-        self.assertEqual(kept["measured"]["iteration_sd_s"], 0.2)
+        self.assertEqual(kept["measured"]["iteration_sd_s"], 0.3)
 
     def test_says_that_the_box_drifts(self):
         self.box.fails, self.box.drifts = None, True
