@@ -23,6 +23,7 @@ from gradweave.torch.group import LentGroup, backend_of, global_rank, timeout_of
 _DEEDS = ("close", "iterate", "verify", "measure", "gather")
 _TAG, _OVERDUE = 1, 2
 _HOWEVER_LONG = timedelta(days=3650)
+_LISTENS = timedelta(minutes=1)
 
 
 def _stream(gpu: torch.device) -> int:
@@ -236,7 +237,8 @@ class Session:
         if self.group is not None and self.rank == 0 and self.trainers < self.ranks:
             told = torch.tensor([_DEEDS.index(deed)], dtype=torch.uint8)
             server = global_rank(self.group, self.trainers)
-            dist.send(told, server, group=self.group, tag=_TAG)
+            # A message that comes just as the server closes is not always refused by gloo.
+            dist.isend(told, server, group=self.group, tag=_TAG).wait(_LISTENS)
 
     def _await_next(self) -> None:
         """Before it is sent, so that rank 0 never waits for the server to listen."""
