@@ -165,17 +165,22 @@ static enum gw_status compress_cost(struct gw_simulator *simulator, size_t index
     return GW_OK;
 }
 
-void gw_led_costs_again(struct gw_simulator *simulator) {
+const struct gw_kernel_cost *gw_led_cost(const struct gw_simulator *simulator) {
+    const struct gw_exchange_kind *exchange = simulator->schedule->exchange;
+    bool is_led = exchange != NULL && exchange->led && gw_interference_shares(simulator);
+    return is_led
+               ? gw_kernel_cost_find(&simulator->cluster->aggregation, gw_aggregator_names[GW_SUM])
+               : NULL;
+}
+
+void gw_led_costs(struct gw_simulator *simulator) {
     const struct gw_schedule *schedule = simulator->schedule;
-    const char *name = gw_aggregator_names[GW_SUM];
-    const struct gw_kernel_cost *sum = gw_kernel_cost_find(&simulator->cluster->aggregation, name);
+    const struct gw_kernel_cost *cost = gw_led_cost(simulator);
     double *led_s = simulator->interference.led_s;
-    for (size_t i = 0; led_s != NULL && i < schedule->operation_count; i++) {
+    for (size_t i = 0; cost != NULL && led_s != NULL && i < schedule->operation_count; i++) {
         double elements = (double)schedule->operations[i].elements;
-        led_s[i] = sum == NULL
-                       ? 0
-                       : gw_kernel_s(sum, elements, 0) *
-                             gw_parameter_factor(simulator, GW_AGGREGATOR_CURVE, name, elements, 0);
+        led_s[i] = gw_kernel_s(cost, elements, 0) *
+                   gw_parameter_factor(simulator, GW_AGGREGATOR_CURVE, cost->name, elements, 0);
     }
 }
 
@@ -236,7 +241,7 @@ void gw_operation_costs_again(struct gw_simulator *simulator) {
                                     gw_parameter_factor(simulator, GW_MODEL_TIMES, NULL, 0, 0);
         }
     }
-    gw_led_costs_again(simulator);
+    gw_led_costs(simulator);
 }
 
 void gw_simulator_deviate(struct gw_simulator *simulator, const struct gw_parameter *parameter,

@@ -96,7 +96,7 @@ static enum gw_status open_sharing(struct gw_simulator *simulator, struct gw_res
     find_crowding(simulator);
     if (schedule->exchange != NULL && schedule->exchange->led) {
         simulator->interference.led_s = led_s;
-        gw_led_costs_again(simulator);
+        gw_led_costs(simulator);
     }
     if (result != NULL) {
         (void)snprintf(note, sizeof note, "%zu workers of a machine compress on its %zu processors",

@@ -124,18 +124,16 @@ static enum gw_status add_compressor(struct gw_simulator *simulator,
     return GW_OK;
 }
 
-/* What is done where another worker selects, which counts where both need processors. */
 static enum gw_status add_led(struct gw_simulator *simulator, const struct gw_operation *operation,
                               struct gw_error *error) {
-    const struct gw_exchange_kind *exchange = simulator->schedule->exchange;
-    const char *name = gw_aggregator_names[GW_SUM];
-    const struct gw_kernel_cost *sum = gw_kernel_cost_find(&simulator->cluster->aggregation, name);
+    const struct gw_kernel_cost *cost = gw_led_cost(simulator);
     bool is_new = false;
-    if (exchange == NULL || !exchange->led || sum == NULL || !gw_interference_shares(simulator)) {
+    if (cost == NULL) {
         return GW_OK;
     }
-    struct gw_parameter *parameter = parameter_of(simulator, GW_AGGREGATOR_CURVE, name, &is_new);
-    GW_TRY(is_new ? find_kernel_margins(simulator, sum, false, parameter, error) : GW_OK);
+    struct gw_parameter *parameter =
+        parameter_of(simulator, GW_AGGREGATOR_CURVE, cost->name, &is_new);
+    GW_TRY(is_new ? find_kernel_margins(simulator, cost, false, parameter, error) : GW_OK);
     meet_size(parameter, (double)operation->elements, 0);
     return GW_OK;
 }

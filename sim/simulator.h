@@ -106,10 +106,13 @@ bool gw_server_aggregates(const struct gw_schedule *schedule, const struct gw_op
 void gw_operation_costs_again(struct gw_simulator *simulator);
 
 /*
- * What workers that do not lead add to their residuals, by the cluster's sum of vectors; nothing
- * where that has none, or where all do the same.
+ * What workers that do not lead do meanwhile: they add to their residuals, as the cluster's sum of
+ * vectors does. NULL: all do the same, or ranks share no processors, or it was not measured.
  */
-void gw_led_costs_again(struct gw_simulator *simulator);
+const struct gw_kernel_cost *gw_led_cost(const struct gw_simulator *simulator);
+
+/* Fills what that takes of each operation, where it takes anything. */
+void gw_led_costs(struct gw_simulator *simulator);
 
 /* What the machine's workers that aggregate at once take of the time together; 0: each is alone. */
 double gw_shared_part(const struct gw_simulator *simulator);
