@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
+from datetime import timedelta
 
 import pytest
 
@@ -15,6 +16,7 @@ from test_torch import SERVED, batch, flat, network  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
 from gradweave._library import GradweaveError  # noqa: E402
+from gradweave.torch import session  # noqa: E402
 
 HALF = 8  # steps before the checkpoint, and after it
 
@@ -281,6 +283,23 @@ def _load_without_the_server(rank: int) -> None:
         with pytest.raises(gt.BadInput, match="load_state_dict on the rank that serves"):
             distributed.load_state_dict(distributed.state_dict())
     distributed.close()
+
+
+def _never_listen(rank: int) -> None:
+    """The trainer does not wait for a server as long as for the others' gradients."""
+    session._LISTENS = timedelta(seconds=1)
+    session.Session._await_next = lambda self: None
+    model = network()
+    distributed = gt.distribute(model, "ps")
+    if not distributed.serves:
+        with pytest.raises(GradweaveError, match="expected a server that listens"):
+            model(batch(rank, 0)[0]).sum().backward()
+    dist.barrier()  # the server was still there when the trainer failed
+    distributed.close()
+
+
+def test_a_trainer_does_not_wait_for_a_server_that_never_listens(tmp_path):
+    on_ranks(tmp_path, _never_listen, ranks=2)
 
 
 def test_a_server_ends_with_its_trainers(tmp_path):
