@@ -4,8 +4,8 @@
 
 prints what is right in the end, and after how many iterations the goal was reached, of all networks
 by the ways at one density. The folder gets table.md with all that was found of all runs, of each
-network what `gradweave compare --accuracy` ranks by and, where there is gnuplot, a picture of
-accuracy over iterations and over seconds.
+network what `gradweave compare --accuracy` ranks by and, where there is gnuplot, two pictures: of
+accuracy and loss over iterations and over seconds, and of what was sent and what was left.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import statistics
 import subprocess
 import tempfile
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import gradweave
@@ -98,83 +98,103 @@ def write_accuracy(folder: Path, found: Kinds) -> None:
 # ---- predictions ---------------------------------------------------------------------------------
 
 
-def compute_s(model: dict) -> float:
-    """Of an iteration, without exchanges."""
-    tensors_s = sum(tensor["backward_s"] for tensor in model["tensors"])
-    return model["forward_s"] + tensors_s + model["update_s"]
+@dataclass(frozen=True)
+class Forecast:
+    """Of an iteration, where there is one: DistributedDataParallel's as `ddp`'s, its hooks' none.
+
+    Seconds are by what recorded gradients select, or else as asked; bytes are what a worker sends.
+    """
+
+    iteration_s: float | None = None
+    then_s: float | None = None  # of a machine with the pace that it had around the runs
+    asked: float | None = None
+    generated: float | None = None
+    recorded: float | None = None  # in the iterations that were judged, whose bytes are known
 
 
-def slowed(model: dict, pace: float) -> dict:
-    tensors = [one | {"backward_s": pace * one["backward_s"]} for one in model["tensors"]]
-    for one in tensors:  # what it varies within is not predicted from
-        one.pop("backward_low_s", None)
+def alone_s(each: list[dict]) -> float:
+    """What was recorded took that long around these runs, in the median."""
+    return statistics.median(one["alone_s"] for one in each)
+
+
+def at_pace(path: Path, now_s: float, folder: Path) -> Path:
+    """A model that takes so long without exchanges."""
+    model = json.loads(path.read_text())
+    tensors = model["tensors"]
+    own_s = model["forward_s"] + sum(one["backward_s"] for one in tensors) + model["update_s"]
+    pace = now_s / own_s
+    for one in tensors:
+        one["backward_s"] *= pace
+        one.pop("backward_low_s", None)  # what it varies within is not predicted from
         one.pop("backward_high_s", None)
-    return model | {
-        "forward_s": pace * model["forward_s"],
-        "update_s": pace * model["update_s"],
-        "tensors": tensors,
-    }
+    model["forward_s"] *= pace
+    model["update_s"] *= pace
+    (folder / path.name).write_text(json.dumps(model))
+    return folder / path.name
 
 
-def predict(
-    asked: argparse.Namespace, run: Run, now_s: float | None = None
-) -> gradweave.Prediction | None:
-    """Of DistributedDataParallel as `ddp`, of its hooks nothing. With `now_s`, of a machine that
-    takes so long for what was recorded."""
-    algorithm = {"torch-ddp": "ddp"}.get(run.way, run.way)
-    if algorithm in HOOKS:
+def predict(asked: argparse.Namespace, run: Run, model: Path) -> gradweave.Prediction | None:
+    try:
+        return gradweave.predict(
+            model,
+            cluster_of(asked, run.network, run.workers),
+            {"torch-ddp": "ddp"}.get(run.way, run.way),
+            workers=run.workers,
+            density=0.001 if run.way in DENSE else run.density,
+            interference=True,
+        )
+    except gradweave.BadInput:  # the cluster's file lacks something
         return None
-    path = model_of(asked.folder, run.network, run.workers)
-    with tempfile.TemporaryDirectory() as folder:
-        if now_s is not None:
-            model = json.loads(path.read_text())
-            path = Path(folder) / path.name
-            path.write_text(json.dumps(slowed(model, now_s / compute_s(model))))
-        try:
-            return gradweave.predict(
-                path,
-                cluster_of(asked, run.network, run.workers),
-                algorithm,
-                workers=run.workers,
-                density=0.001 if run.way in DENSE else run.density,
-                interference=True,
-            )
-        except gradweave.BadInput:  # the cluster's file lacks something
-            return None
 
 
-def simulated_bytes(asked: argparse.Namespace, run: Run, *options: str | Path) -> float | None:
-    """What a worker sends, in the mean; nothing where `gradweave simulate` is not there."""
-    if run.way in DENSE or shutil.which("gradweave") is None:
+def simulate(
+    asked: argparse.Namespace, run: Run, model: Path, counts: str | Path, iterations: int, *options
+) -> dict | None:
+    """Nothing where `gradweave` is not there, or can't."""
+    if shutil.which("gradweave") is None:
         return None
-    command = ["gradweave", "simulate", model_of(asked.folder, run.network, run.workers)]
-    command += ["--cluster", cluster_of(asked, run.network, run.workers), "--algo", run.way]
-    command += ["--workers", str(run.workers), "--density", str(run.density), "--json", *options]
-    done = subprocess.run(command, capture_output=True, text=True)
-    return json.loads(done.stdout)["bytes_per_worker"] if done.returncode == 0 else None
+    command = ["gradweave", "simulate", model, "--algo", run.way, "--workers", str(run.workers)]
+    command += ["--cluster", cluster_of(asked, run.network, run.workers), "--interference"]
+    command += ["--density", str(run.density), "--counts", counts, "-n", str(iterations)]
+    done = subprocess.run([*command, "--json", *options], capture_output=True, text=True)
+    return json.loads(done.stdout) if done.returncode == 0 else None
 
 
-def generated_bytes(asked: argparse.Namespace, run: Run) -> float | None:
-    """By generated gradients."""
-    return simulated_bytes(asked, run, "--counts", "trained", "-n", "100")
-
-
-def recorded_bytes(asked: argparse.Namespace, run: Run, judged: set[int]) -> float | None:
-    """By recorded ones, in the iterations that were judged, whose bytes are known."""
-    if not is_plain(run):
-        return None
-    gradients = gradients_of(asked.folder, run)
-    with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / "counts.json"
-        options = ["--counts", gradients, "-n", str(run.iterations), "--counts-out", path]
-        if simulated_bytes(asked, run, *options) is None:
-            return None
-        counts = json.loads(path.read_text())
-        each = enumerate(counts["iterations"], start=1)
-        counts["iterations"] = [one for number, one in each if number in judged]
-        path.write_text(json.dumps(counts))
-        options = ["--counts", path, "-n", str(len(judged))]
-        return simulated_bytes(asked, run, *options)
+def forecast(asked: argparse.Namespace, run: Run, each: list[dict]) -> Forecast:
+    if run.way in HOOKS and run.way != "torch-ddp":
+        return Forecast()
+    model = model_of(asked.folder, run.network, run.workers)
+    with tempfile.TemporaryDirectory() as name:
+        scratch = Path(name)
+        then = at_pace(model, alone_s(each), scratch)
+        foretold, foretold_then = predict(asked, run, model), predict(asked, run, then)
+        if foretold is None:
+            return Forecast()
+        found = Forecast(foretold.iteration_s, foretold_then.iteration_s, foretold.bytes_per_worker)
+        if run.way in DENSE:
+            return found
+        generated = simulate(asked, run, model, "trained", 100)
+        if generated:
+            found = replace(found, generated=generated["bytes_per_worker"])
+        counts, gradients = scratch / "counts.json", gradients_of(asked.folder, run)
+        if not is_plain(run) or not gradients.exists():
+            return found
+        by_counts = simulate(asked, run, model, gradients, run.iterations, "--counts-out", counts)
+        if by_counts is None:
+            return found
+        by_counts_then = simulate(asked, run, then, counts, run.iterations)
+        document = json.loads(counts.read_text())
+        judged = {one["iteration"] for taken in each for one in taken["curve"] if one["bytes"]}
+        numbered = enumerate(document["iterations"], start=1)
+        document["iterations"] = [one for number, one in numbered if number in judged]
+        counts.write_text(json.dumps(document))
+        in_judged = simulate(asked, run, model, counts, len(judged))
+        return replace(
+            found,
+            iteration_s=by_counts["iteration_s"],
+            then_s=by_counts_then["iteration_s"],
+            recorded=in_judged["bytes_per_worker"],
+        )
 
 
 # ---- the table -----------------------------------------------------------------------------------
@@ -214,32 +234,27 @@ def to_goal(each: list[dict], goal: float | None, iteration_s: float | None) -> 
     ]
 
 
-def row_of(asked: argparse.Namespace, run: Run, each: list[dict], goal: float | None) -> list[str]:
+def in_ms(seconds: float | None) -> str:
+    return f"{1e3 * seconds:.2f} ms" if seconds else ""
+
+
+def row_of(run: Run, each: list[dict], foretold: Forecast, goal: float | None) -> list[str]:
     judged = [one for taken in each for one in taken["curve"]]
     ends = [taken["curve"][-1] for taken in each]
     sent = [one["bytes"] for one in judged if one["bytes"] is not None]
-    predicted = predict(asked, run)
-    iteration_s = predicted and predicted.iteration_s
-
-    def of_dense(sent_bytes: float | None) -> str:
-        return f"{sent_bytes / (4 * each[0]['parameters']):.2%}" if sent_bytes else ""
-
-    row = [run.network, run.workers, f"`{run.way}`", run.density, run.momentum, run.warm_up]
-    row += [run.iterations]
-    row += [with_interval([one["right"] for one in ends]), *to_goal(each, goal, iteration_s)]
-    row += [f"{1e3 * took_s(each):.2f} ms", f"{1e3 * iteration_s:.2f} ms" if iteration_s else ""]
-    then = predict(asked, run, alone_s(each)) if alone_s(each) else None
-    row += [f"{1e3 * then.iteration_s:.2f} ms" if then else ""]
-    row += [of_dense(statistics.fmean(sent) if sent else None)]
-    row += [of_dense(predicted and predicted.bytes_per_worker)]
-    row += [of_dense(generated_bytes(asked, run))]
-    iterations = {one["iteration"] for one in judged if one["bytes"] is not None}
-    row += [of_dense(recorded_bytes(asked, run, iterations))]
-    if run.way in HOOKS:
-        return [*row, "", ""]
     shown = [one for one in judged if one["energy_kept"] is not None]
-    row += [f"{statistics.fmean(one['energy_kept'] for one in shown):.1%}" if shown else ""]
-    return [*row, f"{statistics.median(one['residual'] for one in shown):.2f}" if shown else ""]
+    each_sent = [statistics.fmean(sent) if sent else None]
+    each_sent += [foretold.asked, foretold.generated, foretold.recorded]
+    return [
+        *(run.network, run.workers, f"`{run.way}`", run.density, run.momentum, run.warm_up),
+        run.iterations,
+        with_interval([one["right"] for one in ends]),
+        *to_goal(each, goal, foretold.iteration_s),
+        *map(in_ms, (took_s(each), foretold.iteration_s, foretold.then_s)),
+        *(f"{one / (4 * each[0]['parameters']):.2%}" if one else "" for one in each_sent),
+        f"{statistics.fmean(one['energy_kept'] for one in shown):.1%}" if shown else "",
+        f"{statistics.median(one['residual'] for one in shown):.2f}" if shown else "",
+    ]
 
 
 def table(rows: list[list]) -> str:
@@ -276,92 +291,118 @@ def took_s(each: list[dict]) -> float:
     return statistics.median(one["seconds"] / one["iteration"] for one in ends)
 
 
-def alone_s(each: list[dict]) -> float | None:
-    """What was recorded took that long around these runs, in the median."""
-    known = [one["alone_s"] for one in each if "alone_s" in one]
-    return statistics.median(known) if known else None
-
-
-def print_errors(asked: argparse.Namespace, found: Kinds) -> None:
+def print_errors(found: Kinds, forecasts: dict[Run, Forecast]) -> None:
     """How far predicted iterations are off, of each case."""
     errors = defaultdict(lambda: ([], []))
     for run, each in found.items():
-        for off, pace_s in zip(errors[case_of(run)], (None, alone_s(each))):
-            predicted = predict(asked, run, pace_s)
-            if predicted:
-                off.append(predicted.iteration_s / took_s(each) - 1)
+        foretold = forecasts[run]
+        if foretold.iteration_s:
+            for off, seconds in zip(errors[case_of(run)], (foretold.iteration_s, foretold.then_s)):
+                off.append(seconds / took_s(each) - 1)
     for (network, workers, iterations), (off, then) in errors.items():
-        if off:
-            print(
-                f"{network}, {workers} workers, {iterations} iterations: of {len(off)} iterations "
-                f"the predictions are off by {statistics.median(off):+.1%} in the median, "
-                f"{statistics.fmean(map(abs, off)):.1%} in the mean of magnitudes; at the pace that "
-                f"the machine had then {statistics.median(then):+.1%}, "
-                f"{statistics.fmean(map(abs, then)):.1%}"
-            )
+        print(
+            f"{network}, {workers} workers, {iterations} iterations: of {len(off)} iterations "
+            f"the predictions are off by {statistics.median(off):+.1%} in the median, "
+            f"{statistics.fmean(map(abs, off)):.1%} in the mean of magnitudes; at the pace that "
+            f"the machine had then {statistics.median(then):+.1%}, "
+            f"{statistics.fmean(map(abs, then)):.1%}"
+        )
 
 
 # ---- pictures ------------------------------------------------------------------------------------
 
+
+@dataclass(frozen=True)
+class Panel:
+    over: str  # of a judgement, as value
+    value: str
+    label: str
+    scale: float = 1
+    settings: str = ""
+
+
+RIGHT = ("right", "right (%)", 100, "set yrange [0:100]")
+LOSS = ("held_out_loss", "loss of what is held out")
+LEARNT = [Panel(over, *value) for value in (RIGHT, LOSS) for over in ("iteration", "seconds")]
+SENT = [
+    Panel("iteration", "sent", "sent (% of dense)", 100, "set logscale y"),
+    Panel("iteration", "energy_kept", "energy that goes at once (%)", 100, "set logscale y"),
+    Panel("iteration", "residual", "residual over gradient (norms)"),
+]
+AXES = {"iteration": "iterations", "seconds": "training (s)"}
 GNUPLOT = """
-set terminal pngcairo size 1200,560 font "sans,13"
+set terminal pngcairo size {width},{height} font "sans,13"
 set output "{picture}"
-set multiplot layout 1,2 title "{title}" noenhanced
+set multiplot layout {rows},{columns} title "{title}" noenhanced \\
+    margins screen {left},{right},{bottom},{top} spacing screen {across},{down}
 set border 3
 set xtics nomirror
 set ytics nomirror
 set grid xtics ytics lt 1 lc rgb "#dddddd"
-unset key
-set ylabel "right (%)"
-set yrange [0:100]
-set xlabel "iterations"
-plot {iterations}
-set xlabel "training (s)"
-unset ylabel
-set key outside right top Left reverse noenhanced samplen 3 spacing 1.3
-plot {seconds}
+set datafile missing "NaN"
 """
+KEY = "set key at screen 0.995,{top} right top Left reverse noenhanced samplen 3 spacing 1.3\n"
 COLOURS = ("#333333", "#3f6f9f", "#e8a33d", "#62b58f", "#d95f5f", "#8f6fb0", "#9aa0a6")
 
 
-def draw(picture: Path, title: str, shown: list[tuple[str, list[dict]]]) -> None:
-    """The means of each one's runs; without gnuplot nothing."""
-    if shutil.which("gnuplot") is None:
-        return
-    script, plots = "", {"iterations": [], "seconds": []}
-    for index, (label, each) in enumerate(shown):
-        rows = (
-            " ".join(
-                str(statistics.fmean(one[name] for one in judged))
-                for name in ("iteration", "seconds", "right")
-            )
-            for judged in zip(*(run["curve"] for run in each))
-        )
-        script += f"$run{index} << end\n" + "\n".join(rows) + "\nend\n"
-        for column, name in ((1, "iterations"), (2, "seconds")):
-            plots[name].append(
-                f"$run{index} using {column}:(100 * $3) with linespoints pointtype 7 pointsize 0.5 "
-                f'linewidth 2 linecolor rgb "{COLOURS[index % len(COLOURS)]}" title "{label}"'
-            )
-    script += GNUPLOT.format(
-        picture=picture, title=title, **{name: ", ".join(each) for name, each in plots.items()}
+def mean_curve(each: list[dict], name: str) -> list[float]:
+    """Of the runs, at each judgement that all of them have; no number where nothing is known."""
+    curves = [run["curve"] for run in each]
+    if name == "sent":
+        dense = 4 * each[0]["parameters"]
+        curves = [[{name: one["bytes"] and one["bytes"] / dense} for one in c] for c in curves]
+    values = [[one[name] for one in judged] for judged in zip(*curves)]
+    return [math.nan if None in known else statistics.fmean(known) for known in values]
+
+
+def draw(
+    picture: Path, title: str, panels: list[Panel], columns: int, shown: list[tuple[str, str, list]]
+) -> None:
+    """In every panel a curve of each way's runs, as name, colour and runs."""
+    rows = len(panels) // columns
+    width, height = 190 + 440 * columns, 110 + 320 * rows
+    top = 1 - 60 / height
+    script = GNUPLOT.format(
+        **dict(picture=picture, title=title, rows=rows, columns=columns, top=top),
+        **dict(width=width, height=height, left=90 / width, right=1 - 170 / width),
+        **dict(bottom=60 / height, across=90 / width, down=75 / height),
     )
+    for panel in panels:
+        script += f'set xlabel "{AXES[panel.over]}"\nset ylabel "{panel.label}" offset 1\n'
+        script += "set autoscale y\nunset logscale\n" + panel.settings + "\n"
+        script += KEY.format(top=top) if panel is panels[-1] else "unset key\n"
+        plots = []
+        for index, (label, colour, each) in enumerate(shown):
+            points = zip(mean_curve(each, panel.over), mean_curve(each, panel.value))
+            lines = (f"{over} {panel.scale * value}" for over, value in points)
+            script += f"$run{index} << end\n" + "\n".join(lines) + "\nend\n"
+            plots.append(
+                f"$run{index} using 1:2 with linespoints pointtype 7 pointsize 0.5 "
+                f'linewidth 2 linecolor rgb "{colour}" title "{label}"'
+            )
+        script += "plot " + ", ".join(plots) + "\n"
     subprocess.run(["gnuplot"], input=script, text=True, check=True)
 
 
 def draw_all(folder: Path, found: Kinds, ways: list[str], density: float) -> None:
+    """Without gnuplot nothing."""
+    if shutil.which("gnuplot") is None:
+        return
     for case in goals_of(found):
         shown = [
-            (run.way, each)
-            for way in ways
+            (way, COLOURS[index % len(COLOURS)], each)
+            for index, way in enumerate(ways)
             for run, each in found.items()
             if (case_of(run), run.way) == (case, way)
             and (run.momentum, run.warm_up) == ("plain", 0)
             and (run.way in DENSE or run.density == density)
         ]
         title = f"{case[0]}, {case[1]} workers, density {density:g}"
+        compressed = [one for one in shown if one[0] not in DENSE]
         if shown:
-            draw(file_of(folder, case, ".png"), title, shown)
+            draw(file_of(folder, case, ".png"), title, LEARNT, 2, shown)
+        if compressed:
+            draw(file_of(folder, case, "-sent.png"), title, SENT, 3, compressed)
 
 
 # ---- all of it -----------------------------------------------------------------------------------
@@ -383,13 +424,14 @@ def main() -> None:
     found = read_runs(asked.folder / "runs.jsonl")
     goals = goals_of(found)
     print(summary(found, asked.density), end="")
+    forecasts = {run: forecast(asked, run, each) for run, each in found.items()}
     rows = [
-        row_of(asked, run, each, goals.get(case_of(run)))
+        row_of(run, each, forecasts[run], goals.get(case_of(run)))
         for run, each in found.items()
     ]
     (asked.folder / "table.md").write_text(table([HEADINGS, *rows]))
     print()
-    print_errors(asked, found)
+    print_errors(found, forecasts)
     write_accuracy(asked.folder, found)
     draw_all(asked.folder, found, asked.ways.split(","), asked.density)
 

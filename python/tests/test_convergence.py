@@ -107,6 +107,8 @@ def test_iterations_to_the_goal_are_kept(folder):
     then = table[0].split(" | ").index("at its pace then")
     assert all(row.split(" | ")[then].endswith(" ms") for row in table[2:])
     for name in ("fnn3", "lenet5"):
+        for picture in (f"{name}-2-100.png", f"{name}-2-100-sent.png"):
+            assert (folder / "convergence" / picture).read_bytes().startswith(b"\x89PNG")
         accuracy = json.loads((folder / "convergence" / f"{name}-2-100-accuracy.json").read_text())
         runs = [
             json.loads(line)
