@@ -339,7 +339,6 @@ set border 3
 set xtics nomirror
 set ytics nomirror
 set grid xtics ytics lt 1 lc rgb "#dddddd"
-set datafile missing "NaN"
 """
 KEY = "set key at screen 0.995,{top} right top Left reverse noenhanced samplen 3 spacing 1.3\n"
 COLOURS = ("#333333", "#3f6f9f", "#e8a33d", "#62b58f", "#d95f5f", "#8f6fb0", "#9aa0a6")
@@ -374,13 +373,15 @@ def draw(
         plots = []
         for index, (label, colour, each) in enumerate(shown):
             points = zip(mean_curve(each, panel.over), mean_curve(each, panel.value))
-            lines = (f"{over} {panel.scale * value}" for over, value in points)
+            lines = [f"{over} {panel.scale * one}" for over, one in points if not math.isnan(one)]
+            if not lines:  # it diverged before it was judged
+                continue
             script += f"$run{index} << end\n" + "\n".join(lines) + "\nend\n"
             plots.append(
                 f"$run{index} using 1:2 with linespoints pointtype 7 pointsize 0.5 "
                 f'linewidth 2 linecolor rgb "{colour}" title "{label}"'
             )
-        script += "plot " + ", ".join(plots) + "\n"
+        script += "plot " + ", ".join(plots) + "\n" if plots else "set multiplot next\n"
     subprocess.run(["gnuplot"], input=script, text=True, check=True)
 
 
