@@ -156,7 +156,6 @@ static enum gw_status wait(void *context, struct gw_error *error) {
 /* A pass takes tenths of a second and is measured longer: of what there is for all, it gets most.
  */
 static const double backward_share = 0.8;
-static const double passes_in_block = 2.1; /* one whole one, wherever it begins */
 
 /* As between two gradients of a pass; where it tells of none, they are so far apart. */
 static const double usually_apart_s = 1e-3, least_apart_s = 5e-5;
@@ -326,7 +325,7 @@ static enum gw_status measure_collective(struct measuring *measuring, size_t whi
                                          struct gw_error *error) {
     const struct gw_report *report = &measuring->report;
     const char *collective = collectives[which].name;
-    double pass_s = backward == NULL ? 0 : backward->block_s / passes_in_block;
+    double pass_s = backward == NULL ? 0 : backward->block_s;
     bool goes_on = true;
     bool in_time = true;
     measuring->exchanges.reduces = collectives[which].reduces;
@@ -398,7 +397,7 @@ static enum gw_status measure_passes(struct measuring *measuring, struct passes 
                               .rest_s = passes->gradients > 0 ? fmax(least_apart_s, apart_s)
                                                               : usually_apart_s,
                               .pass = passes->gradients > 0 ? &passes->told : NULL,
-                              .block_s = fmax(longest_block_s, passes_in_block * passes->took_s),
+                              .block_s = fmax(longest_block_s, passes->took_s),
                               .longest_s = time_s / (double)(COLLECTIVES * measuring->sizes)};
     for (size_t i = 0; i < COLLECTIVES; i++) {
         GW_TRY(measure_collective(measuring, i, &work, time_s, error));

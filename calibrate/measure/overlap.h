@@ -27,16 +27,14 @@ struct gw_overlap_rounds {
     double block_s;   /* what each is measured for alone, and twice that at once, at least */
     size_t rounds;    /* fewer where they take longer than this: */
     double longest_s; /* 3 if these take less than twice as long, 1 at least */
-    bool waits;       /* at once, communication for compute */
 };
 
 /*
  * Each round measures the one alone, the other alone and both at once, one right after the other,
  * so that what drifts slowly does not look like a factor. Times are means over a block - where
  * threads share a core, one in many is long, and a median would not see it - and the largest of any
- * rank; of communication that waits for compute that of the rank that comes last. Factors are
- * medians over rounds, with their 95% intervals by the bootstrap: of five rounds or fewer the whole
- * range. Every rank comes to the same ones. The point's bytes stay as they are.
+ * rank. Factors are medians over rounds, with their 95% intervals by the bootstrap: of five rounds
+ * or fewer the whole range. Every rank comes to the same ones. The point's bytes stay as they are.
  *
  * Factors are those of the time in which there is communication. Compute's is 100 at most; if it
  * loses more than that time, the rest is in communication's, as if that took longer.
@@ -52,12 +50,13 @@ enum gw_status gw_measure_overlap_rounds(struct gw_communicator *communicator,
 
 /* ---- two threads of a rank ----------------------------------------------------------------- */
 
-/* Of what a compute thread has told so far. */
+/* What a compute thread has told of its pass so far. */
 struct gw_pass {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     size_t gradients;
-    bool failed; /* no other one will come */
+    bool working;
+    double ended_s; /* on the machine's clock */
 };
 
 void gw_pass_open(struct gw_pass *pass);
@@ -76,7 +75,7 @@ struct gw_overlap_subject {
     enum gw_status (*communicate)(void *context, bool last, bool *was_last, struct gw_error *error);
     void *communicate_context;
     double rest_s;             /* after each collective: some take all of a processor's time ... */
-    struct gw_pass *pass;      /* ... but at once each waits for a gradient; NULL: does not */
+    struct gw_pass *pass;      /* or an action is a pass, whose gradients they wait for; or NULL */
     double alone_s;            /* that a collective takes alone; 0: to be measured */
     double block_s, longest_s; /* as of rounds */
     size_t rounds;
@@ -86,6 +85,10 @@ struct gw_overlap_subject {
  * Rounds by the machine's clock. At once, the compute thread begins before the first collective and
  * goes on until after the last, and only what it does in between counts. Alone, blocks are up to
  * 1 s long where an action takes longer.
+ *
+ * Passes go on as those of a training: those of all ranks begin together, each collective waits for
+ * a gradient of all, and what ends waits for the others. A pass takes what the last rank's takes, a
+ * collective the time from where the last rank came until it has ended on all.
  */
 enum gw_status gw_measure_overlap(struct gw_communicator *communicator,
                                   const struct gw_overlap_subject *subject,

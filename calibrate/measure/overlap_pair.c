@@ -36,20 +36,28 @@ void gw_pass_gradient(struct gw_pass *pass) {
     pthread_mutex_unlock(&pass->mutex);
 }
 
-/* Returns how many there are: more than so many, unless the pass has failed. */
-static size_t await_gradient(struct gw_pass *pass, size_t after) {
+/* Returns whether the pass has ended, when it has, or when it has told of more than so many. */
+static bool await_gradient(struct gw_pass *pass, size_t after) {
     pthread_mutex_lock(&pass->mutex);
-    while (pass->gradients <= after && !pass->failed) {
+    while (pass->gradients <= after && pass->working) {
         pthread_cond_wait(&pass->changed, &pass->mutex);
     }
-    size_t gradients = pass->gradients;
+    bool ended = !pass->working;
     pthread_mutex_unlock(&pass->mutex);
-    return gradients;
+    return ended;
 }
 
-static void fail_pass(struct gw_pass *pass) {
+static void begin_pass(struct gw_pass *pass) {
     pthread_mutex_lock(&pass->mutex);
-    pass->failed = true;
+    pass->gradients = 0;
+    pass->working = true;
+    pthread_mutex_unlock(&pass->mutex);
+}
+
+static void end_pass(struct gw_pass *pass) {
+    pthread_mutex_lock(&pass->mutex);
+    pass->ended_s = gw_clock_now_s();
+    pass->working = false;
     pthread_cond_signal(&pass->changed);
     pthread_mutex_unlock(&pass->mutex);
 }
@@ -89,9 +97,15 @@ static enum gw_status work(struct helper *helper) {
             atomic_fetch_add(&helper->count, 1);
         }
     }
-    if (status != GW_OK && helper->subject->pass != NULL) {
-        fail_pass(helper->subject->pass);
-    }
+    return status;
+}
+
+/* A pass, after which it rests. */
+static enum gw_status work_once(struct helper *helper) {
+    const struct gw_overlap_subject *subject = helper->subject;
+    enum gw_status status = subject->compute(subject->compute_context, &helper->error);
+    atomic_store(&helper->order, REST);
+    end_pass(subject->pass);
     return status;
 }
 
@@ -110,7 +124,8 @@ static void *serve(void *argument) {
         helper->working = true;
         pthread_cond_broadcast(&helper->changed);
         pthread_mutex_unlock(&helper->mutex);
-        enum gw_status status = work(helper);
+        struct gw_pass *pass = helper->subject->pass;
+        enum gw_status status = pass == NULL ? work(helper) : work_once(helper);
         pthread_mutex_lock(&helper->mutex);
         helper->status = status;
         helper->working = false;
@@ -195,58 +210,35 @@ static enum gw_status compute_alone(struct helper *helper, double block_s, doubl
     return status;
 }
 
-/* Time that its thread spends between collectives. */
-struct rests {
-    const struct gw_overlap_subject *subject;
-    bool at_once;
-    size_t waited_for; /* gradients */
-    double spent_s;
-};
-
-static void rest(struct rests *rests) {
-    const struct gw_overlap_subject *subject = rests->subject;
-    bool waits = rests->at_once && subject->pass != NULL;
-    if (!waits && !(subject->rest_s > 0)) {
-        return;
-    }
-    double began_s = gw_clock_now_s();
-    if (waits) {
-        (void)await_gradient(subject->pass, rests->waited_for++);
-    } else {
-        gw_clock_sleep_until_s(began_s + subject->rest_s);
-    }
-    rests->spent_s += gw_clock_now_s() - began_s;
-}
-
 /*
  * A series of collectives of about block_s; the first one, which finds them cold, does not count,
  * nor does the rest before each.
  */
 static enum gw_status communicate(struct gw_communicator *communicator,
                                   const struct gw_overlap_subject *subject, double block_s,
-                                  bool at_once, atomic_bool *counting, struct gw_pace *out,
+                                  atomic_bool *counting, struct gw_pace *out,
                                   struct gw_error *error) {
     bool was_last = false;
     size_t count = 0;
-    struct rests rests = {.subject = subject, .at_once = at_once};
+    double rested_s = 0;
     GW_TRY(communicator->transport->barrier(communicator, error));
     GW_TRY(subject->communicate(subject->communicate_context, false, &was_last, error));
-    if (at_once && subject->pass != NULL) {
-        rests.waited_for = await_gradient(subject->pass, 0);
-    }
     double started_s = gw_clock_now_s();
     double now_s = started_s;
     atomic_store(counting, true);
     while (!was_last) {
         bool last = communicator->rank == 0 && now_s - started_s >= block_s && count + 1 >= FEWEST;
-        rest(&rests);
+        if (subject->rest_s > 0) {
+            gw_clock_sleep_until_s(now_s + subject->rest_s);
+            rested_s += gw_clock_now_s() - now_s;
+        }
         GW_TRY(subject->communicate(subject->communicate_context, last, &was_last, error));
         now_s = gw_clock_now_s();
         count++;
     }
     atomic_store(counting, false);
-    out->communication_s = (now_s - started_s - rests.spent_s) / (double)count;
-    out->share = 1 - rests.spent_s / (now_s - started_s);
+    out->communication_s = (now_s - started_s - rested_s) / (double)count;
+    out->share = 1 - rested_s / (now_s - started_s);
     return GW_OK;
 }
 
@@ -255,24 +247,128 @@ struct pair {
     struct gw_communicator *communicator;
     const struct gw_overlap_subject *subject;
     struct helper helper;
+    double alone_s; /* that a collective takes */
 };
+
+/* ---- passes -------------------------------------------------------------------------------- */
+
+enum { MOST_BESIDE = 512 }; /* collectives, of a pass */
+
+/* Since the ranks' passes began together, of the rank that is last. */
+struct beside {
+    size_t count;
+    double begin_s[MOST_BESIDE], end_s[MOST_BESIDE];
+};
+
+/* Of several passes. */
+struct pass_sums {
+    double passes_s; /* until the last rank's has ended */
+    double beside_s; /* of these, in which there was a collective */
+    double behind_s; /* what collectives that began beside one took longer */
+    size_t passes, collectives;
+};
+
+/*
+ * As in training: each waits for a gradient more, and they go on until the pass of rank 0, which
+ * says so, has ended.
+ */
+static enum gw_status communicate_beside(struct pair *pair, double began_s, struct beside *beside,
+                                         struct gw_error *error) {
+    const struct gw_overlap_subject *subject = pair->subject;
+    bool was_last = false;
+    beside->count = 0;
+    while (!was_last) {
+        bool ended = await_gradient(subject->pass, beside->count);
+        bool last = pair->communicator->rank == 0 && (ended || beside->count + 1 == MOST_BESIDE);
+        beside->begin_s[beside->count] = gw_clock_now_s() - began_s;
+        GW_TRY(subject->communicate(subject->communicate_context, last, &was_last, error));
+        beside->end_s[beside->count++] = gw_clock_now_s() - began_s;
+    }
+    return GW_OK;
+}
+
+/* One on each rank, which begin together; all ranks add the same. */
+static enum gw_status add_pass(struct pair *pair, bool at_once, struct pass_sums *sums,
+                               struct gw_error *error) {
+    struct gw_pass *pass = pair->subject->pass;
+    struct beside beside = {.count = 0};
+    GW_TRY(pair->communicator->transport->barrier(pair->communicator, error));
+    begin_pass(pass);
+    double began_s = gw_clock_now_s();
+    give_order(&pair->helper, WORK);
+    enum gw_status status = at_once ? communicate_beside(pair, began_s, &beside, error) : GW_OK;
+    (void)await_gradient(pass, SIZE_MAX);
+    enum gw_status computed = stop_work(&pair->helper, status == GW_OK ? error : NULL);
+    GW_TRY(status);
+    GW_TRY(computed);
+    double ended_s = pass->ended_s - began_s;
+    GW_TRY(gw_agree_maximum(pair->communicator, &ended_s, 1, error));
+    GW_TRY(gw_agree_maximum(pair->communicator, beside.begin_s, beside.count, error));
+    GW_TRY(gw_agree_maximum(pair->communicator, beside.end_s, beside.count, error));
+    sums->passes++;
+    sums->passes_s += ended_s;
+    for (size_t i = 0; i < beside.count && beside.begin_s[i] < ended_s; i++) {
+        sums->beside_s += fmin(beside.end_s[i], ended_s) - beside.begin_s[i];
+        sums->behind_s += fmax(beside.end_s[i] - ended_s, 0);
+        sums->collectives++;
+    }
+    return GW_OK;
+}
+
+/*
+ * Passes for about block_s. A collective that outlasts the pass goes on as it would alone; where
+ * that is most of it, nothing can be said of the rest.
+ */
+static enum gw_status measure_passes(struct pair *pair, double block_s, bool at_once,
+                                     struct gw_pace *out, struct gw_error *error) {
+    struct pass_sums sums = {.passes = 0};
+    double left_s = block_s;
+    double end_s = gw_clock_now_s() + block_s;
+    while (left_s > 0) {
+        GW_TRY(add_pass(pair, at_once, &sums, error));
+        left_s = end_s - gw_clock_now_s();
+        GW_TRY(gw_agree_maximum(pair->communicator, &left_s, 1, error));
+    }
+    out->compute_s = sums.passes_s / (double)sums.passes;
+    if (!at_once) {
+        return GW_OK;
+    }
+    if (sums.collectives == 0) {
+        out->compute_s = INFINITY;
+        return GW_OK;
+    }
+    double alone_s = (double)sums.collectives * pair->alone_s;
+    double factor = 2 * sums.behind_s < alone_s ? sums.beside_s / (alone_s - sums.behind_s)
+                                                : (sums.beside_s + sums.behind_s) / alone_s;
+    out->communication_s = factor * pair->alone_s;
+    out->share = sums.beside_s / sums.passes_s;
+    return GW_OK;
+}
 
 static enum gw_status measure_pair(void *context, double block_s, bool at_once, struct gw_pace *out,
                                    struct gw_error *error) {
     struct pair *pair = context;
     struct helper *helper = &pair->helper;
+    const struct gw_overlap_subject *subject = pair->subject;
+    out->share = 1;
+    if (at_once && subject->pass != NULL) {
+        return measure_passes(pair, block_s, true, out, error);
+    }
     if (!at_once) {
-        GW_TRY(compute_alone(helper, block_s, &out->compute_s, error));
-        if (pair->subject->alone_s > 0) {
-            out->communication_s = pair->subject->alone_s;
-            return GW_OK;
+        GW_TRY(subject->pass != NULL ? measure_passes(pair, block_s, false, out, error)
+                                     : compute_alone(helper, block_s, &out->compute_s, error));
+        if (subject->alone_s > 0) {
+            out->communication_s = subject->alone_s;
+        } else {
+            GW_TRY(
+                communicate(pair->communicator, subject, block_s, &helper->counting, out, error));
         }
-        return communicate(pair->communicator, pair->subject, block_s, false, &helper->counting,
-                           out, error);
+        pair->alone_s = out->communication_s;
+        return GW_OK;
     }
     start_work(helper);
-    enum gw_status status = communicate(pair->communicator, pair->subject, block_s, true,
-                                        &helper->counting, out, error);
+    enum gw_status status =
+        communicate(pair->communicator, subject, block_s, &helper->counting, out, error);
     enum gw_status computed = stop_work(helper, status == GW_OK ? error : NULL);
     out->compute_s = mean_compute_s(helper);
     return status == GW_OK ? computed : status;
@@ -288,8 +384,7 @@ enum gw_status gw_measure_overlap(struct gw_communicator *communicator,
                                              .clock = &gw_machine_clock,
                                              .block_s = subject->block_s,
                                              .rounds = subject->rounds,
-                                             .longest_s = subject->longest_s,
-                                             .waits = subject->pass != NULL};
+                                             .longest_s = subject->longest_s};
     char name[16] = "";
     *known = false;
     GW_TRY(open_helper(&pair.helper, subject, error));
@@ -330,7 +425,6 @@ static enum gw_status run_round(struct gw_communicator *communicator,
     struct gw_pace both;
     double slowest[6];
     double block_s = rounds->block_s;
-    double sign = rounds->waits ? -1 : 1; /* of the largest of negatives, the smallest */
     GW_TRY(communicator->transport->barrier(communicator, error));
     GW_TRY(rounds->measure(rounds->context, block_s, false, &alone, error));
     do {
@@ -338,14 +432,14 @@ static enum gw_status run_round(struct gw_communicator *communicator,
         GW_TRY(rounds->measure(rounds->context, block_s, true, &both, error));
         memcpy(slowest,
                (double[]){alone.compute_s, alone.communication_s, both.compute_s,
-                          sign * both.communication_s, sign * both.share,
+                          both.communication_s, both.share,
                           gw_clock_read_s(rounds->clock) - started_s},
                sizeof slowest);
         GW_TRY(gw_agree_maximum(communicator, slowest, 6, error));
     } while (isfinite(slowest[0]) && isinf(slowest[2]) && 2 * block_s <= longest_both_s);
     alone = (struct gw_pace){.compute_s = slowest[0], .communication_s = slowest[1]};
     both = (struct gw_pace){
-        .compute_s = slowest[2], .communication_s = sign * slowest[3], .share = sign * slowest[4]};
+        .compute_s = slowest[2], .communication_s = slowest[3], .share = slowest[4]};
     *spent_s = slowest[5];
     *known = isfinite(alone.compute_s) && isfinite(both.compute_s);
     *out = slowed(&alone, &both);
