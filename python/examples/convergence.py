@@ -100,6 +100,61 @@ def check_same(module: nn.Module, group: dist.ProcessGroup) -> None:
     check_equal(dict(module.named_parameters()), gather)
 
 
+def time_barrier(group: dist.ProcessGroup, times: int) -> float:
+    """That all are at already."""
+    took_s = []
+    for _ in range(times):
+        began = time.perf_counter()
+        dist.barrier(group)
+        took_s.append(time.perf_counter() - began)
+    return statistics.median(took_s)
+
+
+class Alone:
+    """A network of which nothing is exchanged and nothing learnt; its workers make and use it."""
+
+    def __init__(self, name: str, workers: int, group: dist.ProcessGroup) -> None:
+        network = NETWORKS[name]
+        self.module = network.module()
+        self.optimizer = torch.optim.SGD(self.module.parameters(), lr=0.0, momentum=MOMENTUM)
+        self.batch = network.batch // workers
+        self._watch = Watch(self.module)  # whose hooks a training has too
+        self._data = network.data()
+        self._group = group
+        self._generator = torch.Generator().manual_seed(0)
+        self._sampled_s: list[float] = []
+        self._barriers_s: list[float] = []
+
+    def iterate(self, iterations: int) -> list[float]:
+        """Seconds of each; ranks wait for each other before a step."""
+        took_s, began = [], time.perf_counter()
+        for _ in range(iterations):
+            inputs, targets = self._data.draw(self.batch, self._generator)
+            loss = loss_of(self.module(inputs), targets)
+            loss.backward()
+            dist.barrier(self._group)
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+            loss.item()
+            has_diverged(self.module)
+            now = time.perf_counter()
+            took_s.append(now - began)
+            began = now
+        return took_s
+
+    def sample(self) -> None:
+        """The pace of a machine that others use too, which changes within seconds."""
+        self._sampled_s += self.iterate(11)[1:]
+        self._barriers_s.append(time_barrier(self._group, 10))
+
+    def sampled_s(self) -> float:
+        """Of what was sampled the median, in the mean of the workers, without barriers."""
+        own = statistics.median(self._sampled_s) - statistics.median(self._barriers_s)
+        own_s = torch.tensor(own, dtype=torch.float64)
+        dist.all_reduce(own_s, group=self._group)
+        return own_s.item() / dist.get_world_size(self._group)
+
+
 def open_way(
     run: Run, module: nn.Module, groups: Groups, planned: list
 ) -> Ddp | Live:
@@ -134,6 +189,7 @@ def has_diverged(module: nn.Module) -> bool:
 def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | None:
     """What rank 0 writes of a run; its workers and server call it."""
     network = NETWORKS[run.network]
+    alone = Alone(run.network, run.workers, groups.own) if dist.get_rank() < run.workers else None
     torch.manual_seed(run.seed)
     module = network.module()
     corrected = run.momentum == "corrected"
@@ -184,6 +240,7 @@ def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | No
             )
             losses.clear()
             dist.barrier(groups.own)  # or others would wait for rank 0 in what is timed
+            alone.sample()
             if diverged:
                 break
         done += count
@@ -192,6 +249,7 @@ def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | No
     way.close()
     parameters = sum(one.numel() for one in module.parameters())
     found = {**vars(run), "parameters": parameters, "diverged": diverged}
+    found["alone_s"] = alone.sampled_s() if alone else None
     return {**found, "curve": [vars(one) for one in curve]}
 
 
@@ -233,67 +291,15 @@ def model_of(folder: Path, network: str, workers: int) -> Path:
     return folder / f"{network}-{workers}.json"
 
 
-def time_barrier(group: dist.ProcessGroup) -> float:
-    """That all are at already."""
-    took_s = []
-    for _ in range(50):
-        began = time.perf_counter()
-        dist.barrier(group)
-        took_s.append(time.perf_counter() - began)
-    return statistics.median(took_s)
-
-
-def compute_alone(
-    name: str,
-    workers: int,
-    group: dist.ProcessGroup,
-    module: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    iterations: int,
-) -> list[float]:
-    """Seconds of each iteration, in which nothing is exchanged and nothing learnt; ranks wait for
-    each other before a step."""
-    network = NETWORKS[name]
-    Watch(module)  # whose hooks a training has too
-    generator = torch.Generator().manual_seed(0)
-    took_s, began = [], time.perf_counter()
-    for _ in range(iterations):
-        inputs, targets = network.data().draw(network.batch // workers, generator)
-        loss = loss_of(module(inputs), targets)
-        loss.backward()
-        dist.barrier(group)
-        optimizer.step()
-        optimizer.zero_grad()
-        loss.item()
-        has_diverged(module)
-        now = time.perf_counter()
-        took_s.append(now - began)
-        began = now
-    return took_s
-
-
 def record(name: str, workers: int, group: dist.ProcessGroup, folder: Path) -> None:
     """What is predicted and planned from: the network's tensors and times, as so many workers at
     once have them; these call it."""
-    network = NETWORKS[name]
-    module = network.module()
-    optimizer = torch.optim.SGD(module.parameters(), lr=0.0, momentum=MOMENTUM)
-    recorder = Recorder(module, optimizer, group=group, barrier_s=time_barrier(group))
-    compute_alone(name, workers, group, module, optimizer, network.iterations)
-    recorder.write(model_of(folder, name, workers), name, network.batch // workers)
+    alone = Alone(name, workers, group)
+    barrier_s = time_barrier(group, 50)
+    recorder = Recorder(alone.module, alone.optimizer, group=group, barrier_s=barrier_s)
+    alone.iterate(NETWORKS[name].iterations)
+    recorder.write(model_of(folder, name, workers), name, alone.batch)
     recorder.close()
-
-
-def time_alone(name: str, workers: int, group: dist.ProcessGroup) -> float:
-    """What an iteration takes now of what was recorded, in the mean of the workers, which call it:
-    the pace of a machine that others use too changes from minute to minute."""
-    module = NETWORKS[name].module()
-    optimizer = torch.optim.SGD(module.parameters(), lr=0.0, momentum=MOMENTUM)
-    barrier_s = time_barrier(group)
-    took_s = compute_alone(name, workers, group, module, optimizer, 12)[2:]
-    own_s = torch.tensor(statistics.median(took_s) - barrier_s, dtype=torch.float64)
-    dist.all_reduce(own_s, group=group)
-    return own_s.item() / workers
 
 
 def gradients_of(folder: Path, run: Run) -> Path:
@@ -408,13 +414,9 @@ def run_all(asked: argparse.Namespace) -> None:
         takes = run.workers + run.served
         if run in agreed or takes > ranks:
             continue
-        alone = (run.network, run.workers, groups[run.workers].own)
-        alone_s = [time_alone(*alone)] if rank < run.workers else []
         if rank < takes:
             found = learn(run, groups[run.workers], planned)
-        alone_s += [time_alone(*alone)] if rank < run.workers else []
         if rank == 0:
-            found["alone_s"] = statistics.fmean(alone_s)  # before and after it
             with runs.open("a") as file:
                 file.write(json.dumps(found) + "\n")
             last = found["curve"][-1]

@@ -3,14 +3,16 @@
     build/python/bin/python python/examples/learnt.py convergence
 
 prints what is right in the end, and after how many iterations the goal was reached, of all networks
-by the ways at one density. The folder gets table.md with all that was found of all runs, of each
-network what `gradweave compare --accuracy` ranks by and, where there is gnuplot, two pictures: of
-accuracy and loss over iterations and over seconds, and of what was sent and what was left.
+by the ways at one density, and how far predictions of iterations are off. The folder gets table.md
+with all that was found of all runs, of each network what `gradweave compare --accuracy` ranks by
+and, where there is gnuplot, two pictures: of accuracy and loss over iterations and over seconds,
+and of what was sent and what was left.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import shutil
@@ -106,23 +108,28 @@ class Forecast:
     """
 
     iteration_s: float | None = None
-    then_s: float | None = None  # of a machine with the pace that it had around the runs
+    then_s: float | None = None  # of a machine with the pace that it had in the middle run
     asked: float | None = None
     generated: float | None = None
     recorded: float | None = None  # in the iterations that were judged, whose bytes are known
 
 
-def alone_s(each: list[dict]) -> float:
-    """What was recorded took that long around these runs, in the median."""
-    return statistics.median(one["alone_s"] for one in each)
+def took_s(run: dict) -> float:
+    """An iteration."""
+    return run["curve"][-1]["seconds"] / run["curve"][-1]["iteration"]
 
 
-def at_pace(path: Path, now_s: float, folder: Path) -> Path:
-    """A model that takes so long without exchanges."""
+def middle(each: list[dict]) -> dict:
+    """The run whose iterations took longer than those of half of the others."""
+    return sorted(each, key=took_s)[len(each) // 2]
+
+
+def paced(path: Path, run: dict, folder: Path) -> Path:
+    """The model, which without exchanges takes what it took while it was trained."""
     model = json.loads(path.read_text())
     tensors = model["tensors"]
     own_s = model["forward_s"] + sum(one["backward_s"] for one in tensors) + model["update_s"]
-    pace = now_s / own_s
+    pace = run["alone_s"] / own_s
     for one in tensors:
         one["backward_s"] *= pace
         one.pop("backward_low_s", None)  # what it varies within is not predicted from
@@ -133,11 +140,11 @@ def at_pace(path: Path, now_s: float, folder: Path) -> Path:
     return folder / path.name
 
 
-def predict(asked: argparse.Namespace, run: Run, model: Path) -> gradweave.Prediction | None:
+def predict(run: Run, model: Path, cluster: Path) -> gradweave.Prediction | None:
     try:
         return gradweave.predict(
             model,
-            cluster_of(asked, run.network, run.workers),
+            cluster,
             {"torch-ddp": "ddp"}.get(run.way, run.way),
             workers=run.workers,
             density=0.001 if run.way in DENSE else run.density,
@@ -148,13 +155,13 @@ def predict(asked: argparse.Namespace, run: Run, model: Path) -> gradweave.Predi
 
 
 def simulate(
-    asked: argparse.Namespace, run: Run, model: Path, counts: str | Path, iterations: int, *options
+    run: Run, model: Path, cluster: Path, counts: str | Path, iterations: int, *options
 ) -> dict | None:
     """Nothing where `gradweave` is not there, or can't."""
     if shutil.which("gradweave") is None:
         return None
     command = ["gradweave", "simulate", model, "--algo", run.way, "--workers", str(run.workers)]
-    command += ["--cluster", cluster_of(asked, run.network, run.workers), "--interference"]
+    command += ["--cluster", cluster, "--interference"]
     command += ["--density", str(run.density), "--counts", counts, "-n", str(iterations)]
     done = subprocess.run([*command, "--json", *options], capture_output=True, text=True)
     return json.loads(done.stdout) if done.returncode == 0 else None
@@ -164,31 +171,32 @@ def forecast(asked: argparse.Namespace, run: Run, each: list[dict]) -> Forecast:
     if run.way in HOOKS and run.way != "torch-ddp":
         return Forecast()
     model = model_of(asked.folder, run.network, run.workers)
+    cluster = Path(cluster_of(asked, run.network, run.workers))
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
-        then = at_pace(model, alone_s(each), scratch)
-        foretold, foretold_then = predict(asked, run, model), predict(asked, run, then)
+        then = paced(model, middle(each), scratch)
+        foretold, foretold_then = predict(run, model, cluster), predict(run, then, cluster)
         if foretold is None:
             return Forecast()
         found = Forecast(foretold.iteration_s, foretold_then.iteration_s, foretold.bytes_per_worker)
         if run.way in DENSE:
             return found
-        generated = simulate(asked, run, model, "trained", 100)
+        generated = simulate(run, model, cluster, "trained", 100)
         if generated:
             found = replace(found, generated=generated["bytes_per_worker"])
         counts, gradients = scratch / "counts.json", gradients_of(asked.folder, run)
         if not is_plain(run) or not gradients.exists():
             return found
-        by_counts = simulate(asked, run, model, gradients, run.iterations, "--counts-out", counts)
+        by_counts = simulate(run, model, cluster, gradients, run.iterations, "--counts-out", counts)
         if by_counts is None:
             return found
-        by_counts_then = simulate(asked, run, then, counts, run.iterations)
+        by_counts_then = simulate(run, then, cluster, counts, run.iterations)
         document = json.loads(counts.read_text())
         judged = {one["iteration"] for taken in each for one in taken["curve"] if one["bytes"]}
         numbered = enumerate(document["iterations"], start=1)
         document["iterations"] = [one for number, one in numbered if number in judged]
         counts.write_text(json.dumps(document))
-        in_judged = simulate(asked, run, model, counts, len(judged))
+        in_judged = simulate(run, model, cluster, counts, len(judged))
         return replace(
             found,
             iteration_s=by_counts["iteration_s"],
@@ -250,7 +258,7 @@ def row_of(run: Run, each: list[dict], foretold: Forecast, goal: float | None) -
         run.iterations,
         with_interval([one["right"] for one in ends]),
         *to_goal(each, goal, foretold.iteration_s),
-        *map(in_ms, (took_s(each), foretold.iteration_s, foretold.then_s)),
+        *map(in_ms, (took_s(middle(each)), foretold.iteration_s, foretold.then_s)),
         *(f"{one / (4 * each[0]['parameters']):.2%}" if one else "" for one in each_sent),
         f"{statistics.fmean(one['energy_kept'] for one in shown):.1%}" if shown else "",
         f"{statistics.median(one['residual'] for one in shown):.2f}" if shown else "",
@@ -285,28 +293,34 @@ def summary(found: Kinds, density: float) -> str:
     return table([["way", *titles], *rows])
 
 
-def took_s(each: list[dict]) -> float:
-    """An iteration, in the median of the runs."""
-    ends = [taken["curve"][-1] for taken in each]
-    return statistics.median(one["seconds"] / one["iteration"] for one in ends)
+def differences(each: list[dict]) -> list[float]:
+    """Between any two of these runs, of which only seeds differ, in what an iteration took."""
+    pairs = itertools.combinations(map(took_s, each), 2)
+    return [max(pair) / min(pair) - 1 for pair in pairs]
 
 
-def print_errors(found: Kinds, forecasts: dict[Run, Forecast]) -> None:
+def errors_table(found: Kinds, forecasts: dict[Run, Forecast]) -> str:
     """How far predicted iterations are off, of each case."""
-    errors = defaultdict(lambda: ([], []))
+    cells = defaultdict(lambda: ([], [], []))
     for run, each in found.items():
         foretold = forecasts[run]
         if foretold.iteration_s:
-            for off, seconds in zip(errors[case_of(run)], (foretold.iteration_s, foretold.then_s)):
-                off.append(seconds / took_s(each) - 1)
-    for (network, workers, iterations), (off, then) in errors.items():
-        print(
-            f"{network}, {workers} workers, {iterations} iterations: of {len(off)} iterations "
-            f"the predictions are off by {statistics.median(off):+.1%} in the median, "
-            f"{statistics.fmean(map(abs, off)):.1%} in the mean of magnitudes; at the pace that "
-            f"the machine had then {statistics.median(then):+.1%}, "
-            f"{statistics.fmean(map(abs, then)):.1%}"
-        )
+            off, then, between = cells[case_of(run)]
+            seconds = took_s(middle(each))
+            off.append(foretold.iteration_s / seconds - 1)
+            then.append(foretold.then_s / seconds - 1)
+            between += differences(each)
+
+    def size(errors: list[float]) -> str:
+        return f"{statistics.fmean(map(abs, errors)):.1%} ({statistics.median(errors):+.1%})"
+
+    rows = [
+        [*case, len(off), size(off), size(then), sum(abs(error) <= 0.05 for error in then)]
+        + [f"{statistics.fmean(between):.1%}" if between else ""]
+        for case, (off, then, between) in cells.items()
+    ]
+    titles = ["network", "workers", "iterations", "ways", "off by", "at the pace then"]
+    return table([[*titles, "of these within 5%", "two runs differ by"], *rows])
 
 
 # ---- pictures ------------------------------------------------------------------------------------
@@ -432,7 +446,7 @@ def main() -> None:
     ]
     (asked.folder / "table.md").write_text(table([HEADINGS, *rows]))
     print()
-    print_errors(found, forecasts)
+    print(errors_table(found, forecasts), end="")
     write_accuracy(asked.folder, found)
     draw_all(asked.folder, found, asked.ways.split(","), asked.density)
 

@@ -103,7 +103,7 @@ def test_iterations_to_the_goal_are_kept(folder):
     command = [str(EXAMPLES / "learnt.py"), "convergence", "--density", "0.05"]
     shown, errors = _ran(folder, command).split("\n\n")
     assert len(shown.splitlines()) == 2 + len(WAYS)
-    assert len(errors.splitlines()) == 2
+    assert len(errors.splitlines()) == 2 + 2
     table = (folder / "convergence" / "table.md").read_text().splitlines()
     assert len(table) == 2 + 2 * len(WAYS)
     then = table[0].split(" | ").index("at its pace then")
