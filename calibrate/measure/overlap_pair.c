@@ -334,7 +334,7 @@ static enum gw_status measure_passes(struct pair *pair, double block_s, bool at_
         return GW_OK;
     }
     if (sums.collectives == 0) {
-        out->compute_s = INFINITY;
+        *out = (struct gw_pace){.compute_s = INFINITY, .communication_s = INFINITY, .share = 1};
         return GW_OK;
     }
     double alone_s = (double)sums.collectives * pair->alone_s;
@@ -468,7 +468,7 @@ enum gw_status gw_measure_overlap_rounds(struct gw_communicator *communicator,
     double spent_s = 0;
     while (count < most && (count == 0 || spent_s < rounds->longest_s ||
                             (count < FEWEST_ROUNDS && spent_s < 2 * rounds->longest_s))) {
-        struct gw_pace factors;
+        struct gw_pace factors = {.share = 1};
         bool round_known = false;
         GW_TRY(run_round(communicator, rounds, &factors, &round_known, started_s, &spent_s, error));
         count++;
