@@ -118,7 +118,7 @@ class Alone:
         self.module = network.module()
         self.optimizer = torch.optim.SGD(self.module.parameters(), lr=0.0, momentum=MOMENTUM)
         self.batch = network.batch // workers
-        self._watch = Watch(self.module)  # whose hooks a training has too
+        Watch(self.module)  # whose hooks a training has too
         self._data = network.data()
         self._group = group
         self._generator = torch.Generator().manual_seed(0)
