@@ -332,6 +332,43 @@ TEST(exchanges_take_the_calls_they_are_known_for) {
     }
 }
 
+static void train(struct gw_session *session, const float *gradient) {
+    struct gw_error error = {0};
+    assert_ok(gw_session_begin(session, &error));
+    for (size_t tensor = TENSORS; tensor-- > 0;) {
+        assert_ok(gw_session_ready(session, tensor, gradient, NULL, &error));
+    }
+    assert_ok(gw_session_wait(session, &error));
+}
+
+/* A trainer's session calls nothing else once it has found the threshold that it begins with. */
+TEST(trainers_take_the_calls_of_their_exchanges) {
+    static float gradient[5000];
+    struct gw_transport counting = copy_of_healthy();
+    counting.collect = count_collective;
+    for (size_t i = 0; i < sizeof gradient / sizeof *gradient; i++) {
+        gradient[i] = powf(sinf((float)i), 9); /* a few are far larger than most */
+    }
+    for (size_t i = 0; i < sizeof expected_calls / sizeof *expected_calls; i++) {
+        struct scene scene;
+        struct gw_communicator communicator;
+        open_named(&scene, expected_calls[i].algorithm, 1);
+        if (!scene.schedule.server) {
+            assert_ok(gw_communicators_open_local(1, &communicator, NULL));
+            struct gw_session *session = open_trainer(&communicator, &scene);
+            train(session, gradient);
+            communicator.transport = &counting;
+            memset(calls, 0, sizeof calls);
+            train(session, gradient);
+            assert_int_equal(calls[0].collectives, expected_calls[i].collectives);
+            gw_session_close(session);
+            communicator.transport = healthy;
+            communicator.transport->close(&communicator);
+        }
+        close_scene(&scene);
+    }
+}
+
 /* Bytes of the messages up the tree: the call's from each worker but one. */
 TEST(trees_carry_what_the_schedule_says) {
     static const char *const names[] = {"gtopk", "gs-sgd"};
