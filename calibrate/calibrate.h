@@ -38,7 +38,9 @@ struct gw_calibration {
      * one at a time. */
     gw_backward *backward;
     void *backward_context;
-    double session_s; /* that a session's calls add to an iteration, as the trainer says */
+    double session_s; /* how much longer the trainer's pass takes in a session by `topk` at this
+                       * density ... */
+    size_t session_elements;        /* ... of so many elements in one group */
     const struct gw_cluster *older; /* of the same ranks, on rank 0, whose curves stand where none
                                      * is measured; NULL: none */
     double precision;               /* repeat until the median is known to this, relative ... */

@@ -92,6 +92,7 @@ static enum gw_status ask(const struct gradweave_calibration *asked,
         out->backward = run_backward;
         out->backward_context = (void *)(uintptr_t)asked;
         out->session_s = asked->session_s;
+        out->session_elements = asked->session_elements;
     }
     if (ranks->rank == 0) {
         out->tell = asked->progress;

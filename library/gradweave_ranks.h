@@ -111,7 +111,10 @@ struct gradweave_calibration {
      * compression alone. */
     int (*backward)(void *context, struct gradweave_pass *pass);
     void *backward_context; /* its argument */
-    double session_s; /* that the trainer's calls of a session add to an iteration, 0 to 1e6 */
+    /* How much longer the trainer's pass takes in a session by `topk` at this density, of so many
+     * elements in one group: 0 to 1e6. What it takes beyond its parts each iteration does. */
+    double session_s;
+    size_t session_elements;
     /* Called on rank 0, on the calling thread: which share is done, what comes next. NULL: not. */
     void (*progress)(void *context, double share, const char *what);
     void *progress_context; /* its first argument */

@@ -66,7 +66,7 @@ struct gw_overlap_pair {
 
 struct gw_overlap {
     size_t workers;   /* of the collectives */
-    double session_s; /* that the calls of a trainer's session add to an iteration */
+    double session_s; /* that an iteration of a trainer's session takes longer than its parts */
     size_t pair_count, pair_capacity;
     struct gw_overlap_pair *pairs;
     cJSON *kept; /* as it was read or measured, with what gradweave ignores */

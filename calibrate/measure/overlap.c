@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrate/measure/overlap.h"
+#include "methods/kernel_cost.h"
 
 /* ---- exchanges ----------------------------------------------------------------------------- */
 
@@ -414,12 +415,53 @@ static enum gw_status measure_backward(struct measuring *measuring, double time_
     return status;
 }
 
+/* ---- a session --------------------------------------------------------------------------------
+ */
+
+/* What the cluster's parts say, or those of the older one; NULL: nothing. */
+static const struct gw_kernel_cost *find_kernel(const struct gw_kernel_costs *measured,
+                                                const struct gw_kernel_costs *older,
+                                                const char *name) {
+    const struct gw_kernel_cost *cost = gw_kernel_cost_find(measured, name);
+    return cost != NULL || older == NULL ? cost : gw_kernel_cost_find(older, name);
+}
+
+/*
+ * What the parts of the trainer's session take, as predictions count them: selecting, an allgather
+ * and adding up what all selected. On rank 0, which knows the curves.
+ */
+static enum gw_status find_parts(struct measuring *measuring, double *out, struct gw_error *error) {
+    const struct gw_calibration *calibration = measuring->calibration;
+    const struct gw_cluster *cluster = measuring->cluster;
+    const struct gw_cluster *older = calibration->older;
+    uint64_t elements = calibration->session_elements;
+    uint64_t kept = gw_elements_kept(elements, calibration->density);
+    measuring->exchanges.bytes = kept * GW_ENTRY_BYTES;
+    GW_TRY(find_alone(measuring, "allgather", out, error));
+    if (measuring->exchanges.world->rank > 0) {
+        return GW_OK;
+    }
+    const struct gw_compressor *topk = &gw_compressor_topk;
+    const struct gw_kernel_cost *selects =
+        find_kernel(&cluster->compressors, older == NULL ? NULL : &older->compressors, topk->name);
+    const struct gw_kernel_cost *adds =
+        find_kernel(&cluster->aggregation, older == NULL ? NULL : &older->aggregation,
+                    gw_aggregator_names[GW_SCATTER_ADD]);
+    if (selects != NULL) {
+        *out += gw_compressor_s(topk, selects, (double)elements, calibration->density);
+    }
+    if (adds != NULL) {
+        double entries = (double)kept * measuring->exchanges.world->size;
+        *out += gw_scatter_s(adds, entries, gw_scatter_share(adds, calibration->density));
+    }
+    return GW_OK;
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static enum gw_status measure_all(struct measuring *measuring, struct gw_error *error) {
     struct gw_overlap *overlap = measuring->overlap;
     overlap->workers = (size_t)measuring->exchanges.world->size;
-    overlap->session_s = measuring->calibration->session_s;
     overlap->kept = cJSON_CreateObject();
     if (overlap->kept == NULL) {
         return gw_fail_memory(error, "measuring overlap");
@@ -431,10 +473,13 @@ static enum gw_status measure_all(struct measuring *measuring, struct gw_error *
     }
     measuring->report.offset += measuring->report.scale;
     measuring->report.scale *= backward_share / (1 - backward_share);
-    return measuring->calibration->backward == NULL
-               ? GW_OK
-               : measure_backward(measuring, measuring->calibration->time_s - measuring->time_s,
-                                  error);
+    if (measuring->calibration->backward == NULL) {
+        return GW_OK;
+    }
+    double parts_s = 0;
+    GW_TRY(find_parts(measuring, &parts_s, error));
+    overlap->session_s = fmax(0, measuring->calibration->session_s - parts_s);
+    return measure_backward(measuring, measuring->calibration->time_s - measuring->time_s, error);
 }
 
 static size_t count_sizes(const struct gw_calibration *calibration) {

@@ -164,6 +164,7 @@ class Calibration(ctypes.Structure):
         ("backward", BACKWARD),
         ("backward_context", c_void_p),
         ("session_s", c_double),
+        ("session_elements", c_size_t),
         ("progress", PROGRESS),
         ("progress_context", c_void_p),
     ]

@@ -2,6 +2,7 @@
  * Overlap factors that are known: rounds in made-up time, and what threads of a rank really do to
  * each other where actions sleep for longer while another one runs beside them.
  */
+#include <math.h>
 #include <stdatomic.h>
 
 #include "calibrate/measure/overlap.h"
@@ -384,9 +385,10 @@ struct trainer {
     struct gw_communicator *lender;
     struct gw_slowing slowing;
     atomic_bool computes, communicates;
-    bool tells;              /* of gradients */
-    size_t passes, fails_at; /* of passes; 0: never */
-    double told;
+    bool tells;                     /* of gradients */
+    size_t passes, fails_at;        /* of passes; 0: never */
+    const struct gw_cluster *older; /* with curves */
+    double session_s, told;
     enum gw_status status;
     struct gw_error error;
 };
@@ -444,6 +446,10 @@ static enum gw_status train(struct gw_communicator *lender, void *context, struc
     calibration.time_s = 6;
     calibration.backward = backward;
     calibration.backward_context = trainer;
+    calibration.older = lender->rank == 0 ? trainer->older : NULL;
+    calibration.density = 0.01;
+    calibration.session_s = trainer->session_s;
+    calibration.session_elements = 1000;
     trainer->lender = lender;
     GW_TRY(gw_cluster_create(&trainer->cluster, "threads", (size_t)lender->size, 2, error));
     GW_TRY(gw_communicator_open_group(&group, &communicator, error));
@@ -512,4 +518,35 @@ TEST(a_backward_pass_that_fails_comes_out) {
         assert_string_equal(trainer.error.message, "no gradient came");
         gw_cluster_free(&trainer.cluster);
     }
+}
+
+/* What a session takes beyond its parts: 10 of 1,000 elements, twice 8 bytes of each. */
+TEST(sessions_take_longer_than_their_parts) {
+    static const char text[] =
+        "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 2, "
+        "\"workers_per_node\": 2, \"collectives\": {\"allgather\": [{\"workers\": 2, "
+        "\"alpha_s\": 1, \"beta_s_per_byte\": 0.125}]}, \"compressors\": {\"topk\": {\"fixed_s\": "
+        "0.5, \"per_element_s\": 0.0625}}, \"aggregation\": {\"scatter-add\": {\"fixed_s\": 0.25, "
+        "\"per_element_s\": 0.125}}}";
+    const double parts_s = 1 + 0.125 * 80 + 0.5 + 0.0625 * 1000 + 0.25 + 0.125 * 20;
+    struct gw_cluster older;
+    assert_ok(gw_cluster_parse(text, strlen(text), "older.json", &older, NULL));
+    for (int shorter = 0; shorter < 2; shorter++) {
+        struct trainer trainers[2];
+        memset(trainers, 0, sizeof trainers);
+        for (int r = 0; r < 2; r++) {
+            trainers[r].slowing = (struct gw_slowing){1, 1};
+            trainers[r].older = &older;
+            trainers[r].session_s = parts_s + (shorter ? -0.5 : 0.5);
+        }
+        run_ranks(2, train, trainers, sizeof *trainers);
+        for (int r = 0; r < 2; r++) {
+            assert_int_equal(trainers[r].status, GW_OK);
+        }
+        double session_s = trainers[0].cluster.overlap->session_s;
+        assert_true(fabs(session_s - (shorter ? 0 : 0.5)) < 1e-9);
+        gw_cluster_free(&trainers[0].cluster);
+        gw_cluster_free(&trainers[1].cluster);
+    }
+    gw_cluster_free(&older);
 }

@@ -46,8 +46,8 @@ TEST(ranks_what_it_predicts) {
     assert_string_equal(fastest[2].algorithm, "untouched");
 }
 
-/* A trainer's calls take so long whatever travels: in no pipeline's exchange, after all of them. */
-TEST_IN_FOLDER(a_sessions_calls_take_time) {
+/* A trainer's session takes so long besides, whatever travels: after all exchanges. */
+TEST_IN_FOLDER(sessions_take_time) {
     static const char before[] =
         "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 2, "
         "\"workers_per_node\": 1, \"collectives\": {\"allgather\": [{\"workers\": 2, "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import itertools
 import statistics
 import sys
 import time
@@ -13,15 +13,15 @@ from typing import NoReturn
 
 import torch
 import torch.distributed as dist
+from torch import nn
 
 from gradweave import _library
 from gradweave._library import BadInput, GradweaveError, call, library
-from gradweave.torch.group import LentGroup, open_without_others
-from gradweave.torch.session import Session
+from gradweave.torch.distributed import Distributed
+from gradweave.torch.group import LentGroup
 
 _BAR = 30
-_SMALL = 4096  # elements that a session takes a microsecond at most to copy
-_MOST_TURNS = 100
+_IN_TURN, _MOST_TURNS = 3, 100
 _SESSION_SHARE = 0.05  # of the time for everything
 
 
@@ -29,6 +29,7 @@ class _Pass:
     """The backward pass of a step, again and again, which leaves all gradients as they were."""
 
     def __init__(self, step: Callable[[], torch.Tensor]) -> None:
+        self._step = step
         self._loss = step()
         if not isinstance(self._loss, torch.Tensor) or self._loss.grad_fn is None:
             raise BadInput("step: expected it to return a loss that a backward pass can begin at")
@@ -41,11 +42,10 @@ class _Pass:
 
     def tell(self) -> None:
         """From now on C hears of gradients."""
-        hook = lambda _: library.gradweave_pass_gradient(self._pass)
-        self._listen(self._leaves, [hook] * len(self._leaves))
+        self._listen(lambda _: library.gradweave_pass_gradient(self._pass))
 
-    def _listen(self, leaves: list[torch.Tensor], hooks: list[Callable]) -> None:
-        for leaf, hook in zip(leaves, hooks):
+    def _listen(self, hook: Callable[[torch.Tensor], None]) -> None:
+        for leaf in self._leaves:
             self._handles.append(leaf.register_post_accumulate_grad_hook(hook))
 
     def _listen_no_more(self) -> None:
@@ -64,57 +64,55 @@ class _Pass:
             return 1
         return 0
 
-    def session_s(self, group: dist.ProcessGroup | None, seconds: float) -> float:
-        """What a session's calls add to the pass, without what it does with a gradient's elements.
+    def _run_or_raise(self) -> None:
+        if self._run(None, None):
+            _fail(GradweaveError("backward: it failed"), self.failure)
 
-        Passes of all ranks at once, by turns as an iteration of a session of each rank alone, which
-        hears of small gradients only, and not: for so many seconds, 3 turns at least. The median,
-        in the mean of the ranks.
+    # ---- in a session ---------------------------------------------------------------------------
+
+    def time_session(
+        self, density: float, group: dist.ProcessGroup | None, seconds: float
+    ) -> tuple[float, int]:
+        """What a session by `topk` adds to a step and its pass, and of how many elements.
+
+        All ranks at once, by turns in the session and with a barrier instead, whose own time does
+        not count: for so many seconds, 3 turns at least. The median, in the mean of the ranks.
         """
-        self._run_or_raise()  # all is cold, and gradients are there to be looked at
-        small = [leaf for leaf in self._leaves if _is_small(leaf.grad)]
-        with contextlib.ExitStack() as opened:
-            session = None
-            if small:
-                alone = open_without_others([dist.get_rank()], "gloo", None)
-                opened.callback(dist.destroy_process_group, alone)
-                session = Session([leaf.numel() for leaf in small], "dense", group=alone)
-                opened.callback(session.close)
+        came: list[torch.Tensor] = []
+        self._listen(came.append)
+        self._run_or_raise()
+        self._listen_no_more()
+        barrier_s = _median(lambda: dist.barrier(group))
+        session = _Aside(came, density, group)
+        try:
             more_s: list[float] = []
             turns = 3
             while len(more_s) < turns:
                 dist.barrier(group)
-                alone_s = self._time(None, [])
+                apart_s = self._time_steps(lambda: dist.barrier(group)) - barrier_s
                 dist.barrier(group)
-                in_session_s = self._time(session, small)
-                more_s.append(in_session_s - alone_s)
+                self._listen(session.hear)
+                in_session_s = self._time_steps(lambda: None)
+                self._listen_no_more()
+                more_s.append(in_session_s - apart_s)
                 if len(more_s) == 1:
-                    turn_s = _mean(alone_s + in_session_s, group)
+                    turn_s = _IN_TURN * _mean(apart_s + in_session_s, group)
                     turns = max(turns, min(_MOST_TURNS, int(seconds / turn_s)))
-        return max(0.0, _mean(statistics.median(more_s), group))
+        finally:
+            session.close()
+        longer_s = max(0.0, _mean(statistics.median(more_s), group))
+        return longer_s, sum(leaf.numel() for leaf in came)
 
-    def _time(self, session: Session | None, leaves: list[torch.Tensor]) -> float:
-        if session:
-            self._listen(
-                leaves,
-                [
-                    lambda leaf, index=index: session.ready(index, leaf.grad)
-                    for index in range(len(leaves))
-                ],
-            )
-        began_s = time.perf_counter()
-        if session:
-            session.begin()
-        self._run_or_raise()
-        if session:
-            session.wait()
-        took_s = time.perf_counter() - began_s
-        self._listen_no_more()
-        return took_s
-
-    def _run_or_raise(self) -> None:
-        if self._run(None, None):
-            _fail(GradweaveError("backward: it failed"), self.failure)
+    def _time_steps(self, then: Callable[[], None]) -> float:
+        """One of those of a turn, but the first, which finds the caches full of something else."""
+        for count in range(_IN_TURN):
+            if count == 1:
+                began_s = time.perf_counter()
+            for leaf in self._leaves:  # as after optimizer.zero_grad()
+                leaf.grad = None
+            self._step().backward()
+            then()
+        return (time.perf_counter() - began_s) / (_IN_TURN - 1)
 
     def close(self) -> None:
         self._listen_no_more()
@@ -123,16 +121,50 @@ class _Pass:
         self._loss = None  # and with it all that the backward pass needs
 
 
-def _is_small(gradient: torch.Tensor | None) -> bool:
-    """And such that a session takes it as it is."""
-    return (
-        gradient is not None
-        and gradient.numel() <= _SMALL
-        and gradient.device.type == "cpu"
-        and gradient.dtype == torch.float32
-        and gradient.layout is torch.strided
-        and gradient.is_contiguous()
-    )
+class _Aside(Distributed):
+    """Of tensors that are not its own: it hears of their gradients, but does not change them."""
+
+    def __init__(
+        self, backwards: list[torch.Tensor], density: float, group: dist.ProcessGroup | None
+    ) -> None:
+        module = nn.ParameterList([nn.Parameter(_stand_in(one)) for one in reversed(backwards)])
+        super().__init__(module, "topk", density=density, group=group or dist.group.WORLD)
+        self._next = itertools.cycle(reversed(list(enumerate(self.parameters))))
+
+    def _begin_alike(self) -> None:
+        """They do not learn."""
+
+    def _listen(self) -> None:
+        """Others do."""
+
+    def hear(self, leaf: torch.Tensor) -> None:
+        index, parameter = next(self._next)
+        if _is_taken(leaf.grad):
+            parameter.grad = leaf.grad
+        elif parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+        self.on_gradient(index, parameter)
+
+
+def _is_taken(tensor: torch.Tensor) -> bool:
+    """By a session on processors, as it is."""
+    known = tensor.dtype == torch.float32 and tensor.device.type == "cpu"
+    return known and tensor.layout is torch.strided
+
+
+def _stand_in(leaf: torch.Tensor) -> torch.Tensor:
+    """Of as many elements as a session takes: the leaf's own, if it could take these."""
+    return leaf.data if _is_taken(leaf) else torch.zeros(leaf.shape)
+
+
+def _median(call: Callable[[], None]) -> float:
+    """Of what it takes again and again."""
+    took_s = []
+    for _ in range(_MOST_TURNS):
+        began_s = time.perf_counter()
+        call()
+        took_s.append(time.perf_counter() - began_s)
+    return statistics.median(took_s)
 
 
 def _mean(value: float, group: dist.ProcessGroup | None) -> float:
@@ -210,11 +242,11 @@ def calibrate(
     compressors: only these, with everything else. only: collectives, compressors, "network" and
     "overlap", and nothing else. time_s: for everything. max_bytes, max_elements: the largest
     message and gradient to measure, 16 MiB and 2^24 unless given. group: by default all ranks.
-    step: a call that runs a forward pass on this rank and returns its loss; how much its backward
-    pass and exchanges slow each other is measured as well, and what a session's calls add to it.
-    Its module must be the bare one, which exchanges nothing. progress: a bar, where rank 0's stderr is a terminal. force: over another
-    kind of file. add: to the file that is there, of the same ranks, which keeps what is not
-    measured.
+    step: a call that runs a forward pass on this rank and returns its loss, again and again; how
+    much its backward pass and exchanges slow each other is measured as well, and what a session
+    adds to both. Its module must be the bare one, which exchanges nothing. progress: a bar, where
+    rank 0's stderr is a terminal. force: over another kind of file. add: to the file that is there,
+    of the same ranks, which keeps what is not measured.
     """
     _check_group(group)
     load = None if step is None else _Pass(step)
@@ -223,9 +255,10 @@ def calibrate(
     lent = LentGroup(group or dist.group.WORLD)
     ranks = c_void_p()
     try:
-        session_s = 0.0
+        session_s, session_elements = 0.0, 0
         if load is not None:
-            session_s = load.session_s(group, _SESSION_SHARE * time_s)
+            seconds = _SESSION_SHARE * time_s
+            session_s, session_elements = load.time_session(density, group, seconds)
             load.tell()
         asked = _library.Calibration(
             name=_text(name),
@@ -240,6 +273,7 @@ def calibrate(
             add=int(add),
             backward=_library.BACKWARD() if load is None else load.function,
             session_s=session_s,
+            session_elements=session_elements,
             progress=_library.PROGRESS() if bar is None else bar.function,
         )
         call("gradweave_join_group", byref(lent.functions), byref(ranks))

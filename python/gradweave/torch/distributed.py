@@ -84,7 +84,6 @@ class Distributed:
         self._synchronises = True
         self._begun = False
         self._queued = False
-        self._without: set[int] = set()  # parameters that no gradient came of in this iteration
         self._gradients: dict[int, torch.Tensor] = {}  # those that came, where C finds them
         self._handles: list[torch.utils.hooks.RemovableHandle] = []
         self._session = Session(
@@ -98,9 +97,12 @@ class Distributed:
             seed=seed,
             gpu=device if device.type == "cuda" else None,
         )
-        for tensor in [*module.parameters(), *module.buffers()]:
-            self._session.broadcast(tensor)
+        self._begin_alike()
         self._listen()
+
+    def _begin_alike(self) -> None:
+        for tensor in [*self.module.parameters(), *self.module.buffers()]:
+            self._session.broadcast(tensor)
 
     def _listen(self) -> None:
         if self.serves:
@@ -116,7 +118,7 @@ class Distributed:
         self._handles.append(self.module.register_forward_hook(self._after_forward))
         for index, parameter in enumerate(self.parameters):
             self._handles.append(
-                parameter.register_post_accumulate_grad_hook(partial(self._on_gradient, index))
+                parameter.register_post_accumulate_grad_hook(partial(self.on_gradient, index))
             )
 
     # ---- an iteration, on autograd's threads ----------------------------------------------------
@@ -125,7 +127,6 @@ class Distributed:
         if not self._begun:
             self._session.begin()
             self._begun = True
-            self._without = set(range(len(self.parameters)))
 
     def _before_forward(self, module, _inputs) -> None:
         """Of a copy of the module nothing is known. A server waits for what has begun."""
@@ -170,7 +171,8 @@ class Distributed:
                 BadInput("expected serve() on the rank that serves, got a forward pass that trains")
             )
 
-    def _on_gradient(self, index: int, parameter: torch.nn.Parameter) -> None:
+    def on_gradient(self, index: int, parameter: torch.nn.Parameter) -> None:
+        """Of the one of `parameters` with that index it came."""
         if not self._synchronises:
             return
         if not self._queued:
@@ -181,20 +183,21 @@ class Distributed:
             raise self._session.end(BadInput(f"{expected}, got {gradient.layout}"))
         if not gradient.is_contiguous():
             gradient = parameter.grad = gradient.contiguous()
-        self._without.discard(index)
         self._gradients[index] = gradient
         self._session.ready(index, gradient)
 
     def _finish(self) -> None:
         """When the backward pass ends: until the averages stand where the gradients were."""
-        for index in sorted(self._without):  # what no_sync() left
+        absent = [i for i in range(len(self.parameters)) if i not in self._gradients]
+        for index in absent:  # what no_sync() left
             if self.parameters[index].grad is not None:
-                self._on_gradient(index, self.parameters[index])
+                self.on_gradient(index, self.parameters[index])
         self._queued = False
         self._begun = False
         self._session.wait()
-        for index in self._without:
-            self._take_others(index)
+        for index in absent:
+            if index not in self._gradients:
+                self._take_others(index)
         for index, gradient in self._gradients.items():
             if self.parameters[index].grad is not gradient:
                 expected = f"{self._names[index]}: expected its gradient to stay until backward()"
