@@ -100,6 +100,13 @@ def check_same(module: nn.Module, group: dist.ProcessGroup) -> None:
     check_equal(dict(module.named_parameters()), gather)
 
 
+def means_of(own: list[float], group: dist.ProcessGroup) -> list[float]:
+    """Over the ranks, which all call it."""
+    sums = torch.tensor(own, dtype=torch.float64)
+    dist.all_reduce(sums, group=group)
+    return (sums / dist.get_world_size(group)).tolist()
+
+
 def time_barrier(group: dist.ProcessGroup, times: int) -> float:
     """That all are at already."""
     took_s = []
@@ -149,10 +156,8 @@ class Alone:
 
     def sampled_s(self) -> float:
         """Of what was sampled the median, in the mean of the workers, without barriers."""
-        own = statistics.median(self._sampled_s) - statistics.median(self._barriers_s)
-        own_s = torch.tensor(own, dtype=torch.float64)
-        dist.all_reduce(own_s, group=self._group)
-        return own_s.item() / dist.get_world_size(self._group)
+        own_s = statistics.median(self._sampled_s) - statistics.median(self._barriers_s)
+        return means_of([own_s], self._group)[0]
 
 
 def open_way(
@@ -170,7 +175,7 @@ class Judgement:
     """Of a network after so many iterations, by the mean of the workers."""
 
     iteration: int
-    seconds: float  # of training alone
+    seconds: float  # of training alone, as Stopwatch has them
     loss: float  # of the iterations since the judgement before
     held_out_loss: float
     right: float
@@ -178,6 +183,36 @@ class Judgement:
     energy_kept: float | None  # in the last iteration, and ...
     residual: float | None  # ... left, as Watch has them; PyTorch's hooks show neither,
     # nor does the iteration in which a network diverges
+
+
+class Stopwatch:
+    """Of iterations. The first one, and the first after a judgement, find the caches full of
+    something else: they count as the mean of the others."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch  # what that spends is not training
+        self._iterations = 0
+        self._cold = True
+        self._timed_s: list[float] = []
+        self._began_s = 0.0
+
+    def _now_s(self) -> float:
+        return time.perf_counter() - self._watch.spent_s
+
+    def begin(self) -> None:
+        self._began_s = self._now_s()
+
+    def end(self) -> None:
+        self._iterations += 1
+        if not self._cold:
+            self._timed_s.append(self._now_s() - self._began_s)
+        self._cold = False
+
+    def interrupt(self) -> None:
+        self._cold = True
+
+    def seconds(self) -> float:
+        return self._iterations * statistics.fmean(self._timed_s or [0.0])
 
 
 def has_diverged(module: nn.Module) -> bool:
@@ -201,7 +236,8 @@ def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | No
     way = open_way(run, module, groups, planned)
     data = network.data()
     generator = torch.Generator().manual_seed(1000 * run.seed + dist.get_rank())
-    done, took_s, losses, curve, diverged = 0, 0.0, [], [], False
+    stopwatch = Stopwatch(watch)
+    done, losses, curve, diverged = 0, [], [], False
     for stage, (count, density) in enumerate(run.stages()):
         if stage > 0:
             way.change_density(density)
@@ -213,7 +249,7 @@ def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | No
             judged = iteration % network.judged_every == 0 or iteration == run.iterations
             if judged and is_watched:
                 watch.begin(way)
-            began = time.perf_counter() - watch.spent_s
+            stopwatch.begin()
             inputs, targets = data.draw(network.batch // run.workers, generator)
             loss = loss_of(way.model(inputs), targets)
             loss.backward()
@@ -222,15 +258,13 @@ def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | No
             optimizer.zero_grad()
             losses.append(loss.item())
             diverged = has_diverged(module)
-            took_s += time.perf_counter() - watch.spent_s - began
+            stopwatch.end()
             if not judged and not diverged:
                 continue
             shows = judged and is_watched
-            own = [statistics.fmean(losses), took_s]
+            own = [statistics.fmean(losses), stopwatch.seconds()]
             own += watch.end(way, run.workers) if shows else [0.0, 0.0]
-            means = torch.tensor(own, dtype=torch.float64)
-            dist.all_reduce(means, group=groups.own)
-            mean_loss, seconds, kept, left = (means / run.workers).tolist()
+            mean_loss, seconds, kept, left = means_of(own, groups.own)
             first = dist.get_rank() == 0
             held_out = judge(module, data.held_out) if first else (0.0, 0.0)
             shown = (kept, left) if shows else (None, None)
@@ -241,6 +275,7 @@ def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | No
             losses.clear()
             dist.barrier(groups.own)  # or others would wait for rank 0 in what is timed
             alone.sample()
+            stopwatch.interrupt()
             if diverged:
                 break
         done += count
@@ -334,13 +369,16 @@ def cluster_of(asked: argparse.Namespace, network: str, workers: int) -> str | P
 
 
 def calibrate_all(asked: argparse.Namespace, workers: int, group: dist.ProcessGroup) -> None:
-    """What exchanges and compressors cost so many workers, and how these and each network's backward
-    pass slow each other; the workers call it, with nothing else going on."""
+    """What exchanges and compressors cost so many workers, and how exchanges and each network's
+    backward pass slow each other, right after what exchanges cost by then; the workers call it,
+    with nothing else going on."""
     base, part = asked.folder / f"cluster-{workers}.json", asked.folder / "cluster.part.json"
     largest = 1 << 20  # elements: more than any network has
     options = {"max_elements": largest, "max_bytes": 4 * largest, "group": group}
     if not base.exists():
         calibrate(base, time_s=asked.calibration_time, **options)
+    collectives = list(json.loads(base.read_text())["collectives"])
+    options |= {"time_s": asked.calibration_time / 4, "add": True}
     for name in asked.networks:
         path = cluster_of(asked, name, workers)
         if path.exists():
@@ -351,10 +389,8 @@ def calibrate_all(asked: argparse.Namespace, workers: int, group: dist.ProcessGr
         step = lambda: loss_of(module(inputs), targets)
         if dist.get_rank(group) == 0:
             shutil.copy(base, part)
-        time_s = asked.calibration_time / 4
-        calibrate(
-            part, name=path.stem, only="overlap", step=step, time_s=time_s, add=True, **options
-        )
+        calibrate(part, name=path.stem, only=collectives, **options)
+        calibrate(part, name=path.stem, only="overlap", step=step, **options)
         if dist.get_rank(group) == 0:
             part.rename(path)
         dist.barrier(group)
@@ -391,14 +427,13 @@ def run_all(asked: argparse.Namespace) -> None:
     runs = asked.folder / "runs.jsonl"
     asked.folder.mkdir(parents=True, exist_ok=True)
     groups = {workers: open_groups(workers) for workers in asked.workers}
-    for name in asked.networks:
-        for workers, group in groups.items():
-            if rank < workers and not model_of(asked.folder, name, workers).exists():
-                record(name, workers, group.own, asked.folder)
-            dist.barrier()
     for workers, group in groups.items():
-        if rank < workers and not asked.cluster:
-            calibrate_all(asked, workers, group.own)
+        if rank < workers:
+            for name in asked.networks:
+                if not model_of(asked.folder, name, workers).exists():
+                    record(name, workers, group.own, asked.folder)
+            if not asked.cluster:
+                calibrate_all(asked, workers, group.own)
         dist.barrier()
     said = [done_already(runs), plan_all(asked)] if rank == 0 else [None, None]
     dist.broadcast_object_list(said)

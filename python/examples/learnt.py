@@ -15,11 +15,13 @@ import argparse
 import itertools
 import json
 import math
+import os
 import shutil
 import statistics
 import subprocess
 import tempfile
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -439,7 +441,9 @@ def main() -> None:
     found = read_runs(asked.folder / "runs.jsonl")
     goals = goals_of(found)
     print(summary(found, asked.density), end="")
-    forecasts = {run: forecast(asked, run, each) for run, each in found.items()}
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        of_each = threads.map(lambda kind: forecast(asked, *kind), found.items())
+        forecasts = dict(zip(found, of_each))
     rows = [
         row_of(run, each, forecasts[run], goals.get(case_of(run)))
         for run, each in found.items()
