@@ -100,8 +100,9 @@ def _parts(rank: int, folder: str) -> None:
     two = dist.new_group([0, 2])
     if rank != 1:
         path = os.path.join(folder, "two.json")
-        only, module = "allreduce,overlap", torch.nn.Linear(8, 8)
-        step = lambda: module(torch.ones(8)).sum()
+        only, half = "allreduce,overlap", torch.bfloat16  # which no session takes
+        module = torch.nn.Linear(8, 8, dtype=half)
+        step = lambda: module(torch.ones(8, dtype=half)).sum()
         gt.calibrate(path, time_s=1, only=only, max_bytes=SIZE, group=two, step=step)
     dist.barrier()
     dist.destroy_process_group(two)
