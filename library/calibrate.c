@@ -37,6 +37,11 @@ static enum gw_status check_numbers(const struct gradweave_calibration *asked,
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT, "session_s: expected 0 to %g seconds, got %g",
                          longest_session_s, asked->session_s));
+    GW_TRY(asked->session_s == 0 || asked->session_elements > 0
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "session_elements: expected those of the session that takes session_s, "
+                         "got 0"));
     return asked->time_s >= 0 && asked->time_s <= longest_s
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT, "time_s: expected 0 to %g seconds, got %g", longest_s,

@@ -114,7 +114,7 @@ struct gradweave_calibration {
     /* How much longer the trainer's pass takes in a session by `topk` at this density, of so many
      * elements in one group: 0 to 1e6. What it takes beyond its parts each iteration does. */
     double session_s;
-    size_t session_elements;
+    size_t session_elements; /* 1 at least where session_s is not 0 */
     /* Called on rank 0, on the calling thread: which share is done, what comes next. NULL: not. */
     void (*progress)(void *context, double share, const char *what);
     void *progress_context; /* its first argument */

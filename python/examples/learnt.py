@@ -301,28 +301,37 @@ def differences(each: list[dict]) -> list[float]:
     return [max(pair) / min(pair) - 1 for pair in pairs]
 
 
-def errors_table(found: Kinds, forecasts: dict[Run, Forecast]) -> str:
-    """How far predicted iterations are off, of each case."""
-    cells = defaultdict(lambda: ([], [], []))
-    for run, each in found.items():
-        foretold = forecasts[run]
-        if foretold.iteration_s:
-            off, then, between = cells[case_of(run)]
-            seconds = took_s(middle(each))
-            off.append(foretold.iteration_s / seconds - 1)
-            then.append(foretold.then_s / seconds - 1)
-            between += differences(each)
+def errors_table(found: Kinds, forecasts: dict[Run, Forecast], density: float) -> str:
+    """How far predicted iterations of plain runs are off: of each case, and of all."""
+    shown = [
+        run
+        for run in found
+        if (run.momentum, run.warm_up) == ("plain", 0)
+        and (run.way in DENSE or run.density == density)
+        and forecasts[run].iteration_s
+    ]
+    alike = [run for run in shown if not run.served]
+    groups = {case: [r for r in alike if case_of(r) == case] for case in map(case_of, alike)}
+    for workers in sorted({run.workers for run in alike}):
+        groups["all", workers, ""] = [run for run in alike if run.workers == workers]
+    groups["all", "", ""] = alike
+    groups["with a server", "", ""] = [run for run in shown if run.served]
 
     def size(errors: list[float]) -> str:
         return f"{statistics.fmean(map(abs, errors)):.1%} ({statistics.median(errors):+.1%})"
 
-    rows = [
-        [*case, len(off), size(off), size(then), sum(abs(error) <= 0.05 for error in then)]
-        + [f"{statistics.fmean(between):.1%}" if between else ""]
-        for case, (off, then, between) in cells.items()
-    ]
+    def row(runs: list[Run]) -> list:
+        took = [took_s(middle(found[run])) for run in runs]
+        off = [forecasts[run].iteration_s / seconds - 1 for run, seconds in zip(runs, took)]
+        then = [forecasts[run].then_s / seconds - 1 for run, seconds in zip(runs, took)]
+        between = [one for run in runs for one in differences(found[run])]
+        within = sum(abs(error) <= 0.05 for error in then)
+        by_seed = f"{statistics.fmean(between):.1%}" if between else ""
+        return [len(runs), size(off), size(then), within, by_seed]
+
     titles = ["network", "workers", "iterations", "ways", "off by", "at the pace then"]
-    return table([[*titles, "of these within 5%", "two runs differ by"], *rows])
+    titles += ["of these within 5%", "two runs differ by"]
+    return table([titles, *([*title, *row(runs)] for title, runs in groups.items() if runs)])
 
 
 # ---- pictures ------------------------------------------------------------------------------------
@@ -450,7 +459,7 @@ def main() -> None:
     ]
     (asked.folder / "table.md").write_text(table([HEADINGS, *rows]))
     print()
-    print(errors_table(found, forecasts), end="")
+    print(errors_table(found, forecasts, asked.density), end="")
     write_accuracy(asked.folder, found)
     draw_all(asked.folder, found, asked.ways.split(","), asked.density)
 

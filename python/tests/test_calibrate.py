@@ -13,6 +13,7 @@ import ranks  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
+from gradweave.torch.calibrate import _Pass  # noqa: E402
 from gradweave._library import GradweaveError  # noqa: E402
 
 
@@ -54,6 +55,10 @@ def _calibrate(rank: int, path: str) -> None:
     gt.calibrate(path, time_s=3, only=["allgather", "allreduce", "topk"], **sizes)
     step = lambda: module(torch.ones(64, 200)).sum()
     gt.calibrate(path, time_s=5, only="overlap", step=step, add=True, **sizes)
+    in_session = _Pass(step)
+    longer_s, elements = in_session.time_session(0.001, None, 1)
+    in_session.close()
+    assert 0 < longer_s < 0.1 and elements == 4 * (200 * 200 + 200)
     raw = read(path)["collectives"]["allgather"][0]["raw"]
     assert all(one["median_s"] > 0 for one in raw)
     assert_no_groups_are_left()

@@ -82,6 +82,7 @@ def test_predictions_know_the_job(folder):
         assert cluster["workers"] == 2
         assert cluster["compressors"] == base["compressors"]
         assert cluster["collectives"].keys() == base["collectives"].keys()
+        assert cluster["collectives"] != base["collectives"]  # measured once more
         assert "backward" in cluster["overlap"]["factors"]["allreduce"], name
 
 
@@ -104,7 +105,9 @@ def test_iterations_to_the_goal_are_kept(folder):
     command = [str(EXAMPLES / "learnt.py"), "convergence", "--density", "0.05"]
     shown, errors = _ran(folder, command).split("\n\n")
     assert len(shown.splitlines()) == 2 + len(WAYS)
-    assert len(errors.splitlines()) == 2 + 2
+    _, _, *cases, by_two, all_of_them = (line.split(" | ") for line in errors.splitlines())
+    assert [row[3] for row in cases] == ["4", "4"]
+    assert (by_two[:4], all_of_them[3]) == (["| all", "2", "", "8"], "8")
     table = (folder / "convergence" / "table.md").read_text().splitlines()
     assert len(table) == 2 + 2 * len(WAYS)
     then = table[0].split(" | ").index("at its pace then")

@@ -2,7 +2,6 @@
  * Overlap factors that are known: rounds in made-up time, and what threads of a rank really do to
  * each other where actions sleep for longer while another one runs beside them.
  */
-#include <math.h>
 #include <stdatomic.h>
 
 #include "calibrate/measure/overlap.h"

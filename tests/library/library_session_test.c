@@ -307,6 +307,8 @@ TEST_IN_FOLDER(one_rank_calibrates_its_compressors) {
                  {{.only = "topk", .density = 1.5}, "density: expected a number in (0, 1]"},
                  {{.only = "topk", .precision = -1}, "precision: expected a number in (0, 1]"},
                  {{.only = "topk", .time_s = -1}, "time_s: expected 0 to 1e+07 seconds, got -1"},
+                 {{.only = "topk", .session_s = -1}, "session_s: expected 0 to 1e+06 seconds"},
+                 {{.only = "topk", .session_s = 1}, "session_elements: expected those of"},
                  {{.only = "topk", .max_bytes = 10}, "max_bytes: expected 4096 to 134217728"},
                  {{.only = "topk", .max_elements = 10}, "max_elements: expected 4096 to"}};
     struct gradweave_ranks *ranks = join_alone();

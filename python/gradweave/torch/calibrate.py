@@ -21,7 +21,8 @@ from gradweave.torch.distributed import Distributed
 from gradweave.torch.group import LentGroup
 
 _BAR = 30
-_IN_TURN, _MOST_TURNS = 3, 100
+_IN_TURN = 3
+_FEWEST_TURNS, _MOST_TURNS = 5, 100
 _SESSION_SHARE = 0.05  # of the time for everything
 
 
@@ -76,7 +77,8 @@ class _Pass:
         """What a session by `topk` adds to a step and its pass, and of how many elements.
 
         All ranks at once, by turns in the session and with a barrier instead, whose own time does
-        not count: for so many seconds, 3 turns at least. The median, in the mean of the ranks.
+        not count: for so many seconds, 5 turns at least. Of both the median, in the mean of the
+        ranks.
         """
         came: list[torch.Tensor] = []
         self._listen(came.append)
@@ -84,24 +86,25 @@ class _Pass:
         self._listen_no_more()
         barrier_s = _median(lambda: dist.barrier(group))
         session = _Aside(came, density, group)
+        apart_s: list[float] = []
+        in_session_s: list[float] = []
+        turns = _FEWEST_TURNS
         try:
-            more_s: list[float] = []
-            turns = 3
-            while len(more_s) < turns:
+            while len(apart_s) <= turns:
                 dist.barrier(group)
-                apart_s = self._time_steps(lambda: dist.barrier(group)) - barrier_s
+                apart_s.append(self._time_steps(lambda: dist.barrier(group)) - barrier_s)
                 dist.barrier(group)
                 self._listen(session.hear)
-                in_session_s = self._time_steps(lambda: None)
+                in_session_s.append(self._time_steps(lambda: None))
                 self._listen_no_more()
-                more_s.append(in_session_s - apart_s)
-                if len(more_s) == 1:
-                    turn_s = _IN_TURN * _mean(apart_s + in_session_s, group)
+                if len(apart_s) == 1:
+                    turn_s = _IN_TURN * _mean(apart_s[0] + in_session_s[0], group)
                     turns = max(turns, min(_MOST_TURNS, int(seconds / turn_s)))
         finally:
             session.close()
-        longer_s = max(0.0, _mean(statistics.median(more_s), group))
-        return longer_s, sum(leaf.numel() for leaf in came)
+        # The first turn finds nothing that it needs in memory.
+        own_s = statistics.median(in_session_s[1:]) - statistics.median(apart_s[1:])
+        return max(0.0, _mean(own_s, group)), sum(leaf.numel() for leaf in came)
 
     def _time_steps(self, then: Callable[[], None]) -> float:
         """One of those of a turn, but the first, which finds the caches full of something else."""
