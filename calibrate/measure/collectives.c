@@ -145,6 +145,7 @@ static enum gw_status add(struct gw_survey *survey, struct all *all, size_t whic
     size_t fits = all->largest_pool / (holds_all(which) ? (size_t)workers : 1);
     const struct gw_series series = {
         .workers = workers,
+        .of_fewer = workers < counts->world->size,
         .subject = {.name = gw_calibrated_collectives[which],
                     .size_key = "bytes",
                     .ends_straight = true,

@@ -204,6 +204,7 @@ struct gw_task gw_pool_task(size_t elements, double density, struct gw_workspace
 struct gw_series {
     struct gw_subject subject;
     int workers;     /* the ranks 0 .. workers - 1 measure it */
+    bool of_fewer;   /* a collective of fewer ranks than there are, whose own is needed more */
     bool together;   /* of what is separate: what it takes while all ranks run it, at few sizes */
     bool aggregates; /* an aggregator; of what is separate all others are compressors */
     /* Of a kernel at another density: its own name, and what densities these are; or NULL. */
@@ -350,7 +351,8 @@ struct gw_visit {
 /*
  * Chooses the visits of a round that takes no more than `left_s`, in random order: all points that
  * are open if there is time for them, otherwise those without five visits first and then those
- * whose medians are known worst. A visit is about `visit_s` long, but at least one repeat; a point
+ * whose medians are known worst. Points of fewer ranks that had two visits wait until all others
+ * had five. A visit is about `visit_s` long, but at least one repeat; a point
  * without any repeats is visited whatever is left. `out` has room for all points.
  */
 enum gw_status gw_choose_round(const struct gw_points *points, double left_s, double visit_s,

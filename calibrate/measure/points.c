@@ -221,7 +221,7 @@ enum gw_status gw_point_measurement(const struct gw_point *point, const struct g
 
 /* ---- a round ------------------------------------------------------------------------------- */
 
-enum { FIRST_VISITS = GW_FEWEST_LONG_REPEATS };
+enum { FIRST_VISITS = GW_FEWEST_LONG_REPEATS, VISITS_OF_FEWER = 2 };
 static const double around_visit_s = 1e-3; /* agreeing before and after it */
 
 static size_t at_most(size_t count, size_t most) {
@@ -284,6 +284,17 @@ static void take_fitting(struct candidate *candidates, size_t candidate_count, d
     }
 }
 
+/* Where not all collectives of all ranks had their first visits, those of fewer wait for these. */
+static bool all_ranks_lack_visits(const struct gw_points *points) {
+    bool lack = false;
+    for (size_t i = 0; i < points->count && !lack; i++) {
+        const struct gw_point *point = &points->items[i];
+        lack = point->state == GW_POINT_OPEN && point->visits < FIRST_VISITS &&
+               !points->series[point->series].of_fewer;
+    }
+    return lack;
+}
+
 enum gw_status gw_choose_round(const struct gw_points *points, double left_s, double visit_s,
                                double precision, struct gw_random *random, struct gw_visit *out,
                                size_t *count, struct gw_error *error) {
@@ -293,8 +304,12 @@ enum gw_status gw_choose_round(const struct gw_points *points, double left_s, do
     if (candidates == NULL) {
         return gw_fail_memory(error, "choosing what to measure");
     }
+    bool lacks_visits = all_ranks_lack_visits(points);
     for (size_t i = 0; i < points->count; i++) {
-        if (points->items[i].state == GW_POINT_OPEN) {
+        const struct gw_point *point = &points->items[i];
+        bool waits = lacks_visits && points->series[point->series].of_fewer &&
+                     point->visits >= VISITS_OF_FEWER;
+        if (point->state == GW_POINT_OPEN && !waits) {
             candidates[candidate_count++] = consider(points, i, visit_s, precision);
         }
     }
@@ -308,9 +323,9 @@ enum gw_status gw_choose_round(const struct gw_points *points, double left_s, do
 /* ---- sizes that are too large -------------------------------------------------------------- */
 
 /*
- * Costs double from size to size, so that all sizes of a series take twice what its largest takes;
- * each is repeated some times and run once to warm up. The rest of the time goes to what needs more
- * repeats.
+ * Costs double at most from size to size, so that all sizes of a series take twice what its largest
+ * takes; each is repeated some times and run once to warm up. The rest of the time goes to what
+ * needs more repeats.
  */
 double gw_largest_share_s(size_t series_count, double time_s) {
     const double share_of_time = 0.6;
@@ -327,7 +342,8 @@ bool gw_is_too_large(const struct gw_points *points, size_t which, double share_
     const struct gw_point *previous = point - 1;
     const struct gw_subject *subject = &points->series[point->series].subject;
     double around_s = subject->idle_s + subject->evict_s;
-    double growth = (double)point->size / (double)previous->size;
+    double growth = (double)point->size * gw_runs(point->row) /
+                    ((double)previous->size * gw_runs(previous->row));
     double cost_s = around_s + fmax(0, previous->cost_s - around_s) * growth;
     return previous->state == GW_POINT_LEFT_OUT || cost_s > share_s;
 }

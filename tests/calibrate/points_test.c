@@ -301,6 +301,34 @@ TEST(what_is_known_worst_comes_first) {
     gw_points_free(&points);
 }
 
+/* Collectives of fewer ranks wait after two visits until all others have had five. */
+TEST(fewer_ranks_wait_for_all) {
+    for (size_t visits_of_all = 0; visits_of_all <= 6; visits_of_all++) {
+        for (size_t visits_of_fewer = 0; visits_of_fewer <= 6; visits_of_fewer++) {
+            struct gw_series series[SERIES];
+            struct gw_points points;
+            struct gw_visit visits[64];
+            size_t count = 0;
+            open_points(series, 1 << 20, 2, &points);
+            pretend(&points);
+            points.series[1].of_fewer = true;
+            for (size_t i = 0; i < points.count; i++) {
+                points.items[i].visits =
+                    points.items[i].series == 1 ? visits_of_fewer : visits_of_all;
+            }
+            assert_int_equal(
+                gw_choose_round(&points, 1e3, 0.02, 0.02, random_numbers, visits, &count, NULL),
+                GW_OK);
+            bool waits = visits_of_all < 5 && visits_of_fewer >= 2;
+            assert_int_equal(count, waits ? points.count / SERIES * (SERIES - 1) : points.count);
+            for (size_t i = 0; i < count && waits; i++) {
+                assert_int_not_equal(points.items[visits[i].point].series, 1);
+            }
+            gw_points_free(&points);
+        }
+    }
+}
+
 TEST(nothing_is_chosen_when_the_time_is_over) {
     struct gw_series series[SERIES];
     struct gw_points points;
@@ -355,6 +383,22 @@ TEST(large_sizes_are_left_out) {
         }
         gw_points_free(&points);
     }
+}
+
+/* What starting takes is no larger in a row of fewer: rows of 8, 4, 2 and 1 that take 8 to 1 ms. */
+TEST(sizes_in_shorter_rows_are_no_larger) {
+    struct gw_series series = {
+        .workers = 2,
+        .subject = {.name = "x", .smallest = 1024, .largest = 1 << 18, .row_size = 1 << 16}};
+    struct gw_points points;
+    assert_int_equal(gw_points_open(&series, 1, 2, &points, NULL), GW_OK);
+    for (size_t i = 0; i < points.count; i++) {
+        struct gw_point *point = &points.items[i];
+        point->cost_s = 1e-3 * (double)point->row;
+        assert_int_equal(point->row, i < 4 ? 8 : i < 7 ? 8 >> (i - 3) : 1);
+        assert_false(gw_is_too_large(&points, i, 5e-3));
+    }
+    gw_points_free(&points);
 }
 
 static int open_numbers(void **state) {
