@@ -161,6 +161,9 @@ static const double backward_share = 0.8;
 /* As between two gradients of a pass; where it tells of none, they are so far apart. */
 static const double usually_apart_s = 1e-3, least_apart_s = 5e-5;
 
+/* Exchanges at most, so that each finds what it needs as cold as one of a plan's groups does. */
+enum { BESIDE_A_PASS = 4 };
+
 struct measuring {
     const struct gw_calibration *calibration;
     struct gw_report report;
@@ -181,6 +184,7 @@ struct work {
     void *context;
     double rest_s;             /* of the communication thread, before each exchange ... */
     struct gw_pass *pass;      /* ... unless it waits for its gradients; or NULL */
+    size_t apart;              /* for so many, before each */
     double alone_s;            /* an exchange, by the cluster's curve; 0: to be measured */
     double block_s, longest_s; /* as of rounds */
 };
@@ -194,6 +198,7 @@ static enum gw_status measure(struct measuring *measuring, const struct work *wo
                                          .communicate_context = &measuring->exchanges,
                                          .rest_s = work->rest_s,
                                          .pass = work->pass,
+                                         .apart = work->apart,
                                          .alone_s = work->alone_s,
                                          .block_s = work->block_s,
                                          .rounds = rounds,
@@ -398,6 +403,7 @@ static enum gw_status measure_passes(struct measuring *measuring, struct passes 
                               .rest_s = passes->gradients > 0 ? fmax(least_apart_s, apart_s)
                                                               : usually_apart_s,
                               .pass = passes->gradients > 0 ? &passes->told : NULL,
+                              .apart = gw_greater(passes->gradients / BESIDE_A_PASS, 1),
                               .block_s = fmax(longest_block_s, passes->took_s),
                               .longest_s = time_s / (double)(COLLECTIVES * measuring->sizes)};
     for (size_t i = 0; i < COLLECTIVES; i++) {

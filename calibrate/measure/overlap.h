@@ -76,6 +76,7 @@ struct gw_overlap_subject {
     void *communicate_context;
     double rest_s;             /* after each collective: some take all of a processor's time ... */
     struct gw_pass *pass;      /* or an action is a pass, whose gradients they wait for; or NULL */
+    size_t apart;              /* so many more of these before each collective */
     double alone_s;            /* that a collective takes alone; 0: to be measured */
     double block_s, longest_s; /* as of rounds */
     size_t rounds;
@@ -87,7 +88,7 @@ struct gw_overlap_subject {
  * 1 s long where an action takes longer.
  *
  * Passes go on as those of a training: those of all ranks begin together, each collective waits for
- * a gradient of all, and what ends waits for the others. A pass takes what the last rank's takes, a
+ * gradients of all, and what ends waits for the others. A pass takes what the last rank's takes, a
  * collective the time from where the last rank came until it has ended on all.
  */
 enum gw_status gw_measure_overlap(struct gw_communicator *communicator,

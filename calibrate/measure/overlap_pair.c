@@ -36,10 +36,11 @@ void gw_pass_gradient(struct gw_pass *pass) {
     pthread_mutex_unlock(&pass->mutex);
 }
 
-/* Returns whether the pass has ended, when it has, or when it has told of more than so many. */
-static bool await_gradient(struct gw_pass *pass, size_t after) {
+/* Returns whether the pass has ended, when it has, or when it has told of so many more. */
+static bool await_gradients(struct gw_pass *pass, size_t more) {
     pthread_mutex_lock(&pass->mutex);
-    while (pass->gradients <= after && pass->working) {
+    size_t before = pass->gradients;
+    while (pass->gradients - before < more && pass->working) {
         pthread_cond_wait(&pass->changed, &pass->mutex);
     }
     bool ended = !pass->working;
@@ -269,8 +270,8 @@ struct pass_sums {
 };
 
 /*
- * As in training: each waits for a gradient more, and they go on until the pass of rank 0, which
- * says so, has ended.
+ * As in training: each waits for some gradients more, and they go on until the pass of rank 0,
+ * which says so, has ended.
  */
 static enum gw_status communicate_beside(struct pair *pair, double began_s, struct beside *beside,
                                          struct gw_error *error) {
@@ -278,7 +279,7 @@ static enum gw_status communicate_beside(struct pair *pair, double began_s, stru
     bool was_last = false;
     beside->count = 0;
     while (!was_last) {
-        bool ended = await_gradient(subject->pass, beside->count);
+        bool ended = await_gradients(subject->pass, subject->apart);
         bool last = pair->communicator->rank == 0 && (ended || beside->count + 1 == MOST_BESIDE);
         beside->begin_s[beside->count] = gw_clock_now_s() - began_s;
         GW_TRY(subject->communicate(subject->communicate_context, last, &was_last, error));
@@ -297,7 +298,7 @@ static enum gw_status add_pass(struct pair *pair, bool at_once, struct pass_sums
     double began_s = gw_clock_now_s();
     give_order(&pair->helper, WORK);
     enum gw_status status = at_once ? communicate_beside(pair, began_s, &beside, error) : GW_OK;
-    (void)await_gradient(pass, SIZE_MAX);
+    (void)await_gradients(pass, SIZE_MAX);
     enum gw_status computed = stop_work(&pair->helper, status == GW_OK ? error : NULL);
     GW_TRY(status);
     GW_TRY(computed);

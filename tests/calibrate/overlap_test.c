@@ -147,7 +147,8 @@ struct rank {
     double took_s;             /* computing, by another clock than the host's */
     atomic_bool computes, communicates;
     atomic_size_t computed, communicated;
-    bool tells; /* of a gradient half-way through computing */
+    int tells;    /* of so many gradients, which part computing equally */
+    size_t apart; /* gradients from exchange to exchange */
     struct gw_pass pass;
     size_t beside;   /* exchanges that began while there was computing */
     size_t fails_at; /* computes; 0: never */
@@ -179,7 +180,7 @@ static enum gw_status compute(void *context, struct gw_error *error) {
     atomic_store(&rank->computes, true);
     rank->took_s = atomic_load(&rank->communicates) ? 4 : 1;
     work_for(rank->alone_s[0], rank->tells ? PARTS : 1, &rank->communicates, rank->slowing.compute,
-             rank->tells ? &rank->pass : NULL, PARTS / 2);
+             rank->tells ? &rank->pass : NULL, PARTS / (rank->tells + 1));
     atomic_store(&rank->computes, false);
     return atomic_fetch_add(&rank->computed, 1) + 1 == rank->fails_at
                ? gw_fail(error, GW_FAILED, "a compressor that gave up")
@@ -216,6 +217,7 @@ static enum gw_status measure(struct gw_communicator *communicator, void *contex
                                                .communicate = communicate,
                                                .communicate_context = rank,
                                                .pass = rank->tells ? &rank->pass : NULL,
+                                               .apart = rank->apart,
                                                .block_s = rank->block_s,
                                                .rounds = rank->rounds,
                                                .longest_s = 10};
@@ -262,22 +264,34 @@ TEST(a_failure_comes_out) {
     assert_string_equal(ranks[0].error.message, "a compressor that gave up");
 }
 
-/* Exchanges of 0.5 ms, of which 10 would go beside an action that tells of one gradient. */
+/*
+ * Exchanges of 0.5 ms, of which 10 would go beside an action, and each of 7 gradients would have
+ * one.
+ */
 TEST(exchanges_wait_for_gradients) {
-    struct rank ranks[2];
-    memset(ranks, 0, sizeof ranks);
-    for (int r = 0; r < 2; r++) {
-        ranks[r] = (struct rank){.slowing = {1, 1},
-                                 .alone_s = {5e-3, 0.5e-3},
-                                 .block_s = 0.05,
-                                 .rounds = 3,
-                                 .tells = true};
-    }
-    run_ranks(2, measure, ranks, sizeof *ranks);
-    for (int r = 0; r < 2; r++) {
-        assert_int_equal(ranks[r].status, GW_OK);
-        print_message("%zu exchanges beside %zu gradients\n", ranks[r].beside, ranks[r].computed);
-        assert_true(ranks[r].beside > 0 && ranks[r].beside <= ranks[r].computed);
+    static const struct {
+        int tells;
+        size_t apart, most;
+    } cases[] = {{1, 1, 1}, {7, 3, 2}, {7, 4, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rank ranks[2];
+        memset(ranks, 0, sizeof ranks);
+        for (int r = 0; r < 2; r++) {
+            ranks[r] = (struct rank){.slowing = {1, 1},
+                                     .alone_s = {5e-3, 0.5e-3},
+                                     .block_s = 0.05,
+                                     .rounds = 3,
+                                     .tells = cases[i].tells,
+                                     .apart = cases[i].apart};
+        }
+        run_ranks(2, measure, ranks, sizeof *ranks);
+        for (int r = 0; r < 2; r++) {
+            size_t passes = ranks[r].computed;
+            assert_int_equal(ranks[r].status, GW_OK);
+            print_message("%zu exchanges beside %zu passes\n", ranks[r].beside, passes);
+            assert_true(ranks[r].beside <= cases[i].most * passes);
+            assert_true(ranks[r].beside > 0);
+        }
     }
 }
 
@@ -318,9 +332,20 @@ TEST(measured_factors_are_those_of_threads) {
          .alone_s = {16e-3, 3e-3},
          .block_s = 0.06,
          .rounds = 3,
-         .tells = true},
-        {.slowing = {3, 1}, .alone_s = {20e-3, 5e-3}, .block_s = 0.06, .rounds = 3, .tells = true},
-        {.slowing = {1, 1}, .alone_s = {8e-3, 6e-3}, .block_s = 0.06, .rounds = 3, .tells = true},
+         .tells = 1,
+         .apart = 1},
+        {.slowing = {3, 1},
+         .alone_s = {20e-3, 5e-3},
+         .block_s = 0.06,
+         .rounds = 3,
+         .tells = 1,
+         .apart = 1},
+        {.slowing = {1, 1},
+         .alone_s = {8e-3, 6e-3},
+         .block_s = 0.06,
+         .rounds = 3,
+         .tells = 1,
+         .apart = 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bool right = false;
