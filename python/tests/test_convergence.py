@@ -1,4 +1,4 @@
-"""convergence.py and learnt.py of python/examples: two networks, four pipelines."""
+"""convergence.py and learnt.py of python/examples: two networks, five pipelines, one with a server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytest.importorskip("sklearn")
 EXAMPLES = pathlib.Path(__file__).parents[1] / "examples"
 SCRIPT = EXAMPLES / "convergence.py"
 PROGRAM = EXAMPLES.parents[1] / "build" / "release" / "cli" / "gradweave"
-WAYS = ("p-sgd", "topk", "dgc", "exdyna")
+WAYS = ("p-sgd", "topk", "dgc", "exdyna", "ps")
 ASKED = [
     *("--networks", "fnn3,lenet5", "--ways", ",".join(WAYS), "--densities", "0.05"),
     *("--workers", "2", "--seeds", "1", "--iterations", "100", "--calibration-time", "8"),
@@ -47,7 +47,7 @@ def _ran(folder: pathlib.Path, command: list[str]) -> str:
 
 
 def _train(folder: pathlib.Path) -> str:
-    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(SCRIPT)]
+    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "3", str(SCRIPT)]
     return _ran(folder, [*command, *ASKED])
 
 
@@ -68,7 +68,7 @@ def test_networks_learn_by_each(folder):
         assert last["loss"] < 0.8 * first["loss"], run["way"]
         assert 0 < run["alone_s"] < 1, run["way"]
         assert last["held_out_loss"] < first["held_out_loss"], run["way"]
-        dense = run["way"] == "p-sgd"
+        dense = run["way"] in ("p-sgd", "ps")
         for one in run["curve"]:
             assert one["energy_kept"] == 1 if dense else 0 < one["energy_kept"] < 1, run["way"]
             assert one["residual"] == 0 if dense else one["residual"] > 0, run["way"]
@@ -105,9 +105,11 @@ def test_iterations_to_the_goal_are_kept(folder):
     command = [str(EXAMPLES / "learnt.py"), "convergence", "--density", "0.05"]
     shown, errors = _ran(folder, command).split("\n\n")
     assert len(shown.splitlines()) == 2 + len(WAYS)
-    _, _, *cases, by_two, all_of_them = (line.split(" | ") for line in errors.splitlines())
+    rows = [line.split(" | ") for line in errors.splitlines()]
+    _, _, *cases, by_two, all_of_them, with_server = rows
     assert [row[3] for row in cases] == ["4", "4"]
     assert (by_two[:4], all_of_them[3]) == (["| all", "2", "", "8"], "8")
+    assert (with_server[0], with_server[3]) == ("| with a server", "2")
     table = (folder / "convergence" / "table.md").read_text().splitlines()
     assert len(table) == 2 + 2 * len(WAYS)
     then = table[0].split(" | ").index("at its pace then")
