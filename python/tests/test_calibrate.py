@@ -13,8 +13,8 @@ import ranks  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
-from gradweave.torch.calibrate import _Pass  # noqa: E402
 from gradweave._library import GradweaveError  # noqa: E402
+from gradweave.torch.calibrate import _Pass  # noqa: E402
 
 
 def _end_together(rank: int, run: Callable[..., None], *arguments) -> None:

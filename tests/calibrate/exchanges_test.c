@@ -42,6 +42,7 @@ struct offered {
     size_t max_bytes;
     bool runs;
     size_t largest[8][2]; /* of each collective with two workers, and with all */
+    bool of_fewer[2];     /* whether these are of fewer than there are */
 };
 
 static enum gw_status run_largest(struct gw_communicator *communicator, void *context,
@@ -64,6 +65,7 @@ static enum gw_status run_largest(struct gw_communicator *communicator, void *co
         }
         if (series->workers == 2 || series->workers == communicator->size) {
             offered->largest[which][series->workers > 2] = series->subject.largest;
+            offered->of_fewer[series->workers > 2] = series->of_fewer;
         }
         if (offered->runs && communicator->rank < series->workers) {
             GW_TRY(series->subject.prepare(series->subject.context, series->subject.largest / 8 * 8,
@@ -99,6 +101,7 @@ static void check_offered(int ranks, size_t max_bytes, bool runs, const char *na
         assert_memory_equal(offered[r].largest, offered[0].largest, sizeof offered[r].largest);
         assert_int_equal(offered[r].largest[which][0], of_two);
         assert_int_equal(offered[r].largest[which][1], of_all);
+        assert_true(offered[r].of_fewer[0] == (ranks > 2) && !offered[r].of_fewer[1]);
     }
 }
 

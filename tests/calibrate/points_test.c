@@ -232,19 +232,25 @@ static void pretend(struct gw_points *points) {
     }
 }
 
+/* A round's visits, of 20 ms each; how many. */
+static size_t choose(const struct gw_points *points, double left_s, struct gw_visit visits[64]) {
+    size_t count = 0;
+    assert_int_equal(
+        gw_choose_round(points, left_s, 0.02, 0.02, random_numbers, visits, &count, NULL), GW_OK);
+    return count;
+}
+
 TEST(a_round_has_all_open_points_in_random_order) {
     struct gw_series series[SERIES];
     struct gw_points points;
     struct gw_visit visits[64];
-    size_t count = 0;
     size_t ascents = 0;
     bool seen[64] = {false};
     open_points(series, 1 << 20, 2, &points);
     pretend(&points);
     points.items[3].state = GW_POINT_PRECISE;
     points.items[5].state = GW_POINT_LEFT_OUT;
-    assert_int_equal(
-        gw_choose_round(&points, 1e3, 0.02, 0.02, random_numbers, visits, &count, NULL), GW_OK);
+    size_t count = choose(&points, 1e3, visits);
     assert_int_equal(count, points.count - 2);
     for (size_t i = 0; i < count; i++) {
         assert_false(seen[visits[i].point]);
@@ -261,7 +267,6 @@ TEST(what_is_known_worst_comes_first) {
     struct gw_series series[SERIES];
     struct gw_points points;
     struct gw_visit visits[64];
-    size_t count = 0;
     bool chosen[64] = {false};
     open_points(series, 1 << 20, 2, &points);
     pretend(&points);
@@ -271,8 +276,7 @@ TEST(what_is_known_worst_comes_first) {
     points.items[8].visits = 1;
     points.items[8].error = 0;
     double left_s = 0.25;
-    assert_int_equal(
-        gw_choose_round(&points, left_s, 0.02, 0.02, random_numbers, visits, &count, NULL), GW_OK);
+    size_t count = choose(&points, left_s, visits);
     double worst_left = 0;
     double best_chosen = INFINITY;
     for (size_t i = 0; i < count; i++) {
@@ -284,8 +288,7 @@ TEST(what_is_known_worst_comes_first) {
     points.items[7].state = GW_POINT_PRECISE;
     memset(chosen, 0, sizeof chosen);
     left_s = 0.25;
-    assert_int_equal(
-        gw_choose_round(&points, left_s, 0.02, 0.02, random_numbers, visits, &count, NULL), GW_OK);
+    count = choose(&points, left_s, visits);
     for (size_t i = 0; i < count; i++) {
         chosen[visits[i].point] = true;
         left_s -= (double)visits[i].repeats * points.items[visits[i].point].cost_s;
@@ -308,7 +311,6 @@ TEST(fewer_ranks_wait_for_all) {
             struct gw_series series[SERIES];
             struct gw_points points;
             struct gw_visit visits[64];
-            size_t count = 0;
             open_points(series, 1 << 20, 2, &points);
             pretend(&points);
             points.series[1].of_fewer = true;
@@ -316,9 +318,7 @@ TEST(fewer_ranks_wait_for_all) {
                 points.items[i].visits =
                     points.items[i].series == 1 ? visits_of_fewer : visits_of_all;
             }
-            assert_int_equal(
-                gw_choose_round(&points, 1e3, 0.02, 0.02, random_numbers, visits, &count, NULL),
-                GW_OK);
+            size_t count = choose(&points, 1e3, visits);
             bool waits = visits_of_all < 5 && visits_of_fewer >= 2;
             assert_int_equal(count, waits ? points.count / SERIES * (SERIES - 1) : points.count);
             for (size_t i = 0; i < count && waits; i++) {
@@ -333,12 +333,9 @@ TEST(nothing_is_chosen_when_the_time_is_over) {
     struct gw_series series[SERIES];
     struct gw_points points;
     struct gw_visit visits[64];
-    size_t count = 1;
     open_points(series, 1 << 20, 2, &points);
     pretend(&points);
-    assert_int_equal(gw_choose_round(&points, -1, 0.02, 0.02, random_numbers, visits, &count, NULL),
-                     GW_OK);
-    assert_int_equal(count, 0);
+    assert_int_equal(choose(&points, -1, visits), 0);
     gw_points_free(&points);
 }
 
