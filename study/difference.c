@@ -405,8 +405,7 @@ static enum gw_status find_parameters(struct comparison *comparison,
     return gw_arena_check(comparison->arena, "comparing timelines", error);
 }
 
-/* ---- what is shown, and in which order --------------------------------------------------------
- */
+/* ---- what is shown, and in which order ------------------------------------------------------- */
 
 /* The measured iteration nearest to the median, and the worker that its path is longest on. */
 static enum gw_status choose_shown(struct comparison *comparison, struct gw_error *error) {

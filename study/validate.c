@@ -160,8 +160,7 @@ enum gw_status gw_validation_compare(struct gw_validation *validation, struct gw
     return out == NULL ? GW_OK : gw_counts_write(&validation->pairs->recorded, out, error);
 }
 
-/* ---- what it hangs on -------------------------------------------------------------------------
- */
+/* ---- what it hangs on ------------------------------------------------------------------------ */
 
 enum { MOST_COSTS = 128 }; /* more than there are collectives and compressors */
 

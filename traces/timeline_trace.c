@@ -273,8 +273,7 @@ enum gw_status gw_timeline_write(const struct gw_timeline *timeline, const char 
     return status != GW_OK ? status : written;
 }
 
-/* ---- timelines beside each other: a process for each, a thread for each stream of a lane ------
- */
+/* ---- timelines beside each other: a process for each, a thread for each stream of a lane ----- */
 
 static void write_process(struct gw_json_writer *writer, size_t process,
                           const struct gw_named_timeline *named) {

@@ -421,8 +421,7 @@ static enum gw_status measure_backward(struct measuring *measuring, double time_
     return status;
 }
 
-/* ---- a session --------------------------------------------------------------------------------
- */
+/* ---- a session ------------------------------------------------------------------------------- */
 
 /* What the cluster's parts say, or those of the older one; NULL: nothing. */
 static const struct gw_kernel_cost *find_kernel(const struct gw_kernel_costs *measured,

@@ -301,8 +301,7 @@ TEST(a_curve_that_moved_is_found) {
     gw_cluster_free(&cluster);
 }
 
-/* ---- drift -----------------------------------------------------------------------------------
- */
+/* ---- drift ----------------------------------------------------------------------------------- */
 
 struct drifting {
     const struct gw_cluster *cluster;

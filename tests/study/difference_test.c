@@ -220,8 +220,7 @@ static void assert_adds_up(const struct gw_difference *difference) {
                 1e-9);
 }
 
-/* ---- one cause --------------------------------------------------------------------------------
- */
+/* ---- one cause ------------------------------------------------------------------------------- */
 
 /* The last exchange is on the path, whatever comes before it. */
 TEST(an_exchange_on_the_path_contributes_what_it_takes_more) {
@@ -338,8 +337,7 @@ TEST(a_wait_before_an_operation_is_told_from_its_time) {
     end(&compared);
 }
 
-/* ---- several iterations -----------------------------------------------------------------------
- */
+/* ---- several iterations ---------------------------------------------------------------------- */
 
 TEST(iterations_are_walked_one_by_one) {
     struct work predicted = as_asked();
@@ -374,8 +372,7 @@ TEST(predicted_iterations_may_differ) {
     end(&compared);
 }
 
-/* ---- many causes at random ---------------------------------------------------------------------
- */
+/* ---- many causes at random ------------------------------------------------------------------- */
 
 static struct work draw(struct gw_random *random, bool idles) {
     struct work work = as_asked();
@@ -433,8 +430,7 @@ TEST(everything_adds_up) {
     }
 }
 
-/* ---- what is no timeline of the schedule --------------------------------------------------------
- */
+/* ---- what is no timeline of the schedule ----------------------------------------------------- */
 
 static void assert_refused(struct compared *compared, const char *expected) {
     enum gw_status status =
@@ -465,8 +461,7 @@ TEST(timelines_of_other_schedules_are_refused) {
     end(&compared);
 }
 
-/* ---- what it hangs on ---------------------------------------------------------------------------
- */
+/* ---- what it hangs on ------------------------------------------------------------------------ */
 
 static void assert_parameter(const struct compared *compared, size_t operation, const char *name,
                              const char *detail) {

@@ -140,8 +140,7 @@ TEST(a_file_may_state_margins_itself) {
     gw_arena_free(&arena);
 }
 
-/* ---- collectives that were measured further ----------------------------------------------------
- */
+/* ---- collectives that were measured further -------------------------------------------------- */
 
 struct tally {
     size_t inside, wide, all;
