@@ -361,7 +361,8 @@ enum gw_status gw_choose_round(const struct gw_points *points, double left_s, do
 
 /*
  * Whether a size is too large to be measured at all: one repeat of it would take longer than
- * `share_s`, judging by the size before it. The first five sizes of a series never are.
+ * `share_s`, judging by the two sizes before it, of which one may have been disturbed. The first
+ * five sizes of a series never are.
  */
 bool gw_is_too_large(const struct gw_points *points, size_t point, double share_s);
 

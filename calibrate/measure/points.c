@@ -339,11 +339,13 @@ bool gw_is_too_large(const struct gw_points *points, size_t which, double share_
             return false;
         }
     }
-    const struct gw_point *previous = point - 1;
     const struct gw_subject *subject = &points->series[point->series].subject;
     double around_s = subject->idle_s + subject->evict_s;
-    double growth = (double)point->size * gw_runs(point->row) /
-                    ((double)previous->size * gw_runs(previous->row));
-    double cost_s = around_s + fmax(0, previous->cost_s - around_s) * growth;
-    return previous->state == GW_POINT_LEFT_OUT || cost_s > share_s;
+    double cost_s = INFINITY;
+    for (const struct gw_point *smaller = point - 1; smaller >= point - 2; smaller--) {
+        double growth = (double)point->size * gw_runs(point->row) /
+                        ((double)smaller->size * gw_runs(smaller->row));
+        cost_s = fmin(cost_s, around_s + fmax(0, smaller->cost_s - around_s) * growth);
+    }
+    return point[-1].state == GW_POINT_LEFT_OUT || cost_s > share_s;
 }

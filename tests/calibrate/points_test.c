@@ -398,6 +398,26 @@ TEST(sizes_in_shorter_rows_are_no_larger) {
     gw_points_free(&points);
 }
 
+/* Sizes that take 1 ms, 2 ms and so on; of these 16 KiB once, and then 8 KiB as well, takes 10
+ * times that. */
+TEST(one_disturbed_size_leaves_nothing_out) {
+    struct gw_series series = {.workers = 2,
+                               .subject = {.name = "x", .smallest = 1024, .largest = 1 << 16}};
+    struct gw_points points;
+    assert_int_equal(gw_points_open(&series, 1, 2, &points, NULL), GW_OK);
+    for (size_t i = 0; i < points.count; i++) {
+        points.items[i].cost_s = 1e-6 * (double)points.items[i].size;
+    }
+    struct gw_point *disturbed = &points.items[4];
+    assert_int_equal(disturbed->size, 16384);
+    disturbed->cost_s *= 10;
+    assert_false(gw_is_too_large(&points, 5, 0.04));
+    assert_true(gw_is_too_large(&points, 5, 0.03));
+    disturbed[-1].cost_s *= 10;
+    assert_true(gw_is_too_large(&points, 5, 0.04));
+    gw_points_free(&points);
+}
+
 static int open_numbers(void **state) {
     (void)state;
     random_numbers = open_random(1);
