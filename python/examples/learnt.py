@@ -54,6 +54,16 @@ def read_runs(path: Path) -> Kinds:
     return found
 
 
+def plain_runs(found: Kinds, density: float) -> Kinds:
+    """Those at one density, with plain momentum and no warm-up, and the dense ones."""
+    return {
+        run: each
+        for run, each in found.items()
+        if (run.momentum, run.warm_up) == ("plain", 0)
+        and (run.way in DENSE or run.density == density)
+    }
+
+
 # ---- to a goal -----------------------------------------------------------------------------------
 
 
@@ -207,6 +217,12 @@ def forecast(asked: argparse.Namespace, run: Run, each: list[dict]) -> Forecast:
         )
 
 
+def forecasts_of(asked: argparse.Namespace, found: Kinds) -> dict[Run, Forecast]:
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        of_each = threads.map(lambda kind: forecast(asked, *kind), found.items())
+        return dict(zip(found, of_each))
+
+
 # ---- the table -----------------------------------------------------------------------------------
 
 T_97_5 = (math.inf, 12.706, 4.303, 3.182, 2.776, 2.571)  # Student's, by degrees of freedom
@@ -248,11 +264,15 @@ def in_ms(seconds: float | None) -> str:
     return f"{1e3 * seconds:.2f} ms" if seconds else ""
 
 
+def judged(each: list[dict], name: str) -> list[float]:
+    """In all judgements of the runs that know it."""
+    values = [one[name] for taken in each for one in taken["curve"]]
+    return [value for value in values if value is not None]
+
+
 def row_of(run: Run, each: list[dict], foretold: Forecast, goal: float | None) -> list[str]:
-    judged = [one for taken in each for one in taken["curve"]]
     ends = [taken["curve"][-1] for taken in each]
-    sent = [one["bytes"] for one in judged if one["bytes"] is not None]
-    shown = [one for one in judged if one["energy_kept"] is not None]
+    sent, energy, residual = (judged(each, name) for name in ("bytes", "energy_kept", "residual"))
     each_sent = [statistics.fmean(sent) if sent else None]
     each_sent += [foretold.asked, foretold.generated, foretold.recorded]
     return [
@@ -262,8 +282,8 @@ def row_of(run: Run, each: list[dict], foretold: Forecast, goal: float | None) -
         *to_goal(each, goal, foretold.iteration_s),
         *map(in_ms, (took_s(middle(each)), foretold.iteration_s, foretold.then_s)),
         *(f"{one / (4 * each[0]['parameters']):.2%}" if one else "" for one in each_sent),
-        f"{statistics.fmean(one['energy_kept'] for one in shown):.1%}" if shown else "",
-        f"{statistics.median(one['residual'] for one in shown):.2f}" if shown else "",
+        f"{statistics.fmean(energy):.1%}" if energy else "",
+        f"{statistics.median(residual):.2f}" if residual else "",
     ]
 
 
@@ -272,20 +292,21 @@ def table(rows: list[list]) -> str:
     return "".join("| " + " | ".join(map(str, cells)) + " |\n" for cells in rows)
 
 
+def right_of(each: list[dict], goal: float | None) -> str:
+    """In the end, and behind it the iterations to the goal, and how many diverged."""
+    right = with_interval([one["curve"][-1]["right"] for one in each])
+    diverged = sum(one["diverged"] for one in each)
+    after = [to_goal(each, goal, None)[0], f"{diverged} diverged" if diverged else ""]
+    return f"{right} ({', '.join(filter(None, after))})" if any(after) else right
+
+
 def summary(found: Kinds, density: float) -> str:
     """Of plain runs by each way: what is right, and the iterations to the goal behind it."""
     goals = goals_of(found)
     cases = list(dict.fromkeys(map(case_of, found)))
     cells = defaultdict(lambda: dict.fromkeys(cases, ""))
-    for run, each in found.items():
-        if (run.momentum, run.warm_up) != ("plain", 0):
-            continue
-        if run.way in DENSE or run.density == density:
-            right = with_interval([one["curve"][-1]["right"] for one in each])
-            diverged = sum(one["diverged"] for one in each)
-            after = to_goal(each, goals.get(case_of(run)), None)[0]
-            after += f", {diverged} diverged" if diverged else ""
-            cells[run.way][case_of(run)] = f"{right} ({after})" if after else right
+    for run, each in plain_runs(found, density).items():
+        cells[run.way][case_of(run)] = right_of(each, goals.get(case_of(run)))
     titles = [
         f"{case[0]}, {case[1]} workers, {case[2]} iterations"
         + (f" ({goals[case]:.1%})" if case in goals else "")
@@ -295,21 +316,20 @@ def summary(found: Kinds, density: float) -> str:
     return table([["way", *titles], *rows])
 
 
-def differences(each: list[dict]) -> list[float]:
-    """Between any two of these runs, of which only seeds differ, in what an iteration took."""
-    pairs = itertools.combinations(map(took_s, each), 2)
-    return [max(pair) / min(pair) - 1 for pair in pairs]
+def differences(each: list[dict]) -> list[tuple[float, float]]:
+    """How far any of these runs, of which only seeds differ, is off as a forecast of another one's
+    iteration: as it is, and if it had computed at the other's pace."""
+    found = []
+    for known, run in itertools.permutations(each, 2):
+        exchanges_s = took_s(known) - known["alone_s"]
+        foretold = took_s(known), run["alone_s"] + exchanges_s
+        found.append(tuple(seconds / took_s(run) - 1 for seconds in foretold))
+    return found
 
 
-def errors_table(found: Kinds, forecasts: dict[Run, Forecast], density: float) -> str:
+def errors_rows(found: Kinds, forecasts: dict[Run, Forecast], density: float) -> list[list]:
     """How far predicted iterations of plain runs are off: of each case, and of all."""
-    shown = [
-        run
-        for run in found
-        if (run.momentum, run.warm_up) == ("plain", 0)
-        and (run.way in DENSE or run.density == density)
-        and forecasts[run].iteration_s
-    ]
+    shown = [run for run in plain_runs(found, density) if forecasts[run].iteration_s]
     alike = [run for run in shown if not run.served]
     groups = {case: [r for r in alike if case_of(r) == case] for case in map(case_of, alike)}
     for workers in sorted({run.workers for run in alike}):
@@ -324,14 +344,14 @@ def errors_table(found: Kinds, forecasts: dict[Run, Forecast], density: float) -
         took = [took_s(middle(found[run])) for run in runs]
         off = [forecasts[run].iteration_s / seconds - 1 for run, seconds in zip(runs, took)]
         then = [forecasts[run].then_s / seconds - 1 for run, seconds in zip(runs, took)]
-        between = [one for run in runs for one in differences(found[run])]
+        between = zip(*(one for run in runs for one in differences(found[run])))
         within = sum(abs(error) <= 0.05 for error in then)
-        by_seed = f"{statistics.fmean(between):.1%}" if between else ""
-        return [len(runs), size(off), size(then), within, by_seed]
+        by_seed = (f"{statistics.fmean(map(abs, one)):.1%}" for one in between)
+        return [len(runs), size(off), size(then), within, ", ".join(by_seed)]
 
     titles = ["network", "workers", "iterations", "ways", "off by", "at the pace then"]
-    titles += ["of these within 5%", "two runs differ by"]
-    return table([titles, *([*title, *row(runs)] for title, runs in groups.items() if runs)])
+    titles += ["of these within 5%", "a run by another one, at its pace"]
+    return [titles, *([*title, *row(runs)] for title, runs in groups.items() if runs)]
 
 
 # ---- pictures ------------------------------------------------------------------------------------
@@ -418,10 +438,8 @@ def draw_all(folder: Path, found: Kinds, ways: list[str], density: float) -> Non
         shown = [
             (way, COLOURS[index % len(COLOURS)], each)
             for index, way in enumerate(ways)
-            for run, each in found.items()
+            for run, each in plain_runs(found, density).items()
             if (case_of(run), run.way) == (case, way)
-            and (run.momentum, run.warm_up) == ("plain", 0)
-            and (run.way in DENSE or run.density == density)
         ]
         title = f"{case[0]}, {case[1]} workers, density {density:g}"
         compressed = [one for one in shown if one[0] not in DENSE]
@@ -450,16 +468,14 @@ def main() -> None:
     found = read_runs(asked.folder / "runs.jsonl")
     goals = goals_of(found)
     print(summary(found, asked.density), end="")
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        of_each = threads.map(lambda kind: forecast(asked, *kind), found.items())
-        forecasts = dict(zip(found, of_each))
+    forecasts = forecasts_of(asked, found)
     rows = [
         row_of(run, each, forecasts[run], goals.get(case_of(run)))
         for run, each in found.items()
     ]
     (asked.folder / "table.md").write_text(table([HEADINGS, *rows]))
     print()
-    print(errors_table(found, forecasts, asked.density), end="")
+    print(table(errors_rows(found, forecasts, asked.density)), end="")
     write_accuracy(asked.folder, found)
     draw_all(asked.folder, found, asked.ways.split(","), asked.density)
 

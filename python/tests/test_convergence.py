@@ -46,6 +46,11 @@ def _ran(folder: pathlib.Path, command: list[str]) -> str:
     return done.stdout
 
 
+def _runs(folder: pathlib.Path) -> list[dict]:
+    lines = (folder / "convergence" / "runs.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
 def _train(folder: pathlib.Path) -> str:
     command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "3", str(SCRIPT)]
     return _ran(folder, [*command, *ASKED])
@@ -60,8 +65,7 @@ def folder(tmp_path_factory) -> pathlib.Path:
 
 def test_networks_learn_by_each(folder):
     """Parameters that differ between ranks would have ended it."""
-    lines = (folder / "convergence" / "runs.jsonl").read_text().splitlines()
-    runs = [json.loads(line) for line in lines]
+    runs = _runs(folder)
     assert len(runs) == 2 * len(WAYS)
     for run in runs:
         first, *_, last = run["curve"]
@@ -122,10 +126,7 @@ def test_iterations_to_the_goal_are_kept(folder):
         for picture in (f"{name}-2-100.png", f"{name}-2-100-sent.png"):
             assert (folder / "convergence" / picture).read_bytes().startswith(b"\x89PNG")
         accuracy = json.loads((folder / "convergence" / f"{name}-2-100-accuracy.json").read_text())
-        runs = [
-            json.loads(line)
-            for line in (folder / "convergence" / "runs.jsonl").read_text().splitlines()
-        ]
+        runs = _runs(folder)
         for training in accuracy["trainings"]:
             (run,) = (r for r in runs if (r["network"], r["way"]) == (name, training["algorithm"]))
             right = {one["iteration"]: one["right"] for one in run["curve"]}
@@ -133,3 +134,72 @@ def test_iterations_to_the_goal_are_kept(folder):
             end = iteration or math.inf
             assert all(share < accuracy["goal"] for at, share in right.items() if at < end)
             assert iteration is None or right[iteration] >= accuracy["goal"]
+
+
+# ---- the page ------------------------------------------------------------------------------------
+
+PAGE = """# What they learn
+
+<!-- learnt right 0.05 all fnn3-2-100 lenet5-2-100 -->
+
+| of another day |
+| --- |
+
+Between.
+
+<!-- learnt seconds 0.05 topk,ps fnn3-2-100 -->
+
+<!-- learnt first 0.05 all fnn3-2-100 -->
+
+Behind.
+"""
+
+
+def test_tables_are_put_where_comments_ask_for_them(folder):
+    page = folder / "page.md"
+    page.write_text(PAGE)
+    command = [str(EXAMPLES / "learnt_page.py"), "convergence", "page.md"]
+    _ran(folder, command)
+    parts = page.read_text().split("\n\n")
+    assert [parts[0], parts[3], parts[-1]] == [PAGE.split("\n\n")[i] for i in (0, 3, -1)]
+    right, seconds, first = (
+        [[cell.strip() for cell in line.strip("|").split("|")] for line in parts[i].splitlines()]
+        for i in (2, 5, 7)
+    )
+    assert [row[0] for row in right[2:]] == [f"`{way}`" for way in WAYS]
+    runs = {(one["network"], one["way"]): one for one in _runs(folder)}
+    for row in right[2:]:
+        for name, cell in zip(("fnn3", "lenet5"), row[1:]):
+            last = runs[name, row[0].strip("`")]["curve"][-1]
+            assert cell.startswith(f"{last['right']:.1%}")
+    assert [row[0] for row in seconds[2:]] == ["`topk`", "`ps`"]
+    for row in seconds[2:]:
+        last = runs["fnn3", row[0].strip("`")]["curve"][-1]
+        assert row[1].startswith(f"{1e3 * last['seconds'] / last['iteration']:.1f} ms, ")
+    way, later = first[2][0].split(", ")
+    assert runs["fnn3", way.strip("`")]["curve"][-1]["right"] > 0.8
+    assert float(later.strip("+%")) >= 0
+    before = page.read_text()
+    _ran(folder, command)
+    assert page.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("mark", "why"),
+    [
+        ("wrong 0.05 all fnn3-2-100", "expected right|sent|"),
+        ("right 0.05 fnn3-2-100", "expected right|sent|"),
+        ("right 0.05 all fnn3-4-100", "there are no runs of fnn3-4-100"),
+        ("right 0.05 topk,lags fnn3-2-100", "there are no runs by lags"),
+    ],
+)
+def test_a_page_that_asks_for_what_is_not_there_stays(folder, mark, why):
+    page = folder / "wrong.md"
+    page.write_text(f"<!-- learnt {mark} -->\n\n| kept |\n")
+    command = [sys.executable, str(EXAMPLES / "learnt_page.py"), "convergence", "wrong.md"]
+    path = f"{PROGRAM.parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        command, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True
+    )
+    assert done.returncode == 2 and why in done.stderr
+    assert page.read_text().endswith("| kept |\n")
