@@ -138,6 +138,7 @@ def test_iterations_to_the_goal_are_kept(folder):
 
 # ---- the page ------------------------------------------------------------------------------------
 
+needs_program = pytest.mark.skipif(not PROGRAM.exists(), reason="gradweave is not built")
 PAGE = """# What they learn
 
 <!-- learnt right 0.05 all fnn3-2-100 lenet5-2-100 -->
@@ -155,6 +156,7 @@ Behind.
 """
 
 
+@needs_program
 def test_tables_are_put_where_comments_ask_for_them(folder):
     page = folder / "page.md"
     page.write_text(PAGE)
@@ -184,6 +186,7 @@ def test_tables_are_put_where_comments_ask_for_them(folder):
     assert page.read_text() == before
 
 
+@needs_program
 @pytest.mark.parametrize(
     ("mark", "why"),
     [
