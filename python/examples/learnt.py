@@ -264,7 +264,7 @@ def in_ms(seconds: float | None) -> str:
     return f"{1e3 * seconds:.2f} ms" if seconds else ""
 
 
-def judged(each: list[dict], name: str) -> list[float]:
+def known_values(each: list[dict], name: str) -> list[float]:
     """In all judgements of the runs that know it."""
     values = [one[name] for taken in each for one in taken["curve"]]
     return [value for value in values if value is not None]
@@ -272,7 +272,8 @@ def judged(each: list[dict], name: str) -> list[float]:
 
 def row_of(run: Run, each: list[dict], foretold: Forecast, goal: float | None) -> list[str]:
     ends = [taken["curve"][-1] for taken in each]
-    sent, energy, residual = (judged(each, name) for name in ("bytes", "energy_kept", "residual"))
+    names = ("bytes", "energy_kept", "residual")
+    sent, energy, residual = (known_values(each, name) for name in names)
     each_sent = [statistics.fmean(sent) if sent else None]
     each_sent += [foretold.asked, foretold.generated, foretold.recorded]
     return [

@@ -87,7 +87,7 @@ def sent(shown: Table, facts: Facts) -> list[list[str]]:
     """Percent of dense bytes: what was sent, and as generated and recorded gradients foretell."""
 
     def cell(run: Run, each: list[dict]) -> str:
-        foretold, sent_bytes = facts.forecasts[run], learnt.judged(each, "bytes")
+        foretold, sent_bytes = facts.forecasts[run], learnt.known_values(each, "bytes")
         known = [statistics.fmean(sent_bytes)] if sent_bytes else [None]
         known += [foretold.generated, foretold.recorded]
         percent = 4 * each[0]["parameters"] / 100
@@ -100,7 +100,7 @@ def kept(shown: Table, facts: Facts) -> list[list[str]]:
     """The energy that goes at once, and the norm of what is left over a gradient's."""
 
     def cell(_: Run, each: list[dict]) -> str:
-        energy, residual = learnt.judged(each, "energy_kept"), learnt.judged(each, "residual")
+        energy, residual = (learnt.known_values(each, name) for name in ("energy_kept", "residual"))
         known = energy and residual
         return f"{statistics.fmean(energy):.1%}, {statistics.median(residual):.2f}" if known else ""
 
@@ -109,7 +109,7 @@ def kept(shown: Table, facts: Facts) -> list[list[str]]:
 
 def seconds(shown: Table, facts: Facts) -> list[list[str]]:
     """Of an iteration, and how far predictions were off: beforehand, and at the pace then."""
-    errors: dict[str, list[float]] = {}
+    errors_then: dict[str, list[float]] = {}
 
     def cell(run: Run, each: list[dict]) -> str:
         foretold = facts.forecasts[run]
@@ -117,12 +117,12 @@ def seconds(shown: Table, facts: Facts) -> list[list[str]]:
             return ""
         took_s = learnt.took_s(learnt.middle(each))
         off, then = foretold.iteration_s / took_s - 1, foretold.then_s / took_s - 1
-        errors.setdefault(f"`{run.way}`", []).append(then)
+        errors_then.setdefault(f"`{run.way}`", []).append(then)
         return f"{1e3 * took_s:.1f} ms, {off:+.0%}, {then:+.0%}"
 
     rows = by_way(shown, facts, cell)
     heading = ["way", *titles(shown, {}), "median then"]
-    return [heading, *([*row, f"{statistics.median(errors[row[0]]):+.1%}"] for row in rows)]
+    return [heading, *([*row, f"{statistics.median(errors_then[row[0]]):+.1%}"] for row in rows)]
 
 
 # ---- others --------------------------------------------------------------------------------------
@@ -151,7 +151,8 @@ def options(shown: Table, facts: Facts) -> list[list[str]]:
 
 
 def first(shown: Table, facts: Facts) -> list[list[str]]:
-    """What `compare --accuracy` puts first, and how much later it was there than who was first."""
+    """Of all ways that were trained what `compare --accuracy` puts first, and how much later than
+    the one that was there first it was there."""
     return [
         titles(shown, {}),
         [first_of(case, shown.density, facts) for case in shown.cases],
@@ -174,7 +175,8 @@ def first_of(case: Case, density: float, facts: Facts) -> str:
     command += ["--accuracy", learnt.file_of(folder, case, "-accuracy.json")]
     command += ["--counts", counts] if counts.exists() else []
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    best = json.loads(done.stdout)["best"]
+    ranked = [one["algorithm"] for one in json.loads(done.stdout)["results"]]
+    best = next(way for way in ranked if way in took_s)  # one dense way's trainings are all others'
     later = took_s[best] / min(took_s.values()) - 1
     return f"`{best}`, +{later:.1%}" if math.isfinite(later) else f"`{best}`, never"
 

@@ -234,7 +234,7 @@ static void pretend(struct gw_points *points) {
 
 /* A round's visits, of 20 ms each; how many. */
 static size_t choose(const struct gw_points *points, double left_s, struct gw_visit visits[64]) {
-    size_t count = 0;
+    size_t count = SIZE_MAX;
     assert_int_equal(
         gw_choose_round(points, left_s, 0.02, 0.02, random_numbers, visits, &count, NULL), GW_OK);
     return count;
