@@ -44,7 +44,7 @@ static const struct gw_option option_table[] = {
      .help = "By whose memory compressors' costs are assumed (see gradweave list gpus)",
      .otherwise = "none: no compressors", .names = GW_NAMES_GPUS},
     {"workers", 0, "P", GW_COUNT, IN(workers),
-     .help = "Ranks of the OSU benchmarks, which do not print them"},
+     .help = "Ranks, where the text does not list them: of the OSU benchmarks always"},
     {"communicator", 0, "ID", GW_TEXT, IN(communicator),
      .help = "Which one's calls of nccl-inspector to take, by its id or name",
      .otherwise = "all, if they have different numbers of ranks"},
@@ -109,13 +109,15 @@ static const char *const tools[] = {[NCCL_TESTS] = "nccl-tests",
                                     [INSPECTOR] = "nccl-inspector",
                                     [PERFTEST] = "ib_write_bw"};
 static const struct {
-    const char *option;
-    enum tool tool;
-} options_of_tools[] = {{"workers", OSU},
-                        {"communicator", INSPECTOR},
-                        {"nodes", PERFTEST},
-                        {"intra", PERFTEST},
-                        {"cards", PERFTEST}};
+    const char *option, *names;
+    bool of[TOOLS];
+} options_of_tools[] = {
+    {"workers", "nccl-tests or osu", {[NCCL_TESTS] = true, [OSU] = true}},
+    {"communicator", "nccl-inspector", {[INSPECTOR] = true}},
+    {"nodes", "ib_write_bw", {[PERFTEST] = true}},
+    {"intra", "ib_write_bw", {[PERFTEST] = true}},
+    {"cards", "ib_write_bw", {[PERFTEST] = true}},
+};
 
 static enum gw_status find_tool(const struct options *options, enum tool *out,
                                 struct gw_error *error) {
@@ -135,10 +137,11 @@ static enum gw_status find_tool(const struct options *options, enum tool *out,
         return gw_fail(error, GW_BAD_INPUT, "import: expected files that %s has printed", name);
     }
     for (size_t i = 0; i < sizeof options_of_tools / sizeof *options_of_tools; i++) {
-        if (options_of_tools[i].tool != tool && gw_option_is_given(options_of_tools[i].option)) {
-            return gw_fail(error, GW_BAD_INPUT, "--%s: expected it with import %s alone, got %s",
-                           options_of_tools[i].option, tools[options_of_tools[i].tool], name);
+        if (options_of_tools[i].of[tool] || !gw_option_is_given(options_of_tools[i].option)) {
+            continue;
         }
+        return gw_fail(error, GW_BAD_INPUT, "--%s: expected it with import %s alone, got %s",
+                       options_of_tools[i].option, options_of_tools[i].names, name);
     }
     return GW_OK;
 }
@@ -147,8 +150,9 @@ static enum gw_status import_all(const struct options *options, enum tool tool,
                                  const struct gw_import_paths *paths, struct gw_cluster *cluster,
                                  struct gw_error *error) {
     for (size_t i = 0; i < paths->count && tool != INSPECTOR; i++) {
-        GW_TRY(tool == OSU ? gw_import_osu(paths->list[i], options->workers, cluster, error)
-                           : gw_import_nccl_tests(paths->list[i], cluster, error));
+        GW_TRY(tool == OSU
+                   ? gw_import_osu(paths->list[i], options->workers, cluster, error)
+                   : gw_import_nccl_tests(paths->list[i], options->workers, cluster, error));
     }
     GW_TRY(tool == INSPECTOR ? gw_import_inspector(paths, options->communicator, cluster, error)
                              : GW_OK);

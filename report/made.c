@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/imports.h"
+
 /* ---- a model --------------------------------------------------------------------------------- */
 
 enum { MOST_TENSORS = 10 };
@@ -149,6 +151,9 @@ void gw_print_cluster(const struct gw_cluster *cluster) {
     print_collectives(cluster, &arena);
     print_kernels(&cluster->compressors, "compressor, elements", &arena);
     print_kernels(&cluster->aggregation, "aggregation, elements", &arena);
+    for (size_t i = 0; gw_import_passed_over(cluster, i) != NULL; i++) {
+        gw_print_note("passed over: ", "%s", gw_import_passed_over(cluster, i));
+    }
     if (notes[0] != NULL) {
         gw_print_note("", "%s", notes[0]);
     }

@@ -221,7 +221,7 @@ static enum gw_status read_line(struct reading *reading, const struct gw_import_
 static enum gw_status read_file(struct reading *reading, const char *path, struct gw_error *error) {
     struct gw_import_text text;
     enum gw_status status = GW_OK;
-    GW_TRY(gw_import_open(path, &text, error));
+    GW_TRY(gw_import_open(path, NULL, &text, error));
     bool ends = text.length > 0 && text.text[text.length - 1] == '\n';
     while (status == GW_OK && gw_import_next_line(&text)) {
         bool is_blank = text.line[strspn(text.line, " \t")] == '\0';

@@ -23,22 +23,36 @@ const struct gw_nccl_test *gw_nccl_find_program(const char *line);
 /* What a file is named after, "AllReduce-8.txt"; NULL: nothing. */
 const struct gw_nccl_test *gw_nccl_find_in_name(const char *path);
 
+struct gw_nccl_host {
+    char name[64];
+    size_t ranks;
+};
+
 /* A test among ranks, and what it measured. */
 struct gw_nccl_run {
     const struct gw_nccl_test *test; /* NULL: not known yet */
-    size_t ranks, ranks_of_first;    /* all, and those on the first one's host */
-    int group;                       /* of the first rank */
-    char host[256];
+    size_t ranks;
+    int group;                  /* of the first rank */
+    struct gw_nccl_host *hosts; /* owned; in the order of their first ranks */
+    size_t host_count, host_capacity;
     struct gw_import_table table;
 };
+
+void gw_nccl_free_run(struct gw_nccl_run *run);
+
+/* Forgets test, ranks and settings, for those of the next run. */
+void gw_nccl_begin_run(struct gw_nccl_run *run);
 
 /* Threads of a process, and GPUs of a thread: from 1 to so many. */
 enum { GW_NCCL_MOST_IN_PROCESS = 1024 };
 bool gw_nccl_is_process(size_t threads, size_t gpus);
 
-/* So many ranks of a host, from `rank` on. NULL, or what would have been right. */
-const char *gw_nccl_add_ranks(struct gw_nccl_run *run, size_t rank, size_t ranks, int group,
-                              const char *host);
+/* Keeps with the run how its ranks share processes. */
+void gw_nccl_put_processes(struct gw_nccl_run *run, size_t threads, size_t gpus);
+
+/* So many ranks of a host, from `rank` on. *expected: NULL, or what would have been right. */
+enum gw_status gw_nccl_add_ranks(struct gw_nccl_run *run, size_t rank, size_t ranks, int group,
+                                 const char *host, const char **expected, struct gw_error *error);
 
 /* Once the test and all its ranks are known. */
 void gw_nccl_begin_table(struct gw_nccl_run *run);
@@ -50,8 +64,43 @@ void gw_nccl_begin_table(struct gw_nccl_run *run);
 bool gw_nccl_is_size_of(const struct gw_nccl_run *run, double bytes, double elements,
                         const char *type);
 
+/* Keeps type and operation of the first row; false: they are others. */
+bool gw_nccl_put_type(struct gw_nccl_run *run, const char *type, const char *operation);
+
 enum gw_status gw_nccl_add_row(struct gw_nccl_run *run, double bytes, double time_us,
                                struct gw_error *error);
+
+/* ---- rows of text (import_nccl_rows.c) ------------------------------------------------------- */
+
+enum { GW_NCCL_MOST_WORDS = 32 };
+
+/* Where a table's header has what: first what was done, then once or twice what it took. */
+struct gw_nccl_layout {
+    size_t fixed, group, groups; /* numbers of columns, and of groups of them */
+    size_t operation;            /* its column; 0: none */
+    size_t behind;               /* words behind the groups, such as a date and a time */
+    bool has_wrong;              /* each group counts wrong elements */
+};
+
+/* A table's rows, and the part of one that other output has cut. */
+struct gw_nccl_rows {
+    struct gw_nccl_layout layout;
+    char part[512]; /* "": none */
+    size_t part_line;
+};
+
+/* False: the words are none of a header that is known. */
+bool gw_nccl_read_layout(char *const *words, size_t count, struct gw_nccl_layout *out);
+
+/* The current line, if it is a row or a part of one. */
+enum gw_status gw_nccl_read_row(struct gw_import_text *text, struct gw_nccl_rows *rows,
+                                struct gw_nccl_run *run, struct gw_error *error);
+
+/* What is left of a row that was cut, where no more of it can come. */
+enum gw_status gw_nccl_end_rows(const struct gw_import_text *text, struct gw_nccl_rows *rows,
+                                struct gw_nccl_run *run, struct gw_error *error);
+
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* Reads the whole file as JSON, and adds what it has to the cluster. */
 enum gw_status gw_nccl_read_json(const struct gw_import_text *text, struct gw_nccl_run *run,

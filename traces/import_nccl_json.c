@@ -29,7 +29,8 @@ static enum gw_status read_device(const struct gw_json *device, size_t step,
     GW_TRY(gw_json_integer(&rank_place, 0, &rank, error));
     GW_TRY(gw_json_integer(&group_place, 0, &group, error));
     GW_TRY(gw_json_text(&host_place, &host, error));
-    const char *expected = gw_nccl_add_ranks(run, (size_t)rank, step, (int)group, host);
+    const char *expected = NULL;
+    GW_TRY(gw_nccl_add_ranks(run, (size_t)rank, step, (int)group, host, &expected, error));
     return expected == NULL ? GW_OK : gw_json_expected(device, expected, error);
 }
 
@@ -53,6 +54,7 @@ static enum gw_status read_devices(const struct gw_json *config, struct gw_nccl_
                                 error);
     }
     GW_TRY(gw_json_array(&devices, error));
+    gw_nccl_put_processes(run, threads, gpus);
     const cJSON *second = cJSON_GetArrayItem(devices.node, 1);
     bool lists_all = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(second, "rank")) == 1;
     cJSON_ArrayForEach(node, devices.node) {
@@ -105,6 +107,10 @@ static enum gw_status read_result(const struct gw_json *result, struct gw_nccl_r
     GW_TRY(gw_json_integer(&count, 0, &elements, error));
     GW_TRY(gw_json_text(&type, &name, error));
     GW_TRY(read_times(result, &time_us, error));
+    const char *operation = cJSON_GetStringValue(gw_json_member(result, "redop").node);
+    if (!gw_nccl_put_type(run, name, operation == NULL ? "" : operation)) {
+        return gw_json_expected(&type, "type and redop of the first result", error);
+    }
     if (!gw_nccl_is_size_of(run, (double)bytes, (double)elements, name)) {
         return gw_json_expected(&size, "the size of `count` elements in this test", error);
     }

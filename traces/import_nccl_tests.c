@@ -92,58 +92,140 @@ enum gw_status gw_nccl_add_row(struct gw_nccl_run *run, double bytes, double tim
     return gw_import_point(&run->table, bytes / parts, time_us, 1, error);
 }
 
+bool gw_nccl_put_type(struct gw_nccl_run *run, const char *type, const char *operation) {
+    char *types = run->table.settings[GW_IMPORT_TYPE];
+    char *operations = run->table.settings[GW_IMPORT_OPERATION];
+    if (types[0] == '\0') {
+        (void)snprintf(types, GW_IMPORT_MOST_SETTING, "%s", type);
+        (void)snprintf(operations, GW_IMPORT_MOST_SETTING, "%s", operation);
+    }
+    return strncmp(types, type, GW_IMPORT_MOST_SETTING - 1) == 0 &&
+           strncmp(operations, operation, GW_IMPORT_MOST_SETTING - 1) == 0;
+}
+
+/* ---- ranks --------------------------------------------------------------------------------- */
+
 bool gw_nccl_is_process(size_t threads, size_t gpus) {
     return threads >= 1 && threads <= GW_NCCL_MOST_IN_PROCESS && gpus >= 1 &&
            gpus <= GW_NCCL_MOST_IN_PROCESS;
 }
 
-const char *gw_nccl_add_ranks(struct gw_nccl_run *run, size_t rank, size_t ranks, int group,
-                              const char *host) {
+void gw_nccl_put_processes(struct gw_nccl_run *run, size_t threads, size_t gpus) {
+    (void)snprintf(run->table.settings[GW_IMPORT_PROCESSES], GW_IMPORT_MOST_SETTING,
+                   "nThread %zu nGpus %zu", threads, gpus);
+}
+
+void gw_nccl_begin_run(struct gw_nccl_run *run) {
+    memset(run->table.settings, 0, sizeof run->table.settings);
+    run->test = NULL;
+    run->ranks = 0;
+    run->host_count = 0;
+}
+
+void gw_nccl_free_run(struct gw_nccl_run *run) {
+    free(run->hosts);
+    free(run->table.means);
+}
+
+/* Hosts that are told apart; with more of them the layout is not kept. */
+enum { MOST_HOSTS = 4096 };
+
+static enum gw_status count_on_host(struct gw_nccl_run *run, const char *name, size_t ranks,
+                                    struct gw_error *error) {
+    struct gw_nccl_host host = {.ranks = ranks};
+    (void)snprintf(host.name, sizeof host.name, "%s", name);
+    for (size_t i = run->host_count; i > 0; i--) {
+        if (strcmp(run->hosts[i - 1].name, host.name) == 0) {
+            run->hosts[i - 1].ranks += ranks;
+            return GW_OK;
+        }
+    }
+    if (run->host_count == MOST_HOSTS) {
+        return GW_OK;
+    }
+    struct gw_nccl_host *larger =
+        gw_grow(run->hosts, run->host_count + 1, &run->host_capacity, sizeof *larger);
+    if (larger == NULL) {
+        return gw_fail_memory(error, "importing ranks");
+    }
+    run->hosts = larger;
+    larger[run->host_count++] = host;
+    return GW_OK;
+}
+
+enum gw_status gw_nccl_add_ranks(struct gw_nccl_run *run, size_t rank, size_t ranks, int group,
+                                 const char *host, const char **expected, struct gw_error *error) {
+    *expected = NULL;
     if (rank != run->ranks) {
-        return "ranks one after another";
-    }
-    if (ranks > GW_IMPORT_MOST_RANKS - run->ranks) {
-        return "at most 2^24 ranks";
-    }
-    if (rank == 0) {
+        *expected = rank == 0         ? "each rank once (an MPI build of nccl-tests)"
+                    : run->ranks == 0 ? "rank 0 first"
+                                      : "ranks one after another";
+    } else if (ranks > GW_IMPORT_MOST_RANKS - run->ranks) {
+        *expected = "at most 2^24 ranks";
+    } else if (rank > 0 && group != run->group) {
+        *expected = "all ranks in one group (without NCCL_TESTS_SPLIT): groups slow each other";
+    } else {
         run->group = group;
-        (void)snprintf(run->host, sizeof run->host, "%s", host);
+        run->ranks += ranks;
+        return count_on_host(run, host, ranks, error);
     }
-    if (group != run->group) {
-        return "all ranks in one group (without NCCL_TESTS_SPLIT): groups slow each other";
+    return GW_OK;
+}
+
+/* "4 ranks on each of 2 nodes", "3+1 ranks on 2 nodes" */
+static void describe_layout(const struct gw_nccl_run *run, char out[GW_IMPORT_MOST_SETTING]) {
+    size_t length = 0;
+    bool is_even = true;
+    out[0] = '\0';
+    if (run->host_count == 0 || run->host_count == MOST_HOSTS) {
+        return;
     }
-    run->ranks += ranks;
-    run->ranks_of_first += strcmp(host, run->host) == 0 ? ranks : 0;
-    return NULL;
+    for (size_t i = 1; i < run->host_count; i++) {
+        is_even = is_even && run->hosts[i].ranks == run->hosts[0].ranks;
+    }
+    for (size_t i = 0; i < (is_even ? 1 : run->host_count) && length < GW_IMPORT_MOST_SETTING;
+         i++) {
+        length += (size_t)snprintf(out + length, GW_IMPORT_MOST_SETTING - length, "%s%zu",
+                                   i == 0 ? "" : "+", run->hosts[i].ranks);
+    }
+    if (length < GW_IMPORT_MOST_SETTING) {
+        (void)snprintf(out + length, GW_IMPORT_MOST_SETTING - length, " ranks on %s%zu node%s",
+                       is_even && run->host_count > 1 ? "each of " : "", run->host_count,
+                       run->host_count == 1 ? "" : "s");
+    }
 }
 
 void gw_nccl_begin_table(struct gw_nccl_run *run) {
     run->table.tool = "nccl-tests";
     run->table.collective = run->test->collective;
     run->table.workers = run->ranks;
-    run->table.workers_per_node = run->ranks_of_first;
+    run->table.workers_per_node = run->host_count > 0 ? run->hosts[0].ranks : 0;
+    describe_layout(run, run->table.settings[GW_IMPORT_LAYOUT]);
 }
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
-/* Where a table's header has what: first what was done, then once or twice what it took. */
-struct layout {
-    size_t fixed, group, groups; /* numbers of columns, and of groups of them */
-    bool has_wrong;              /* each group counts wrong elements */
-    bool has_stamp;              /* a date and a time at the end, under one word */
-};
-
 struct reading {
     struct gw_import_text text;
     struct gw_nccl_run run;
+    struct gw_nccl_rows rows;
     size_t ranks_per_process;
+    size_t workers; /* where no ranks are listed; 0: not said */
     struct gw_cluster *cluster;
-    struct layout layout;
-    bool is_open; /* rows of the table are being read */
+    bool is_open;     /* rows of the table are being read */
+    bool is_useless;  /* it was said why the run is passed over */
+    bool has_command; /* the run's was logged */
     size_t tables;
 };
 
-enum { MOST_WORDS = 32 };
+/* Why the run is passed over, unless that was said; its rows are not looked at. */
+static enum gw_status pass_over(struct reading *reading, const char *why, struct gw_error *error) {
+    bool was_useless = reading->is_useless;
+    reading->is_useless = true;
+    return was_useless ? GW_OK
+                       : gw_import_pass_over(reading->cluster, error, "%s:%zu: %s",
+                                             reading->text.path, reading->text.number, why);
+}
 
 /* A table ends where its footer stands, where the next run begins, or with the file. */
 static enum gw_status end_table(struct reading *reading, struct gw_error *error) {
@@ -151,232 +233,318 @@ static enum gw_status end_table(struct reading *reading, struct gw_error *error)
         return GW_OK;
     }
     reading->is_open = false;
+    GW_TRY(gw_nccl_end_rows(&reading->text, &reading->rows, &reading->run, error));
     return gw_import_add(&reading->run.table, &(struct gw_import_paths){1, &reading->text.path},
                          reading->cluster, error);
 }
 
+static void forget_run(struct reading *reading) {
+    gw_nccl_begin_run(&reading->run);
+    reading->is_useless = false;
+    reading->has_command = false;
+}
+
+/* "warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0": those that change times. */
+static void read_repeats(struct reading *reading) {
+    static const char *const keys[] = {" agg iters: ", " graph: ", " unalign: "};
+    char *repeats = reading->run.table.settings[GW_IMPORT_REPEATS];
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const char *at = strstr(reading->text.line, keys[i]);
+        size_t length = strlen(repeats);
+        if (at != NULL) {
+            size_t value = strspn(at + strlen(keys[i]), "0123456789");
+            (void)snprintf(repeats + length, GW_IMPORT_MOST_SETTING - length, "%s%.*s",
+                           length == 0 ? "" : ", ", (int)(strlen(keys[i]) + value - 1), at + 1);
+        }
+    }
+}
+
 /* "# nThread 1 nGpus 8 minBytes ...": in each process that many threads with that many ranks. */
-static enum gw_status begin_run(struct reading *reading, struct gw_error *error) {
+static enum gw_status begin_run(struct reading *reading, const char *line, struct gw_error *error) {
     size_t threads = 0;
     size_t gpus = 0;
     GW_TRY(end_table(reading, error));
-    if (sscanf(reading->text.line, "# nThread %zu nGpus %zu", &threads, &gpus) != 2 ||
-        !gw_nccl_is_process(threads, gpus)) {
-        return gw_import_bad(&reading->text, error,
-                             "expected '# nThread NUMBER nGpus NUMBER ...', from 1 to %d",
-                             GW_NCCL_MOST_IN_PROCESS);
+    if (reading->run.ranks > 0) { /* a run that was cut short, and the same program again */
+        const struct gw_nccl_test *test = reading->run.test;
+        forget_run(reading);
+        reading->run.test = test;
     }
-    reading->run.ranks = 0;
-    reading->run.ranks_of_first = 0;
+    reading->is_useless = false;
+    reading->ranks_per_process = 1;
+    if (sscanf(line, "nThread %zu nGpus %zu", &threads, &gpus) != 2 ||
+        !gw_nccl_is_process(threads, gpus)) {
+        return pass_over(reading, "expected '# nThread NUMBER nGpus NUMBER ...', from 1 to 1024",
+                         error);
+    }
     reading->ranks_per_process = threads * gpus;
+    gw_nccl_put_processes(&reading->run, threads, gpus);
+    read_repeats(reading);
     return GW_OK;
 }
 
-/* "#  Rank  3 Group  0 Pid  17 on node-a device  3 [0x0a] NVIDIA A100", of old without a group. */
-static enum gw_status read_rank(struct reading *reading, struct gw_error *error) {
-    const char *line = reading->text.line;
+/* "Rank  3 Group  0 Pid  17 on node-a device  3 [0x0a] NVIDIA A100", of old without a group. */
+static bool parse_rank(const char *line, size_t *rank, int *group, char host[256],
+                       const char **device) {
+    int end = 0;
+    *group = 0;
+    if (sscanf(line, "Rank %zu Group %d Pid %*d on %255s%n", rank, group, host, &end) != 3 &&
+        sscanf(line, "Rank %zu Pid %*d on %255s%n", rank, host, &end) != 2) {
+        return false;
+    }
+    const char *bus = strchr(line + end, ']');
+    *device = bus == NULL ? "" : bus + 1 + strspn(bus + 1, " \t");
+    return true;
+}
+
+static enum gw_status read_rank(struct reading *reading, const char *line, struct gw_error *error) {
     size_t rank = 0;
     int group = 0;
     char host[256] = "";
-    if (sscanf(line, "# Rank %zu Group %d Pid %*d on %255s", &rank, &group, host) != 3 &&
-        sscanf(line, "# Rank %zu Pid %*d on %255s", &rank, host) != 2) {
-        return gw_import_bad(&reading->text, error,
-                             "expected '#  Rank NUMBER Group NUMBER Pid NUMBER on HOST ...'");
+    const char *device = "";
+    const char *expected = NULL;
+    char message[256];
+    if (!parse_rank(line, &rank, &group, host, &device)) {
+        return pass_over(reading, "expected '#  Rank NUMBER Group NUMBER Pid NUMBER on HOST ...'",
+                         error);
     }
-    const char *expected = gw_nccl_add_ranks(&reading->run, rank, 1, group, host);
+    GW_TRY(gw_nccl_add_ranks(&reading->run, rank, 1, group, host, &expected, error));
     if (expected != NULL) {
-        return gw_import_bad(&reading->text, error, "expected %s, got rank %zu of group %d",
-                             expected, rank, group);
+        (void)snprintf(message, sizeof message, "expected %s, got rank %zu of group %d", expected,
+                       rank, group);
+        return pass_over(reading, message, error);
+    }
+    if (rank == 0) {
+        (void)snprintf(reading->run.table.settings[GW_IMPORT_DEVICE], GW_IMPORT_MOST_SETTING, "%s",
+                       device);
     }
     return GW_OK;
 }
 
-/* Whether the columns from `first` up to `end` are what a collective took. */
-static bool is_group(char *const *words, size_t first, size_t end) {
-    return end - first >= 4 && strcmp(words[first], "time") == 0 &&
-           strcmp(words[first + 1], "algbw") == 0 && strcmp(words[first + 2], "busbw") == 0 &&
-           (strcmp(words[first + 3], "#wrong") == 0 || strcmp(words[first + 3], "error") == 0);
+/* NULL, or why the rows of a run would say nothing. */
+static const char *find_fault(struct reading *reading, bool has_cpu_time, bool has_columns,
+                              char message[256]) {
+    const struct gw_nccl_run *run = &reading->run;
+    if (has_cpu_time) {
+        return "expected time, got cputime (-C 1), which is not how long a collective takes";
+    }
+    if (!has_columns) {
+        return "expected the columns size, count and type, then time, algbw, busbw and #wrong";
+    }
+    if (run->test == NULL) {
+        return "expected a line above, or a file name, that says which test it was, such as "
+               "all_reduce_perf";
+    }
+    if (run->test->collective == NULL) {
+        (void)snprintf(message, 256, "expected %s, got %s", gw_nccl_supported, run->test->name);
+        return message;
+    }
+    if (run->ranks == 0) {
+        return "expected a line '#  Rank ...' above for each rank, or --workers, got none";
+    }
+    if (run->ranks % reading->ranks_per_process != 0) {
+        (void)snprintf(message, 256,
+                       "expected a line '#  Rank ...' above for each rank, %zu in each process, "
+                       "got %zu",
+                       reading->ranks_per_process, run->ranks);
+        return message;
+    }
+    return NULL;
 }
 
-static bool read_layout(char *const *words, size_t count, struct layout *out) {
-    *out = (struct layout){.has_stamp = strcmp(words[count - 1], "timestamp") == 0};
-    size_t end = count - out->has_stamp;
-    size_t first = 0;
-    while (first < end && strcmp(words[first], "time") != 0) {
-        first++;
-    }
-    size_t second = first + 1;
-    while (second < end && strcmp(words[second], "time") != 0) {
-        second++;
-    }
-    if (first < 4 || !is_group(words, first, second)) {
-        return false;
-    }
-    out->fixed = first - 1; /* without the # */
-    out->group = second - first;
-    out->groups = second < end ? 2 : 1;
-    out->has_wrong = strcmp(words[first + 3], "#wrong") == 0;
-    return second >= end || (is_group(words, second, end) && end - second == out->group);
-}
-
-/* What must be known of a run before its rows say anything. */
-static enum gw_status check_run(const struct reading *reading, struct gw_error *error) {
-    const struct gw_import_text *text = &reading->text;
-    if (reading->run.test == NULL) {
-        return gw_import_bad(text, error,
-                             "expected a line above, or a file name, that says which test it was, "
-                             "such as all_reduce_perf");
-    }
-    if (reading->run.test->collective == NULL) {
-        return gw_import_bad(text, error, "expected %s, got %s", gw_nccl_supported,
-                             reading->run.test->name);
-    }
-    if (reading->run.ranks == 0 || reading->run.ranks % reading->ranks_per_process != 0) {
-        return gw_import_bad(text, error,
-                             "expected a line '#  Rank ...' above for each rank, %zu in each "
-                             "process, got %zu",
-                             reading->ranks_per_process, reading->run.ranks);
-    }
-    return GW_OK;
-}
-
-/* "#  size  count  type  redop  root  time  algbw  busbw  #wrong  time  algbw  busbw  #wrong" */
-static enum gw_status begin_table(struct reading *reading, char *const *words, size_t count,
-                                  struct gw_error *error) {
+/* "size  count  type  redop  root  time  algbw  busbw  #wrong  time  algbw  busbw  #wrong" */
+static enum gw_status begin_table(struct reading *reading, char *line, struct gw_error *error) {
+    struct gw_nccl_run *run = &reading->run;
+    char *words[GW_NCCL_MOST_WORDS] = {NULL};
+    char message[256];
+    bool has_cpu_time = strstr(line, " cputime ") != NULL;
     GW_TRY(end_table(reading, error));
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(words[i], "cputime") == 0) {
-            return gw_import_bad(&reading->text, error,
-                                 "expected time, got cputime (-C 1), which is not how long a "
-                                 "collective takes");
-        }
-    }
-    if (!read_layout(words, count, &reading->layout)) {
-        return gw_import_bad(&reading->text, error,
-                             "expected the columns size, count and type, then time, algbw, busbw "
-                             "and #wrong");
-    }
-    reading->run.test =
-        reading->run.test == NULL ? gw_nccl_find_in_name(reading->text.path) : reading->run.test;
-    GW_TRY(check_run(reading, error));
-    gw_nccl_begin_table(&reading->run);
-    reading->is_open = true;
+    size_t count = gw_import_words(line, words, GW_NCCL_MOST_WORDS);
+    bool has_columns = gw_nccl_read_layout(
+        words, count > GW_NCCL_MOST_WORDS ? GW_NCCL_MOST_WORDS : count, &reading->rows.layout);
+    run->test = run->test == NULL ? gw_nccl_find_in_name(reading->text.path) : run->test;
+    run->ranks = run->ranks == 0 ? reading->workers : run->ranks;
     reading->tables++;
+    const char *fault = find_fault(reading, has_cpu_time, has_columns, message);
+    if (fault != NULL || reading->is_useless) {
+        return pass_over(reading, fault, error);
+    }
+    if (reading->has_command && run->table.settings[GW_IMPORT_COMMAND][0] == '\0') {
+        gw_import_put_word(run->table.settings[GW_IMPORT_COMMAND], "none");
+    }
+    gw_nccl_begin_table(run);
+    run->table.line = reading->text.number;
+    reading->is_open = true;
     return GW_OK;
 }
 
-/* A time, and what was wrong with the results: "N/A" where they were not looked at. */
-static enum gw_status check_group(const struct reading *reading, char *const *group,
+/* "Out of bounds values : 0 OK" */
+static enum gw_status read_footer(struct reading *reading, const char *line,
                                   struct gw_error *error) {
-    double time_us = 0;
-    double wrong = 0;
-    bool is_checked = strcmp(group[3], "N/A") != 0;
-    if (!gw_import_number(group[0], &time_us) || time_us > GW_IMPORT_MOST_US) {
-        return gw_import_bad(&reading->text, error, "expected a time in us, up to 1e12, got %s",
-                             group[0]);
-    }
-    if (is_checked && !gw_import_number(group[3], &wrong)) {
-        return gw_import_bad(&reading->text, error, "expected N/A or a number of errors, got %s",
-                             group[3]);
-    }
-    if (reading->layout.has_wrong && wrong != 0) {
-        return gw_import_bad(&reading->text, error, "expected right results, got %s wrong",
-                             group[3]);
-    }
-    return GW_OK;
-}
-
-static enum gw_status add_row(struct reading *reading, char *const *words, size_t first,
-                              struct gw_error *error) {
-    double bytes = 0;
-    double elements = 0;
-    if (!gw_import_integer(words[0], &bytes) || !gw_import_integer(words[1], &elements)) {
-        return gw_import_bad(&reading->text, error,
-                             "expected a size in bytes and a count of elements, got %s and %s",
-                             words[0], words[1]);
-    }
-    if (!gw_nccl_is_size_of(&reading->run, bytes, elements, words[2])) {
-        return gw_import_bad(&reading->text, error,
-                             "expected the size that %s elements of %s have in %s among %zu, got "
-                             "%s: is it that test?",
-                             words[1], words[2], reading->run.test->name, reading->run.ranks,
-                             words[0]);
-    }
-    return gw_nccl_add_row(&reading->run, bytes, strtod(words[first], NULL), error);
-}
-
-/* Out of place if that was measured: of two groups of which one is left blank, in place. */
-static enum gw_status read_row(struct reading *reading, struct gw_error *error) {
-    const struct layout *layout = &reading->layout;
-    char *words[MOST_WORDS];
-    size_t stamp = layout->has_stamp ? 2 : 0;
-    size_t expected = layout->fixed + layout->groups * layout->group + stamp;
-    size_t count = gw_import_words(reading->text.line, words, MOST_WORDS);
-    if (count > MOST_WORDS ||
-        (count != expected && count != layout->fixed + layout->group + stamp)) {
-        return gw_import_bad(&reading->text, error, "expected %zu columns, got %zu", expected,
-                             count);
-    }
-    for (size_t at = layout->fixed; at + stamp < count; at += layout->group) {
-        GW_TRY(check_group(reading, &words[at], error));
-    }
-    return add_row(reading, words, layout->fixed, error);
-}
-
-/* "# Out of bounds values : 0 OK" */
-static enum gw_status read_footer(struct reading *reading, struct gw_error *error) {
     double wrong = NAN;
-    const char *colon = strchr(reading->text.line, ':');
-    if (colon == NULL || sscanf(colon, ": %lf", &wrong) != 1 || wrong != 0) {
+    const char *colon = strchr(line, ':');
+    bool is_right = colon != NULL && sscanf(colon, ": %lf", &wrong) == 1 && wrong == 0;
+    if (!is_right && reading->is_open) {
         return gw_import_bad(&reading->text, error,
                              "expected right results ('Out of bounds values : 0 OK'), got '%s'",
-                             reading->text.line + strspn(reading->text.line, "# "));
+                             line);
     }
-    reading->run.test = NULL;
-    return end_table(reading, error);
+    GW_TRY(end_table(reading, error));
+    forget_run(reading);
+    return GW_OK;
 }
 
-/* "# Collective test starting: all_reduce_perf", or a command that was logged. */
+/* "NCCL_ALGO=Ring" in a command that was logged. */
+static void read_variables(struct reading *reading, const char *line) {
+    static const char separators[] = " \t,;'\"";
+    for (const char *at = strstr(line, "NCCL_"); at != NULL; at = strstr(at + 1, "NCCL_")) {
+        char word[GW_IMPORT_MOST_SETTING];
+        (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(at, separators), at);
+        bool begins = at == line || strchr(separators, at[-1]) != NULL;
+        if (begins && strchr(word, '=') != NULL && strncmp(word, "NCCL_DEBUG", 10) != 0) {
+            gw_import_put_word(reading->run.table.settings[GW_IMPORT_COMMAND], word);
+        }
+    }
+}
+
+/* "NCCL INFO NCCL_ALGO set by environment to Ring" */
+static void read_logged_variable(struct reading *reading, const char *line) {
+    static const char mark[] = " set by environment to ";
+    const char *end = strstr(line, mark);
+    const char *begin = end;
+    char word[GW_IMPORT_MOST_SETTING];
+    while (begin != NULL && begin > line && begin[-1] != ' ') {
+        begin--;
+    }
+    if (begin != NULL && strncmp(begin, "NCCL_", 5) == 0 && strncmp(begin, "NCCL_DEBUG", 10) != 0) {
+        const char *value = end + strlen(mark);
+        (void)snprintf(word, sizeof word, "%.*s=%.*s", (int)(end - begin), begin,
+                       (int)strcspn(value, " \t."), value);
+        gw_import_put_word(reading->run.table.settings[GW_IMPORT_LOGGED], word);
+    }
+}
+
+/* A line with which a run begins ends the one before, which may have been cut short. */
+static enum gw_status end_run(struct reading *reading, struct gw_error *error) {
+    GW_TRY(end_table(reading, error));
+    if (reading->run.ranks > 0) {
+        forget_run(reading);
+    }
+    reading->is_useless = false;
+    return GW_OK;
+}
+
+/* "Collective test starting: all_reduce_perf", a command that was logged, or another line. */
 static enum gw_status read_name(struct reading *reading, struct gw_error *error) {
     static const char starting[] = "Collective test starting:";
     const char *line = reading->text.line;
+    const char *start = strstr(line, starting);
     const struct gw_nccl_test *named =
         strstr(line, "concluded") == NULL ? gw_nccl_find_program(line) : NULL;
-    const char *start = strstr(line, starting);
-    if (named == NULL && start != NULL) {
-        return gw_import_bad(&reading->text, error, "expected %s, got%s", gw_nccl_supported,
-                             start + sizeof starting - 1);
+    bool is_command = named != NULL && strstr(strstr(line, "_perf"), " -") != NULL;
+    if (start != NULL || is_command) {
+        GW_TRY(end_run(reading, error));
     }
-    reading->run.test = named != NULL ? named : reading->run.test;
+    if (is_command) {
+        reading->has_command = true;
+        read_variables(reading, line);
+    }
+    if (start != NULL && named == NULL) {
+        char message[256];
+        (void)snprintf(message, sizeof message, "expected %s, got%s", gw_nccl_supported,
+                       start + strlen(starting));
+        return pass_over(reading, message, error);
+    }
+    read_logged_variable(reading, line);
+    reading->run.test = named != NULL && !reading->is_open ? named : reading->run.test;
+    return GW_OK;
+}
+
+/* "nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22807" */
+static enum gw_status read_version(struct reading *reading, const char *line,
+                                   struct gw_error *error) {
+    struct gw_import_table *table = &reading->run.table;
+    GW_TRY(end_run(reading, error));
+    (void)sscanf(line, "nccl-tests version %31s", table->version);
+    (void)snprintf(table->settings[GW_IMPORT_BUILD], GW_IMPORT_MOST_SETTING, "%s",
+                   line + strcspn(line, " ") + 1);
     return GW_OK;
 }
 
 static bool begins(const char *line, const char *word) {
-    const char *behind = line + 1 + strspn(line + 1, " ");
-    return line[0] == '#' && strncmp(behind, word, strlen(word)) == 0;
+    return strncmp(line, word, strlen(word)) == 0;
+}
+
+/* "size  count  type" with any blanks between. */
+static bool is_table_header(const char *line) {
+    int end = 0;
+    (void)sscanf(line, "size count type %n", &end);
+    return end > 0 && strstr(line, "time") != NULL;
+}
+
+static bool is_units(const char *line) {
+    int end = 0;
+    (void)sscanf(line, "(B) (elements) %n", &end);
+    return end > 0;
+}
+
+/* Whether a line is one that nccl-tests alone print. */
+static bool is_header(const char *line) {
+    size_t numbers[2];
+    int group = 0;
+    char host[256];
+    const char *device = NULL;
+    return sscanf(line, "nThread %zu nGpus %zu", &numbers[0], &numbers[1]) == 2 ||
+           parse_rank(line, &numbers[0], &group, host, &device) ||
+           begins(line, "nccl-tests version ") || begins(line, "Collective test ") ||
+           begins(line, "Out of bounds values ") || is_table_header(line) || is_units(line);
+}
+
+static const char *find_header(const char *line) {
+    static const char *const words[] = {"nThread ",
+                                        "Rank ",
+                                        "nccl-tests version ",
+                                        "Collective test ",
+                                        "size ",
+                                        "Out of bounds values ",
+                                        "(B)"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        for (const char *at = strstr(line, words[i]); at != NULL; at = strstr(at + 1, words[i])) {
+            if (is_header(at)) {
+                while (at > line && strchr(" \t", at[-1]) != NULL) {
+                    at--;
+                }
+                while (at > line && at[-1] == '#') {
+                    at--;
+                }
+                return at;
+            }
+        }
+    }
+    return NULL;
 }
 
 static enum gw_status read_line(struct reading *reading, struct gw_error *error) {
-    char *line = reading->text.line;
-    char *words[MOST_WORDS] = {NULL};
-    if (begins(line, "nThread ")) {
-        return begin_run(reading, error);
+    bool is_marked = reading->text.line[strspn(reading->text.line, " \t")] == '#';
+    size_t offset = (size_t)(gw_import_behind_mark(reading->text.line) - reading->text.line);
+    char *line = reading->text.line + offset;
+    bool counts = is_marked || is_header(line);
+    if (begins(line, "nThread ") && counts) {
+        return begin_run(reading, line, error);
     }
-    if (begins(line, "Rank ")) {
-        return read_rank(reading, error);
+    if (begins(line, "Rank ") && counts) {
+        return read_rank(reading, line, error);
     }
     if (begins(line, "Out of bounds values")) {
-        return read_footer(reading, error);
+        return read_footer(reading, line, error);
     }
-    if (begins(line, "size ")) {
-        size_t count = gw_import_words(line, words, MOST_WORDS);
-        return begin_table(reading, words, count > MOST_WORDS ? MOST_WORDS : count, error);
+    if (begins(line, "size ") && counts) {
+        return begin_table(reading, line, error);
     }
     if (begins(line, "nccl-tests version ")) {
-        (void)sscanf(line, "# nccl-tests version %31s", reading->run.table.version);
+        return read_version(reading, line, error);
     }
-    if (reading->is_open && gw_import_is_row(line)) {
-        return read_row(reading, error);
+    if (reading->is_open && !is_marked && gw_nccl_find_program(line) == NULL) {
+        return gw_nccl_read_row(&reading->text, &reading->rows, &reading->run, error);
     }
     return read_name(reading, error);
 }
@@ -395,14 +563,14 @@ static enum gw_status read_text(struct reading *reading, struct gw_error *error)
     return GW_OK;
 }
 
-enum gw_status gw_import_nccl_tests(const char *path, struct gw_cluster *cluster,
+enum gw_status gw_import_nccl_tests(const char *path, size_t workers, struct gw_cluster *cluster,
                                     struct gw_error *error) {
-    struct reading reading = {.cluster = cluster, .ranks_per_process = 1};
-    GW_TRY(gw_import_open(path, &reading.text, error));
-    bool is_json = reading.text.text[strspn(reading.text.text, " \t\r\n")] == '{';
+    struct reading reading = {.cluster = cluster, .ranks_per_process = 1, .workers = workers};
+    GW_TRY(gw_import_open(path, find_header, &reading.text, error));
+    bool is_json = reading.text.next[strspn(reading.text.next, " \t\r\n")] == '{';
     enum gw_status status = is_json ? gw_nccl_read_json(&reading.text, &reading.run, cluster, error)
                                     : read_text(&reading, error);
-    free(reading.run.table.means);
+    gw_nccl_free_run(&reading.run);
     gw_import_close(&reading.text);
     return status;
 }

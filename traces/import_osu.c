@@ -18,17 +18,17 @@ static const char *const supported =
     "osu_allreduce, osu_allgather, osu_allgatherv, osu_bcast, osu_reduce, osu_gather, osu_scatter "
     "or osu_latency";
 
-enum { MOST_COLUMNS = 16, COLUMN_SIZE = 24, MOST_WORDS = 32 };
+enum { MOST_WORDS = 32 };
 
 struct reading {
     struct gw_import_text text;
     struct gw_import_table table;
     struct gw_cluster *cluster;
-    size_t workers;  /* 0: not said */
-    char buffers[8]; /* of a GPU: "CUDA"; "": of the host */
+    size_t workers; /* 0: not said */
     char tool[64];
     size_t columns, validation; /* numbers of them, and which one has it (0: none) */
     bool is_titled, is_open;    /* a title was read, and a header behind it */
+    bool is_useless;            /* it was said why the benchmark is passed over */
     size_t tables;
 };
 
@@ -42,60 +42,63 @@ static enum gw_status end_table(struct reading *reading, struct gw_error *error)
                : GW_OK;
 }
 
-/* ---- titles and headers -------------------------------------------------------------------- */
-
-/* The next word's length, and where the line goes on behind it and its blanks. */
-static size_t next_word(const char **at, const char **word) {
-    *word = *at;
-    size_t length = strcspn(*at, " ");
-    *at += length;
-    *at += strspn(*at, " ");
-    return length;
+/* Why the benchmark is passed over, unless that was said; its rows are not looked at. */
+static enum gw_status pass_over(struct reading *reading, const char *why, struct gw_error *error) {
+    bool was_useless = reading->is_useless;
+    reading->is_useless = true;
+    return was_useless ? GW_OK
+                       : gw_import_pass_over(reading->cluster, error, "%s:%zu: %s",
+                                             reading->text.path, reading->text.number, why);
 }
 
-/* Between "# OSU MPI-CUDA " and "Latency Test v7.5", of which it takes buffers and version. */
-static bool cut_title(struct reading *reading, char *title, size_t size) {
-    const char *at = reading->text.line + strlen("# OSU ");
-    const char *word = at;
-    const char *end = strstr(reading->text.line, "Latency Test");
-    reading->buffers[0] = '\0';
-    reading->table.version[0] = '\0';
-    if (end == NULL) {
-        return false;
+/* ---- titles and headers -------------------------------------------------------------------- */
+
+/* "OSU MPI-CUDA Allreduce Latency Test v7.5" without "OSU MPI-CUDA ", of which it makes the tool;
+ * MPI is not named in it. */
+static const char *cut_library(const char *title, char tool[64]) {
+    static const char *const libraries[] = {"MPI", "NCCL", "RCCL", "XCCL"};
+    title += strlen("OSU ");
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        const char *buffers = title + strlen(libraries[i]);
+        size_t length = strcspn(buffers, " ");
+        if (strncmp(title, libraries[i], strlen(libraries[i])) == 0 &&
+            (length == 0 || buffers[0] == '-')) {
+            (void)snprintf(tool, 64, "OSU micro-benchmarks%s%s%s%.*s", i == 0 ? "" : " of ",
+                           i == 0 ? "" : libraries[i], length == 0 ? "" : " on ",
+                           length == 0 ? 0 : (int)length - 1, buffers + 1);
+            return buffers + length + strspn(buffers + length, " ");
+        }
     }
-    if (strncmp(at, "MPI", 3) == 0 && strchr(" -", at[3]) != NULL) {
-        size_t length = next_word(&at, &word);
-        (void)snprintf(reading->buffers, sizeof reading->buffers, "%.*s",
-                       length > 4 ? (int)length - 4 : 0, word + 4);
-    }
-    size_t length = end > at ? (size_t)(end - at) : 0;
-    while (length > 0 && at[length - 1] == ' ') {
-        length--;
-    }
-    (void)snprintf(title, size, "%.*s", (int)length, at);
-    (void)sscanf(end, "Latency Test v%31s", reading->table.version);
-    return true;
+    (void)snprintf(tool, 64, "OSU micro-benchmarks");
+    return title;
 }
 
 static const struct benchmark *find_benchmark(const char *title) {
-    for (size_t i = 0; i < sizeof benchmarks / sizeof *benchmarks; i++) {
-        if (strcmp(title, benchmarks[i].title) == 0) {
+    const char *end = strstr(title, "Latency Test");
+    for (size_t i = 0; end != NULL && i < sizeof benchmarks / sizeof *benchmarks; i++) {
+        size_t length = strlen(benchmarks[i].title);
+        const char *behind = title + length + strspn(title + length, " ");
+        if (strncmp(title, benchmarks[i].title, length) == 0 && behind == end) {
             return &benchmarks[i];
         }
     }
     return NULL;
 }
 
-/* "# OSU MPI Allreduce Latency Test v7.5" */
-static enum gw_status read_title(struct reading *reading, struct gw_error *error) {
+/* "OSU MPI Allreduce Latency Test v7.5" */
+static enum gw_status read_title(struct reading *reading, const char *title,
+                                 struct gw_error *error) {
     struct gw_import_table *table = &reading->table;
-    char title[64] = "";
     GW_TRY(end_table(reading, error));
-    const struct benchmark *found =
-        cut_title(reading, title, sizeof title) ? find_benchmark(title) : NULL;
+    reading->is_useless = false;
+    memset(table->settings, 0, sizeof table->settings);
+    table->version[0] = '\0';
+    const struct benchmark *found = find_benchmark(cut_library(title, reading->tool));
     if (found == NULL) {
-        return gw_import_bad(&reading->text, error, "expected %s, got '%s'", supported,
-                             reading->text.line + strlen("# "));
+        char why[256];
+        (void)snprintf(why, sizeof why, "expected %s, got '%.60s'", supported, title);
+        reading->tables++;
+        return pass_over(reading, why, error);
     }
     bool is_pair = strcmp(found->collective, "sendrecv") == 0;
     if (reading->workers == 0 && !is_pair) {
@@ -103,8 +106,8 @@ static enum gw_status read_title(struct reading *reading, struct gw_error *error
                              "expected --workers: this program does not print how many ranks it "
                              "had");
     }
-    (void)snprintf(reading->tool, sizeof reading->tool, "OSU micro-benchmarks%s%s",
-                   reading->buffers[0] == '\0' ? "" : " on ", reading->buffers);
+    (void)sscanf(strstr(title, "Latency Test"), "Latency Test v%31s", table->version);
+    (void)snprintf(table->settings[GW_IMPORT_BUILD], GW_IMPORT_MOST_SETTING, "%s", table->version);
     table->tool = reading->tool;
     table->collective = found->collective;
     table->workers = is_pair ? 2 : reading->workers;
@@ -112,64 +115,66 @@ static enum gw_status read_title(struct reading *reading, struct gw_error *error
     return GW_OK;
 }
 
-/* A column's name, which may have single blanks in it; where the line goes on behind it. */
-static const char *cut_column(const char *at, char *out, size_t size) {
-    size_t length = 0;
-    while (at[length] != '\0' && at[length] != '\t' && strncmp(at + length, "  ", 2) != 0) {
-        length++;
+/* Versions differ in blanks and dots: "Avg. Latency (us)". Behind the name; NULL: it is another. */
+static const char *skip_column(const char *at, const char *name) {
+    at += strspn(at, " .\t");
+    if (strcmp(name, "Tail Lat(us)") == 0 && *at == 'P') {
+        at += 1 + strspn(at + 1, "0123456789.");
     }
-    (void)snprintf(out, size, "%.*s", (int)length, at);
-    at += length;
-    return at + strspn(at, " \t");
-}
-
-/* Versions differ in blanks and dots: "Avg. Latency (us)". */
-static bool is_named(const char *column, const char *name) {
-    for (; *column != '\0'; column++) {
-        if (*column != ' ' && *column != '.' && *column != *name++) {
-            return false;
+    for (; *name != '\0'; name++) {
+        if (*name != ' ') {
+            at += strspn(at, " .\t");
+            if (*at++ != *name) {
+                return NULL;
+            }
         }
     }
-    return *name == '\0';
+    return at;
 }
 
-static bool is_known(const char *column) {
-    return is_named(column, "MinLatency(us)") || is_named(column, "MaxLatency(us)") ||
-           is_named(column, "Iterations") || is_named(column, "Validation") ||
-           strstr(column, "Tail Lat(us)") != NULL;
+/* "Size       Avg Latency(us)": behind it; NULL: the line is another one. */
+static const char *skip_first_columns(const char *line) {
+    const char *at = skip_column(line, "Size");
+    const char *mean = at == NULL ? NULL : skip_column(at, "Avg Latency(us)");
+    return at == NULL || mean != NULL ? mean : skip_column(at, "Latency(us)");
 }
 
-/* "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations" */
-static enum gw_status read_header(struct reading *reading, struct gw_error *error) {
-    char names[MOST_COLUMNS][COLUMN_SIZE] = {""};
-    size_t count = 0;
-    const char *at = reading->text.line + 1;
-    at += strspn(at, " ");
-    while (*at != '\0' && count < MOST_COLUMNS) {
-        at = cut_column(at, names[count++], COLUMN_SIZE);
-    }
-    if (!reading->is_titled) {
-        return gw_import_bad(&reading->text, error,
-                             "expected a line '# OSU MPI ... Latency Test' above");
-    }
-    if (!is_named(names[0], "Size") ||
-        (!is_named(names[1], "AvgLatency(us)") && !is_named(names[1], "Latency(us)"))) {
-        return gw_import_bad(&reading->text, error,
-                             "expected the columns Size and Avg Latency(us)");
-    }
-    reading->columns = count;
-    reading->validation = 0;
-    for (size_t i = 2; i < count; i++) {
-        if (!is_known(names[i])) {
-            return gw_import_bad(&reading->text, error,
-                                 "expected Min and Max Latency(us), Iterations, Tail Lat(us) or "
-                                 "Validation, got %s",
-                                 names[i]);
-        }
-        reading->validation = is_named(names[i], "Validation") ? i : reading->validation;
-    }
-    reading->is_open = true;
+/* "Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations" */
+static enum gw_status read_header(struct reading *reading, const char *line,
+                                  struct gw_error *error) {
+    static const char *const others[] = {"Min Latency(us)", "Max Latency(us)", "Iterations",
+                                         "Tail Lat(us)", "Validation"};
+    enum { others_count = sizeof others / sizeof *others, validation = others_count - 1 };
+    const char *at = skip_first_columns(line);
     reading->tables++;
+    if (!reading->is_titled) {
+        return pass_over(reading, "expected a line '# OSU MPI ... Latency Test' above", error);
+    }
+    if (at == NULL) {
+        return pass_over(reading, "expected the columns Size and Avg Latency(us)", error);
+    }
+    reading->columns = 2;
+    reading->validation = 0;
+    for (at += strspn(at, " \t"); *at != '\0'; at += strspn(at, " \t")) {
+        size_t i = 0;
+        const char *next = NULL;
+        while (i < others_count && (next = skip_column(at, others[i])) == NULL) {
+            i++;
+        }
+        if (next == NULL) {
+            char why[256];
+            (void)snprintf(why, sizeof why,
+                           "expected Min and Max Latency(us), Iterations, Tail Lat(us) or "
+                           "Validation, got %.60s",
+                           at);
+            return pass_over(reading, why, error);
+        }
+        reading->validation = i == validation ? reading->columns : reading->validation;
+        reading->columns++;
+        at = next;
+    }
+    reading->table.line = reading->text.number;
+    reading->is_open = true;
     return GW_OK;
 }
 
@@ -210,15 +215,44 @@ static enum gw_status read_row(struct reading *reading, struct gw_error *error) 
     return gw_import_point(&reading->table, bytes, time_us, 1, error);
 }
 
+static bool begins(const char *line, const char *word) {
+    return strncmp(line, word, strlen(word)) == 0;
+}
+
+static bool is_title(const char *line) {
+    return begins(line, "OSU ") && strstr(line, " Test") != NULL;
+}
+
+/* "Size" and the name of another column. */
+static bool is_table_header(const char *line) {
+    return begins(line, "Size ") && strchr(line, '(') != NULL;
+}
+
+static const char *find_header(const char *line) {
+    for (const char *at = line; *at != '\0'; at++) {
+        if (is_title(at) || is_table_header(at)) {
+            while (at > line && strchr(" \t", at[-1]) != NULL) {
+                at--;
+            }
+            return at > line && at[-1] == '#' ? at - 1 : at;
+        }
+    }
+    return NULL;
+}
+
 static enum gw_status read_line(struct reading *reading, struct gw_error *error) {
-    const char *line = reading->text.line;
-    if (strncmp(line, "# OSU ", strlen("# OSU ")) == 0) {
-        return read_title(reading, error);
+    const char *line = gw_import_behind_mark(reading->text.line);
+    if (is_title(line)) {
+        return read_title(reading, line, error);
     }
-    if (strncmp(line, "# Size", strlen("# Size")) == 0) {
-        return read_header(reading, error);
+    if (is_table_header(line)) {
+        return read_header(reading, line, error);
     }
-    return reading->is_open && gw_import_is_row(line) ? read_row(reading, error) : GW_OK;
+    if (begins(line, "Datatype: ")) {
+        (void)sscanf(line, "Datatype: %127[^. ]", reading->table.settings[GW_IMPORT_TYPE]);
+    }
+    return reading->is_open && gw_import_is_row(reading->text.line) ? read_row(reading, error)
+                                                                    : GW_OK;
 }
 
 static enum gw_status read_text(struct reading *reading, struct gw_error *error) {
@@ -238,7 +272,7 @@ static enum gw_status read_text(struct reading *reading, struct gw_error *error)
 enum gw_status gw_import_osu(const char *path, size_t workers, struct gw_cluster *cluster,
                              struct gw_error *error) {
     struct reading reading = {.cluster = cluster, .workers = workers};
-    GW_TRY(gw_import_open(path, &reading.text, error));
+    GW_TRY(gw_import_open(path, find_header, &reading.text, error));
     enum gw_status status = read_text(&reading, error);
     free(reading.table.means);
     gw_import_close(&reading.text);

@@ -18,12 +18,24 @@ struct reading {
     double fastest_bytes_s; /* of all rows; 0: none */
 };
 
+static const char *const tests[] = {"RDMA_Write ", "RDMA_Read ", "Send "};
+enum { TESTS = sizeof tests / sizeof *tests };
+
+/* A title or the columns. */
+static const char *find_header(const char *line) {
+    const char *columns = strstr(line, "#bytes");
+    const char *title = NULL;
+    for (size_t i = 0; i < TESTS && strstr(line, " BW Test") != NULL && title == NULL; i++) {
+        title = strstr(line, tests[i]);
+    }
+    return columns != NULL ? columns : title;
+}
+
 /* "RDMA_Write BW Test", "Send Bidirectional BW Test", "RDMA_Read Post List BW Test" */
 static enum gw_status read_title(struct reading *reading, struct gw_error *error) {
-    static const char *const tests[] = {"RDMA_Write ", "RDMA_Read ", "Send "};
     const char *title = reading->text.line + strspn(reading->text.line, " \t");
     reading->is_titled = false;
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+    for (size_t i = 0; i < TESTS; i++) {
         bool is_named = strncmp(title, tests[i], strlen(tests[i])) == 0;
         reading->is_titled = reading->is_titled || (is_named && strstr(title, "BW Test") != NULL);
     }
@@ -93,7 +105,7 @@ static enum gw_status read_line(struct reading *reading, struct gw_error *error)
 enum gw_status gw_import_perftest(const char *path, double *bytes_per_s, struct gw_error *error) {
     struct reading reading = {0};
     enum gw_status status = GW_OK;
-    GW_TRY(gw_import_open(path, &reading.text, error));
+    GW_TRY(gw_import_open(path, find_header, &reading.text, error));
     while (status == GW_OK && gw_import_next_line(&reading.text)) {
         status = read_line(&reading, error);
     }

@@ -158,7 +158,7 @@ static enum gw_status read_all(struct reading *reading, struct gw_error *error) 
 enum gw_status gw_import_sizes(const char *path, const struct gw_sizes_request *request,
                                cJSON **out, struct gw_error *error) {
     struct reading reading = {0};
-    GW_TRY(gw_import_open(path, &reading.text, error));
+    GW_TRY(gw_import_open(path, NULL, &reading.text, error));
     enum gw_status status = read_all(&reading, error);
     status = status == GW_OK ? write_model(&reading, request, out, error) : status;
     for (size_t i = 0; i < reading.count; i++) {

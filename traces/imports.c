@@ -1,101 +1,11 @@
 #include "traces/imports.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "traces/import_parts.h"
 #include "traces/parts.h"
-
-/* ---- text, line by line -------------------------------------------------------------------- */
-
-enum gw_status gw_import_open(const char *path, struct gw_import_text *out,
-                              struct gw_error *error) {
-    *out = (struct gw_import_text){.path = path};
-    GW_TRY(gw_file_read(path, &out->text, &out->length, error));
-    out->next = out->text;
-    if (memchr(out->text, '\0', out->length) != NULL) {
-        gw_import_close(out);
-        return gw_fail(error, GW_BAD_INPUT, "%s: expected text, got zero bytes", path);
-    }
-    return GW_OK;
-}
-
-void gw_import_close(struct gw_import_text *text) {
-    free(text->text);
-    *text = (struct gw_import_text){0};
-}
-
-/* Behind "[1,0]<stdout>:", which mpirun --tag-output puts before what a rank prints. */
-static char *without_tag(char *line) {
-    static const char tag_end[] = "<stdout>:";
-    size_t numbers = line[0] == '[' ? 1 + strspn(line + 1, "0123456789,") : 0;
-    bool is_tagged = numbers > 0 && line[numbers] == ']' &&
-                     strncmp(line + numbers + 1, tag_end, sizeof tag_end - 1) == 0;
-    return is_tagged ? line + numbers + sizeof tag_end : line;
-}
-
-bool gw_import_next_line(struct gw_import_text *text) {
-    if (*text->next == '\0') {
-        return false;
-    }
-    char *line = text->next;
-    size_t length = strcspn(line, "\n");
-    text->next = line[length] == '\0' ? line + length : line + length + 1;
-    line[length] = '\0';
-    if (length > 0 && line[length - 1] == '\r') {
-        line[length - 1] = '\0';
-    }
-    text->line = without_tag(line);
-    text->number++;
-    return true;
-}
-
-enum gw_status gw_import_bad(const struct gw_import_text *text, struct gw_error *error,
-                             const char *format, ...) {
-    char message[sizeof error->message] = "";
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    return gw_fail(error, GW_BAD_INPUT, "%s:%zu: %s", text->path, text->number, message);
-}
-
-size_t gw_import_words(char *line, char **words, size_t most) {
-    static const char blanks[] = " \t";
-    size_t count = 0;
-    char *rest = NULL;
-    for (char *word = strtok_r(line, blanks, &rest); word != NULL;
-         word = strtok_r(NULL, blanks, &rest)) {
-        if (count < most) {
-            words[count] = word;
-        }
-        count++;
-    }
-    return count;
-}
-
-bool gw_import_is_row(const char *line) {
-    line += strspn(line, " \t");
-    size_t length = 0;
-    while (isalnum((unsigned char)line[length])) {
-        length++;
-    }
-    return isdigit((unsigned char)line[0]) && strchr(" \t", line[length]) != NULL;
-}
-
-bool gw_import_integer(const char *word, double *out) {
-    static const double largest_exact = 9007199254740992.0;
-    *out = strtod(word, NULL);
-    return word[0] != '\0' && word[strspn(word, "0123456789")] == '\0' && *out <= largest_exact;
-}
-
-bool gw_import_number(const char *word, double *out) {
-    char *end = NULL;
-    *out = strtod(word, &end);
-    return end != word && *end == '\0' && isfinite(*out) && *out >= 0;
-}
 
 /* ---- adding to a cluster ------------------------------------------------------------------- */
 
@@ -110,8 +20,9 @@ enum gw_status gw_import_point(struct gw_import_table *table, double bytes, doub
         return gw_fail_memory(error, "importing a curve");
     }
     table->means = larger;
-    larger[table->count++] =
-        (struct gw_import_mean){.bytes = bytes, .mean_s = time_us * 1e-6, .rows = rows};
+    double time_s = time_us * 1e-6;
+    larger[table->count++] = (struct gw_import_mean){
+        .bytes = bytes, .mean_s = time_s, .rows = rows, .least_s = time_s, .most_s = time_s};
     return GW_OK;
 }
 
@@ -119,8 +30,12 @@ static double number_in(const cJSON *object, const char *key) {
     return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, key));
 }
 
-/* Where an entry comes from; NULL: it was not imported. */
-static cJSON *imported_source(const struct gw_collective_cost *cost) {
+static double number_or(const cJSON *object, const char *key, double otherwise) {
+    const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
+    return cJSON_IsNumber(number) ? number->valuedouble : otherwise;
+}
+
+cJSON *gw_import_source(const struct gw_collective_cost *cost) {
     cJSON *source = cJSON_GetObjectItemCaseSensitive(cost->kept, "source");
     const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "kind"));
     return kind != NULL && strcmp(kind, "imported") == 0 ? source : NULL;
@@ -138,9 +53,13 @@ static size_t merge(const cJSON *raw, const struct gw_import_table *table,
     size_t count = 0;
     const cJSON *item = NULL;
     cJSON_ArrayForEach(item, raw) {
-        means[count++] = (struct gw_import_mean){.bytes = number_in(item, "bytes"),
-                                                 .mean_s = number_in(item, "median_s"),
-                                                 .rows = number_in(item, "rows")};
+        double mean_s = number_in(item, "median_s");
+        means[count++] =
+            (struct gw_import_mean){.bytes = number_in(item, "bytes"),
+                                    .mean_s = mean_s,
+                                    .rows = number_in(item, "rows"),
+                                    .least_s = number_or(item, "median_low_s", mean_s),
+                                    .most_s = number_or(item, "median_high_s", mean_s)};
     }
     for (size_t i = 0; i < table->count; i++) {
         means[count++] = table->means[i];
@@ -155,12 +74,14 @@ static size_t merge(const cJSON *raw, const struct gw_import_table *table,
             double rows = last->rows + means[i].rows;
             last->mean_s += (means[i].mean_s - last->mean_s) * means[i].rows / rows;
             last->rows = rows;
+            last->least_s = fmin(last->least_s, means[i].least_s);
+            last->most_s = fmax(last->most_s, means[i].most_s);
         }
     }
     return kept;
 }
 
-/* As what calibrate keeps, with means for medians, and no intervals: none are printed. */
+/* As what calibrate keeps, with means for medians, and an interval where rows differ. */
 static enum gw_status put_raw(cJSON *details, const struct gw_import_mean *means, size_t count,
                               struct gw_error *error) {
     struct gw_json_writer writer;
@@ -172,6 +93,10 @@ static enum gw_status put_raw(cJSON *details, const struct gw_import_mean *means
         gw_writer_number(&writer, "bytes", means[i].bytes);
         gw_writer_number(&writer, "median_s", means[i].mean_s);
         gw_writer_number(&writer, "rows", means[i].rows);
+        if (means[i].least_s < means[i].most_s) {
+            gw_writer_number(&writer, "median_low_s", means[i].least_s);
+            gw_writer_number(&writer, "median_high_s", means[i].most_s);
+        }
         gw_writer_end(&writer);
     }
     gw_writer_end(&writer);
@@ -188,8 +113,7 @@ static const char *name_of(const char *path) {
     return slash == NULL ? path : slash + 1;
 }
 
-/* Adds a name to the object's "files", unless it is there. */
-static enum gw_status put_file(cJSON *source, const char *file, struct gw_error *error) {
+enum gw_status gw_import_put_file(cJSON *source, const char *file, struct gw_error *error) {
     cJSON *files = cJSON_GetObjectItemCaseSensitive(source, "files");
     const cJSON *item = NULL;
     char visible[IMPORT_TEXT_SIZE];
@@ -215,6 +139,62 @@ static enum gw_status put_if_new(cJSON *source, const char *key, const char *tex
     return is_known ? GW_OK : gw_json_put_text(source, key, visible, error);
 }
 
+/* Of each setting the key in the file, which says it to a person too. */
+static const char *const settings[] = {[GW_IMPORT_LAYOUT] = "layout",
+                                       [GW_IMPORT_PROCESSES] = "processes",
+                                       [GW_IMPORT_DEVICE] = "device",
+                                       [GW_IMPORT_TYPE] = "type",
+                                       [GW_IMPORT_OPERATION] = "operation",
+                                       [GW_IMPORT_REPEATS] = "repeats",
+                                       [GW_IMPORT_BUILD] = "build",
+                                       [GW_IMPORT_COMMAND] = "variables",
+                                       [GW_IMPORT_LOGGED] = "logged variables"};
+
+void gw_import_put_word(char setting[GW_IMPORT_MOST_SETTING], const char *word) {
+    char old[GW_IMPORT_MOST_SETTING];
+    size_t at = 0;
+    (void)snprintf(old, sizeof old, "%s", setting);
+    while (old[at] != '\0') {
+        size_t length = strcspn(old + at, " ");
+        int order = strncmp(old + at, word, length);
+        if (order == 0 && word[length] == '\0') {
+            return;
+        }
+        if (order > 0) {
+            break;
+        }
+        at += length + strspn(old + at + length, " ");
+    }
+    bool is_last = old[at] == '\0';
+    char made[IMPORT_TEXT_SIZE];
+    (void)snprintf(made, sizeof made, "%.*s%s%s%s%s", (int)at, old, is_last && at > 0 ? " " : "",
+                   word, is_last ? "" : " ", old + at);
+    (void)snprintf(setting, GW_IMPORT_MOST_SETTING, "%.*s", GW_IMPORT_MOST_SETTING - 1, made);
+}
+
+/* Those of a table, where none before said them; and where the first of them stands. */
+static enum gw_status put_settings(cJSON *source, const struct gw_import_table *table,
+                                   const char *path, struct gw_error *error) {
+    char place[IMPORT_TEXT_SIZE];
+    bool is_said = false;
+    for (size_t i = 0; i < GW_IMPORT_SETTINGS; i++) {
+        is_said = is_said || table->settings[i][0] != '\0';
+    }
+    if (!is_said) {
+        return GW_OK;
+    }
+    if (cJSON_GetObjectItemCaseSensitive(source, "settings") == NULL) {
+        GW_TRY(gw_json_put(source, "settings", cJSON_CreateObject(), error));
+    }
+    cJSON *kept = cJSON_GetObjectItemCaseSensitive(source, "settings");
+    for (size_t i = 0; i < GW_IMPORT_SETTINGS; i++) {
+        GW_TRY(put_if_new(kept, settings[i], table->settings[i], error));
+    }
+    (void)snprintf(place, sizeof place, table->line > 0 ? "%s:%zu" : "%s", name_of(path),
+                   table->line);
+    return put_if_new(source, "place", place, error);
+}
+
 static enum gw_status put_source(cJSON *details, const struct gw_import_table *table,
                                  const struct gw_import_paths *paths, struct gw_error *error) {
     cJSON *source = cJSON_GetObjectItemCaseSensitive(details, "source");
@@ -226,12 +206,13 @@ static enum gw_status put_source(cJSON *details, const struct gw_import_table *t
     GW_TRY(put_if_new(source, "tool", table->tool, error));
     GW_TRY(put_if_new(source, "version", table->version, error));
     GW_TRY(put_if_new(source, "date", table->date, error));
+    GW_TRY(put_settings(source, table, paths->list[0], error));
     if (table->workers_per_node > 0) {
         GW_TRY(
             gw_json_put_number(source, "workers_per_node", (double)table->workers_per_node, error));
     }
     for (size_t i = 0; i < paths->count; i++) {
-        GW_TRY(put_file(source, name_of(paths->list[i]), error));
+        GW_TRY(gw_import_put_file(source, name_of(paths->list[i]), error));
     }
     return GW_OK;
 }
@@ -241,7 +222,7 @@ static enum gw_status check_tool(const struct gw_collective_cost *entry,
                                  const struct gw_import_table *table, const char *path,
                                  struct gw_error *error) {
     const char *tool =
-        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(imported_source(entry), "tool"));
+        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(gw_import_source(entry), "tool"));
     if (tool != NULL && strcmp(tool, table->tool) == 0) {
         return GW_OK;
     }
@@ -249,6 +230,54 @@ static enum gw_status check_tool(const struct gw_collective_cost *entry,
                    "%s: %s among %zu: expected all of a curve from one program, got %s after %s",
                    path, table->collective, table->workers, table->tool,
                    tool == NULL ? "another" : tool);
+}
+
+/* Whether both say the variable's name, and not the same of it. */
+static bool has_other_value(const char *a, const char *b) {
+    char words[IMPORT_TEXT_SIZE];
+    char *rest = NULL;
+    (void)snprintf(words, sizeof words, "%s", a);
+    for (char *word = strtok_r(words, " ", &rest); word != NULL;
+         word = strtok_r(NULL, " ", &rest)) {
+        size_t name = strcspn(word, "=");
+        for (const char *at = b; *at != '\0'; at += strspn(at, " ")) {
+            size_t length = strcspn(at, " ");
+            if (strncmp(at, word, name) == 0 && at[name] == '=' &&
+                (length != strlen(word) || strncmp(at, word, length) != 0)) {
+                return true;
+            }
+            at += length;
+        }
+    }
+    return false;
+}
+
+/* Tables that were measured under other settings have no mean either. */
+static enum gw_status check_settings(const struct gw_collective_cost *entry,
+                                     const struct gw_import_table *table, const char *path,
+                                     struct gw_error *error) {
+    const cJSON *source = gw_import_source(entry);
+    const cJSON *kept = cJSON_GetObjectItemCaseSensitive(source, "settings");
+    for (size_t i = 0; i < GW_IMPORT_SETTINGS; i++) {
+        const char *before =
+            cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(kept, settings[i]));
+        char now[IMPORT_TEXT_SIZE];
+        char line[32] = "";
+        gw_visible(table->settings[i], now, sizeof now);
+        if (before == NULL || now[0] == '\0' || strcmp(before, now) == 0 ||
+            (i == GW_IMPORT_LOGGED && !has_other_value(now, before))) {
+            continue;
+        }
+        if (table->line > 0) {
+            (void)snprintf(line, sizeof line, ":%zu", table->line);
+        }
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s%s: %s among %zu: expected all of a curve under one %s, got %s after %s "
+                       "(%s): import them apart",
+                       path, line, table->collective, table->workers, settings[i], now, before,
+                       cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "place")));
+    }
+    return GW_OK;
 }
 
 /* The entry of that collective among as many workers; a new one, without a curve, if need be. */
@@ -259,7 +288,8 @@ static enum gw_status find_entry(struct gw_cluster *cluster, const struct gw_imp
         struct gw_collective_cost *cost = &cluster->collectives[i];
         if (cost->workers == table->workers && strcmp(cost->name, table->collective) == 0) {
             *out = cost;
-            return check_tool(cost, table, path, error);
+            GW_TRY(check_tool(cost, table, path, error));
+            return check_settings(cost, table, path, error);
         }
     }
     cJSON *details = cJSON_CreateObject();
@@ -272,205 +302,86 @@ static enum gw_status find_entry(struct gw_cluster *cluster, const struct gw_imp
     return GW_OK;
 }
 
-static enum gw_status add_points(struct gw_collective_cost *entry,
-                                 const struct gw_import_table *table,
-                                 const struct gw_import_paths *paths, struct gw_error *error) {
+static enum gw_status add_raw(struct gw_collective_cost *entry, const struct gw_import_table *table,
+                              struct gw_error *error) {
     const cJSON *raw = cJSON_GetObjectItemCaseSensitive(entry->kept, "raw");
     size_t most = (size_t)cJSON_GetArraySize(raw) + table->count;
     struct gw_import_mean *means = calloc(most, sizeof *means);
-    struct gw_curve_point *points = calloc(most, sizeof *points);
-    if (means == NULL || points == NULL) {
-        free(points);
-        free(means);
+    if (means == NULL) {
         return gw_fail_memory(error, "importing a curve");
     }
     size_t count = merge(raw, table, means);
-    for (size_t i = 0; i < count; i++) {
-        points[i] = (struct gw_curve_point){.size = means[i].bytes, .time_s = means[i].mean_s};
-    }
-    gw_curve_free(&entry->curve);
-    entry->curve = (struct gw_curve){.point_count = count, .points = points};
-    gw_curve_raise_fallen(&entry->curve, NULL);
     enum gw_status status = put_raw(entry->kept, means, count, error);
     free(means);
-    GW_TRY(status);
-    return put_source(entry->kept, table, paths, error);
+    return status;
 }
 
 enum gw_status gw_import_add(struct gw_import_table *table, const struct gw_import_paths *paths,
                              struct gw_cluster *cluster, struct gw_error *error) {
     const char *path = paths->list[0];
+    char place[IMPORT_TEXT_SIZE];
     struct gw_collective_cost *entry = NULL;
+    (void)snprintf(place, sizeof place, table->line > 0 ? "%s:%zu" : "%s", path, table->line);
     if (table->workers < 2) {
-        return gw_fail(error, GW_BAD_INPUT, "%s: %s: expected two ranks or more, got %zu", path,
-                       table->collective, table->workers);
+        table->count = 0;
+        return gw_import_pass_over(cluster, error, "%s: %s: expected two ranks or more, got %zu",
+                                   place, table->collective, table->workers);
     }
     if (table->count == 0) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "%s: %s among %zu: expected rows of more than 0 bytes and 0 us, got none",
-                       path, table->collective, table->workers);
+        return gw_import_pass_over(
+            cluster, error,
+            "%s: %s among %zu: expected rows of more than 0 bytes and 0 us, got none", place,
+            table->collective, table->workers);
     }
     GW_TRY(find_entry(cluster, table, path, &entry, error));
-    GW_TRY(add_points(entry, table, paths, error));
+    GW_TRY(add_raw(entry, table, error));
     table->count = 0;
-    return GW_OK;
+    return put_source(entry->kept, table, paths, error);
 }
 
-/* ---- after the last file ------------------------------------------------------------------- */
+/* ---- what is passed over ------------------------------------------------------------------- */
 
-static enum gw_status check_points(const struct gw_cluster *cluster, struct gw_error *error) {
-    if (cluster->collective_count == 0) {
-        return gw_fail(error, GW_BAD_INPUT, "expected files to import, got none");
-    }
-    for (size_t i = 0; i < cluster->collective_count; i++) {
-        const struct gw_collective_cost *cost = &cluster->collectives[i];
-        const cJSON *files = cJSON_GetObjectItemCaseSensitive(imported_source(cost), "files");
-        const char *file = cJSON_GetStringValue(cJSON_GetArrayItem(files, 0));
-        if (cost->curve.point_count == 1) {
-            return gw_fail(error, GW_BAD_INPUT,
-                           "%s: %s among %zu: expected two sizes or more, got one",
-                           file == NULL ? cluster->name : file, cost->name, cost->workers);
-        }
-    }
-    return GW_OK;
+enum { MOST_PASSED_OVER = 20 };
+static const char passed_over[] = "passed_over";
+
+static cJSON *passed_over_in(const struct gw_cluster *cluster) {
+    const cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
+    return cJSON_GetObjectItemCaseSensitive(source, passed_over);
 }
 
-/*
- * An allgather that nobody measured: half of an allreduce of all that it gathers, which is a
- * reduce-scatter and an allgather (Thakur, Rabenseifner and Gropp, 2005). By so much that is off,
- * at worst, from what traces/clusters/box-4x1gbit.json measured of both.
- */
-static const double halved_margin = 1.3;
-
-static enum gw_status put_halved_details(cJSON **out, struct gw_error *error) {
-    struct gw_json_writer writer;
-    gw_writer_begin(&writer);
-    gw_writer_array(&writer, "uncertainty");
-    gw_writer_array(&writer, NULL);
-    gw_writer_number(&writer, NULL, 1);
-    gw_writer_number(&writer, NULL, halved_margin);
-    gw_writer_end(&writer);
-    gw_writer_end(&writer);
-    gw_writer_object(&writer, "source");
-    gw_writer_text(&writer, "kind", "assumed");
-    gw_writer_text(&writer, "measured", "allreduce");
-    gw_writer_end(&writer);
-    return gw_writer_finish(&writer, out, error);
+const char *gw_import_passed_over(const struct gw_cluster *cluster, size_t index) {
+    const cJSON *list = passed_over_in(cluster);
+    return index < MOST_PASSED_OVER ? cJSON_GetStringValue(cJSON_GetArrayItem(list, (int)index))
+                                    : NULL;
 }
 
-static enum gw_status halve_allreduce(struct gw_cluster *cluster, size_t index,
-                                      struct gw_error *error) {
-    const struct gw_collective_cost *allreduce = &cluster->collectives[index];
-    size_t workers = allreduce->workers;
-    cJSON *details = NULL;
-    struct gw_curve curve = {0};
-    GW_TRY(gw_curve_copy(&allreduce->curve, &curve, error));
-    for (size_t i = 0; i < curve.point_count; i++) {
-        curve.points[i].size /= (double)workers;
-        curve.points[i].time_s /= 2;
+enum gw_status gw_import_pass_over(struct gw_cluster *cluster, struct gw_error *error,
+                                   const char *format, ...) {
+    char message[IMPORT_TEXT_SIZE];
+    char visible[IMPORT_TEXT_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    gw_visible(message, visible, sizeof visible);
+    if (!cJSON_IsArray(passed_over_in(cluster))) {
+        GW_TRY(gw_cluster_put_source(cluster, "kind", "imported", error));
+        cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
+        GW_TRY(gw_json_put(source, passed_over, cJSON_CreateArray(), error));
     }
-    enum gw_status status = put_halved_details(&details, error);
-    if (status != GW_OK) {
-        gw_curve_free(&curve);
-        return status;
-    }
-    return gw_cluster_add_collective(cluster, "allgather", workers, curve, details, error);
+    cJSON *list = passed_over_in(cluster);
+    return cJSON_GetArraySize(list) < MOST_PASSED_OVER
+               ? gw_json_append(list, cJSON_CreateString(visible), error)
+               : GW_OK;
 }
 
-static enum gw_status add_allgather(struct gw_cluster *cluster, struct gw_error *error) {
-    size_t count = cluster->collective_count;
-    if (gw_cluster_find_collective(cluster, "allgather", 0) != NULL ||
-        gw_cluster_find_collective(cluster, "allgatherv", 0) != NULL) {
-        return GW_OK;
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(cluster->collectives[i].name, "allreduce") == 0) {
-            GW_TRY(halve_allreduce(cluster, i, error));
-        }
-    }
-    return GW_OK;
-}
-
-static enum gw_status copy_to_allgatherv(struct gw_cluster *cluster,
-                                         const struct gw_collective_cost *allgather,
-                                         struct gw_error *error) {
-    cJSON *details = NULL;
-    struct gw_curve curve = {0};
-    GW_TRY(gw_json_copy(allgather->kept, &details, error));
-    cJSON *source = cJSON_GetObjectItemCaseSensitive(details, "source");
-    enum gw_status status = cJSON_GetObjectItemCaseSensitive(source, "measured") != NULL
-                                ? GW_OK
-                                : gw_json_put_text(source, "measured", "allgather", error);
-    status = status == GW_OK ? gw_curve_copy(&allgather->curve, &curve, error) : status;
-    if (status != GW_OK) {
-        cJSON_Delete(details);
-        return status;
-    }
-    return gw_cluster_add_collective(cluster, "allgatherv", allgather->workers, curve, details,
-                                     error);
-}
-
-/*
- * An allgatherv of as much from each rank moves as much as an allgather. Where one was measured at
- * all, it is known what that takes, and other numbers of workers are predicted from it.
- */
-static enum gw_status add_allgatherv(struct gw_cluster *cluster, struct gw_error *error) {
-    size_t count = cluster->collective_count;
-    if (gw_cluster_find_collective(cluster, "allgatherv", 0) != NULL) {
-        return GW_OK;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const struct gw_collective_cost *cost = &cluster->collectives[i];
-        if (strcmp(cost->name, "allgather") == 0) {
-            GW_TRY(copy_to_allgatherv(cluster, cost, error));
-        }
-    }
-    return GW_OK;
-}
-
-static void set_workers(struct gw_cluster *cluster) {
-    size_t workers = 0;
-    size_t per_node = 1;
-    for (size_t i = 0; i < cluster->collective_count; i++) {
-        const struct gw_collective_cost *cost = &cluster->collectives[i];
-        double here = number_in(imported_source(cost), "workers_per_node");
-        workers = cost->workers > workers ? cost->workers : workers;
-        per_node = here > (double)per_node ? (size_t)here : per_node;
-    }
-    cluster->workers = workers > cluster->workers ? workers : cluster->workers;
-    cluster->workers_per_node =
-        cluster->workers_per_node == 0 ? per_node : cluster->workers_per_node;
-}
-
-static enum gw_status put_files(struct gw_cluster *cluster, struct gw_error *error) {
-    GW_TRY(gw_cluster_source(cluster, "kind") != NULL
-               ? GW_OK
-               : gw_cluster_put_source(cluster, "kind", "imported", error));
-    cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
-    for (size_t i = 0; i < cluster->collective_count; i++) {
-        const cJSON *from = imported_source(&cluster->collectives[i]);
-        const cJSON *file = NULL;
-        cJSON_ArrayForEach(file, cJSON_GetObjectItemCaseSensitive(from, "files")) {
-            GW_TRY(put_file(source, cJSON_GetStringValue(file), error));
-        }
-    }
-    return GW_OK;
-}
-
-enum gw_status gw_import_finish(struct gw_cluster *cluster, struct gw_error *error) {
-    GW_TRY(check_points(cluster, error));
-    GW_TRY(add_allgather(cluster, error));
-    GW_TRY(add_allgatherv(cluster, error));
-    set_workers(cluster);
-    GW_TRY(put_files(cluster, error));
-    return gw_cluster_put_growth(cluster, error);
-}
+/* ---- names of files ------------------------------------------------------------------------ */
 
 enum gw_status gw_import_name_files(struct gw_cluster *cluster, const struct gw_import_paths *paths,
                                     struct gw_error *error) {
     cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
     for (size_t i = 0; i < paths->count; i++) {
-        GW_TRY(put_file(source, name_of(paths->list[i]), error));
+        GW_TRY(gw_import_put_file(source, name_of(paths->list[i]), error));
     }
     return GW_OK;
 }

@@ -122,7 +122,7 @@ static enum gw_status import(enum benchmark benchmark, const char *path,
     const struct gw_import_paths paths = {.count = 1, .list = &path};
     switch (benchmark) {
     case NCCL_TESTS:
-        return gw_import_nccl_tests(path, cluster, &fuzz_error);
+        return gw_import_nccl_tests(path, 0, cluster, &fuzz_error);
     case OSU:
         return gw_import_osu(path, 4, cluster, &fuzz_error);
     default:

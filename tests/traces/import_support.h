@@ -22,7 +22,7 @@ static inline const char *write_text(const char *folder, const char *name, const
 
 static inline enum gw_status import(enum tool tool, const char *path, size_t workers,
                                     struct gw_cluster *cluster) {
-    return tool == NCCL ? gw_import_nccl_tests(path, cluster, &error)
+    return tool == NCCL ? gw_import_nccl_tests(path, workers, cluster, &error)
                         : gw_import_osu(path, workers, cluster, &error);
 }
 

@@ -66,9 +66,13 @@ TEST_IN_FOLDER(text_of_later_versions) {
     assert_points(&cluster, "allreduce", 4, new_points, 3);
     assert_int_equal(cluster.workers, 4);
     assert_int_equal(cluster.workers_per_node, 2);
-    assert_same_json(cJSON_Duplicate(source_of(&cluster, "allreduce", 4), 1),
-                     "{'kind': 'imported', 'tool': 'nccl-tests', 'version': '2.17.6', "
-                     "'workers_per_node': 2, 'files': ['x.txt']}");
+    assert_same_json(
+        cJSON_Duplicate(source_of(&cluster, "allreduce", 4), 1),
+        "{'kind': 'imported', 'tool': 'nccl-tests', 'version': '2.17.6', 'settings': {'layout': "
+        "'2 ranks on each of 2 nodes', 'processes': 'nThread 1 nGpus 2', 'device': 'Some GPU "
+        "40GB', 'type': 'float', 'operation': 'sum', 'repeats': 'agg iters: 1, graph: 0, unalign: "
+        "0', 'build': 'version 2.17.6 nccl-headers=22807 nccl-library=22807'}, 'place': "
+        "'x.txt:11', 'workers_per_node': 2, 'files': ['x.txt']}");
     assert_same_json(cJSON_Duplicate(cJSON_GetObjectItem(cluster.kept, "source"), 1),
                      "{'kind': 'imported', 'files': ['x.txt']}");
     assert_null(cJSON_GetObjectItem(cluster.kept, "growth"));
@@ -386,7 +390,9 @@ static void assert_refused(const char *folder, enum tool tool, const char *text,
     struct gw_cluster cluster = new_cluster();
     enum gw_status status = import(tool, write_text(folder, "x.txt", text), workers, &cluster);
     status = status == GW_OK ? gw_import_finish(&cluster, &error) : status;
-    assert_int_equal(status, GW_BAD_INPUT);
+    if (status != GW_BAD_INPUT) {
+        fail_msg("taken: %s", message);
+    }
     const char *in_folder = strstr(error.message, folder);
     assert_string_equal(in_folder == NULL ? error.message : in_folder + strlen(folder) + 1,
                         message);
@@ -446,7 +452,7 @@ TEST_IN_FOLDER(bad_text_of_nccl_tests_is_refused) {
         {"  algbw ", "  speed ",
          "x.txt:11: expected the columns size, count and type, then time, algbw, busbw and "
          "#wrong"},
-        {"#       size", "# no   size",
+        {"#       size", "#      bytes",
          "x.txt: expected what nccl-tests print, with a line '#  size  count  type ...', got "
          "none"},
     };
@@ -465,9 +471,9 @@ TEST_IN_FOLDER(tables_without_points_are_refused) {
                                 "#  Rank  0 Group  0 Pid 1 on a device 0 [0] G\n"
                                 "#  Rank  1 Group  0 Pid 1 on a device 1 [0] G\n" COLUMNS_NEW;
     static const char *const cases[][2] = {
-        {"", "x.txt: allreduce among 2: expected rows of more than 0 bytes and 0 us, got none"},
+        {"", "x.txt:5: allreduce among 2: expected rows of more than 0 bytes and 0 us, got none"},
         {"0 0 float sum -1 5 0 0 0 5 0 0 0\n",
-         "x.txt: allreduce among 2: expected rows of more than 0 bytes and 0 us, got none"},
+         "x.txt:5: allreduce among 2: expected rows of more than 0 bytes and 0 us, got none"},
         {"4 1 float sum -1 5 0 0 0 5 0 0 0\n4 1 float sum -1 6 0 0 0 5 0 0 0\n",
          "x.txt: allreduce among 2: expected two sizes or more, got one"},
     };
@@ -479,7 +485,7 @@ TEST_IN_FOLDER(tables_without_points_are_refused) {
     (void)snprintf(text, sizeof text, "%s4 1 float sum -1 5 0 0 0 5 0 0 0\n", start);
     const char *alone = with(text, "#  Rank  1 Group  0 Pid 1 on a device 1 [0] G\n", "");
     assert_refused(*state, NCCL, with(alone, "nGpus 2", "nGpus 1"), 0,
-                   "x.txt: allreduce: expected two ranks or more, got 1");
+                   "x.txt:4: allreduce: expected two ranks or more, got 1");
     struct gw_cluster cluster = new_cluster();
     assert_int_equal(gw_import_finish(&cluster, &error), GW_BAD_INPUT);
     gw_cluster_free(&cluster);
@@ -541,8 +547,7 @@ TEST_IN_FOLDER(bad_text_of_osu_is_refused) {
         {"Avg Latency(us)", "Avg Latency(us)   Transmit Size",
          "x.txt:4: expected Min and Max Latency(us), Iterations, Tail Lat(us) or Validation, got "
          "Transmit Size"},
-        {"# Size", "# Sizes are", "x.txt:4: expected the columns Size and Avg Latency(us)"},
-        {"# Size", "Size",
+        {"# Size", "# Sizes are",
          "x.txt: expected what OSU micro-benchmarks print, with lines '# OSU MPI ... Latency "
          "Test' and '# Size ...', got none"},
     };
@@ -562,7 +567,7 @@ TEST_IN_FOLDER(a_curve_is_of_one_program) {
     struct gw_cluster cluster = new_cluster();
     assert_ok(gw_import_osu(write_text(*state, "a", osu_plain), 4, &cluster, &error));
     const char *path = write_text(*state, "all_gather.txt", old_text);
-    assert_int_equal(gw_import_nccl_tests(path, &cluster, &error), GW_BAD_INPUT);
+    assert_int_equal(gw_import_nccl_tests(path, 0, &cluster, &error), GW_BAD_INPUT);
     assert_non_null(strstr(error.message, "all_gather.txt: allgather among 4: expected all of a "
                                           "curve from one program, got nccl-tests after OSU "
                                           "micro-benchmarks"));
@@ -573,7 +578,7 @@ TEST_IN_FOLDER(a_curve_is_of_one_program) {
     cluster = new_cluster();
     assert_ok(gw_cluster_add_collective(
         &cluster, "allgather", 4, (struct gw_curve){.fixed_s = 1, .per_unit_s = 1}, NULL, &error));
-    assert_int_equal(gw_import_nccl_tests(path_in(*state, "all_gather.txt"), &cluster, &error),
+    assert_int_equal(gw_import_nccl_tests(path_in(*state, "all_gather.txt"), 0, &cluster, &error),
                      GW_BAD_INPUT);
     gw_cluster_free(&cluster);
 }

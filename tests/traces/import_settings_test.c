@@ -1,0 +1,183 @@
+/* Tables of one curve: under other settings, repeated, and with rows that were disturbed. */
+#include "tests/traces/import_support.h"
+#include "traces/margins.h"
+
+/* A run of four ranks; its places in the table of cases below. */
+static const char run[] =
+    "# nccl-tests version 2.17.6 nccl-library=22807\n"
+    "# Collective test starting: all_reduce_perf\n"
+    "# nThread 1 nGpus 2 minBytes 1024 maxBytes 2048 agg iters: 1 validation: 1 graph: 0\n"
+    "left:11:11 [0] NCCL INFO NCCL_PROTO set by environment to Simple\n"
+    "#  Rank  0 Group  0 Pid 11 on  left device  0 [0x07] Some GPU\n"
+    "#  Rank  1 Group  0 Pid 11 on  left device  1 [0x08] Some GPU\n"
+    "#  Rank  2 Group  0 Pid 12 on right device  0 [0x07] Some GPU\n"
+    "#  Rank  3 Group  0 Pid 12 on right device  1 [0x08] Some GPU\n" COLUMNS_NEW
+    "1024 256 float sum -1 10 0 0 0 9 0 0 0\n"
+    "2048 512 float sum -1 20 0 0 0 9 0 0 0\n"
+    "# Out of bounds values : 0 OK\n";
+static const char command[] = "$ mpirun -x NCCL_ALGO=Ring all_reduce_perf -g 2\n";
+
+/* Text in which each `old` is `new`. */
+static void replace(const char *text, const char *old, const char *new, char *out, size_t size) {
+    size_t length = 0;
+    out[0] = '\0';
+    for (const char *at = strstr(text, old); at != NULL; at = strstr(text, old)) {
+        length +=
+            (size_t)snprintf(out + length, size - length, "%.*s%s", (int)(at - text), text, new);
+        text = at + strlen(old);
+    }
+    (void)snprintf(out + length, size - length, "%s", text);
+}
+
+static void assert_refused(enum tool tool, const char *folder, const char *text,
+                           const char *message) {
+    struct gw_cluster cluster = new_cluster();
+    enum gw_status status = import(tool, write_text(folder, "x.txt", text), 4, &cluster);
+    status = status == GW_OK ? gw_import_finish(&cluster, &error) : status;
+    gw_cluster_free(&cluster);
+    if (status != GW_BAD_INPUT || strstr(error.message, message) == NULL) {
+        fail_msg("expected %s, got %s", message, status == GW_OK ? "a curve" : error.message);
+    }
+}
+
+/* Both places are named; in one file or in two. */
+TEST_IN_FOLDER(tables_under_other_settings_have_no_mean) {
+    static const struct {
+        const char *old, *new, *message;
+    } cases[] = {
+        {"right", "left", "under one layout, got 4 ranks on 1 node after 2 ranks on each of 2"},
+        {"Rank  1 Group  0 Pid 11 on  left", "Rank  1 Group  0 Pid 11 on right",
+         "under one layout, got 1+3 ranks on 2 nodes after"},
+        {"nThread 1 nGpus 2", "nThread 2 nGpus 1", "under one processes, got nThread 2 nGpus 1"},
+        {"Some GPU", "Another", "under one device, got Another after Some GPU"},
+        {"float", "int32", "under one type, got int32 after float"},
+        {"float sum", "float max", "under one operation, got max after sum"},
+        {"graph: 0", "graph: 8", "under one repeats, got agg iters: 1, graph: 8 after"},
+        {"agg iters: 1", "agg iters: 4", "under one repeats, got agg iters: 4"},
+        {"22807", "22304", "under one build, got version 2.17.6 nccl-library=22304"},
+        {"Simple", "LL", "under one logged variables, got NCCL_PROTO=LL after NCCL_PROTO=Simple"},
+        {"=Ring", "=Tree", "under one variables, got NCCL_ALGO=Tree after NCCL_ALGO=Ring"},
+        {"-x NCCL_ALGO=Ring", "", "under one variables, got none after NCCL_ALGO=Ring"},
+    };
+    char first[4096], second[4096], both[8192];
+    (void)snprintf(first, sizeof first, "%s%s", command, run);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        replace(first, cases[i].old, cases[i].new, second, sizeof second);
+        (void)snprintf(both, sizeof both, "%s%s", first, second);
+        assert_refused(NCCL, *state, both, cases[i].message);
+        assert_non_null(strstr(error.message, "x.txt:24: allreduce among 4: expected all of a"));
+        assert_non_null(strstr(error.message, "(x.txt:10): import them apart"));
+        struct gw_cluster cluster = new_cluster();
+        assert_ok(import(NCCL, write_text(*state, "a.txt", first), 0, &cluster));
+        assert_int_equal(import(NCCL, write_text(*state, "b.txt", second), 0, &cluster),
+                         GW_BAD_INPUT);
+        assert_non_null(strstr(error.message, cases[i].message));
+        gw_cluster_free(&cluster);
+    }
+}
+
+/* What one of them does not say is taken to be the same. */
+TEST_IN_FOLDER(settings_that_are_not_said_may_be_the_same) {
+    static const char *const parts[] = {"# nccl-tests version 2.17.6 nccl-library=22807\n",
+                                        "set by environment", " graph: 0 agg iters: 1",
+                                        " [0x07] Some GPU"};
+    char second[4096], both[8192];
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        replace(run, parts[i], "", second, sizeof second);
+        (void)snprintf(both, sizeof both, "%s%s%s", command, run, second);
+        struct gw_cluster cluster = import_text(*state, NCCL, "x.txt", both, 0);
+        gw_cluster_free(&cluster);
+    }
+}
+
+TEST_IN_FOLDER(rows_of_a_table_have_one_type_and_operation) {
+    char text[4096];
+    replace(run, "512 float sum", "512 int32 sum", text, sizeof text);
+    assert_refused(NCCL, *state, text,
+                   "x.txt:12: expected all rows of one type and operation, those of the first one "
+                   "(float sum): got int32 sum");
+}
+
+TEST_IN_FOLDER(osu_tables_of_other_settings_have_no_mean) {
+    static const char *const others[][2] = {
+        {"# OSU MPI Reduce Latency Test v7.5\n# Datatype: MPI_INT.\n",
+         "under one type, got MPI_INT after MPI_CHAR (x.txt:3)"},
+        {"# OSU MPI Reduce Latency Test v7.2\n# Datatype: MPI_CHAR.\n",
+         "under one build, got 7.2 after 7.5"},
+        {"# OSU NCCL-CUDA Reduce Latency Test v7.5\n",
+         "from one program, got OSU micro-benchmarks of NCCL on CUDA after OSU"},
+    };
+    static const char rows[] = "# Size Avg Latency(us)\n4 1\n8 2\n";
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char text[1024];
+        (void)snprintf(text, sizeof text, "%s%s%s%s",
+                       "# OSU MPI Reduce Latency Test v7.5\n# Datatype: MPI_CHAR.\n", rows,
+                       others[i][0], rows);
+        assert_refused(OSU, *state, text, others[i][1]);
+    }
+}
+
+/* ---- repeats ----------------------------------------------------------------------------------
+ */
+
+/* The interval of a size is from the least to the most of its rows. */
+TEST_IN_FOLDER(repeats_have_an_interval) {
+    char second[4096], both[8192];
+    replace(run, " 10 0 0 0", " 16 0 0 0", second, sizeof second);
+    (void)snprintf(both, sizeof both, "%s%s", run, second);
+    struct gw_cluster cluster = import_text(*state, NCCL, "x.txt", both, 0);
+    static const double points[][2] = {{1024, 13}, {2048, 20}};
+    assert_points(&cluster, "allreduce", 4, points, 2);
+    const struct gw_collective_cost *cost = gw_cluster_find_collective(&cluster, "allreduce", 4);
+    const cJSON *raw = cJSON_GetObjectItem(cost->kept, "raw");
+    const cJSON *first = cJSON_GetArrayItem(raw, 0);
+    assert_true(near(cJSON_GetObjectItem(first, "median_low_s")->valuedouble, 10e-6, 1e-12));
+    assert_true(near(cJSON_GetObjectItem(first, "median_high_s")->valuedouble, 16e-6, 1e-12));
+    assert_null(cJSON_GetObjectItem(cJSON_GetArrayItem(raw, 1), "median_low_s"));
+    struct gw_arena arena = {0};
+    struct gw_margins margins;
+    assert_ok(gw_margins_open(cost->kept, "bytes", &cost->curve, 0, &arena, &margins, &error));
+    assert_true(near(gw_margins_at(&margins, 1024), 3. / 13, 1e-12));
+    assert_true(gw_margins_at(&margins, 2048) == 0);
+    gw_arena_free(&arena);
+    gw_cluster_free(&cluster);
+}
+
+/* ---- rows that were disturbed -----------------------------------------------------------------
+ */
+
+/* A row that was far slower than larger ones is left out, others stay what they are. */
+TEST_IN_FOLDER(a_disturbed_row_does_not_raise_what_is_behind_it) {
+    static const struct {
+        const char *rows;
+        double points[4][2];
+        size_t count;
+        const char *message;
+    } cases[] = {
+        {"8 900\n16 20\n32 25\n64 60\n",
+         {{16, 20}, {32, 25}, {64, 60}},
+         3,
+         "x.txt: reduce among 4: expected times that grow with sizes, got 900 us of 8 bytes before "
+         "20 us of 16"},
+        {"8 10\n16 250\n32 30\n64 60\n", {{8, 10}, {32, 30}, {64, 60}}, 3, "250 us of 16 bytes"},
+        /* a fall that programs have where they change their way, and one of a single row */
+        {"8 10\n16 60\n32 50\n64 70\n", {{8, 10}, {16, 60}, {32, 60}, {64, 70}}, 4, NULL},
+        {"8 10\n16 60\n32 5\n64 70\n", {{8, 10}, {16, 60}, {32, 60}, {64, 70}}, 4, NULL},
+        {"8 300\n16 100\n", {{8, 300}, {16, 300}}, 2, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1024];
+        (void)snprintf(text, sizeof text,
+                       "# OSU MPI Reduce Latency Test v7.4\n# Size Avg Latency(us)\n%s",
+                       cases[i].rows);
+        struct gw_cluster cluster = import_text(*state, OSU, "x.txt", text, 4);
+        const char *said = gw_import_passed_over(&cluster, 0);
+        assert_points(&cluster, "reduce", 4, cases[i].points, cases[i].count);
+        const struct gw_collective_cost *cost = gw_cluster_find_collective(&cluster, "reduce", 4);
+        assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(cost->kept, "raw")),
+                         cases[i].count);
+        assert_true((said == NULL) == (cases[i].message == NULL));
+        assert_true(said == NULL || strstr(said, cases[i].message) != NULL);
+        gw_cluster_free(&cluster);
+    }
+}

@@ -1,0 +1,263 @@
+/* What becomes of rows that were imported, once all files are read: curves, and what they imply. */
+#include <math.h>
+#include <string.h>
+
+#include "traces/import_parts.h"
+#include "traces/parts.h"
+
+static double number_in(const cJSON *object, const char *key) {
+    return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, key));
+}
+
+/* ---- curves -------------------------------------------------------------------------------- */
+
+/* A row that takes so much longer than a larger one was disturbed, if most rows go without it. */
+static const double disturbed = 1.5;
+
+/*
+ * Marks the rows of a longest series that never falls (Fredman, 1975). Of several it is one that
+ * keeps large rows, for which it is looked for from the last row on.
+ */
+static void find_rising(const struct gw_curve_point *points, size_t count, size_t *lasts,
+                        size_t *nexts, bool *rises) {
+    size_t length = 0;
+    for (size_t i = count; i-- > 0;) {
+        size_t low = 0;
+        size_t high = length;
+        while (low < high) {
+            size_t middle = (low + high) / 2;
+            if (points[lasts[middle]].time_s < points[i].time_s) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        nexts[i] = low > 0 ? lasts[low - 1] : count;
+        lasts[low] = i;
+        length = low == length ? length + 1 : length;
+    }
+    for (size_t i = length > 0 ? lasts[length - 1] : count; i < count; i = nexts[i]) {
+        rises[i] = true;
+    }
+}
+
+/* Takes those rows out of the points and of "raw", and says so. */
+static enum gw_status drop_disturbed(struct gw_cluster *cluster, struct gw_collective_cost *entry,
+                                     const bool *rises, struct gw_error *error) {
+    const cJSON *files = cJSON_GetObjectItemCaseSensitive(gw_import_source(entry), "files");
+    cJSON *raw = cJSON_GetObjectItemCaseSensitive(entry->kept, "raw");
+    struct gw_curve_point *points = entry->curve.points;
+    size_t kept = 0;
+    cJSON *item = raw->child;
+    for (size_t i = 0; i < entry->curve.point_count; i++) {
+        size_t next = i;
+        cJSON *dropped = item;
+        item = item->next;
+        while (next < entry->curve.point_count && !rises[next]) {
+            next++;
+        }
+        if (next == entry->curve.point_count ||
+            points[i].time_s <= disturbed * points[next].time_s) {
+            points[kept++] = points[i];
+            continue;
+        }
+        cJSON_Delete(cJSON_DetachItemViaPointer(raw, dropped));
+        GW_TRY(gw_import_pass_over(cluster, error,
+                                   "%s: %s among %zu: expected times that grow with sizes, got "
+                                   "%.6g us of %.0f bytes before %.6g us of %.0f",
+                                   cJSON_GetStringValue(cJSON_GetArrayItem(files, 0)), entry->name,
+                                   entry->workers, 1e6 * points[i].time_s, points[i].size,
+                                   1e6 * points[next].time_s, points[next].size));
+    }
+    entry->curve.point_count = kept;
+    return GW_OK;
+}
+
+static enum gw_status make_curve(struct gw_cluster *cluster, struct gw_collective_cost *entry,
+                                 struct gw_error *error) {
+    const cJSON *raw = cJSON_GetObjectItemCaseSensitive(entry->kept, "raw");
+    size_t count = (size_t)cJSON_GetArraySize(raw);
+    struct gw_curve_point *points = calloc(count + 1, sizeof *points);
+    size_t *lasts = calloc(count + 1, sizeof *lasts);
+    size_t *nexts = calloc(count + 1, sizeof *nexts);
+    bool *rises = calloc(count + 1, sizeof *rises);
+    enum gw_status status = GW_OK;
+    entry->curve = (struct gw_curve){.points = points};
+    if (points == NULL || lasts == NULL || nexts == NULL || rises == NULL) {
+        status = gw_fail_memory(error, "importing a curve");
+    } else {
+        const cJSON *item = NULL;
+        cJSON_ArrayForEach(item, raw) {
+            points[entry->curve.point_count++] = (struct gw_curve_point){
+                .size = number_in(item, "bytes"), .time_s = number_in(item, "median_s")};
+        }
+        find_rising(points, count, lasts, nexts, rises);
+        status = drop_disturbed(cluster, entry, rises, error);
+        gw_curve_raise_fallen(&entry->curve, NULL);
+    }
+    free(rises);
+    free(nexts);
+    free(lasts);
+    return status;
+}
+
+static enum gw_status make_curves(struct gw_cluster *cluster, struct gw_error *error) {
+    const char *why = gw_import_passed_over(cluster, 0);
+    if (cluster->collective_count == 0) {
+        return gw_fail(error, GW_BAD_INPUT, "%s",
+                       why == NULL ? "expected files to import, got none" : why);
+    }
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        struct gw_collective_cost *cost = &cluster->collectives[i];
+        if (gw_import_source(cost) != NULL) {
+            GW_TRY(make_curve(cluster, cost, error));
+        }
+    }
+    return GW_OK;
+}
+
+static enum gw_status check_points(const struct gw_cluster *cluster, struct gw_error *error) {
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        const struct gw_collective_cost *cost = &cluster->collectives[i];
+        const cJSON *files = cJSON_GetObjectItemCaseSensitive(gw_import_source(cost), "files");
+        const char *file = cJSON_GetStringValue(cJSON_GetArrayItem(files, 0));
+        if (cost->curve.point_count == 1) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "%s: %s among %zu: expected two sizes or more, got one",
+                           file == NULL ? cluster->name : file, cost->name, cost->workers);
+        }
+    }
+    return GW_OK;
+}
+
+/*
+ * An allgather that nobody measured: half of an allreduce of all that it gathers, which is a
+ * reduce-scatter and an allgather (Thakur, Rabenseifner and Gropp, 2005). By so much that is off,
+ * at worst, from what traces/clusters/box-4x1gbit.json measured of both.
+ */
+static const double halved_margin = 1.3;
+
+static enum gw_status put_halved_details(cJSON **out, struct gw_error *error) {
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_array(&writer, "uncertainty");
+    gw_writer_array(&writer, NULL);
+    gw_writer_number(&writer, NULL, 1);
+    gw_writer_number(&writer, NULL, halved_margin);
+    gw_writer_end(&writer);
+    gw_writer_end(&writer);
+    gw_writer_object(&writer, "source");
+    gw_writer_text(&writer, "kind", "assumed");
+    gw_writer_text(&writer, "measured", "allreduce");
+    gw_writer_end(&writer);
+    return gw_writer_finish(&writer, out, error);
+}
+
+static enum gw_status halve_allreduce(struct gw_cluster *cluster, size_t index,
+                                      struct gw_error *error) {
+    const struct gw_collective_cost *allreduce = &cluster->collectives[index];
+    size_t workers = allreduce->workers;
+    cJSON *details = NULL;
+    struct gw_curve curve = {0};
+    GW_TRY(gw_curve_copy(&allreduce->curve, &curve, error));
+    for (size_t i = 0; i < curve.point_count; i++) {
+        curve.points[i].size /= (double)workers;
+        curve.points[i].time_s /= 2;
+    }
+    enum gw_status status = put_halved_details(&details, error);
+    if (status != GW_OK) {
+        gw_curve_free(&curve);
+        return status;
+    }
+    return gw_cluster_add_collective(cluster, "allgather", workers, curve, details, error);
+}
+
+static enum gw_status add_allgather(struct gw_cluster *cluster, struct gw_error *error) {
+    size_t count = cluster->collective_count;
+    if (gw_cluster_find_collective(cluster, "allgather", 0) != NULL ||
+        gw_cluster_find_collective(cluster, "allgatherv", 0) != NULL) {
+        return GW_OK;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(cluster->collectives[i].name, "allreduce") == 0) {
+            GW_TRY(halve_allreduce(cluster, i, error));
+        }
+    }
+    return GW_OK;
+}
+
+static enum gw_status copy_to_allgatherv(struct gw_cluster *cluster,
+                                         const struct gw_collective_cost *allgather,
+                                         struct gw_error *error) {
+    cJSON *details = NULL;
+    struct gw_curve curve = {0};
+    GW_TRY(gw_json_copy(allgather->kept, &details, error));
+    cJSON *source = cJSON_GetObjectItemCaseSensitive(details, "source");
+    enum gw_status status = cJSON_GetObjectItemCaseSensitive(source, "measured") != NULL
+                                ? GW_OK
+                                : gw_json_put_text(source, "measured", "allgather", error);
+    status = status == GW_OK ? gw_curve_copy(&allgather->curve, &curve, error) : status;
+    if (status != GW_OK) {
+        cJSON_Delete(details);
+        return status;
+    }
+    return gw_cluster_add_collective(cluster, "allgatherv", allgather->workers, curve, details,
+                                     error);
+}
+
+/*
+ * An allgatherv of as much from each rank moves as much as an allgather. Where one was measured at
+ * all, it is known what that takes, and other numbers of workers are predicted from it.
+ */
+static enum gw_status add_allgatherv(struct gw_cluster *cluster, struct gw_error *error) {
+    size_t count = cluster->collective_count;
+    if (gw_cluster_find_collective(cluster, "allgatherv", 0) != NULL) {
+        return GW_OK;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct gw_collective_cost *cost = &cluster->collectives[i];
+        if (strcmp(cost->name, "allgather") == 0) {
+            GW_TRY(copy_to_allgatherv(cluster, cost, error));
+        }
+    }
+    return GW_OK;
+}
+
+static void set_workers(struct gw_cluster *cluster) {
+    size_t workers = 0;
+    size_t per_node = 1;
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        const struct gw_collective_cost *cost = &cluster->collectives[i];
+        double here = number_in(gw_import_source(cost), "workers_per_node");
+        workers = cost->workers > workers ? cost->workers : workers;
+        per_node = here > (double)per_node ? (size_t)here : per_node;
+    }
+    cluster->workers = workers > cluster->workers ? workers : cluster->workers;
+    cluster->workers_per_node =
+        cluster->workers_per_node == 0 ? per_node : cluster->workers_per_node;
+}
+
+static enum gw_status put_files(struct gw_cluster *cluster, struct gw_error *error) {
+    GW_TRY(gw_cluster_source(cluster, "kind") != NULL
+               ? GW_OK
+               : gw_cluster_put_source(cluster, "kind", "imported", error));
+    cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        const cJSON *from = gw_import_source(&cluster->collectives[i]);
+        const cJSON *file = NULL;
+        cJSON_ArrayForEach(file, cJSON_GetObjectItemCaseSensitive(from, "files")) {
+            GW_TRY(gw_import_put_file(source, cJSON_GetStringValue(file), error));
+        }
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_import_finish(struct gw_cluster *cluster, struct gw_error *error) {
+    GW_TRY(make_curves(cluster, error));
+    GW_TRY(check_points(cluster, error));
+    GW_TRY(add_allgather(cluster, error));
+    GW_TRY(add_allgatherv(cluster, error));
+    set_workers(cluster);
+    GW_TRY(put_files(cluster, error));
+    return gw_cluster_put_growth(cluster, error);
+}
