@@ -144,10 +144,17 @@ static bool is_skipped(const struct gw_session *session, const struct gw_operati
 static enum gw_status work(struct gw_session *session, const struct gw_operation *operation,
                            uint64_t *bytes, struct gw_error *error) {
     struct gw_worker *worker = &session->worker;
-    if (operation->kind == GW_COMPRESS) {
-        return gw_compress_start(worker, &worker->groups[operation->group], error);
+    bool compresses = operation->kind == GW_COMPRESS;
+    struct gw_group_state *group = &worker->groups[operation->group];
+    enum gw_status status = compresses ? gw_compress_start(worker, group, error)
+                                       : gw_exchange_run(worker, operation, bytes, error);
+    if (status == GW_BAD_INPUT && session->tensors != NULL) {
+        gw_trainer_name_nan(session, compresses ? &worker->compute : &worker->exchange, group,
+                            error);
     }
-    GW_TRY(gw_exchange_run(worker, operation, bytes, error));
+    if (status != GW_OK || compresses) {
+        return status;
+    }
     const struct gw_slice *ended =
         session->tensors == NULL ? NULL
                                  : session->delivers[operation - session->schedule->operations];

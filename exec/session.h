@@ -94,6 +94,13 @@ enum gw_status gw_trainer_open(struct gw_session *session, const struct gw_sessi
 enum gw_status gw_trainer_check_begun(const struct gw_session *session, bool begun,
                                       struct gw_error *error);
 
+/*
+ * After a compressor has refused a group: if it holds a NaN, the message says which tensor has it.
+ * The stream's memory is what the group is read by.
+ */
+void gw_trainer_name_nan(struct gw_session *session, const struct gw_memory *memory,
+                         const struct gw_group_state *group, struct gw_error *error);
+
 /* Puts a group's aggregates where the trainer wants them. */
 enum gw_status gw_trainer_deliver(struct gw_session *session, const struct gw_slice *slice,
                                   struct gw_error *error);

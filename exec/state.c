@@ -198,7 +198,7 @@ static enum gw_status check_session(const struct header *own, const struct heade
     GW_TRY(check_name("compressor", own->compressor, saved->compressor, error));
     GW_TRY(check_name("exchange", own->exchange, saved->exchange, error));
     GW_TRY(check_number("groups", own->groups, saved->groups, error));
-    GW_TRY(check_same(own->extents == saved->extents, "elements of groups, and kept ones", error));
+    GW_TRY(check_same(own->extents == saved->extents, "plan or density", error));
     GW_TRY(check_number("workers", own->workers, saved->workers, error));
     GW_TRY(check_number("rank", own->rank, saved->rank, error));
     GW_TRY(check_number("seed", own->seed, saved->seed, error));

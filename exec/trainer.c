@@ -148,11 +148,47 @@ enum gw_status gw_trainer_deliver(struct gw_session *session, const struct gw_sl
     return GW_OK;
 }
 
+/* ---- NaNs ---------------------------------------------------------------------------------- */
+
+/* Whether there is one among the group's `values`; then *element is the first one's place. */
+static bool find_nan(const struct gw_memory *memory, const float *values, size_t count,
+                     size_t *element) {
+    struct gw_buffer copy = {0};
+    void *read = NULL;
+    bool found = values != NULL && memory->does->read(memory, values, count * sizeof *values, &copy,
+                                                      &read, NULL) == GW_OK;
+    const float *on_host = read;
+    size_t first = 0;
+    while (found && first < count && !isnan(on_host[first])) {
+        first++;
+    }
+    *element = first;
+    gw_buffer_free(&copy);
+    return found && first < count;
+}
+
+void gw_trainer_name_nan(struct gw_session *session, const struct gw_memory *memory,
+                         const struct gw_group_state *group, struct gw_error *error) {
+    const struct gw_worker *worker = &session->worker;
+    const struct gw_slice *slice = group->slice;
+    size_t index = 0;
+    if (!find_nan(memory, gw_worker_residual(worker, group), slice->elements, &index) &&
+        !find_nan(memory, gw_worker_gradient(worker, group), slice->elements, &index)) {
+        return;
+    }
+    const struct gw_session_tensor *tensor = find_tensor(session, slice, slice->first + index);
+    (void)gw_fail(error, GW_BAD_INPUT,
+                  "%s: element %zu of %zu: expected a number or an infinity, got NaN",
+                  session->schedule->operations[tensor->backward].label,
+                  slice->first + index - tensor->first, tensor->count);
+}
+
 /* ---- thresholds ---------------------------------------------------------------------------- */
 
 /* The k-th largest magnitude of what this worker has of the group: found on the host, once. */
-static enum gw_status find_threshold(struct gw_worker *worker, struct gw_group_state *group,
+static enum gw_status find_threshold(struct gw_session *session, struct gw_group_state *group,
                                      double *out, struct gw_error *error) {
+    struct gw_worker *worker = &session->worker;
     struct gw_selection *selection = &worker->compute.selection;
     const struct gw_memory *memory = &worker->compute;
     struct gw_task task = gw_worker_task(worker, group);
@@ -161,7 +197,11 @@ static enum gw_status find_threshold(struct gw_worker *worker, struct gw_group_s
                               &residual, error));
     task.u = residual;
     task.workspace = &worker->compute.workspace;
-    GW_TRY(gw_kernel_of(&gw_compressor_topk)->select(&task, selection, error));
+    enum gw_status status = gw_kernel_of(&gw_compressor_topk)->select(&task, selection, error);
+    if (status != GW_OK) {
+        gw_trainer_name_nan(session, memory, group, error);
+        return status;
+    }
     *out = INFINITY;
     for (size_t i = 0; i < selection->count; i++) {
         *out = fmin(*out, fabs((double)selection->entries[i].value));
@@ -182,7 +222,7 @@ static enum gw_status set_thresholds(struct gw_session *session, struct gw_error
     double *own = all + ranks * groups;
     enum gw_status status = GW_OK;
     for (size_t g = 0; g < groups && !worker->serves && status == GW_OK; g++) {
-        status = find_threshold(worker, &worker->groups[g], &own[g], error);
+        status = find_threshold(session, &worker->groups[g], &own[g], error);
     }
     GW_TRY(gw_agree(worker->hosts, status, error));
     GW_TRY(gw_allgather(worker->hosts, own, groups * sizeof *own, all, error));

@@ -154,6 +154,7 @@ struct gradweave_training {
     int average; /* not 0: aggregates are means over the workers, otherwise sums */
     uint64_t seed;
     const struct gradweave_gpu *gpu; /* each rank's own; NULL, on all: gradients are the host's */
+    const char *const *names; /* [tensor_count], for messages; NULL: they have numbers alone */
 };
 
 /*

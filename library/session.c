@@ -1,4 +1,5 @@
 /* A trainer's session, for programs that embed the library. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ struct gradweave_session {
     struct gw_timeline timeline; /* of the last iteration that was measured */
     size_t tensor_count;
     bool serves;
-    char names[2]; /* of the model and of its tensors, which have none */
+    char **names; /* [tensor_count] of the tensors: as given, or their numbers */
 };
 
 /* ---- what is asked for --------------------------------------------------------------------- */
@@ -43,10 +44,24 @@ static enum gw_status check_tensors(const struct gradweave_training *training,
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
+static enum gw_status copy_names(const struct gradweave_training *training,
+                                 struct gradweave_session *out, struct gw_error *error) {
+    out->names = calloc(training->tensor_count, sizeof *out->names);
+    out->tensor_count = out->names == NULL ? 0 : training->tensor_count;
+    bool complete = out->names != NULL;
+    for (size_t i = 0; i < training->tensor_count && complete; i++) {
+        char number[32];
+        (void)snprintf(number, sizeof number, "tensor %zu", i);
+        out->names[i] = strdup(training->names == NULL ? number : training->names[i]);
+        complete = out->names[i] != NULL;
+    }
+    return complete ? GW_OK : gw_fail_memory(error, "opening a session");
+}
+
 static enum gw_status build(const struct gradweave_training *training, size_t workers,
                             struct gradweave_session *out, struct gw_error *error) {
     struct gw_tensor *tensors = calloc(training->tensor_count, sizeof *tensors);
-    struct gw_model model = {.name = out->names,
+    struct gw_model model = {.name = "",
                              .bytes_per_element = sizeof(float),
                              .tensor_count = training->tensor_count,
                              .tensors = tensors};
@@ -58,7 +73,7 @@ static enum gw_status build(const struct gradweave_training *training, size_t wo
         return gw_fail_memory(error, "opening a session");
     }
     for (size_t i = 0; i < training->tensor_count; i++) {
-        tensors[i] = (struct gw_tensor){.name = out->names, .elements = training->elements[i]};
+        tensors[i] = (struct gw_tensor){.name = out->names[i], .elements = training->elements[i]};
     }
     enum gw_status status = gw_plan_create(&out->plan, "", "given", algorithm->compressor->name,
                                            density, workers, error);
@@ -101,7 +116,7 @@ static enum gw_status open_session(const struct gradweave_training *training,
                        "algorithm %s: expected a rank more than its workers, the server, got %zu",
                        out->algorithm.name, size);
     }
-    out->tensor_count = training->tensor_count;
+    GW_TRY(copy_names(training, out, error));
     out->serves = servers > 0 && (size_t)ranks->communicator.rank == size - servers;
     GW_TRY(build(training, size - servers, out, error));
     struct gw_session_options options = {
@@ -138,6 +153,10 @@ void gradweave_session_close(struct gradweave_session *session) {
     gw_timeline_free(&session->timeline);
     gw_schedule_free(&session->schedule);
     gw_plan_free(&session->plan);
+    for (size_t i = 0; i < session->tensor_count; i++) {
+        free(session->names[i]);
+    }
+    free(session->names);
     free(session);
 }
 

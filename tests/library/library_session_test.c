@@ -124,6 +124,37 @@ TEST(refuses_training_that_makes_no_sense) {
     gradweave_leave(ranks);
 }
 
+/* A compressor hears of elements of a group alone. */
+TEST(names_the_tensor_that_holds_a_nan) {
+    static const char *const names[LAYERS] = {"first", "second", "third"};
+    static const char *const algorithms[] = {"topk", "lags", "hard-threshold", "gs-sgd"};
+    static float gradient[MOST_LAYER];
+    struct gradweave_ranks *ranks = join_alone();
+    for (size_t i = 0; i < 8; i++) {
+        struct gradweave_training training = {.tensor_count = LAYERS,
+                                              .elements = layers,
+                                              .algorithm = algorithms[i / 2],
+                                              .names = i % 2 == 0 ? names : NULL};
+        struct gradweave_session *session = NULL;
+        struct gradweave_error error = {""};
+        char expected[100];
+        assert_int_equal(gradweave_session_open(&training, ranks, &session, &error), GRADWEAVE_OK);
+        assert_int_equal(gradweave_session_begin(session, &error), GRADWEAVE_OK);
+        for (size_t tensor = LAYERS; tensor-- > 0;) {
+            gradient[layers[2] - 1] = tensor == 2 ? NAN : 0;
+            (void)gradweave_session_ready(session, tensor, gradient, NULL, &error);
+        }
+        assert_int_equal(gradweave_session_wait(session, &error), GRADWEAVE_BAD_INPUT);
+        (void)snprintf(expected, sizeof expected,
+                       "%s: element %llu of %llu: expected a number or an infinity, got NaN",
+                       i % 2 == 0 ? "third" : "tensor 2", (unsigned long long)layers[2] - 1,
+                       (unsigned long long)layers[2]);
+        assert_string_equal(error.message, expected);
+        gradweave_session_close(session);
+    }
+    gradweave_leave(ranks);
+}
+
 /* ---- going on later ------------------------------------------------------------------------ */
 
 static struct gradweave_session *open_alone(struct gradweave_ranks *ranks, const char *algorithm,
