@@ -64,6 +64,7 @@ class Training(ctypes.Structure):
         ("average", c_int),
         ("seed", c_uint64),
         ("gpu", POINTER(Gpu)),
+        ("names", POINTER(c_char_p)),
     ]
 
 

@@ -105,9 +105,9 @@ def _parts(rank: int, folder: str) -> None:
     two = dist.new_group([0, 2])
     if rank != 1:
         path = os.path.join(folder, "two.json")
-        only, half = "allreduce,overlap", torch.bfloat16  # which no session takes
-        module = torch.nn.Linear(8, 8, dtype=half)
-        step = lambda: module(torch.ones(8, dtype=half)).sum()
+        module = torch.nn.Linear(8, 8)
+        step = lambda: module(torch.ones(8)).sum()
+        only = "allreduce,overlap"
         gt.calibrate(path, time_s=1, only=only, max_bytes=SIZE, group=two, step=step)
     dist.barrier()
     dist.destroy_process_group(two)
@@ -156,6 +156,10 @@ def _loss() -> torch.Tensor:
     return torch.ones(1, requires_grad=True).exp()
 
 
+def _half_loss() -> torch.Tensor:
+    return torch.ones(1, requires_grad=True, dtype=torch.bfloat16).exp()
+
+
 def _refused(rank: int, folder: str) -> None:
     path, model = os.path.join(folder, "new.json"), os.path.join(folder, "model.json")
     cases = [
@@ -166,6 +170,7 @@ def _refused(rank: int, folder: str) -> None:
         ("density: expected", {"density": 2.0}),
         ("time_s: expected", {"time_s": -1.0}),
         ("expected it to return a loss", {"step": lambda: torch.ones(1)}),
+        (r"32-bit floats, got one of shape \[1\] of torch.bfloat16", {"step": _half_loss}),
     ]
     for message, options in cases:
         with pytest.raises(gt.BadInput, match=message):

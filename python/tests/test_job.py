@@ -262,6 +262,39 @@ def test_bad_input_is_refused(folder, arguments, message):
     assert sorted(path.name for path in folder.iterdir() if path.name != "__pycache__") == before
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float64"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["record", "{}", "--out", "m.json"],
+        ["calibrate", "--out", "c.json", "--job", "{}"],
+        ["validate", "{}", "--cluster", "cluster.json", "--algo", "torch-ddp", "--out", "v.json"],
+        ["advise", "{}"],
+    ],
+)
+def test_parameters_of_another_type_are_refused_before_anything_is_measured(
+    folder, dtype, arguments
+):
+    half = JOB.replace("    def step", f"    module[2].to(torch.{dtype})\n    def step")
+    (folder / "half.py").write_text(half)
+    before = sorted(path.name for path in folder.iterdir())
+    asked = [argument.format("half.py:job") for argument in arguments]
+    status, out, err = run(folder, *asked, ranks=1)
+    assert (status, out) == (2, "")
+    assert f"2.weight: expected 32-bit floats, all on the CPU or on one GPU, got torch.{dtype}" in err
+    assert sorted(path.name for path in folder.iterdir() if path.name != "__pycache__") == before
+
+
+def test_a_failure_of_the_jobs_own_names_its_kind(folder):
+    (folder / "train.py").write_text("def job():\n    raise FileNotFoundError('/data/train.bin')\n")
+    status, out, err = run(folder, "record", "train.py:job", "--out", "m.json", ranks=1)
+    assert (status, out, err) == (3, "", "gradweave.torch: FileNotFoundError: /data/train.bin\n")
+    (folder / "train.py").write_text("def job():\n    return 3\n")
+    status, out, err = run(folder, "record", "train.py:job", "--out", "m.json", ranks=1)
+    assert (status, out) == (2, "")
+    assert "train.py:job: expected it to return (module, optimizer, step), got int" in err
+
+
 def test_a_rank_that_does_not_answer_is_not_waited_for(folder):
     environment = {**os.environ, **place(2)}
     joins = "import time, torch.distributed as d; d.init_process_group('gloo'); time.sleep(600)"

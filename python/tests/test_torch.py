@@ -316,7 +316,7 @@ def _besides(rank: int) -> None:
     alone = [None if p.grad is None else p.grad.clone() for p in model.parameters()]
     assert any(gradient is not None for gradient in alone)
     torch.nn.functional.cross_entropy(model(inputs), targets).backward()
-    gradients = torch.cat([p.grad.flatten() for p in distributed.parameters])
+    gradients = torch.cat([p.grad.flatten() for _, p in distributed.named_learning()])
     summed = gradients.clone()
     dist.all_reduce(summed)
     assert torch.equal(summed, RANKS * gradients)

@@ -50,6 +50,11 @@ def _say(text: object) -> None:
         print(text, flush=True)
 
 
+def _say_progress(text: str) -> None:
+    if _is_first():
+        print(text, file=sys.stderr, flush=True)
+
+
 def _check_target(path: str, force: bool) -> None:
     if Path(path).exists() and not force:
         raise BadInput(f"{path}: expected a file that does not exist, or --force")
@@ -386,9 +391,9 @@ def _advise_in(asked: argparse.Namespace, folder: str, copies: str) -> None:
     the_job = job.load(asked.job)
     noise = str(Path(copies) / "noise.json")
     study = _Study(asked, copies, model, cluster, noise, job.Recording(the_job))
-    _say("recording the job ...")
+    _say_progress("recording the job ...")
     study.record(asked.iterations)
-    _say(f"measuring network and compressors, {asked.time:g} s ...")
+    _say_progress(f"measuring network and compressors, {asked.time:g} s ...")
     calibrate(
         cluster,
         name="here",
@@ -406,7 +411,7 @@ def _advise_in(asked: argparse.Namespace, folder: str, copies: str) -> None:
         interference=True,
     )
     planned, kept = advice.choose(the_job, ranking, setting.plan)
-    _say(f"running {planned.algorithm} and DistributedDataParallel ...\n")
+    _say_progress(f"running {planned.algorithm} and DistributedDataParallel ...\n")
     names = ["torch-ddp", "torch-ddp:plan", planned.algorithm, "torch-none"]
     validation = study.validate(names, out)
     _say(f"{validation}\n")
@@ -463,9 +468,12 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         _join(asked.timeout)
         return _VERBS[asked.verb](asked)
-    except (GradweaveError, OSError) as error:
+    except GradweaveError as error:
         print(f"gradweave.torch: {error}", file=sys.stderr)
         return BAD_INPUT if isinstance(error, BadInput) else FAILED
+    except OSError as error:  # whose text may be no more than a path
+        print(f"gradweave.torch: {type(error).__name__}: {error}", file=sys.stderr)
+        return FAILED
     except Exception:  # the job's own
         traceback.print_exc()
         return FAILED

@@ -18,7 +18,7 @@ from torch import nn
 from gradweave import _library
 from gradweave._library import BadInput, GradweaveError, call, library
 from gradweave.torch.distributed import Distributed
-from gradweave.torch.group import LentGroup
+from gradweave.torch.group import LentGroup, need_group
 
 _BAR = 30
 _IN_TURN = 3
@@ -35,6 +35,10 @@ class _Pass:
         if not isinstance(self._loss, torch.Tensor) or self._loss.grad_fn is None:
             raise BadInput("step: expected it to return a loss that a backward pass can begin at")
         self._leaves = _leaves(self._loss.grad_fn)
+        for leaf in self._leaves:
+            if leaf.dtype != torch.float32:
+                got = f"got one of shape {list(leaf.shape)} of {leaf.dtype}"
+                raise BadInput(f"step: expected parameters of 32-bit floats, {got}")
         self._gradients = [leaf.grad for leaf in self._leaves]
         self._handles: list[torch.utils.hooks.RemovableHandle] = []
         self._pass: int | None = None  # C's, that hears of gradients
@@ -132,9 +136,9 @@ class _Aside(Distributed):
     ) -> None:
         module = nn.ParameterList([nn.Parameter(_stand_in(one)) for one in reversed(backwards)])
         super().__init__(module, "topk", density=density, group=group or dist.group.WORLD)
-        self._next = itertools.cycle(reversed(list(enumerate(self.parameters))))
+        self._next = itertools.cycle(reversed(list(enumerate(module.parameters()))))
 
-    def _begin_alike(self) -> None:
+    def _begin_alike(self, _init_sync: bool) -> None:
         """They do not learn."""
 
     def _listen(self) -> None:
@@ -151,8 +155,7 @@ class _Aside(Distributed):
 
 def _is_taken(tensor: torch.Tensor) -> bool:
     """By a session on processors, as it is."""
-    known = tensor.dtype == torch.float32 and tensor.device.type == "cpu"
-    return known and tensor.layout is torch.strided
+    return tensor.device.type == "cpu" and tensor.layout is torch.strided
 
 
 def _stand_in(leaf: torch.Tensor) -> torch.Tensor:
@@ -212,6 +215,7 @@ class _Bar:
 
 
 def _check_group(group: dist.ProcessGroup | None) -> None:
+    need_group(group)
     backend = dist.get_backend(group)
     if backend != "gloo":
         raise BadInput(f"expected a process group of gloo, whose data is on CPUs, got {backend}")

@@ -4,34 +4,63 @@ from __future__ import annotations
 
 import ctypes
 import warnings
+import weakref
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch.nn.parallel import DataParallel, DistributedDataParallel
 from torch.utils._pytree import tree_leaves
 
 from gradweave._library import BadInput, GradweaveError
 from gradweave.study import Plan
+from gradweave.torch.arguments import check_ddp_arguments
+from gradweave.torch.parameters import Buffers, GradientCheck, Roster
 from gradweave.torch.session import Session
+from gradweave.torch.uneven import ENDED, ITERATES, SHARES_BUFFERS, UnevenInputs
+
+_IS_THERE, _LEARNS = 1, 2  # of a parameter: its gradient; whether it is not frozen
+
+_open: weakref.WeakSet[Distributed] = weakref.WeakSet()
 
 
-def _check(name: str, parameter: torch.nn.Parameter, device: torch.device) -> None:
-    known = device.type in ("cpu", "cuda")
-    if not known or parameter.device != device or parameter.dtype != torch.float32:
-        raise BadInput(
-            f"{name}: expected 32-bit floats, all on the CPU or on one GPU, got {parameter.dtype} "
-            f"on {parameter.device}"
-        )
+def _check_bare(module: torch.nn.Module) -> None:
+    """Fails if something else exchanges the module's gradients; forgets what has failed."""
+    if isinstance(module, Distributed):
+        raise BadInput("expected a module that is not distributed: close() that first")
+    for name, part in module.named_modules():
+        kind = type(part).__name__
+        if isinstance(part, (DistributedDataParallel, DataParallel)) or "FullySharded" in kind:
+            raise BadInput(
+                f"{name or 'module'}: expected a bare module, got {kind}, which exchanges gradients "
+                "itself: distribute the module before it is wrapped"
+            )
+    own = {id(one) for one in (*module.modules(), *module.parameters())}
+    for other in list(_open):
+        hooked = [("module", other.module), *other.named_learning()]
+        shared = [name for name, one in hooked if id(one) in own]
+        if shared and other.is_over:
+            other.close()
+        elif shared:
+            raise BadInput(
+                f"{shared[0]}: expected one that is not distributed yet: close() what distribute "
+                "returned first"
+            )
 
 
 def _checksum(tensor: torch.Tensor) -> int:
     data = tensor.detach().cpu().contiguous()
     size = data.numel() * data.element_size()
     return zlib.crc32((ctypes.c_char * size).from_address(data.data_ptr())) if size else 0
+
+
+def _kind_text(kind: tuple | None) -> str:
+    return "no other" if kind is None else "{} of shape {}, {}".format(*kind)
 
 
 def check_equal(
@@ -51,8 +80,9 @@ def check_equal(
 class Distributed:
     """Exchanges a module's gradients in each backward pass, until it is closed.
 
-    Of pipelines with a server (`ps`, `sketched-sgd`, `layer-drop`) the last rank is that: `serves`
-    is true there, and it calls `serve()` where the other ranks train.
+    It is called as the module is, and has the module's attributes besides its own: `parameters()`,
+    `train()` and so on. Of pipelines with a server (`ps`, `sketched-sgd`, `layer-drop`) the last
+    rank is that: `serves` is true there, and it calls `serve()` where the other ranks train.
     """
 
     def __init__(
@@ -67,42 +97,68 @@ class Distributed:
         exchange: str | None = None,
         group: dist.ProcessGroup | None = None,
         seed: int = 0,
+        broadcast_buffers: bool = True,
+        init_sync: bool = True,
+        process_group: dist.ProcessGroup | None = None,
+        **ddp_arguments,
     ) -> None:
         self.module = module
-        learning = {n: p for n, p in module.named_parameters() if p.requires_grad}
-        if not learning:
-            raise BadInput("expected a module with parameters that learn")
-        device = next(iter(learning.values())).device
-        for name, parameter in learning.items():
-            _check(name, parameter, device)
+        _check_bare(module)
+        self._roster = Roster(module)
+        learning = self._roster.registered
         unknown = [name for name in names if name not in learning]
         if unknown:
             raise BadInput(f"{unknown[0]}: expected a parameter that learns, as the plan names it")
-        self._names = list(names or learning)
-        self.parameters = [learning[name] for name in self._names]
-        self._unplanned = {n: p for n, p in learning.items() if names and n not in set(names)}
+        self._learning = {name: learning[name] for name in names or learning}
+        self._names = list(self._learning)
+        self._in_order = list(self._learning.values())
+        self._unplanned = {n: p for n, p in learning.items() if n not in self._learning}
+        self._check_gradient = GradientCheck(self._learning)
+        self._buffers = Buffers(module) if broadcast_buffers else None
+        self._density = density
         self._synchronises = True
         self._begun = False
         self._queued = False
+        self._uneven: UnevenInputs | None = None
         self._gradients: dict[int, torch.Tensor] = {}  # those that came, where C finds them
         self._handles: list[torch.utils.hooks.RemovableHandle] = []
+        device = self._in_order[0].device
+        check_ddp_arguments(ddp_arguments, device)
+        if group is not None and process_group is not None:
+            raise BadInput("process_group: expected none beside group, which is the same")
         self._session = Session(
-            [p.numel() for p in self.parameters],
+            [p.numel() for p in self._in_order],
             algorithm,
             density=density,
             groups=groups,
             compressor=compressor,
             exchange=exchange,
-            group=group,
+            group=group or process_group,
             seed=seed,
             gpu=device if device.type == "cuda" else None,
+            names=self._names,
         )
-        self._begin_alike()
+        _open.add(self)
+        self._begin_alike(init_sync)
         self._listen()
 
-    def _begin_alike(self) -> None:
-        for tensor in [*self.module.parameters(), *self.module.buffers()]:
-            self._session.broadcast(tensor)
+    def _begin_alike(self, init_sync: bool) -> None:
+        tensors = [*self.module.named_parameters(), *self.module.named_buffers()]
+        self._check_alike([(name, tuple(one.shape), str(one.dtype)) for name, one in tensors])
+        for _, tensor in tensors:
+            if init_sync:
+                self._session.broadcast(tensor)
+
+    def _check_alike(self, own: list[tuple]) -> None:
+        of_ranks = self._session.gather(own)
+        for rank, other in enumerate(of_ranks):
+            for first, one in zip_longest(of_ranks[0], other):
+                if first != one:
+                    self.close()
+                    raise BadInput(
+                        "expected the same parameters and buffers on all ranks, but rank "
+                        f"{rank} has {_kind_text(one)} where rank 0 has {_kind_text(first)}"
+                    )
 
     def _listen(self) -> None:
         if self.serves:
@@ -116,17 +172,47 @@ class Distributed:
             )
         self._handles.append(self.module.register_forward_pre_hook(self._before_forward))
         self._handles.append(self.module.register_forward_hook(self._after_forward))
-        for index, parameter in enumerate(self.parameters):
+        for index, parameter in enumerate(self._in_order):
             self._handles.append(
                 parameter.register_post_accumulate_grad_hook(partial(self.on_gradient, index))
             )
+
+    def __call__(self, *inputs, **options) -> Any:
+        return self.module(*inputs, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "module":  # of one that was not opened
+            raise AttributeError(name)
+        return getattr(self.module, name)
+
+    def named_learning(self) -> Iterator[tuple[str, torch.nn.Parameter]]:
+        """The parameters whose gradients travel, in the order of the plan's numbers."""
+        return iter(self._learning.items())
 
     # ---- an iteration, on autograd's threads ----------------------------------------------------
 
     def _begin(self) -> None:
         if not self._begun:
+            if self._uneven:
+                self._uneven.announce(ITERATES)
             self._session.begin()
             self._begun = True
+
+    def _check_roster(self) -> None:
+        try:
+            self._roster.check()
+        except BadInput as error:
+            raise self._session.end(error) from None
+
+    def _share_buffers(self) -> None:
+        """Rank 0's, on all ranks; of uneven inputs those of a rank that still has some."""
+        if self._buffers is None or (self._uneven and self._begun):
+            return
+        root = self._uneven.announce(SHARES_BUFFERS)[1] if self._uneven else 0
+        try:
+            self._buffers.share(self._session, root)
+        except BadInput as error:
+            raise self._session.end(error) from None
 
     def _before_forward(self, module, _inputs) -> None:
         """Of a copy of the module nothing is known. A server waits for what has begun."""
@@ -135,9 +221,11 @@ class Distributed:
         if self._queued:
             expected = "expected a backward pass that ends, got one that failed"
             raise self._session.end(BadInput(expected))
-        trains = module.training and torch.is_grad_enabled()
-        if trains and self._synchronises and self.trainers == self._session.ranks:
-            self._begin()
+        if module.training and torch.is_grad_enabled() and self._synchronises:
+            self._check_roster()
+            self._share_buffers()
+            if self.trainers == self._session.ranks:
+                self._begin()
 
     def _after_forward(self, module, _inputs, outputs) -> None:
         if module is not self.module:
@@ -155,7 +243,9 @@ class Distributed:
         is queued there would end with that one.
         """
         if self._synchronises and not self._queued:
-            self._begin()
+            if not self._begun:
+                self._check_roster()
+                self._begin()
             torch.autograd.Variable._execution_engine.queue_callback(self._finish)
             self._queued = True
 
@@ -172,15 +262,16 @@ class Distributed:
             )
 
     def on_gradient(self, index: int, parameter: torch.nn.Parameter) -> None:
-        """Of the one of `parameters` with that index it came."""
+        """Takes the gradient of the parameter with that number in the plan's order."""
         if not self._synchronises:
             return
         if not self._queued:
             self._on_backward()
         gradient = parameter.grad
-        if gradient.layout is not torch.strided:
-            expected = f"{self._names[index]}: expected a gradient that is dense"
-            raise self._session.end(BadInput(f"{expected}, got {gradient.layout}"))
+        try:
+            self._check_gradient(index, gradient)
+        except BadInput as error:
+            raise self._session.end(error) from None
         if not gradient.is_contiguous():
             gradient = parameter.grad = gradient.contiguous()
         self._gradients[index] = gradient
@@ -188,27 +279,43 @@ class Distributed:
 
     def _finish(self) -> None:
         """When the backward pass ends: until the averages stand where the gradients were."""
-        absent = [i for i in range(len(self.parameters)) if i not in self._gradients]
+        absent = [i for i in range(len(self._in_order)) if i not in self._gradients]
         for index in absent:  # what no_sync() left
-            if self.parameters[index].grad is not None:
-                self.on_gradient(index, self.parameters[index])
+            if self._in_order[index].grad is not None:
+                self.on_gradient(index, self._in_order[index])
+        absent = [i for i in absent if i not in self._gradients]
+        flags = torch.full((len(self._in_order),), _IS_THERE, dtype=torch.uint8)
+        for index in absent:
+            flags[index] = _LEARNS if self._in_order[index].requires_grad else 0
         self._queued = False
         self._begun = False
-        self._session.wait()
+        self._exchange(flags)
         for index in absent:
-            if index not in self._gradients:
-                self._take_others(index)
+            self._take_others(index, int(flags[index]))
         for index, gradient in self._gradients.items():
-            if self.parameters[index].grad is not gradient:
+            if self._in_order[index].grad is not gradient:
                 expected = f"{self._names[index]}: expected its gradient to stay until backward()"
                 raise self._session.end(BadInput(f"{expected} returns, as its average goes there"))
         self._gradients.clear()
 
-    def _take_others(self, index: int) -> None:
-        """Of a parameter that this rank had no gradient of, which others may have had."""
-        parameter = self.parameters[index]
+    def _exchange(self, flags: torch.Tensor) -> None:
+        """Waits for averages, and unites the flags of parameters on all ranks that train."""
+        end_union = self._session.start_union(flags)
+        self._session.wait()
+        end_union()
+
+    def _take_others(self, index: int, flags: int) -> None:
+        """Of a parameter that this rank had no gradient of, which others may have had.
+
+        Where no rank had one `.grad` stays None, as with DistributedDataParallel. What was left of
+        earlier ones and travelled now still counts, unless the parameter is frozen on all ranks.
+        """
+        parameter = self._in_order[index]
+        if flags == 0:
+            return
         average = self._session.mean(index, parameter.numel())
-        parameter.grad = average.clone().view_as(parameter)
+        if flags & _IS_THERE or bool(average.any()):
+            parameter.grad = average.clone().view_as(parameter)
 
     # ---- for the trainer ------------------------------------------------------------------------
 
@@ -246,8 +353,54 @@ class Distributed:
         finally:
             self._synchronises = before
 
+    @contextmanager
+    def join(
+        self,
+        divide_by_initial_world_size: bool = True,
+        enable: bool = True,
+        throw_on_early_termination: bool = False,
+    ) -> Iterator[None]:
+        """Lets ranks train in here whose inputs end in different iterations, as DDP's does.
+
+        All ranks that train enter it, and leave it together: who has none left takes part in the
+        others' iterations without gradients, which count as zero, and ends with their parameters
+        and buffers. With `throw_on_early_termination` all fail instead.
+        """
+        if not divide_by_initial_world_size:
+            raise BadInput(
+                "divide_by_initial_world_size: expected True, as averages are over all ranks"
+            )
+        if not enable or self.serves:
+            yield
+            return
+        self._uneven = UnevenInputs(self._session, throw_on_early_termination)
+        try:
+            yield
+            self._go_along()
+        finally:
+            self._uneven = None
+
+    def _go_along(self) -> None:
+        """Without inputs, while others have some."""
+        if self._begun:
+            self._finish()
+        while (heard := self._uneven.announce(ENDED))[0] != ENDED:
+            step, root = heard
+            if step == ITERATES:
+                self._session.begin()
+                self._exchange(torch.zeros(len(self._in_order), dtype=torch.uint8))
+            elif self._buffers is not None:
+                self._buffers.share(self._session, root)
+        root = self._uneven.ahead()
+        for tensor in [*self.module.parameters(), *self.module.buffers()]:
+            if root is not None:
+                self._session.share(tensor, root)
+
     def verify(self) -> None:
-        """Fails unless all ranks got the same averages, bit for bit; all ranks call it."""
+        """Fails unless all ranks got the same averages, bit for bit; all ranks call it.
+
+        Within a minute, as `measure` and `trace`, or it fails on those that do.
+        """
         self._session.verify()
 
     def measure(self) -> dict[str, float]:
@@ -264,7 +417,7 @@ class Distributed:
     def check_parameters(self, *, buffers: bool = False) -> None:
         """Fails unless all ranks that train hold the same parameters, bit for bit; all call it.
 
-        With `buffers` these too, which nothing keeps equal: each rank's batches change them.
+        With `buffers` these too, which differ from a forward pass that trains to the next one.
         """
         tensors = dict(self.module.named_parameters())
         if buffers:
@@ -284,6 +437,7 @@ class Distributed:
             "ranks": self._session.ranks,
             "trainers": self.trainers,
             "parameters": self._names,
+            "density": self._density,
             "session": self._session.save(),
         }
 
@@ -296,7 +450,7 @@ class Distributed:
         parts = self._session.residual()
         return {
             name: part.view_as(parameter)
-            for name, parameter, part in zip(self._names, self.parameters, parts)
+            for name, parameter, part in zip(self._names, self._in_order, parts)
         }
 
     def _need_to_be_between(self, name: str) -> None:
@@ -315,6 +469,11 @@ class Distributed:
         `residual_only`, which takes what another pipeline, plan or density has saved. A server has
         nothing of the kind, and takes a server's state alone, or none.
         """
+        if any("session" not in state for state in states):
+            raise BadInput(
+                "load_state_dict: expected what Distributed.state_dict() gave: module.load_state_dict "
+                "takes parameters and buffers"
+            )
         session = self._session
         given = session.gather([(s["rank"], s["ranks"], s["trainers"]) for s in states])
         if None in given:
@@ -349,8 +508,21 @@ class Distributed:
             try:
                 self._session.load(state["session"], residual_only=not exact)
             except BadInput as error:
-                return f"state of rank {state['rank']}: {error}"
+                return f"state of rank {state['rank']}: {self._why_not(state, exact, str(error))}"
         return ""
+
+    def _why_not(self, state: dict[str, Any], exact: bool, error: str) -> str:
+        """C knows how many elements are sent, but not of which density."""
+        if not exact:
+            return error
+        if state.get("density", self._density) != self._density:
+            error = f"density: expected {self._density:g}, got {state['density']:g}"
+        return f"{error} (residual_only=True takes what was not sent alone)"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was closed, or has failed."""
+        return self._session.group is None
 
     def __deepcopy__(self, _memo) -> Distributed:
         """Copies of the module have its hooks, which do nothing there."""
@@ -362,12 +534,14 @@ class Distributed:
             handle.remove()
         self._handles.clear()
         self._session.close()
+        _open.discard(self)
 
 
 def distribute(module: torch.nn.Module, plan: Plan | str, **options) -> Distributed:
     """Lets a module's gradients travel by a plan, or by the pipeline of a name, all in one group.
 
-    `options` are Distributed's. Parameters that a plan does not name must never get a gradient.
+    `options` are Distributed's, and those of DistributedDataParallel that make sense without its
+    buckets. Parameters that a plan does not name must never get a gradient.
     """
     if isinstance(plan, str):
         return Distributed(module, plan, **options)

@@ -9,6 +9,7 @@ import torch
 import torch.distributed as dist
 
 from gradweave._library import BadInput
+from gradweave.torch.parameters import learning
 from gradweave.torch.recorder import write_document
 
 LEVELS = 127  # of magnitudes, beside 0
@@ -36,9 +37,7 @@ class GradientRecorder:
         seed: int = 0,
         group: dist.ProcessGroup | None = None,
     ) -> None:
-        named = [(n, p) for n, p in module.named_parameters() if p.requires_grad and p.numel()]
-        if not named:
-            raise BadInput("expected a module with parameters that learn")
+        named = [(n, p) for n, p in learning(module).items() if p.numel()]
         if elements < 1 or iterations < 1:
             raise BadInput(f"expected elements and iterations, got {elements} and {iterations}")
         self._group = group

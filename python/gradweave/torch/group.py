@@ -12,6 +12,7 @@ import torch
 import torch.distributed as dist
 
 from gradweave import _library
+from gradweave._library import BadInput
 
 _threads = threading.local()
 _WHOLE = 1  # the context of the group itself; its parts have larger ones
@@ -36,6 +37,16 @@ def _bytes(address: int, count: int) -> torch.Tensor:
 
 def _parts(address: int, size: int, group: dist.ProcessGroup) -> list[torch.Tensor]:
     return list(_bytes(address, dist.get_world_size(group) * size).split(size))
+
+
+def need_group(group: dist.ProcessGroup | None) -> None:
+    """Fails unless there is one that this rank is in."""
+    if not dist.is_initialized():
+        raise BadInput(
+            "expected a process group: call torch.distributed.init_process_group on all ranks first"
+        )
+    if dist.get_rank(group) < 0:
+        raise BadInput("group: expected one that this rank is in")
 
 
 def global_rank(group: dist.ProcessGroup, rank: int) -> int:

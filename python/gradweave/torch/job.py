@@ -19,6 +19,7 @@ import torch.distributed as dist
 from gradweave._library import BadInput
 from gradweave.torch.distributed import distribute
 from gradweave.torch.gradients import GradientRecorder
+from gradweave.torch.parameters import learning
 from gradweave.torch.recorder import Recorder
 
 Step = Callable[[torch.nn.Module], torch.Tensor]
@@ -35,9 +36,20 @@ def load(text: str) -> Job:
     sys.modules[specification.name] = module
     sys.path.insert(0, str(Path(path).resolve().parent))
     specification.loader.exec_module(module)
-    if not callable(getattr(module, name, None)):
+    function = getattr(module, name, None)
+    if not callable(function):
         raise BadInput(f"{path}: expected a function {name} in it")
-    return getattr(module, name)
+    return lambda: _begin(function, text)
+
+
+def _begin(function: Job, text: str) -> tuple[torch.nn.Module, torch.optim.Optimizer, Step]:
+    """The job anew, whose parameters a session can take: before anything is measured with it."""
+    begun = function()
+    if not isinstance(begun, tuple) or len(begun) != 3 or not isinstance(begun[0], torch.nn.Module):
+        kind = type(begun).__name__
+        raise BadInput(f"{text}: expected it to return (module, optimizer, step), got {kind}")
+    learning(begun[0])
+    return begun
 
 
 class Recording:

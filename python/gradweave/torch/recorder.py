@@ -11,6 +11,7 @@ import torch
 import torch.distributed as dist
 
 from gradweave._library import BadInput
+from gradweave.torch.parameters import learning
 
 
 @dataclass
@@ -50,18 +51,12 @@ class Recorder:
         group: dist.ProcessGroup | None = None,
         barrier_s: float | None = None,
     ) -> None:
-        named = [(n, p) for n, p in module.named_parameters() if p.requires_grad]
-        if not named:
-            raise BadInput("expected a module with parameters that learn")
-        sizes = {p.element_size() for _, p in named}
-        devices = {p.device.type for _, p in named}
-        if len(sizes) != 1:
-            raise BadInput(f"expected gradients of one size, got {sorted(sizes)} bytes an element")
-        if devices != {"cpu"}:
-            raise BadInput(f"expected parameters on the CPU, got {sorted(devices)}")
-        self._bytes_per_element = sizes.pop()
-        self._names = [name for name, _ in named]
-        self._shapes = [list(p.shape) for _, p in named]
+        named = learning(module)
+        device = next(iter(named.values())).device
+        if device.type != "cpu":
+            raise BadInput(f"expected parameters on the CPU, got them on {device}")
+        self._names = list(named)
+        self._shapes = [list(p.shape) for p in named.values()]
         self.warm_up = warm_up
         self._group = group
         self._barrier_s = barrier_s
@@ -187,7 +182,7 @@ class Recorder:
         document = {
             "schema": "gradweave/model@1",
             "name": name,
-            "bytes_per_element": self._bytes_per_element,
+            "bytes_per_element": torch.float32.itemsize,
             "forward_s": means_s[1],
             "update_s": means_s[0],
             "source": _source(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import itertools
 import os
+import re
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from ctypes import byref, c_void_p
 from datetime import timedelta
 from typing import Any
@@ -17,13 +19,14 @@ import torch.distributed as dist
 
 from gradweave import _library
 from gradweave._library import BadInput, GradweaveError, call, failure, library
-from gradweave.torch.group import LentGroup, backend_of, global_rank, timeout_of, view
+from gradweave.torch.group import LentGroup, backend_of, global_rank, need_group, timeout_of, view
 
 # What rank 0 tells a server that all ranks do next: as a byte, and apart from C's own messages.
 _DEEDS = ("close", "iterate", "verify", "measure", "gather")
-_TAG, _OVERDUE = 1, 2
+_TAG, _OVERDUE, _FLAGS, _MEETING, _SHARED = 1, 2, 3, 4, 5
 _HOWEVER_LONG = timedelta(days=3650)
 _LISTENS = timedelta(minutes=1)
+_WAITED_IN_VAIN = re.compile("(?i)timed out|clos|reset")
 
 
 def _stream(gpu: torch.device) -> int:
@@ -59,7 +62,8 @@ class Session:
 
     Without `group` it has connections of its own between all ranks, which it closes when it fails
     on one, so that no other one waits for that. Whatever fails, the session is then over. Tensors
-    on a GPU, which `gpu` names, travel through the host's memory.
+    on a GPU, which `gpu` names, travel through the host's memory. Messages call tensors by `names`,
+    or by their numbers.
 
     Of pipelines with a server the last rank is that: it only serves, and the others train.
     """
@@ -76,8 +80,10 @@ class Session:
         group: dist.ProcessGroup | None = None,
         seed: int = 0,
         gpu: torch.device | None = None,
+        names: Sequence[str] = (),
     ) -> None:
         self._own = None
+        need_group(group)
         if group is None:
             timeout = timeout_of(dist.group.WORLD, gpu or torch.device("cpu"))
             self._own = dist.new_group(timeout=timeout, backend="gloo" if gpu else None)
@@ -99,6 +105,7 @@ class Session:
         training = _library.Training(
             tensor_count=len(sizes),
             elements=(ctypes.c_uint64 * len(sizes))(*sizes),
+            names=(ctypes.c_char_p * len(names))(*map(str.encode, names)) if names else None,
             algorithm=algorithm.encode(),
             compressor=compressor.encode() if compressor else None,
             exchange=exchange.encode() if exchange else None,
@@ -135,7 +142,8 @@ class Session:
         try:
             dist.all_gather_object(things, thing, group=self.group)
         except RuntimeError as error:
-            raise self.end(GradweaveError(str(error))) from None
+            expected = "expected all ranks to call the same"
+            raise self.end(GradweaveError(f"{expected}: {error}")) from None
         return things
 
     def broadcast(self, tensor: torch.Tensor) -> None:
@@ -185,6 +193,7 @@ class Session:
         return torch.as_tensor(_OnGpu(address, elements), device=self._gpu)
 
     def verify(self) -> None:
+        self._meet("verify")
         self._together("verify")
         self._verify()
 
@@ -192,6 +201,7 @@ class Session:
         self._call("gradweave_session_verify", self._session)
 
     def measure(self) -> dict[str, float]:
+        self._meet("measure")
         self._together("measure")
         return self._measure()
 
@@ -201,9 +211,88 @@ class Session:
         return {name: getattr(took, name) for name, _ in took._fields_ if name != "algorithm"}
 
     def trace(self, path: str) -> None:
+        self._meet("trace")
         self._together("measure")
         own = os.fsencode(path) if self.rank == 0 else None
         self._call("gradweave_session_trace", self._session, own)
+
+    # ---- among ranks that train -----------------------------------------------------------------
+
+    def _unite(
+        self, flags: torch.Tensor, tag: int, timeout: timedelta = timedelta()
+    ) -> Iterator[None]:
+        """Puts the bits of all ranks that train into each one's bytes; stops while messages travel.
+
+        After each round a rank has those of twice as many ranks before it.
+        """
+        distance = 1
+        while distance < self.trainers:
+            to, source = (
+                global_rank(self.group, (self.rank + step) % self.trainers)
+                for step in (distance, -distance)
+            )
+            theirs = torch.empty_like(flags)
+            works = (
+                dist.irecv(theirs, source, group=self.group, tag=tag),
+                dist.isend(flags, to, group=self.group, tag=tag),
+            )
+            yield
+            for work in works:
+                work.wait(timeout)
+            flags |= theirs
+            distance *= 2
+
+    def start_union(self, flags: torch.Tensor) -> Callable[[], None]:
+        """Gives the call that waits until the bytes have the bits of all ranks that train.
+
+        The first messages travel meanwhile, beside what the session exchanges.
+        """
+        self._need_open()
+        rounds = self._unite(flags, _FLAGS)
+
+        def advance(steps: Iterator[None]) -> None:
+            try:
+                for _ in steps:
+                    pass
+            except RuntimeError as error:
+                raise self.end(GradweaveError(str(error))) from None
+
+        advance(itertools.islice(rounds, 1))
+        return lambda: advance(rounds)
+
+    def share(self, tensor: torch.Tensor, root: int) -> None:
+        """That of one rank that trains, on all: in each round twice as many have it."""
+        self._need_open()
+        data = tensor.detach().cpu().contiguous()
+        if data.numel() == 0:
+            return
+        place = (self.rank - root) % self.trainers
+        distance = 1
+        try:
+            while distance < self.trainers:
+                gives = place < distance
+                partner = place + distance if gives else place - distance
+                if partner < self.trainers and place < 2 * distance:
+                    other = global_rank(self.group, (partner + root) % self.trainers)
+                    move = dist.send if gives else dist.recv
+                    move(data.view(-1).view(torch.uint8), other, group=self.group, tag=_SHARED)
+                distance *= 2
+        except RuntimeError as error:
+            raise self.end(GradweaveError(str(error))) from None
+        if self.rank != root:
+            tensor.detach().copy_(data)
+
+    def _meet(self, name: str) -> None:
+        """Fails unless all ranks that train call it, before one waits for what others never do."""
+        self._need_open()
+        if self.serves:
+            return
+        try:
+            for _ in self._unite(torch.zeros(1, dtype=torch.uint8), _MEETING, _LISTENS):
+                pass
+        except RuntimeError as error:
+            expected = f"expected all ranks to call it within {_LISTENS.total_seconds():g} s"
+            raise self.end(GradweaveError(f"{name}: {expected}: {error}")) from None
 
     # ---- with a server --------------------------------------------------------------------------
 
@@ -301,8 +390,11 @@ class Session:
 
     def end(self, error: GradweaveError) -> GradweaveError:
         """Lets the others' calls fail as well, and finds out who was first."""
-        own = f"rank {self.rank}: {error}"
-        first = own
+        if self.in_flight and _WAITED_IN_VAIN.search(str(error)):
+            error = GradweaveError(
+                f"{error} (a rank failed, or had fewer iterations: join() is for uneven inputs)"
+            )
+        first = own = f"rank {self.rank}: {error}"
         if self._own is not None:
             with contextlib.suppress(RuntimeError):  # the store may have gone with its rank
                 store = dist.distributed_c10d._get_default_store()

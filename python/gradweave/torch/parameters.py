@@ -1,0 +1,163 @@
+"""A module's parameters and buffers: what a session takes, and whether the module still has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from operator import methodcaller
+
+import torch
+from torch._utils import _flatten_dense_tensors, _unflatten_dense_tensors
+from torch.nn.parameter import is_lazy
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+from gradweave._library import BadInput
+from gradweave.torch.session import Session
+
+_EXPECTED = "expected 32-bit floats, all on the CPU or on one GPU"
+
+
+def _check(name: str, parameter: torch.nn.Parameter, device: torch.device) -> None:
+    if is_lazy(parameter):
+        raise BadInput(f"{name}: expected a parameter with a shape: run a forward pass first")
+    if is_traceable_wrapper_subclass(parameter):
+        raise BadInput(
+            f"{name}: expected a plain tensor that each rank has in full, got "
+            f"{type(parameter).__name__}, as FSDP2 and tensor parallelism make"
+        )
+    known = device.type in ("cpu", "cuda")
+    if not known or parameter.device != device or parameter.dtype != torch.float32:
+        raise BadInput(f"{name}: {_EXPECTED}, got {parameter.dtype} on {parameter.device}")
+
+
+def learning(module: torch.nn.Module) -> dict[str, torch.nn.Parameter]:
+    """The module's parameters that learn, by name; fails unless a session can take them all."""
+    found = {name: p for name, p in module.named_parameters() if p.requires_grad}
+    if not found:
+        raise BadInput("expected a module with parameters that learn")
+    device = next(iter(found.values())).device
+    for name, parameter in found.items():
+        _check(name, parameter, device)
+    return found
+
+
+class GradientCheck:
+    """Fails unless a gradient is what its parameter was registered as: C takes its bytes."""
+
+    def __init__(self, registered: Mapping[str, torch.nn.Parameter]) -> None:
+        self._names = list(registered)
+        self._sizes = [parameter.numel() for parameter in registered.values()]
+        self._device = next(iter(registered.values())).device
+
+    def __call__(
+        self,
+        index: int,
+        gradient: torch.Tensor,
+        dtype: torch.dtype = torch.float32,
+        layout: torch.layout = torch.strided,
+    ) -> None:
+        if (
+            gradient.dtype is not dtype
+            or gradient.layout is not layout
+            or gradient.numel() != self._sizes[index]
+            or gradient.device != self._device
+        ):
+            raise self._failure(self._names[index], self._sizes[index], gradient)
+
+    def _failure(self, name: str, size: int, gradient: torch.Tensor) -> BadInput:
+        if gradient.layout is not torch.strided:
+            return BadInput(f"{name}: expected a gradient that is dense, got {gradient.layout}")
+        return BadInput(
+            f"{name}: expected a gradient of {size} 32-bit floats on {self._device}, as when it was "
+            f"distributed, got {gradient.numel()} of {gradient.dtype} on {gradient.device}: close() "
+            "and distribute the module anew"
+        )
+
+
+class Roster:
+    """The parameters of a module that learned when it was registered; others must not."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        self._module = module
+        self.registered = learning(module)
+        self._look()
+
+    def _look(self) -> None:
+        """Keeps all that the module and its parts hold, in their order, for check() to compare."""
+        of_parts = [(part._modules, part._parameters) for part in self._module.modules()]
+        self._holders = list(chain.from_iterable(of_parts))
+        self._held = self._list_held()
+        self._places = list(map(id, self._held))
+        named = {id(parameter) for parameter in self.registered.values()}
+        self._frozen = [
+            p for p in self._module.parameters() if id(p) not in named and not p.requires_grad
+        ]
+
+    def _list_held(self) -> list[torch.nn.Module | torch.nn.Parameter | None]:
+        return list(chain.from_iterable(map(methodcaller("values"), self._holders)))
+
+    def check(self) -> None:
+        """Fails unless the module has the registered parameters, and no others began to learn.
+
+        Called for each iteration: where nothing has changed, it only compares addresses.
+        """
+        if list(map(id, self._list_held())) != self._places:
+            self._compare()
+            self._look()
+        elif any([parameter.requires_grad for parameter in self._frozen]):
+            self._compare()
+
+    def _compare(self) -> None:
+        again = "close() and distribute the module anew"
+        now = dict(self._module.named_parameters(remove_duplicate=False))
+        for name, parameter in self.registered.items():
+            if now.get(name) is not parameter:
+                became = "is gone" if name not in now else "is another one"
+                raise BadInput(
+                    f"{name}: expected the parameter that was distributed, but it {became}: {again}"
+                )
+        named = {id(parameter) for parameter in self.registered.values()}
+        for name, parameter in now.items():
+            if parameter.requires_grad and id(parameter) not in named:
+                raise BadInput(
+                    f"{name}: expected a parameter that was distributed, or that does not learn: "
+                    f"{again}"
+                )
+
+
+class Buffers:
+    """A module's buffers, which travel together: those of a type in one message."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        self._places: dict[torch.dtype, list[tuple[str, dict, str]]] = {}
+        self._sizes: dict[torch.dtype, list[int]] = {}
+        seen: set[int] = set()
+        for path, part in module.named_modules():
+            for key, buffer in part._buffers.items():
+                if buffer is None or id(buffer) in seen:
+                    continue
+                seen.add(id(buffer))
+                name = f"{path}.{key}" if path else key
+                self._places.setdefault(buffer.dtype, []).append((name, part._buffers, key))
+                self._sizes.setdefault(buffer.dtype, []).append(buffer.numel())
+
+    def share(self, session: Session, root: int) -> None:
+        """Gives all ranks that train those of the one with this number; all call it."""
+        for dtype, places in self._places.items():
+            buffers = [holder.get(key) for _, holder, key in places]
+            self._check(dtype, buffers)
+            flat = _flatten_dense_tensors(buffers)
+            session.share(flat, root)
+            if session.rank != root:
+                with torch.no_grad():
+                    for buffer, new in zip(buffers, _unflatten_dense_tensors(flat, buffers)):
+                        buffer.copy_(new)
+
+    def _check(self, dtype: torch.dtype, buffers: list[torch.Tensor | None]) -> None:
+        for (name, *_), size, buffer in zip(self._places[dtype], self._sizes[dtype], buffers):
+            if buffer is None or buffer.dtype is not dtype or buffer.numel() != size:
+                got = "none" if buffer is None else f"{buffer.numel()} of {buffer.dtype}"
+                raise BadInput(
+                    f"{name}: expected a buffer of {size} elements of {dtype}, as when its module "
+                    f"was distributed, got {got}"
+                )

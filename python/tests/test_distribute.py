@@ -1,0 +1,423 @@
+"""What users do with a module around `distribute`: as with DistributedDataParallel, or refused."""
+
+from __future__ import annotations
+
+import contextlib
+from datetime import timedelta
+
+import pytest
+
+torch = pytest.importorskip("torch")
+import torch.distributed as dist  # noqa: E402
+from ranks import on_ranks  # noqa: E402
+from test_torch import assert_equal_on_ranks, batch, flat, network, train  # noqa: E402
+from torch.distributed.fsdp import fully_shard  # noqa: E402
+from torch.nn.parallel import DistributedDataParallel  # noqa: E402
+
+import gradweave.torch as gt  # noqa: E402
+from gradweave._library import GradweaveError  # noqa: E402
+from gradweave.torch import session  # noqa: E402
+
+def _pass(model, rank: int, step: int = 0, dtype=torch.float32) -> None:
+    model(batch(rank, step)[0].to(dtype)).square().mean().backward()
+
+
+# ---- a module that changes ----------------------------------------------------------------------
+
+
+def _convert(rank: int) -> None:
+    """C would read and write as many bytes as floats have."""
+    for algorithm in ("topk", "dense", "lags"):
+        for dtype in (torch.bfloat16, torch.half, torch.double):
+            model = network()
+            gt.distribute(model, algorithm)
+            _pass(model, rank)
+            model.to(dtype)
+            model.zero_grad()
+            expected = rf"3.bias: expected a gradient of 4 32-bit floats on cpu, .* 4 of {dtype}"
+            with pytest.raises(GradweaveError, match=expected):
+                _pass(model, rank, dtype=dtype)
+            with pytest.raises(gt.BadInput, match=f"0.weight: expected 32-bit .* got {dtype}"):
+                gt.distribute(model, algorithm)
+            model.float().zero_grad()
+            again = gt.distribute(model, algorithm)
+            train(again, rank, 3, model)
+            assert_equal_on_ranks(model)
+            again.close()
+
+
+def test_gradients_of_another_type_are_refused(tmp_path):
+    on_ranks(tmp_path, _convert)
+
+
+class Parts(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = torch.nn.Linear(20, 8)
+        self.frozen = torch.nn.Linear(8, 8).requires_grad_(False)
+        self.drop = torch.nn.Dropout(0.0)
+        self.last = torch.nn.Linear(8, 4)
+
+    def forward(self, inputs):
+        return self.last(self.drop(self.frozen(self.first(inputs))))
+
+
+def _replace(model: Parts) -> None:
+    model.last = torch.nn.Linear(8, 4)
+
+
+def _assign(model: Parts) -> None:
+    model.load_state_dict({n: p.clone() for n, p in model.state_dict().items()}, assign=True)
+
+
+def _add(model: Parts) -> None:
+    model.scale = torch.nn.Parameter(torch.ones(1))
+
+
+def _delete(model: Parts) -> None:
+    model.last.register_parameter("bias", None)
+
+
+def _unfreeze(model: Parts) -> None:
+    model.frozen.requires_grad_(True)
+
+
+CHANGES = {
+    _assign: "first.weight: expected the parameter that was distributed, but it is another one",
+    _replace: "last.weight: expected the parameter that was distributed, but it is another one",
+    _delete: "last.bias: expected the parameter that was distributed, but it is gone",
+    _add: "scale: expected a parameter that was distributed, or that does not learn",
+    _unfreeze: "frozen.weight: expected a parameter that was distributed, or that does not learn",
+}
+
+
+def _change(rank: int, algorithm: str) -> None:
+    """On the last rank that trains alone, so that the others only hear of it."""
+    for change, message in CHANGES.items():
+        model = Parts()
+        distributed = gt.distribute(model, algorithm)
+        if distributed.serves:
+            with pytest.raises(GradweaveError, match=message):
+                distributed.serve()
+        else:
+            _pass(model, rank)
+            model.zero_grad()
+            if rank == 1:
+                change(model)
+            with pytest.raises(GradweaveError, match=message):
+                _pass(model, rank)
+        if rank != 1:
+            change(model)
+        again = gt.distribute(model, algorithm)  # the one that failed is closed
+        if again.serves:
+            again.serve()
+        else:
+            train(again, rank, 3, model)
+            again.check_parameters()
+        again.close()
+
+
+def _change_nothing(rank: int) -> None:
+    model = Parts()
+    distributed = gt.distribute(model, "topk", density=0.1)
+    _pass(model, rank)
+    for parameter in model.parameters():
+        parameter.data = parameter.data.clone()
+    model.drop = torch.nn.Identity()
+    model.load_state_dict(model.state_dict())
+    model.zero_grad()
+    train(model, rank, 3, model)
+    distributed.check_parameters()
+    distributed.close()
+
+
+def test_a_module_that_changes_is_refused_until_it_is_distributed_anew(tmp_path):
+    on_ranks(tmp_path, _change, "topk")
+    on_ranks(tmp_path, _change, "ps", ranks=3)
+    on_ranks(tmp_path, _change_nothing)
+
+
+# ---- parameters without gradients, and buffers --------------------------------------------------
+
+
+class Branches(torch.nn.Module):
+    """Rank 0 takes the first branch, others the second, nobody the third."""
+
+    def __init__(self, rank: int) -> None:
+        super().__init__()
+        torch.manual_seed(2)
+        self.own = min(rank, 1)
+        self.branches = torch.nn.ModuleList([torch.nn.Linear(20, 4) for _ in range(3)])
+
+    def forward(self, inputs):
+        return self.branches[self.own](inputs)
+
+
+def _leave_out(rank: int, algorithm: str) -> None:
+    model, theirs = Branches(rank), Branches(rank)
+    distributed = gt.distribute(model, algorithm, density=0.5)
+    if distributed.serves:
+        distributed.serve()
+        distributed.close()
+        return
+    model.branches[2].weight.grad = None
+    _pass(model, rank)
+    has = [p.grad is not None for p in model.parameters()]
+    assert has == [True, True, True, True, False, False], algorithm
+    if algorithm == "dense":
+        ddp = DistributedDataParallel(theirs, find_unused_parameters=True)
+        _pass(ddp, rank)
+        for own, other in zip(model.parameters(), theirs.parameters()):
+            assert own.grad is None or torch.allclose(own.grad, other.grad)
+            assert (own.grad is None) == (other.grad is None)
+    distributed.close()
+
+
+def _freeze(rank: int, algorithm: str) -> None:
+    """Neither weight decay nor momentum nor what was not sent yet moves it."""
+    model = network()
+    distributed = gt.distribute(model, algorithm, density=0.05)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=0.1)
+    for step in range(6):
+        if step == 3:
+            model[2].requires_grad_(False)
+            before = flat(model[2])
+        if step == 5:
+            model[2].requires_grad_(True)
+        _pass(model, rank, step)
+        optimizer.step()
+        optimizer.zero_grad()
+        assert step < 3 or torch.equal(before, flat(model[2])) == (step < 5)
+    distributed.check_parameters()
+    distributed.close()
+
+
+def _freeze_all(rank: int) -> None:
+    for algorithm in ("dense", "topk", "lags", "gaussiank"):
+        _freeze(rank, algorithm)
+        _leave_out(rank, algorithm)
+
+
+def test_where_no_rank_has_a_gradient_none_is_left(tmp_path):
+    on_ranks(tmp_path, _freeze_all)
+    on_ranks(tmp_path, _leave_out, "dense", ranks=3)
+    on_ranks(tmp_path, _leave_out, "ps", ranks=4)
+
+
+def _normed() -> torch.nn.Module:
+    torch.manual_seed(4)
+    return torch.nn.Sequential(
+        torch.nn.Linear(20, 8), torch.nn.BatchNorm1d(8), torch.nn.Linear(8, 4)
+    )
+
+
+def _share_buffers(rank: int, algorithm: str) -> None:
+    trainers = dist.get_world_size() - (algorithm == "ps")
+    some = dist.new_group(list(range(trainers)))
+    for shares in (True, False):
+        model, theirs = _normed(), _normed()
+        distributed = gt.distribute(model, algorithm, broadcast_buffers=shares)
+        if distributed.serves:
+            distributed.serve()
+            distributed.close()
+            continue
+        train(distributed, rank, 8, model)
+        ddp = DistributedDataParallel(theirs, process_group=some, broadcast_buffers=shares)
+        train(ddp, rank, 8, theirs)
+        for own, other in zip(model.buffers(), theirs.buffers()):
+            torch.testing.assert_close(own, other, rtol=1e-5, atol=1e-6)
+        with pytest.raises(GradweaveError, match="1.running_mean: expected the same on all ranks"):
+            distributed.check_parameters(buffers=True)  # each has seen a batch of its own since
+        distributed.close()
+
+
+def test_buffers_are_rank_0s_as_with_ddp(tmp_path):
+    on_ranks(tmp_path, _share_buffers, "dense")
+    on_ranks(tmp_path, _share_buffers, "ps", ranks=4)
+
+
+# ---- uneven inputs ------------------------------------------------------------------------------
+
+
+def _join(rank: int, algorithm: str, counts: list[int]) -> None:
+    """Of BatchNorm too, whose buffers travel."""
+    model, theirs = _normed(), _normed()
+    trainers = len(counts)
+    some = dist.new_group(list(range(trainers)))
+    distributed = gt.distribute(model, algorithm, density=0.3)
+    if distributed.serves:
+        assert distributed.serve() == max(counts)
+    else:
+        with distributed.join():
+            train(distributed, rank, counts[rank], model, momentum=0)
+        distributed.check_parameters(buffers=len(set(counts)) > 1)
+        if algorithm in ("dense", "ps"):
+            ddp = DistributedDataParallel(theirs, process_group=some)
+            with ddp.join():
+                train(ddp, rank, counts[rank], theirs, momentum=0)
+            torch.testing.assert_close(flat(model), flat(theirs), rtol=1e-5, atol=1e-6)
+    distributed.close()
+
+
+def _join_all(rank: int) -> None:
+    for algorithm in ("dense", "topk", "gaussiank"):
+        for counts in ([5, 3, 4], [2, 6, 2], [3, 3, 3], [0, 2, 1]):
+            _join(rank, algorithm, counts)
+    distributed = gt.distribute(network(), "topk")
+    with pytest.raises(GradweaveError, match="join: rank 1 has no inputs left, and rank 0 has"):
+        with distributed.join(throw_on_early_termination=True):
+            train(distributed, rank, [3, 2, 3][rank], distributed.module)
+    with pytest.raises(gt.BadInput, match="divide_by_initial_world_size: expected True"):
+        with distributed.join(divide_by_initial_world_size=False):
+            pass
+    distributed.close()
+
+
+def test_ranks_with_fewer_inputs_take_part_until_the_others_end(tmp_path):
+    on_ranks(tmp_path, _join_all, ranks=3)
+    on_ranks(tmp_path, _join, "ps", [2, 4, 3], ranks=4)
+
+
+def _end_early(rank: int) -> None:
+    distributed = gt.distribute(network(), "dense")
+    fails = pytest.raises(GradweaveError, match=r"fewer iterations: join\(\)")
+    with fails if rank == 0 else contextlib.nullcontext():
+        train(distributed, rank, 3 - rank, distributed.module)
+    distributed.close()
+    dist.barrier()
+
+
+def test_uneven_inputs_end_with_a_hint(tmp_path):
+    on_ranks(tmp_path, _end_early)
+
+
+# ---- in place of DistributedDataParallel --------------------------------------------------------
+
+
+def _replace_ddp(rank: int) -> None:
+    """The same lines train by either."""
+    trained = []
+    arguments = {"find_unused_parameters": True, "broadcast_buffers": False, "device_ids": None}
+    for wrap in (
+        lambda module: DistributedDataParallel(module, **arguments),
+        lambda module: gt.distribute(module, "dense", process_group=dist.group.WORLD, **arguments),
+    ):
+        module = network()
+        model = wrap(module)
+        assert model.module is module and model.train().training
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for step in range(4):
+            inputs, targets = batch(rank, step)
+            with model.no_sync() if step == 1 else contextlib.nullcontext():
+                torch.nn.functional.cross_entropy(model(inputs), targets).backward()
+            if step != 1:
+                torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                optimizer.step()
+                optimizer.zero_grad()
+        model.eval()
+        assert not module.training
+        trained.append(flat(module))
+    torch.testing.assert_close(trained[0], trained[1], rtol=1e-5, atol=1e-6)
+    with pytest.raises(AttributeError, match="nonsense"):
+        model.nonsense
+    with pytest.raises(gt.BadInput, match="state_dict.* gave: module.load_state_dict takes"):
+        model.load_state_dict(module.state_dict())
+    model.close()
+
+
+REFUSED = {
+    "bucket_cap_mb: expected None, as groups= says what travels together": {"bucket_cap_mb": 25},
+    "gradient_as_bucket_view: expected False": {"gradient_as_bucket_view": True},
+    "device_ids: expected that of the module's parameters, cpu, got cuda:0": {"device_ids": [0]},
+    "device_ids: expected None, as gradweave has nothing like it": {"device_ids": [0, 1]},
+    "expected None, as parameters are 32-bit floats": {"mixed_precision": "bf16"},
+    "process_group: expected none beside group": {"group": 1, "process_group": 1},
+}
+
+
+def _refuse(rank: int) -> None:
+    model = network()
+    for message, options in REFUSED.items():
+        with pytest.raises(gt.BadInput, match=message):
+            gt.distribute(model, "topk", **options)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'densty'"):
+        gt.distribute(model, "topk", densty=0.1)
+    with pytest.raises(gt.BadInput, match="expected a bare module, got DistributedDataParallel"):
+        gt.distribute(DistributedDataParallel(model), "topk")
+    with pytest.raises(gt.BadInput, match="1: expected a bare module, got DistributedDataPar"):
+        inner = DistributedDataParallel(torch.nn.Linear(2, 2))
+        gt.distribute(torch.nn.Sequential(torch.nn.Linear(2, 2), inner), "topk")
+    distributed = gt.distribute(model, "topk")
+    for again in (model, model[3], distributed):
+        with pytest.raises(gt.BadInput, match="close.. "):
+            gt.distribute(again, "topk")
+    distributed.close()
+    gt.distribute(model, "topk").close()
+    sharded = network()
+    fully_shard(sharded)
+    with pytest.raises(gt.BadInput, match="0.weight: expected a plain tensor .* got .*FSDP2"):
+        gt.distribute(sharded, "topk")
+    with pytest.raises(gt.BadInput, match="0.weight: expected a parameter with a shape"):
+        gt.distribute(torch.nn.Sequential(torch.nn.LazyLinear(4)), "topk")
+    other = torch.nn.Linear(4, 4 + rank)
+    with pytest.raises(gt.BadInput, match=r"rank 1 has weight of shape \(5, 4\), .* \(4, 4\)"):
+        gt.distribute(other, "topk")
+    pair = dist.new_group([0])
+    if rank == 1:
+        with pytest.raises(gt.BadInput, match="group: expected one that this rank is in"):
+            gt.distribute(model, "topk", group=pair)
+
+
+def test_acts_as_ddp_does_or_says_why_not(tmp_path):
+    on_ranks(tmp_path, _replace_ddp)
+    on_ranks(tmp_path, _refuse)
+
+
+def test_a_missing_process_group_is_named(tmp_path):
+    for call in (
+        lambda: gt.distribute(network(), "topk"),
+        lambda: gt.calibrate(str(tmp_path / "cluster.json")),
+    ):
+        with pytest.raises(gt.BadInput, match="init_process_group on all ranks first"):
+            call()
+
+
+# ---- what goes wrong ----------------------------------------------------------------------------
+
+
+def _meet_nan(rank: int) -> None:
+    for algorithm in ("topk", "lags", "gs-sgd", "hard-threshold", "sidco"):
+        model = network()
+        distributed = gt.distribute(model, algorithm, density=0.1)
+        if rank == 0:
+            row = torch.tensor(3)
+            model[2].weight.register_hook(lambda one: one.index_fill(0, row, torch.nan))
+        expected = "2.weight: element 150 of 1500: expected a number or an infinity, got NaN"
+        with pytest.raises(GradweaveError, match=expected):
+            _pass(model, rank)
+        distributed.close()
+
+
+def _call_alone(rank: int) -> None:
+    session._LISTENS = timedelta(seconds=1)
+    for name, arguments in (("measure", ()), ("verify", ()), ("trace", ("trace.json",))):
+        model = network()
+        distributed = gt.distribute(model, "topk")
+        _pass(model, rank)
+        expected = f"{name}: expected all ranks to call it within 1 s"
+        with pytest.raises(GradweaveError, match=expected):
+            if rank == 0:
+                getattr(distributed, name)(*arguments)
+            else:
+                _pass(model, rank)
+        distributed.close()
+        dist.barrier()
+
+
+def _go_wrong(rank: int) -> None:
+    _meet_nan(rank)
+    _call_alone(rank)
+
+
+def test_failures_name_what_failed(tmp_path):
+    on_ranks(tmp_path, _go_wrong)
