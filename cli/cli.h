@@ -62,6 +62,7 @@ extern const struct gw_option gw_force_table[];
  */
 extern const struct gw_option gw_model_table[], gw_cluster_table[], gw_workers_table[],
     gw_question_table[];
+extern const struct gw_option gw_interference_table[]; /* for an enum gw_interference_rule */
 
 /* Rules that one of `others` be given, MODEL or "cluster" among them. */
 #define GW_NEEDS_MODEL(others)                                                                     \

@@ -10,7 +10,6 @@ struct options {
     struct gw_question_options question;
     struct gw_choice_changes changes;
     const char *algorithms, *workers, *bandwidth, *counts, *accuracy, *out, *data;
-    bool interference;
 };
 
 #define IN(member) offsetof(struct options, member)
@@ -37,8 +36,7 @@ static const struct gw_option option_table[] = {
     {"data", 0, "FILE.csv", GW_TEXT, IN(data), .help = "Keep the crossovers' times",
      .names = GW_NAMES_FILES},
     {.kind = GW_INCLUDE, .offset = IN(changes), .table = gw_changes_table},
-    {"interference", 0, NULL, GW_FLAG, IN(interference),
-     .help = "Let compression and exchanges that run at once slow each other, as the cluster says"},
+    {.kind = GW_INCLUDE, .offset = IN(question.interference), .table = gw_interference_table},
     {.kind = GW_INCLUDE, .table = gw_strict_table},
     {.kind = GW_INCLUDE, .table = gw_force_table},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
@@ -107,7 +105,6 @@ static enum gw_status answer_with(const struct options *options, const struct gw
     const struct gw_algorithm **algorithms = NULL;
     struct gw_comparison comparison = {.question = question,
                                        .changes = options->changes,
-                                       .interference = options->interference,
                                        .intervals = varied == NULL,
                                        .trained = strcmp(options->counts, "asked") != 0,
                                        .gradients = gradients};

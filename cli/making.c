@@ -66,6 +66,7 @@ const struct gw_option gw_asking_table[] = {
      .names = GW_NAMES_CLUSTERS},
     {"density", 0, "R", GW_POSITIVE, IN(density), .help = "Share of elements that compressors keep",
      .maximum = 1, .value = "0.001"},
+    {.kind = GW_INCLUDE, .offset = IN(interference), .table = gw_interference_table},
     {"price", 0, "MONEY", GW_POSITIVE, IN(price),
      .help = "Of a worker's hour: also says what a million iterations cost"},
     {0},
@@ -140,10 +141,15 @@ static enum gw_status advise(const struct gw_asking_options *options,
 
 enum gw_status gw_asking_open(const struct gw_asking_options *options, struct gw_question *question,
                               struct gw_advice *advice, struct gw_error *error) {
-    *question = (struct gw_question){.density = options->density};
-    GW_TRY(open_model(options, &question->model, error));
-    enum gw_status status = open_cluster(options, &question->cluster, error);
-    question->workers = question->cluster.workers;
+    struct gw_model model;
+    struct gw_cluster cluster = {0};
+    GW_TRY(open_model(options, &model, error));
+    enum gw_status status = open_cluster(options, &cluster, error);
+    *question = gw_question_of(model, cluster);
+    question->density = options->density;
+    question->interference = options->interference;
+    status =
+        status == GW_OK ? gw_interference_check(options->interference, &cluster, error) : status;
     status = status == GW_OK ? advise(options, question, advice, error) : status;
     if (status != GW_OK) {
         gw_question_close(question);

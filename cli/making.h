@@ -19,6 +19,7 @@ extern const struct gw_option gw_cluster_making_table[];
 struct gw_asking_options {
     const char *model, *cluster;
     double density, price;
+    enum gw_interference_rule interference;
     struct gw_model_request made_model;
     struct gw_cluster_request made_cluster;
 };

@@ -71,6 +71,27 @@ const struct gw_option gw_question_table[] = {
     {0},
 };
 
+static void leave_out_interference(char *argument, void *target, struct argp_state *state) {
+    (void)argument, (void)state;
+    *(enum gw_interference_rule *)target = GW_INTERFERENCE_NONE;
+}
+
+static void require_interference(char *argument, void *target, struct argp_state *state) {
+    (void)argument, (void)state;
+    *(enum gw_interference_rule *)target = GW_INTERFERENCE_REQUIRED;
+}
+
+const struct gw_option gw_interference_table[] = {
+    {"no-interference", 0, NULL, GW_CUSTOM, 0,
+     .help = "Leave out of predictions how operations that run at once slow each other",
+     .otherwise = "as the cluster's file says", .read = leave_out_interference},
+    {"interference", 0, NULL, GW_CUSTOM, 0,
+     .help = "Refuse a cluster whose file does not say how operations that run at once slow each "
+             "other",
+     .read = require_interference},
+    {0},
+};
+
 const struct gw_option gw_changes_table[] = {
     {"policy", 'p', "POLICY", GW_TEXT, offsetof(struct gw_choice_changes, policy),
      .help = "Merge policy instead of the algorithm's own; several groups overlap with the "

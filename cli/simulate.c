@@ -17,7 +17,6 @@ struct options {
     const char *algorithm, *plan, *trace, *goal;
     const char *bandwidth; /* of the whole network; NULL: as it is */
     size_t iterations;
-    bool interference;
 };
 
 /* "3:1.5"; `option` without "--". */
@@ -90,8 +89,7 @@ static const struct gw_option option_table[] = {
     {"threads", 0, "T", GW_COUNT, IN(heterogeneity.threads),
      .help = "Threads that share iterations and workers", .otherwise = "one for each core",
      .maximum = GW_MOST_THREADS},
-    {"interference", 0, NULL, GW_FLAG, IN(interference),
-     .help = "Let compression and exchanges that run at once slow each other, as the cluster says"},
+    {.kind = GW_INCLUDE, .offset = IN(question.interference), .table = gw_interference_table},
     {"counts", 0, "SOURCE", GW_TEXT, IN(counts.name),
      .help = "How many elements are selected where that depends on gradients: \"asked\", "
              "\"trained\" with generated ones, or a file of counts or of gradients",
@@ -132,7 +130,6 @@ static enum gw_status predict(const struct options *options, const struct gw_que
     GW_TRY(gw_heterogeneity_simulation(&options->heterogeneity, question, arena, &how.simulation,
                                        error));
     how.simulation.every_worker = traced;
-    how.simulation.interference = options->interference;
     gw_network_simulate(&options->network, &how.simulation);
     enum gw_status status =
         gw_pipeline_predict(question, pipeline, &how, traced ? &trace : NULL, result, error);

@@ -39,6 +39,7 @@ static const struct gw_option option_table[] = {
     {"algo", 'a', "A[,B..]|all", GW_TEXT, AXIS(ALGORITHM), .help = "Pipelines", .otherwise = "all",
      .names = GW_NAMES_ALGORITHMS, .is_list = true},
     {.kind = GW_INCLUDE, .offset = IN(request.changes), .table = gw_changes_table},
+    {.kind = GW_INCLUDE, .offset = IN(request.interference), .table = gw_interference_table},
     {"workers", 0, "VALUES", GW_TEXT, AXIS(WORKERS),
      .help = "Numbers of workers, such as 2,4,8, 2:64 (each twice the one before) or 2:64:log6",
      .otherwise = "the cluster's"},

@@ -37,7 +37,6 @@ struct options {
     double time_s; /* 0: not given */
     double tolerance, check_s;
     uint64_t seed, settle; /* settle: in `counts` if it is given */
-    bool interference;
     enum { REAL, TIMED } compression;
 };
 
@@ -96,9 +95,7 @@ static const struct gw_option option_table[] = {
      .otherwise = "all", .maximum = GW_MOST_SECONDS},
     {"tolerance", 0, "T", GW_NOT_NEGATIVE, IN(tolerance),
      .help = "Largest error, such as 0.1, for exit status 0", .otherwise = "any"},
-    {"interference", 0, NULL, GW_FLAG, IN(interference),
-     .help = "In the prediction, let compression and exchanges that run at once slow each other, "
-             "as the cluster says"},
+    {.kind = GW_INCLUDE, .offset = IN(question.interference), .table = gw_interference_table},
     {"check-time", 0, "SECONDS", GW_NOT_NEGATIVE, IN(check_s),
      .help = "How long to look first whether the cluster still is what its file says; 0: not",
      .value = "2", .maximum = GW_MOST_SECONDS, .expected = "at most 1e6"},
@@ -349,7 +346,6 @@ static enum gw_status open_run(const struct options *options, size_t ranks, stru
                                    .time_s = options->time_s,
                                    .seed = options->seed,
                                    .tolerance = options->tolerance,
-                                   .interference = options->interference,
                                    .timed_compression = options->compression == TIMED,
                                    .counts = options->counts.source,
                                    .counts_out = options->counts.out}};

@@ -111,9 +111,10 @@ gradweave_plan(const struct gradweave_network *network, const struct gradweave_c
  */
 struct gradweave_question {
     const char *model, *cluster;
-    size_t workers;   /* P; 0: as many as the cluster has */
-    double density;   /* rho, share of elements that compressors keep, in (0, 1]; 0: 0.001 */
-    int interference; /* not 0: what runs at once slows each other, as the cluster's file says */
+    size_t workers; /* P; 0: as many as the cluster has */
+    double density; /* rho, share of elements that compressors keep, in (0, 1]; 0: 0.001 */
+    /* Not 0: operations that run at once do not slow each other; 0: as the cluster's file says. */
+    int no_interference;
 };
 
 /* A gradient of a model's. */

@@ -38,7 +38,10 @@ enum gw_status gw_library_ask(const struct gradweave_question *question, struct 
     const struct gw_question_options options = {.model = question->model,
                                                 .cluster = question->cluster,
                                                 .workers = question->workers,
-                                                .density = question->density};
+                                                .density = question->density,
+                                                .interference = question->no_interference != 0
+                                                                    ? GW_INTERFERENCE_NONE
+                                                                    : GW_INTERFERENCE_KNOWN};
     return gw_question_open(&options, out, error);
 }
 
@@ -86,8 +89,7 @@ enum gradweave_status gradweave_model_tensors(const char *model, struct gradweav
 static enum gw_status predict(const struct gradweave_question *question, const char *name,
                               struct gw_result *out, struct gw_error *error) {
     const struct gw_algorithm *algorithm = NULL;
-    const struct gw_prediction_options options = {.simulation.interference =
-                                                      question->interference != 0};
+    const struct gw_prediction_options options = {0};
     struct gw_question read;
     GW_TRY(gw_algorithm_find(name == NULL ? "" : name, &algorithm, error));
     GW_TRY(gw_library_ask(question, &read, error));
@@ -185,8 +187,7 @@ static enum gw_status rank_all(const struct gradweave_question *question,
     struct gw_question read;
     const struct gw_algorithm **algorithms = NULL;
     struct gw_arena arena = {0};
-    struct gw_comparison comparison = {.question = &read,
-                                       .interference = question->interference != 0};
+    struct gw_comparison comparison = {.question = &read};
     GW_TRY(gw_library_ask(question, &read, error));
     enum gw_status status =
         gw_algorithms_parse("all", &arena, &algorithms, &comparison.count, error);

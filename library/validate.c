@@ -53,9 +53,7 @@ static enum gw_status predict_spread(const struct gw_validation *validation,
                                      struct gw_pipeline *pipeline, struct gw_spread *out,
                                      struct gw_error *error) {
     const struct gw_prediction_options options = {
-        .simulation = {.interference = validation->interference,
-                       .compute_noise = validation->noise,
-                       .threads = gw_cores()},
+        .simulation = {.compute_noise = validation->noise, .threads = gw_cores()},
         .iterations = SIMULATED};
     struct gw_result result;
     GW_TRY(gw_pipeline_predict(question, pipeline, &options, NULL, &result, error));
@@ -105,8 +103,7 @@ static enum gw_status predict(const struct gw_validation *validation,
                               const struct gw_question *question,
                               const struct gradweave_measurement *measurement,
                               struct gw_validation_pair *pair, struct gw_error *error) {
-    const struct gw_prediction_options options = {.simulation.interference =
-                                                      validation->interference};
+    const struct gw_prediction_options options = {0};
     struct gw_algorithm algorithm;
     struct gw_plan plan = {0};
     struct gw_pipeline pipeline = {0};
@@ -206,7 +203,6 @@ static enum gw_status validate(const struct gradweave_question *question,
                                    .unpredicted =
                                        gw_arena_zeros(&arena, count, sizeof *answer.unpredicted),
                                    .iterations = out->iterations,
-                                   .interference = question->interference != 0,
                                    .counts = "asked",
                                    .tolerance = out->tolerance > 0 ? out->tolerance : INFINITY};
     enum gw_status status = gw_arena_check(&arena, "validating", error);

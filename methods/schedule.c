@@ -154,6 +154,15 @@ void gw_schedule_free(struct gw_schedule *schedule) {
     *schedule = (struct gw_schedule){0};
 }
 
+bool gw_schedule_compresses(const struct gw_schedule *schedule) {
+    for (size_t i = 0; i < schedule->operation_count; i++) {
+        if (schedule->operations[i].kind == GW_COMPRESS) {
+            return true;
+        }
+    }
+    return false;
+}
+
 double gw_schedule_bytes_per_worker(const struct gw_schedule *schedule) {
     double bytes = 0;
     for (size_t i = 0; i < schedule->operation_count; i++) {

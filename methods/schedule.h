@@ -99,6 +99,9 @@ enum gw_status gw_algorithm_schedule(const struct gw_algorithm *algorithm,
 
 void gw_schedule_free(struct gw_schedule *schedule);
 
+/* Whether any of its operations compresses. */
+bool gw_schedule_compresses(const struct gw_schedule *schedule);
+
 /* What one worker contributes to all exchanges of an iteration; of a server's answers, gets. */
 double gw_schedule_bytes_per_worker(const struct gw_schedule *schedule);
 

@@ -167,7 +167,7 @@ static enum gw_status compress_cost(struct gw_simulator *simulator, size_t index
 
 const struct gw_kernel_cost *gw_led_cost(const struct gw_simulator *simulator) {
     const struct gw_exchange_kind *exchange = simulator->schedule->exchange;
-    bool is_led = exchange != NULL && exchange->led && gw_interference_shares(simulator);
+    bool is_led = exchange != NULL && exchange->led && simulator->interference.shares;
     return is_led
                ? gw_kernel_cost_find(&simulator->cluster->aggregation, gw_aggregator_names[GW_SUM])
                : NULL;

@@ -8,14 +8,24 @@
 
 /* ---- processors ---------------------------------------------------------------------------- */
 
-bool gw_interference_shares(const struct gw_simulator *simulator) {
-    const struct gw_cluster *cluster = simulator->cluster;
+/* Whether it was measured how long ranks of a machine compress that do so at once. */
+static bool has_sharing(const struct gw_cluster *cluster) {
     bool measured = false;
     for (size_t i = 0; i < cluster->compressors.count; i++) {
         measured = measured || gw_kernel_shares(&cluster->compressors.list[i]);
     }
-    return simulator->simulation.interference && !simulator->simulation.timed_compression &&
-           cluster->sharing.ranks > 1 && measured;
+    return cluster->sharing.ranks > 1 && measured;
+}
+
+bool gw_cluster_interferes(const struct gw_cluster *cluster) {
+    return cluster->overlap != NULL || has_sharing(cluster);
+}
+
+void gw_interference_find_sharing(struct gw_simulator *simulator) {
+    const struct gw_simulation *simulation = &simulator->simulation;
+    simulator->interference.shares = simulation->interference && !simulation->timed_compression &&
+                                     has_sharing(simulator->cluster) &&
+                                     gw_schedule_compresses(simulator->schedule);
 }
 
 /*
@@ -79,8 +89,8 @@ static bool takes_turns(const struct gw_simulator *simulator,
     const struct gw_sharing *sharing = &simulator->cluster->sharing;
     const struct gw_kernel_cost *cost =
         gw_kernel_cost_find(&simulator->cluster->compressors, operation->method);
-    return gw_interference_shares(simulator) && sharing->ranks > sharing->processors &&
-           cost != NULL && gw_kernel_shares(cost);
+    return simulator->interference.shares && sharing->ranks > sharing->processors && cost != NULL &&
+           gw_kernel_shares(cost);
 }
 
 static enum gw_status open_sharing(struct gw_simulator *simulator, struct gw_result *result,
@@ -214,21 +224,29 @@ static void note_substitute(struct gw_result *result, const char *compute, const
     }
 }
 
-static enum gw_status find_pair(const struct gw_cluster *cluster, const char *collective,
-                                const char *compute, const struct gw_overlap_pair **out,
-                                struct gw_result *result, struct gw_error *error) {
-    const struct gw_overlap *overlap = cluster->overlap;
+static void note_unmeasured(struct gw_result *result, const char *compute, const char *collective) {
+    char note[GW_RESULT_NOTE_SIZE];
+    if (result != NULL) {
+        snprintf(note, sizeof note,
+                 "overlap of %s and %s not measured; taken to slow neither (gradweave calibrate "
+                 "--only overlap --add measures it)",
+                 compute, collective);
+        gw_result_warn(result, note);
+    }
+}
+
+/* NULL: nothing was measured that could stand for it, which the result then says. */
+static const struct gw_overlap_pair *find_pair(const struct gw_overlap *overlap,
+                                               const char *collective, const char *compute,
+                                               struct gw_result *result) {
     const char *near = find_collective(overlap, collective);
     const char *measured = is_of_passes(compute) ? compute : find_measured(overlap, near, compute);
     if (measured == NULL) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "%s: overlap.factors.%s.%s: expected measured factors, got nothing "
-                       "(gradweave calibrate --only overlap --add measures them)",
-                       cluster->path == NULL ? cluster->name : cluster->path, collective, compute);
+        note_unmeasured(result, compute, collective);
+        return NULL;
     }
     note_substitute(result, compute, collective, measured, near);
-    *out = gw_overlap_find(overlap, near, measured);
-    return GW_OK;
+    return gw_overlap_find(overlap, near, measured);
 }
 
 /*
@@ -245,14 +263,12 @@ static struct gw_slowing slowing_of(const struct gw_overlap_pair *pair, double b
 }
 
 /* With nothing beside it, or beside what the cluster does not name, an operation is not slowed. */
-static enum gw_status find_pairs(struct gw_interference *out, const struct gw_operation *exchange,
-                                 const struct gw_overlap_pair **pairs,
-                                 const struct gw_cluster *cluster, const char *const *names,
-                                 struct gw_result *result, struct gw_error *error) {
+static void find_pairs(struct gw_interference *out, const struct gw_operation *exchange,
+                       const struct gw_overlap_pair **pairs, const struct gw_cluster *cluster,
+                       const char *const *names, struct gw_result *result) {
     for (size_t class = 1; class < out->class_count && exchange->bytes > 0; class ++) {
-        GW_TRY(find_pair(cluster, exchange->method, names[class], &pairs[class], result, error));
+        pairs[class] = find_pair(cluster->overlap, exchange->method, names[class], result);
     }
-    return GW_OK;
 }
 
 static void find_slowing(struct gw_interference *interference, const struct gw_schedule *schedule) {
@@ -304,8 +320,8 @@ static enum gw_status open_overlap(struct gw_simulator *simulator, struct gw_res
     GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
     for (size_t i = 0; cluster->overlap != NULL && i < schedule->operation_count; i++) {
         if (schedule->operations[i].kind == GW_EXCHANGE) {
-            GW_TRY(find_pairs(out, &schedule->operations[i], out->pairs + i * out->class_count,
-                              cluster, names, result, error));
+            find_pairs(out, &schedule->operations[i], out->pairs + i * out->class_count, cluster,
+                       names, result);
         }
     }
     find_slowing(out, schedule);
@@ -319,13 +335,7 @@ enum gw_status gw_interference_open(struct gw_simulator *simulator, struct gw_re
                                     struct gw_error *error) {
     const struct gw_cluster *cluster = simulator->cluster;
     struct gw_interference *out = &simulator->interference;
-    bool shares = gw_interference_shares(simulator);
-    if (cluster->overlap == NULL && !shares && !simulator->simulation.timed_compression) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "%s: overlap: expected measured factors for interference, got nothing "
-                       "(gradweave calibrate --only overlap --add measures them)",
-                       cluster->path == NULL ? cluster->name : cluster->path);
-    }
+    bool shares = simulator->interference.shares;
     GW_TRY(check_streams(simulator->schedule, error));
     out->class_count = 1;
     out->class_of = gw_arena_zeros(&simulator->arena, simulator->schedule->operation_count + 1,

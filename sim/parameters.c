@@ -113,7 +113,7 @@ static enum gw_status add_compressor(struct gw_simulator *simulator,
         return GW_OK;
     }
     if (is_new) {
-        bool together = gw_interference_shares(simulator) && gw_kernel_shares(cost);
+        bool together = simulator->interference.shares && gw_kernel_shares(cost);
         GW_TRY(find_kernel_margins(simulator, cost, together, parameter, error));
     }
     const struct gw_schedule *schedule = simulator->schedule;

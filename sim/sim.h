@@ -56,6 +56,12 @@ struct gw_simulation {
     const struct gw_selected *selected;
 };
 
+/*
+ * Whether the cluster's file says how operations slow each other: by overlap factors, or by what
+ * compression takes where several ranks of a machine do it at once.
+ */
+bool gw_cluster_interferes(const struct gw_cluster *cluster);
+
 /* Workers of which each is simulated by itself, as noise or factors tell them apart. */
 enum { GW_MOST_LANES = 1 << 24 };
 
@@ -103,7 +109,7 @@ enum gw_status gw_simulator_export_goal(const struct gw_simulator *simulator, co
 
 /*
  * How many times as long compression may take as it is simulated, as workers of a machine take
- * turns on its processors, and nobody asked for interference; 1: they take none, or it is counted.
+ * turns on its processors, and that is not counted; 1: they take none, or it is counted.
  */
 double gw_simulator_turns_left_out(const struct gw_simulator *simulator);
 

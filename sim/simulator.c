@@ -74,6 +74,28 @@ enum gw_status gw_simulation_check_lanes(size_t workers, struct gw_error *error)
                          GW_MOST_LANES, workers);
 }
 
+/*
+ * Where workers take turns, those of machines that are alike do the same: worker 0's machine may
+ * have the one that leads, the next stands for all that are full, and the last one may not be.
+ */
+static enum gw_status group_by_machine(const struct gw_simulation *simulation, size_t ranks,
+                                       struct gw_arena *arena, struct gw_lane **lanes,
+                                       size_t *count, struct gw_error *error) {
+    size_t full = simulation->workers / ranks;
+    size_t alike = full > 2 ? full - 1 : 1;
+    *count = simulation->workers - (alike - 1) * ranks;
+    *lanes = gw_arena_zeros(arena, *count, sizeof **lanes);
+    if (*lanes == NULL) {
+        return gw_fail_memory(error, "opening a simulation");
+    }
+    for (size_t i = 0; i < *count; i++) {
+        bool second = i / ranks == 1;
+        size_t left_out = i < 2 * ranks ? 0 : (alike - 1) * ranks;
+        (*lanes)[i] = (struct gw_lane){.worker = i + left_out, .workers = second ? alike : 1};
+    }
+    return GW_OK;
+}
+
 /* Lanes for the workers; those of equal slowdown share one unless each is to be seen or noise tells
  * them apart. O(P + K log K) for K workers that are not as the first. */
 static enum gw_status group_workers(const struct gw_simulation *simulation, struct gw_arena *arena,
@@ -218,26 +240,23 @@ static enum gw_status open_lanes(struct gw_simulator *simulator, struct gw_error
         GW_TRY(gw_messages_collapse(simulator, &collapse, error));
         seen.every_worker = !collapse;
     }
-    seen.every_worker = seen.every_worker || gw_interference_shares(simulator);
-    return group_workers(&seen, &simulator->arena, &simulator->lanes, &simulator->lane_count,
-                         error);
-}
-
-static bool compresses(const struct gw_schedule *schedule) {
-    for (size_t i = 0; i < schedule->operation_count; i++) {
-        if (schedule->operations[i].kind == GW_COMPRESS) {
-            return true;
+    if (simulator->interference.shares) {
+        seen.every_worker = seen.every_worker || seen.slowdown != NULL;
+        if (!seen.every_worker && seen.compute_noise.kind == GW_NOISE_NONE) {
+            return group_by_machine(&seen, simulator->cluster->sharing.ranks, &simulator->arena,
+                                    &simulator->lanes, &simulator->lane_count, error);
         }
     }
-    return false;
+    return group_workers(&seen, &simulator->arena, &simulator->lanes, &simulator->lane_count,
+                         error);
 }
 
 double gw_simulator_turns_left_out(const struct gw_simulator *simulator) {
     const struct gw_simulation *simulation = &simulator->simulation;
     const struct gw_sharing *sharing = &simulator->cluster->sharing;
     size_t workers = simulation->workers;
-    bool counted = simulation->interference || simulation->timed_compression;
-    return counted || !compresses(simulator->schedule)
+    bool counted = simulator->interference.shares || simulation->timed_compression;
+    return counted || !gw_schedule_compresses(simulator->schedule)
                ? 1
                : gw_sharing_turns(sharing, workers < sharing->ranks ? workers : sharing->ranks);
 }
@@ -247,17 +266,16 @@ static enum gw_status open_interference(struct gw_simulator *simulator, struct g
                                         struct gw_error *error) {
     const struct gw_simulation *simulation = &simulator->simulation;
     const struct gw_sharing *sharing = &simulator->cluster->sharing;
+    if (gw_simulator_turns_left_out(simulator) > 1) {
+        size_t workers = simulation->workers;
+        char text[GW_RESULT_NOTE_SIZE];
+        (void)snprintf(text, sizeof text,
+                       "%zu workers of a machine share %zu processors: compression takes longer "
+                       "than one worker's cost, which is not counted here",
+                       workers < sharing->ranks ? workers : sharing->ranks, sharing->processors);
+        note(result, text);
+    }
     if (!simulation->interference) {
-        if (gw_simulator_turns_left_out(simulator) > 1) {
-            size_t workers = simulation->workers;
-            char text[GW_RESULT_NOTE_SIZE];
-            (void)snprintf(text, sizeof text,
-                           "%zu workers of a machine share %zu processors: compression takes "
-                           "longer than one worker's cost (--interference counts it)",
-                           workers < sharing->ranks ? workers : sharing->ranks,
-                           sharing->processors);
-            note(result, text);
-        }
         return GW_OK;
     }
     if (simulation->level == GW_LEVEL_MESSAGES) {
@@ -274,6 +292,7 @@ static enum gw_status prepare(struct gw_simulator *simulator, struct gw_result *
     simulator->seconds = gw_arena_zeros(&simulator->arena, count, sizeof *simulator->seconds);
     simulator->slots = gw_arena_zeros(&simulator->arena, count, sizeof *simulator->slots);
     GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
+    gw_interference_find_sharing(simulator);
     GW_TRY(find_network(simulator, result, error));
     GW_TRY(open_lanes(simulator, error));
     GW_TRY(assign_slots(simulator, error));

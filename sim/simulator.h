@@ -9,6 +9,7 @@
 /* Operations that are slowed alike are a class; those of class 0 slow nothing and are not slowed.
  */
 struct gw_interference {
+    bool shares; /* compressing workers of a machine share its processors */
     size_t class_count;
     uint32_t *class_of;                   /* per operation of the compute stream */
     struct gw_slowing *slowing;           /* an exchange's operation * class_count + class */
@@ -151,14 +152,14 @@ double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_paramet
  * exchange, unless passes need those processors themselves.
  */
 
-/* Whether workers of a machine, by what the cluster says, share processors. */
-bool gw_interference_shares(const struct gw_simulator *simulator);
+/* Sets `shares`: whether workers compress, and those of a machine share processors, by what the
+ * cluster says. */
+void gw_interference_find_sharing(struct gw_simulator *simulator);
 
 /*
- * Fails if the cluster has neither overlap factors nor anything that is shared, or no factors for
- * what the schedule does at once, or if the schedule has anything but exchanges and a server's
- * updates on the communication stream, or those elsewhere. What was taken from elsewhere is noted
- * in `result` (may be NULL).
+ * Fails if the schedule has anything but exchanges and a server's updates on the communication
+ * stream, or those elsewhere. Notes in `result` (may be NULL) which factors were taken from
+ * elsewhere, and of which operations that run at once none were measured: these slow nothing.
  */
 enum gw_status gw_interference_open(struct gw_simulator *simulator, struct gw_result *result,
                                     struct gw_error *error);

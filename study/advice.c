@@ -110,11 +110,6 @@ static enum gw_status find_energy(struct gw_advice *advice, double *of_topk,
     return status;
 }
 
-bool gw_advice_counts_interference(const struct gw_advice *advice) {
-    const struct gw_cluster *cluster = &advice->question->cluster;
-    return cluster->overlap != NULL || cluster->sharing.ranks > cluster->sharing.processors;
-}
-
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
 bool gw_advice_may_recommend(const struct gw_advice *advice, size_t place) {
@@ -170,8 +165,7 @@ static enum gw_status find_lead(const struct gw_advice *advice, double factor, d
     enum gw_status status = GW_OK;
     for (int i = 0; i < 2 && status == GW_OK; i++) {
         struct gw_result result;
-        const struct gw_prediction_options options = {.simulation.interference =
-                                                          gw_advice_counts_interference(advice)};
+        const struct gw_prediction_options options = {0};
         status =
             gw_predict(&question, gw_advice_algorithm(advice, places[i]), &options, &result, error);
         seconds[i] = status == GW_OK ? result.iteration_s : 0;
@@ -295,9 +289,7 @@ static enum gw_status list_algorithms(struct gw_advice *advice,
 static enum gw_status rank(struct gw_advice *advice, const char *note, struct gw_error *error) {
     struct gw_comparison *comparison = gw_arena_zeros(&advice->arena, 1, sizeof *comparison);
     GW_TRY(gw_arena_check(&advice->arena, "advising", error));
-    *comparison = (struct gw_comparison){.question = advice->question,
-                                         .interference = gw_advice_counts_interference(advice),
-                                         .intervals = true};
+    *comparison = (struct gw_comparison){.question = advice->question, .intervals = true};
     (void)snprintf(comparison->note, sizeof comparison->note, "%s", note);
     GW_TRY(list_algorithms(advice, &comparison->algorithms, &comparison->count, error));
     GW_TRY(gw_rank(comparison, &advice->ranking, error));

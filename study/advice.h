@@ -61,9 +61,6 @@ const struct gw_algorithm *gw_advice_algorithm(const struct gw_advice *advice, s
 /* Whether the pipeline in that place of the ranking sends enough to be recommended. */
 bool gw_advice_may_recommend(const struct gw_advice *advice, size_t place);
 
-/* Whether the cluster says that operations which run at once slow each other: advice counts it. */
-bool gw_advice_counts_interference(const struct gw_advice *advice);
-
 /*
  * What DDP closes bucket `group` of the plan at, in MiB, as bucket_cap_mb_list takes it: with as
  * few digits as give the bucket's bytes, or less than an element below them. Returns `out`.

@@ -380,8 +380,7 @@ static enum gw_status count_parameter(struct comparison *comparison,
 }
 
 static enum gw_status find_parameters(struct comparison *comparison,
-                                      const struct gw_question *question, bool interference,
-                                      struct gw_error *error) {
+                                      const struct gw_question *question, struct gw_error *error) {
     struct gw_difference *out = comparison->out;
     const struct gw_schedule *schedule = comparison->schedule;
     size_t next[GW_STREAM_COUNT] = {0};
@@ -396,7 +395,7 @@ static enum gw_status find_parameters(struct comparison *comparison,
             .bytes = comparison->sides[GW_PREDICTED].bytes[i],
             .duration_s = operation->takes[GW_PREDICTED].duration_s,
             .beside = find_beside(comparison, i, &next[schedule->operations[i].stream]),
-            .interference = interference};
+            .interference = gw_question_counts_interference(question)};
         GW_TRY(gw_parameter_find(question, schedule, &predicted, name, detail, error));
         operation->detail = gw_arena_text(comparison->arena, detail);
         GW_TRY(count_parameter(comparison, operation, name, error));
@@ -525,7 +524,7 @@ static enum gw_status open_comparison(struct comparison *comparison,
 }
 
 enum gw_status gw_difference_find(const struct gw_question *question,
-                                  const struct gw_schedule *schedule, bool interference,
+                                  const struct gw_schedule *schedule,
                                   const struct gw_timeline *predicted,
                                   const struct gw_timeline *measured, struct gw_arena *arena,
                                   struct gw_difference *out, struct gw_error *error) {
@@ -542,7 +541,7 @@ enum gw_status gw_difference_find(const struct gw_question *question,
     GW_TRY(choose_shown(&comparison, error));
     show(&comparison, GW_PREDICTED);
     show(&comparison, GW_MEASURED);
-    GW_TRY(find_parameters(&comparison, question, interference, error));
+    GW_TRY(find_parameters(&comparison, question, error));
     qsort(out->parameters, out->parameter_count, sizeof *out->parameters, compare_parameters);
     return rank(&comparison, error);
 }

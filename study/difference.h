@@ -86,7 +86,7 @@ static inline double gw_difference_s(const struct gw_difference *difference) {
  * all of it; borrows the schedule. GW_FAILED if one is not of the schedule.
  */
 enum gw_status gw_difference_find(const struct gw_question *question,
-                                  const struct gw_schedule *schedule, bool interference,
+                                  const struct gw_schedule *schedule,
                                   const struct gw_timeline *predicted,
                                   const struct gw_timeline *measured, struct gw_arena *arena,
                                   struct gw_difference *out, struct gw_error *error);

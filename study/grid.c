@@ -138,6 +138,7 @@ static enum gw_status read_job(struct reader *reader, const cJSON *document,
 /* The command line's part, and then the job file's. */
 static enum gw_status read_request(struct reader *reader, struct gw_error *error) {
     const struct gw_grid_request *request = reader->request;
+    reader->grid->interference = request->interference;
     reader->grid->iterations = request->iterations > 0 ? request->iterations : 1;
     reader->grid->seed = request->seeded ? request->seed : 1;
     for (size_t i = 0; i < GW_AXES; i++) {
@@ -249,6 +250,9 @@ static enum gw_status read_inputs(struct reader *reader, struct gw_error *error)
             GW_TRY(read_input(axes[a], items->texts[i], grid, error));
         }
     }
+    for (size_t i = 0; i < grid->counts[GW_AXIS_CLUSTER]; i++) {
+        GW_TRY(gw_interference_check(grid->interference, &grid->clusters[i], error));
+    }
     return GW_OK;
 }
 
@@ -354,6 +358,7 @@ static enum gw_status count_points(struct gw_grid *grid, struct gw_error *error)
 
 static uint64_t fingerprint(const struct gw_grid *grid) {
     uint64_t sum = gw_fingerprint_add_text(gw_fingerprint_start, GW_VERSION);
+    sum = gw_fingerprint_add(sum, &grid->interference, sizeof grid->interference);
     sum = gw_fingerprint_add(sum, &grid->iterations, sizeof grid->iterations);
     sum = gw_fingerprint_add(sum, &grid->seed, sizeof grid->seed);
     for (size_t axis = 0; axis < GW_AXES; axis++) {
@@ -465,8 +470,9 @@ static enum gw_status predict(const struct gw_grid *grid, const struct gw_algori
 
 void gw_point_predict(const struct gw_grid *grid, const struct gw_point *point,
                       struct gw_prediction *out) {
-    const struct gw_question measured = {.model = grid->models[point->at[GW_AXIS_MODEL]],
-                                         .cluster = grid->clusters[point->at[GW_AXIS_CLUSTER]]};
+    struct gw_question measured = gw_question_of(grid->models[point->at[GW_AXIS_MODEL]],
+                                                 grid->clusters[point->at[GW_AXIS_CLUSTER]]);
+    measured.interference = grid->interference;
     struct gw_setting setting = {.question = measured};
     *out = (struct gw_prediction){0};
     for (size_t axis = 0; axis < GW_AXES && out->status == GW_OK; axis++) {

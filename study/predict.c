@@ -320,12 +320,20 @@ static enum gw_status open_turning(const struct gw_question *question,
     struct gw_simulation with_turns = *simulation;
     with_turns.interference = true;
     *out = NULL;
-    if (simulation->level != GW_LEVEL_CURVES || gw_simulator_turns_left_out(simulator) <= 1) {
-        return GW_OK;
-    }
-    enum gw_status status =
-        gw_simulator_open(out, &pipeline->schedule, &question->cluster, &with_turns, NULL, error);
-    return status == GW_BAD_INPUT ? GW_OK : status;
+    return simulation->level != GW_LEVEL_CURVES || simulation->interference ||
+                   gw_simulator_turns_left_out(simulator) <= 1
+               ? GW_OK
+               : gw_simulator_open(out, &pipeline->schedule, &question->cluster, &with_turns, NULL,
+                                   error);
+}
+
+/* Overlap factors are of whole collectives: messages count them only where that is required, and
+ * then refuse to. */
+static bool counts_interference(const struct gw_question *question,
+                                const struct gw_simulation *simulation) {
+    bool required = question->interference == GW_INTERFERENCE_REQUIRED;
+    return gw_question_counts_interference(question) &&
+           (simulation->level == GW_LEVEL_CURVES || required);
 }
 
 static enum gw_status predict_once(const struct gw_question *question,
@@ -361,6 +369,7 @@ enum gw_status gw_pipeline_predict(const struct gw_question *question, struct gw
     struct gw_simulation simulation = options->simulation;
     size_t iterations = options->iterations == 0 ? 1 : options->iterations;
     simulation.workers = question->workers;
+    simulation.interference = counts_interference(question, &simulation);
     simulation.margins = options->interval;
     enum gw_status status = gw_taken_counts_open(&options->counts, question, pipeline, iterations,
                                                  &simulation, &counts, error);

@@ -25,20 +25,46 @@ enum gw_status gw_cluster_open(const char *name, struct gw_cluster *out, struct 
     return read_named(GW_DATA_CLUSTERS, name, out, error);
 }
 
+struct gw_question gw_question_of(struct gw_model model, struct gw_cluster cluster) {
+    if (cluster.overlap != NULL) {
+        model.update_s += cluster.overlap->session_s;
+    }
+    return (struct gw_question){
+        .model = model, .cluster = cluster, .workers = cluster.workers, .density = 0.001};
+}
+
+bool gw_question_counts_interference(const struct gw_question *question) {
+    return question->interference != GW_INTERFERENCE_NONE &&
+           gw_cluster_interferes(&question->cluster);
+}
+
+enum gw_status gw_interference_check(enum gw_interference_rule interference,
+                                     const struct gw_cluster *cluster, struct gw_error *error) {
+    return interference != GW_INTERFERENCE_REQUIRED || gw_cluster_interferes(cluster)
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "%s: overlap: expected measured factors for interference, got nothing "
+                         "(gradweave calibrate --only overlap --add measures them)",
+                         cluster->path == NULL ? cluster->name : cluster->path);
+}
+
 enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
                                 struct gw_error *error) {
-    *out = (struct gw_question){.density = options->density > 0 ? options->density : 0.001};
-    GW_TRY(gw_model_open(options->model, &out->model, error));
-    enum gw_status status = gw_cluster_open(options->cluster, &out->cluster, error);
+    struct gw_model model;
+    struct gw_cluster cluster = {0};
+    GW_TRY(gw_model_open(options->model, &model, error));
+    enum gw_status status = gw_cluster_open(options->cluster, &cluster, error);
+    if (status == GW_OK) {
+        status = gw_interference_check(options->interference, &cluster, error);
+    }
+    *out = gw_question_of(model, cluster);
+    out->interference = options->interference;
+    out->density = options->density > 0 ? options->density : out->density;
+    out->workers = options->workers > 0 ? options->workers : out->workers;
     if (status != GW_OK) {
-        gw_model_free(&out->model);
-        return status;
+        gw_question_close(out);
     }
-    out->workers = options->workers > 0 ? options->workers : out->cluster.workers;
-    if (out->cluster.overlap != NULL) {
-        out->model.update_s += out->cluster.overlap->session_s;
-    }
-    return GW_OK;
+    return status;
 }
 
 enum gw_status gw_question_read_plan(const char *path, struct gw_question_options *options,

@@ -22,8 +22,7 @@ static void predict(size_t part, void *context) {
     if (prediction->status != GW_OK) {
         return;
     }
-    struct gw_prediction_options options = {.simulation.interference = comparison->interference,
-                                            .interval = comparison->intervals};
+    struct gw_prediction_options options = {.interval = comparison->intervals};
     if (comparison->trained && gw_counts_depend_on_data(algorithm.compressor)) {
         options.simulation.seed = 1;
         options.simulation.threads = 1;

@@ -14,12 +14,21 @@
 
 /* ---- the question ---------------------------------------------------------------------------- */
 
+/* Whether operations of a worker, and workers of a machine, that are at work at once slow each
+ * other in predictions. */
+enum gw_interference_rule {
+    GW_INTERFERENCE_KNOWN,   /* as far as the cluster's file says how much */
+    GW_INTERFERENCE_NONE,    /* they do not */
+    GW_INTERFERENCE_REQUIRED /* as the file says, and one that says nothing of it is refused */
+};
+
 /* What a user asks about. */
 struct gw_question {
     struct gw_model model;
     struct gw_cluster cluster;
     size_t workers;
     double density;
+    enum gw_interference_rule interference;
 };
 
 /* How it is asked. */
@@ -27,6 +36,7 @@ struct gw_question_options {
     const char *model, *cluster; /* names or paths */
     double density;              /* 0: not given, 0.001 */
     size_t workers;              /* 0: not given, as many as the cluster has */
+    enum gw_interference_rule interference;
 };
 
 /* Reads a model, by its name or path. */
@@ -34,6 +44,19 @@ enum gw_status gw_model_open(const char *name, struct gw_model *out, struct gw_e
 
 /* Reads a cluster, by its name or path. */
 enum gw_status gw_cluster_open(const char *name, struct gw_cluster *out, struct gw_error *error);
+
+/*
+ * Asks about a model on a cluster, both of which it takes: what the cluster's sessions add to an
+ * iteration becomes the model's. As many workers as the cluster has, density 0.001.
+ */
+struct gw_question gw_question_of(struct gw_model model, struct gw_cluster cluster);
+
+/* Whether predictions count it. */
+bool gw_question_counts_interference(const struct gw_question *question);
+
+/* Refuses a cluster that says nothing of what the choice requires. */
+enum gw_status gw_interference_check(enum gw_interference_rule interference,
+                                     const struct gw_cluster *cluster, struct gw_error *error);
 
 /* Reads the model and the cluster. */
 enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
@@ -238,7 +261,7 @@ enum gw_status gw_recorded_gradients_check(const struct gw_recorded_gradients *r
 
 /* How an iteration is predicted; all 0: a single one on a quiet cluster, counts as asked. */
 struct gw_prediction_options {
-    struct gw_simulation simulation; /* its workers are the question's */
+    struct gw_simulation simulation; /* its workers and interference are the question's */
     size_t iterations;               /* 0 is as 1 */
     struct gw_counts_source counts;
     bool interval; /* also where it is in 95% of cases: iteration_low_s, iteration_high_s */
@@ -333,8 +356,7 @@ struct gw_comparison {
     const struct gw_algorithm *const *algorithms;
     size_t count;
     struct gw_choice_changes changes; /* of all of them */
-    bool interference;
-    bool intervals; /* predictions also say where they are in 95% of cases */
+    bool intervals;                   /* predictions also say where they are in 95% of cases */
     /* Counts that depend on gradients are trained, means over GW_COMPARISON_TRAINED iterations; on
      * these in place of generated ones, unless NULL. */
     bool trained;
@@ -478,7 +500,6 @@ struct gw_validation {
     size_t warm_up, iterations;      /* before and measured, of each pipeline at most */
     double time_s;                   /* of each pipeline, by its prediction; 0: no limit */
     uint64_t seed;                   /* of the gradients */
-    bool interference;               /* in predictions */
     bool timed_compression;          /* in the measurements */
     const char *counts;              /* of predictions: "recorded", "asked", "trained" or a file */
     const char *counts_out;          /* file to keep recorded counts in, or NULL */

@@ -16,11 +16,8 @@ static enum gw_status predict_places(const struct gw_survey *survey,
     for (size_t i = 0; i < count && status == GW_OK; i++) {
         algorithms[i] = gw_advice_algorithm(survey->advice, places[i]);
     }
-    const struct gw_comparison comparison = {.question = question,
-                                             .algorithms = algorithms,
-                                             .count = count,
-                                             .interference =
-                                                 gw_advice_counts_interference(survey->advice)};
+    const struct gw_comparison comparison = {
+        .question = question, .algorithms = algorithms, .count = count};
     status = status == GW_OK ? gw_comparison_predict(&comparison, predictions, error) : status;
     for (size_t i = 0; i < count && status == GW_OK; i++) {
         bool known = predictions[i].status == GW_OK;
@@ -71,8 +68,7 @@ static void choose_shown(struct gw_survey *survey) {
 
 static enum gw_status trace_shown(struct gw_survey *survey, struct gw_error *error) {
     const struct gw_question *question = survey->advice->question;
-    const struct gw_prediction_options options = {
-        .simulation.interference = gw_advice_counts_interference(survey->advice)};
+    const struct gw_prediction_options options = {0};
     for (size_t i = 0; i < survey->shown_count; i++) {
         struct gw_pipeline pipeline;
         struct gw_result result;

@@ -121,7 +121,8 @@ struct gw_grid_request {
     const char *job;                  /* a file, or NULL; what else is given goes before it */
     const char *texts[GW_AXES];       /* of the command line's options; NULL: not given */
     struct gw_choice_changes changes; /* of all algorithms */
-    size_t iterations;                /* 0: not given */
+    enum gw_interference_rule interference;
+    size_t iterations; /* 0: not given */
     bool seeded;
     uint64_t seed;
 };
@@ -134,6 +135,7 @@ struct gw_grid {
     struct gw_cluster *clusters;
     double *own_bit_per_s; /* of each cluster, where bandwidths are rates; otherwise NULL */
     struct gw_algorithm *algorithms;
+    enum gw_interference_rule interference;
     size_t iterations;
     uint64_t seed;
     uint64_t point_count;

@@ -99,9 +99,7 @@ double gw_validation_pair_selected_ratio(const struct gw_validation_pair *pair) 
 /* One iteration, with counts as asked. */
 static struct gw_prediction_options once(const struct gw_validation *validation) {
     return (struct gw_prediction_options){
-        .interval = true,
-        .simulation = {.interference = validation->interference,
-                       .timed_compression = validation->timed_compression}};
+        .interval = true, .simulation.timed_compression = validation->timed_compression};
 }
 
 enum gw_status gw_validation_predict(const struct gw_validation *validation,
@@ -126,6 +124,7 @@ static enum gw_status predict(const struct gw_validation *validation,
                               struct gw_result *out, struct gw_error *error) {
     bool recorded = takes(validation, "recorded");
     struct gw_prediction_options options = once(validation);
+    options.simulation.every_worker = trace != NULL;
     if (takes_counts(validation, pair)) {
         options.simulation.seed = validation->seed;
         options.simulation.threads = gw_cores();
@@ -236,9 +235,8 @@ enum gw_status gw_validation_explain(const struct gw_validation *validation,
     GW_TRY(gw_arena_check(arena, "comparing timelines", error));
     enum gw_status status = predict(validation, pair, &predicted, &result, error);
     if (status == GW_OK) {
-        status = gw_difference_find(&validation->question, &pair->pipeline.schedule,
-                                    validation->interference, &predicted, measured, arena,
-                                    difference, error);
+        status = gw_difference_find(&validation->question, &pair->pipeline.schedule, &predicted,
+                                    measured, arena, difference, error);
     }
     if (status == GW_OK && trace != NULL) {
         status = gw_difference_write_trace(difference, trace, error);

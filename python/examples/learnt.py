@@ -160,7 +160,6 @@ def predict(run: Run, model: Path, cluster: Path) -> gradweave.Prediction | None
             {"torch-ddp": "ddp"}.get(run.way, run.way),
             workers=run.workers,
             density=0.001 if run.way in DENSE else run.density,
-            interference=True,
         )
     except gradweave.BadInput:  # the cluster's file lacks something
         return None
@@ -173,7 +172,7 @@ def simulate(
     if shutil.which("gradweave") is None:
         return None
     command = ["gradweave", "simulate", model, "--algo", run.way, "--workers", str(run.workers)]
-    command += ["--cluster", cluster, "--interference"]
+    command += ["--cluster", cluster]
     command += ["--density", str(run.density), "--counts", counts, "-n", str(iterations)]
     done = subprocess.run([*command, "--json", *options], capture_output=True, text=True)
     return json.loads(done.stdout) if done.returncode == 0 else None

@@ -170,7 +170,7 @@ def first_of(case: Case, density: float, facts: Facts) -> str:
         if learnt.is_plain(run)
     }
     counts = gradients_of(folder, Run(*case[:2], "topk", density, "plain", 0, case[2], 0))
-    command = ["gradweave", "compare", model_of(folder, *case[:2]), "--interference", "--json"]
+    command = ["gradweave", "compare", model_of(folder, *case[:2]), "--json"]
     command += ["--cluster", cluster_of(facts.asked, *case[:2]), "--density", str(density)]
     command += ["--accuracy", learnt.file_of(folder, case, "-accuracy.json")]
     command += ["--counts", counts] if counts.exists() else []

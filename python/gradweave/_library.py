@@ -35,7 +35,7 @@ class Question(ctypes.Structure):
         ("cluster", c_char_p),
         ("workers", c_size_t),
         ("density", c_double),
-        ("interference", c_int),
+        ("no_interference", c_int),
     ]
 
 

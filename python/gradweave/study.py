@@ -24,7 +24,7 @@ def _question(
         cluster=fspath(cluster).encode(),
         workers=workers,
         density=density,
-        interference=int(interference),
+        no_interference=int(not interference),
     )
 
 
@@ -201,9 +201,13 @@ def plan(
     policy: str | None = None,
     density: float = 0.001,
     workers: int = 0,
-    interference: bool = False,
+    interference: bool = True,
 ) -> Plan:
-    """A plan for a pipeline and a model; by its policy, or another."""
+    """A plan for a pipeline and a model; by its policy, or another.
+
+    Predictions count how operations that run at once slow each other, as far as the cluster's file
+    says how much; without `interference` they do not.
+    """
     asked = (model, cluster, workers, density, interference)
     each = tensors(model)
     groups, summary = _plan(asked, len(each), algorithm, policy, None)
@@ -227,7 +231,7 @@ def predict(
     *,
     density: float = 0.001,
     workers: int = 0,
-    interference: bool = False,
+    interference: bool = True,
 ) -> Prediction:
     """Simulates an iteration of a pipeline."""
     taken = _library.Prediction()
@@ -242,7 +246,7 @@ def compare(
     *,
     density: float = 0.001,
     workers: int = 0,
-    interference: bool = False,
+    interference: bool = True,
 ) -> Comparison:
     """Predicts every pipeline that the cluster's file allows."""
     most = len(algorithms())
@@ -369,7 +373,7 @@ def validate(
     *,
     density: float = 0.001,
     workers: int = 0,
-    interference: bool = False,
+    interference: bool = True,
     iterations: int = 0,
     tolerance: float = 0.0,
     path: Path | None = None,

@@ -122,7 +122,7 @@ static void overlap_is_measured(void **state) {
     assert_int_equal(cJSON_GetArraySize(item_at(cluster, "overlap.factors")), 2);
     assert_true(number_at(cluster, "overlap.elements") == 4096);
     assert_done(folder, "gradweave simulate resnet50 --cluster pairs.json --algo hard-threshold "
-                        "--interference");
+                        "--interference"); /* which refuses a file without factors */
 }
 
 static void one_rank_is_calibrated(void **state) {

@@ -339,7 +339,7 @@ TEST(messages_take_about_as_long) {
         for (int messages = 0; messages < 2; messages++) {
             cJSON *result = ask_result(
                 *state, "gradweave simulate two.json --cluster box-4x1gbit --algo %s%s --json",
-                pipelines[i].name, messages ? " --network messages" : "");
+                pipelines[i].name, messages ? " --network messages" : " --no-interference");
             seconds[messages] = number_at(result, "iteration_s");
         }
         assert_true(near(seconds[1], seconds[0], 0.3));
@@ -349,7 +349,8 @@ TEST(messages_take_about_as_long) {
 /* A server's update delays what comes back by just itself, also if workers are slow. */
 TEST(servers_update) {
     static const char *const levels[] = {"", " --network messages", " --straggler 0:3",
-                                         " --network messages --straggler 0:3", " --interference"};
+                                         " --network messages --straggler 0:3",
+                                         " --no-interference"};
     char idle[512];
     (void)snprintf(idle, sizeof idle, "%s", two_model);
     (void)memcpy(strstr(idle, "0.0005"), "0.0000", 6);

@@ -227,9 +227,8 @@ TEST(summaries_follow_from_the_table) {
 TEST(executed_pipelines_are_predicted_so) {
     struct executed rows[PIPELINES];
     read_all_executed(rows);
-    cJSON *ranking = ask_document(
-        *state, "gradweave compare resnet50 --cluster box-4x1gbit --interference --json",
-        "gradweave/comparison@1");
+    cJSON *ranking = ask_document(*state, "gradweave compare resnet50 --cluster box-4x1gbit --json",
+                                  "gradweave/comparison@1");
     size_t checked = 0;
     const cJSON *result = NULL;
     cJSON_ArrayForEach(result, item_at(ranking, "results")) {

@@ -46,7 +46,8 @@ TEST_IN_FOLDER(a_timeline_ends_with_its_iteration) {
     for (; *line != '\0'; line = next_line(line)) {
         end_s = fmax(end_s, number_in(line, 4));
     }
-    cJSON *result = ask_document(*state, "gradweave simulate " ASKED "--algo omgs --json", NULL);
+    cJSON *result = ask_document(
+        *state, "gradweave simulate " ASKED "--algo omgs --no-interference --json", NULL);
     assert_true(near(end_s, number_at(result, "iteration_s"), 1e-6));
 }
 

@@ -92,11 +92,11 @@ void fuzz_ask(const struct gw_question *question, uint64_t choice) {
     struct gw_prediction_options options = {.simulation = {.workers = question->workers},
                                             .interval = true};
     predict(question, algorithm, &options);
-    options.simulation.interference = true;
+    struct gw_question apart = *question;
+    apart.interference = GW_INTERFERENCE_NONE;
     options.interval = false;
-    predict(question, algorithm, &options);
+    predict(&apart, algorithm, &options);
     if (question->workers <= MOST_RANKS) {
-        options.simulation.interference = false;
         options.simulation.level = GW_LEVEL_MESSAGES;
         predict(question, algorithm, &options);
     }

@@ -517,6 +517,25 @@ TEST(equal_workers_share_a_lane_to_the_bit) {
     for_each_scene(8, 3, check_collapse);
 }
 
+/* Machines that are alike take the same turns: the first, the second and what is left stand for
+ * all. Means over workers differ by rounding, as lanes do. */
+static void check_machines(struct scene *scene, struct gw_random *random) {
+    share_machines(scene, random);
+    struct gw_simulation simulation = {.interference = true};
+    simulation.workers = scene->cluster.sharing.ranks * (1 + gw_random_below(random, 5)) +
+                         gw_random_below(random, scene->cluster.sharing.ranks);
+    struct gw_measure collapsed = simulate(scene, &simulation);
+    simulation.every_worker = true;
+    struct gw_measure each = simulate(scene, &simulation);
+    assert_memory_equal(&each.iteration_s, &collapsed.iteration_s, sizeof each.iteration_s);
+    assert_true(near(each.breakdown.compress_s, collapsed.breakdown.compress_s, 1e-12));
+    assert_true(near(each.breakdown.exposed_comm_s, collapsed.breakdown.exposed_comm_s, 1e-12));
+}
+
+TEST(machines_that_are_alike_share_lanes) {
+    for_each_scene(8, 7, check_machines);
+}
+
 /*
  * With the same pair of factors whatever runs. With others, what delays a compression can move it
  * beside an exchange that minds it less, and the whole takes less time.

@@ -167,8 +167,8 @@ static void compare_iterations(struct compared *out, const struct work *predicte
     for (size_t i = 0; i < measured_count; i++) {
         run(&out->measured, &measured[i], WORKERS, false);
     }
-    assert_ok(gw_difference_find(&question, schedule, false, &out->predicted, &out->measured,
-                                 &out->arena, &out->difference, &error));
+    assert_ok(gw_difference_find(&question, schedule, &out->predicted, &out->measured, &out->arena,
+                                 &out->difference, &error));
 }
 
 static void compare(struct compared *out, const struct work *predicted,
@@ -434,7 +434,7 @@ TEST(everything_adds_up) {
 
 static void assert_refused(struct compared *compared, const char *expected) {
     enum gw_status status =
-        gw_difference_find(&question, schedule, false, &compared->predicted, &compared->measured,
+        gw_difference_find(&question, schedule, &compared->predicted, &compared->measured,
                            &compared->arena, &compared->difference, &error);
     assert_int_equal(status, GW_FAILED);
     assert_non_null(strstr(error.message, expected));

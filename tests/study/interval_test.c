@@ -57,10 +57,11 @@ static struct gw_result ask_of(const char *pipeline, const struct gw_cluster *cl
                                              .tensors = &tensor},
                                    .cluster = *cluster,
                                    .workers = WORKERS,
-                                   .density = 0.5};
+                                   .density = 0.5,
+                                   .interference = turns == COUNTED ? GW_INTERFERENCE_KNOWN
+                                                                    : GW_INTERFERENCE_NONE};
     const struct gw_algorithm *algorithm = NULL;
-    const struct gw_prediction_options options = {.interval = interval,
-                                                  .simulation = {.interference = turns == COUNTED}};
+    const struct gw_prediction_options options = {.interval = interval};
     struct gw_result result;
     if (turns != NONE) {
         question.cluster.sharing = (struct gw_sharing){WORKERS, WORKERS / 2, WORKERS};

@@ -184,9 +184,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     verb.add_argument("--iterations", type=_count, default=20, metavar="N", help="(20)")
     verb.add_argument(
-        "--interference",
-        action="store_true",
-        help="predict that what runs at once slows each other, as the cluster says",
+        "--no-interference",
+        dest="interference",
+        action="store_false",
+        help="leave out of predictions how operations that run at once slow each other (as the "
+        "cluster's file says)",
     )
     verb.add_argument(
         "--tolerance",
@@ -408,7 +410,6 @@ def _advise_in(asked: argparse.Namespace, folder: str, copies: str) -> None:
         setting.cluster,
         density=asked.density,
         workers=dist.get_world_size(),
-        interference=True,
     )
     planned, kept = advice.choose(the_job, ranking, setting.plan)
     _say_progress(f"running {planned.algorithm} and DistributedDataParallel ...\n")

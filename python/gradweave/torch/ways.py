@@ -64,7 +64,7 @@ class Setting:
     model: str = ""  # file
     tensor_bytes: Sequence[int] = ()  # of the gradients in it
     cluster: str = ""
-    interference: bool = False
+    interference: bool = True
 
     def plan(self, algorithm: str, policy: str | None = None) -> Plan:
         return plan(
