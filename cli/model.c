@@ -58,6 +58,17 @@ static const struct gw_option_rule rules[] = {
     {0},
 };
 
+/* What importing has left out, in the source's "notes". */
+static void print_notes(const cJSON *document) {
+    const cJSON *source = cJSON_GetObjectItemCaseSensitive(document, "source");
+    const cJSON *note = NULL;
+    cJSON_ArrayForEach(note, cJSON_GetObjectItemCaseSensitive(source, "notes")) {
+        if (cJSON_IsString(note)) {
+            gw_print_note("note: ", "%s", note->valuestring);
+        }
+    }
+}
+
 /* Writes it if that was asked for, and prints it. */
 static enum gw_status write_and_print(const struct options *options, cJSON *document,
                                       struct gw_error *error) {
@@ -67,11 +78,15 @@ static enum gw_status write_and_print(const struct options *options, cJSON *docu
     if (status == GW_OK && options->output.json) {
         return gw_print_document(document, error);
     }
+    cJSON *kept = NULL;
+    status = status == GW_OK ? gw_json_copy(document, &kept, error) : status;
     status = status == GW_OK ? gw_model_take(document, options->operand, &model, error)
                              : (cJSON_Delete(document), status);
     if (status == GW_OK) {
         gw_print_model(&model);
+        print_notes(kept);
     }
+    cJSON_Delete(kept);
     gw_model_free(&model);
     return status;
 }

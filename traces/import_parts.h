@@ -35,6 +35,9 @@ void gw_import_close(struct gw_import_text *text);
  */
 bool gw_import_next_line(struct gw_import_text *text);
 
+/* Whether so much of the line has the shape of the prefix, and no more or less. */
+bool gw_import_is_prefix(const char *prefix, const char *line, size_t length);
+
 /* Where the shape of the prefix stands next in a line, and its length; NULL: nowhere. */
 char *gw_import_next_prefix(const struct gw_import_text *text, char *from, size_t *length);
 

@@ -79,6 +79,11 @@ static size_t prefix_length(const char *prefix, const char *line) {
     return (size_t)(at - line);
 }
 
+bool gw_import_is_prefix(const char *prefix, const char *line, size_t length) {
+    bool is_blank = prefix[strspn(prefix, blanks)] == '\0';
+    return prefix_length(prefix, line) == length && (length > 0 || is_blank);
+}
+
 /* The length of a terminal's sequence, such as that of a colour. */
 static size_t escape_length(const char *at) {
     size_t length = 2;

@@ -428,3 +428,95 @@ TEST_IN_FOLDER(bad_lists_are_refused) {
         }
     }
 }
+
+/* ---- lists as they are pasted -----------------------------------------------------------------
+ */
+
+/* One list in many shapes: 4 tensors, of 64 x 64 x 3 x 3, 64, 2048 x 64 and 2048 elements. */
+TEST_IN_FOLDER(lists_are_read_as_they_are_pasted) {
+    static const char *const cases[] = {
+        "a.weight 64 64 3 3\na.bias 64\nb.weight 2048 64\nb.bias 2048\n",
+        "a.weight 64,64,3,3\na.bias 64\nb.weight 2048,64\nb.bias 2048\n",
+        "a.weight: 36,864\na.bias: 64\nb.weight: 131,072\nb.bias: 2,048\n",
+        "a.weight 36_864\na.bias 64\nb.weight 131_072\nb.bias 2_048\n",
+        "a.weight torch.Size([64, 64, 3, 3]) torch.float32 True\na.bias torch.Size([64]) "
+        "torch.float32 True\nb.weight torch.Size([2048, 64]) torch.bfloat16 True\n"
+        "b.bias torch.Size([2048]) torch.float16 True\nb.frozen torch.Size([9]) torch.float32 "
+        "False\nb.mask torch.Size([9]) torch.bool\n",
+        "[('a.weight', torch.Size([64, 64, 3, 3])),\n ('a.bias', torch.Size([64])),\n"
+        " ('b.weight', torch.Size([2048, 64])),\n ('b.bias', torch.Size([2048])),\n]\n",
+        "{'a.weight': (64, 64, 3, 3),\n 'a.bias': (64,),\n 'b.weight': (2048, 64),\n 'b.bias': "
+        "(2048,)}\n",
+        "0: a.weight 64 64 3 3\n1: a.weight 64 64 3 3\n0: a.bias 64\n0: b.weight 2048 64\n"
+        "1: a.bias 64\n1: b.weight 2048 64\n1: b.bias 2048\n0: b.bias 2048\n",
+        "[1,0]<stdout>:a.weight 64 64 3 3\n[1,0]<stdout>:a.bias 64\n[1,0]<stdout>:b.weight 2048 "
+        "64\n[1,0]<stdout>:b.bias 2048\n",
+        "[rank0]: INFO: a.weight 64 64 3 3\n[rank0]: INFO: a.bias 64\n[rank0]: INFO: b.weight 2048 "
+        "64\n[rank0]: INFO: b.bias 2048\n",
+        "> a.weight 64x64x3x3\n> a.bias 64\n> b.weight 2048x64\n> b.bias 2048\n",
+        "\x1b[32ma.weight\x1b[0m 64 64 3 3\n\x1b[32ma.bias\x1b[0m 64\nb.weight 2048 64\nb.bias "
+        "2048\n",
+        "a.weight 36864\na.bias 64\na.running_mean 64\na.num_batches_tracked torch.Size([])\n"
+        "b.weight 131072\nb.inv_freq 32\nb.bias 2048\nTotal: 170048\n",
+    };
+    static const double elements[] = {36864, 64, 131072, 2048};
+    static const char *const names[] = {"a.weight", "a.bias", "b.weight", "b.bias"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gw_model model;
+        if (import_list(*state, cases[i], 0, &model) != GW_OK) {
+            fail_msg("%s: %s", cases[i], error.message);
+        }
+        assert_int_equal(model.tensor_count, 4);
+        for (size_t k = 0; k < 4; k++) {
+            assert_string_equal(model.tensors[k].name, names[k]);
+            assert_true((double)model.tensors[k].elements == elements[k]);
+        }
+        gw_model_free(&model);
+    }
+}
+
+/* Commas that no line explains, and tables of layers, of which sizes are not known. */
+TEST_IN_FOLDER(lists_that_could_mean_two_things_are_refused) {
+    static const char *const cases[][2] = {
+        {"a: 2,359,296\nb: 64\n", "sizes.txt:1: expected shapes (64x3x7x7) or numbers without "
+                                  "commas, got commas that may be of thousands (a: 2359296 "
+                                  "elements, or 212528?)"},
+        {"a: 1,048,576\nb 2048\n", "sizes.txt:1: expected shapes"},
+        {"a 3\nb 4\na 4\n", "sizes.txt:3: expected one size of a, got 4 elements after 3"},
+        {"0: a 3\nb 4\n", "sizes.txt:2: expected the same before each name ('0: '), got 'b 4'"},
+        {"====\nLayer (type:depth-idx)   Output Shape   Param #\n====\n├─Linear: 1-1  [1, 9]  90\n",
+         "expected a line for each parameter, as 'for name, p in model.named_parameters(): "
+         "print(name, *p.shape)' prints them, got a table of torchinfo"},
+        {"----\n        Layer (type)     Output Shape   Param #\n====\n  Linear-1  [-1, 9]  90\n",
+         "got a table of torchsummary or Keras"},
+        {"Net(\n  (fc): Linear(in_features=9, out_features=9, bias=True)\n)\n",
+         "got a printed model, without sizes of its parameters"},
+        {"{\"metadata\": {\"total_size\": 9},\n\"weight_map\": {\"a\": \"b\"}}\n",
+         "got an index of files, without sizes of its parameters"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gw_model model;
+        assert_int_equal(import_list(*state, cases[i][0], 0, &model), GW_BAD_INPUT);
+        if (strstr(error.message, cases[i][1]) == NULL) {
+            fail_msg("%s", error.message);
+        }
+    }
+}
+
+/* What is left out is said, and weights that may be one. */
+TEST_IN_FOLDER(lists_say_what_they_leave_open) {
+    const char *path = path_in(*state, "sizes.txt");
+    static const char text[] =
+        "wte.weight 50257 768\nbn.running_var 768\nlm_head.weight 50257 768\n"
+        "wte.weight 50257 768\n";
+    const struct gw_sizes_request request = {.name = "own", .backward_s = 0.45};
+    cJSON *document = NULL;
+    assert_ok(gw_file_write(path, text, strlen(text), &error));
+    assert_ok(gw_import_sizes(path, &request, &document, &error));
+    const cJSON *source = cJSON_GetObjectItem(document, "source");
+    assert_same_json(cJSON_Duplicate(cJSON_GetObjectItem(source, "notes"), 1),
+                     "['1 without gradients left out, such as bn.running_var', '1 names that come "
+                     "again, as of several ranks, count once', 'lm_head.weight is as large as "
+                     "wte.weight: where one is the other (tied), take one out']");
+    cJSON_Delete(document);
+}
