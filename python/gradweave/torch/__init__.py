@@ -2,14 +2,15 @@
 
     dist.init_process_group("gloo")
     model = ...
-    distributed = gradweave.torch.distribute(model, "topk", density=0.001)
+    model = gradweave.torch.distribute(model, "topk", density=0.001)
     for inputs, targets in batches:
         loss = criterion(model(inputs), targets)
         loss.backward()      # gradients travel meanwhile, and stand averaged in .grad afterwards
         optimizer.step()
         optimizer.zero_grad()
 
-Parameters are 32-bit floats, all on the CPU or on one GPU of their rank; others are refused.
+The model is then called as before. Parameters are 32-bit floats, all on the CPU or on one GPU of
+their rank; others are refused.
 """
 
 try:

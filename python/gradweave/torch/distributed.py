@@ -24,7 +24,7 @@ from gradweave.torch.parameters import Buffers, GradientCheck, Roster
 from gradweave.torch.session import Session
 from gradweave.torch.uneven import ENDED, ITERATES, SHARES_BUFFERS, UnevenInputs
 
-_IS_THERE, _LEARNS = 1, 2  # of a parameter: its gradient; whether it is not frozen
+_FROZEN, _LEARNS, _IS_THERE = 0, 1, 2  # a parameter without a gradient, twice; one with it
 
 _open: weakref.WeakSet[Distributed] = weakref.WeakSet()
 
@@ -37,8 +37,8 @@ def _check_bare(module: torch.nn.Module) -> None:
         kind = type(part).__name__
         if isinstance(part, (DistributedDataParallel, DataParallel)) or "FullySharded" in kind:
             raise BadInput(
-                f"{name or 'module'}: expected a bare module, got {kind}, which exchanges gradients "
-                "itself: distribute the module before it is wrapped"
+                f"{name or 'module'}: expected a bare module, got {kind}, which exchanges "
+                "gradients itself: distribute the module before it is wrapped"
             )
     own = {id(one) for one in (*module.modules(), *module.parameters())}
     for other in list(_open):
@@ -113,7 +113,7 @@ class Distributed:
         self._names = list(self._learning)
         self._in_order = list(self._learning.values())
         self._unplanned = {n: p for n, p in learning.items() if n not in self._learning}
-        self._check_gradient = GradientCheck(self._learning)
+        self._gradient_check = GradientCheck(self._learning)
         self._buffers = Buffers(module) if broadcast_buffers else None
         self._density = density
         self._synchronises = True
@@ -268,10 +268,8 @@ class Distributed:
         if not self._queued:
             self._on_backward()
         gradient = parameter.grad
-        try:
-            self._check_gradient(index, gradient)
-        except BadInput as error:
-            raise self._session.end(error) from None
+        if not self._gradient_check.fits(index, gradient):
+            raise self._session.end(self._gradient_check.failure(index, gradient))
         if not gradient.is_contiguous():
             gradient = parameter.grad = gradient.contiguous()
         self._gradients[index] = gradient
@@ -284,37 +282,41 @@ class Distributed:
             if self._in_order[index].grad is not None:
                 self.on_gradient(index, self._in_order[index])
         absent = [i for i in absent if i not in self._gradients]
-        flags = torch.full((len(self._in_order),), _IS_THERE, dtype=torch.uint8)
-        for index in absent:
-            flags[index] = _LEARNS if self._in_order[index].requires_grad else 0
         self._queued = False
         self._begun = False
-        self._exchange(flags)
-        for index in absent:
-            self._take_others(index, int(flags[index]))
+        self._exchange(absent)
         for index, gradient in self._gradients.items():
             if self._in_order[index].grad is not gradient:
                 expected = f"{self._names[index]}: expected its gradient to stay until backward()"
                 raise self._session.end(BadInput(f"{expected} returns, as its average goes there"))
         self._gradients.clear()
 
-    def _exchange(self, flags: torch.Tensor) -> None:
-        """Waits for averages, and unites the flags of parameters on all ranks that train."""
-        end_union = self._session.start_union(flags)
+    def _exchange(self, absent: list[int]) -> None:
+        """Waits for averages, also of those parameters that this rank has no gradient of."""
+        if not absent:
+            self._session.wait()
+            return
+        flags = bytearray([_IS_THERE]) * len(self._in_order)
+        for index in absent:
+            flags[index] = _LEARNS if self._in_order[index].requires_grad else 0
+        self._session.note_absent(bytes(flags))
         self._session.wait()
-        end_union()
+        notes = self._session.read_notes()
+        for index in absent:
+            of_ranks = [_IS_THERE if note is None else note[index] for note in notes]
+            self._take_others(index, max(of_ranks))
 
-    def _take_others(self, index: int, flags: int) -> None:
+    def _take_others(self, index: int, state: int) -> None:
         """Of a parameter that this rank had no gradient of, which others may have had.
 
         Where no rank had one `.grad` stays None, as with DistributedDataParallel. What was left of
         earlier ones and travelled now still counts, unless the parameter is frozen on all ranks.
         """
         parameter = self._in_order[index]
-        if flags == 0:
+        if state == _FROZEN:
             return
         average = self._session.mean(index, parameter.numel())
-        if flags & _IS_THERE or bool(average.any()):
+        if state == _IS_THERE or bool(average.any()):
             parameter.grad = average.clone().view_as(parameter)
 
     # ---- for the trainer ------------------------------------------------------------------------
@@ -388,7 +390,8 @@ class Distributed:
             step, root = heard
             if step == ITERATES:
                 self._session.begin()
-                self._exchange(torch.zeros(len(self._in_order), dtype=torch.uint8))
+                self._session.note_absent(bytes(len(self._in_order)))
+                self._session.wait()
             elif self._buffers is not None:
                 self._buffers.share(self._session, root)
         root = self._uneven.ahead()
@@ -471,8 +474,8 @@ class Distributed:
         """
         if any("session" not in state for state in states):
             raise BadInput(
-                "load_state_dict: expected what Distributed.state_dict() gave: module.load_state_dict "
-                "takes parameters and buffers"
+                "load_state_dict: expected what Distributed.state_dict() gave: "
+                "module.load_state_dict takes parameters and buffers"
             )
         session = self._session
         given = session.gather([(s["rank"], s["ranks"], s["trainers"]) for s in states])

@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from gradweave._library import BadInput
 from gradweave.torch.session import Session
 
+_FLOATS, _DENSE = torch.float32, torch.strided
 _EXPECTED = "expected 32-bit floats, all on the CPU or on one GPU"
 
 
@@ -42,35 +43,32 @@ def learning(module: torch.nn.Module) -> dict[str, torch.nn.Parameter]:
 
 
 class GradientCheck:
-    """Fails unless a gradient is what its parameter was registered as: C takes its bytes."""
+    """What a gradient must be, as its parameter was when it was registered: C takes its bytes."""
 
     def __init__(self, registered: Mapping[str, torch.nn.Parameter]) -> None:
         self._names = list(registered)
         self._sizes = [parameter.numel() for parameter in registered.values()]
         self._device = next(iter(registered.values())).device
+        self._ordinal = -1 if self._device.type == "cpu" else self._device.index
 
-    def __call__(
-        self,
-        index: int,
-        gradient: torch.Tensor,
-        dtype: torch.dtype = torch.float32,
-        layout: torch.layout = torch.strided,
-    ) -> None:
-        if (
-            gradient.dtype is not dtype
-            or gradient.layout is not layout
-            or gradient.numel() != self._sizes[index]
-            or gradient.device != self._device
-        ):
-            raise self._failure(self._names[index], self._sizes[index], gradient)
+    def fits(self, index: int, gradient: torch.Tensor) -> bool:
+        """Called for each gradient, when the backward pass has emptied the caches."""
+        return (
+            gradient.dtype is _FLOATS
+            and gradient.layout is _DENSE
+            and gradient.numel() == self._sizes[index]
+            and gradient.get_device() == self._ordinal
+        )
 
-    def _failure(self, name: str, size: int, gradient: torch.Tensor) -> BadInput:
+    def failure(self, index: int, gradient: torch.Tensor) -> BadInput:
+        """Of one that does not fit."""
+        name, size = self._names[index], self._sizes[index]
         if gradient.layout is not torch.strided:
             return BadInput(f"{name}: expected a gradient that is dense, got {gradient.layout}")
         return BadInput(
-            f"{name}: expected a gradient of {size} 32-bit floats on {self._device}, as when it was "
-            f"distributed, got {gradient.numel()} of {gradient.dtype} on {gradient.device}: close() "
-            "and distribute the module anew"
+            f"{name}: expected a gradient of {size} 32-bit floats on {self._device}, as when it "
+            f"was distributed, got {gradient.numel()} of {gradient.dtype} on {gradient.device}: "
+            "close() and distribute the module anew"
         )
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
-import itertools
 import os
 import re
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from ctypes import byref, c_void_p
 from datetime import timedelta
 from typing import Any
@@ -93,7 +92,8 @@ class Session:
         self._gpu = gpu
         self._sizes = list(sizes)
         self._lent = LentGroup(group or self._own)
-        self._failed = f"gradweave/{self._own.group_name}" if self._own else None  # in the store
+        self._key = f"gradweave/{self.group.group_name}"  # in the store
+        self._iteration = 0
         self.rank, self.ranks = dist.get_rank(self.group), dist.get_world_size(self.group)
         self.serves, self.trainers = False, self.ranks
         self._next: tuple[dist.Work, torch.Tensor] | None = None  # of a server: _DEEDS' index
@@ -120,6 +120,7 @@ class Session:
         try:
             call("gradweave_session_open", byref(training), self._joined, byref(self._session))
             self.serves = library.gradweave_session_serves(self._session) != 0
+            self._open_notes()
             self.trainers = self._gather(self.serves).count(False)
             if self.serves:
                 self._await_next()
@@ -163,6 +164,7 @@ class Session:
 
     def _begin(self) -> None:
         self._call("gradweave_session_begin", self._session)
+        self._iteration += 1
         self.in_flight = True
 
     def backward(self) -> None:
@@ -216,12 +218,51 @@ class Session:
         own = os.fsencode(path) if self.rank == 0 else None
         self._call("gradweave_session_trace", self._session, own)
 
+    # ---- gradients that a rank has none of -------------------------------------------------------
+
+    def _note(self, rank: int) -> str:
+        """The store's key for what a rank notes: in turn, as another may be an iteration ahead."""
+        return f"{self._key}/{rank}/{self._iteration % 2}"
+
+    def _write_note(self, flags: bytes) -> None:
+        """The store has it once this returns: set() alone does not wait for that."""
+        store = dist.distributed_c10d._get_default_store()
+        store.set(self._note(self.rank), self._iteration.to_bytes(8, "little") + flags)
+        store.check([self._note(self.rank)])
+
+    def note_absent(self, flags: bytes) -> None:
+        """Before wait(), of a rank that lacks gradients: a byte for each tensor.
+
+        Ranks that have all of them note nothing, so that it costs them nothing. No rank's wait()
+        returns before each rank has passed on what it has of all tensors, which comes after this.
+        """
+        try:
+            self._write_note(flags)
+        except RuntimeError as error:
+            raise self.end(GradweaveError(str(error))) from None
+
+    def read_notes(self) -> list[bytes | None]:
+        """After wait(), of each rank that trains, in this iteration; None: it has all gradients."""
+        try:
+            store = dist.distributed_c10d._get_default_store()
+            notes = store.multi_get([self._note(rank) for rank in range(self.trainers)])
+        except RuntimeError as error:
+            raise self.end(GradweaveError(str(error))) from None
+        now = self._iteration.to_bytes(8, "little")
+        return [note[8:] if note[:8] == now else None for note in notes]
+
+    def _open_notes(self) -> None:
+        """Of no iteration yet, whatever an earlier session of the group left."""
+        for self._iteration in (0, 1):
+            self._write_note(b"")
+        self._iteration = 1
+
     # ---- among ranks that train -----------------------------------------------------------------
 
     def _unite(
         self, flags: torch.Tensor, tag: int, timeout: timedelta = timedelta()
-    ) -> Iterator[None]:
-        """Puts the bits of all ranks that train into each one's bytes; stops while messages travel.
+    ) -> None:
+        """Puts the bits of all ranks that train into each one's bytes.
 
         After each round a rank has those of twice as many ranks before it.
         """
@@ -236,29 +277,18 @@ class Session:
                 dist.irecv(theirs, source, group=self.group, tag=tag),
                 dist.isend(flags, to, group=self.group, tag=tag),
             )
-            yield
             for work in works:
                 work.wait(timeout)
             flags |= theirs
             distance *= 2
 
-    def start_union(self, flags: torch.Tensor) -> Callable[[], None]:
-        """Gives the call that waits until the bytes have the bits of all ranks that train.
-
-        The first messages travel meanwhile, beside what the session exchanges.
-        """
+    def unite(self, flags: torch.Tensor) -> None:
+        """Puts the bits of all ranks that train into each one's bytes; all call it."""
         self._need_open()
-        rounds = self._unite(flags, _FLAGS)
-
-        def advance(steps: Iterator[None]) -> None:
-            try:
-                for _ in steps:
-                    pass
-            except RuntimeError as error:
-                raise self.end(GradweaveError(str(error))) from None
-
-        advance(itertools.islice(rounds, 1))
-        return lambda: advance(rounds)
+        try:
+            self._unite(flags, _FLAGS)
+        except RuntimeError as error:
+            raise self.end(GradweaveError(str(error))) from None
 
     def share(self, tensor: torch.Tensor, root: int) -> None:
         """That of one rank that trains, on all: in each round twice as many have it."""
@@ -288,8 +318,7 @@ class Session:
         if self.serves:
             return
         try:
-            for _ in self._unite(torch.zeros(1, dtype=torch.uint8), _MEETING, _LISTENS):
-                pass
+            self._unite(torch.zeros(1, dtype=torch.uint8), _MEETING, _LISTENS)
         except RuntimeError as error:
             expected = f"expected all ranks to call it within {_LISTENS.total_seconds():g} s"
             raise self.end(GradweaveError(f"{name}: {expected}: {error}")) from None
@@ -398,7 +427,7 @@ class Session:
         if self._own is not None:
             with contextlib.suppress(RuntimeError):  # the store may have gone with its rank
                 store = dist.distributed_c10d._get_default_store()
-                first = store.compare_set(self._failed, "", own).decode(errors="replace")
+                first = store.compare_set(self._key, "", own).decode(errors="replace")
         self._interrupt()
         self._leave()
         return error if first == own else GradweaveError(f"{first} (here: {error})")

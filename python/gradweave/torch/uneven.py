@@ -25,7 +25,7 @@ class UnevenInputs:
         """
         flags = torch.zeros(self._session.trainers, dtype=torch.uint8)
         flags[self._session.rank] = step
-        self._session.start_union(flags)()
+        self._session.unite(flags)
         steps = flags.tolist()
         going = [rank for rank, one in enumerate(steps) if one != ENDED]
         if len({steps[rank] for rank in going}) > 1:
