@@ -150,7 +150,7 @@ class Distributed:
                 self._session.broadcast(tensor)
 
     def _check_alike(self, own: list[tuple]) -> None:
-        of_ranks = self._session.gather(own)
+        of_ranks = self._session.gather_all(own)
         for rank, other in enumerate(of_ranks):
             for first, one in zip_longest(of_ranks[0], other):
                 if first != one:
@@ -315,6 +315,8 @@ class Distributed:
         parameter = self._in_order[index]
         if state == _FROZEN:
             return
+        if not self._gradient_check.fits(index, parameter):
+            raise self._session.end(self._gradient_check.failure(index, parameter))
         average = self._session.mean(index, parameter.numel())
         if state == _IS_THERE or bool(average.any()):
             parameter.grad = average.clone().view_as(parameter)

@@ -121,7 +121,7 @@ class Session:
             call("gradweave_session_open", byref(training), self._joined, byref(self._session))
             self.serves = library.gradweave_session_serves(self._session) != 0
             self._open_notes()
-            self.trainers = self._gather(self.serves).count(False)
+            self.trainers = self.gather_all(self.serves).count(False)
             if self.serves:
                 self._await_next()
         except Exception:
@@ -136,9 +136,10 @@ class Session:
     def gather(self, thing: Any) -> list[Any]:
         """Every rank's, by rank; None of a server that is in serve()."""
         self._together("gather")
-        return self._gather(thing)
+        return self.gather_all(thing)
 
-    def _gather(self, thing: Any) -> list[Any]:
+    def gather_all(self, thing: Any) -> list[Any]:
+        """Every rank's, by rank; a server calls it as well."""
         things = [None] * self.ranks
         try:
             dist.all_gather_object(things, thing, group=self.group)
@@ -338,7 +339,7 @@ class Session:
             elif deed == "measure":
                 self._measure()
             else:
-                self._gather(None)
+                self.gather_all(None)
         return served
 
     def _together(self, deed: str) -> None:
