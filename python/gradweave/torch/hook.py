@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 import torch.distributed as dist
@@ -11,82 +11,167 @@ from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from gradweave._library import BadInput
 from gradweave.torch.session import Session
 
+# DDP rebuilds its buckets before the second iteration, with static_graph before the third.
+_SETTLED = 3
+
+_Bucket = Sequence[torch.nn.Parameter]
+
+
+class _Exchange:
+    """A session whose tensors are parameters, and whose groups are buckets of them."""
+
+    def __init__(self, buckets: Sequence[_Bucket], algorithm: str, **options) -> None:
+        self.layout = [[id(parameter) for parameter in bucket] for bucket in buckets]
+        ready = [parameter for bucket in buckets for parameter in bucket]
+        # Tensors are numbered in forward order, which gradients come in the opposite of.
+        self._parameters = ready[::-1]
+        self._numbers = {parameter: i for i, parameter in enumerate(self._parameters)}
+        groups = []
+        first = len(ready) - 1
+        for bucket in buckets:
+            groups.append((first, first - len(bucket) + 1))
+            first -= len(bucket)
+        sizes = [parameter.numel() for parameter in self._parameters]
+        self._session = Session(sizes, algorithm, groups=groups, **options)
+        if self._session.trainers < self._session.ranks:
+            self._session.close()
+            raise BadInput(
+                f"{algorithm}: expected a pipeline without a server, as all ranks of "
+                "DistributedDataParallel train"
+            )
+        self._missing: set[torch.nn.Parameter] = set()
+        self._travelling: list[tuple[torch.futures.Future, torch.Tensor]] = []
+
+    def send(
+        self, bucket: dist.GradBucket, residuals: dict[torch.nn.Parameter, torch.Tensor]
+    ) -> torch.futures.Future:
+        """Sends a bucket's gradients, with what is left of them elsewhere, which it takes out.
+
+        The future is done once all parameters have come.
+        """
+        if not self._missing:
+            self._session.begin()
+            self._missing.update(self._parameters)
+        parameters, gradients = bucket.parameters(), bucket.buffer()
+        future = torch.futures.Future()
+        self._travelling.append((future, gradients))
+        parts = gradients.split([parameter.numel() for parameter in parameters])
+        for parameter, gradient in zip(parameters, parts):
+            if parameter not in self._missing:
+                raise self._changed("also got", parameter)
+            left = residuals.pop(parameter, None)
+            if left is not None:
+                gradient.add_(left, alpha=self._session.ranks)  # as the session keeps means
+            self._session.ready(self._numbers[parameter], gradient)
+            self._missing.remove(parameter)
+        if not self._missing:
+            self._session.wait()
+            for sent, means in self._travelling:
+                sent.set_result(means)
+            self._travelling.clear()
+        elif bucket.is_last():
+            raise self._changed("did not get", next(iter(self._missing)))
+        return future
+
+    def _changed(self, happened: str, parameter: torch.nn.Parameter) -> BadInput:
+        error = BadInput(
+            "expected DistributedDataParallel's buckets to hold the same parameters in each "
+            f"iteration, {happened} one of shape {list(parameter.shape)}: which ones are unused "
+            "must not change"
+        )
+        return self._session.end(error)
+
+    def residuals(self) -> dict[torch.nn.Parameter, torch.Tensor]:
+        return dict(zip(self._parameters, self._session.residual()))
+
+    def close(self) -> None:
+        self._session.close()
+
 
 class HookState:
-    """What the hook keeps from one of DDP's buckets to the next; comm_hook makes it."""
+    """What the hook keeps from one of DDP's buckets to the next; comm_hook makes it.
+
+    DDP may rebuild its buckets, leave some out (skip_all_reduce_unused_params), and number none of
+    them (static_graph, in the first iteration): only their parameters say which ones they are.
+    """
 
     def __init__(
-        self, algorithm: str, start_iteration: int, group: dist.ProcessGroup | None, **options
+        self,
+        algorithm: str,
+        start_iteration: int,
+        group: dist.ProcessGroup | None,
+        seed: int,
+        **options,
     ) -> None:
         if start_iteration < 1:
             raise BadInput(f"start_iteration: expected 1 at least, got {start_iteration}")
         self._algorithm = algorithm
         self._options = options
         self._group = group
-        self._dense_left = start_iteration
-        self._sizes: list[int] = []  # elements of DDP's buckets, in their order
-        self._session: Session | None = None
-        self._travelling: list[tuple[torch.futures.Future, torch.Tensor]] = []
+        self._seed = seed
+        self._start = start_iteration
+        self._iteration = 0
+        self._buckets: list[_Bucket] = []  # that came in this iteration
+        self._came: set[torch.nn.Parameter] = set()
+        self._exchange: _Exchange | None = None
+        self._residuals: dict[torch.nn.Parameter, torch.Tensor] = {}  # that no session has
 
     def exchange(self, bucket: dist.GradBucket) -> torch.futures.Future:
         """Buckets come in their order, on all ranks alike."""
-        return self._average(bucket) if self._dense_left > 0 else self._compress(bucket)
+        parameters = bucket.parameters()
+        if not self._came.isdisjoint(parameters):
+            self._begin_iteration()
+        self._buckets.append(parameters)
+        self._came.update(parameters)
+        if self._iteration < self._start:
+            return default_hooks.allreduce_hook(self._group, bucket)
+        self._check(bucket)
+        if self._exchange is None:
+            return self._send_alone(bucket)
+        return self._exchange.send(bucket, self._residuals)
 
-    def _average(self, bucket: dist.GradBucket) -> torch.futures.Future:
-        if bucket.index() == 0:
-            self._sizes.clear()
-        self._sizes.append(bucket.buffer().numel())
-        if bucket.is_last():
-            self._dense_left -= 1
-        return default_hooks.allreduce_hook(self._group, bucket)
+    def _begin_iteration(self) -> None:
+        """Buckets travel together as they came in the last iteration, once they were rebuilt."""
+        self._iteration += 1
+        last, self._buckets = self._buckets, []
+        self._came.clear()
+        if self._iteration < max(self._start, _SETTLED):
+            return
+        if self._exchange is not None:
+            if self._exchange.layout == [[id(p) for p in bucket] for bucket in last]:
+                return
+            self._close_exchange(self._exchange)
+        self._exchange = self._open(last)
 
-    def _compress(self, bucket: dist.GradBucket) -> torch.futures.Future:
-        index, gradients = bucket.index(), bucket.buffer()
-        self._check(index, gradients)
-        if self._session is None:
-            self._session = self._open()
-        if index == 0:
-            self._session.begin()
-        future = torch.futures.Future()
-        self._travelling.append((future, gradients))
-        self._session.ready(len(self._sizes) - 1 - index, gradients)
-        if bucket.is_last():
-            self._session.wait()
-            for sent, means in self._travelling:
-                sent.set_result(means)
-            self._travelling.clear()
+    def _send_alone(self, bucket: dist.GradBucket) -> torch.futures.Future:
+        """While it is not known which buckets come after this one."""
+        exchange = self._open([bucket.parameters()])
+        future = exchange.send(bucket, self._residuals)
+        self._close_exchange(exchange)
         return future
 
-    def _check(self, index: int, gradients: torch.Tensor) -> None:
+    def _open(self, buckets: Sequence[_Bucket]) -> _Exchange:
+        self._seed += 1  # so that the next session draws something else
+        return _Exchange(
+            buckets, self._algorithm, group=self._group, seed=self._seed, **self._options
+        )
+
+    def _close_exchange(self, exchange: _Exchange) -> None:
+        self._residuals.update(exchange.residuals())
+        exchange.close()
+
+    def _check(self, bucket: dist.GradBucket) -> None:
+        gradients = bucket.buffer()
         if gradients.device.type != "cpu" or gradients.dtype != torch.float32:
             raise BadInput(
-                f"bucket {index}: expected 32-bit floats on the CPU, got {gradients.dtype} on "
-                f"{gradients.device}"
+                f"bucket {bucket.index()}: expected 32-bit floats on the CPU, got "
+                f"{gradients.dtype} on {gradients.device}"
             )
-        if index >= len(self._sizes) or gradients.numel() != self._sizes[index]:
-            raise BadInput(
-                f"bucket {index}: expected DDP's buckets to stay as they were in the last dense "
-                f"iteration, {self._sizes} elements, got {gradients.numel()}: start_iteration is "
-                "too small"
-            )
-
-    def _open(self) -> Session:
-        """Tensors are numbered in forward order, which buckets come in the opposite of."""
-        groups = [(i, i) for i in reversed(range(len(self._sizes)))]
-        sizes = self._sizes[::-1]
-        session = Session(sizes, self._algorithm, groups=groups, group=self._group, **self._options)
-        if session.trainers < session.ranks:
-            session.close()
-            raise BadInput(
-                f"{self._algorithm}: expected a pipeline without a server, as all ranks of "
-                "DistributedDataParallel train"
-            )
-        return session
 
     def close(self) -> None:
         """After the last iteration."""
-        if self._session is not None:
-            self._session.close()
+        if self._exchange is not None:
+            self._exchange.close()
 
 
 def _hook(state, bucket):  # without types, which DDP compares with its own
@@ -106,8 +191,9 @@ def comm_hook(
     """`ddp.register_comm_hook(*comm_hook("topk", density=0.001))`: a state and a hook.
 
     Each of DDP's buckets is compressed by the pipeline, with error feedback, and exchanged while
-    the backward pass goes on. The first `start_iteration` iterations are dense, as DDP changes its
-    buckets once after the first. `group` is DDP's process_group.
+    the backward pass goes on. The first `start_iteration` iterations are dense. In the first three,
+    as DDP may rebuild its buckets before the third, those that are compressed travel one after
+    another. `group` is DDP's process_group.
     """
-    options = {"density": density, "compressor": compressor, "exchange": exchange, "seed": seed}
-    return HookState(algorithm, start_iteration, group, **options), _hook
+    options = {"density": density, "compressor": compressor, "exchange": exchange}
+    return HookState(algorithm, start_iteration, group, seed, **options), _hook
