@@ -153,7 +153,9 @@ static void print_buckets(const struct gw_advice *advice) {
     for (size_t g = 0; g < advice->buckets.group_count; g++) {
         gw_print("%s%s", g == 0 ? "" : ", ", gw_advice_bucket_text(advice, g, bucket));
     }
-    gw_print("] (%s); ", gw_format_seconds(advice->buckets.iteration_s, text));
+    /* Such a DDP keeps its first buckets, which it fills from the first tensor on. */
+    gw_print("] (%s), in reverse if find_unused_parameters=True; ",
+             gw_format_seconds(advice->buckets.iteration_s, text));
     gw_print("of one cap bucket_cap_mb=%g (%s)\n", advice->cap_mib,
              gw_format_seconds(advice->cap_iteration_s, text));
 }

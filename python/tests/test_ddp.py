@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import itertools
 import json
 import os
 import warnings
@@ -10,7 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from ranks import on_ranks  # noqa: E402
-from test_torch import CLUSTER, batch, flat, network, train  # noqa: E402
+from test_torch import CLUSTER, Backwards, batch, flat, network, train  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
 from gradweave.torch import ddp as ddps  # noqa: E402
@@ -75,7 +78,7 @@ def _cap(plan: gt.Plan, monkeypatch) -> tuple[dict[str, float], list[str]]:
         _older(older)
         warnings.simplefilter("always")
         arguments = gt.ddp_arguments(plan)
-    assert list(arguments) == ["bucket_cap_mb"]
+    assert list(arguments) == ["bucket_cap_mb", "find_unused_parameters"]
     return arguments, [str(one.message) for one in warned]
 
 
@@ -128,6 +131,111 @@ def _measured(rank: int, model: str, cluster: str) -> None:
 def test_what_one_cap_makes_of_a_plan_is_measured(tmp_path):
     model, cluster = _write(str(tmp_path), 2e-5)
     on_ranks(tmp_path, _measured, model, cluster)
+
+
+# ---- buckets that DDP never rebuilds -------------------------------------------------------------
+
+needs_caps = pytest.mark.skipif(
+    "bucket_cap_mb_list"
+    not in inspect.signature(torch.nn.parallel.DistributedDataParallel.__init__).parameters,
+    reason="this PyTorch's DistributedDataParallel has one cap for all buckets",
+)
+
+READY_S = {"last.bias": 1e-4, "last.weight": 2e-4, "first.bias": 3e-4, "first.weight": 5e-4}
+
+
+def _write_backwards(folder: str) -> tuple[str, str]:
+    """Backwards()'s tensors as a recording has them: in the order of gradients, without idle's."""
+    model, cluster = os.path.join(folder, "model.json"), os.path.join(folder, "cluster.json")
+    sizes = {name: parameter.numel() for name, parameter in Backwards().named_parameters()}
+    names = sorted(READY_S, key=READY_S.get, reverse=True)
+    before = [*(READY_S[name] for name in names[1:]), 0.0]
+    tensors = [
+        {"name": name, "elements": sizes[name], "backward_s": READY_S[name] - earlier_s}
+        for name, earlier_s in zip(names, before)
+    ]
+    document = {"schema": "gradweave/model@1", "name": "backwards", "bytes_per_element": 4,
+                "forward_s": 1e-4, "tensors": tensors}  # fmt: skip
+    for path, content in ((model, document), (cluster, CLUSTER)):
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(content, file)
+    return model, cluster
+
+
+def _least_registered() -> list[int]:
+    """Bytes of the fastest buckets of all that there are, from the last registered parameter on."""
+    curve = CLUSTER["collectives"]["allreduce"][0]
+    named = [*Backwards().named_parameters()][::-1]
+    best_s, best = float("inf"), []
+    for ends in itertools.product([False, True], repeat=len(named) - 1):
+        ready_s = exchanged_s = 0.0
+        buckets = [0]
+        for (name, parameter), closes in zip(named, (*ends, True)):
+            ready_s = max(ready_s, READY_S.get(name, 0.0))
+            buckets[-1] += 4 * parameter.numel()
+            if closes:
+                took_s = curve["alpha_s"] + curve["beta_s_per_byte"] * buckets[-1]
+                exchanged_s = max(ready_s, exchanged_s) + took_s
+                buckets.append(0)
+        if exchanged_s < best_s - 1e-12:
+            best_s, best = exchanged_s, buckets[:-1]
+    return best
+
+
+def _unused(rank: int, plan: gt.Plan, least: list[int]) -> None:
+    ddp_of = torch.nn.parallel.DistributedDataParallel
+    module = Backwards()
+    arguments = gt.ddp_arguments(plan, module, find_unused_parameters=True)
+    ddp = ddp_of(module, **arguments)
+    train(ddp, rank, 4, module)
+    sizes = [int(size) for size in ddp._get_ddp_logging_data()["bucket_sizes"].split(",")]
+    assert sizes == least
+    gt.check_buckets(ddp, plan)
+    with pytest.raises(TypeError, match="multiple values for keyword argument 'find_unused"):
+        ddp_of(module, find_unused_parameters=True, **gt.ddp_arguments(plan))
+    each = plan.by("per-tensor")
+    caps = gt.ddp_arguments(each)["bucket_cap_mb_list"]
+    mirrored = ddp_of(Backwards(), bucket_cap_mb_list=caps, find_unused_parameters=True)
+    train(mirrored, rank, 4, mirrored.module)
+    with pytest.raises(gt.BadInput, match="keeps its first buckets, in the order in which param"):
+        gt.check_buckets(mirrored, each)
+    static = ddp_of(Backwards(), bucket_cap_mb_list=caps, static_graph=True)
+    train(static, rank, 2, static.module)
+    with pytest.raises(gt.BadInput, match="before the third iteration, with static_graph=True"):
+        gt.check_buckets(static, each)
+    train(static, rank, 2, static.module)
+    with pytest.raises(gt.BadInput, match="idle.weight, idle.bias came without a gradient in the"):
+        gt.check_buckets(static, each)
+
+
+@needs_caps
+def test_a_plan_for_unused_parameters_is_for_the_order_of_registration(tmp_path):
+    plan = gt.plan(*_write_backwards(str(tmp_path)), algorithm="p-sgd", policy="optimal")
+    least = _least_registered()
+    assert 1 < len(least) < 6
+    with pytest.raises(gt.BadInput, match="expected the module, ddp_arguments"):
+        gt.ddp_arguments(plan, find_unused_parameters=True)
+    with pytest.raises(gt.BadInput, match="first.weight: expected a parameter that learns"):
+        gt.ddp_arguments(plan, network(), find_unused_parameters=True)
+    on_ranks(tmp_path, _unused, plan, least)
+
+
+@needs_caps
+def test_buckets_of_gradients_in_another_order_are_named(tmp_path):
+    model, cluster = _write(str(tmp_path), 3e-5)
+    plan = gt.plan(model, cluster, algorithm="p-sgd", policy="optimal")
+    on_ranks(tmp_path, _reordered, plan)
+
+
+def _reordered(rank: int, plan: gt.Plan) -> None:
+    names = plan.names[1::-1] + plan.names[2:]
+    module = network()
+    ddp = torch.nn.parallel.DistributedDataParallel(module, bucket_cap_mb_list=[1e-4])
+    train(ddp, rank, 4, module)
+    with pytest.raises(gt.BadInput, match="made without ddp_arguments of this plan"):
+        gt.check_buckets(ddp, plan)
+    with pytest.raises(gt.BadInput, match="0.bias's gradient came where the plan has 0.weight's"):
+        gt.check_buckets(ddp, dataclasses.replace(plan, names=names))
 
 
 # ---- what trainers do besides -------------------------------------------------------------------
