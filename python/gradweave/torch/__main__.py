@@ -416,7 +416,7 @@ def _advise_in(asked: argparse.Namespace, folder: str, copies: str) -> None:
     names = ["torch-ddp", "torch-ddp:plan", planned.algorithm, "torch-none"]
     validation = study.validate(names, out)
     _say(f"{validation}\n")
-    for line in advice.lines(*validation.measurements, planned, kept, asked.folder or "."):
+    for line in advice.lines(validation, planned, kept, asked.folder or "."):
         _say(line)
 
 

@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 
 from gradweave._library import has_server
-from gradweave.study import Measurement, Plan, Prediction
+from gradweave.study import Measurement, Plan, Prediction, Validation
 from gradweave.torch.distributed import distribute
 from gradweave.torch.job import Job
 
@@ -77,40 +77,82 @@ def choose(
     return planned, share
 
 
-def lines(
-    ddp: Measurement,
-    dense: Measurement,
-    best: Measurement,
-    none: Measurement,
-    planned: Plan,
-    kept: float,
-    folder: str,
-) -> list[str]:
+def _milliseconds(seconds: float) -> str:
+    return f"{1e3 * seconds:.4g} ms"
+
+
+def why_not(
+    before: Measurement, predicted_before: Prediction, after: Measurement, predicted: Prediction
+) -> str | None:
+    """Why it is not known that `after` is faster than `before`; None: it is.
+
+    Both were measured and predicted. Where one of the two predictions is further from what was
+    measured than `after` is from `before`, the machine was another meanwhile, or what is believed
+    of it is wrong: the gain may be as wrong.
+    """
+    gained_s = before.iteration_s - after.iteration_s
+    times, low, high = speedup(before.iterations_s, after.iterations_s)
+    if low <= 1:
+        return (
+            f"{after.name} was measured to be {times:.2f} times as fast as {before.name} (95%: "
+            f"{low:.2f} to {high:.2f}), which may be no gain"
+        )
+    for measured, prediction in ((before, predicted_before), (after, predicted)):
+        apart_s = abs(measured.iteration_s - prediction.iteration_s)
+        if apart_s >= gained_s:
+            return (
+                f"measurement and prediction contradict each other: {measured.name} took "
+                f"{_milliseconds(measured.iteration_s)}, and "
+                f"{_milliseconds(prediction.iteration_s)} by prediction; they are "
+                f"{_milliseconds(apart_s)} apart, and {after.name} would gain "
+                f"{_milliseconds(gained_s)}. Other work on the machine or its network does that: "
+                "measure again"
+            )
+    return None
+
+
+def lines(validation: Validation, planned: Plan, kept: float, folder: str) -> list[str]:
     """The advice: what is, what to change, what it gains, what it costs, and what is left.
 
-    `folder` is where the model and the cluster are kept.
+    `validation` is of DDP, DDP with the optimal dense plan, the pipeline of `planned`, and no
+    exchange. `folder` is where the model and the cluster are kept.
     """
+    ddp, dense, best, none = validation.measurements
+    predicted_ddp, predicted_dense, predicted_best, _ = validation.predictions
     files = ", ".join(f"'{Path(folder) / name}.json'" for name in ("model", "cluster"))
 
     def gain(over: Measurement) -> str:
         times, low, high = speedup(ddp.iterations_s, over.iterations_s)
         return f"{times:.2f} times as fast (95%: {low:.2f} to {high:.2f})"
 
-    def milliseconds(seconds: float) -> str:
-        return f"{1e3 * seconds:.4g} ms"
-
-    ratio = none.iteration_s / best.iteration_s
-    return [
-        f"Now: DistributedDataParallel takes {milliseconds(ddp.iteration_s)} an iteration, of "
-        f"which {milliseconds(ddp.exposed_comm_s)} wait for the network.",
-        f"Change: in place of DistributedDataParallel(model), gradweave.torch.distribute(model, "
-        f"gradweave.plan({files}, algorithm='{planned.algorithm}', "
-        f"density={planned.density:g})).",
-        f"Gain: {milliseconds(best.iteration_s)} an iteration, {gain(best)}; without any exchange "
-        f"it would be {milliseconds(none.iteration_s)} ({100 * (1 - ratio):.0f}% less).",
-        f"Cost: {100 * kept:.1f}% of a gradient's energy arrives at once, the rest in later "
-        "iterations (error feedback): compare accuracies before you keep it.",
-        f"Without loss: DistributedDataParallel(model, **gradweave.torch.ddp_arguments("
-        f"gradweave.plan({files}, algorithm='ddp', policy='optimal'))) takes "
-        f"{milliseconds(dense.iteration_s)}, {gain(dense)}.",
+    said = [
+        f"Now: DistributedDataParallel takes {_milliseconds(ddp.iteration_s)} an iteration, of "
+        f"which {_milliseconds(ddp.exposed_comm_s)} wait for the network."
     ]
+    why = why_not(ddp, predicted_ddp, best, predicted_best)
+    if why:
+        said.append(f"No change: {why}.")
+    else:
+        ratio = none.iteration_s / best.iteration_s
+        said += [
+            f"Change: in place of DistributedDataParallel(model), gradweave.torch.distribute("
+            f"model, gradweave.plan({files}, algorithm='{planned.algorithm}', "
+            f"density={planned.density:g})).",
+            f"Gain: {_milliseconds(best.iteration_s)} an iteration, {gain(best)}; without any "
+            f"exchange it would be {_milliseconds(none.iteration_s)} ({100 * (1 - ratio):.0f}% "
+            "less).",
+            f"Cost: {100 * kept:.1f}% of a gradient's energy arrives at once, the rest in later "
+            "iterations (error feedback): compare accuracies before you keep it.",
+        ]
+    why = why_not(ddp, predicted_ddp, dense, predicted_dense)
+    if why:
+        said.append(f"Without loss: no change of DistributedDataParallel's buckets: {why}.")
+    else:
+        said.append(
+            "Without loss: DistributedDataParallel(model, **gradweave.torch.ddp_arguments("
+            f"gradweave.plan({files}, algorithm='ddp', policy='optimal'))) takes "
+            f"{_milliseconds(dense.iteration_s)}, {gain(dense)}. With find_unused_parameters=True "
+            "its buckets stay in another order: ddp_arguments(plan, model, "
+            "find_unused_parameters=True)."
+        )
+    return said
