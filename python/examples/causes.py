@@ -11,6 +11,8 @@ from __future__ import annotations
 import statistics
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
@@ -47,25 +49,35 @@ def _ddp(exchanges: bool = True, **options):
     return wrap
 
 
-# How the module is wrapped, and whether ranks wait for each other before a step.
+@dataclass(frozen=True)
+class Case:
+    wrap: Callable = _bare  # the module
+    waits: bool = False  # ranks for each other, before a step
+    drops: bool = True  # zero_grad() sets gradients to None, and does not write zeros
+
+
+# Gradients that live in DDP's buckets are copied there all the same where zero_grad() drops them:
+# then each backward pass makes new ones.
 CASES = {
-    "no exchange": (_bare, False),
-    "recorded, by hooks": (_recorded, False),
-    "ranks wait for each other": (_bare, True),
-    "DDP that exchanges nothing": (_ddp(exchanges=False), True),
-    "the same without copies": (_ddp(exchanges=False, gradient_as_bucket_view=True), True),
-    "the same without buffers": (_ddp(exchanges=False, broadcast_buffers=False), True),
-    "DDP, 1,000 MB": (_ddp(bucket_cap_mb=1000), False),
-    "DDP, 25 MB": (_ddp(bucket_cap_mb=25), False),
-    "DDP, 1 MB": (_ddp(bucket_cap_mb=1), False),
+    "no exchange": Case(),
+    "recorded, by hooks": Case(_recorded),
+    "ranks wait for each other": Case(waits=True),
+    "DDP that exchanges nothing": Case(_ddp(exchanges=False), waits=True),
+    "the same without buffers": Case(_ddp(exchanges=False, broadcast_buffers=False), waits=True),
+    "the same, gradients zeroed": Case(_ddp(exchanges=False), waits=True, drops=False),
+    "zeroed in DDP's buckets": Case(
+        _ddp(exchanges=False, gradient_as_bucket_view=True), waits=True, drops=False
+    ),
+    "DDP, 1,000 MB": Case(_ddp(bucket_cap_mb=1000)),
+    "DDP, 25 MB": Case(_ddp(bucket_cap_mb=25)),
+    "DDP, 1 MB": Case(_ddp(bucket_cap_mb=1)),
 }
 
 
-def _iterations(case, the_job) -> list[list[float]]:
+def _iterations(case: Case, the_job: job.Job) -> list[list[float]]:
     """Of each: seconds in all, of the backward pass, and of all the process's threads."""
-    wrap, waits = case
     module, optimizer, step = the_job()
-    model = wrap(module, optimizer)
+    model = case.wrap(module, optimizer)
     taken = []
     for _ in range(WARM_UP + ITERATIONS):
         began_s, used_s = time.perf_counter(), time.process_time()
@@ -73,10 +85,10 @@ def _iterations(case, the_job) -> list[list[float]]:
         forward_ended_s = time.perf_counter()
         loss.backward()
         backward_s = time.perf_counter() - forward_ended_s
-        if waits:
+        if case.waits:
             dist.barrier()
         optimizer.step()
-        optimizer.zero_grad()
+        optimizer.zero_grad(set_to_none=case.drops)
         now_s = time.perf_counter()
         taken.append([now_s - began_s, backward_s, time.process_time() - used_s])
     return taken[WARM_UP:]
