@@ -1,12 +1,13 @@
 #include "traces/data.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct {
     const char *what, *installed, *source;
@@ -28,16 +29,39 @@ static enum gw_status join(char **out, struct gw_error *error, const char *forma
     return length < 0 ? gw_fail_memory(error, "naming a file") : GW_OK;
 }
 
-/* <prefix>/share/gradweave for a program that lies in <prefix>/bin. */
-static enum gw_status installed_root(char **out, struct gw_error *error) {
-    char program[4096];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    program[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(program, '/');
-    if (slash != NULL) {
+/* The path of the program, or of the shared library, that holds this code; NULL: not known. */
+static char *own_path(void) {
+    Dl_info info;
+    struct link_map *map = NULL; /* without a name for the program itself */
+    bool found = dladdr1(kinds, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL;
+    return realpath(found && map->l_name[0] != '\0' ? map->l_name : "/proc/self/exe", NULL);
+}
+
+/*
+ * The folder of installed data: in share/gradweave below the nearest folder above the program or
+ * library that has one, as <prefix>/bin/gradweave, <prefix>/lib/libgradweave.so and
+ * <prefix>/lib/python3/site-packages/gradweave/libgradweave.so have <prefix>. NULL: not installed.
+ * Programs that were built in the source tree search no further than it.
+ */
+static enum gw_status installed_folder(const char *name, char **folder, struct gw_error *error) {
+    char *above = own_path();
+    char *slash = above == NULL ? NULL : strrchr(above, '/');
+    enum gw_status status = GW_OK;
+    *folder = NULL;
+    while (status == GW_OK && *folder == NULL && slash != NULL) {
         *slash = '\0';
+        if (strcmp(above, GW_SOURCE_FOLDER) == 0) {
+            break;
+        }
+        status = join(folder, error, "%s/" GW_DATA_FOLDER "/%s", above, name);
+        if (status == GW_OK && !gw_file_exists(*folder)) {
+            free(*folder);
+            *folder = NULL;
+        }
+        slash = strrchr(above, '/');
     }
-    return join(out, error, "%s/../" GW_RELATIVE_DATA_FOLDER, program);
+    free(above);
+    return status;
 }
 
 enum gw_status gw_data_folder(enum gw_data_kind kind, char **folder, struct gw_error *error) {
@@ -45,15 +69,9 @@ enum gw_status gw_data_folder(enum gw_data_kind kind, char **folder, struct gw_e
     if (chosen != NULL && chosen[0] != '\0') {
         return join(folder, error, "%s/%s", chosen, kinds[kind].installed);
     }
-    char *root = NULL;
-    GW_TRY(installed_root(&root, error));
-    enum gw_status status = join(folder, error, "%s/%s", root, kinds[kind].installed);
-    free(root);
-    if (status == GW_OK && !gw_file_exists(*folder)) {
-        free(*folder);
-        status = join(folder, error, "%s/%s", GW_SOURCE_FOLDER, kinds[kind].source);
-    }
-    return status;
+    GW_TRY(installed_folder(kinds[kind].installed, folder, error));
+    return *folder != NULL ? GW_OK
+                           : join(folder, error, "%s/%s", GW_SOURCE_FOLDER, kinds[kind].source);
 }
 
 static bool is_path(const char *name) {

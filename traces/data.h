@@ -9,7 +9,8 @@ enum gw_data_kind { GW_DATA_MODELS, GW_DATA_CLUSTERS, GW_DATA_TABLES, GW_DATA_PL
 
 /*
  * The folder of one kind (the caller's to free): below $GRADWEAVE_DATA if that is set, otherwise
- * beside an installed program, otherwise in the source tree that the program was built from.
+ * as installed with the program or library that holds this code, otherwise in the source tree that
+ * it was built from.
  */
 enum gw_status gw_data_folder(enum gw_data_kind kind, char **folder, struct gw_error *error);
 
