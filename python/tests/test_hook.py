@@ -12,6 +12,7 @@ from ranks import on_ranks  # noqa: E402
 from test_torch import assert_equal_on_ranks, batch, flat, network, train  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
+from gradweave import GradweaveError  # noqa: E402
 
 CAP = 500  # bytes: three buckets of the network's
 DENSE = 2  # iterations before the first that is compressed
@@ -127,8 +128,11 @@ class Partly(torch.nn.Module):
         for name in order:
             setattr(self, name, torch.nn.Linear(*shapes.get(name, (5, 6))))
 
+        self.uses_idle = False
+
     def forward(self, inputs):
-        return self.last(torch.tanh(self.middle(torch.tanh(self.first(inputs)))))
+        outputs = self.last(torch.tanh(self.middle(torch.tanh(self.first(inputs)))))
+        return outputs + self.idle(inputs[:, :5]).sum() if self.uses_idle else outputs
 
 
 _Flat = dict[torch.nn.Parameter, torch.Tensor]
@@ -231,3 +235,26 @@ def test_residuals_follow_parameters(tmp_path, idle, start, options, renewed):
     if not set(options) <= set(taken):
         pytest.skip(f"this PyTorch's DistributedDataParallel lacks one of {list(options)}")
     on_ranks(tmp_path, _follow, idle, start, options, renewed)
+
+
+def _changes(rank: int) -> None:
+    for idle, uses, happened in (("first", False, "also got"), ("last", True, "did not get")):
+        model = Partly(idle)
+        model.uses_idle = uses
+        ddp = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=100 / 2**20, **SKIPS)
+        state, hook = gt.comm_hook("topk", density=0.1)
+        ddp.register_comm_hook(state, hook)
+        train(ddp, rank, 5, model)
+        model.uses_idle = not uses
+        with pytest.raises(GradweaveError, match=f"{happened} one of .*which ones are unused m"):
+            train(ddp, rank, 1, model)
+        state.close()
+
+
+@pytest.mark.skipif(
+    not set(SKIPS)
+    <= set(inspect.signature(torch.nn.parallel.DistributedDataParallel.__init__).parameters),
+    reason="this PyTorch's DistributedDataParallel skips no unused parameters",
+)
+def test_other_unused_parameters_are_refused(tmp_path):
+    on_ranks(tmp_path, _changes)
