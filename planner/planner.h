@@ -86,6 +86,7 @@ struct gw_policy {
     const char *title;
     const char *paper;
     const char *argument;      /* what the number in "name:number" means; NULL: takes none */
+    bool is_optional;          /* "name" alone means the default argument */
     uint64_t default_argument; /* for `--policy all` */
     /* Marks in ends [tensors], which comes in false, the tensors with which groups end; tensor 0
      * always ends one. NULL: as the optimum has it. */
@@ -94,6 +95,10 @@ struct gw_policy {
 
 /* All policies, in the order in which they are listed, ended by one without a name. */
 extern const struct gw_policy gw_policies[];
+
+/* How a policy is written: "omgs", "threshold:elements", "ddp[:bytes]". Returns `out`. */
+enum { GW_POLICY_FORM_SIZE = 64 };
+const char *gw_policy_form(const struct gw_policy *policy, char out[GW_POLICY_FORM_SIZE]);
 
 /* "omgs", "threshold:8192": the policy and its number. */
 enum gw_status gw_policy_parse(const char *text, const struct gw_policy **policy,

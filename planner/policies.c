@@ -44,13 +44,12 @@ static void mark_bucket(const struct gw_planning *planning, uint64_t argument, b
     gw_close_at(planning->model, planning->model->bytes_per_element, argument, argument, ends);
 }
 
-static const uint64_t first_bucket_bytes = 1 << 20;  /* torch's default for the first bucket */
-static const uint64_t other_bucket_bytes = 25 << 20; /* bucket_cap_mb = 25 */
+/* torch's default for the first bucket, and for bucket_cap_mb. */
+enum { FIRST_BUCKET_BYTES = 1 << 20, BUCKET_CAP_BYTES = 25 << 20 };
 
 static void mark_ddp(const struct gw_planning *planning, uint64_t argument, bool *ends) {
-    (void)argument;
-    gw_close_at(planning->model, planning->model->bytes_per_element, first_bucket_bytes,
-                other_bucket_bytes, ends);
+    gw_close_at(planning->model, planning->model->bytes_per_element, FIRST_BUCKET_BYTES, argument,
+                ends);
 }
 
 /* ---- MG-WFBP --------------------------------------------------------------------------------- */
@@ -156,15 +155,18 @@ const struct gw_policy gw_policies[] = {
     {
         .name = "bucket",
         .title = "close a group as soon as its gradients hold that many bytes",
-        .paper = "tensor fusion (Horovod: 64 MiB)",
+        .paper = "tensor fusion (Horovod: 64 MiB); DDP of today with bucket_cap_mb",
         .argument = "bytes",
         .default_argument = 67108864,
         .mark = mark_bucket,
     },
     {
         .name = "ddp",
-        .title = "buckets of 1 MiB, then 25 MiB",
-        .paper = "PyTorch DistributedDataParallel's default",
+        .title = "a bucket of 1 MiB, then of 25 MiB or that many bytes",
+        .paper = "PyTorch DDP's default; with bytes, bucket_cap_mb of 2020",
+        .argument = "bytes",
+        .is_optional = true,
+        .default_argument = BUCKET_CAP_BYTES,
         .mark = mark_ddp,
     },
     {
@@ -187,15 +189,19 @@ const struct gw_policy gw_policies[] = {
     {0},
 };
 
+const char *gw_policy_form(const struct gw_policy *policy, char out[GW_POLICY_FORM_SIZE]) {
+    bool numbered = policy->argument != NULL;
+    (void)snprintf(out, GW_POLICY_FORM_SIZE, "%s%s%s%s%s", policy->name,
+                   policy->is_optional ? "[" : "", numbered ? ":" : "",
+                   numbered ? policy->argument : "", policy->is_optional ? "]" : "");
+    return out;
+}
+
 static enum gw_status unknown_policy(const char *text, struct gw_error *error) {
     char names[256] = "";
     for (size_t i = 0; gw_policies[i].name != NULL; i++) {
-        const struct gw_policy *policy = &gw_policies[i];
-        char name[64];
-        (void)snprintf(name, sizeof name, "%s%s%s", policy->name,
-                       policy->argument == NULL ? "" : ":",
-                       policy->argument == NULL ? "" : policy->argument);
-        gw_list_name(names, sizeof names, name);
+        char form[GW_POLICY_FORM_SIZE];
+        gw_list_name(names, sizeof names, gw_policy_form(&gw_policies[i], form));
     }
     return gw_fail(error, GW_BAD_INPUT, "policy: expected one of %s; got \"%s\"", names, text);
 }
@@ -220,14 +226,20 @@ enum gw_status gw_policy_parse(const char *text, const struct gw_policy **policy
                                text)
                      : GW_OK;
     }
+    if (!given && (*policy)->is_optional) {
+        *argument = (*policy)->default_argument;
+        return GW_OK;
+    }
     double size = 0;
     bool bytes = strcmp((*policy)->argument, "bytes") == 0;
     bool parsed = bytes ? gw_parse_size(digits, &size) : gw_parse_count(digits, argument);
     if (!given || !parsed) {
         return gw_fail(error, GW_BAD_INPUT,
-                       "policy: expected %s:N with N a positive number of %s, such as %s; got "
+                       "policy: expected %s%s%s:N with N a positive number of %s, such as %s; got "
                        "\"%s\"",
-                       (*policy)->name, (*policy)->argument, bytes ? "25MiB" : "8192 or 8k", text);
+                       (*policy)->is_optional ? (*policy)->name : "",
+                       (*policy)->is_optional ? " or " : "", (*policy)->name, (*policy)->argument,
+                       bytes ? "25MiB" : "8192 or 8k", text);
     }
     *argument = bytes ? (uint64_t)size : *argument;
     return GW_OK;

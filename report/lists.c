@@ -70,11 +70,9 @@ static void write_exchanges(struct gw_json_writer *writer) {
 static void write_policies(struct gw_json_writer *writer) {
     for (size_t i = 0; gw_policies[i].name != NULL; i++) {
         const struct gw_policy *row = &gw_policies[i];
-        char name[64];
-        snprintf(name, sizeof name, "%s%s%s", row->name, row->argument == NULL ? "" : ":",
-                 row->argument == NULL ? "" : row->argument);
+        char form[GW_POLICY_FORM_SIZE];
         write_row(writer, GW_LIST_POLICIES,
-                  (const char *[MOST_COLUMNS]){name, row->title, row->paper});
+                  (const char *[MOST_COLUMNS]){gw_policy_form(row, form), row->title, row->paper});
     }
 }
 

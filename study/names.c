@@ -5,7 +5,7 @@
 
 const char *gw_policy_text(const struct gw_policy *policy, uint64_t argument,
                            char out[GW_POLICY_TEXT_SIZE]) {
-    if (policy->argument == NULL) {
+    if (policy->argument == NULL || (policy->is_optional && argument == policy->default_argument)) {
         snprintf(out, GW_POLICY_TEXT_SIZE, "%s", policy->name);
     } else {
         snprintf(out, GW_POLICY_TEXT_SIZE, "%s:%llu", policy->name, (unsigned long long)argument);

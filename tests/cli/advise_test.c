@@ -84,6 +84,43 @@ TEST_IN_FOLDER(ddp_makes_the_planned_buckets_of_the_list) {
         near(number_at(advice, "bucket_cap_iteration_s"), number_at(capped, "iteration_s"), 1e-12));
 }
 
+/*
+ * ResNet-18 in four ranks' log of DDP with bucket_cap_mb=35, PyTorch of 2020: its first bucket
+ * closes at 1 MiB all the same. Where the first one takes the cap as well there are two.
+ */
+TEST_IN_FOLDER(a_cap_of_ddps_leaves_the_first_bucket_small) {
+    static const struct {
+        const char *policy;
+        double elements[3];
+    } table[] = {{"ddp:36700160", {513000, 9574400, 1602112}},
+                 {"ddp:35MiB", {513000, 9574400, 1602112}},
+                 {"ddp", {513000, 7213056, 3963456}},
+                 {"bucket:35MiB", {9497064, 2192448}}};
+    check_says(*state, "gradweave model make resnet18 --gpu v100 --out m.json", "resnet18", NULL);
+    check_says(*state,
+               "gradweave cluster make --nodes 1 --gpus-per-node 4 --intra pcie3 --out c.json",
+               "1x4-pcie3", NULL);
+    cJSON *model = parse_document(read_text(*state, "m.json"), "gradweave/model@1");
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        cJSON *plan = ask_for(*state, "gradweave/plan@1",
+                              "gradweave plan m.json --cluster c.json --compressor none --policy "
+                              "%s --json",
+                              table[i].policy);
+        const cJSON *group = NULL;
+        size_t bucket = 0;
+        cJSON_ArrayForEach(group, item_at(plan, "groups")) {
+            const cJSON *tensor = NULL;
+            double elements = 0;
+            cJSON_ArrayForEach(tensor, group) {
+                elements += number_at(
+                    cJSON_GetArrayItem(item_at(model, "tensors"), tensor->valueint), "elements");
+            }
+            assert_true(bucket < 3 && elements == table[i].elements[bucket++]);
+        }
+        assert_true(bucket == 3 || table[i].elements[bucket] == 0);
+    }
+}
+
 /* What nobody knows how far off it is tells nothing; what is as fast either way needs no change. */
 TEST_IN_FOLDER(verdicts_say_what_is_known) {
     static const struct {

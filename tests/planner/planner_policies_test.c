@@ -44,17 +44,21 @@ static void bucket(const struct planning_case *x, uint64_t argument, bool *ends)
 }
 
 static void ddp(const struct planning_case *x, uint64_t argument, bool *ends) {
-    (void)argument;
     uint64_t held = 0;
     bool first = true;
     for (size_t l = x->model.tensor_count; l-- > 0;) {
         held += x->model.bytes_per_element * x->tensors[l].elements;
-        if (held >= (first ? 1048576 : 26214400)) {
+        if (held >= (first ? 1048576 : argument)) {
             ends[l] = true;
             first = false;
             held = 0;
         }
     }
+}
+
+static void ddp_by_default(const struct planning_case *x, uint64_t argument, bool *ends) {
+    (void)argument;
+    ddp(x, 26214400, ends);
 }
 
 /* The papers' costs: what is merged into its neighbour has no elements, and costs nothing. */
@@ -248,7 +252,8 @@ TEST(plans_are_as_defined) {
                  {"single", single, false, 200, -1},
                  {"threshold", threshold, true, 2000, 200},
                  {"bucket", bucket, true, 2000, 200},
-                 {"ddp", ddp, false, 2000, 200},
+                 {"ddp", ddp, true, 2000, 200},
+                 {"ddp", ddp_by_default, false, 2000, 200},
                  {"mg-wfbp", mg_wfbp, false, 20000, 2000},
                  {"omgs", omgs, false, 20000, 2000}};
     for (uint64_t i = 0; i < sizeof table / sizeof *table; i++) {

@@ -124,7 +124,8 @@ TEST(good_policies_are_parsed) {
                  {"bucket:1.5MiB", "bucket", 3 << 19},
                  {"bucket:00010", "bucket", 10},
                  {"bucket:9007199254740992", "bucket", UINT64_C(1) << 53},
-                 {"ddp", "ddp", 0},
+                 {"ddp", "ddp", 25 << 20},
+                 {"ddp:35MiB", "ddp", 35 << 20},
                  {"mg-wfbp", "mg-wfbp", 0},
                  {"omgs", "omgs", 0}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -154,6 +155,7 @@ TEST(policies_describe_themselves) {
 TEST(bad_policies_are_refused) {
     const char *elements = "threshold:N with N a positive number of elements, such as 8192 or 8k";
     const char *bytes = "bucket:N with N a positive number of bytes, such as 25MiB";
+    const char *cap = "ddp or ddp:N with N a positive number of bytes, such as 25MiB";
     const char *table[][2] = {{"threshold", elements},
                               {"threshold:", elements},
                               {"threshold:0", elements},
@@ -167,7 +169,9 @@ TEST(bad_policies_are_refused) {
                               {"bucket:18446744073709551617", bytes},
                               {"bucket", bytes},
                               {"omgs:3", "omgs without a number"},
-                              {"ddp:", "ddp without a number"},
+                              {"ddp:", cap},
+                              {"ddp:0", cap},
+                              {"ddp:25MB/s", cap},
                               {"", NULL},
                               {":", NULL},
                               {"omg", NULL},
@@ -181,10 +185,9 @@ TEST(bad_policies_are_refused) {
         char message[sizeof error.message];
         char names[256] = "one of ";
         for (size_t p = 0; gw_policies[p].name != NULL; p++) {
-            (void)snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s%s%s",
-                           p == 0 ? "" : ", ", gw_policies[p].name,
-                           gw_policies[p].argument == NULL ? "" : ":",
-                           gw_policies[p].argument == NULL ? "" : gw_policies[p].argument);
+            char form[GW_POLICY_FORM_SIZE];
+            (void)snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+                           p == 0 ? "" : ", ", gw_policy_form(&gw_policies[p], form));
         }
         (void)snprintf(message, sizeof message, "policy: expected %s; got \"%s\"",
                        table[i][1] == NULL ? names : table[i][1], table[i][0]);
