@@ -157,6 +157,7 @@ static enum gw_status import_all(const struct options *options, enum tool tool,
     GW_TRY(tool == INSPECTOR ? gw_import_inspector(paths, options->communicator, cluster, error)
                              : GW_OK);
     GW_TRY(gw_import_finish(cluster, error));
+    GW_TRY(gw_cluster_assume_passes(cluster, error));
     return options->request.gpu == NULL
                ? GW_OK
                : gw_cluster_assume_compressors(options->request.gpu, cluster, error);

@@ -129,6 +129,12 @@ struct gw_cluster_request {
 enum gw_status gw_cluster_make(const struct gw_cluster_request *request, struct gw_cluster *out,
                                struct gw_error *error);
 
+/*
+ * How much longer forward and backward passes may take among workers than alone, for a cluster that
+ * nobody measured it on.
+ */
+enum gw_status gw_cluster_assume_passes(struct gw_cluster *cluster, struct gw_error *error);
+
 /* What compressors take by that GPU's memory, for a cluster that has none; of others nothing. */
 enum gw_status gw_cluster_assume_compressors(const char *gpu, struct gw_cluster *cluster,
                                              struct gw_error *error);

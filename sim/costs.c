@@ -237,7 +237,11 @@ void gw_operation_costs_again(struct gw_simulator *simulator) {
         } else if (schedule->operations[i].kind == GW_COMPRESS) {
             (void)compress_cost(simulator, i, NULL); /* whose curve was found before */
         } else {
-            simulator->seconds[i] = schedule->operations[i].duration_s *
+            enum gw_activity kind = schedule->operations[i].kind;
+            double passes = kind == GW_FORWARD || kind == GW_BACKWARD
+                                ? gw_parameter_factor(simulator, GW_PASSES, NULL, 0, 0)
+                                : 1;
+            simulator->seconds[i] = schedule->operations[i].duration_s * passes *
                                     gw_parameter_factor(simulator, GW_MODEL_TIMES, NULL, 0, 0);
         }
     }

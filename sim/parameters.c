@@ -10,7 +10,7 @@
 /* Of a collective that others make up, the largest of these; of a kernel, at the nearer density. */
 static double margin_at(const struct gw_parameter *parameter, double size, double share) {
     double margin = 0;
-    if (parameter->derived || parameter->kind == GW_MODEL_TIMES) {
+    if (parameter->derived || parameter->kind >= GW_MODEL_TIMES) {
         return parameter->relative;
     }
     if (parameter->kind != GW_COLLECTIVE_CURVE && parameter->margin_count > 1) {
@@ -22,8 +22,9 @@ static double margin_at(const struct gw_parameter *parameter, double size, doubl
     return margin;
 }
 
-/* As results name it. */
+/* As results name them. */
 static const char model_times[] = "compute times";
+static const char passes[] = "passes beside exchanges";
 
 double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_parameter_kind kind,
                            const char *name, double size, double share) {
@@ -32,7 +33,8 @@ double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_paramet
         return 1;
     }
     double margin = margin_at(off, size, share);
-    return isnan(margin) ? 1 : pow(1 + margin, simulator->deviation);
+    double deviation = kind == GW_PASSES ? fmax(0, simulator->deviation) : simulator->deviation;
+    return isnan(margin) ? 1 : pow(1 + margin, deviation);
 }
 
 /* ---- the list ------------------------------------------------------------------------------ */
@@ -187,11 +189,16 @@ static enum gw_status add_operation(struct gw_simulator *simulator,
     return add_led(simulator, operation, error);
 }
 
-static void add_model_times(struct gw_simulator *simulator) {
+static void add_compute_times(struct gw_simulator *simulator) {
     bool is_new = false;
-    if (simulator->simulation.margins) {
-        parameter_of(simulator, GW_MODEL_TIMES, model_times, &is_new)->relative =
-            simulator->schedule->uncertainty;
+    if (!simulator->simulation.margins) {
+        return;
+    }
+    parameter_of(simulator, GW_MODEL_TIMES, model_times, &is_new)->relative =
+        simulator->schedule->uncertainty;
+    if (simulator->simulation.workers > 1) {
+        parameter_of(simulator, GW_PASSES, passes, &is_new)->relative =
+            simulator->cluster->passes_uncertainty;
     }
 }
 
@@ -208,7 +215,7 @@ static void keep_uncertain(struct gw_simulator *simulator) {
 
 static size_t count_most(const struct gw_simulator *simulator) {
     size_t aggregators = (size_t)GW_MOST_LEGS * GW_MOST_AGGREGATIONS + 1; /* and add_led's */
-    return simulator->prices.count + aggregators + simulator->cluster->compressors.count + 1;
+    return simulator->prices.count + aggregators + simulator->cluster->compressors.count + 2;
 }
 
 enum gw_status gw_parameters_open(struct gw_simulator *simulator, struct gw_result *result,
@@ -222,7 +229,7 @@ enum gw_status gw_parameters_open(struct gw_simulator *simulator, struct gw_resu
     for (size_t i = 0; i < simulator->schedule->operation_count; i++) {
         GW_TRY(add_operation(simulator, &simulator->schedule->operations[i], error));
     }
-    add_model_times(simulator);
+    add_compute_times(simulator);
     keep_uncertain(simulator);
     for (size_t i = 0; i < simulator->parameter_count && result != NULL; i++) {
         const struct gw_parameter *one = &simulator->parameters[i];

@@ -117,12 +117,16 @@ void gw_simulator_close(struct gw_simulator *simulator);
 
 /* ---- what times hang on ---------------------------------------------------------------------- */
 
-/* What times hang on and is not exactly known: curves of a cluster's file, and a model's times. */
+/*
+ * What times hang on and is not exactly known: curves of a cluster's file, a model's times, and how
+ * much longer its passes take among workers.
+ */
 enum gw_parameter_kind {
     GW_COLLECTIVE_CURVE,
     GW_COMPRESSOR_CURVE,
     GW_AGGREGATOR_CURVE,
-    GW_MODEL_TIMES
+    GW_MODEL_TIMES,
+    GW_PASSES /* forward and backward among workers, which only take longer than alone */
 };
 
 enum { GW_MOST_MARGINS = GW_COLLECTIVE_MOST_PARTS > 2 ? GW_COLLECTIVE_MOST_PARTS : 2 };
@@ -147,7 +151,8 @@ const struct gw_parameter *gw_simulator_parameters(const struct gw_simulator *si
 
 /*
  * From now on all that hangs on that parameter (NULL: on none) takes (1 + margin) ^ deviation of
- * what it takes, with the margin of each operation's own size: -1 and 1 are the ends.
+ * what it takes, with the margin of each operation's own size: -1 and 1 are the ends. Passes are
+ * never shorter than alone.
  */
 void gw_simulator_deviate(struct gw_simulator *simulator, const struct gw_parameter *parameter,
                           double deviation);

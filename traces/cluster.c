@@ -127,6 +127,17 @@ static enum gw_status read_sharing(const struct gw_json *root, struct gw_cluster
     return GW_OK;
 }
 
+static enum gw_status read_passes(const struct gw_json *root, struct gw_cluster *cluster,
+                                  struct gw_error *error) {
+    struct gw_json place = gw_json_member(root, "passes");
+    struct gw_json uncertainty = gw_json_member(&place, "uncertainty");
+    if (place.node == NULL) {
+        return GW_OK;
+    }
+    GW_TRY(gw_json_object(&place, error));
+    return gw_json_not_negative(&uncertainty, &cluster->passes_uncertainty, error);
+}
+
 static enum gw_status read_document(struct gw_cluster *cluster, const char *path,
                                     struct gw_error *error) {
     struct gw_json root;
@@ -165,6 +176,7 @@ static enum gw_status read_document(struct gw_cluster *cluster, const char *path
         GW_TRY(gw_read_on(gw_network_read(&root, cluster, error), &bad, error));
     }
     GW_TRY(gw_read_on(gw_overlap_read(&root, cluster, error), &bad, error));
+    GW_TRY(gw_read_on(read_passes(&root, cluster, error), &bad, error));
     return bad == 0 ? GW_OK : GW_BAD_INPUT; /* of which the last is in the error */
 }
 
@@ -294,6 +306,11 @@ enum gw_status gw_cluster_document(const struct gw_cluster *cluster, cJSON **out
         gw_writer_number(&writer, "ranks", (double)cluster->sharing.ranks);
         gw_writer_number(&writer, "processors", (double)cluster->sharing.processors);
         gw_writer_number(&writer, "together", (double)cluster->sharing.together);
+        gw_writer_end(&writer);
+    }
+    if (cluster->passes_uncertainty > 0) {
+        gw_writer_reopen_object(&writer, "passes", 0);
+        gw_writer_number(&writer, "uncertainty", cluster->passes_uncertainty);
         gw_writer_end(&writer);
     }
     gw_network_write(cluster, &writer);

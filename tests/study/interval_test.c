@@ -143,6 +143,22 @@ TEST(curves_count_by_what_they_add) {
     assert_true(predict(as_measured, false).iteration_high_s == 0);
 }
 
+/* Forward and backward pass, 1 s each, may take longer among workers than alone, never less. */
+TEST(passes_among_workers_only_make_iterations_longer) {
+    static const double as_measured[CURVES] = {1, 1, 1};
+    struct gw_result alone = predict(as_measured, true);
+    struct gw_cluster cluster;
+    open_cluster(as_measured, &cluster);
+    cluster.passes_uncertainty = 0.25;
+    struct gw_result among = ask_of("topk", &cluster, true, 1, NONE);
+    gw_cluster_free(&cluster);
+    assert_true(among.iteration_s == alone.iteration_s);
+    assert_true(among.iteration_low_s == alone.iteration_low_s);
+    double longer_s = hypot(alone.iteration_high_s - alone.iteration_s, 0.25 * 2);
+    assert_true(fabs(among.iteration_high_s - among.iteration_s - longer_s) < 1e-9);
+    assert_int_equal(among.uncertainty_count, CURVES + 1);
+}
+
 /* They can only make it longer, and come on top: nobody hopes that they even out. */
 TEST(turns_that_are_left_out_are_in_the_longer_end) {
     static const double as_measured[CURVES] = {1, 1, 1};
