@@ -17,6 +17,7 @@ static const char *const parameters[] = {"density", "workers", "bandwidth", NULL
 
 static const struct gw_option option_table[] = {
     {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_question_table},
+    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_accumulate_table},
     {"policy", 'p', "POLICY", GW_TEXT, IN(policy),
      .help = "Merge policy, or all to rank them (see gradweave list policies)", .value = "all",
      .names = GW_NAMES_POLICIES},

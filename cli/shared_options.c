@@ -64,6 +64,12 @@ const struct gw_option gw_workers_table[] = {
     {0},
 };
 
+const struct gw_option gw_accumulate_table[] = {
+    {"accumulate", 0, "N", GW_COUNT, offsetof(struct gw_question_options, micro_batches),
+     .help = GW_ACCUMULATE_HELP, .otherwise = "1", .maximum = GW_MOST_MICRO_BATCHES},
+    {0},
+};
+
 const struct gw_option gw_question_table[] = {
     {.kind = GW_INCLUDE, .table = gw_model_table},
     {.kind = GW_INCLUDE, .table = gw_cluster_table},

@@ -59,6 +59,7 @@ static const char *const distributions[] = {"none", "lognormal", "normal", "samp
 
 static const struct gw_option option_table[] = {
     {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_question_table},
+    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_accumulate_table},
     {"algo", 'a', "ALGORITHM", GW_TEXT, IN(algorithm),
      .help = "The pipeline to predict (see gradweave list algorithms)",
      .names = GW_NAMES_ALGORITHMS},

@@ -173,13 +173,21 @@ double gw_schedule_bytes_per_worker(const struct gw_schedule *schedule) {
 
 /* ---- the schedule of an iteration, from a model, a plan and a pipeline's choices ------------- */
 
-static enum gw_status add_forward(const struct gw_model *model, struct gw_schedule *out,
-                                  struct gw_error *error) {
+/* One forward pass, and of each micro-batch but the last one the backward pass, too. */
+static enum gw_status add_passes_ahead(const struct gw_model *model, struct gw_schedule *out,
+                                       struct gw_error *error) {
     struct gw_operation forward = {.kind = GW_FORWARD,
                                    .stream = GW_STREAM_COMPUTE,
                                    .group = GW_NO_GROUP,
                                    .elements = gw_model_elements(model),
                                    .duration_s = model->forward_s};
+    struct gw_operation backward = forward;
+    backward.kind = GW_BACKWARD;
+    backward.duration_s = gw_model_backward_s(model);
+    for (size_t i = 1; i < model->micro_batches; i++) {
+        GW_TRY(gw_schedule_add(out, forward, NULL, 0, NULL, error));
+        GW_TRY(gw_schedule_add(out, backward, NULL, 0, NULL, error));
+    }
     return gw_schedule_add(out, forward, NULL, 0, NULL, error);
 }
 
@@ -247,7 +255,7 @@ static enum gw_status add_exchange(const struct gw_exchange_kind *exchange,
 }
 
 /*
- * Forward; then for each group of the plan its tensors' backward, its compression (sparse only) and
+ * The passes ahead; then for each group of the plan its tensors' backward, its compression (sparse only) and
  * the legs of its exchange on the communication stream; the update when the last exchange has
  * ended, unless a server has done it. It is the OMGS paper's Fig. 1 (a) to (d), depending on the
  * plan and the compressor.
@@ -257,7 +265,7 @@ static enum gw_status add_operations(const struct gw_algorithm *algorithm,
                                      struct gw_schedule *out, struct gw_error *error) {
     out->exchange = algorithm->exchange;
     out->server = algorithm->exchange->server;
-    GW_TRY(add_forward(model, out, error));
+    GW_TRY(add_passes_ahead(model, out, error));
     size_t last = 0;
     bool updated = false;
     for (uint32_t number = 0; number < plan->group_count; number++) {

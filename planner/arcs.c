@@ -148,7 +148,7 @@ enum gw_status gw_arcs_open(struct gw_arcs *arcs, const struct gw_planning *plan
                    (planning->compress == NULL || curve_rises(planning->compress));
     arcs->superadditive = planning->compress != NULL && planning->compress->point_count == 0;
     arcs->startup = planning->compress != NULL ? planning->compress->fixed_s / arcs->step_s : 0;
-    double ready = model->forward_s;
+    double ready = gw_model_ahead_s(model);
     arcs->ready[0] = to_steps(arcs, ready);
     for (size_t p = 0; p < count; p++) {
         arcs->elements[p + 1] = arcs->elements[p] + model->tensors[count - 1 - p].elements;

@@ -107,7 +107,7 @@ static void mark_fewest(const struct positions *x, double end, bool *ends) {
 static void read_positions(const struct gw_planning *planning, struct positions *x) {
     const struct gw_model *model = planning->model;
     uint64_t elements = 0;
-    x->ready[0] = model->forward_s;
+    x->ready[0] = gw_model_ahead_s(model);
     for (size_t p = 0; p < x->tensors; p++) {
         const struct gw_tensor *tensor = &model->tensors[x->tensors - 1 - p];
         elements += tensor->elements;

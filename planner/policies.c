@@ -63,7 +63,7 @@ static void mark_mg_wfbp(const struct gw_planning *planning, uint64_t argument, 
     (void)argument;
     const struct gw_model *model = planning->model;
     double alpha = gw_planning_startup_s(planning);
-    double ready = model->forward_s; /* of the tensor at hand */
+    double ready = gw_model_ahead_s(model); /* of the tensor at hand */
     double free_at = 0;              /* end of the last closed group's exchange */
     uint64_t elements = 0;           /* of the open group */
     size_t count = 0;                /* of its tensors */
@@ -99,7 +99,7 @@ static void mark_omgs(const struct gw_planning *planning, uint64_t argument, boo
     const struct gw_tensor *tensors = planning->model->tensors;
     size_t last = planning->model->tensor_count - 1;
     double alpha = gw_planning_startup_s(planning);
-    double tau_b = planning->model->forward_s; /* the open group's backward begins: eq. (2) */
+    double tau_b = gw_model_ahead_s(planning->model); /* the open group's backward begins: eq. (2) */
     double mu_c = 0;                           /* the last closed group's exchange ends */
     double t_b = tensors[last].backward_s;     /* of the open group: eq. (15) */
     uint64_t d = tensors[last].elements;       /* of the open group: eq. (14) */

@@ -29,7 +29,7 @@ struct gw_group_times gw_planning_group_times(const struct gw_planning *planning
                                               const struct gw_group *group,
                                               const struct gw_group_times *before) {
     const struct gw_model *model = planning->model;
-    double compute_clock = before == NULL ? model->forward_s : before->compressed_s;
+    double compute_clock = before == NULL ? gw_model_ahead_s(model) : before->compressed_s;
     double communication_clock = before == NULL ? 0 : before->exchange_end_s;
     struct gw_group_times times = {.backward_start_s = compute_clock};
     for (size_t tensor = group->first + 1; tensor-- > group->last;) {

@@ -119,7 +119,7 @@ static const char *name_at(const struct gw_survey *survey, size_t place) {
 static enum gw_status draw_scaling(const struct gw_picture *picture, const struct gw_survey *survey,
                                    struct gw_error *error) {
     const struct gw_model *model = &survey->advice->question->model;
-    double alone_s = model->forward_s + gw_model_backward_s(model) + model->update_s;
+    double alone_s = gw_model_alone_s(model);
     size_t count = survey->scaling_count;
     double *values = calloc(count + 1, sizeof *values);
     double *heights = calloc(GW_SURVEY_SHOWN * (count + 1), sizeof *heights);

@@ -146,11 +146,25 @@ static enum gw_status add_group(struct gw_timeline *timeline, uint32_t group,
                     error);
 }
 
+/* Of each micro-batch a forward pass, and but of the last one a backward pass. */
+static enum gw_status add_passes_ahead(struct gw_timeline *timeline, const struct gw_model *model,
+                                       struct gw_error *error) {
+    double end_s = model->forward_s;
+    GW_TRY(add_span(timeline, GW_FORWARD, GW_NO_GROUP, 0, end_s, error));
+    for (size_t i = 1; i < model->micro_batches; i++) {
+        double backward_end_s = end_s + gw_model_backward_s(model);
+        GW_TRY(add_span(timeline, GW_BACKWARD, GW_NO_GROUP, end_s, backward_end_s, error));
+        end_s = backward_end_s + model->forward_s;
+        GW_TRY(add_span(timeline, GW_FORWARD, GW_NO_GROUP, backward_end_s, end_s, error));
+    }
+    return GW_OK;
+}
+
 enum gw_status gw_explanation_timeline(const struct gw_explanation *explanation,
                                        struct gw_timeline *timeline, struct gw_error *error) {
     const struct gw_model *model = &explanation->question->model;
     size_t count = explanation->plan->group_count;
-    GW_TRY(add_span(timeline, GW_FORWARD, GW_NO_GROUP, 0, model->forward_s, error));
+    GW_TRY(add_passes_ahead(timeline, model, error));
     for (size_t g = 0; g < count; g++) {
         GW_TRY(add_group(timeline, (uint32_t)g, &explanation->groups[g], error));
     }

@@ -248,6 +248,7 @@ struct gw_result gw_pipeline_result(const struct gw_question *question,
     struct gw_result result = {
         .model = question->model.name,
         .workers = question->workers,
+        .micro_batches = question->model.micro_batches,
         .groups = pipeline->schedule.group_count,
         .density = pipeline->plan->density,
         .bytes_per_worker = gw_schedule_bytes_per_worker(&pipeline->schedule),

@@ -61,6 +61,7 @@ enum gw_status gw_question_open(const struct gw_question_options *options, struc
     out->interference = options->interference;
     out->density = options->density > 0 ? options->density : out->density;
     out->workers = options->workers > 0 ? options->workers : out->workers;
+    out->model.micro_batches = options->micro_batches;
     if (status != GW_OK) {
         gw_question_close(out);
     }

@@ -47,8 +47,7 @@ enum gw_status gw_comparison_predict(const struct gw_comparison *comparison,
 }
 
 double gw_comparison_alone_s(const struct gw_comparison *comparison) {
-    const struct gw_model *model = &comparison->question->model;
-    return model->forward_s + gw_model_backward_s(model) + model->update_s;
+    return gw_model_alone_s(&comparison->question->model);
 }
 
 bool gw_comparison_depends_on_data(const struct gw_comparison *comparison, const char *algorithm) {

@@ -166,3 +166,12 @@ double gw_model_backward_s(const struct gw_model *model) {
     }
     return total;
 }
+
+double gw_model_ahead_s(const struct gw_model *model) {
+    double before = model->micro_batches > 1 ? (double)(model->micro_batches - 1) : 0;
+    return model->forward_s + before * (model->forward_s + gw_model_backward_s(model));
+}
+
+double gw_model_alone_s(const struct gw_model *model) {
+    return gw_model_ahead_s(model) + gw_model_backward_s(model) + model->update_s;
+}

@@ -17,6 +17,11 @@ struct gw_model {
     double batch_size; /* samples per worker; 0: not said */
     uint64_t bytes_per_element;
     double forward_s, update_s;
+    /*
+     * Micro-batches of an iteration, each with a forward and a backward pass; the gradients of all
+     * travel with the last one's. Asked for, not read; 0 is as 1.
+     */
+    size_t micro_batches;
     double uncertainty; /* of these times and tensors', relative: half of a 95% interval; 0: none */
     size_t tensor_count;
     struct gw_tensor *tensors; /* in forward order; the backward pass visits them from the last */
@@ -32,6 +37,12 @@ enum gw_status gw_model_take(cJSON *document, const char *path, struct gw_model 
 void gw_model_free(struct gw_model *model);
 
 uint64_t gw_model_elements(const struct gw_model *model);
-double gw_model_backward_s(const struct gw_model *model);
+double gw_model_backward_s(const struct gw_model *model); /* of one micro-batch */
+
+/* When the backward pass begins whose gradients travel: after all passes before it. */
+double gw_model_ahead_s(const struct gw_model *model);
+
+/* An iteration without any exchange or compression. */
+double gw_model_alone_s(const struct gw_model *model);
 
 #endif

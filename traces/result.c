@@ -236,6 +236,9 @@ void gw_result_write(const struct gw_result *result, struct gw_json_writer *writ
     gw_writer_number(writer, "density", result->density);
     gw_writer_number(writer, "iterations", (double)result->iterations);
     gw_writer_number(writer, "groups", (double)result->groups);
+    if (result->micro_batches > 1) {
+        gw_writer_number(writer, "micro_batches", (double)result->micro_batches);
+    }
     gw_result_write_times(result, writer);
     write_spread(&result->spread, writer);
     gw_result_write_uncertainty(result, writer);

@@ -31,6 +31,7 @@ struct gw_result {
     /* Of its four choices those that were changed; NULL: as they are. They live longer too. */
     const char *policy, *compressor, *exchange;
     size_t workers, groups, iterations;
+    size_t micro_batches; /* of an iteration; 0 is as 1 */
     double density;
     double iteration_s, iteration_sd_s; /* mean and standard deviation over the iterations */
     struct gw_breakdown breakdown;      /* means; the parts add up to iteration_s */

@@ -98,6 +98,7 @@ static void open_scene(struct scene *scene, struct gw_random *random,
                                      .bytes_per_element = 4,
                                      .forward_s = random_time(random),
                                      .update_s = random_time(random),
+                                     .micro_batches = (size_t)gw_random_below(random, 4),
                                      .tensor_count = count,
                                      .tensors = scene->tensors};
     scene->workers = 2 + (size_t)gw_random_below(random, MOST_WORKERS - 1);
@@ -134,11 +135,14 @@ static double arithmetic(const struct scene *scene, const struct gw_algorithm *a
     double compute[MOST_WORKERS];
     double communication = 0;
     double all = 0;
+    double passes = fmax(1, (double)scene->model.micro_batches);
+    double ahead_s = passes * scene->model.forward_s;
     for (size_t t = 0; t < scene->model.tensor_count; t++) {
         all += (double)scene->tensors[t].elements;
+        ahead_s += (passes - 1) * scene->tensors[t].backward_s;
     }
     for (size_t w = 0; w < scene->workers; w++) {
-        compute[w] = slowdown[w] * scene->model.forward_s;
+        compute[w] = slowdown[w] * ahead_s;
     }
     for (size_t g = 0; g < scene->plan.group_count; g++) {
         double elements = 0;
