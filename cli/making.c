@@ -67,6 +67,8 @@ const struct gw_option gw_asking_table[] = {
     {"density", 0, "R", GW_POSITIVE, IN(density), .help = "Share of elements that compressors keep",
      .maximum = 1, .value = "0.001"},
     {.kind = GW_INCLUDE, .offset = IN(interference), .table = gw_interference_table},
+    {"accumulate", 0, "N", GW_COUNT, IN(micro_batches), .help = GW_ACCUMULATE_HELP,
+     .otherwise = "1", .maximum = GW_MOST_MICRO_BATCHES},
     {"price", 0, "MONEY", GW_POSITIVE, IN(price),
      .help = "Of a worker's hour: also says what a million iterations cost"},
     {0},
@@ -111,18 +113,18 @@ static enum gw_status open_cluster(const struct gw_asking_options *options, stru
 }
 
 /* What training keeps besides activations: weights, gradients, momentum and what is kept back. */
-static void note_memory(const struct gw_asking_options *options, const struct gw_model *model,
-                        char note[GW_RESULT_NOTE_SIZE]) {
+static void warn_of_memory(const struct gw_asking_options *options, const struct gw_model *model,
+                           char warning[GW_RESULT_NOTE_SIZE]) {
     enum { COPIES = 4, BYTES_PER_ELEMENT = 4 };
     const struct gw_published_gpu *gpu = NULL;
     double bytes = (double)gw_model_elements(model) * COPIES * BYTES_PER_ELEMENT;
-    note[0] = '\0';
+    warning[0] = '\0';
     if (options->made_model.gpu != NULL &&
         gw_published_gpu_find(options->made_model.gpu, &gpu, NULL) == GW_OK &&
         bytes > gpu->memory_bytes) {
-        (void)snprintf(note, GW_RESULT_NOTE_SIZE,
-                       "weights, gradients, momentum and what compression keeps back take %.3g GB "
-                       "without activations, a %s has %.3g GB: one GPU cannot hold a replica",
+        (void)snprintf(warning, GW_RESULT_NOTE_SIZE,
+                       "One GPU cannot hold a replica: weights, gradients, momentum and what "
+                       "compression keeps back take %.3g GB without activations, one %s has %.3g GB",
                        bytes / 1e9, gpu->name, gpu->memory_bytes / 1e9);
     }
 }
@@ -130,9 +132,9 @@ static void note_memory(const struct gw_asking_options *options, const struct gw
 static enum gw_status advise(const struct gw_asking_options *options,
                              const struct gw_question *question, struct gw_advice *advice,
                              struct gw_error *error) {
-    char note[GW_RESULT_NOTE_SIZE];
-    note_memory(options, &question->model, note);
-    enum gw_status status = gw_advise(question, note, advice, error);
+    char warning[GW_RESULT_NOTE_SIZE];
+    warn_of_memory(options, &question->model, warning);
+    enum gw_status status = gw_advise(question, warning, advice, error);
     if (status != GW_OK) {
         gw_advice_free(advice);
     }
@@ -148,6 +150,7 @@ enum gw_status gw_asking_open(const struct gw_asking_options *options, struct gw
     *question = gw_question_of(model, cluster);
     question->density = options->density;
     question->interference = options->interference;
+    question->model.micro_batches = options->micro_batches;
     status =
         status == GW_OK ? gw_interference_check(options->interference, &cluster, error) : status;
     status = status == GW_OK ? advise(options, question, advice, error) : status;

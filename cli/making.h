@@ -20,6 +20,7 @@ struct gw_asking_options {
     const char *model, *cluster;
     double density, price;
     enum gw_interference_rule interference;
+    size_t micro_batches; /* of an iteration; 0: not given, 1 */
     struct gw_model_request made_model;
     struct gw_cluster_request made_cluster;
 };

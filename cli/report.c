@@ -67,6 +67,7 @@ static void print_asked(const struct gw_asking_options *asked, FILE *stream) {
     print_text_option("intra", cluster->within, stream);
     print_text_option("cluster", asked->cluster, stream);
     print_number_option("density", asked->density, "", stream);
+    print_number_option("accumulate", (double)asked->micro_batches, "", stream);
     print_number_option("price", asked->price, "", stream);
 }
 
@@ -79,10 +80,12 @@ static void print_of_files(const struct gw_asking_options *asked, const char *re
     }
     (void)fprintf(stream, "\ngradweave compare %s --cluster %s --density %.9g", asked->model,
                   asked->cluster, asked->density);
+    print_number_option("accumulate", (double)asked->micro_batches, "", stream);
     (void)fprintf(stream,
                   "\ngradweave simulate %s --cluster %s --density %.9g --algo %s --trace "
                   "trace.json",
                   asked->model, asked->cluster, asked->density, recommended);
+    print_number_option("accumulate", (double)asked->micro_batches, "", stream);
 }
 
 /* One to a line. */

@@ -40,39 +40,100 @@ static const char *origin_of_compressors(const struct gw_cluster *cluster) {
 
 /* ---- for a person ---------------------------------------------------------------------------- */
 
+/* ", 4.61 to 11.08 in 95% of cases" */
+static void print_speedup_range(const struct gw_estimate *speedup) {
+    if (isnan(speedup->low)) {
+        gw_print(" (nobody says how far off that is)");
+    } else {
+        gw_print(" (%.2f to %.2f in 95%% of cases)", speedup->low, speedup->high);
+    }
+}
+
+/* "1.3 to 2.5 times as many iterations as without" */
+static void print_needed(const struct gw_iterations_factor *iterations) {
+    if (isnan(iterations->median)) {
+        gw_print("did not learn as much");
+    } else if (iterations->low == iterations->high) {
+        gw_print("needed %.2g times as many iterations", iterations->median);
+    } else {
+        gw_print("needed %.2g to %.2g times as many iterations (median %.2g)", iterations->low,
+                 iterations->high, iterations->median);
+    }
+    if (iterations->failed > 0) {
+        gw_print("; %zu of %zu runs did not learn as much in their time", iterations->failed,
+                 iterations->runs);
+    }
+}
+
+static void print_trainings(const struct gw_advice *advice) {
+    const struct gw_iterations_factor *iterations = &advice->iterations[advice->compressed];
+    if (iterations->runs > 0) {
+        gw_print("In trainings of five small networks at density %g %s ", iterations->density,
+                 result_at(advice, advice->compressed)->algorithm);
+        print_needed(iterations);
+        gw_print(" (docs/convergence.md).\n");
+    }
+}
+
+static const char half_name[] = "half the bytes (bf16 or fp16 hook)";
+
 static void print_verdict(const struct gw_advice *advice) {
-    static const char *const words[] = {[GW_WORTH_IT] = "Compression is worth it",
-                                        [GW_NOT_WORTH_IT] = "Compression is not worth it",
-                                        [GW_NO_DIFFERENCE] = "Compression makes no difference",
-                                        [GW_CANT_TELL] =
-                                            "Whether compression is worth it can't be told yet"};
+    static const char *const words[] = {
+        [GW_FASTER] = "Iterations are faster with compression",
+        [GW_SLOWER] = "Iterations are slower with compression",
+        [GW_NO_DIFFERENCE] = "Iterations are as fast with compression as without",
+        [GW_CANT_TELL] = "It can't be told yet whether iterations are faster with compression"};
     const struct gw_result *compressed = result_at(advice, advice->compressed);
     const struct gw_result *dense = result_at(advice, advice->dense);
     const struct gw_estimate *speedup = &advice->speedup;
     char text[2][GW_UNITS_SIZE];
     char name[NAME_SIZE];
-    gw_print("%s: %s takes %s, %s", words[advice->verdict], compressed->algorithm,
-             gw_format_seconds(compressed->iteration_s, text[0]),
-             name_at(advice, advice->dense, name));
-    gw_print(" (the fastest without) %s, %.2f times",
-             gw_format_seconds(dense->iteration_s, text[1]), speedup->value);
-    if (isnan(speedup->low)) {
-        gw_print(" as long; how far off that is, is not known.\n");
-    } else {
-        gw_print(" as long (%.2f to %.2f in 95%% of cases).\n", speedup->low, speedup->high);
+    gw_print("%s: %s takes %s, %s, the fastest without, %s.\n", words[advice->verdict],
+             compressed->algorithm, gw_format_seconds(compressed->iteration_s, text[0]),
+             name_at(advice, advice->dense, name), gw_format_seconds(dense->iteration_s, text[1]));
+    gw_print("They are %.2f times as fast", speedup->value);
+    print_speedup_range(speedup);
+    if (speedup->value > 1) {
+        gw_print(": it pays if training needs fewer than %.2f times as many iterations",
+                 speedup->value);
     }
-    gw_print("Recommended: %s, %zu group%s.\n\n", name_at(advice, advice->best, name),
-             best_of(advice)->groups, best_of(advice)->groups == 1 ? "" : "s");
+    gw_print(".\n");
+    print_trainings(advice);
+    if (advice->best_halved) {
+        gw_print("Recommended: %s with %s.\n\n", name_at(advice, advice->best, name), half_name);
+    } else {
+        gw_print("Recommended: %s, %zu group%s.\n\n", name_at(advice, advice->best, name),
+                 best_of(advice)->groups, best_of(advice)->groups == 1 ? "" : "s");
+    }
 }
 
 enum { MOST_ROWS = 6 };
 
-static void add_row(struct gw_table *table, const struct gw_advice *advice, size_t place) {
-    const struct gw_result *result = result_at(advice, place);
+/* Why not, or in how many times as many iterations as dense pipelines. */
+static void add_iterations(struct gw_table *table, enum gw_objection objection,
+                           const struct gw_iterations_factor *iterations) {
+    if (objection == GW_LITTLE_ENERGY) {
+        gw_table_cell(table, "%s", "not recommended: too little energy");
+    } else if (objection == GW_FEW_LEARNT) {
+        gw_table_cell(table, "not recommended: %zu of %zu did not learn", iterations->failed,
+                      iterations->runs);
+    } else if (objection == GW_SENT_MORE) {
+        gw_table_cell(table, "not recommended: there it sent %.3g times as much", iterations->sent);
+    } else if (isnan(iterations->median)) {
+        gw_table_cell(table, "%s", "");
+    } else if (iterations->low == iterations->high) {
+        gw_table_cell(table, "x %.2g", iterations->median);
+    } else {
+        gw_table_cell(table, "x %.2g to %.2g", iterations->low, iterations->high);
+    }
+}
+
+static void add_row(struct gw_table *table, const struct gw_result *result, bool is_best,
+                    const char *name, double energy, enum gw_objection objection,
+                    const struct gw_iterations_factor *iterations) {
     char text[GW_UNITS_SIZE];
-    char name[NAME_SIZE];
-    gw_table_cell(table, "%s", place == advice->best ? "*" : "");
-    gw_table_cell(table, "%s", name_at(advice, place, name));
+    gw_table_cell(table, "%s", is_best ? "*" : "");
+    gw_table_cell(table, "%s", name);
     gw_table_cell(table, "%s", gw_format_seconds(result->iteration_s, text));
     if (result->uncertainty_count == 0) {
         gw_table_cell(table, "%s", "");
@@ -80,10 +141,29 @@ static void add_row(struct gw_table *table, const struct gw_advice *advice, size
         gw_table_interval(table, gw_result_is_unknown(result) ? NAN : result->iteration_low_s,
                           result->iteration_high_s);
     }
-    gw_table_cell(table, "%.1f%%", 100 * advice->energy[place]);
+    gw_table_cell(table, "%.1f%%", 100 * energy);
     gw_table_cell(table, "%s", gw_format_seconds(result->breakdown.compress_s, text));
     gw_table_cell(table, "%s", gw_format_seconds(result->breakdown.exposed_comm_s, text));
     gw_table_cell(table, "%s", gw_format_bytes(result->bytes_per_worker, text));
+    add_iterations(table, objection, iterations);
+}
+
+static void add_row_at(struct gw_table *table, const struct gw_advice *advice, size_t place) {
+    char name[NAME_SIZE];
+    add_row(table, result_at(advice, place), place == advice->best && !advice->best_halved,
+            name_at(advice, place, name), advice->energy[place], gw_advice_objection(advice, place),
+            &advice->iterations[place]);
+}
+
+/* Its place among the recommendations says what trainings needed. */
+static void add_half_row(struct gw_table *table, const struct gw_advice *advice) {
+    for (size_t i = 0; i < advice->recommendation_count; i++) {
+        const struct gw_recommendation *one = &advice->recommendations[i];
+        if (one->result == &advice->half) {
+            add_row(table, one->result, advice->best_halved, half_name, 1, GW_NO_OBJECTION,
+                    &one->iterations);
+        }
+    }
 }
 
 static bool is_shown_anyway(const struct gw_advice *advice, size_t place) {
@@ -94,16 +174,28 @@ static bool is_shown_anyway(const struct gw_advice *advice, size_t place) {
 static void print_pipelines(const struct gw_advice *advice) {
     static const char *const headings[] = {
         "",        "pipeline", "iteration", "95% interval", "energy kept", "compression",
-        "exposed", "sent"};
-    struct gw_table *table = gw_table_open(headings, "llrrrrrr");
+        "exposed", "sent",     "iterations"};
+    struct gw_table *table = gw_table_open(headings, "llrrrrrrl");
+    struct gw_counts_note counts = {{0}};
+    bool half_shown = false;
     for (size_t i = 0; i < advice->ranking.count; i++) {
+        if (!half_shown && advice->half.iteration_s < result_at(advice, i)->iteration_s) {
+            add_half_row(table, advice);
+            half_shown = true;
+        }
         if (i < MOST_ROWS || is_shown_anyway(advice, i)) {
-            add_row(table, advice, i);
+            add_row_at(table, advice, i);
+            gw_counts_note_add(&counts, advice->ranking.comparison,
+                               result_at(advice, i)->algorithm);
         }
     }
     gw_table_print_and_close(table);
-    gw_print("energy kept: of a bell-shaped gradient, by one worker in one iteration; what is kept "
-             "back comes later.\n\n");
+    gw_print("energy kept: of a bell-shaped gradient, by one worker in one iteration; the rest "
+             "comes later. iterations: times as many as without compression, in trainings of five "
+             "small networks at density %g.\n",
+             advice->iterations[advice->compressed].density);
+    gw_counts_note_print(&counts, advice->ranking.comparison);
+    gw_print("\n");
 }
 
 static void print_even(const struct gw_advice *advice) {
@@ -146,18 +238,32 @@ static void print_exposed(const struct gw_advice *advice) {
              model->tensors[last->first < last->last ? last->first : last->last].name);
 }
 
+/* Of those that are faster than the defaults wherever curves may be. */
 static void print_buckets(const struct gw_advice *advice) {
     char text[GW_UNITS_SIZE];
     char bucket[GW_BUCKET_TEXT_SIZE];
-    gw_print("DDP without compression: bucket_cap_mb_list=[");
-    for (size_t g = 0; g < advice->buckets.group_count; g++) {
-        gw_print("%s%s", g == 0 ? "" : ", ", gw_advice_bucket_text(advice, g, bucket));
+    bool has_cap = advice->cap_mib > 0;
+    gw_print("DDP without compression: ");
+    if (advice->buckets_hold) {
+        gw_print("bucket_cap_mb_list=[");
+        for (size_t g = 0; g < advice->buckets.group_count; g++) {
+            gw_print("%s%s", g == 0 ? "" : ", ", gw_advice_bucket_text(advice, g, bucket));
+        }
+        /* Such a DDP keeps its first buckets, which it fills from the first tensor on. */
+        gw_print("] (%s), in reverse if find_unused_parameters=True; ",
+                 gw_format_seconds(advice->buckets.iteration_s, text));
     }
-    /* Such a DDP keeps its first buckets, which it fills from the first tensor on. */
-    gw_print("] (%s), in reverse if find_unused_parameters=True; ",
-             gw_format_seconds(advice->buckets.iteration_s, text));
-    gw_print("of one cap bucket_cap_mb=%g (%s)\n", advice->cap_mib,
-             gw_format_seconds(advice->cap_iteration_s, text));
+    if (has_cap) {
+        gw_print("%sbucket_cap_mb=%g (%s); ", advice->buckets_hold ? "of one cap " : "",
+                 advice->cap_mib, gw_format_seconds(advice->cap_iteration_s, text));
+    }
+    if (has_cap || advice->buckets_hold) {
+        gw_print("by default %s.\n", gw_format_seconds(advice->default_iteration_s, text));
+    } else {
+        gw_print("leave its buckets alone (%s): no others are faster wherever the interval may "
+                 "be, by more than buckets cost besides their exchange.\n",
+                 gw_format_seconds(advice->default_iteration_s, text));
+    }
 }
 
 static void print_widest(const struct gw_advice *advice) {
@@ -171,9 +277,12 @@ static void print_widest(const struct gw_advice *advice) {
         return;
     }
     bool compute = strcmp(widest->name, "compute times") == 0;
-    gw_print("What narrows the interval most: measure %s (+-%.0f%%): %s\n", widest->name,
-             100 * widest->relative,
-             compute ? "python -m gradweave.torch record" : "gradweave calibrate");
+    bool passes = strcmp(widest->name, "passes beside exchanges") == 0;
+    gw_print("To narrow the interval most, measure %s (%s%.0f%%): %s\n", widest->name,
+             passes ? "up to +" : "+-", 100 * widest->relative,
+             compute  ? "python -m gradweave.torch record"
+             : passes ? "gradweave calibrate --job"
+                      : "gradweave calibrate");
 }
 
 static void print_price(const struct gw_advice *advice, double price) {
@@ -188,6 +297,9 @@ static void print_price(const struct gw_advice *advice, double price) {
 }
 
 static void print_text(const struct gw_advice *advice, double price) {
+    if (advice->warning[0] != '\0') {
+        gw_print("%s.\n\n", advice->warning);
+    }
     gw_print_heading(advice->question, false);
     print_verdict(advice);
     print_pipelines(advice);
@@ -217,6 +329,45 @@ static void write_known(struct gw_json_writer *writer, const char *key, double v
     }
 }
 
+static void write_iterations(const struct gw_iterations_factor *iterations,
+                             struct gw_json_writer *writer) {
+    if (iterations->runs > 0) {
+        gw_writer_object(writer, "iterations_factor");
+        write_known(writer, "low", iterations->low);
+        write_known(writer, "median", iterations->median);
+        write_known(writer, "high", iterations->high);
+        gw_writer_number(writer, "never", (double)iterations->failed / (double)iterations->runs);
+        gw_writer_end(writer);
+    }
+}
+
+static void write_objection(enum gw_objection objection, struct gw_json_writer *writer) {
+    static const char *const words[] = {[GW_LITTLE_ENERGY] = "too little energy",
+                                        [GW_FEW_LEARNT] = "too few trainings learnt as much",
+                                        [GW_SENT_MORE] = "trainings sent more"};
+    if (objection != GW_NO_OBJECTION) {
+        gw_writer_text(writer, "not_recommended", words[objection]);
+    }
+}
+
+static void write_recommendations(const struct gw_advice *advice, struct gw_json_writer *writer) {
+    gw_writer_array(writer, "recommendations");
+    for (size_t i = 0; i < advice->recommendation_count; i++) {
+        const struct gw_recommendation *one = &advice->recommendations[i];
+        bool is_half = one->result == &advice->half;
+        gw_writer_object(writer, NULL);
+        gw_writer_text(writer, "algorithm", is_half ? "bf16" : one->result->algorithm);
+        if (one->result->policy != NULL) {
+            gw_writer_text(writer, "policy", one->result->policy);
+        }
+        gw_writer_number(writer, "iteration_s", one->result->iteration_s);
+        gw_writer_number(writer, "speedup", one->speedup);
+        write_iterations(&one->iterations, writer);
+        gw_writer_end(writer);
+    }
+    gw_writer_end(writer);
+}
+
 static void write_pipelines(const struct gw_advice *advice, double price,
                             struct gw_json_writer *writer) {
     gw_writer_array(writer, "results");
@@ -224,6 +375,8 @@ static void write_pipelines(const struct gw_advice *advice, double price,
         gw_writer_object(writer, NULL);
         gw_result_write(result_at(advice, i), writer);
         gw_writer_number(writer, "energy_kept", advice->energy[i]);
+        write_iterations(&advice->iterations[i], writer);
+        write_objection(gw_advice_objection(advice, i), writer);
         if (price > 0) {
             gw_writer_number(writer, "cost", cost_of(advice, result_at(advice, i), price));
         }
@@ -234,15 +387,21 @@ static void write_pipelines(const struct gw_advice *advice, double price,
 
 static void write_plan(const struct gw_advice *advice, struct gw_json_writer *writer) {
     const struct gw_explanation *explanation = &advice->explanation;
-    gw_writer_array(writer, "bucket_cap_mb_list");
-    for (size_t g = 0; g < advice->buckets.group_count; g++) {
-        char bucket[GW_BUCKET_TEXT_SIZE];
-        gw_writer_number(writer, NULL, strtod(gw_advice_bucket_text(advice, g, bucket), NULL));
+    if (advice->buckets_hold) {
+        gw_writer_array(writer, "bucket_cap_mb_list");
+        for (size_t g = 0; g < advice->buckets.group_count; g++) {
+            char bucket[GW_BUCKET_TEXT_SIZE];
+            gw_writer_number(writer, NULL, strtod(gw_advice_bucket_text(advice, g, bucket), NULL));
+        }
+        gw_writer_end(writer);
+    } else {
+        gw_writer_null(writer, "bucket_cap_mb_list");
     }
-    gw_writer_end(writer);
     gw_writer_number(writer, "bucket_iteration_s", advice->buckets.iteration_s);
-    gw_writer_number(writer, "bucket_cap_mb", advice->cap_mib);
-    gw_writer_number(writer, "bucket_cap_iteration_s", advice->cap_iteration_s);
+    write_known(writer, "bucket_cap_mb", advice->cap_mib > 0 ? advice->cap_mib : NAN);
+    write_known(writer, "bucket_cap_iteration_s",
+                advice->cap_mib > 0 ? advice->cap_iteration_s : NAN);
+    gw_writer_number(writer, "bucket_default_iteration_s", advice->default_iteration_s);
     gw_writer_number(writer, "exposed_comm_s", explanation->exposed_comm_s);
     gw_writer_number(writer, "first_exposed_group", (double)first_exposed(advice));
     gw_writer_number(writer, "groups", (double)explanation->plan->group_count);
@@ -261,8 +420,8 @@ static void write_name(const struct gw_advice *advice, const char *key, size_t p
 }
 
 void gw_advice_write(const struct gw_advice *advice, double price, struct gw_json_writer *writer) {
-    static const char *const words[] = {[GW_WORTH_IT] = "worth it",
-                                        [GW_NOT_WORTH_IT] = "not worth it",
+    static const char *const words[] = {[GW_FASTER] = "faster",
+                                        [GW_SLOWER] = "slower",
                                         [GW_NO_DIFFERENCE] = "no difference",
                                         [GW_CANT_TELL] = "can't tell"};
     gw_writer_text(writer, "schema", "gradweave/advice@1");
@@ -271,7 +430,11 @@ void gw_advice_write(const struct gw_advice *advice, double price, struct gw_jso
     gw_writer_number(writer, "workers", (double)advice->question->workers);
     gw_writer_number(writer, "density", advice->question->density);
     gw_writer_text(writer, "verdict", words[advice->verdict]);
+    if (advice->warning[0] != '\0') {
+        gw_writer_text(writer, "warning", advice->warning);
+    }
     write_name(advice, "recommended", advice->best, writer);
+    gw_writer_flag(writer, "recommended_half_bytes", advice->best_halved);
     write_name(advice, "compressed", advice->compressed, writer);
     write_name(advice, "dense", advice->dense, writer);
     gw_writer_object(writer, "speedup");
@@ -290,6 +453,13 @@ void gw_advice_write(const struct gw_advice *advice, double price, struct gw_jso
                    origin(gw_cluster_source(&advice->question->cluster, "kind")));
     gw_writer_text(writer, "compressors", origin_of_compressors(&advice->question->cluster));
     gw_writer_end(writer);
+    gw_writer_number(writer, "iterations_density", advice->iterations[advice->compressed].density);
+    write_recommendations(advice, writer);
+    if (advice->half.iteration_s > 0) {
+        gw_writer_object(writer, "half_bytes");
+        gw_result_write(&advice->half, writer);
+        gw_writer_end(writer);
+    }
     write_pipelines(advice, price, writer);
 }
 

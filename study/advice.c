@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/gradients/emulation.h"
+#include "study/buckets.h"
 
 /* ---- energy ---------------------------------------------------------------------------------- */
 
@@ -112,24 +113,121 @@ static enum gw_status find_energy(struct gw_advice *advice, double *of_topk,
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
-bool gw_advice_may_recommend(const struct gw_advice *advice, size_t place) {
-    return advice->energy[place] >= advice->least_energy;
+/* Iterations that were needed where more was sent say nothing of iterations that send less. */
+static const double most_sent = 2;
+
+enum gw_objection gw_advice_objection(const struct gw_advice *advice, size_t place) {
+    const struct gw_iterations_factor *iterations = &advice->iterations[place];
+    return advice->energy[place] < advice->least_energy ? GW_LITTLE_ENERGY
+           : 2 * iterations->failed > iterations->runs  ? GW_FEW_LEARNT
+           : iterations->sent > most_sent               ? GW_SENT_MORE
+                                                        : GW_NO_OBJECTION;
 }
 
-/* The fastest dense one, and the fastest compressed one that sends enough. */
+/* What dense exchange learns, all pipelines without compression do; others as was trained. */
+static void find_iterations(struct gw_advice *advice) {
+    for (size_t i = 0; i < advice->ranking.count; i++) {
+        const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, i);
+        const char *name = gw_algorithm_is_sparse(algorithm) ? algorithm->name : "dense";
+        (void)gw_iterations_find(name, advice->question->density, &advice->iterations[i]);
+    }
+}
+
+/* How long training takes, in iterations of a dense pipeline; by an iteration alone where nobody
+ * trained so. */
+static double duration_of(double iteration_s, const struct gw_iterations_factor *iterations) {
+    return isnan(iterations->median) ? iteration_s : iteration_s * iterations->median;
+}
+
+static double duration_at(const struct gw_advice *advice, size_t place) {
+    return duration_of(advice->ranking.results[place].iteration_s, &advice->iterations[place]);
+}
+
+static enum gw_status predict_half(struct gw_advice *advice, struct gw_error *error) {
+    enum { HOOK_BYTES = 2 };
+    struct gw_question question = *advice->question;
+    const struct gw_prediction_options options = {.interval = true};
+    if (question.model.bytes_per_element <= HOOK_BYTES) {
+        return GW_OK;
+    }
+    question.model.bytes_per_element = HOOK_BYTES;
+    return gw_predict(&question, &advice->planned_ddp, &options, &advice->half, error);
+}
+
+/* The fastest dense one, and the soonest compressed one that may be recommended; where none may,
+ * the fastest that keeps enough. */
 static void choose(struct gw_advice *advice) {
     const struct gw_ranking *ranking = &advice->ranking;
-    advice->dense = advice->compressed = ranking->count;
-    for (size_t i = ranking->count; i-- > 0;) {
+    size_t count = ranking->count;
+    size_t enough = count;
+    advice->dense = advice->compressed = count;
+    for (size_t i = count; i-- > 0;) {
+        enum gw_objection objection = gw_advice_objection(advice, i);
         if (!gw_algorithm_is_sparse(gw_advice_algorithm(advice, i))) {
             advice->dense = i;
-        } else if (gw_advice_may_recommend(advice, i)) {
+        } else if (objection == GW_NO_OBJECTION &&
+                   (advice->compressed == count ||
+                    duration_at(advice, i) <= duration_at(advice, advice->compressed))) {
             advice->compressed = i;
+        } else if (objection != GW_LITTLE_ENERGY && objection != GW_NO_OBJECTION) {
+            enough = i;
         }
+    }
+    advice->compressed = advice->compressed == count ? enough : advice->compressed;
+}
+
+static void recommend(struct gw_advice *advice, struct gw_recommendation one) {
+    size_t place = advice->recommendation_count++;
+    struct gw_recommendation *all = advice->recommendations;
+    double duration = duration_of(one.result->iteration_s, &one.iterations);
+    one.speedup = advice->ranking.results[advice->dense].iteration_s / one.result->iteration_s;
+    for (; place > 0 &&
+           duration < duration_of(all[place - 1].result->iteration_s, &all[place - 1].iterations);
+         place--) {
+        all[place] = all[place - 1];
+    }
+    all[place] = one;
+}
+
+static void list_recommendations(struct gw_advice *advice) {
+    const struct gw_ranking *ranking = &advice->ranking;
+    for (size_t i = 0; i < ranking->count; i++) {
+        if (gw_advice_objection(advice, i) == GW_NO_OBJECTION) {
+            recommend(advice, (struct gw_recommendation){.place = i,
+                                                         .result = &ranking->results[i],
+                                                         .iterations = advice->iterations[i]});
+        }
+    }
+    if (advice->half.iteration_s > 0) {
+        struct gw_recommendation half = {.place = ranking->count, .result = &advice->half};
+        (void)gw_iterations_find("fp16", advice->question->density, &half.iterations);
+        recommend(advice, half);
     }
 }
 
 static const double no_difference = 1.02;
+
+static size_t place_of_planned_ddp(const struct gw_advice *advice) {
+    size_t place = 0;
+    while (gw_advice_algorithm(advice, place) != &advice->planned_ddp) {
+        place++;
+    }
+    return place;
+}
+
+/* The first of the list, unless that gains no more than what makes no difference. */
+static void choose_best(struct gw_advice *advice, bool same) {
+    const struct gw_recommendation *first = &advice->recommendations[0];
+    double gain = duration_at(advice, advice->dense) /
+                  duration_of(first->result->iteration_s, &first->iterations);
+    advice->best = advice->dense;
+    if (gain >= no_difference && first->result == &advice->half) {
+        advice->best_halved = true;
+        advice->best = place_of_planned_ddp(advice);
+    } else if (gain >= no_difference && first->place == advice->compressed && !same) {
+        advice->best = advice->compressed;
+    }
+}
 
 static void judge(struct gw_advice *advice) {
     const struct gw_ranking *ranking = &advice->ranking;
@@ -143,10 +241,10 @@ static void judge(struct gw_advice *advice) {
     }
     bool same = speedup->low > 1 / no_difference && speedup->high < no_difference;
     advice->verdict = same                ? GW_NO_DIFFERENCE
-                      : speedup->low > 1  ? GW_WORTH_IT
-                      : speedup->high < 1 ? GW_NOT_WORTH_IT
+                      : speedup->low > 1  ? GW_FASTER
+                      : speedup->high < 1 ? GW_SLOWER
                                           : GW_CANT_TELL;
-    advice->best = !same && speedup->value > 1 ? advice->compressed : advice->dense;
+    choose_best(advice, same);
 }
 
 /* ---- from which bandwidth on it is the other way round --------------------------------------- */
@@ -196,53 +294,6 @@ static enum gw_status find_even_bandwidth(struct gw_advice *advice, struct gw_er
 
 /* ---- what is recommended --------------------------------------------------------------------- */
 
-/* Caps that people set, in MiB. */
-static const unsigned caps_mib[] = {1,  2,  3,  4,   6,   8,   12,  16,  25,  32,
-                                    48, 64, 96, 128, 192, 256, 384, 512, 768, 1024};
-
-/* As DDP does with one cap that is set: every bucket closes at it, the first one too. */
-static enum gw_status try_cap(struct gw_advice *advice, const struct gw_costs *costs, unsigned mib,
-                              struct gw_error *error) {
-    char policy[GW_POLICY_TEXT_SIZE];
-    struct gw_plan plan = {0};
-    (void)snprintf(policy, sizeof policy, "bucket:%llu", (unsigned long long)mib << 20);
-    GW_TRY(gw_costs_plan(costs, policy, &plan, error));
-    if (advice->cap_mib <= 0 || plan.iteration_s < advice->cap_iteration_s) {
-        advice->cap_mib = mib;
-        advice->cap_iteration_s = plan.iteration_s;
-    }
-    gw_plan_free(&plan);
-    return GW_OK;
-}
-
-static enum gw_status find_buckets(struct gw_advice *advice, struct gw_error *error) {
-    struct gw_costs costs;
-    GW_TRY(gw_costs_open(advice->question, "none", NULL, &costs, error));
-    enum gw_status status = gw_costs_find_optimum(&costs, error);
-    status = status == GW_OK ? gw_costs_plan(&costs, "optimal", &advice->buckets, error) : status;
-    for (size_t i = 0; i < sizeof caps_mib / sizeof *caps_mib && status == GW_OK; i++) {
-        status = try_cap(advice, &costs, caps_mib[i], error);
-    }
-    gw_costs_close(&costs);
-    return status;
-}
-
-const char *gw_advice_bucket_text(const struct gw_advice *advice, size_t group,
-                                  char out[GW_BUCKET_TEXT_SIZE]) {
-    static const double mib = 1 << 20;
-    const struct gw_model *model = &advice->question->model;
-    double element = (double)model->bytes_per_element;
-    double bytes = element * (double)gw_group_elements(&advice->buckets.groups[group], model);
-    for (int digits = 3; digits <= 17; digits++) {
-        (void)snprintf(out, GW_BUCKET_TEXT_SIZE, "%.*g", digits, bytes / mib);
-        double closes_at = floor(strtod(out, NULL) * mib);
-        if (closes_at <= bytes && closes_at > bytes - element) {
-            break;
-        }
-    }
-    return out;
-}
-
 static enum gw_status explain_best(struct gw_advice *advice, struct gw_error *error) {
     const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, advice->best);
     GW_TRY(gw_pipeline_open(advice->question, algorithm, NULL, &advice->pipeline, error));
@@ -286,14 +337,17 @@ static enum gw_status list_algorithms(struct gw_advice *advice,
     return GW_OK;
 }
 
-static enum gw_status rank(struct gw_advice *advice, const char *note, struct gw_error *error) {
+static enum gw_status rank(struct gw_advice *advice, struct gw_error *error) {
     struct gw_comparison *comparison = gw_arena_zeros(&advice->arena, 1, sizeof *comparison);
     GW_TRY(gw_arena_check(&advice->arena, "advising", error));
     *comparison = (struct gw_comparison){.question = advice->question, .intervals = true};
-    (void)snprintf(comparison->note, sizeof comparison->note, "%s", note);
     GW_TRY(list_algorithms(advice, &comparison->algorithms, &comparison->count, error));
     GW_TRY(gw_rank(comparison, &advice->ranking, error));
-    advice->energy = gw_arena_zeros(&advice->arena, advice->ranking.count, sizeof *advice->energy);
+    size_t count = advice->ranking.count;
+    advice->energy = gw_arena_zeros(&advice->arena, count, sizeof *advice->energy);
+    advice->iterations = gw_arena_zeros(&advice->arena, count, sizeof *advice->iterations);
+    advice->recommendations =
+        gw_arena_zeros(&advice->arena, count + 1, sizeof *advice->recommendations);
     return gw_arena_check(&advice->arena, "advising", error);
 }
 
@@ -305,11 +359,12 @@ const struct gw_algorithm *gw_advice_algorithm(const struct gw_advice *advice, s
                : &advice->planned_ddp;
 }
 
-static enum gw_status advise(struct gw_advice *advice, const char *note, struct gw_error *error) {
+static enum gw_status advise(struct gw_advice *advice, struct gw_error *error) {
     double topk_energy = 0;
-    GW_TRY(rank(advice, note, error));
+    GW_TRY(rank(advice, error));
     GW_TRY(find_energy(advice, &topk_energy, error));
     advice->least_energy = topk_energy / 2;
+    find_iterations(advice);
     choose(advice);
     if (advice->dense == advice->ranking.count || advice->compressed == advice->ranking.count) {
         return gw_fail(error, GW_BAD_INPUT,
@@ -317,18 +372,21 @@ static enum gw_status advise(struct gw_advice *advice, const char *note, struct 
                        "be predicted (gradweave check says which)",
                        advice->question->cluster.name);
     }
+    GW_TRY(predict_half(advice, error));
+    list_recommendations(advice);
     judge(advice);
     GW_TRY(find_even_bandwidth(advice, error));
-    GW_TRY(find_buckets(advice, error));
+    GW_TRY(gw_advise_buckets(advice, error));
     GW_TRY(explain_best(advice, error));
     find_widest(advice);
     return GW_OK;
 }
 
-enum gw_status gw_advise(const struct gw_question *question, const char *note,
+enum gw_status gw_advise(const struct gw_question *question, const char *warning,
                          struct gw_advice *out, struct gw_error *error) {
     *out = (struct gw_advice){.question = question};
-    return advise(out, note, error);
+    (void)snprintf(out->warning, sizeof out->warning, "%s", warning);
+    return advise(out, error);
 }
 
 void gw_advice_free(struct gw_advice *advice) {

@@ -2,12 +2,14 @@
 #ifndef GW_STUDY_ADVICE_H
 #define GW_STUDY_ADVICE_H
 
+#include "study/iterations.h"
 #include "study/study.h"
 
+/* Iterations with compression, beside those without. */
 enum gw_verdict {
-    GW_WORTH_IT,      /* compression is faster in 95% of cases */
-    GW_NOT_WORTH_IT,  /* slower in 95% of cases */
-    GW_NO_DIFFERENCE, /* within 2% of dense in 95% of cases */
+    GW_FASTER,        /* in 95% of cases */
+    GW_SLOWER,        /* in 95% of cases */
+    GW_NO_DIFFERENCE, /* within 2% in 95% of cases */
     GW_CANT_TELL,     /* what is known does not tell */
 };
 
@@ -17,11 +19,20 @@ struct gw_estimate {
     double value, low, high;
 };
 
-/* Compressed beside dense: the fastest of each kind that one may advise. */
+/* A pipeline that may be recommended. */
+struct gw_recommendation {
+    size_t place; /* in the ranking; ranking.count: the fastest dense one with half the bytes */
+    const struct gw_result *result;
+    double speedup;                         /* over the fastest dense one, by iterations */
+    struct gw_iterations_factor iterations; /* that training needed, over dense ones */
+};
+
+/* Compressed beside dense: the soonest of each kind that one may advise. */
 struct gw_advice {
     const struct gw_question *question;
-    struct gw_algorithm planned_ddp; /* DistributedDataParallel with the optimal plan */
-    struct gw_ranking ranking;       /* of all presets and of that */
+    char warning[GW_RESULT_NOTE_SIZE]; /* why nothing of this can be trained so; "": it can */
+    struct gw_algorithm planned_ddp;   /* DistributedDataParallel with the optimal plan */
+    struct gw_ranking ranking;         /* of all presets and of that */
     /*
      * [ranking.count]: the share of the energy of a bell-shaped gradient, the sum of its squares,
      * that a worker sends of it; 1 where nothing is compressed, NAN where the compressor is
@@ -29,9 +40,19 @@ struct gw_advice {
      */
     double *energy;
     double least_energy; /* of what may be recommended: half of what exact top-k sends */
-    size_t dense;        /* place of the fastest pipeline that compresses nothing */
-    size_t compressed;   /* of the fastest that keeps enough energy; ranking.count: there is none */
-    size_t best;         /* of what is recommended: one of the two */
+    struct gw_iterations_factor *iterations; /* [ranking.count] */
+    size_t dense;      /* place of the fastest pipeline that compresses nothing */
+    size_t compressed; /* of the soonest that may be recommended, or else of the fastest that keeps
+                          enough energy; ranking.count: there is none */
+    size_t best;      /* of what is recommended: one of the two; or DDP by the optimal plan, with */
+    bool best_halved; /* half the bytes */
+    /*
+     * DistributedDataParallel by the optimal plan with 2 bytes an element, as its bf16 and fp16
+     * hooks send them, by these bytes alone; iteration_s 0: elements have no more anyway.
+     */
+    struct gw_result half;
+    size_t recommendation_count;
+    struct gw_recommendation *recommendations; /* the soonest first */
     enum gw_verdict verdict;
     struct gw_estimate speedup; /* dense over compressed */
     /*
@@ -39,27 +60,37 @@ struct gw_advice {
      * faster now, below where it is slower; NAN: not from a thousandth to a thousand times.
      */
     double even_bandwidth;
-    struct gw_plan buckets;            /* the fastest dense plan, for DistributedDataParallel */
-    double cap_mib, cap_iteration_s;   /* the best single cap of buckets, of those that are tried */
-    struct gw_pipeline pipeline;       /* what is recommended, with its plan */
-    struct gw_explanation explanation; /* of that */
+    struct gw_plan buckets; /* the fastest dense plan, for DistributedDataParallel */
+    bool buckets_hold;      /* it is faster than DDP's defaults wherever curves may be */
+    /* The fastest of the single caps that are tried and hold; 0: none does. */
+    double cap_mib, cap_iteration_s;
+    double default_iteration_s;                 /* by DDP's defaults */
+    struct gw_pipeline pipeline;                /* what is recommended, with its plan */
+    struct gw_explanation explanation;          /* of that */
     const struct gw_result_uncertainty *widest; /* of the recommended pipeline's; NULL: none */
     struct gw_arena arena;
 };
 
 /*
- * Ranks all pipelines and recommends one that sends at least half of the energy that exact top-k
- * does at that density. `note` is a remark on the question for the reader, or "". The question must
- * outlive the advice; gw_advice_free in any case.
+ * Ranks all pipelines and recommends the one with which training is soonest done, if it needs as
+ * many iterations as this project's trainings did, among those that may be recommended. `warning`
+ * says why nothing can be trained so, or is "". The question must outlive the advice;
+ * gw_advice_free in any case.
  */
-enum gw_status gw_advise(const struct gw_question *question, const char *note,
+enum gw_status gw_advise(const struct gw_question *question, const char *warning,
                          struct gw_advice *out, struct gw_error *error);
 
 /* The pipeline whose result stands in that place of the ranking. */
 const struct gw_algorithm *gw_advice_algorithm(const struct gw_advice *advice, size_t place);
 
-/* Whether the pipeline in that place of the ranking sends enough to be recommended. */
-bool gw_advice_may_recommend(const struct gw_advice *advice, size_t place);
+/* Why the pipeline in that place of the ranking can't be recommended. */
+enum gw_objection {
+    GW_NO_OBJECTION,
+    GW_LITTLE_ENERGY, /* it sends less than half of the energy that exact top-k does */
+    GW_FEW_LEARNT,    /* of this project's trainings more than half did not learn as much */
+    GW_SENT_MORE,     /* these sent more than twice what is predicted here */
+};
+enum gw_objection gw_advice_objection(const struct gw_advice *advice, size_t place);
 
 /*
  * What DDP closes bucket `group` of the plan at, in MiB, as bucket_cap_mb_list takes it: with as

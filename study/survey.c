@@ -50,7 +50,7 @@ static void show(struct gw_survey *survey, size_t place) {
 static size_t find_next(const struct gw_advice *advice) {
     size_t place = 0;
     while (place < advice->ranking.count &&
-           (place == advice->best || !gw_advice_may_recommend(advice, place))) {
+           (place == advice->best || gw_advice_objection(advice, place) != GW_NO_OBJECTION)) {
         place++;
     }
     return place;
@@ -249,7 +249,7 @@ static enum gw_status find_map(struct gw_survey *survey, struct gw_error *error)
     survey->bandwidth_count = BANDWIDTHS;
     survey->density_count = DENSITIES;
     for (size_t i = 0; i < advice->ranking.count; i++) {
-        if (gw_advice_may_recommend(advice, i)) {
+        if (gw_advice_objection(advice, i) == GW_NO_OBJECTION) {
             places[count++] = i;
         }
     }

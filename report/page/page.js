@@ -73,9 +73,17 @@ function writeHead() {
 }
 
 const verdicts = {
-  "worth it": "Compression is worth it", "not worth it": "Compression is not worth it",
-  "no difference": "Compression makes no difference", "can't tell": "Whether compression is worth it can't be told yet",
+  faster: "Iterations are faster with compression", slower: "Iterations are slower with compression",
+  "no difference": "Iterations are as fast with compression as without", "can't tell": "It can't be told yet whether iterations are faster with compression",
 };
+
+// Times as many iterations as without compression, in the trainings that say so.
+function iterations(r) {
+  const factor = r.iterations_factor;
+  if ("not_recommended" in r) return `not recommended: ${r.not_recommended}`;
+  if (factor === undefined || factor.median === null) return "";
+  return factor.low === factor.high ? `x ${rough(factor.low)}` : `x ${rough(factor.low)} to ${rough(factor.high)}`;
+}
 
 function card(term, value, note) {
   return el("div", {}, el("dt", {}, term), el("dd", {}, value, note ? el("small", {}, note) : null));
@@ -84,22 +92,38 @@ function card(term, value, note) {
 function writeVerdict() {
   const dense = find("dense"), compressed = find("compressed"), speedup = advice.speedup;
   const known = speedup.low !== null ? `${rough(speedup.low)} to ${rough(speedup.high)} in 95% of cases` : "how far off is not known";
-  const buckets = advice.bucket_cap_mb_list.join(", ");
+  const factor = compressed.iterations_factor, half = advice.recommended_half_bytes;
+  const chosen = half ? advice.half_bytes : results[best];
+  const recommended = `${named(results[best])}${half ? " with half the bytes (a bf16 or fp16 hook)" : ""}`;
   section("verdict").append(
+    "warning" in advice ? el("p", { class: "answer" }, `${advice.warning}.`) : "",
     el("p", { class: "answer" }, `${verdicts[advice.verdict]}: ${named(compressed)} takes ${seconds(compressed.iteration_s)}, ` +
       `${named(dense)}, the fastest without, ${seconds(dense.iteration_s)}.`),
-    el("p", {}, advice.verdict === "worth it" || results[best] === compressed
-      ? `Recommended: ${named(results[best])}, the fastest that sends enough of the gradients${best > 0 ? "; what stands above it in the ranking does not" : ""}.`
-      : `Recommended: ${named(results[best])}, as compression does not make up for what it costs here.`),
+    el("p", {}, `They are ${rough(speedup.value)} times as fast (${known})` +
+      (speedup.value > 1 ? `: it pays if training needs fewer than ${rough(speedup.value)} times as many iterations. ` : ". ") +
+      (factor && factor.median !== null ? `In trainings of five small networks at density ${advice.iterations_density} ${named(compressed)} needed ${rough(factor.low)} to ${rough(factor.high)} times as many, and ${percent(factor.never)} of the runs did not learn as much in their time.` : "")),
+    el("p", {}, `Recommended: ${recommended}.`),
     el("dl", { class: "cards" },
-      card("Recommended", named(results[best]), `${data.plan.groups.length} group${data.plan.groups.length === 1 ? "" : "s"}, plan ${data.plan.policy}`),
-      card("An iteration", seconds(results[best].iteration_s), interval(results[best])),
-      card("Without compression, times as long", rough(speedup.value), known),
-      card("Exposed after the backward pass", seconds(results[best].breakdown.exposed_comm_s), `of ${seconds(results[best].comm_s)} of exchanges`),
+      card("Recommended", recommended, `${data.plan.groups.length} group${data.plan.groups.length === 1 ? "" : "s"}, plan ${data.plan.policy}`),
+      card("An iteration", seconds(chosen.iteration_s), interval(chosen)),
+      card("With compression, times as fast", rough(speedup.value), known),
+      card("Exposed after the backward pass", seconds(chosen.breakdown.exposed_comm_s), `of ${seconds(chosen.comm_s)} of exchanges`),
       card("Both take equally long at", advice.even_bandwidth === null ? "no bandwidth" : `${rough(advice.even_bandwidth)} x`, advice.even_bandwidth === null ? "from a thousandth to a thousand times this one" : "this bandwidth"),
       advice.widest_uncertainty ? card("Measure next", advice.widest_uncertainty, "it narrows the interval most") : null),
-    el("p", {}, `For DistributedDataParallel without compression (${seconds(advice.bucket_iteration_s)}; of one cap bucket_cap_mb=${advice.bucket_cap_mb}, ${seconds(advice.bucket_cap_iteration_s)}):`),
-    el("pre", { tabindex: "0" }, `DistributedDataParallel(module, bucket_cap_mb_list=[${buckets}])`));
+    ...writeBuckets());
+}
+
+// Those that are faster than the defaults wherever curves may be.
+function writeBuckets() {
+  const list = advice.bucket_cap_mb_list, cap = advice.bucket_cap_mb, byDefault = seconds(advice.bucket_default_iteration_s);
+  if (list === null && cap === null) {
+    return [el("p", {}, `DistributedDataParallel without compression: leave its buckets alone (${byDefault}).`)];
+  }
+  const argument = list !== null ? `bucket_cap_mb_list=[${list.join(", ")}]` : `bucket_cap_mb=${cap}`;
+  const takes = list !== null ? advice.bucket_iteration_s : advice.bucket_cap_iteration_s;
+  return [el("p", {}, `For DistributedDataParallel without compression (${seconds(takes)}; ` +
+      `${list !== null && cap !== null ? `of one cap bucket_cap_mb=${cap}, ${seconds(advice.bucket_cap_iteration_s)}; ` : ""}by default ${byDefault}):`),
+    el("pre", { tabindex: "0" }, `DistributedDataParallel(module, ${argument})`)];
 }
 
 // ---- the ranking ---------------------------------------------------------------------------------
@@ -126,11 +150,12 @@ function writeRanking() {
   section("ranking").append(
     data.why ? el("p", {}, data.why.replace(", marked with ?", "")) : "",
     el("p", {}, "The fastest first. Bars are cut at two and a half times the fastest; the line below one is where the iteration is in 95% of cases. " +
-      "Energy kept: what one worker sends of a bell-shaped gradient's sum of squares in an iteration. What sends less than half of what exact top-k does is not recommended."),
+      "Energy kept: what one worker sends of a bell-shaped gradient's sum of squares in an iteration. " +
+      `Iterations: times as many as without compression, in trainings of five small networks at density ${advice.iterations_density}.`),
     legend([...phases.map(([, name]) => [phaseNames[name], `var(--${name})`])]),
-    table(["pipeline", "iteration", "where its time goes", "95% interval", "compression", "exposed", "groups", "sent", "energy kept", ...(priced ? ["a million cost"] : [])],
+    table(["pipeline", "iteration", "where its time goes", "95% interval", "compression", "exposed", "groups", "sent", "energy kept", "iterations", ...(priced ? ["a million cost"] : [])],
       results.map((r, i) => [(i === best ? "* " : "") + named(r), seconds(r.iteration_s), breakdownBar(r, scale_s), interval(r),
-        seconds(r.breakdown.compress_s), seconds(r.breakdown.exposed_comm_s), count(r.groups), bytes(r.bytes_per_worker), percent(r.energy_kept), ...(priced ? [count(r.cost)] : [])])),
+        seconds(r.breakdown.compress_s), seconds(r.breakdown.exposed_comm_s), count(r.groups), bytes(r.bytes_per_worker), percent(r.energy_kept), iterations(r), ...(priced ? [count(r.cost)] : [])])),
     el("p", { class: "faint" }, "* recommended"));
 }
 

@@ -1,0 +1,217 @@
+/*
+ * Which buckets of DistributedDataParallel to advise: the optimal plan, one cap, or its defaults,
+ * which stay unless others are faster wherever the links and the passes may be.
+ */
+#include "study/buckets.h"
+
+#include <math.h>
+
+/*
+ * A bucket takes this besides its exchange: launches, hooks, multiprocessors that a collective has
+ * while it runs. On 8 V100s ResNet-50 takes 2.6% longer with bucket_cap_mb=1 than with 25, in 35
+ * buckets and in 5, ResNet-101 3.5%, in 86 and in 8 (75th percentiles of PyTorch's
+ * benchmarks/distributed/ddp/README.md, bf69c149), though exchanges alone say that they take as
+ * long: 96 and 81 us a bucket. On 16 of them it is 150 us of ResNet-50.
+ */
+static const double bucket_s = 100e-6;
+
+/* Less than this share of an iteration is not worth a setting. */
+static const double least_gain = 0.01;
+
+/* ---- where both may be ----------------------------------------------------------------------- */
+
+/* A curve, or the bandwidth alone, moves in so many steps from one end of its interval to the
+ * other. */
+enum { STEPS = 8, MOST_TIMES = 16 * (STEPS + 1) };
+
+/* Iterations of one plan at all places that are looked at, each with what its buckets take besides
+ * their exchanges. */
+struct times {
+    size_t count;
+    double seconds[MOST_TIMES];
+};
+
+static enum gw_status add_time(const struct gw_simulator *simulator, double besides_s,
+                               struct times *out, struct gw_error *error) {
+    struct gw_measure measure;
+    GW_TRY(gw_simulator_run(simulator, 1, NULL, &measure, error));
+    out->seconds[out->count++] = measure.iteration_s + besides_s;
+    return GW_OK;
+}
+
+/* -1 and 1 are the ends. */
+static double place_of(int step) {
+    return 2.0 * step / STEPS - 1;
+}
+
+static enum gw_status add_deviations(struct gw_simulator *simulator, double besides_s,
+                                     struct times *out, struct gw_error *error) {
+    size_t count = 0;
+    const struct gw_parameter *parameters = gw_simulator_parameters(simulator, &count);
+    GW_TRY(add_time(simulator, besides_s, out, error));
+    for (size_t i = 0; i < count; i++) {
+        for (int step = 0; step <= STEPS && out->count < MOST_TIMES; step++) {
+            gw_simulator_deviate(simulator, &parameters[i], place_of(step));
+            GW_TRY(add_time(simulator, besides_s, out, error));
+        }
+    }
+    return GW_OK;
+}
+
+/* At `bandwidth` times the cluster's; with `deviating`, also where each curve is off. */
+static enum gw_status add_times(const struct gw_advice *advice, const struct gw_plan *plan,
+                                double bandwidth, bool deviating, struct times *out,
+                                struct gw_error *error) {
+    struct gw_question question = *advice->question;
+    const struct gw_simulation simulation = {.workers = question.workers,
+                                             .margins = true,
+                                             .interference =
+                                                 gw_question_counts_interference(&question)};
+    struct gw_pipeline pipeline = {0};
+    struct gw_simulator *simulator = NULL;
+    GW_TRY(gw_question_set_bandwidth(&question, bandwidth, error));
+    enum gw_status status =
+        gw_pipeline_open(&question, &advice->planned_ddp, plan, &pipeline, error);
+    if (status == GW_OK) {
+        status = gw_simulator_open(&simulator, &pipeline.schedule, &question.cluster, &simulation,
+                                   NULL, error);
+    }
+    double besides_s = bucket_s * (double)plan->group_count;
+    if (status == GW_OK) {
+        status = deviating ? add_deviations(simulator, besides_s, out, error)
+                           : add_time(simulator, besides_s, out, error);
+    }
+    gw_simulator_close(simulator);
+    gw_pipeline_close(&pipeline);
+    gw_question_end_bandwidth(&question, advice->question);
+    return status;
+}
+
+/* `margin` is how far off an allreduce of the whole gradient may be. */
+static enum gw_status find_times(const struct gw_advice *advice, const struct gw_plan *plan,
+                                 double margin, struct times *out, struct gw_error *error) {
+    out->count = 0;
+    GW_TRY(add_times(advice, plan, 1, true, out, error));
+    for (int step = 0; step <= STEPS && out->count < MOST_TIMES; step++) {
+        GW_TRY(add_times(advice, plan, pow(1 + margin, place_of(step)), false, out, error));
+    }
+    return GW_OK;
+}
+
+/* Whether a plan is faster at all places. */
+static bool is_faster(const struct times *plan, const struct times *by_default) {
+    bool faster = plan->count == by_default->count;
+    for (size_t i = 0; faster && i < plan->count; i++) {
+        faster = plan->seconds[i] < by_default->seconds[i];
+    }
+    return faster;
+}
+
+/* ---- candidates ------------------------------------------------------------------------------ */
+
+/* What candidates are held to. */
+struct rival {
+    struct gw_advice *advice;
+    const struct gw_costs *costs;
+    double margin;
+    struct times times; /* of DDP's defaults */
+};
+
+/* Those that gain little where all is as usual need no closer look. */
+static enum gw_status hold(const struct rival *rival, const struct gw_plan *plan, bool *out,
+                           struct gw_error *error) {
+    struct times times = {.count = 0};
+    *out = false;
+    GW_TRY(add_times(rival->advice, plan, 1, false, &times, error));
+    if (times.seconds[0] > (1 - least_gain) * rival->times.seconds[0]) {
+        return GW_OK;
+    }
+    GW_TRY(find_times(rival->advice, plan, rival->margin, &times, error));
+    *out = is_faster(&times, &rival->times);
+    return GW_OK;
+}
+
+/* Caps that people set, in MiB. */
+static const unsigned caps_mib[] = {1,  2,  3,  4,   6,   8,   12,  16,  25,  32,
+                                    48, 64, 96, 128, 192, 256, 384, 512, 768, 1024};
+
+/* As DDP does with one cap that is set: every bucket closes at it, the first one too. */
+static enum gw_status try_cap(const struct rival *rival, unsigned mib, struct gw_error *error) {
+    struct gw_advice *advice = rival->advice;
+    char policy[GW_POLICY_TEXT_SIZE];
+    struct gw_plan plan = {0};
+    bool holds = false;
+    (void)snprintf(policy, sizeof policy, "bucket:%llu", (unsigned long long)mib << 20);
+    GW_TRY(gw_costs_plan(rival->costs, policy, &plan, error));
+    bool faster = advice->cap_mib <= 0 || plan.iteration_s < advice->cap_iteration_s;
+    enum gw_status status = faster ? hold(rival, &plan, &holds, error) : GW_OK;
+    if (holds) {
+        advice->cap_mib = mib;
+        advice->cap_iteration_s = plan.iteration_s;
+    }
+    gw_plan_free(&plan);
+    return status;
+}
+
+/* How far off an allreduce of the whole gradient may be; 0 where that is not known. */
+static enum gw_status find_margin(const struct gw_advice *advice, double *out,
+                                  struct gw_error *error) {
+    const struct gw_algorithm *dense = NULL;
+    const struct gw_prediction_options options = {.interval = true};
+    struct gw_result result;
+    *out = 0;
+    GW_TRY(gw_algorithm_find("dense", &dense, error));
+    GW_TRY(gw_predict(advice->question, dense, &options, &result, error));
+    for (size_t i = 0; i < result.uncertainty_count; i++) {
+        const struct gw_result_uncertainty *one = &result.uncertainties[i];
+        if (strcmp(one->name, "allreduce") == 0 && isfinite(one->relative)) {
+            *out = one->relative;
+        }
+    }
+    return GW_OK;
+}
+
+static enum gw_status try_all(struct gw_advice *advice, const struct gw_costs *costs,
+                              struct gw_error *error) {
+    struct rival rival = {.advice = advice, .costs = costs};
+    struct gw_plan by_default = {0};
+    GW_TRY(find_margin(advice, &rival.margin, error));
+    GW_TRY(gw_costs_plan(costs, "ddp", &by_default, error));
+    advice->default_iteration_s = by_default.iteration_s;
+    enum gw_status status = find_times(advice, &by_default, rival.margin, &rival.times, error);
+    gw_plan_free(&by_default);
+    GW_TRY(status);
+    GW_TRY(hold(&rival, &advice->buckets, &advice->buckets_hold, error));
+    for (size_t i = 0; i < sizeof caps_mib / sizeof *caps_mib; i++) {
+        GW_TRY(try_cap(&rival, caps_mib[i], error));
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_advise_buckets(struct gw_advice *advice, struct gw_error *error) {
+    struct gw_costs costs;
+    GW_TRY(gw_costs_open(advice->question, "none", NULL, &costs, error));
+    enum gw_status status = gw_costs_find_optimum(&costs, error);
+    status = status == GW_OK ? gw_costs_plan(&costs, "optimal", &advice->buckets, error) : status;
+    status = status == GW_OK ? try_all(advice, &costs, error) : status;
+    gw_costs_close(&costs);
+    return status;
+}
+
+/* ---- as DDP takes them ----------------------------------------------------------------------- */
+
+const char *gw_advice_bucket_text(const struct gw_advice *advice, size_t group,
+                                  char out[GW_BUCKET_TEXT_SIZE]) {
+    static const double mib = 1 << 20;
+    const struct gw_model *model = &advice->question->model;
+    double element = (double)model->bytes_per_element;
+    double bytes = element * (double)gw_group_elements(&advice->buckets.groups[group], model);
+    for (int digits = 3; digits <= 17; digits++) {
+        (void)snprintf(out, GW_BUCKET_TEXT_SIZE, "%.*g", digits, bytes / mib);
+        double closes_at = floor(strtod(out, NULL) * mib);
+        if (closes_at <= bytes && closes_at > bytes - element) {
+            break;
+        }
+    }
+    return out;
+}

@@ -1,0 +1,25 @@
+/* How many times as many iterations as dense exchange trainings of each pipeline needed. */
+#ifndef GW_STUDY_ITERATIONS_H
+#define GW_STUDY_ITERATIONS_H
+
+#include "core/core.h"
+
+/*
+ * Iterations until a network has learnt as much as 90% of what dense exchange makes of it, over
+ * those of dense exchange, in this project's trainings of small networks (docs/convergence.md).
+ */
+struct gw_iterations_factor {
+    /* Least, median and largest of the networks of which a run came there; NAN: of none. */
+    double low, median, high;
+    size_t runs, failed; /* how many there were, and how many did not come there in their time */
+    double sent;         /* bytes that they sent, over what compressors were asked to keep */
+    double density;      /* at which they were trained: the nearest one to what was asked for */
+};
+
+/*
+ * `algorithm` is the preset's name, "dense" for all that compress nothing, or "fp16" for a hook
+ * that halves the bytes. False: none was trained so.
+ */
+bool gw_iterations_find(const char *algorithm, double density, struct gw_iterations_factor *out);
+
+#endif
