@@ -38,12 +38,13 @@ const struct gw_verb gw_verb_advise = {
     .name = "advise",
     .title = "whether to compress, by which pipeline, and what to set in DDP",
     .usage = "NETWORK --gpu GPU --nodes N --network LINK\nMODEL --cluster CLUSTER",
-    .about = "Says for a network and a cluster how much faster iterations are with compression, by "
-             "which pipeline, in how many times as many iterations trainings learnt as much, how to "
-             "set DistributedDataParallel's buckets, and how well that is known.\v"
-             "What was not measured is assumed from published figures, with intervals as wide as "
-             "that. Models that were recorded (python -m gradweave.torch record) and clusters that "
-             "were calibrated narrow them.",
+    .about =
+        "Says for a network and a cluster how much faster iterations are with compression, by "
+        "which pipeline, in how many times as many iterations trainings learnt as much, how to "
+        "set DistributedDataParallel's buckets, and how well that is known.\v"
+        "What was not measured is assumed from published figures, with intervals as wide as "
+        "that. Models that were recorded (python -m gradweave.torch record) and clusters that "
+        "were calibrated narrow them.",
     .options = option_table,
     .rules = rules,
     .surplus = "expected one NETWORK, got also",

@@ -66,7 +66,8 @@ extern const struct gw_option gw_interference_table[]; /* for an enum gw_interfe
 /* --accumulate, for struct gw_question_options; its help, and the most that it takes. */
 extern const struct gw_option gw_accumulate_table[];
 #define GW_ACCUMULATE_HELP                                                                         \
-    "Micro-batches of an iteration, each a forward and a backward pass; gradients travel with the " \
+    "Micro-batches of an iteration, each a forward and a backward pass; gradients travel with "    \
+    "the "                                                                                         \
     "last one's, as with DistributedDataParallel's no_sync"
 enum { GW_MOST_MICRO_BATCHES = 4096 };
 

@@ -255,10 +255,10 @@ static enum gw_status add_exchange(const struct gw_exchange_kind *exchange,
 }
 
 /*
- * The passes ahead; then for each group of the plan its tensors' backward, its compression (sparse only) and
- * the legs of its exchange on the communication stream; the update when the last exchange has
- * ended, unless a server has done it. It is the OMGS paper's Fig. 1 (a) to (d), depending on the
- * plan and the compressor.
+ * The passes ahead; then for each group of the plan its tensors' backward, its compression (sparse
+ * only) and the legs of its exchange on the communication stream; the update when the last exchange
+ * has ended, unless a server has done it. It is the OMGS paper's Fig. 1 (a) to (d), depending on
+ * the plan and the compressor.
  */
 static enum gw_status add_operations(const struct gw_algorithm *algorithm,
                                      const struct gw_model *model, const struct gw_plan *plan,

@@ -64,9 +64,9 @@ static void mark_mg_wfbp(const struct gw_planning *planning, uint64_t argument, 
     const struct gw_model *model = planning->model;
     double alpha = gw_planning_startup_s(planning);
     double ready = gw_model_ahead_s(model); /* of the tensor at hand */
-    double free_at = 0;              /* end of the last closed group's exchange */
-    uint64_t elements = 0;           /* of the open group */
-    size_t count = 0;                /* of its tensors */
+    double free_at = 0;                     /* end of the last closed group's exchange */
+    uint64_t elements = 0;                  /* of the open group */
+    size_t count = 0;                       /* of its tensors */
     for (size_t l = model->tensor_count - 1; l > 0; l--) {
         ready += model->tensors[l].backward_s;
         elements += model->tensors[l].elements;
@@ -99,11 +99,12 @@ static void mark_omgs(const struct gw_planning *planning, uint64_t argument, boo
     const struct gw_tensor *tensors = planning->model->tensors;
     size_t last = planning->model->tensor_count - 1;
     double alpha = gw_planning_startup_s(planning);
-    double tau_b = gw_model_ahead_s(planning->model); /* the open group's backward begins: eq. (2) */
-    double mu_c = 0;                           /* the last closed group's exchange ends */
-    double t_b = tensors[last].backward_s;     /* of the open group: eq. (15) */
-    uint64_t d = tensors[last].elements;       /* of the open group: eq. (14) */
-    size_t count = 1;                          /* of the open group's tensors */
+    double tau_b =
+        gw_model_ahead_s(planning->model); /* the open group's backward begins: eq. (2) */
+    double mu_c = 0;                       /* the last closed group's exchange ends */
+    double t_b = tensors[last].backward_s; /* of the open group: eq. (15) */
+    uint64_t d = tensors[last].elements;   /* of the open group: eq. (14) */
+    size_t count = 1;                      /* of the open group's tensors */
     for (size_t l = last; l > 0; l--) {
         double compressed = tau_b + t_b + gw_planning_compress_s(planning, d);
         double tau_c = compressed > mu_c ? compressed : mu_c; /* eq. (8) */

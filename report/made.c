@@ -160,5 +160,9 @@ void gw_print_cluster(const struct gw_cluster *cluster) {
     if (notes[1] != NULL) {
         gw_print_note("", "Compressors are assumed: %s.", notes[1]);
     }
+    if (cluster->passes_uncertainty > 0) {
+        gw_print_note("", "Forward and backward passes may take up to %.0f%% longer than alone.",
+                      100 * cluster->passes_uncertainty);
+    }
     gw_arena_free(&arena);
 }

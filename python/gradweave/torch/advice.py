@@ -142,7 +142,9 @@ def lines(validation: Validation, planned: Plan, kept: float, folder: str) -> li
             f"exchange it would be {_milliseconds(none.iteration_s)} ({100 * (1 - ratio):.0f}% "
             "less).",
             f"Cost: {100 * kept:.1f}% of a gradient's energy arrives at once, the rest in later "
-            "iterations (error feedback): compare accuracies before you keep it.",
+            "iterations (error feedback): it pays if training needs fewer than "
+            f"{ddp.iteration_s / best.iteration_s:.2f} times as many iterations. Compare "
+            "accuracies before you keep it.",
         ]
     why = why_not(ddp, predicted_ddp, dense, predicted_dense)
     if why:
