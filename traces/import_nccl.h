@@ -54,6 +54,9 @@ void gw_nccl_put_processes(struct gw_nccl_run *run, size_t threads, size_t gpus)
 enum gw_status gw_nccl_add_ranks(struct gw_nccl_run *run, size_t rank, size_t ranks, int group,
                                  const char *host, const char **expected, struct gw_error *error);
 
+/* Keeps how many ranks each node has: "4", and "3+1" where they are not even. */
+void gw_nccl_put_nodes(struct gw_nccl_run *run, const char *ranks, size_t nodes, bool are_even);
+
 /* Once the test and all its ranks are known. */
 void gw_nccl_begin_table(struct gw_nccl_run *run);
 
@@ -101,6 +104,11 @@ enum gw_status gw_nccl_end_rows(const struct gw_import_text *text, struct gw_ncc
                                 struct gw_nccl_run *run, struct gw_error *error);
 
 /* ---- files ----------------------------------------------------------------------------------- */
+
+/* Whether the file is one that RCCL's tests write (import_rccl.c), and what it has. */
+bool gw_nccl_is_rccl(const struct gw_import_text *text);
+enum gw_status gw_nccl_read_rccl(struct gw_import_text *text, struct gw_nccl_run *run,
+                                 struct gw_cluster *cluster, struct gw_error *error);
 
 /* Reads the whole file as JSON, and adds what it has to the cluster. */
 enum gw_status gw_nccl_read_json(const struct gw_import_text *text, struct gw_nccl_run *run,

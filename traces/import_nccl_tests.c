@@ -128,20 +128,20 @@ void gw_nccl_free_run(struct gw_nccl_run *run) {
 }
 
 /* Hosts that are told apart; with more of them the layout is not kept. */
-enum { MOST_HOSTS = 4096 };
+enum { MOST_HOSTS = 512 };
 
 static enum gw_status count_on_host(struct gw_nccl_run *run, const char *name, size_t ranks,
                                     struct gw_error *error) {
     struct gw_nccl_host host = {.ranks = ranks};
+    if (run->host_count == MOST_HOSTS) {
+        return GW_OK;
+    }
     (void)snprintf(host.name, sizeof host.name, "%s", name);
     for (size_t i = run->host_count; i > 0; i--) {
         if (strcmp(run->hosts[i - 1].name, host.name) == 0) {
             run->hosts[i - 1].ranks += ranks;
             return GW_OK;
         }
-    }
-    if (run->host_count == MOST_HOSTS) {
-        return GW_OK;
     }
     struct gw_nccl_host *larger =
         gw_grow(run->hosts, run->host_count + 1, &run->host_capacity, sizeof *larger);
@@ -172,27 +172,28 @@ enum gw_status gw_nccl_add_ranks(struct gw_nccl_run *run, size_t rank, size_t ra
     return GW_OK;
 }
 
+void gw_nccl_put_nodes(struct gw_nccl_run *run, const char *ranks, size_t nodes, bool are_even) {
+    (void)snprintf(run->table.settings[GW_IMPORT_LAYOUT], GW_IMPORT_MOST_SETTING,
+                   "%.80s ranks on %s%zu node%s", ranks, are_even && nodes > 1 ? "each of " : "",
+                   nodes, nodes == 1 ? "" : "s");
+}
+
 /* "4 ranks on each of 2 nodes", "3+1 ranks on 2 nodes" */
-static void describe_layout(const struct gw_nccl_run *run, char out[GW_IMPORT_MOST_SETTING]) {
+static void put_layout(struct gw_nccl_run *run) {
+    char ranks[GW_IMPORT_MOST_SETTING] = "";
     size_t length = 0;
-    bool is_even = true;
-    out[0] = '\0';
+    bool are_even = true;
     if (run->host_count == 0 || run->host_count == MOST_HOSTS) {
         return;
     }
     for (size_t i = 1; i < run->host_count; i++) {
-        is_even = is_even && run->hosts[i].ranks == run->hosts[0].ranks;
+        are_even = are_even && run->hosts[i].ranks == run->hosts[0].ranks;
     }
-    for (size_t i = 0; i < (is_even ? 1 : run->host_count) && length < GW_IMPORT_MOST_SETTING;
-         i++) {
-        length += (size_t)snprintf(out + length, GW_IMPORT_MOST_SETTING - length, "%s%zu",
+    for (size_t i = 0; i < (are_even ? 1 : run->host_count) && length < sizeof ranks; i++) {
+        length += (size_t)snprintf(ranks + length, sizeof ranks - length, "%s%zu",
                                    i == 0 ? "" : "+", run->hosts[i].ranks);
     }
-    if (length < GW_IMPORT_MOST_SETTING) {
-        (void)snprintf(out + length, GW_IMPORT_MOST_SETTING - length, " ranks on %s%zu node%s",
-                       is_even && run->host_count > 1 ? "each of " : "", run->host_count,
-                       run->host_count == 1 ? "" : "s");
-    }
+    gw_nccl_put_nodes(run, ranks, run->host_count, are_even);
 }
 
 void gw_nccl_begin_table(struct gw_nccl_run *run) {
@@ -200,7 +201,7 @@ void gw_nccl_begin_table(struct gw_nccl_run *run) {
     run->table.collective = run->test->collective;
     run->table.workers = run->ranks;
     run->table.workers_per_node = run->host_count > 0 ? run->hosts[0].ranks : 0;
-    describe_layout(run, run->table.settings[GW_IMPORT_LAYOUT]);
+    put_layout(run);
 }
 
 /* ---- text ---------------------------------------------------------------------------------- */
@@ -567,9 +568,12 @@ enum gw_status gw_import_nccl_tests(const char *path, size_t workers, struct gw_
                                     struct gw_error *error) {
     struct reading reading = {.cluster = cluster, .ranks_per_process = 1, .workers = workers};
     GW_TRY(gw_import_open(path, find_header, &reading.text, error));
-    bool is_json = reading.text.next[strspn(reading.text.next, " \t\r\n")] == '{';
-    enum gw_status status = is_json ? gw_nccl_read_json(&reading.text, &reading.run, cluster, error)
-                                    : read_text(&reading, error);
+    char first = reading.text.next[strspn(reading.text.next, " \t\r\n")];
+    enum gw_status status = gw_nccl_is_rccl(&reading.text)
+                                ? gw_nccl_read_rccl(&reading.text, &reading.run, cluster, error)
+                            : first == '{'
+                                ? gw_nccl_read_json(&reading.text, &reading.run, cluster, error)
+                                : read_text(&reading, error);
     gw_nccl_free_run(&reading.run);
     gw_import_close(&reading.text);
     return status;

@@ -29,8 +29,8 @@ static void replace(const char *text, const char *old, const char *new, char *ou
     (void)snprintf(out + length, size - length, "%s", text);
 }
 
-static void assert_refused(enum tool tool, const char *folder, const char *text,
-                           const char *message) {
+static void assert_refused_saying(enum tool tool, const char *folder, const char *text,
+                                  const char *message) {
     struct gw_cluster cluster = new_cluster();
     enum gw_status status = import(tool, write_text(folder, "x.txt", text), 4, &cluster);
     status = status == GW_OK ? gw_import_finish(&cluster, &error) : status;
@@ -64,7 +64,7 @@ TEST_IN_FOLDER(tables_under_other_settings_have_no_mean) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         replace(first, cases[i].old, cases[i].new, second, sizeof second);
         (void)snprintf(both, sizeof both, "%s%s", first, second);
-        assert_refused(NCCL, *state, both, cases[i].message);
+        assert_refused_saying(NCCL, *state, both, cases[i].message);
         assert_non_null(strstr(error.message, "x.txt:24: allreduce among 4: expected all of a"));
         assert_non_null(strstr(error.message, "(x.txt:10): import them apart"));
         struct gw_cluster cluster = new_cluster();
@@ -93,9 +93,10 @@ TEST_IN_FOLDER(settings_that_are_not_said_may_be_the_same) {
 TEST_IN_FOLDER(rows_of_a_table_have_one_type_and_operation) {
     char text[4096];
     replace(run, "512 float sum", "512 int32 sum", text, sizeof text);
-    assert_refused(NCCL, *state, text,
-                   "x.txt:12: expected all rows of one type and operation, those of the first one "
-                   "(float sum): got int32 sum");
+    assert_refused_saying(
+        NCCL, *state, text,
+        "x.txt:12: expected all rows of one type and operation, those of the first one "
+        "(float sum): got int32 sum");
 }
 
 TEST_IN_FOLDER(osu_tables_of_other_settings_have_no_mean) {
@@ -113,7 +114,7 @@ TEST_IN_FOLDER(osu_tables_of_other_settings_have_no_mean) {
         (void)snprintf(text, sizeof text, "%s%s%s%s",
                        "# OSU MPI Reduce Latency Test v7.5\n# Datatype: MPI_CHAR.\n", rows,
                        others[i][0], rows);
-        assert_refused(OSU, *state, text, others[i][1]);
+        assert_refused_saying(OSU, *state, text, others[i][1]);
     }
 }
 

@@ -55,4 +55,35 @@ static inline void assert_points(const struct gw_cluster *cluster, const char *n
     }
 }
 
+/* Text with one part of it, which stands in it once, exchanged; the next call but one reuses it. */
+static inline const char *with(const char *text, const char *old, const char *new) {
+    static char *kept[2];
+    static size_t turn;
+    const char *at = strstr(text, old);
+    assert_non_null(at);
+    size_t size = strlen(text) + strlen(new) + 1;
+    char *made = malloc(size);
+    assert_non_null(made);
+    (void)snprintf(made, size, "%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
+    free(kept[turn]);
+    kept[turn] = made;
+    turn = 1 - turn;
+    return made;
+}
+
+/* The message, in which the folder is left out. */
+static inline void assert_refused(const char *folder, enum tool tool, const char *text,
+                                  size_t workers, const char *message) {
+    struct gw_cluster cluster = new_cluster();
+    enum gw_status status = import(tool, write_text(folder, "x.txt", text), workers, &cluster);
+    status = status == GW_OK ? gw_import_finish(&cluster, &error) : status;
+    if (status != GW_BAD_INPUT) {
+        fail_msg("taken: %s", message);
+    }
+    const char *in_folder = strstr(error.message, folder);
+    assert_string_equal(in_folder == NULL ? error.message : in_folder + strlen(folder) + 1,
+                        message);
+    gw_cluster_free(&cluster);
+}
+
 #endif

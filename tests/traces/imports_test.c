@@ -11,20 +11,6 @@ static void assert_said(const cJSON *object, const char *key, const char *text) 
     assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(object, key)), text);
 }
 
-/* Text with one part of it, which stands in it once, exchanged; the next call but one reuses it. */
-static const char *with(const char *text, const char *old, const char *new) {
-    static char *kept[2];
-    static size_t turn;
-    const char *at = strstr(text, old);
-    char *made = NULL;
-    assert_non_null(at);
-    assert_true(asprintf(&made, "%.*s%s%s", (int)(at - text), text, new, at + strlen(old)) > 0);
-    free(kept[turn]);
-    kept[turn] = made;
-    turn = 1 - turn;
-    return made;
-}
-
 /* ---- nccl-tests: text ----------------------------------------------------------------------- */
 
 #define RANKS_NEW                                                                                  \
@@ -383,21 +369,6 @@ TEST_IN_FOLDER(several_numbers_of_workers_grow) {
 }
 
 /* ---- refusals ------------------------------------------------------------------------------- */
-
-/* The message, in which the folder is left out. */
-static void assert_refused(const char *folder, enum tool tool, const char *text, size_t workers,
-                           const char *message) {
-    struct gw_cluster cluster = new_cluster();
-    enum gw_status status = import(tool, write_text(folder, "x.txt", text), workers, &cluster);
-    status = status == GW_OK ? gw_import_finish(&cluster, &error) : status;
-    if (status != GW_BAD_INPUT) {
-        fail_msg("taken: %s", message);
-    }
-    const char *in_folder = strstr(error.message, folder);
-    assert_string_equal(in_folder == NULL ? error.message : in_folder + strlen(folder) + 1,
-                        message);
-    gw_cluster_free(&cluster);
-}
 
 TEST_IN_FOLDER(bad_text_of_nccl_tests_is_refused) {
     static const struct {
