@@ -550,10 +550,21 @@ static enum gw_status read_line(struct reading *reading, struct gw_error *error)
     return read_name(reading, error);
 }
 
+/* A job that was killed leaves its last row half written. */
+static enum gw_status pass_over_last_row(struct reading *reading, struct gw_error *error) {
+    struct gw_error cut = {0};
+    enum gw_status status =
+        reading->is_open ? gw_nccl_end_rows(&reading->text, &reading->rows, &reading->run, &cut)
+                         : GW_OK;
+    return status == GW_OK ? GW_OK
+                           : gw_import_pass_over(reading->cluster, error, "%s", cut.message);
+}
+
 static enum gw_status read_text(struct reading *reading, struct gw_error *error) {
     while (gw_import_next_line(&reading->text)) {
         GW_TRY(read_line(reading, error));
     }
+    GW_TRY(pass_over_last_row(reading, error));
     GW_TRY(end_table(reading, error));
     if (reading->tables == 0) {
         return gw_fail(

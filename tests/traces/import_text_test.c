@@ -230,6 +230,22 @@ TEST_IN_FOLDER(runs_that_say_nothing_are_passed_over) {
     }
 }
 
+/* A job that was killed may leave a row behind that is not whole. */
+TEST_IN_FOLDER(a_last_row_that_is_cut_is_passed_over) {
+    char text[8192];
+    (void)snprintf(text, sizeof text, "%s%s", HEAD COLUMNS_NEW,
+                   ROW_1 IN_PLACE ROW_2 IN_PLACE ROW_3 IN_PLACE "8192 2048 float sum -1");
+    assert_passed_over(*state, text, "x.txt:13: expected 13 columns, got 5: other output cuts");
+    (void)snprintf(text, sizeof text, "%s%s", HEAD COLUMNS_NEW,
+                   ROW_1 IN_PLACE "512 128 float sum -1\n" ROW_2 IN_PLACE ROW_3 IN_PLACE FOOT);
+    struct gw_cluster cluster = new_cluster();
+    assert_int_equal(import(NCCL, write_text(*state, "x.txt", text), 0, &cluster), GW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "x.txt:11: expected 13 columns, got 5: other output cuts "
+                                          "the row (send NCCL's log elsewhere, by "
+                                          "NCCL_DEBUG_FILE)"));
+    gw_cluster_free(&cluster);
+}
+
 /* The head of a run that was cut short is not the next one's. */
 TEST_IN_FOLDER(a_run_that_was_cut_short_leaves_nothing) {
     char text[8192];
