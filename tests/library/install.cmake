@@ -68,3 +68,9 @@ foreach(example plan predict)
     message(FATAL_ERROR "docs/examples/${example}.c: expected from the installed library\n${expected}\ngot\n${output}")
   endif()
 endforeach()
+
+# The library finds the installed data by itself, a model that is only there as well.
+run(output ${WORK}/predict only-here p102-1gbe-16)
+if(NOT output STREQUAL expected)
+  message(FATAL_ERROR "the installed library predicts of the installed model\n${output}\nin place of\n${expected}")
+endif()
