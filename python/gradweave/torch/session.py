@@ -25,7 +25,7 @@ _DEEDS = ("close", "iterate", "verify", "measure", "gather")
 _TAG, _OVERDUE, _FLAGS, _MEETING, _SHARED = 1, 2, 3, 4, 5
 _HOWEVER_LONG = timedelta(days=3650)
 _LISTENS = timedelta(minutes=1)
-_WAITED_IN_VAIN = re.compile("(?i)timed out|clos|reset")
+_WAITED_IN_VAIN = re.compile("(?i)timed out|closed|reset")
 
 
 def _stream(gpu: torch.device) -> int:
@@ -420,7 +420,8 @@ class Session:
 
     def end(self, error: GradweaveError) -> GradweaveError:
         """Lets the others' calls fail as well, and finds out who was first."""
-        if self.in_flight and _WAITED_IN_VAIN.search(str(error)):
+        refused = isinstance(error, BadInput)
+        if self.in_flight and not refused and _WAITED_IN_VAIN.search(str(error)):
             error = GradweaveError(
                 f"{error} (a rank failed, or had fewer iterations: join() is for uneven inputs)"
             )
