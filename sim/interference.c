@@ -128,10 +128,12 @@ static bool has_factors(const struct gw_overlap *overlap, const char *compute) {
 }
 
 /* As what the cluster names forward, backward and update; NULL: it does not. */
-static const char *name_of_passes(const struct gw_overlap *overlap) {
-    return has_factors(overlap, GW_OVERLAP_BACKWARD) ? GW_OVERLAP_BACKWARD
-           : has_factors(overlap, GW_OVERLAP_TIMED)  ? GW_OVERLAP_TIMED
-                                                     : NULL;
+static const char *name_of_passes(const struct gw_cluster *cluster) {
+    const struct gw_overlap *overlap = cluster->overlap;
+    return overlap == NULL                             ? NULL
+           : has_factors(overlap, GW_OVERLAP_BACKWARD) ? GW_OVERLAP_BACKWARD
+           : has_factors(overlap, GW_OVERLAP_TIMED)    ? GW_OVERLAP_TIMED
+                                                       : NULL;
 }
 
 static bool is_of_passes(const char *compute) {
@@ -164,17 +166,23 @@ static uint32_t class_named(const char *name, const char **names, size_t *class_
     return (uint32_t)(*class_count)++;
 }
 
-/* Compressors that run and take no turns are of a class, passes only if the cluster names them. */
+/* Compressors that run and take no turns are of a class, passes only if the cluster names them, or
+ * something is assumed of what it does not say. */
 static void sort_operations(struct gw_simulator *simulator, const char **names) {
     struct gw_interference *out = &simulator->interference;
+    const struct gw_simulation *simulation = &simulator->simulation;
     const struct gw_schedule *schedule = simulator->schedule;
-    const char *passes = name_of_passes(simulator->cluster->overlap);
+    bool assumes = simulation->unmeasured.compute > 0;
+    const char *passes = name_of_passes(simulator->cluster);
+    out->complete = passes != NULL || simulation->timed_passes;
+    passes = passes == NULL && assumes ? GW_OVERLAP_BACKWARD : passes;
+    passes = simulation->timed_passes ? NULL : passes;
     for (size_t i = 0; i < schedule->operation_count; i++) {
         const struct gw_operation *operation = &schedule->operations[i];
         bool compresses = operation->kind == GW_COMPRESS;
-        bool slowed = compresses ? !simulator->simulation.timed_compression &&
-                                       !takes_turns(simulator, operation)
-                                 : passes != NULL && !gw_operation_is_shared(operation);
+        bool slowed = compresses
+                          ? !simulation->timed_compression && !takes_turns(simulator, operation)
+                          : passes != NULL && !gw_operation_is_shared(operation);
         if (slowed) {
             out->class_of[i] =
                 class_named(compresses ? operation->method : passes, names, &out->class_count);
@@ -239,6 +247,9 @@ static void note_unmeasured(struct gw_result *result, const char *compute, const
 static const struct gw_overlap_pair *find_pair(const struct gw_overlap *overlap,
                                                const char *collective, const char *compute,
                                                struct gw_result *result) {
+    if (overlap == NULL) {
+        return NULL;
+    }
     const char *near = find_collective(overlap, collective);
     const char *measured = is_of_passes(compute) ? compute : find_measured(overlap, near, compute);
     if (measured == NULL) {
@@ -268,23 +279,30 @@ static void find_pairs(struct gw_interference *out, const struct gw_operation *e
                        const char *const *names, struct gw_result *result) {
     for (size_t class = 1; class < out->class_count && exchange->bytes > 0; class ++) {
         pairs[class] = find_pair(cluster->overlap, exchange->method, names[class], result);
+        out->complete = out->complete && pairs[class] != NULL;
     }
 }
 
-static void find_slowing(struct gw_interference *interference, const struct gw_schedule *schedule) {
+/* Class 0 is of what is never slowed. */
+static void find_slowing(struct gw_simulator *simulator) {
+    struct gw_interference *interference = &simulator->interference;
+    const struct gw_schedule *schedule = simulator->schedule;
+    const struct gw_slowing none = {.compute = 1, .communication = 1};
+    const struct gw_slowing *assumed = &simulator->simulation.unmeasured;
+    const struct gw_slowing unmeasured = assumed->compute > 0 ? *assumed : none;
     size_t count = interference->class_count;
     for (size_t i = 0; i < schedule->operation_count * count; i++) {
         const struct gw_overlap_pair *pair = interference->pairs[i];
         const struct gw_operation *operation = &schedule->operations[i / count];
         double bytes = (double)operation->bytes;
-        interference->slowing[i] = pair != NULL && bytes > 0
-                                       ? slowing_of(pair, bytes)
-                                       : (struct gw_slowing){.compute = 1, .communication = 1};
+        interference->slowing[i] = !(bytes > 0) || i % count == 0 ? none
+                                   : pair != NULL                 ? slowing_of(pair, bytes)
+                                                                  : unmeasured;
     }
 }
 
 void gw_interference_again(struct gw_simulator *simulator) {
-    find_slowing(&simulator->interference, simulator->schedule);
+    find_slowing(simulator);
     if (simulator->interference.crowding != NULL) {
         find_crowding(simulator);
     }
@@ -311,20 +329,20 @@ static enum gw_status open_overlap(struct gw_simulator *simulator, struct gw_res
     struct gw_interference *out = &simulator->interference;
     const char **names = gw_arena_zeros(&simulator->arena, count, sizeof *names);
     GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
-    if (cluster->overlap != NULL) {
+    if (cluster->overlap != NULL || simulator->simulation.unmeasured.compute > 0) {
         sort_operations(simulator, names);
     }
     size_t pairs = count * out->class_count;
     out->slowing = gw_arena_zeros(&simulator->arena, pairs, sizeof *out->slowing);
     out->pairs = gw_arena_zeros(&simulator->arena, pairs, sizeof *out->pairs);
     GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
-    for (size_t i = 0; cluster->overlap != NULL && i < schedule->operation_count; i++) {
+    for (size_t i = 0; i < schedule->operation_count; i++) {
         if (schedule->operations[i].kind == GW_EXCHANGE) {
             find_pairs(out, &schedule->operations[i], out->pairs + i * out->class_count, cluster,
                        names, result);
         }
     }
-    find_slowing(out, schedule);
+    find_slowing(simulator);
     if (cluster->overlap != NULL && out->class_count > 1) {
         note_interference(result, cluster->overlap->workers, simulator->simulation.workers);
     }

@@ -39,7 +39,11 @@ struct gw_simulation {
      * factors (traces/cluster.h); by curves only.
      */
     bool interference;
-    bool timed_compression;  /* then it waits: it slows nothing, and takes turns with nobody */
+    bool timed_compression; /* then it waits: it slows nothing, and takes turns with nobody */
+    bool timed_passes;      /* the same of forward, backward and update */
+    /* With interference: by how much an exchange and what runs beside it slow each other where the
+     * cluster's file has no factors of them; 0: not at all. */
+    struct gw_slowing unmeasured;
     size_t nodes_per_switch; /* of messages, as below: 0: the cluster's */
     double oversubscription;
     size_t choice_count; /* of messages; others take the first algorithm of gw_collectives */
@@ -112,6 +116,12 @@ enum gw_status gw_simulator_export_goal(const struct gw_simulator *simulator, co
  * turns on its processors, and that is not counted; 1: they take none, or it is counted.
  */
 double gw_simulator_turns_left_out(const struct gw_simulator *simulator);
+
+/*
+ * Whether the cluster's file has factors of all that the schedule can run at once, and they are
+ * counted. Exchanges beside passes of which it has none are left out.
+ */
+bool gw_simulator_counts_overlap(const struct gw_simulator *simulator);
 
 void gw_simulator_close(struct gw_simulator *simulator);
 

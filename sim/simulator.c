@@ -261,6 +261,10 @@ double gw_simulator_turns_left_out(const struct gw_simulator *simulator) {
                : gw_sharing_turns(sharing, workers < sharing->ranks ? workers : sharing->ranks);
 }
 
+bool gw_simulator_counts_overlap(const struct gw_simulator *simulator) {
+    return simulator->interference.complete;
+}
+
 /* Steps of messages wait for processors and links; how compression delays them is not measured. */
 static enum gw_status open_interference(struct gw_simulator *simulator, struct gw_result *result,
                                         struct gw_error *error) {

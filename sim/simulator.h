@@ -9,7 +9,8 @@
 /* Operations that are slowed alike are a class; those of class 0 slow nothing and are not slowed.
  */
 struct gw_interference {
-    bool shares; /* compressing workers of a machine share its processors */
+    bool complete; /* the file has factors of all that can run at once */
+    bool shares;   /* compressing workers of a machine share its processors */
     size_t class_count;
     uint32_t *class_of;                   /* per operation of the compute stream */
     struct gw_slowing *slowing;           /* an exchange's operation * class_count + class */

@@ -62,30 +62,29 @@ static double unexplained_s(const struct gw_result *result) {
 }
 
 /* One uncertainty more, which only makes the iteration longer, and is no error that evens out. */
-static enum gw_status add_turns(const struct gw_simulator *simulator,
-                                const struct gw_simulator *turning, size_t iterations,
-                                struct gw_result *result, struct gw_error *error) {
-    static const char name[] = "turns";
+static enum gw_status add_left_out(const struct gw_simulator *simulator,
+                                   const struct gw_simulator *slowed, size_t iterations,
+                                   struct gw_result *result, struct gw_error *error) {
     double without_s = 0;
     double with_s = 0;
     size_t which = result->uncertainty_count;
     GW_TRY(find_mean(simulator, iterations, &without_s, error));
-    GW_TRY(find_mean(turning, iterations, &with_s, error));
+    GW_TRY(find_mean(slowed, iterations, &with_s, error));
     double more_s = with_s - without_s;
-    if (!(more_s > 0 && result->breakdown.compress_s > 0)) {
+    if (!(more_s > GW_COMPARE_SAME * without_s)) {
         return GW_OK;
     }
-    gw_result_uncertain(result, name, false, more_s / result->breakdown.compress_s);
+    gw_result_uncertain(result, GW_LEFT_OUT, false, more_s / without_s);
     if (result->uncertainty_count > which) {
-        struct gw_result_uncertainty *turns = &result->uncertainties[which];
-        turns->low_s = result->iteration_s;
-        turns->high_s = result->iteration_s + more_s;
+        struct gw_result_uncertainty *left_out = &result->uncertainties[which];
+        left_out->low_s = result->iteration_s;
+        left_out->high_s = result->iteration_s + more_s;
     }
     result->iteration_high_s += more_s;
     return GW_OK;
 }
 
-enum gw_status gw_interval_find(struct gw_simulator *simulator, const struct gw_simulator *turning,
+enum gw_status gw_interval_find(struct gw_simulator *simulator, const struct gw_simulator *slowed,
                                 size_t iterations, struct gw_result *result,
                                 struct gw_error *error) {
     if (result->uncertainty_count == 0 || gw_result_is_unknown(result)) {
@@ -104,7 +103,7 @@ enum gw_status gw_interval_find(struct gw_simulator *simulator, const struct gw_
     }
     result->iteration_low_s = fmax(0, result->iteration_s - below_s);
     result->iteration_high_s = result->iteration_s + above_s;
-    return turning == NULL ? GW_OK : add_turns(simulator, turning, few, result, error);
+    return slowed == NULL ? GW_OK : add_left_out(simulator, slowed, few, result, error);
 }
 
 /* ---- of two -------------------------------------------------------------------------------- */

@@ -295,14 +295,18 @@ enum gw_status gw_predict(const struct gw_question *question, const struct gw_al
  */
 #define GW_UNEXPLAINED 0.004
 
+/* As results name what they leave out of how operations that run at once slow each other. */
+#define GW_LEFT_OUT "interference"
+
 /*
  * Finds where a prediction is in 95% of cases: simulates again with each of its curves at the ends
  * of what is known of it, and adds what they change as independent errors add, with what no curve
  * accounts for. No interval where nothing is known of any, or where nobody knows how far off one
- * is. `turning` simulates the same, but counts turns that the workers of a machine take on its
- * processors (NULL: they take none, or the prediction counts them): the longer end counts them.
+ * is. `slowed` simulates the same with what the prediction leaves out of how operations that run at
+ * once slow each other (NULL: nothing): the longer end counts it, as the uncertainty
+ * GW_LEFT_OUT.
  */
-enum gw_status gw_interval_find(struct gw_simulator *simulator, const struct gw_simulator *turning,
+enum gw_status gw_interval_find(struct gw_simulator *simulator, const struct gw_simulator *slowed,
                                 size_t iterations, struct gw_result *result,
                                 struct gw_error *error);
 

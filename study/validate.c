@@ -99,7 +99,9 @@ double gw_validation_pair_selected_ratio(const struct gw_validation_pair *pair) 
 /* One iteration, with counts as asked. */
 static struct gw_prediction_options once(const struct gw_validation *validation) {
     return (struct gw_prediction_options){
-        .interval = true, .simulation.timed_compression = validation->timed_compression};
+        .interval = true,
+        .simulation = {.timed_compression = validation->timed_compression,
+                       .timed_passes = validation->device == NULL}};
 }
 
 enum gw_status gw_validation_predict(const struct gw_validation *validation,

@@ -48,6 +48,11 @@ def write_model(path) -> None:
 SIZE = 65536
 
 
+def of_products(path: str) -> str:
+    """Where a calibration beside the pass that is there without a job goes."""
+    return path + ".products.json"
+
+
 def _calibrate(rank: int, path: str) -> None:
     module = torch.nn.Sequential(*[torch.nn.Linear(200, 200) for _ in range(4)])
     module[0].weight.grad = before = torch.ones(200, 200)
@@ -55,6 +60,9 @@ def _calibrate(rank: int, path: str) -> None:
     gt.calibrate(path, time_s=3, only=["allgather", "allreduce", "topk"], **sizes)
     step = lambda: module(torch.ones(64, 200)).sum()
     gt.calibrate(path, time_s=5, only="overlap", step=step, add=True, **sizes)
+    state = torch.random.get_rng_state()
+    gt.calibrate(of_products(path), time_s=3, **sizes)
+    assert bool((torch.random.get_rng_state() == state).all())
     in_session = _Pass(step)
     longer_s, elements = in_session.time_session(0.001, None, 1)
     in_session.close()
@@ -80,6 +88,9 @@ def test_a_running_job_is_calibrated(tmp_path):
     for factors in cluster["overlap"]["factors"].values():
         assert all(point["compute"]["factor"] > 0 for point in factors["backward"])
     assert len(cluster["overlap"]["factors"]) == 2 and cluster["overlap"]["backward_s"] > 0
+    unasked = read(of_products(path))["overlap"]
+    assert all(pairs["backward"] for pairs in unasked["factors"].values())
+    assert unasked["backward_s"] > 0
     assert 0 <= cluster["overlap"].get("session_s", 0) < 0.1
     write_model(model)
     predicted = {one.algorithm for one in gt.compare(model, path)}
@@ -174,15 +185,15 @@ def _refused(rank: int, folder: str) -> None:
     ]
     for message, options in cases:
         with pytest.raises(gt.BadInput, match=message):
-            gt.calibrate(path, **options)
+            gt.calibrate(path, **{"time_s": 1, **options})
     with pytest.raises(gt.BadInput, match='expected "gradweave/cluster@1", got "gradweave/model@1"'):
-        gt.calibrate(model, add=True, force=True)
+        gt.calibrate(model, add=True, force=True, time_s=1)
     with pytest.raises(GradweaveError, match="new.json: "):
-        gt.calibrate(path, add=True)
+        gt.calibrate(path, add=True, time_s=1)
     with pytest.raises(gt.BadInput, match='got "gradweave/model", which force replaces'):
-        gt.calibrate(model)
+        gt.calibrate(model, time_s=1)
     with pytest.raises(GradweaveError, match="nowhere/new.json: cannot be written"):
-        gt.calibrate(os.path.join(folder, "nowhere", "new.json"))
+        gt.calibrate(os.path.join(folder, "nowhere", "new.json"), time_s=1)
     alone = dist.new_group([rank], use_local_synchronization=True)
     with pytest.raises(gt.BadInput, match="at least 2 ranks"):
         gt.calibrate(path, group=alone)

@@ -400,7 +400,7 @@ TEST_IN_FOLDER(says_the_same_of_all_once) {
         for (const char *at = answer.out; (at = strstr(at, "\nnote")) != NULL; at++) {
             notes++;
         }
-        assert_int_equal(notes, 4);
+        assert_int_equal(notes, 5);
         assert_non_null(strstr(answer.out, "allreduce +-"));
         assert_non_null(strstr(answer.out, "\nnote: exchanges that were not measured among so"));
     }

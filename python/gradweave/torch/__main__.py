@@ -22,6 +22,7 @@ from gradweave.torch.calibrate import calibrate
 from gradweave.torch.group import leave_all
 
 BAD_INPUT, FAILED, BEYOND = 2, 3, 1
+_CALIBRATION_S = 60.0
 
 _EPILOG = """\
 FILE.py:FUNCTION names the job: FUNCTION() returns (module, optimizer, step), and step(module) the
@@ -156,19 +157,26 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument(
         "--only", metavar="X[,Y..]", help="these collectives and compressors, network, overlap"
     )
-    verb.add_argument("--time", type=_positive, default=60.0, metavar="S", help="(60)")
+    verb.add_argument(
+        "--time", type=_positive, default=_CALIBRATION_S, metavar="S", help=f"({_CALIBRATION_S:g})"
+    )
     verb.add_argument(
         "--add", action="store_true", help="to the file, which keeps what is not measured"
     )
     verb.add_argument(
         "--job",
         metavar="FILE.py:FUNCTION",
-        help="measure too what its backward pass and collectives do to each other",
+        help="whose backward pass is measured beside collectives (one of matrix products)",
     )
     add_density(verb)
 
     verb = add("validate", "Runs the job with each pipeline, beside its prediction.", of_job=True)
-    verb.add_argument("--cluster", required=True, metavar="CLUSTER.json")
+    verb.add_argument("--cluster", metavar="CLUSTER.json", help="that was calibrated in the job")
+    verb.add_argument(
+        "--calibrate",
+        action="store_true",
+        help="calibrate in the job first, into CLUSTER.json where --cluster is given",
+    )
     verb.add_argument("--model", metavar="MODEL.json", help="of the job (it is recorded first)")
     verb.add_argument(
         "--noise",
@@ -206,7 +214,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="keeps model.json, cluster.json and validation.json here (nowhere)",
     )
-    verb.add_argument("--time", type=_positive, default=60.0, metavar="S", help="to calibrate (60)")
+    verb.add_argument(
+        "--time",
+        type=_positive,
+        default=_CALIBRATION_S,
+        metavar="S",
+        help=f"to calibrate ({_CALIBRATION_S:g})",
+    )
     verb.add_argument("--iterations", type=_count, default=20, metavar="N", help="(20)")
     add_density(verb)
 
@@ -363,10 +377,46 @@ class _Study:
         )
 
 
+def _calibrate_in(the_job: job.Job, path: str, density: float, time_s: float) -> None:
+    _say_progress(f"measuring network and compressors, {time_s:g} s ...")
+    step = job.forward_of(the_job)
+    calibrate(path, name="here", density=density, time_s=time_s, step=step, force=True)
+
+
+def _note_cluster(asked: argparse.Namespace, path: str) -> None:
+    """Says where a cluster was not measured as this job needs it, and how to measure it so."""
+    if not (_is_first() and Path(path).is_file()):
+        return
+    try:
+        read = json.loads(Path(path).read_text())
+        factors = read.get("overlap", {}).get("factors", {}).values()
+        beside_pass = any("backward" in pairs for pairs in factors)
+    except (ValueError, AttributeError):  # which reading it by the library says better
+        return
+    missing = []
+    if not beside_pass:
+        missing.append("was not measured beside a backward pass")
+    if read.get("workers") != dist.get_world_size():
+        missing.append(f"is of {read.get('workers')} workers, this job has {dist.get_world_size()}")
+    if missing:
+        _say(
+            f"note: {path} {' and '.join(missing)}: predictions may be off; --calibrate measures "
+            "it in the job first\n"
+        )
+
+
 def _validate(asked: argparse.Namespace) -> int:
     names = asked.algo.split(",")
     for name in names:
         ways.check(name)
+    if not (asked.cluster or asked.calibrate):
+        raise BadInput(
+            "--cluster: expected the file of a cluster calibrated in this job (python -m "
+            f"gradweave.torch calibrate --job {asked.job} --out CLUSTER.json), or --calibrate, "
+            "which does so first, got neither"
+        )
+    if asked.cluster and asked.calibrate:
+        _check_target(asked.cluster, asked.force)
     if asked.noise and not asked.model:
         raise BadInput("--noise: expected --model beside it, as the job is recorded otherwise")
     if asked.out:
@@ -375,7 +425,11 @@ def _validate(asked: argparse.Namespace) -> int:
         recording = None if asked.model else job.Recording(job.load(asked.job))
         model = asked.model or str(Path(folder) / "model.json")
         noise = asked.noise if asked.model else str(Path(folder) / "noise.json")
-        study = _Study(asked, folder, model, asked.cluster, noise, recording)
+        cluster = asked.cluster or str(Path(folder) / "cluster.json")
+        if asked.calibrate:
+            _calibrate_in(job.load(asked.job), cluster, asked.density, _CALIBRATION_S)
+        _note_cluster(asked, cluster)
+        study = _Study(asked, folder, model, cluster, noise, recording)
         if recording:
             study.record(asked.iterations)
         validation = study.validate(names, asked.out)
@@ -395,15 +449,7 @@ def _advise_in(asked: argparse.Namespace, folder: str, copies: str) -> None:
     study = _Study(asked, copies, model, cluster, noise, job.Recording(the_job))
     _say_progress("recording the job ...")
     study.record(asked.iterations)
-    _say_progress(f"measuring network and compressors, {asked.time:g} s ...")
-    calibrate(
-        cluster,
-        name="here",
-        density=asked.density,
-        time_s=asked.time,
-        step=job.forward_of(the_job),
-        force=True,
-    )
+    _calibrate_in(the_job, cluster, asked.density, asked.time)
     setting = study.setting()
     ranking = compare(
         setting.model,
