@@ -77,6 +77,10 @@ const verdicts = {
   "no difference": "Iterations are as fast with compression as without", "can't tell": "It can't be told yet whether iterations are faster with compression",
 };
 
+const halfName = "half the bytes (bf16 or fp16 hook)";
+// What is recommended: a result, or that with half the bytes.
+const chosen = () => (advice.recommended_half_bytes ? advice.half_bytes : results[best]);
+
 // Times as many iterations as without compression, in the trainings that say so.
 function iterations(r) {
   const factor = r.iterations_factor;
@@ -92,9 +96,8 @@ function card(term, value, note) {
 function writeVerdict() {
   const dense = find("dense"), compressed = find("compressed"), speedup = advice.speedup;
   const known = speedup.low !== null ? `${rough(speedup.low)} to ${rough(speedup.high)} in 95% of cases` : "how far off is not known";
-  const factor = compressed.iterations_factor, half = advice.recommended_half_bytes;
-  const chosen = half ? advice.half_bytes : results[best];
-  const recommended = `${named(results[best])}${half ? " with half the bytes (a bf16 or fp16 hook)" : ""}`;
+  const factor = compressed.iterations_factor, taken = chosen();
+  const recommended = `${named(results[best])}${taken === advice.half_bytes ? ` with ${halfName}` : ""}`;
   section("verdict").append(
     "warning" in advice ? el("p", { class: "answer" }, `${advice.warning}.`) : "",
     el("p", { class: "answer" }, `${verdicts[advice.verdict]}: ${named(compressed)} takes ${seconds(compressed.iteration_s)}, ` +
@@ -105,9 +108,9 @@ function writeVerdict() {
     el("p", {}, `Recommended: ${recommended}.`),
     el("dl", { class: "cards" },
       card("Recommended", recommended, `${data.plan.groups.length} group${data.plan.groups.length === 1 ? "" : "s"}, plan ${data.plan.policy}`),
-      card("An iteration", seconds(chosen.iteration_s), interval(chosen)),
+      card("An iteration", seconds(taken.iteration_s), interval(taken)),
       card("With compression, times as fast", rough(speedup.value), known),
-      card("Exposed after the backward pass", seconds(chosen.breakdown.exposed_comm_s), `of ${seconds(chosen.comm_s)} of exchanges`),
+      card("Exposed after the backward pass", seconds(taken.breakdown.exposed_comm_s), `of ${seconds(taken.comm_s)} of exchanges`),
       card("Both take equally long at", advice.even_bandwidth === null ? "no bandwidth" : `${rough(advice.even_bandwidth)} x`, advice.even_bandwidth === null ? "from a thousandth to a thousand times this one" : "this bandwidth"),
       advice.widest_uncertainty ? card("Measure next", advice.widest_uncertainty, "it narrows the interval most") : null),
     ...writeBuckets());
@@ -145,6 +148,15 @@ function breakdownBar(result, scale_s) {
   return el("td", { class: "wide" }, draw("svg", { viewBox: `0 0 ${width} 22`, "aria-hidden": "true", preserveAspectRatio: "none" }, ...bars, range));
 }
 
+// With the row of half the bytes where it comes by its iteration, as dense exchange with a hook.
+function withHalf() {
+  const half = advice.half_bytes;
+  if (half === undefined) return results;
+  Object.assign(half, { energy_kept: 1, iterations_factor: advice.recommendations.find((r) => r.algorithm === "bf16").iterations_factor });
+  if ("cost" in results[0]) half.cost = (half.iteration_s * results[0].cost) / results[0].iteration_s;
+  return [...results, half].sort((a, b) => a.iteration_s - b.iteration_s);
+}
+
 function writeRanking() {
   const scale_s = 2.5 * results[0].iteration_s, priced = "cost" in results[0];
   section("ranking").append(
@@ -154,7 +166,7 @@ function writeRanking() {
       `Iterations: times as many as without compression, in trainings of five small networks at density ${advice.iterations_density}.`),
     legend([...phases.map(([, name]) => [phaseNames[name], `var(--${name})`])]),
     table(["pipeline", "iteration", "where its time goes", "95% interval", "compression", "exposed", "groups", "sent", "energy kept", "iterations", ...(priced ? ["a million cost"] : [])],
-      results.map((r, i) => [(i === best ? "* " : "") + named(r), seconds(r.iteration_s), breakdownBar(r, scale_s), interval(r),
+      withHalf().map((r) => [(r === chosen() ? "* " : "") + (r === advice.half_bytes ? halfName : named(r)), seconds(r.iteration_s), breakdownBar(r, scale_s), interval(r),
         seconds(r.breakdown.compress_s), seconds(r.breakdown.exposed_comm_s), count(r.groups), bytes(r.bytes_per_worker), percent(r.energy_kept), iterations(r), ...(priced ? [count(r.cost)] : [])])),
     el("p", { class: "faint" }, "* recommended"));
 }
