@@ -157,40 +157,51 @@ TEST_IN_FOLDER(nothing_is_advised_where_buckets_gain_nothing) {
     assert_true(number_at(by_default, "iteration_high_s") < 1.25 * 0.104);
 }
 
-/* What is advised is faster than the defaults over bandwidths within the link's range. */
+static double simulated_s(const char *folder, const char *plan, double bandwidth) {
+    cJSON *result = ask_for(folder, "gradweave/result@1",
+                            "gradweave simulate m.json --cluster c.json --algo ddp %s --bandwidth "
+                            "%.3gx --json",
+                            plan, bandwidth);
+    return number_at(result, "iteration_s");
+}
+
+/*
+ * Buckets that are advised are faster than the defaults at bandwidths within the link's range. The
+ * optimal ones of BERT gain 1 to 2% at the usual bandwidth and lose up to 6% at one of these.
+ */
 TEST_IN_FOLDER(advised_buckets_hold_over_the_links_range) {
     static const char *const networks[] = {"10gbit", "25gbit", "100gbit", "edr"};
-    static const double factors[] = {0.6, 0.8, 1, 1.2};
+    static const char *const models[] = {"resnet50", "bert-base"};
+    static const double factors[] = {0.7, 0.8, 1, 1.2};
     size_t advised = 0;
-    check_says(*state, "gradweave model make resnet50 --gpu v100 --out m.json", "resnet50", NULL);
-    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
-        cJSON *advice = ask_for(*state, "gradweave/advice@1",
-                                "gradweave advise resnet50 --gpu v100 --nodes 4 --network %s "
-                                "--json",
-                                networks[i]);
-        cJSON *made = ask_for(*state, "gradweave/cluster@1",
-                              "gradweave cluster make --nodes 4 --network %s --out c.json --force "
-                              "--json",
-                              networks[i]);
+    for (size_t i = 0; i < 8; i++) {
+        const char *model = models[i % 2];
+        const char *network = networks[i / 2];
+        (void)ask_for(*state, "gradweave/model@1",
+                      "gradweave model make %s --gpu v100 --out m.json --force --json", model);
+        (void)ask_for(*state, "gradweave/cluster@1",
+                      "gradweave cluster make --nodes 4 --network %s --gpu v100 --out c.json "
+                      "--force --json",
+                      network);
+        (void)ask_for(*state, "gradweave/plan@1",
+                      "gradweave plan m.json --cluster c.json --compressor none --policy optimal "
+                      "--out plan.json --force --json");
+        cJSON *advice =
+            ask_for(*state, "gradweave/advice@1",
+                    "gradweave advise %s --gpu v100 --nodes 4 --network %s --json", model, network);
         const cJSON *cap = item_at(advice, "bucket_cap_mb");
-        assert_non_null(made);
-        advised += cJSON_IsNumber(cap) ? 1 : 0;
-        for (size_t k = 0; k < sizeof factors / sizeof *factors && cJSON_IsNumber(cap); k++) {
-            double seconds[2];
-            for (int own = 0; own < 2; own++) {
-                char policy[64] = "ddp";
-                if (own == 1) {
-                    (void)snprintf(policy, sizeof policy, "bucket:%.0f",
-                                   cap->valuedouble * (1 << 20));
-                }
-                cJSON *result = ask_for(*state, "gradweave/result@1",
-                                        "gradweave simulate m.json --cluster c.json --algo ddp "
-                                        "--policy %s --bandwidth %.3gx --json",
-                                        policy, factors[k]);
-                seconds[own] = number_at(result, "iteration_s");
-            }
-            assert_true(seconds[1] < seconds[0]);
+        bool has_list = cJSON_IsArray(item_at(advice, "bucket_cap_mb_list"));
+        bool has_cap = cJSON_IsNumber(cap);
+        char policy[64];
+        (void)snprintf(policy, sizeof policy, "--policy bucket:%.0f",
+                       has_cap ? cap->valuedouble * (1 << 20) : 1);
+        for (size_t k = 0; k < sizeof factors / sizeof *factors; k++) {
+            double default_s = simulated_s(*state, "", factors[k]);
+            assert_true(!has_list ||
+                        simulated_s(*state, "--plan plan.json", factors[k]) < default_s);
+            assert_true(!has_cap || simulated_s(*state, policy, factors[k]) < default_s);
         }
+        advised += has_list || has_cap ? 1 : 0;
     }
     assert_true(advised > 0);
 }
