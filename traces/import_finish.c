@@ -1,4 +1,4 @@
-/* What becomes of rows that were imported, once all files are read: curves, and what they imply. */
+/* Makes curves of rows that were imported, once all files are read, and adds what they imply. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* What the text and the JSON of nccl-tests have in common; private to this room. */
+/* Declarations that the readers of nccl-tests' text and files share; private to this room. */
 #ifndef GW_TRACES_IMPORT_NCCL_H
 #define GW_TRACES_IMPORT_NCCL_H
 
@@ -17,10 +17,10 @@ struct gw_nccl_test {
 /* Those that have a collective, in words. */
 extern const char *const gw_nccl_supported;
 
-/* What a line names as its program is, "all_reduce_perf"; NULL: none. */
+/* Finds the test whose program a line names, "all_reduce_perf"; NULL: none. */
 const struct gw_nccl_test *gw_nccl_find_program(const char *line);
 
-/* What a file is named after, "AllReduce-8.txt"; NULL: nothing. */
+/* Finds the test that a file is named after, "AllReduce-8.txt"; NULL: none. */
 const struct gw_nccl_test *gw_nccl_find_in_name(const char *path);
 
 struct gw_nccl_host {
@@ -77,7 +77,7 @@ enum gw_status gw_nccl_add_row(struct gw_nccl_run *run, double bytes, double tim
 
 enum { GW_NCCL_MOST_WORDS = 32 };
 
-/* Where a table's header has what: first what was done, then once or twice what it took. */
+/* Columns of a table: first what was done, then once or twice what it took. */
 struct gw_nccl_layout {
     size_t fixed, group, groups; /* numbers of columns, and of groups of them */
     size_t operation;            /* its column; 0: none */
@@ -99,7 +99,7 @@ bool gw_nccl_read_layout(char *const *words, size_t count, struct gw_nccl_layout
 enum gw_status gw_nccl_read_row(struct gw_import_text *text, struct gw_nccl_rows *rows,
                                 struct gw_nccl_run *run, struct gw_error *error);
 
-/* What is left of a row that was cut, where no more of it can come. */
+/* Reads what is left of a row that was cut, where no more of it can come. */
 enum gw_status gw_nccl_end_rows(const struct gw_import_text *text, struct gw_nccl_rows *rows,
                                 struct gw_nccl_run *run, struct gw_error *error);
 

@@ -1,4 +1,4 @@
-/* What the importers share; private to this room. */
+/* Declarations that the importers share; private to this room. */
 #ifndef GW_TRACES_IMPORT_PARTS_H
 #define GW_TRACES_IMPORT_PARTS_H
 
@@ -7,9 +7,9 @@
 /* ---- text, line by line ---------------------------------------------------------------------- */
 
 /*
- * Where a line that no other program prints begins in what a line of a file is, behind all that a
- * launcher or a container puts before it: such as "# nThread 1 ..." in "[1,0]<stdout>:# nThread 1
- * ...". NULL: the line is none of those.
+ * Finds where a line that no other program prints begins within a line of a file, behind all that a
+ * launcher or a container puts before it: "# nThread 1 ..." in "[1,0]<stdout>:# nThread 1 ...".
+ * NULL: the line is none of those.
  */
 typedef const char *gw_import_header(const char *line);
 
@@ -38,7 +38,7 @@ bool gw_import_next_line(struct gw_import_text *text);
 /* Whether so much of the line has the shape of the prefix, and no more or less. */
 bool gw_import_is_prefix(const char *prefix, const char *line, size_t length);
 
-/* Where the shape of the prefix stands next in a line, and its length; NULL: nowhere. */
+/* Finds the next place in a line that has the shape of the prefix, and its length; NULL: none. */
 char *gw_import_next_prefix(const struct gw_import_text *text, char *from, size_t *length);
 
 /* Bad input at the current line: "FILE:LINE: ...". */
@@ -48,7 +48,7 @@ enum gw_status gw_import_bad(const struct gw_import_text *text, struct gw_error 
 /* Splits a line at its blanks, in place; how many words it has, of which `most` are in `words`. */
 size_t gw_import_words(char *line, char **words, size_t most);
 
-/* Behind "# ", which pages of Markdown lose. */
+/* Skips "# ", which pages of Markdown lose. */
 const char *gw_import_behind_mark(const char *line);
 
 /* Whether a line looks like a row of a table: its first word is a number, or "1024K". */
@@ -80,7 +80,7 @@ enum gw_import_setting {
 };
 enum { GW_IMPORT_MOST_SETTING = 128 };
 
-/* What a table says, collected row by row; all zero at first. */
+/* Contents of a table, collected row by row; all zero at first. */
 struct gw_import_table {
     const char *tool, *collective;
     size_t workers;
@@ -92,7 +92,7 @@ struct gw_import_table {
     struct gw_import_mean *means; /* owned; in any order */
 };
 
-/* Where an entry comes from; NULL: it was not imported. */
+/* An entry's source; NULL: it was not imported. */
 cJSON *gw_import_source(const struct gw_collective_cost *cost);
 
 /* Adds a file's name to the object's "files", unless it is there. */
@@ -102,8 +102,8 @@ enum gw_status gw_import_put_file(cJSON *source, const char *file, struct gw_err
 void gw_import_put_word(char setting[GW_IMPORT_MOST_SETTING], const char *word);
 
 /*
- * What `rows` of them took, of bytes that one worker contributes; nothing of zero bytes or zero
- * time is added.
+ * Adds the mean time of `rows` rows, of bytes that one worker contributes; rows of zero bytes or
+ * zero time are skipped.
  */
 enum gw_status gw_import_point(struct gw_import_table *table, double bytes, double time_us,
                                double rows, struct gw_error *error);

@@ -19,7 +19,7 @@ static const double forward_share = 0.5;
  */
 static const double shares_margin = 0.06;
 
-/* What commas between digits are: those of thousands, or between dimensions. */
+/* Commas between digits: those of thousands, or those between dimensions. */
 enum commas { NO_COMMAS, THOUSANDS, DIMENSIONS, EITHER };
 
 struct parameter {
@@ -165,7 +165,7 @@ static enum gw_status add_parameter(struct reading *reading, const char *name, s
 
 static const char print_them[] = "for name, p in model.named_parameters(): print(name, *p.shape)";
 
-/* What the whole file may be in place of a list; NULL: not known. */
+/* Names what the whole file may be in place of a list; NULL: not known. */
 static const char *find_format(const struct gw_import_text *text) {
     static const struct {
         const char *mark, *format;

@@ -47,7 +47,7 @@ static int by_bytes(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* What "raw" has, and the points of the table, each size once; room for both is the caller's. */
+/* Merges "raw" and the rows of the table, each size once; room for both is the caller's. */
 static size_t merge(const cJSON *raw, const struct gw_import_table *table,
                     struct gw_import_mean *means) {
     size_t count = 0;
@@ -81,7 +81,7 @@ static size_t merge(const cJSON *raw, const struct gw_import_table *table,
     return kept;
 }
 
-/* As what calibrate keeps, with means for medians, and an interval where rows differ. */
+/* Writes "raw" as calibrate does, with means for medians, and an interval where rows differ. */
 static enum gw_status put_raw(cJSON *details, const struct gw_import_mean *means, size_t count,
                               struct gw_error *error) {
     struct gw_json_writer writer;
@@ -130,7 +130,7 @@ enum gw_status gw_import_put_file(cJSON *source, const char *file, struct gw_err
     return gw_json_append(files, cJSON_CreateString(visible), error);
 }
 
-/* What is there stays: version and date are those of the first file that says them. */
+/* Keeps what is there: version and date are those of the first file that says them. */
 static enum gw_status put_if_new(cJSON *source, const char *key, const char *text,
                                  struct gw_error *error) {
     char visible[IMPORT_TEXT_SIZE]; /* what a file says may be no text at all */
@@ -139,7 +139,7 @@ static enum gw_status put_if_new(cJSON *source, const char *key, const char *tex
     return is_known ? GW_OK : gw_json_put_text(source, key, visible, error);
 }
 
-/* Of each setting the key in the file, which says it to a person too. */
+/* Keys of the settings in the file, which messages use too. */
 static const char *const settings[] = {[GW_IMPORT_LAYOUT] = "layout",
                                        [GW_IMPORT_PROCESSES] = "processes",
                                        [GW_IMPORT_DEVICE] = "device",

@@ -69,8 +69,8 @@ struct gw_sizes_request {
 /*
  * A document of gradweave/model@1, the caller's, of a list of parameters in forward order: a line
  * with the name and the shape of each, such as "conv1.weight 64 3 7 7". Its `uncertainty` is of how
- * the backward pass is shared out. Buffers, frozen ones, a total, and names that come again are left
- * out; "notes" of its source say so, and which weights may be tied.
+ * the backward pass is shared out. Buffers, frozen ones, a total, and names that come again are
+ * left out; "notes" of its source say so, and which weights may be tied.
  */
 enum gw_status gw_import_sizes(const char *path, const struct gw_sizes_request *request,
                                cJSON **out, struct gw_error *error);

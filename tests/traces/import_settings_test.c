@@ -76,7 +76,7 @@ TEST_IN_FOLDER(tables_under_other_settings_have_no_mean) {
     }
 }
 
-/* What one of them does not say is taken to be the same. */
+/* A setting that one of them does not say is taken to be the same. */
 TEST_IN_FOLDER(settings_that_are_not_said_may_be_the_same) {
     static const char *const parts[] = {"# nccl-tests version 2.17.6 nccl-library=22807\n",
                                         "set by environment", " graph: 0 agg iters: 1",

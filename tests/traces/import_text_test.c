@@ -1,4 +1,4 @@
-/* What launchers, containers, terminals and pages make of what benchmarks print. */
+/* Output of benchmarks as launchers, containers, terminals and pages leave it. */
 #include "tests/traces/import_support.h"
 
 #define HEAD                                                                                       \
