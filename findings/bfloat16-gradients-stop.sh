@@ -9,16 +9,16 @@
 # What happens: the backward passes of Embedding and LayerNorm add in bfloat16, where 256 + 1 is 256. A token's gradient
 # stops at 256 of its 4,096 occurrences. 4 ranks see 1,024 occurrences each, stop at 256 of those, and average to a
 # gradient that is four times as large. LayerNorm keeps one such sum per thread, so its gradient of the bias grows with
-# torch.set_num_threads. Launching by torchrun alone changes it: torchrun sets one thread a rank.
+# torch.set_num_threads. Launching by torchrun alone changes it, as that gives each of several ranks one thread.
 #
 # Why it matters: comparing runs on different numbers of ranks is how one checks data-parallel training, and on CPU such a
 # check of a bfloat16 model finds a factor that is nobody's bug in the exchange. Frequent tokens and padding train slower.
-# Parameters in float32 with autocast avoid it.
+# Parameters in float32 under autocast help Embedding; LayerNorm then still adds in bfloat16.
 #
 # Output seen (the mean loss's gradient; its true value is 1):
 #
-#    1 rank: Linear 1.0, Embedding 0.0625, LayerNorm with 1 thread 0.0625, 2 threads 0.125, 4 threads 0.25
-#    4 ranks: Linear 1.0, Embedding 0.25, LayerNorm with 1 thread 0.25, 2 threads 0.5, 4 threads 1.0
+#    1 rank: Linear 1.0, Embedding 0.0625, LayerNorm with 1 thread 0.0625, 2 threads 0.125, 4 threads 0.25, under autocast 0.0625
+#    4 ranks: Linear 1.0, Embedding 0.25, LayerNorm with 1 thread 0.25, 2 threads 0.5, 4 threads 1.0, under autocast 0.25
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -51,8 +51,10 @@ rows = torch.ones(tokens, 8, dtype=torch.bfloat16)
 for threads in 1, 2, 4:
     value = gradient(torch.nn.LayerNorm(8, dtype=torch.bfloat16), rows, "bias", threads)
     found += f" {threads} thread{'s' if threads > 1 else ''} {value},"
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    found += f" under autocast {gradient(torch.nn.LayerNorm(8), rows, 'bias')}"
 if dist.get_rank() == 0:
-    print(f"{ranks} rank{'s' if ranks > 1 else ''}: {found.rstrip(',')}")
+    print(f"{ranks} rank{'s' if ranks > 1 else ''}: {found}")
 dist.destroy_process_group()
 EOF
 for ranks in 1 4; do

@@ -8,7 +8,7 @@
 #
 # What happens: each rank fills its shard from the start of the same random sequence, so the four shards of a weight are
 # equal. An 8 x 16 matrix has rank 2. Without equal seeds a replicated DTensor differs between ranks instead. PyTorch
-# prints one warning that random operators may lack complete support on a CPU mesh, and trains.
+# warns that random operators "may not have complete support on cpu device mesh", and trains.
 #
 # Why it matters: tests and experiments of sharded training run on CPU first. There, neurons a shard apart start as copies
 # of one another, more of them with more ranks, and losses depend on the number of ranks for a reason that has nothing to
