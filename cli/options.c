@@ -18,6 +18,7 @@ static struct command {
     size_t count;
     struct gw_option_row rows[GW_MOST_OPTIONS];
     const char *given[GW_MOST_OPTIONS]; /* the last value of each, "" for flags; NULL: not given */
+    struct gw_arena spelt; /* values that were written otherwise; until the program ends */
 } command;
 
 /* ---- tables -------------------------------------------------------------------------------- */
@@ -102,6 +103,13 @@ static bool is_named(const char *message, const char *name) {
            (name[length] == '=' && strstr(message, name + length + 1) != NULL);
 }
 
+/* How many letters of an item of a value are its name: a number of it may stand behind. */
+static size_t name_length(const struct gw_option *option, const char *text, size_t length) {
+    const char *behind = option->names == GW_NAMES_COLLECTIVES ? ":" : ":=";
+    size_t name = strcspn(text, behind);
+    return name < length ? name : length;
+}
+
 /* The known name that is nearest to what a message complains about; NULL: nothing is misspelt. */
 static const char *find_meant(const char *message) {
     for (size_t i = 0; i < command.count; i++) {
@@ -110,12 +118,12 @@ static const char *find_meant(const char *message) {
         while (text != NULL) {
             char name[64];
             size_t length = strcspn(text, option->is_list ? "," : "");
-            (void)snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), text);
-            /* What follows a policy, a distribution or a parameter is its number. */
-            name[strcspn(name, option->names == GW_NAMES_COLLECTIVES ? ":" : ":=")] = '\0';
-            const char *const *names = strpbrk(name, "/.") == NULL && is_named(message, name)
-                                           ? gw_option_names(option)
-                                           : NULL;
+            (void)snprintf(name, sizeof name, "%.*s", (int)name_length(option, text, length), text);
+            /* One letter more or less names another GPU or link: of these a message lists all. */
+            bool is_code = option->names == GW_NAMES_GPUS || option->names == GW_NAMES_LINKS;
+            bool may_be_misspelt =
+                strpbrk(name, "/.") == NULL && is_named(message, name) && !is_code;
+            const char *const *names = may_be_misspelt ? gw_option_names(option) : NULL;
             const char *nearest = names == NULL ? NULL : gw_find_nearest(name, names);
             if (nearest != NULL) {
                 return nearest;
@@ -260,6 +268,51 @@ static int find_choice(const struct gw_option *option, const char *text, struct 
     return 0;
 }
 
+/* The known name that an item differs from in case or hyphens alone; NULL: none, or it is a file.
+ */
+static const char *find_agreeing(const struct gw_option *option, const char *item, size_t length) {
+    const char *const *names = gw_option_names(option);
+    char name[64];
+    if (names == NULL || length >= sizeof name) {
+        return NULL;
+    }
+    (void)snprintf(name, sizeof name, "%.*s", (int)length, item);
+    const char *found = NULL;
+    for (size_t i = 0; names[i] != NULL; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return NULL;
+        }
+        found = found == NULL && gw_names_agree(names[i], name) ? names[i] : found;
+    }
+    return found == NULL || gw_file_exists(name) ? NULL : found;
+}
+
+/* A value with each known name in it as gradweave spells it: "V100" is v100. */
+static char *spell(const struct gw_option *option, char *argument) {
+    struct gw_text text;
+    FILE *stream = gw_text_open(&text);
+    bool is_changed = false;
+    for (const char *item = argument; stream != NULL && item != NULL;) {
+        size_t length = strcspn(item, option->is_list ? "," : "");
+        size_t name = name_length(option, item, length);
+        const char *found = name == 0 ? NULL : find_agreeing(option, item, name);
+        (void)fprintf(stream, "%.*s%.*s%s", found == NULL ? (int)name : (int)strlen(found),
+                      found == NULL ? item : found, (int)(length - name), item + name,
+                      item[length] == ',' ? "," : "");
+        is_changed = is_changed || found != NULL;
+        item = item[length] == ',' ? item + length + 1 : NULL;
+    }
+    if (gw_text_close(&text, "reading options", NULL) != GW_OK) {
+        fail_for_memory();
+    }
+    char *kept = is_changed ? gw_arena_text(&command.spelt, text.text) : argument;
+    free(text.text);
+    if (kept == NULL) {
+        fail_for_memory();
+    }
+    return kept;
+}
+
 static void store(const struct gw_option_row *row, char *argument, struct argp_state *state) {
     const struct gw_option *option = row->option;
     void *target = (char *)command.options + row->offset;
@@ -377,8 +430,9 @@ static void take_operand(char *argument, struct argp_state *state) {
     for (size_t i = 0; i < command.count; i++) {
         const struct gw_option *option = command.rows[i].option;
         if (option->name == NULL && (option->kind == GW_CUSTOM || number-- == 0)) {
-            command.given[i] = argument;
-            store(&command.rows[i], argument, state);
+            char *value = spell(option, argument);
+            command.given[i] = value;
+            store(&command.rows[i], value, state);
             return;
         }
     }
@@ -405,7 +459,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
     for (size_t i = 0; i < command.count; i++) {
         if (command.rows[i].option->name != NULL && key == option_key(i)) {
             static char nothing[] = "";
-            char *text = argument == NULL ? nothing : argument;
+            char *text = argument == NULL ? nothing : spell(command.rows[i].option, argument);
             command.given[i] = text;
             store(&command.rows[i], text, state);
             return 0;

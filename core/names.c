@@ -1,5 +1,6 @@
 #include "core/names.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -7,8 +8,42 @@
 #include "core/terminal.h"
 
 /*
+ * The next letter or digit in small letters, behind separators; '\0' at the end. Separators are one
+ * '-' at the beginning and between digits, where they tell numbers apart.
+ */
+static int read_letter(const char *begin, const char **text) {
+    const char *after = *text + strspn(*text, "-_ ");
+    bool counts =
+        *text == begin || (isdigit((unsigned char)(*text)[-1]) && isdigit((unsigned char)*after));
+    if (after > *text && counts) {
+        *text = after;
+        return '-';
+    }
+    *text = *after == '\0' ? after : after + 1;
+    return tolower((unsigned char)*after);
+}
+
+bool gw_names_agree(const char *a, const char *b) {
+    const char *at_a = a;
+    const char *at_b = b;
+    int letter = 0;
+    do {
+        letter = read_letter(a, &at_a);
+        if (letter != read_letter(b, &at_b)) {
+            return false;
+        }
+    } while (letter != '\0');
+    return true;
+}
+
+static bool is_alike(char a, char b) {
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/*
  * The least number of letters to insert, leave out, replace or swap with their neighbour that makes
- * one text of the other (optimal string alignment). Texts beyond 63 letters are cut.
+ * one text of the other (optimal string alignment), whatever their case. Texts beyond 63 letters
+ * are cut.
  */
 static size_t count_edits(const char *a, const char *b) {
     enum { MOST = 64 };
@@ -23,10 +58,11 @@ static size_t count_edits(const char *a, const char *b) {
     for (size_t i = 1; i < MOST && a[i - 1] != '\0'; i++) {
         now[0] = i;
         for (size_t j = 1; j <= length; j++) {
-            size_t edits = last[j - 1] + (a[i - 1] != b[j - 1]);
+            size_t edits = last[j - 1] + !is_alike(a[i - 1], b[j - 1]);
             edits = last[j] + 1 < edits ? last[j] + 1 : edits;
             edits = now[j - 1] + 1 < edits ? now[j - 1] + 1 : edits;
-            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            bool swapped =
+                i > 1 && j > 1 && is_alike(a[i - 1], b[j - 2]) && is_alike(a[i - 2], b[j - 1]);
             now[j] = swapped && before[j - 2] + 1 < edits ? before[j - 2] + 1 : edits;
         }
         size_t *unused = before;
@@ -37,6 +73,24 @@ static size_t count_edits(const char *a, const char *b) {
     return last[length];
 }
 
+/*
+ * Whether the digits of one text begin with all digits of the other: "resnet5" may be a slip for
+ * "resnet50", but a number in place of another names another thing.
+ */
+static bool numbers_agree(const char *a, const char *b) {
+    static const char digits[] = "0123456789";
+    for (;;) {
+        a += strcspn(a, digits);
+        b += strcspn(b, digits);
+        if (*a == '\0' || *b == '\0') {
+            return true;
+        }
+        if (*a++ != *b++) {
+            return false;
+        }
+    }
+}
+
 const char *gw_find_nearest(const char *text, const char *const *names) {
     const char *nearest = NULL;
     const char *equals = strchr(text, '='); /* of "operation=name", the name is what may be wrong */
@@ -44,12 +98,12 @@ const char *gw_find_nearest(const char *text, const char *const *names) {
     size_t least = (length + 2) / 3 + 1; /* a third of the letters, and no more */
     for (size_t i = 0; names[i] != NULL; i++) {
         size_t edits = count_edits(text, names[i]);
-        if (edits < least && edits < strlen(names[i])) {
+        if (edits < least && edits < strlen(names[i]) && numbers_agree(text, names[i])) {
             least = edits;
             nearest = names[i];
         }
     }
-    return least > 0 ? nearest : NULL;
+    return nearest == NULL || strcmp(text, nearest) == 0 ? NULL : nearest;
 }
 
 void gw_print_nearest(const char *text, const char *const *names) {

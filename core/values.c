@@ -47,6 +47,11 @@ bool gw_rate_unit(const char *text, size_t length, double *bit_per_s) {
     size_t prefix = read_prefix(text, length, bit_per_s);
     const char *unit = text + prefix;
     size_t rest = length - prefix;
+    bool ethernet = rest == 0 || (rest == 1 && *unit == 'b') ||
+                    (rest == 2 && *unit == 'b' && tolower((unsigned char)unit[1]) == 'e');
+    if (prefix == 1 && ethernet) {
+        return true;
+    }
     for (size_t i = 0; i < sizeof bits / sizeof *bits; i++) {
         if (rest == strlen(bits[i]) && strncasecmp(unit, bits[i], rest) == 0) {
             return true;

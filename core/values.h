@@ -48,7 +48,10 @@ enum gw_status gw_values_parse(const char *text, const struct gw_values_rule *ru
 
 /* ---- rates and sizes, wherever a user writes one -------------------------------------------- */
 
-/* "gbit", "Gbit/s", "gbps", "Gb/s": in bits a second; "GB/s", "GBps", "GiB/s": 8 times as many. */
+/*
+ * "gbit", "Gbit/s", "gbps", "Gb/s", and as Ethernet is named "G", "Gb", "GbE": in bits a second;
+ * "GB/s", "GBps", "GiB/s": 8 times as many.
+ */
 bool gw_rate_unit(const char *text, size_t length, double *bit_per_s);
 
 /* "4096", "64k", "25MB", "25MiB", "1.5GiB": a whole number of bytes from 1 to 2^53. */

@@ -53,6 +53,7 @@ struct making {
     struct gw_cluster *cluster;
     struct gw_link network, within;
     size_t gpus_per_node;
+    const char *reach; /* of the network, in words; of one card */
     bool has_within, has_network;
 };
 
@@ -123,7 +124,14 @@ static struct gw_curve curve_of(const struct making *making, const struct shape 
 static const double margin_sizes[] = {1 << 6,  1 << 10, 1 << 12, 1 << 14, 1 << 16,
                                       1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 28};
 
-/* {"uncertainty": [[bytes, share], ...]}: by how much it takes longer in the better slow way. */
+/* By how much it takes longer in the better slow way, relative. */
+static double uncertainty_at(const struct gw_curve *typical, const struct gw_curve slow[2],
+                             double bytes) {
+    double slow_s = fmin(gw_curve_time(&slow[0], bytes), gw_curve_time(&slow[1], bytes));
+    return slow_s / gw_curve_time(typical, bytes) - 1;
+}
+
+/* {"uncertainty": [[bytes, share], ...]} */
 static enum gw_status details_of(const struct gw_curve *typical, const struct gw_curve slow[2],
                                  cJSON **out, struct gw_error *error) {
     struct gw_json_writer writer;
@@ -131,23 +139,27 @@ static enum gw_status details_of(const struct gw_curve *typical, const struct gw
     gw_writer_array(&writer, "uncertainty");
     for (size_t i = 0; i < sizeof margin_sizes / sizeof *margin_sizes; i++) {
         double bytes = margin_sizes[i];
-        double slow_s = fmin(gw_curve_time(&slow[0], bytes), gw_curve_time(&slow[1], bytes));
         gw_writer_array(&writer, NULL);
         gw_writer_number(&writer, NULL, bytes);
-        gw_writer_number(&writer, NULL, slow_s / gw_curve_time(typical, bytes) - 1);
+        gw_writer_number(&writer, NULL, uncertainty_at(typical, slow, bytes));
         gw_writer_end(&writer);
     }
     gw_writer_end(&writer);
     return gw_writer_finish(&writer, out, error);
 }
 
-/* As it is usually done; `worse` are two ways (or one twice) of a library that does it less well.
+/* How a collective is usually done, and two ways (or one twice) of a library that does it less
+ * well.
  */
+struct ways {
+    struct way usual, worse[2];
+};
+
 static enum gw_status add(const struct making *making, const char *name, const struct shape *shape,
-                          struct way usual, const struct way worse[2], struct gw_error *error) {
-    const struct gw_curve typical = curve_of(making, shape, &usual, TYPICAL);
-    const struct gw_curve slow[2] = {curve_of(making, shape, &worse[0], SLOW),
-                                     curve_of(making, shape, &worse[1], SLOW)};
+                          struct ways ways, struct gw_error *error) {
+    const struct gw_curve typical = curve_of(making, shape, &ways.usual, TYPICAL);
+    const struct gw_curve slow[2] = {curve_of(making, shape, &ways.worse[0], SLOW),
+                                     curve_of(making, shape, &ways.worse[1], SLOW)};
     cJSON *details = NULL;
     GW_TRY(details_of(&typical, slow, &details, error));
     return gw_cluster_add_collective(making->cluster, name, (size_t)shape->workers, typical,
@@ -157,7 +169,32 @@ static enum gw_status add(const struct making *making, const char *name, const s
 static enum gw_status add_one_way(const struct making *making, const char *name,
                                   const struct shape *shape, struct way way,
                                   struct gw_error *error) {
-    return add(making, name, shape, way, (const struct way[]){way, way}, error);
+    return add(making, name, shape, (struct ways){way, {way, way}}, error);
+}
+
+static struct ways allreduce_among(const struct shape *shape) {
+    double P = shape->workers;
+    double halves = 2 * (P - 1) / P;
+    return (struct ways){
+        .usual = tree(shape, 2, halves),
+        .worse = {tree(shape, 2, 2 * ceil(log2(P))), ring(shape, 2, halves)},
+    };
+}
+
+/* Whether an allreduce, which is the least known among many workers, is known to that factor. */
+static bool is_known(const struct making *making, size_t workers) {
+    static const double most = 10;
+    struct shape shape = shape_of(making, workers);
+    struct ways ways = allreduce_among(&shape);
+    const struct gw_curve typical = curve_of(making, &shape, &ways.usual, TYPICAL);
+    const struct gw_curve slow[2] = {curve_of(making, &shape, &ways.worse[0], SLOW),
+                                     curve_of(making, &shape, &ways.worse[1], SLOW)};
+    for (size_t i = 0; i < sizeof margin_sizes / sizeof *margin_sizes; i++) {
+        if (1 + uncertainty_at(&typical, slow, margin_sizes[i]) > most) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static enum gw_status add_among(const struct making *making, size_t workers,
@@ -165,24 +202,22 @@ static enum gw_status add_among(const struct making *making, size_t workers,
     struct shape shape = shape_of(making, workers);
     double P = shape.workers;
     double depth = ceil(log2(P));
-    double halves = 2 * (P - 1) / P;
-    const struct way worse_allreduce[] = {tree(&shape, 2, 2 * depth), ring(&shape, 2, halves)};
     struct way gathered = ring(&shape, 1, P - 1);
     struct way rooted = tree(&shape, 1, P - 1);
     struct way spread = tree(&shape, 1, depth);
     struct way by_itself = tree(&shape, 1, fmin(P - 1, 2 * depth)); /* a root that sends to each */
-    const struct way worse_spread[] = {by_itself, by_itself};
-    GW_TRY(add(making, "allreduce", &shape, tree(&shape, 2, halves), worse_allreduce, error));
+    const struct ways spreading = {spread, {by_itself, by_itself}};
+    GW_TRY(add(making, "allreduce", &shape, allreduce_among(&shape), error));
     GW_TRY(add_one_way(making, "allgather", &shape, gathered, error));
-    GW_TRY(add(making, "broadcast", &shape, spread, worse_spread, error));
-    GW_TRY(add(making, "reduce", &shape, spread, worse_spread, error));
+    GW_TRY(add(making, "broadcast", &shape, spreading, error));
+    GW_TRY(add(making, "reduce", &shape, spreading, error));
     GW_TRY(add_one_way(making, "gather", &shape, rooted, error));
     return add_one_way(making, "scatter", &shape, rooted, error);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-enum { MOST_NODES = 4096 };
+enum { MOST_WORKERS = 256 }; /* unless more are asked for */
 
 static int by_value(const void *a, const void *b) {
     size_t left = *(const size_t *)a;
@@ -196,18 +231,21 @@ static bool has_network(const struct gw_cluster_request *request) {
 
 /* Powers of two of nodes, what is asked for, and that with a server beside; ascending, each once.
  */
-static size_t list_workers(const struct gw_cluster_request *request, size_t out[64]) {
-    size_t asked = request->nodes * request->gpus_per_node;
+static size_t list_workers(const struct making *making, size_t asked, size_t out[64]) {
+    size_t per_node = making->gpus_per_node;
+    size_t most = making->has_network ? MOST_WORKERS : per_node;
     size_t count = 0;
     size_t kept = 0;
-    for (size_t workers = 2; workers < request->gpus_per_node; workers *= 2) {
+    for (size_t workers = 2; workers < per_node; workers *= 2) {
         out[count++] = workers;
     }
-    for (size_t nodes = 1; nodes <= (has_network(request) ? MOST_NODES : 1); nodes *= 2) {
-        out[count++] = nodes * request->gpus_per_node;
+    for (size_t workers = per_node; workers <= most; workers *= 2) {
+        if (workers < asked || is_known(making, workers)) {
+            out[count++] = workers;
+        }
     }
     out[count++] = asked;
-    if (has_network(request)) {
+    if (making->has_network) {
         out[count++] = asked + 1;
     }
     qsort(out, count, sizeof *out, by_value);
@@ -282,6 +320,7 @@ static enum gw_status put_source(const struct making *making,
     gw_writer_text(&writer, "kind", "assumed");
     if (making->has_network) {
         gw_writer_text(&writer, "network", making->network.title);
+        gw_writer_text(&writer, GW_CLUSTER_NETWORK_REACH, making->reach);
         gw_writer_text(&writer, "network_source", making->network.source);
     }
     if (request->cards > 1) {
@@ -305,7 +344,7 @@ static enum gw_status put_source(const struct making *making,
 static enum gw_status fill(const struct making *making, const struct gw_cluster_request *request,
                            struct gw_error *error) {
     size_t workers[64];
-    size_t count = list_workers(request, workers);
+    size_t count = list_workers(making, making->cluster->workers, workers);
     bool far = request->nodes > 1;
     struct shape pair = {.workers = 2, .nodes = far ? 2 : 1, .per_node = far ? 1 : 2};
     for (size_t i = 0; i < count; i++) {
@@ -324,22 +363,39 @@ static enum gw_status name_cluster(const struct making *making,
                                    const struct gw_cluster_request *request, struct gw_arena *arena,
                                    const char **out, struct gw_error *error) {
     const char *workers =
-        request->gpus_per_node > 1
-            ? gw_arena_format(arena, "%zux%zu", request->nodes, request->gpus_per_node)
+        making->gpus_per_node > 1
+            ? gw_arena_format(arena, "%zux%zu", request->nodes, making->gpus_per_node)
             : gw_arena_format(arena, "%zu", request->nodes);
     const char *cards = request->cards > 1 ? gw_arena_format(arena, "%zu*", request->cards) : "";
     const char *network =
         making->has_network ? gw_arena_format(arena, "-%s%s", cards, making->network.name) : "";
     const char *within =
-        request->gpus_per_node > 1 ? gw_arena_format(arena, "-%s", request->within) : "";
+        making->has_within ? gw_arena_format(arena, "-%s", making->within.name) : "";
     *out = request->name != NULL ? request->name
                                  : gw_arena_format(arena, "%s%s%s", workers, network, within);
     return gw_arena_check(arena, "making a cluster", error);
 }
 
+/* As asked for, or as the GPU's servers usually have it. */
+static enum gw_status find_within(const struct gw_cluster_request *request, struct gw_arena *arena,
+                                  struct making *making, struct gw_error *error) {
+    const struct gw_published_gpu *gpu = NULL;
+    if (request->within == NULL && request->gpu != NULL) {
+        GW_TRY(gw_published_gpu_find(request->gpu, &gpu, error));
+    }
+    const char *name = gpu == NULL ? request->within : gpu->within;
+    return name != NULL
+               ? gw_link_find(name, true, arena, &making->within, error)
+               : gw_fail(error, GW_BAD_INPUT,
+                         "--intra: expected the link between a node's GPUs, such as nvlink3 or "
+                         "pcie4%s%s",
+                         gpu == NULL ? "" : ", as none is usual for a ",
+                         gpu == NULL ? "" : gpu->title);
+}
+
 static enum gw_status find_links(const struct gw_cluster_request *request, struct gw_arena *arena,
                                  struct making *making, struct gw_error *error) {
-    making->has_within = request->gpus_per_node > 1;
+    making->has_within = making->gpus_per_node > 1;
     making->has_network = request->nodes > 1 || has_network(request);
     if (request->cards > 1 && !making->has_network) {
         return gw_fail(error, GW_BAD_INPUT, "--cards: expected --network LINK with it");
@@ -357,25 +413,24 @@ static enum gw_status find_links(const struct gw_cluster_request *request, struc
             request->network != NULL
                 ? gw_link_find(request->network, false, arena, &making->network, error)
                 : gw_link_measured(request->measured_bytes_per_s, arena, &making->network, error));
+        const char *reach = gw_link_reach(&making->network, arena);
+        making->reach = request->cards > 1 && reach != NULL
+                            ? gw_arena_format(arena, "%zu cards, each %s", request->cards, reach)
+                            : reach;
         making->network.bytes_per_s *= request->cards > 0 ? (double)request->cards : 1;
     }
-    if (making->has_within && request->within == NULL) {
-        return gw_fail(
-            error, GW_BAD_INPUT,
-            "--intra: expected the link between a node's GPUs, such as nvlink3 or pcie4");
-    }
-    return making->has_within ? gw_link_find(request->within, true, arena, &making->within, error)
-                              : GW_OK;
+    return making->has_within ? find_within(request, arena, making, error) : GW_OK;
 }
 
 static enum gw_status make(const struct gw_cluster_request *request, struct gw_arena *arena,
                            struct gw_cluster *out, struct gw_error *error) {
-    struct making making = {.cluster = out, .gpus_per_node = request->gpus_per_node};
+    size_t per_node = request->gpus_per_node > 0 ? request->gpus_per_node : 1;
+    struct making making = {.cluster = out, .gpus_per_node = per_node};
     const char *name = NULL;
     GW_TRY(find_links(request, arena, &making, error));
+    GW_TRY(gw_arena_check(arena, "making a cluster", error));
     GW_TRY(name_cluster(&making, request, arena, &name, error));
-    GW_TRY(gw_cluster_create(out, name, request->nodes * request->gpus_per_node,
-                             request->gpus_per_node, error));
+    GW_TRY(gw_cluster_create(out, name, request->nodes * per_node, per_node, error));
     enum gw_status status = fill(&making, request, error);
     if (status != GW_OK) {
         gw_cluster_free(out);

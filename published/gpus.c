@@ -24,6 +24,7 @@ const char *const gw_precision_names[] = {
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
+/* A P102-100 has no link: it is a card for mining, on four lanes of PCIe 1.0. */
 const struct gw_published_gpu gw_published_gpus[] = {
     {.name = "p100",
      .title = "NVIDIA P100 SXM2 16 GB",
@@ -32,8 +33,10 @@ const struct gw_published_gpu gw_published_gpus[] = {
      .memory_bytes = 16e9,
      .compute_efficiency = {[GW_FP32] = {0.65, 0.82, 1.1}},
      .memory_efficiency = {0.6, 0.75, 0.9},
-     .source = "peaks: NVIDIA Tesla P100 data sheet; efficiencies: Horovod's README of 2017, "
-               "Inception V3, ResNet-101 and VGG-16 on one Pascal GPU"},
+     .within = "nvlink1",
+     .source =
+         "peaks: NVIDIA Tesla P100 data sheet; efficiencies: Horovod's README of 2017, "
+         "Inception V3, ResNet-101 and VGG-16 on one Pascal GPU; link: SXM2 boards as in a DGX-1"},
     {.name = "p102-100",
      .title = "NVIDIA P102-100 5 GB",
      .flops = {[GW_FP32] = 10.77e12},
@@ -51,8 +54,10 @@ const struct gw_published_gpu gw_published_gpus[] = {
      .memory_bytes = 16e9,
      .compute_efficiency = {[GW_FP32] = {0.6, 0.8, 1.05}, [GW_FP16] = {0.3, 0.42, 0.75}},
      .memory_efficiency = {0.6, 0.8, 0.9},
+     .within = "nvlink2",
      .source = "peaks: NVIDIA V100 data sheet; " LAMBDA
-               "; NVIDIA DeepLearningExamples, ResNet-50 v1.5 on DGX-1"},
+               "; NVIDIA DeepLearningExamples, ResNet-50 v1.5 on DGX-1; link: SXM2 boards as in a "
+               "DGX-1 and a DGX-2"},
     {.name = "t4",
      .title = "NVIDIA T4 16 GB",
      .flops = {[GW_FP32] = 8.1e12, [GW_FP16] = 65e12},
@@ -60,8 +65,10 @@ const struct gw_published_gpu gw_published_gpus[] = {
      .memory_bytes = 16e9,
      .compute_efficiency = {[GW_FP32] = {0.4, 0.55, 0.75}, [GW_FP16] = {0.18, 0.3, 0.45}},
      .memory_efficiency = {0.6, 0.75, 0.88},
+     .within = "pcie3",
      .source = "peaks: NVIDIA T4 data sheet; efficiencies: NVIDIA DeepLearningExamples, inference "
-               "with ResNet-50 v1.5 on a T4, as its 70 W bound training too"},
+               "with ResNet-50 v1.5 on a T4, as its 70 W bound training too; link: its data sheet, "
+               "PCIe 3.0 x16"},
     {.name = "rtx3090",
      .title = "NVIDIA GeForce RTX 3090 24 GB",
      .flops = {[GW_FP32] = 35.6e12, [GW_TF32] = 35.6e12, [GW_FP16] = 71e12, [GW_BF16] = 71e12},
@@ -72,7 +79,9 @@ const struct gw_published_gpu gw_published_gpus[] = {
                             [GW_FP16] = {0.5, 0.6, 0.75},
                             [GW_BF16] = {0.5, 0.6, 0.75}},
      .memory_efficiency = {0.6, 0.8, 0.9},
-     .source = "peaks: NVIDIA Ampere GA102 GPU Architecture whitepaper; " LAMBDA},
+     .within = "pcie4",
+     .source = "peaks: NVIDIA Ampere GA102 GPU Architecture whitepaper; " LAMBDA
+               "; link: PCIe 4.0 x16; NVLink bridges join two of them at most"},
     {.name = "a10",
      .title = "NVIDIA A10 24 GB",
      .flops = {[GW_FP32] = 31.2e12, [GW_TF32] = 62.5e12, [GW_FP16] = 125e12, [GW_BF16] = 125e12},
@@ -83,7 +92,8 @@ const struct gw_published_gpu gw_published_gpus[] = {
                             [GW_FP16] = {0.2, 0.28, 0.4},
                             [GW_BF16] = {0.2, 0.28, 0.4}},
      .memory_efficiency = {0.6, 0.8, 0.9},
-     .source = "peaks: NVIDIA A10 data sheet; " LAMBDA},
+     .within = "pcie4",
+     .source = "peaks: NVIDIA A10 data sheet; " LAMBDA "; link: its data sheet, PCIe 4.0 x16"},
     {.name = "a100-40gb",
      .title = "NVIDIA A100 SXM 40 GB",
      .flops = {[GW_FP32] = 19.5e12, [GW_TF32] = 156e12, [GW_FP16] = 312e12, [GW_BF16] = 312e12},
@@ -94,7 +104,9 @@ const struct gw_published_gpu gw_published_gpus[] = {
                             [GW_FP16] = {0.18, 0.31, 0.5},
                             [GW_BF16] = {0.18, 0.31, 0.5}},
      .memory_efficiency = {0.65, 0.8, 0.92},
-     .source = "peaks: NVIDIA A100 data sheet; " LAMBDA ", of the PCIe card"},
+     .within = "nvlink3",
+     .source = "peaks: NVIDIA A100 data sheet; " LAMBDA
+               ", of the PCIe card; link: SXM boards as in a DGX A100"},
     {.name = "a100",
      .title = "NVIDIA A100 SXM 80 GB",
      .flops = {[GW_FP32] = 19.5e12, [GW_TF32] = 156e12, [GW_FP16] = 312e12, [GW_BF16] = 312e12},
@@ -105,8 +117,10 @@ const struct gw_published_gpu gw_published_gpus[] = {
                             [GW_FP16] = {0.2, 0.36, 0.55},
                             [GW_BF16] = {0.2, 0.36, 0.55}},
      .memory_efficiency = {0.65, 0.8, 0.92},
+     .within = "nvlink3",
      .source = "peaks: NVIDIA A100 data sheet; " LAMBDA
-               "; NVIDIA DeepLearningExamples, ResNet-50 v1.5 and BERT on DGX A100"},
+               "; NVIDIA DeepLearningExamples, ResNet-50 v1.5 and BERT on DGX A100; link: SXM "
+               "boards as in a DGX A100"},
     {.name = "rtx4090",
      .title = "NVIDIA GeForce RTX 4090 24 GB",
      .flops =
@@ -118,7 +132,9 @@ const struct gw_published_gpu gw_published_gpus[] = {
                             [GW_FP16] = {0.42, 0.53, 0.7},
                             [GW_BF16] = {0.42, 0.53, 0.7}},
      .memory_efficiency = {0.6, 0.8, 0.9},
-     .source = "peaks: NVIDIA Ada GPU Architecture whitepaper; " LAMBDA},
+     .within = "pcie4",
+     .source = "peaks: NVIDIA Ada GPU Architecture whitepaper; " LAMBDA
+               "; link: PCIe 4.0 x16, as it has no NVLink"},
     {.name = "l4",
      .title = "NVIDIA L4 24 GB",
      .flops = {[GW_FP32] = 30.3e12, [GW_TF32] = 60e12, [GW_FP16] = 121e12, [GW_BF16] = 121e12},
@@ -129,8 +145,10 @@ const struct gw_published_gpu gw_published_gpus[] = {
                             [GW_FP16] = {0.15, 0.27, 0.45},
                             [GW_BF16] = {0.15, 0.27, 0.45}},
      .memory_efficiency = {0.6, 0.78, 0.9},
+     .within = "pcie4",
      .source = "peaks: NVIDIA L4 data sheet, half of those with sparsity; efficiencies: assumed "
-               "from the T4 and the A10, which its 72 W lie close to; no throughput was found"},
+               "from the T4 and the A10, which its 72 W lie close to; no throughput was found; "
+               "link: its data sheet, PCIe 4.0 x16"},
     {.name = "l40s",
      .title = "NVIDIA L40S 48 GB",
      .flops = {[GW_FP32] = 91.6e12, [GW_TF32] = 183e12, [GW_FP16] = 362e12, [GW_BF16] = 362e12},
@@ -141,8 +159,10 @@ const struct gw_published_gpu gw_published_gpus[] = {
                             [GW_FP16] = {0.14, 0.25, 0.4},
                             [GW_BF16] = {0.14, 0.25, 0.4}},
      .memory_efficiency = {0.6, 0.8, 0.9},
+     .within = "pcie4",
      .source = "peaks: NVIDIA L40S data sheet, half of those with sparsity; efficiencies: assumed "
-               "from the RTX 4090, which has the same chip; no throughput was found"},
+               "from the RTX 4090, which has the same chip; no throughput was found; link: its "
+               "data sheet, PCIe 4.0 x16"},
     {.name = "h100",
      .title = "NVIDIA H100 SXM 80 GB",
      .flops = {[GW_FP32] = 67e12, [GW_TF32] = 494.7e12, [GW_FP16] = 989.4e12, [GW_BF16] = 989.4e12},
@@ -153,7 +173,9 @@ const struct gw_published_gpu gw_published_gpus[] = {
                             [GW_FP16] = {0.12, 0.22, 0.38},
                             [GW_BF16] = {0.12, 0.22, 0.38}},
      .memory_efficiency = {0.65, 0.8, 0.92},
-     .source = "peaks: NVIDIA H100 data sheet, half of those with sparsity; " LAMBDA},
+     .within = "nvlink4",
+     .source = "peaks: NVIDIA H100 data sheet, half of those with sparsity; " LAMBDA
+               "; link: SXM boards as in a DGX H100"},
     {.name = "h200",
      .title = "NVIDIA H200 SXM 141 GB",
      .flops = {[GW_FP32] = 67e12, [GW_TF32] = 494.7e12, [GW_FP16] = 989.4e12, [GW_BF16] = 989.4e12},
@@ -164,8 +186,10 @@ const struct gw_published_gpu gw_published_gpus[] = {
                             [GW_FP16] = {0.12, 0.23, 0.36},
                             [GW_BF16] = {0.12, 0.23, 0.36}},
      .memory_efficiency = {0.65, 0.8, 0.92},
+     .within = "nvlink4",
      .source = "peaks: NVIDIA H200 data sheet, half of those with sparsity; " LAMBDA
-               "; gradweave's ResNet-50, VGG-16 and BERT-large on an H200 with TF32"},
+               "; gradweave's ResNet-50, VGG-16 and BERT-large on an H200 with TF32; link: SXM "
+               "boards as in a DGX H200"},
     {.name = "b200",
      .title = "NVIDIA B200 SXM 180 GB",
      .flops = {[GW_FP32] = 75e12, [GW_TF32] = 1.12e15, [GW_FP16] = 2.25e15, [GW_BF16] = 2.25e15},
@@ -176,9 +200,10 @@ const struct gw_published_gpu gw_published_gpus[] = {
                             [GW_FP16] = {0.08, 0.18, 0.34},
                             [GW_BF16] = {0.08, 0.18, 0.34}},
      .memory_efficiency = {0.6, 0.78, 0.92},
+     .within = "nvlink5",
      .source = "peaks: NVIDIA DGX B200 data sheet, of one of its eight GPUs, half of those with "
                "sparsity; efficiencies: assumed from the H200, lower as its peak is higher; no "
-               "throughput was found"},
+               "throughput was found; link: SXM boards as in a DGX B200"},
     {.name = NULL},
 };
 

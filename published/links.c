@@ -9,6 +9,7 @@
  * GPUs of 32 nodes with HDR took 63 us for a few bytes (nccl/issues/652), 8 GPUs on PCIe 42 us
  * (nccl/issues/1530).
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,6 +179,14 @@ const struct gw_link gw_links[] = {
      .within = true,
      .source = "32 GT/s in 16 lanes, 128b/130b; 28 GB/s of eight GPUs, 35 of four "
                "(nccl/issues/1639)" NCCL_STEP},
+    {.name = "nvlink1",
+     .title = "NVLink 1 (P100)",
+     .bytes_per_s = 80e9,
+     .efficiency = {0.5, 0.8, 0.9},
+     .step_s = {1e-6, 2.5e-6, 8e-6},
+     .within = true,
+     .source = "NVIDIA Tesla P100 whitepaper, 160 GB/s both ways by four links; NCCL reckons with "
+               "18 of each link's 20 GB/s; efficiency: assumed from NVLink 2" NCCL_STEP},
     {.name = "nvlink2",
      .title = "NVLink 2 (V100)",
      .bytes_per_s = 150e9,
@@ -220,58 +229,66 @@ static const double least_bytes_per_s = 125, most_bytes_per_s = 1.25e12;
 
 static const char tcp[] = "", roce[] = "-roce"; /* behind a rate */
 
-/* "2.5gbit", "800mbit-roce": digits, perhaps with a point among them, the unit and what travels
- * over it; nothing else. */
-static bool parse_rate(const char *name, const char *protocol, double *bytes_per_s) {
-    static const struct {
-        const char *unit;
-        double bytes_per_s;
-    } units[] = {{"mbit", 0.125e6}, {"gbit", 0.125e9}};
+/* A rate, and behind it what travels over it. */
+struct rate {
+    double bytes_per_s;
+    const char *protocol; /* part of the name */
+};
+
+/* "2.5gbit", "800Mb/s-RoCE", "25G": digits, perhaps with a point among them, a unit, a protocol. */
+static bool parse_rate(const char *name, struct rate *out) {
     static const char digits[] = "0123456789";
-    const char *end = name + strspn(name, digits);
-    if (end == name) {
+    static const double bits = 8;
+    const char *unit = name + strspn(name, digits);
+    if (unit == name) {
         return false;
     }
-    if (*end == '.') {
-        size_t places = strspn(end + 1, digits);
-        if (places == 0) {
-            return false;
-        }
-        end += 1 + places;
+    if (*unit == '.') {
+        size_t places = strspn(unit + 1, digits);
+        unit += places == 0 ? 0 : 1 + places;
     }
-    char *read = NULL;
-    double number = strtod(name, &read);
-    if (read != end) {
+    size_t length = strcspn(unit, "-");
+    double unit_bit_per_s = 0;
+    out->bytes_per_s = strtod(name, NULL);
+    out->protocol = unit + length;
+    if (!gw_rate_unit(unit, length, &unit_bit_per_s)) {
         return false;
     }
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        size_t length = strlen(units[i].unit);
-        if (strncmp(end, units[i].unit, length) == 0 && strcmp(end + length, protocol) == 0) {
-            *bytes_per_s = number * units[i].bytes_per_s;
-            return true;
-        }
-    }
-    return false;
+    out->bytes_per_s *= unit_bit_per_s / bits;
+    return true;
+}
+
+/* The same rate as the table writes it: "2.5gbit", "800mbit-roce". */
+static const char *name_rate(const struct rate *rate, struct gw_arena *arena) {
+    bool slow = rate->bytes_per_s < 0.125e9;
+    return gw_arena_format(arena, "%.6g%s%s", rate->bytes_per_s / (slow ? 0.125e6 : 0.125e9),
+                           slow ? "mbit" : "gbit", rate->protocol);
 }
 
 /* Ethernet of a rate that is not in the table, from the next faster one there, or the fastest. */
-static enum gw_status make_ethernet(const char *name, const char *protocol, double bytes_per_s,
+static enum gw_status make_ethernet(const char *name, const struct rate *rate,
                                     struct gw_arena *arena, struct gw_link *out,
                                     struct gw_error *error) {
+    double bytes_per_s = rate->bytes_per_s;
     if (!(bytes_per_s >= least_bytes_per_s && bytes_per_s <= most_bytes_per_s)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "network: expected a rate from 0.001mbit to 10000gbit; got \"%s\"", name);
     }
     const struct gw_link *like = NULL;
-    double rate = 0;
-    for (const struct gw_link *row = gw_links; row->name != NULL && rate < bytes_per_s; row++) {
-        like = parse_rate(row->name, protocol, &rate) ? row : like;
+    struct rate own = {0};
+    for (const struct gw_link *row = gw_links; row->name != NULL; row++) {
+        if (parse_rate(row->name, &own) && strcmp(own.protocol, rate->protocol) == 0) {
+            like = row;
+            if (own.bytes_per_s >= bytes_per_s) {
+                break;
+            }
+        }
     }
     *out = *(const struct gw_link *)gw_needed(like);
-    out->name = gw_arena_text(arena, name);
+    out->name = name_rate(rate, arena);
     out->title = gw_arena_format(
         arena, "%.6g %s Ethernet, %s", bytes_per_s / (bytes_per_s < 0.125e9 ? 0.125e6 : 0.125e9),
-        bytes_per_s < 0.125e9 ? "Mb/s" : "Gb/s", protocol == tcp ? "TCP" : "RoCE");
+        bytes_per_s < 0.125e9 ? "Mb/s" : "Gb/s", rate->protocol == tcp ? "TCP" : "RoCE");
     out->bytes_per_s = bytes_per_s;
     out->source = gw_arena_format(arena, "as %s: %s", like->title, like->source);
     return gw_arena_check(arena, "making a link", error);
@@ -294,21 +311,54 @@ static enum gw_status refuse(const char *name, bool within, bool elsewhere,
                    within ? "" : ", or another rate, such as 2.5gbit", name, elsewhere ? is : "");
 }
 
+static const struct gw_link *find_row(const char *name) {
+    const struct gw_link *row = gw_links;
+    while (row->name != NULL && !gw_names_agree(row->name, name)) {
+        row++;
+    }
+    return row->name == NULL ? NULL : row;
+}
+
 enum gw_status gw_link_find(const char *name, bool within, struct gw_arena *arena,
                             struct gw_link *out, struct gw_error *error) {
+    struct rate rate = {0};
+    bool is_rate = parse_rate(name, &rate);
+    const char *plain = is_rate ? name_rate(&rate, arena) : name;
+    GW_TRY(gw_arena_check(arena, "finding a link", error));
+    const struct gw_link *row = find_row(plain);
+    if (row != NULL) {
+        *out = *row;
+        return row->within == within ? GW_OK : refuse(name, within, true, error);
+    }
+    const char *protocol = !is_rate                              ? NULL
+                           : rate.protocol[0] == '\0'            ? tcp
+                           : gw_names_agree(rate.protocol, roce) ? roce
+                                                                 : NULL;
+    rate.protocol = protocol == NULL ? "" : protocol;
+    return protocol != NULL && !within ? make_ethernet(name, &rate, arena, out, error)
+                                       : refuse(name, within, protocol != NULL, error);
+}
+
+/* Of one rate: within a hundredth of each other. */
+static bool have_one_rate(const struct gw_link *a, const struct gw_link *b) {
+    return fabs(a->bytes_per_s / b->bytes_per_s - 1) < 0.01;
+}
+
+const char *gw_link_reach(const struct gw_link *link, struct gw_arena *arena) {
+    char others[256] = "";
     for (const struct gw_link *row = gw_links; row->name != NULL; row++) {
-        if (strcmp(row->name, name) == 0) {
-            *out = *row;
-            return row->within == within ? GW_OK : refuse(name, within, true, error);
+        if (row->within == link->within && strcmp(row->name, link->name) != 0 &&
+            have_one_rate(row, link)) {
+            char other[64];
+            (void)snprintf(other, sizeof other, "%.3g GB/s by %s",
+                           row->efficiency.typical * row->bytes_per_s / 1e9, row->name);
+            gw_list_name(others, sizeof others, other);
         }
     }
-    double bytes_per_s = 0;
-    const char *protocol = parse_rate(name, tcp, &bytes_per_s)    ? tcp
-                           : parse_rate(name, roce, &bytes_per_s) ? roce
-                                                                  : NULL;
-    return protocol != NULL && !within
-               ? make_ethernet(name, protocol, bytes_per_s, arena, out, error)
-               : refuse(name, within, protocol != NULL, error);
+    return gw_arena_format(arena, "%.3g GB/s by %s, of %.3g%s%s%s",
+                           link->efficiency.typical * link->bytes_per_s / 1e9, link->title,
+                           link->bytes_per_s / 1e9, others[0] == '\0' ? "" : " (it would be ",
+                           others, others[0] == '\0' ? "" : ")");
 }
 
 enum gw_status gw_link_measured(double bytes_per_s, struct gw_arena *arena, struct gw_link *out,

@@ -93,6 +93,7 @@ static struct pace pace_at(const struct use *use, enum end end) {
 /* What is known of them before they are written. */
 struct times {
     double batch_size, forward_s, backward_s, update_s, uncertainty;
+    const char *precision;     /* beside a device */
     const char *device, *note; /* the arena's */
 };
 
@@ -108,6 +109,7 @@ static enum gw_status time_on_gpu(const struct use *use, const struct gw_archite
     out->update_s = update_bytes_per_element * all_elements(shapes) / typical.bytes_per_s;
     out->uncertainty = all_forward_s(shapes, out->batch_size, &slow) / out->forward_s - 1;
     out->device = gpu->title;
+    out->precision = gw_precision_names[use->precision];
     out->note = gw_arena_format(
         arena,
         "%s: %s. Sizes are exact. Times are assumed, not measured: multiply-adds and bytes by the "
@@ -143,6 +145,7 @@ static void write_source(const struct times *times, struct gw_json_writer *write
     gw_writer_text(writer, "kind", times->device != NULL ? "assumed" : "given");
     if (times->device != NULL) {
         gw_writer_text(writer, "device", times->device);
+        gw_writer_text(writer, "precision", times->precision);
     }
     gw_writer_text(writer, "note", times->note);
     gw_writer_end(writer);

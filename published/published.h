@@ -67,7 +67,9 @@ struct gw_published_gpu {
     double memory_bytes;         /* how much of it there is */
     /* What training reaches of both peaks. */
     struct gw_range compute_efficiency[GW_PRECISIONS], memory_efficiency;
-    const char *source; /* of the peaks; and of the efficiencies */
+    const char *within; /* the link between the GPUs of the servers that it usually is in; NULL:
+                           none is usual */
+    const char *source; /* of the peaks; of the efficiencies; and of that link */
 };
 extern const struct gw_published_gpu gw_published_gpus[]; /* ended by one without a name */
 
@@ -90,11 +92,19 @@ struct gw_link {
 extern const struct gw_link gw_links[]; /* ended by one without a name */
 
 /*
- * By its name; of networks also any rate "NUMBERmbit", "NUMBERgbit", which is Ethernet with TCP, or
- * with RoCE where "-roce" stands behind it. The link is the caller's, its texts are the arena's.
+ * By its name, whatever its case; of networks also any rate that gw_rate_unit knows ("2.5gbit",
+ * "10Gb/s", "25GbE"), which is Ethernet with TCP, or with RoCE where "-roce" stands behind it. The
+ * link is the caller's, its texts are the arena's.
  */
 enum gw_status gw_link_find(const char *name, bool within, struct gw_arena *arena,
                             struct gw_link *out, struct gw_error *error);
+
+/*
+ * What collectives usually reach of a link with large messages, and of others of its rate: "5 GB/s
+ * by 100 Gb/s Ethernet, TCP, of 12.5 (it would be 10 GB/s by 100gbit-roce, 11.5 GB/s by edr)". The
+ * text is the arena's; NULL: no memory.
+ */
+const char *gw_link_reach(const struct gw_link *link, struct gw_arena *arena);
 
 /* Between nodes, by what perftest measured of it one way; texts are the arena's. */
 enum gw_status gw_link_measured(double bytes_per_s, struct gw_arena *arena, struct gw_link *out,
@@ -117,15 +127,19 @@ enum gw_status gw_model_make(const struct gw_model_request *request, cJSON **out
 
 struct gw_cluster_request {
     const char *name; /* NULL: made of the others */
-    size_t nodes, gpus_per_node;
+    size_t nodes;
+    size_t gpus_per_node; /* 0: one */
     size_t cards; /* network cards of a node, of one link each, which its GPUs share; 0: one */
-    /* Links; `network` NULL: none is needed with one node; `within`: with one GPU a node. */
+    /* Links; `network` NULL: none is needed with one node; `within` NULL: the GPU's usual one. */
     const char *network, *within;
     double measured_bytes_per_s; /* of the network, one way, by perftest; 0: by its name */
     const char *gpu;             /* of whose memory compressors' costs are; NULL: no compressors */
 };
 
-/* The cluster is the caller's; each curve has its `uncertainty`. */
+/*
+ * The cluster is the caller's; each curve has its `uncertainty`. Curves are of as many workers as
+ * are asked for, and of other numbers, up to 256, where they are known to a factor of ten.
+ */
 enum gw_status gw_cluster_make(const struct gw_cluster_request *request, struct gw_cluster *out,
                                struct gw_error *error);
 

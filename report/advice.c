@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "study/sweep.h"
+
 static const struct gw_result *result_at(const struct gw_advice *advice, size_t place) {
     return &advice->ranking.results[place];
 }
@@ -296,11 +298,45 @@ static void print_price(const struct gw_advice *advice, double price) {
     }
 }
 
+static const double bits_per_gb = 8e9;
+
+/* The GPU, precision and batch that times are of, and the bandwidth that exchanges have. */
+static void print_basis(const struct gw_question *question) {
+    const struct gw_model *model = &question->model;
+    const char *reach = gw_cluster_source(&question->cluster, GW_CLUSTER_NETWORK_REACH);
+    const char *within = gw_cluster_source(&question->cluster, "within");
+    struct gw_axis_values own;
+    gw_print("A worker: %s",
+             model->device == NULL ? "a device that the model does not name" : model->device);
+    if (model->precision != NULL) {
+        gw_print(" in %s", model->precision);
+    }
+    if (model->batch_size > 0) {
+        gw_print(", %g samples an iteration", model->batch_size);
+    }
+    gw_print(".\n");
+    if (within != NULL) {
+        gw_print("Within a node: %s.\n", within);
+    }
+    char text[512] = "";
+    if (reach != NULL) {
+        (void)snprintf(text, sizeof text, "Network: collectives reach %s.", reach);
+    } else if (gw_axis_find_own_bandwidth(&question->cluster, &own, NULL) == GW_OK) {
+        (void)snprintf(text, sizeof text, "Network: %.3g GB/s, %s.",
+                       own.own_bit_per_s / bits_per_gb, own.derivation);
+    }
+    if (text[0] != '\0') {
+        gw_print_wrapped("", text, gw_terminal_width());
+    }
+    gw_print("\n");
+}
+
 static void print_text(const struct gw_advice *advice, double price) {
     if (advice->warning[0] != '\0') {
         gw_print("%s.\n\n", advice->warning);
     }
     gw_print_heading(advice->question, false);
+    print_basis(advice->question);
     print_verdict(advice);
     print_pipelines(advice);
     print_even(advice);
@@ -449,6 +485,10 @@ void gw_advice_write(const struct gw_advice *advice, double price, struct gw_jso
     }
     gw_writer_object(writer, "rests_on");
     gw_writer_text(writer, "model", origin(advice->question->model.kind));
+    gw_writer_number(writer, "batch_size", advice->question->model.batch_size);
+    if (advice->question->model.precision != NULL) {
+        gw_writer_text(writer, "precision", advice->question->model.precision);
+    }
     gw_writer_text(writer, "cluster",
                    origin(gw_cluster_source(&advice->question->cluster, "kind")));
     gw_writer_text(writer, "compressors", origin_of_compressors(&advice->question->cluster));

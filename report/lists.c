@@ -20,7 +20,7 @@ static const char *const columns[GW_LISTS][MOST_COLUMNS + 1] = {
     [GW_LIST_POLICIES] = {"name", "title", "paper"},
     [GW_LIST_COLLECTIVES] = {"operation", "name", "title", "source"},
     [GW_LIST_NETWORKS] = {"name", "parameters", "title", "paper"},
-    [GW_LIST_GPUS] = {"name", "title", "source"},
+    [GW_LIST_GPUS] = {"name", "title", "intra", "source"},
     [GW_LIST_LINKS] = {"name", "where", "title", "source"},
     [GW_LIST_MODELS] = {"name", "title"},
     [GW_LIST_CLUSTERS] = {"name", "title"},
@@ -96,7 +96,8 @@ static void write_networks(struct gw_json_writer *writer) {
 static void write_gpus(struct gw_json_writer *writer) {
     for (const struct gw_published_gpu *row = gw_published_gpus; row->name != NULL; row++) {
         write_row(writer, GW_LIST_GPUS,
-                  (const char *[MOST_COLUMNS]){row->name, row->title, row->source});
+                  (const char *[MOST_COLUMNS]){
+                      row->name, row->title, row->within == NULL ? "" : row->within, row->source});
     }
 }
 

@@ -107,6 +107,30 @@ static struct gw_margins margins_of(const cJSON *entry, const char *unit,
                : (struct gw_margins){0};
 }
 
+/* More collectives than fit on a screen are shown among the cluster's own workers alone. */
+enum { MOST_ROWS = 24 };
+
+static bool is_shown(const struct gw_cluster *cluster, const struct gw_collective_cost *cost) {
+    return cluster->collective_count <= MOST_ROWS || cost->workers == cluster->workers ||
+           gw_cluster_find_collective(cluster, cost->name, cluster->workers) == NULL;
+}
+
+/* "Also among 2, 4 and 8 workers.": numbers of workers that are in no row, each once. */
+static void print_others(const struct gw_cluster *cluster, struct gw_arena *arena) {
+    char names[256] = "";
+    size_t last = 0;
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        const struct gw_collective_cost *cost = &cluster->collectives[i];
+        if (!is_shown(cluster, cost) && cost->workers > last) {
+            gw_list_name(names, sizeof names, gw_arena_format(arena, "%zu", cost->workers));
+            last = cost->workers;
+        }
+    }
+    if (last > 0) {
+        gw_print_note("", "The cluster has curves among %s workers as well (--json).", names);
+    }
+}
+
 static void print_collectives(const struct gw_cluster *cluster, struct gw_arena *arena) {
     static const char *const headings[] = {"collective", "workers", "1 KiB",  "64 KiB",
                                            "1 MiB",      "16 MiB",  "256 MiB"};
@@ -115,11 +139,14 @@ static void print_collectives(const struct gw_cluster *cluster, struct gw_arena 
         const struct gw_collective_cost *cost = &cluster->collectives[i];
         struct gw_margins margins =
             margins_of(cost->kept, "bytes", &cost->curve, GW_COLLECTIVE_MARGIN, arena);
-        gw_table_cell(table, "%s", cost->name);
-        gw_table_cell(table, "%zu", cost->workers);
-        add_times(table, &cost->curve, &margins, shown_bytes);
+        if (is_shown(cluster, cost)) {
+            gw_table_cell(table, "%s", cost->name);
+            gw_table_cell(table, "%zu", cost->workers);
+            add_times(table, &cost->curve, &margins, shown_bytes);
+        }
     }
     gw_table_print_and_close(table);
+    print_others(cluster, arena);
 }
 
 static void print_kernels(const struct gw_kernel_costs *costs, const char *what,
@@ -144,10 +171,15 @@ static void print_kernels(const struct gw_kernel_costs *costs, const char *what,
 void gw_print_cluster(const struct gw_cluster *cluster) {
     struct gw_arena arena = {0};
     const char *kind = gw_cluster_source(cluster, "kind");
+    const char *reach = gw_cluster_source(cluster, GW_CLUSTER_NETWORK_REACH);
     const char *const notes[] = {gw_cluster_source(cluster, "note"),
                                  gw_cluster_source(cluster, GW_CLUSTER_ASSUMED_COMPRESSORS)};
-    gw_print("%s: %zu workers, %zu a node, %s\n\n", cluster->name, cluster->workers,
+    gw_print("%s: %zu workers, %zu a node, %s\n", cluster->name, cluster->workers,
              cluster->workers_per_node, kind == NULL ? "of unknown origin" : kind);
+    if (reach != NULL) {
+        gw_print("network: %s\n", reach);
+    }
+    gw_print("\n");
     print_collectives(cluster, &arena);
     print_kernels(&cluster->compressors, "compressor, elements", &arena);
     print_kernels(&cluster->aggregation, "aggregation, elements", &arena);

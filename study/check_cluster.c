@@ -81,8 +81,7 @@ static void check_collectives(struct gw_checking *check, const struct gw_cluster
         own = own || cost->workers == cluster->workers;
     }
     if (!own && cluster->workers > 1) {
-        ODD(check, "collectives: none is measured among the cluster's own %zu workers",
-            cluster->workers);
+        ODD(check, "collectives: none is of the cluster's own %zu workers", cluster->workers);
     }
 }
 
@@ -213,7 +212,7 @@ static void note_workers(struct gw_checking *check, const struct gw_cluster *clu
             (void)snprintf(number, sizeof number, "%zu", cluster->collectives[i].workers);
             gw_list_name(numbers, sizeof numbers, number);
         }
-        NOTE(check, "%.60s measured among %s workers", name, numbers);
+        NOTE(check, "%.60s %.40s among %s workers", name, gw_cluster_origin(cluster), numbers);
     }
 }
 

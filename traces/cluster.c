@@ -206,6 +206,11 @@ const char *gw_cluster_source(const struct gw_cluster *cluster, const char *key)
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, key));
 }
 
+const char *gw_cluster_origin(const struct gw_cluster *cluster) {
+    const char *kind = gw_cluster_source(cluster, "kind");
+    return kind == NULL ? "known" : kind;
+}
+
 enum gw_status gw_cluster_put_source(struct gw_cluster *cluster, const char *key, const char *text,
                                      struct gw_error *error) {
     if (!cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(cluster->kept, "source"))) {

@@ -289,8 +289,14 @@ const char *gw_cluster_source(const struct gw_cluster *cluster, const char *key)
 enum gw_status gw_cluster_put_source(struct gw_cluster *cluster, const char *key, const char *text,
                                      struct gw_error *error);
 
-/* The source's key that says how compressors were assumed, where they are. */
+/* Keys of a made cluster's source: what collectives reach of its network, in words, and how its
+ * compressors were assumed. */
+#define GW_CLUSTER_NETWORK_REACH "network_reach"
 #define GW_CLUSTER_ASSUMED_COMPRESSORS "compressors"
+
+/* How its curves came to be, as its source says: "measured", "assumed"; "known" where it says
+ * nothing. */
+const char *gw_cluster_origin(const struct gw_cluster *cluster);
 
 /* What its compressors were timed on, as its source says: "cpu", "cuda" or a name; NULL: not said.
  */

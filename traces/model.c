@@ -53,12 +53,17 @@ static enum gw_status read_source(const struct gw_json *root, struct gw_model *m
         return GW_OK;
     }
     GW_TRY(gw_json_object(&source, error));
-    GW_TRY(gw_json_member(&source, "device").node == NULL
-               ? GW_OK
-               : gw_json_copy_text(&source, "device", &model->device, error));
-    return gw_json_member(&source, "kind").node == NULL
-               ? GW_OK
-               : gw_json_copy_text(&source, "kind", &model->kind, error);
+    const struct {
+        const char *key;
+        char **text;
+    } texts[] = {
+        {"device", &model->device}, {"precision", &model->precision}, {"kind", &model->kind}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        GW_TRY(gw_json_member(&source, texts[i].key).node == NULL
+                   ? GW_OK
+                   : gw_json_copy_text(&source, texts[i].key, texts[i].text, error));
+    }
+    return GW_OK;
 }
 
 /* Of all tensors together. */
@@ -147,6 +152,7 @@ void gw_model_free(struct gw_model *model) {
     free(model->tensors);
     free(model->name);
     free(model->device);
+    free(model->precision);
     free(model->kind);
     *model = (struct gw_model){0};
 }

@@ -12,8 +12,9 @@ struct gw_tensor {
 
 struct gw_model {
     char *name;
-    char *device; /* that computes, as its source says; NULL: not said */
-    char *kind;   /* how its times came to be, as its source says: "measured"; NULL: not said */
+    char *device;    /* that computes, as its source says; NULL: not said */
+    char *precision; /* of its products: "tf32"; NULL: not said */
+    char *kind;      /* how its times came to be, as its source says: "measured"; NULL: not said */
     double batch_size; /* samples per worker; 0: not said */
     uint64_t bytes_per_element;
     double forward_s, update_s;

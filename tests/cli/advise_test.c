@@ -62,6 +62,39 @@ TEST_IN_FOLDER(advice_hangs_together) {
     assert_true(cJSON_IsNull(item_at(advice, "bucket_cap_mb_list")));
 }
 
+/* What one asks about may be written as its makers write it. */
+TEST_IN_FOLDER(names_are_known_whatever_their_case) {
+    struct answer plain = ask(*state, "gradweave " ASKED "--precision fp16");
+    struct answer shouted = ask(*state, "gradweave advise GPT-2 --gpu A100 --nodes 8 --network "
+                                        "10Gb/s --precision FP16");
+    assert_int_equal(plain.status, 0);
+    assert_string_equal(plain.out, shouted.out);
+    plain = ask(*state, "gradweave plan resnet50 --cluster box-4x1gbit --policy omgs");
+    shouted = ask(*state, "gradweave plan ResNet_50 --cluster Box-4x1Gbit --policy OMGS");
+    assert_int_equal(plain.status, 0);
+    assert_string_equal(plain.out, shouted.out);
+    plain = ask(*state, "gradweave compare resnet50 --cluster box-4x1gbit --algo topk,ps");
+    shouted = ask(*state, "gradweave compare resnet50 --cluster box-4x1gbit --algo TopK,PS");
+    assert_int_equal(plain.status, 0);
+    assert_string_equal(plain.out, shouted.out);
+}
+
+/* The first lines say what the times are of, and what the network comes to beside its like. */
+TEST_IN_FOLDER(the_first_lines_say_what_times_are_of) {
+    struct answer answer = ask(*state, "gradweave advise gpt2 --gpu v100 --nodes 2 "
+                                       "--gpus-per-node 8 --network 100gbit --precision fp16");
+    char *verdict = strstr(answer.out, "\n\n");
+    verdict = strstr(verdict + 2, "\n\n");
+    assert_non_null(verdict);
+    *verdict = '\0';
+    static const char *const said[] = {"NVIDIA V100 SXM2 16 GB in fp16, 8 samples an iteration",
+                                       "NVLink 2", "5 GB/s by 100 Gb/s Ethernet, TCP, of 12.5",
+                                       "100gbit-roce", "edr"};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        assert_non_null(strstr(answer.out, said[i]));
+    }
+}
+
 /*
  * DistributedDataParallel, which closes a bucket as soon as it holds as many bytes as its cap says,
  * makes just the planned buckets of the list; and of one cap what the policy `bucket` says.
@@ -406,6 +439,22 @@ TEST_IN_FOLDER(benchmarks_become_a_cluster) {
     assert_true(number_at(cluster, "workers") == 4);
 }
 
+/* A cluster that was made is shown on a screen, as what it is. */
+TEST_IN_FOLDER(a_made_cluster_is_shown_on_a_screen) {
+    struct answer answer = ask(*state, "gradweave cluster make --nodes 4 --gpus-per-node 8 --gpu "
+                                       "V100 --network EDR --out c.json");
+    size_t lines = 0;
+    for (const char *at = strchr(answer.out, '\n'); at != NULL; at = strchr(at + 1, '\n')) {
+        lines++;
+    }
+    assert_int_equal(answer.status, 0);
+    assert_in_range(lines, 10, 40);
+    assert_non_null(strstr(answer.out, "curves among 2, 4, 8, 16, 33, 64"));
+    answer = ask(*state, "gradweave check c.json");
+    assert_non_null(strstr(answer.out, "allreduce assumed among 2, 4, 8, 16, 32, 33, 64"));
+    assert_null(strstr(answer.out, "reduce measured"));
+}
+
 TEST_IN_FOLDER(bad_wishes_are_refused) {
     static const struct {
         const char *command, *says;
@@ -422,7 +471,10 @@ TEST_IN_FOLDER(bad_wishes_are_refused) {
         {"advise resnet50 --cluster p102-1gbe-16 --batch 3", "--batch: expected --gpu"},
         {"advise resnet50-h200 --cluster p102-1gbe-16 --gpu a100 --batch 3",
          "--batch: expected a network"},
-        {"advise gpt2 --gpu a100 --gpus-per-node 8 --nodes 8 --network 10gbit", "--intra"},
+        {"advise gpt2 --gpu p102-100 --gpus-per-node 8 --nodes 8 --network 10gbit", "--intra"},
+        {"advise gpt2 --gpu b100 --nodes 2 --network 10gbit",
+         "l40s, h100, h200, b200; got \"b100\"\n"},
+        {"advise gpt2 --gpu a100 --nodes 2 --network 25GB", "such as 2.5gbit; got \"25GB\"\n"},
         {"advise gpt2 --gpu v100 --precision tf32 --nodes 8 --network 10gbit", "tf32"},
         {"model make gpt2 --out m.json", "--gpu GPU"},
         {"model make gpt2 --backward 45 --out m.json", "45ms"},

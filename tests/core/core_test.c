@@ -128,6 +128,48 @@ static void show_progress(const char *name) {
     gw_progress_end(&progress);
 }
 
+TEST(names_agree_whatever_their_case_and_hyphens) {
+    static const struct {
+        const char *a, *b;
+        bool agree;
+    } pairs[] = {{"gpt2", "GPT-2", true},
+                 {"resnet50", "ResNet50", true},
+                 {"resnet50", "ResNet-50", true},
+                 {"a100-40gb", "A100 40GB", true},
+                 {"bert-large", "BERT_large", true},
+                 {"v100", "p100", false},
+                 {"25gbit", "2-5gbit", false},
+                 {"1gbit", "-1gbit", false},
+                 {"a100", "a10", false},
+                 {"", "-", false}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        if (gw_names_agree(pairs[i].a, pairs[i].b) != pairs[i].agree) {
+            fail_msg("%s and %s", pairs[i].a, pairs[i].b);
+        }
+    }
+}
+
+/* Another number names another thing; a number that is cut short may be a slip. */
+TEST(the_nearest_name_has_no_other_number) {
+    static const char *const names[] = {"resnet50", "resnet152",    "vgg16",
+                                        "omgs",     "p102-1gbe-16", NULL};
+    static const char *const texts[][2] = {{"resnt50", "resnet50"},
+                                           {"RESNT50", "resnet50"},
+                                           {"resnet5", "resnet50"},
+                                           {"resnet18", NULL},
+                                           {"vgg19", NULL},
+                                           {"OMGSS", "omgs"},
+                                           {"p102-1gb-16", "p102-1gbe-16"},
+                                           {"resnet50", NULL}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *nearest = gw_find_nearest(texts[i][0], names);
+        if ((nearest == NULL) != (texts[i][1] == NULL) ||
+            (nearest != NULL && strcmp(nearest, texts[i][1]) != 0)) {
+            fail_msg("%s: %s", texts[i][0], nearest == NULL ? "none" : nearest);
+        }
+    }
+}
+
 TEST(only_terminals_that_can_erase_are_told_to) {
     static const char *const dumb[] = {"dumb", "", NULL};
     for (size_t i = 0; i < sizeof dumb / sizeof *dumb; i++) {

@@ -108,8 +108,10 @@ TEST(rates_and_sizes_have_the_usual_spellings) {
                       {"Gb/s", 1e9}, {"GB/s", 8e9},   {"GBps", 8e9},   {"MiB/s", 8.0 * 1048576},
                       {"bit", 1},    {"kbit", 1e3},   {"Mbit/s", 1e6}, {"tbit", 1e12},
                       {"mb/s", 1e6}, {"B/s", 8},      {"", 0},         {"x", 0},
-                      {"g", 0},      {"Gb", 0},       {"GB", 0},       {"xbit", 0},
-                      {"gbit/h", 0}, {"gbbit", 0},    {"/s", 0},       {"GBit/ss", 0}};
+                      {"G", 1e9},    {"Gb", 1e9},     {"GbE", 1e9},    {"gbe", 1e9},
+                      {"GB", 0},     {"xbit", 0},     {"b", 0},        {"be", 0},
+                      {"Gi", 0},     {"GBE", 0},      {"gbit/h", 0},   {"gbbit", 0},
+                      {"/s", 0},     {"GBit/ss", 0}};
     static const struct {
         const char *text;
         double bytes; /* 0: no size */

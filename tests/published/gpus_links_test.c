@@ -33,6 +33,13 @@ TEST(gpus_have_sound_figures) {
         }
         assert_true(strlen(gpu->title) > 0);
         assert_true(strlen(gpu->source) > 0);
+        if (gpu->within != NULL) {
+            struct gw_arena arena = {0};
+            struct gw_link link;
+            assert_ok(gw_link_find(gpu->within, true, &arena, &link, &error));
+            assert_non_null(strstr(gpu->source, "link: "));
+            gw_arena_free(&arena);
+        }
         for (const struct gw_published_gpu *other = gw_published_gpus; other != gpu; other++) {
             assert_string_not_equal(other->name, gpu->name);
         }
@@ -90,19 +97,30 @@ TEST(links_are_found_where_they_belong) {
 
 TEST(any_rate_is_ethernet_like_the_next_faster_one) {
     const struct {
-        const char *name, *title, *like;
+        const char *text, *name, *title, *like;
         double bytes_per_s;
-    } table[] = {{"25gbit", "25 Gb/s Ethernet, TCP", "25gbit", 3.125e9},
-                 {"25000mbit", "25 Gb/s Ethernet, TCP", "25gbit", 3.125e9},
-                 {"2.5gbit", "2.5 Gb/s Ethernet, TCP", "10gbit", 0.3125e9},
-                 {"800mbit", "800 Mb/s Ethernet, TCP", "1gbit", 0.1e9},
-                 {"0.001mbit", "0.001 Mb/s Ethernet, TCP", "1gbit", 125},
-                 {"800gbit", "800 Gb/s Ethernet, TCP", "400gbit", 100e9},
-                 {"10000gbit", "10000 Gb/s Ethernet, TCP", "400gbit", 1.25e12}};
+    } table[] = {
+        {"25gbit", "25gbit", "25 Gb/s Ethernet, TCP", "25gbit", 3.125e9},
+        {"25000mbit", "25gbit", "25 Gb/s Ethernet, TCP", "25gbit", 3.125e9},
+        {"2.5gbit", "2.5gbit", "2.5 Gb/s Ethernet, TCP", "10gbit", 0.3125e9},
+        {"800mbit", "800mbit", "800 Mb/s Ethernet, TCP", "1gbit", 0.1e9},
+        {"0.001mbit", "0.001mbit", "0.001 Mb/s Ethernet, TCP", "1gbit", 125},
+        {"800gbit", "800gbit", "800 Gb/s Ethernet, TCP", "400gbit", 100e9},
+        {"10000gbit", "10000gbit", "10000 Gb/s Ethernet, TCP", "400gbit", 1.25e12},
+        {"10Gbps", "10gbit", "10 Gb/s Ethernet, TCP", "10gbit", 1.25e9},
+        {"10Gb/s", "10gbit", "10 Gb/s Ethernet, TCP", "10gbit", 1.25e9},
+        {"1GbE", "1gbit", "1 Gb/s Ethernet, TCP", "1gbit", 0.125e9},
+        {"25G", "25gbit", "25 Gb/s Ethernet, TCP", "25gbit", 3.125e9},
+        {"625Mbit", "625mbit", "625 Mb/s Ethernet, TCP", "1gbit", 78.125e6},
+        {"12.5GB/s", "100gbit", "100 Gb/s Ethernet, TCP", "100gbit", 12.5e9},
+        {"100Gb/s-RoCE", "100gbit-roce", "100 Gb/s Ethernet, RoCE", "100gbit-roce", 12.5e9},
+        {"50G-roce", "50gbit-roce", "50 Gb/s Ethernet, RoCE", "100gbit-roce", 6.25e9},
+        {"400G-EFA", "400gbit-efa", "AWS EFA, 400 Gb/s", "400gbit-efa", 50e9},
+        {"EDR", "edr", "InfiniBand EDR", "edr", 12.5e9}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct gw_arena arena = {0};
         struct gw_link link, like;
-        assert_ok(gw_link_find(table[i].name, false, &arena, &link, &error));
+        assert_ok(gw_link_find(table[i].text, false, &arena, &link, &error));
         assert_ok(gw_link_find(table[i].like, false, &arena, &like, &error));
         assert_string_equal(link.name, table[i].name);
         assert_string_equal(link.title, table[i].title);
@@ -115,12 +133,25 @@ TEST(any_rate_is_ethernet_like_the_next_faster_one) {
     }
 }
 
+TEST(a_link_is_put_beside_others_of_its_rate) {
+    struct gw_arena arena = {0};
+    struct gw_link link;
+    assert_ok(gw_link_find("100gbit", false, &arena, &link, &error));
+    assert_string_equal(gw_link_reach(&link, &arena),
+                        "5 GB/s by 100 Gb/s Ethernet, TCP, of 12.5 (it would be 10 GB/s by "
+                        "100gbit-roce, 11.5 GB/s by edr, 6.88 GB/s by 100gbit-efa)");
+    assert_ok(gw_link_find("2.5gbit", false, &arena, &link, &error));
+    assert_string_equal(gw_link_reach(&link, &arena),
+                        "0.25 GB/s by 2.5 Gb/s Ethernet, TCP, of 0.312");
+    gw_arena_free(&arena);
+}
+
 TEST(what_is_no_link_is_refused) {
-    const char *names[] = {
-        "",        "-1gbit",  "+1gbit",    "1e3gbit",   "nangbit",    "infgbit",      "0x10gbit",
-        "25gbit ", "25 gbit", " 25gbit",   ".5gbit",    "5.gbit",     "1.2.3gbit",    "1,5gbit",
-        "gbit",    "25",      "25kbit",    "25Gbit",    "25gbits",    "25gbit-roce ", "HDR",
-        "0gbit",   "0.0mbit", "10001gbit", "1e308gbit", "0.0001mbit", "25gbit-iwarp"};
+    const char *names[] = {"",           "-1gbit",       "+1gbit",  "1e3gbit",   "nangbit",
+                           "infgbit",    "0x10gbit",     " 25gbit", ".5gbit",    "5.gbit",
+                           "1.2.3gbit",  "1,5gbit",      "gbit",    "25",        "2-5gbit",
+                           "25GB",       "0gbit",        "0.0mbit", "10001gbit", "1e308gbit",
+                           "0.0001mbit", "25gbit-iwarp", "qdr"};
     struct gw_arena arena = {0};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct gw_link link;
@@ -159,10 +190,12 @@ TEST(messages_say_what_is_known) {
          "100gbit-efa, 400gbit-efa, or another rate, such as 2.5gbit; got \"nvlink4\", a link "
          "within a node"},
         {"hdr", true,
-         "link within a node: expected one of pcie3, pcie4, pcie5, nvlink2, nvlink3, nvlink4, "
+         "link within a node: expected one of pcie3, pcie4, pcie5, nvlink1, nvlink2, nvlink3, "
+         "nvlink4, "
          "nvlink5; got \"hdr\", a network"},
         {"2.5gbit", true,
-         "link within a node: expected one of pcie3, pcie4, pcie5, nvlink2, nvlink3, nvlink4, "
+         "link within a node: expected one of pcie3, pcie4, pcie5, nvlink1, nvlink2, nvlink3, "
+         "nvlink4, "
          "nvlink5; got \"2.5gbit\", a network"},
         {"0gbit", false, "network: expected a rate from 0.001mbit to 10000gbit; got \"0gbit\""},
     };
