@@ -32,7 +32,7 @@ static enum gw_status answer(void *values, struct gw_error *error) {
     return status;
 }
 
-static struct options options = {.asking.made_model.precision = GW_PRECISIONS};
+static struct options options = {.asking.made = GW_MAKING_NOTHING};
 
 const struct gw_verb gw_verb_advise = {
     .name = "advise",

@@ -76,11 +76,17 @@ enum { GW_MOST_MICRO_BATCHES = 4096 };
     { NULL, GW_NEEDS, others, "expected a MODEL: a file, or the name of one that ships" }
 #define GW_NEEDS_CLUSTER(others)                                                                   \
     { NULL, GW_NEEDS, others, "expected --cluster CLUSTER: a file, or the name of one that ships" }
+#define GW_NEEDS_ANY_CLUSTER(others)                                                               \
+    {                                                                                              \
+        NULL, GW_NEEDS, others,                                                                    \
+            "expected --cluster CLUSTER: a file, or the name of one that ships; or --nodes N "     \
+            "--network LINK --gpu GPU"                                                             \
+    }
 
 /* --policy, --compressor, --exchange: for verbs that ask about algorithms. */
 extern const struct gw_option gw_changes_table[]; /* for struct gw_choice_changes */
 
-/* --collective; and with it --network, --loggp and what else changes the network of messages. */
+/* --collective; and with it --loggp and what else changes the network of messages. */
 extern const struct gw_option gw_choices_table[]; /* for struct gw_choices */
 extern const struct gw_option gw_network_table[]; /* for struct gw_network_options */
 

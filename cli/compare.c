@@ -2,12 +2,14 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/making.h"
 #include "plots/plots.h"
 #include "report/sweep.h"
 
 struct options {
     struct gw_output_options output;
     struct gw_question_options question;
+    struct gw_making_options made;
     struct gw_choice_changes changes;
     const char *algorithms, *workers, *bandwidth, *counts, *accuracy, *out, *data;
 };
@@ -15,11 +17,12 @@ struct options {
 #define IN(member) offsetof(struct options, member)
 
 static const struct gw_option option_table[] = {
-    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_model_table},
+    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_any_model_table},
     {"algo", 'a', "A[,B..]|all", GW_TEXT, IN(algorithms), .help = "The pipelines to compare",
      .value = "all", .names = GW_NAMES_ALGORITHMS, .is_list = true},
     {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_cluster_table},
     {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_accumulate_table},
+    {.kind = GW_INCLUDE, .offset = IN(made), .table = gw_making_table},
     {"workers", 0, "P|VALUES", GW_TEXT, IN(workers),
      .help = "Number of workers, or several: 2,4,16, or 2:256, each twice the one before",
      .otherwise = "the cluster's"},
@@ -46,7 +49,8 @@ static const struct gw_option option_table[] = {
 
 static const struct gw_option_rule rules[] = {
     GW_NEEDS_MODEL("MODEL"),
-    GW_NEEDS_CLUSTER("cluster"),
+    GW_NEEDS_ANY_CLUSTER("cluster nodes"),
+    GW_MAKING_RULES(" network"),
     {"accuracy", GW_EXCLUDES, "policy compressor exchange",
      "--accuracy: expected none of --policy, --compressor and --exchange with it, as trainings "
      "were by the pipelines as they are"},
@@ -211,7 +215,7 @@ static enum gw_status open_and_answer(void *values, struct gw_error *error) {
     const struct options *options = values;
     struct gw_question question;
     struct gw_axis_values parameters[PARAMETERS] = {{0}};
-    GW_TRY(gw_question_open(&options->question, &question, error));
+    GW_TRY(gw_question_make(&options->question, &options->made, &question, error));
     enum gw_status status = options->workers == NULL
                                 ? GW_OK
                                 : gw_axis_parse(GW_AXIS_WORKERS, options->workers, "--workers",
@@ -230,12 +234,12 @@ static enum gw_status open_and_answer(void *values, struct gw_error *error) {
     return status;
 }
 
-static struct options options;
+static struct options options = {.made = GW_MAKING_NOTHING};
 
 const struct gw_verb gw_verb_compare = {
     .name = "compare",
     .title = "every pipeline, ranked",
-    .usage = "MODEL --cluster CLUSTER",
+    .usage = "MODEL --cluster CLUSTER\nNETWORK --gpu GPU --nodes N --network LINK",
     .about = "Predicts an iteration of every pipeline and ranks them, the fastest first.\v"
              "With several numbers of workers (--workers 2:256 doubles them, 2:256:STEP and 2,4,16 "
              "are others) or several bandwidths it shows the fastest at each, and where another "

@@ -1,5 +1,8 @@
 #include "cli/making.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "cli/cli.h"
 
 static void read_time(const char *option, const char *argument, double *target,
@@ -35,82 +38,186 @@ const struct gw_option gw_model_making_table[] = {
     {0},
 };
 
-const struct gw_option gw_cluster_making_table[] = {
+const struct gw_option gw_node_making_table[] = {
     {"nodes", 0, "N", GW_COUNT, offsetof(struct gw_cluster_request, nodes),
      .help = "Number of machines", .maximum = 65536},
     {"gpus-per-node", 0, "G", GW_COUNT, offsetof(struct gw_cluster_request, gpus_per_node),
-     .help = "In each, a worker for each", .value = "1", .maximum = 256},
+     .help = "In each, a worker for each", .otherwise = "1", .maximum = 256},
+    {"cards", 0, "C", GW_COUNT, offsetof(struct gw_cluster_request, cards),
+     .help = "Network cards of a machine, each with such a link, which its GPUs share",
+     .otherwise = "1", .maximum = 64},
+    {"intra", 0, "LINK", GW_TEXT, offsetof(struct gw_cluster_request, within),
+     .help = "Between the GPUs of a machine, such as nvlink3 or pcie4",
+     .otherwise = "as is usual for the GPU", .names = GW_NAMES_LINKS},
+    {0},
+};
+
+const struct gw_option gw_cluster_making_table[] = {
+    {.kind = GW_INCLUDE, .table = gw_node_making_table},
     {"network", 0, "LINK", GW_TEXT, offsetof(struct gw_cluster_request, network),
      .help = "Between machines: a rate, such as 25gbit, or a name (see gradweave list links)",
      .otherwise = "none, of a single machine", .names = GW_NAMES_LINKS},
-    {"cards", 0, "C", GW_COUNT, offsetof(struct gw_cluster_request, cards),
-     .help = "Network cards of a machine, each with such a link, which its GPUs share",
-     .value = "1", .maximum = 64},
-    {"intra", 0, "LINK", GW_TEXT, offsetof(struct gw_cluster_request, within),
-     .help = "Between the GPUs of a machine, such as nvlink3 or pcie4", .names = GW_NAMES_LINKS},
     {0},
 };
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-#define IN(member) offsetof(struct gw_asking_options, member)
-
-const struct gw_option gw_asking_table[] = {
-    {NULL, 0, "NETWORK", GW_TEXT, IN(model),
-     .help = "A network (see gradweave list networks), a model file, or the name of one that ships",
+const struct gw_option gw_any_model_table[] = {
+    {NULL, 0, "MODEL", GW_TEXT, offsetof(struct gw_question_options, model),
+     .help =
+         "A model file, the name of one that ships, or with --gpu a network (see gradweave list "
+         "networks)",
      .names = GW_NAMES_NETWORKS},
-    {.kind = GW_INCLUDE, .offset = IN(made_model), .table = gw_model_making_table},
-    {.kind = GW_INCLUDE, .offset = IN(made_cluster), .table = gw_cluster_making_table},
-    {"cluster", 0, "CLUSTER", GW_TEXT, IN(cluster),
-     .help = "A cluster file, or the name of one that ships, in place of --nodes and --network",
-     .names = GW_NAMES_CLUSTERS},
-    {"density", 0, "R", GW_POSITIVE, IN(density), .help = "Share of elements that compressors keep",
-     .maximum = 1, .value = "0.001"},
-    {.kind = GW_INCLUDE, .offset = IN(interference), .table = gw_interference_table},
-    {"accumulate", 0, "N", GW_COUNT, IN(micro_batches), .help = GW_ACCUMULATE_HELP,
-     .otherwise = "1", .maximum = GW_MOST_MICRO_BATCHES},
-    {"price", 0, "MONEY", GW_POSITIVE, IN(price),
-     .help = "Of a worker's hour: also says what a million iterations cost"},
     {0},
 };
 
-/* Made where a GPU or a time is given, read otherwise: then these options would do nothing. */
-static enum gw_status open_model(const struct gw_asking_options *options, struct gw_model *out,
-                                 struct gw_error *error) {
-    static const char *const making[] = {"backward", "batch", "precision"};
-    struct gw_model_request request = options->made_model;
+#define MADE(member) offsetof(struct gw_making_options, member)
+
+const struct gw_option gw_making_but_network_table[] = {
+    {.kind = GW_INCLUDE, .offset = MADE(model), .table = gw_model_making_table},
+    {.kind = GW_INCLUDE, .offset = MADE(cluster), .table = gw_node_making_table},
+    {0},
+};
+
+const struct gw_option gw_making_table[] = {
+    {.kind = GW_INCLUDE, .offset = MADE(model), .table = gw_model_making_table},
+    {.kind = GW_INCLUDE, .offset = MADE(cluster), .table = gw_cluster_making_table},
+    {0},
+};
+
+/* Whether a network's model is made. */
+static bool is_made(const struct gw_making_options *made, const char *name) {
     const struct gw_architecture *architecture = NULL;
-    cJSON *document = NULL;
-    request.architecture = options->model;
-    bool known = gw_architecture_find(options->model, &architecture, NULL) == GW_OK;
-    bool timed = request.gpu != NULL || request.backward_s > 0;
-    if (known && timed) {
-        GW_TRY(gw_model_make(&request, &document, error));
-        return gw_model_take(document, options->model, out, error);
-    }
-    GW_TRY(gw_model_open(options->model, out, error));
-    for (size_t i = 0; i < sizeof making / sizeof *making; i++) {
-        if (gw_option_is_given(making[i])) {
-            gw_model_free(out);
+    bool is_timed = made->model.gpu != NULL || made->model.backward_s > 0;
+    return is_timed && gw_architecture_find(name, &architecture, NULL) == GW_OK;
+}
+
+static enum gw_status make_model(const struct gw_making_options *made, const char *name,
+                                 cJSON **out, struct gw_error *error) {
+    struct gw_model_request request = made->model;
+    request.architecture = name;
+    return gw_model_make(&request, out, error);
+}
+
+/* Fails where options of models that are made would do nothing, or one has to be made. */
+static enum gw_status check_read(const struct gw_making_options *made, const char *name,
+                                 struct gw_error *error) {
+    const struct {
+        const char *option;
+        bool is_given;
+    } options[] = {{"backward", made->model.backward_s > 0},
+                   {"batch", made->model.batch_size > 0},
+                   {"precision", made->model.precision != GW_PRECISIONS}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (options[i].is_given) {
             return gw_fail(error, GW_BAD_INPUT,
                            "--%s: expected a network that a model is made of (gradweave list "
                            "networks), got model %s, which has its own times",
-                           making[i], options->model);
+                           options[i].option, name);
         }
     }
     return GW_OK;
 }
 
-static enum gw_status open_cluster(const struct gw_asking_options *options, struct gw_cluster *out,
-                                   struct gw_error *error) {
-    struct gw_cluster_request request = options->made_cluster;
-    request.gpu = options->made_model.gpu;
-    if (options->cluster == NULL) {
+/* A network that neither ships as a model nor is a file can be made: the message says how. */
+static enum gw_status open_model(const struct gw_making_options *made, const char *name,
+                                 struct gw_model *out, struct gw_error *error) {
+    const struct gw_architecture *architecture = NULL;
+    cJSON *document = NULL;
+    if (is_made(made, name)) {
+        GW_TRY(make_model(made, name, &document, error));
+        return gw_model_take(document, name, out, error);
+    }
+    char *path = NULL;
+    enum gw_status status = gw_data_resolve(GW_DATA_MODELS, name, &path, error);
+    free(path);
+    if (status == GW_BAD_INPUT && gw_architecture_find(name, &architecture, NULL) == GW_OK) {
+        return gw_fail(
+            error, GW_BAD_INPUT,
+            "%s: expected --gpu GPU or --backward TIME with it, as no model of that name "
+            "ships",
+            name);
+    }
+    GW_TRY(status);
+    GW_TRY(gw_model_open(name, out, error));
+    status = check_read(made, name, error);
+    if (status != GW_OK) {
+        gw_model_free(out);
+    }
+    return status;
+}
+
+/* Made where `name` is NULL. */
+static enum gw_status open_cluster(const struct gw_making_options *made, const char *name,
+                                   struct gw_cluster *out, struct gw_error *error) {
+    struct gw_cluster_request request = made->cluster;
+    request.gpu = made->model.gpu;
+    if (name == NULL) {
         return gw_cluster_make(&request, out, error);
     }
-    GW_TRY(gw_cluster_open(options->cluster, out, error));
+    GW_TRY(gw_cluster_open(name, out, error));
     return request.gpu == NULL ? GW_OK : gw_cluster_assume_compressors(request.gpu, out, error);
 }
+
+enum gw_status gw_question_make(const struct gw_question_options *asked,
+                                const struct gw_making_options *made, struct gw_question *out,
+                                struct gw_error *error) {
+    struct gw_model model;
+    struct gw_cluster cluster;
+    GW_TRY(open_model(made, asked->model, &model, error));
+    enum gw_status status = open_cluster(made, asked->cluster, &cluster, error);
+    if (status != GW_OK) {
+        gw_model_free(&model);
+        return status;
+    }
+    return gw_question_ask(asked, model, cluster, out, error);
+}
+
+enum gw_status gw_made_cluster_name(const struct gw_making_options *made, char **out,
+                                    struct gw_error *error) {
+    struct gw_cluster cluster;
+    GW_TRY(open_cluster(made, NULL, &cluster, error));
+    *out = strdup(cluster.name);
+    gw_cluster_free(&cluster);
+    return *out == NULL ? gw_fail_memory(error, "making a cluster") : GW_OK;
+}
+
+static enum gw_status document_cluster(const struct gw_making_options *made, const char *name,
+                                       cJSON **out, struct gw_error *error) {
+    struct gw_cluster cluster;
+    GW_TRY(open_cluster(made, made->cluster.nodes > 0 ? NULL : name, &cluster, error));
+    enum gw_status status = gw_cluster_document(&cluster, out, error);
+    gw_cluster_free(&cluster);
+    return status;
+}
+
+enum gw_status gw_make_for_grid(const void *context, enum gw_axis axis, const char *name,
+                                cJSON **out, struct gw_error *error) {
+    const struct gw_making_options *made = context;
+    *out = NULL;
+    if (axis == GW_AXIS_CLUSTER) {
+        bool is_changed = made->cluster.nodes > 0 || made->model.gpu != NULL;
+        return is_changed ? document_cluster(made, name, out, error) : GW_OK;
+    }
+    return is_made(made, name) ? make_model(made, name, out, error) : check_read(made, name, error);
+}
+
+/* ---- advice ---------------------------------------------------------------------------------- */
+
+#define IN(member) offsetof(struct gw_asking_options, member)
+
+const struct gw_option gw_asking_table[] = {
+    {NULL, 0, "NETWORK", GW_TEXT, IN(question.model),
+     .help = "A network (see gradweave list networks), a model file, or the name of one that ships",
+     .names = GW_NAMES_NETWORKS},
+    {.kind = GW_INCLUDE, .offset = IN(made), .table = gw_making_table},
+    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_cluster_table},
+    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_accumulate_table},
+    {"price", 0, "MONEY", GW_POSITIVE, IN(price),
+     .help = "Of a worker's hour: also says what a million iterations cost"},
+    {.kind = GW_INCLUDE, .offset = IN(question.interference), .table = gw_interference_table},
+    {0},
+};
 
 /* What training keeps besides activations: weights, gradients, momentum and what is kept back. */
 static void warn_of_memory(const struct gw_asking_options *options, const struct gw_model *model,
@@ -119,8 +226,8 @@ static void warn_of_memory(const struct gw_asking_options *options, const struct
     const struct gw_published_gpu *gpu = NULL;
     double bytes = (double)gw_model_elements(model) * COPIES * BYTES_PER_ELEMENT;
     warning[0] = '\0';
-    if (options->made_model.gpu != NULL &&
-        gw_published_gpu_find(options->made_model.gpu, &gpu, NULL) == GW_OK &&
+    if (options->made.model.gpu != NULL &&
+        gw_published_gpu_find(options->made.model.gpu, &gpu, NULL) == GW_OK &&
         bytes > gpu->memory_bytes) {
         (void)snprintf(
             warning, GW_RESULT_NOTE_SIZE,
@@ -144,17 +251,8 @@ static enum gw_status advise(const struct gw_asking_options *options,
 
 enum gw_status gw_asking_open(const struct gw_asking_options *options, struct gw_question *question,
                               struct gw_advice *advice, struct gw_error *error) {
-    struct gw_model model;
-    struct gw_cluster cluster = {0};
-    GW_TRY(open_model(options, &model, error));
-    enum gw_status status = open_cluster(options, &cluster, error);
-    *question = gw_question_of(model, cluster);
-    question->density = options->density;
-    question->interference = options->interference;
-    question->model.micro_batches = options->micro_batches;
-    status =
-        status == GW_OK ? gw_interference_check(options->interference, &cluster, error) : status;
-    status = status == GW_OK ? advise(options, question, advice, error) : status;
+    GW_TRY(gw_question_make(&options->question, &options->made, question, error));
+    enum gw_status status = advise(options, question, advice, error);
     if (status != GW_OK) {
         gw_question_close(question);
     }

@@ -1,6 +1,7 @@
 /* What values of options may name. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "calibrate/calibrate.h"
 #include "cli/cli.h"
@@ -10,7 +11,7 @@ enum { MOST_NAMES = 256 };
 
 static void add_name(const char **names, const char *name) {
     size_t count = 0;
-    while (names[count] != NULL) {
+    while (names[count] != NULL && strcmp(names[count], name) != 0) {
         count++;
     }
     if (count + 1 < MOST_NAMES) {
@@ -120,6 +121,11 @@ static void add_names(const char **names, enum gw_names kind) {
         for (size_t i = 0; gw_links[i].name != NULL; i++) {
             add_name(names, gw_links[i].name);
         }
+        break;
+    case GW_NAMES_LEVELS_OR_LINKS:
+        add_name(names, "curves");
+        add_name(names, "messages");
+        add_names(names, GW_NAMES_LINKS);
         break;
     case GW_NAMES_MEASURED_COUNTS:
         add_name(names, "recorded");

@@ -44,6 +44,7 @@ enum gw_names {
     GW_NAMES_NETWORKS,
     GW_NAMES_GPUS,
     GW_NAMES_LINKS,
+    GW_NAMES_LEVELS_OR_LINKS, /* how exchanges are simulated, or over what */
     GW_NAMES_FILES,           /* any file: completed by the shell */
     GW_NAMES_DATA,            /* any file, and the models and clusters that ship */
     GW_NAMES_COUNTS,          /* any file, and where else counts come from */

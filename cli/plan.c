@@ -1,12 +1,14 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/making.h"
 #include "plots/plots.h"
 #include "report/sweep.h"
 
 struct options {
     struct gw_output_options output;
     struct gw_question_options question;
+    struct gw_making_options made;
     const char *policy, *compressor, *exchange, *out, *sweep;
     bool explain;
 };
@@ -16,7 +18,10 @@ struct options {
 static const char *const parameters[] = {"density", "workers", "bandwidth", NULL};
 
 static const struct gw_option option_table[] = {
-    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_question_table},
+    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_any_model_table},
+    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_cluster_table},
+    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_workers_table},
+    {.kind = GW_INCLUDE, .offset = IN(made), .table = gw_making_table},
     {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_accumulate_table},
     {"policy", 'p', "POLICY", GW_TEXT, IN(policy),
      .help = "Merge policy, or all to rank them (see gradweave list policies)", .value = "all",
@@ -45,7 +50,8 @@ static const struct gw_option option_table[] = {
 
 static const struct gw_option_rule rules[] = {
     GW_NEEDS_MODEL("MODEL"),
-    GW_NEEDS_CLUSTER("cluster"),
+    GW_NEEDS_ANY_CLUSTER("cluster nodes"),
+    GW_MAKING_RULES(" network"),
     {"sweep", GW_EXCLUDES, "explain",
      "--sweep: expected no --explain beside it, which is for one plan"},
     {0},
@@ -110,7 +116,7 @@ static enum gw_status answer(void *values, struct gw_error *error) {
     struct gw_plans plans = {0};
     const struct gw_exchange_kind *exchange = NULL;
     GW_TRY(gw_exchange_choose(options->compressor, options->exchange, &exchange, error));
-    GW_TRY(gw_question_open(&options->question, &question, error));
+    GW_TRY(gw_question_make(&options->question, &options->made, &question, error));
     enum gw_status status = options->sweep != NULL ? sweep(options, &question, error)
                                                    : plan(options, &question, &plans, error);
     gw_plans_free(&plans);
@@ -118,12 +124,12 @@ static enum gw_status answer(void *values, struct gw_error *error) {
     return status;
 }
 
-static struct options options;
+static struct options options = {.made = GW_MAKING_NOTHING};
 
 const struct gw_verb gw_verb_plan = {
     .name = "plan",
     .title = "which neighbouring tensors to exchange together",
-    .usage = "MODEL --cluster CLUSTER",
+    .usage = "MODEL --cluster CLUSTER\nNETWORK --gpu GPU --nodes N --network LINK",
     .about =
         "Says which neighbouring tensors of a model should be exchanged together on a cluster, "
         "what an iteration then takes, and a bound below which no plan can go.",

@@ -50,9 +50,9 @@ static void print_number_option(const char *name, double value, const char *unit
 
 /* "resnet50 --gpu a100 --nodes 4 --network 10gbit": what was asked about, as it was asked. */
 static void print_asked(const struct gw_asking_options *asked, FILE *stream) {
-    const struct gw_model_request *model = &asked->made_model;
-    const struct gw_cluster_request *cluster = &asked->made_cluster;
-    (void)fprintf(stream, "%s", asked->model);
+    const struct gw_model_request *model = &asked->made.model;
+    const struct gw_cluster_request *cluster = &asked->made.cluster;
+    (void)fprintf(stream, "%s", asked->question.model);
     print_text_option("gpu", model->gpu, stream);
     if (gw_option_is_given("precision")) {
         (void)fprintf(stream, " --precision %s", gw_precision_names[model->precision]);
@@ -65,39 +65,30 @@ static void print_asked(const struct gw_asking_options *asked, FILE *stream) {
     print_text_option("network", cluster->network, stream);
     print_number_option("cards", (double)cluster->cards, "", stream);
     print_text_option("intra", cluster->within, stream);
-    print_text_option("cluster", asked->cluster, stream);
-    print_number_option("density", asked->density, "", stream);
-    print_number_option("accumulate", (double)asked->micro_batches, "", stream);
-    print_number_option("price", asked->price, "", stream);
-}
-
-/* Commands for a model and a cluster that are files, or ship; made ones have none. */
-static void print_of_files(const struct gw_asking_options *asked, const char *recommended,
-                           FILE *stream) {
-    if (asked->cluster == NULL || asked->made_model.gpu != NULL ||
-        asked->made_model.backward_s > 0) {
-        return;
+    print_text_option("cluster", asked->question.cluster, stream);
+    print_number_option("density", asked->question.density, "", stream);
+    print_number_option("accumulate", (double)asked->question.micro_batches, "", stream);
+    if (asked->question.interference == GW_INTERFERENCE_NONE) {
+        (void)fprintf(stream, " --no-interference");
     }
-    (void)fprintf(stream, "\ngradweave compare %s --cluster %s --density %.9g", asked->model,
-                  asked->cluster, asked->density);
-    print_number_option("accumulate", (double)asked->micro_batches, "", stream);
-    (void)fprintf(stream,
-                  "\ngradweave simulate %s --cluster %s --density %.9g --algo %s --trace "
-                  "trace.json",
-                  asked->model, asked->cluster, asked->density, recommended);
-    print_number_option("accumulate", (double)asked->micro_batches, "", stream);
 }
 
 /* One to a line. */
 static void print_commands(const struct options *options, const char *recommended, FILE *stream) {
     (void)fprintf(stream, "gradweave report ");
     print_asked(&options->asking, stream);
+    print_number_option("price", options->asking.price, "", stream);
     print_text_option("validation", options->validation, stream);
     print_text_option("accuracy", options->accuracy, stream);
     (void)fprintf(stream, " --out %s", options->out == NULL ? "report.html" : options->out);
     (void)fprintf(stream, "\ngradweave advise ");
     print_asked(&options->asking, stream);
-    print_of_files(&options->asking, recommended, stream);
+    print_number_option("price", options->asking.price, "", stream);
+    (void)fprintf(stream, "\ngradweave compare ");
+    print_asked(&options->asking, stream);
+    (void)fprintf(stream, "\ngradweave simulate ");
+    print_asked(&options->asking, stream);
+    (void)fprintf(stream, " --algo %s --trace trace.json", recommended);
 }
 
 /* ---- answering ------------------------------------------------------------------------------- */
@@ -190,7 +181,7 @@ static enum gw_status answer(void *values, struct gw_error *error) {
     return status;
 }
 
-static struct options options = {.asking.made_model.precision = GW_PRECISIONS};
+static struct options options = {.asking.made = GW_MAKING_NOTHING};
 
 const struct gw_verb gw_verb_report = {
     .name = "report",

@@ -149,14 +149,7 @@ const struct gw_option gw_choices_table[] = {
     {0},
 };
 
-static const char *const levels[] = {
-    [GW_LEVEL_CURVES] = "curves", [GW_LEVEL_MESSAGES] = "messages", NULL};
-
 const struct gw_option gw_network_table[] = {
-    {"network", 0, "LEVEL", GW_CHOICE, offsetof(struct gw_network_options, level),
-     .help = "How exchanges take their time: curves, as measured, or messages, which queue for "
-             "links",
-     .value = "curves", .choices = levels},
     {.kind = GW_INCLUDE,
      .offset = offsetof(struct gw_network_options, choices),
      .table = gw_choices_table},

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/making.h"
 #include "kernels/gradients/emulation.h"
 #include "report/sweep.h"
 
@@ -10,6 +11,7 @@
 struct options {
     struct gw_output_options output;
     struct gw_question_options question;
+    struct gw_making_options made;
     struct gw_choice_changes changes;
     struct gw_heterogeneity heterogeneity;
     struct gw_network_options network;
@@ -53,12 +55,48 @@ static void read_bandwidth(char *argument, void *target, struct argp_state *stat
     }
 }
 
+static const char *const levels[] = {
+    [GW_LEVEL_CURVES] = "curves", [GW_LEVEL_MESSAGES] = "messages", NULL};
+
+/* `target`: all options. */
+static void read_network(char *argument, void *target, struct argp_state *state) {
+    struct options *options = target;
+    (void)state;
+    for (int i = 0; levels[i] != NULL; i++) {
+        if (strcmp(levels[i], argument) == 0) {
+            options->network.level = (enum gw_network_level)i;
+            return;
+        }
+    }
+    options->made.cluster.network = argument;
+}
+
+/* A cluster that is read has its own links. */
+static void check_network(void *values, struct argp_state *state) {
+    const struct options *options = values;
+    const char *link = options->made.cluster.network;
+    if (link != NULL && options->made.cluster.nodes == 0) {
+        gw_refuse(state,
+                  "--network: expected curves or messages, or with --nodes N a link, got \"%s\"",
+                  link);
+    }
+}
+
 #define IN(member) offsetof(struct options, member)
 
 static const char *const distributions[] = {"none", "lognormal", "normal", "sample", NULL};
 
 static const struct gw_option option_table[] = {
-    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_question_table},
+    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_any_model_table},
+    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_cluster_table},
+    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_workers_table},
+    {.kind = GW_INCLUDE, .offset = IN(made), .table = gw_making_but_network_table},
+    {"network", 0, "LEVEL|LINK", GW_CUSTOM, 0,
+     .help =
+         "How exchanges take their time: curves, as measured, or messages, which queue for "
+         "links; or the link between the machines of a cluster that is made (see gradweave list "
+         "links); can be given for both",
+     .otherwise = "curves", .names = GW_NAMES_LEVELS_OR_LINKS, .read = read_network},
     {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_accumulate_table},
     {"algo", 'a', "ALGORITHM", GW_TEXT, IN(algorithm),
      .help = "The pipeline to predict (see gradweave list algorithms)",
@@ -112,7 +150,8 @@ static const struct gw_option option_table[] = {
 
 static const struct gw_option_rule rules[] = {
     GW_NEEDS_MODEL("MODEL goal"),
-    GW_NEEDS_CLUSTER("cluster goal"),
+    GW_NEEDS_ANY_CLUSTER("cluster nodes goal"),
+    GW_MAKING_RULES(""),
     {"goal", GW_ALLOWS, "loggp json quiet verbose strict seed threads",
      "--goal: expected nothing but --loggp and --json beside it"},
     {NULL, GW_NEEDS, "algo goal", "expected --algo ALGORITHM (gradweave list algorithms)"},
@@ -187,7 +226,7 @@ static enum gw_status open_and_answer(struct options *options, struct gw_plan *p
     struct gw_question question;
     bool planned = options->plan != NULL;
     GW_TRY(planned ? gw_question_read_plan(options->plan, &options->question, plan, error) : GW_OK);
-    GW_TRY(gw_question_open(&options->question, &question, error));
+    GW_TRY(gw_question_make(&options->question, &options->made, &question, error));
     enum gw_status status =
         planned ? gw_plan_check(plan, &question.model, options->plan, error) : GW_OK;
     status = status == GW_OK ? gw_network_apply(&options->network, &question, error) : status;
@@ -226,17 +265,19 @@ static enum gw_status answer_either(void *values, struct gw_error *error) {
     return status;
 }
 
-static struct options options;
+static struct options options = {.made = GW_MAKING_NOTHING};
 
 const struct gw_verb gw_verb_simulate = {
     .name = "simulate",
     .title = "how long an iteration takes, and where it goes",
-    .usage = "MODEL --cluster CLUSTER --algo ALGORITHM\n--goal FILE",
+    .usage = "MODEL --cluster CLUSTER --algo ALGORITHM\nNETWORK --gpu GPU --nodes N --network LINK "
+             "--algo ALGORITHM\n--goal FILE",
     .about = "Predicts an iteration of a pipeline, operation by operation: how long it takes, and "
              "where the time goes.",
     .options = option_table,
     .rules = rules,
     .surplus = "expected one MODEL, got also",
+    .check = check_network,
     .values = &options,
     .answer = answer_either,
 };

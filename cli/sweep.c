@@ -1,12 +1,15 @@
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "cli/cli.h"
 #include "cli/job.h"
+#include "cli/making.h"
 #include "report/sweep.h"
 
 struct options {
     struct gw_output_options output;
     struct gw_grid_request request;
+    struct gw_making_options made;
     struct outs {
         size_t count;
         const char *paths[GW_SWEEP_MOST_FILES];
@@ -31,11 +34,14 @@ static const struct gw_option option_table[] = {
     {NULL, 0, "JOB.json", GW_TEXT, IN(request.job), .help = "A file with these options' values",
      .names = GW_NAMES_FILES},
     {"model", 0, "M[,N..]", GW_TEXT, AXIS(MODEL),
-     .help = "Models: files, or names of those that ship", .names = GW_NAMES_MODELS,
-     .is_list = true},
+     .help =
+         "Models: files, or names of those that ship, or of networks that are made (see gradweave "
+         "list networks)",
+     .names = GW_NAMES_NETWORKS, .is_list = true},
     {"cluster", 0, "C[,D..]", GW_TEXT, AXIS(CLUSTER),
      .help = "Clusters: files, or names of those that ship", .names = GW_NAMES_CLUSTERS,
      .is_list = true},
+    {.kind = GW_INCLUDE, .offset = IN(made), .table = gw_making_table},
     {"algo", 'a', "A[,B..]|all", GW_TEXT, AXIS(ALGORITHM), .help = "Pipelines", .otherwise = "all",
      .names = GW_NAMES_ALGORITHMS, .is_list = true},
     {.kind = GW_INCLUDE, .offset = IN(request.changes), .table = gw_changes_table},
@@ -73,7 +79,9 @@ static const struct gw_option option_table[] = {
 
 static const struct gw_option_rule rules[] = {
     {NULL, GW_NEEDS, "JOB.json model", "expected --model MODEL or a JOB.json"},
-    {NULL, GW_NEEDS, "JOB.json cluster", "expected --cluster CLUSTER or a JOB.json"},
+    {NULL, GW_NEEDS, "JOB.json cluster nodes",
+     "expected --cluster CLUSTER or a JOB.json; or --nodes N --network LINK --gpu GPU"},
+    GW_MAKING_RULES(" network"),
     {"resume", GW_NEEDS, "out", "--resume: expected --out FILE with it"},
     {0},
 };
@@ -178,21 +186,32 @@ static enum gw_status body(struct gw_communicator *communicator, void *context, 
 }
 
 static int run(int argc, char **argv) {
-    struct options options = {0};
+    struct options options = {.made = GW_MAKING_NOTHING};
     struct gw_error error = {0};
+    char *cluster = NULL;
     int verdict = GW_OK;
     gw_parse_options(&gw_verb_sweep, argc, argv, &options);
-    options.request.seeded = gw_option_is_given("seed");
-    if (gw_mpi_is_inside_job()) {
-        return gw_job_run(&options.job, argv, body, &options);
+    options.request.make = gw_make_for_grid;
+    options.request.making = &options.made;
+    if (options.made.cluster.nodes > 0) {
+        if (gw_made_cluster_name(&options.made, &cluster, &error) != GW_OK) {
+            return gw_cli_fail(&error);
+        }
+        options.request.texts[GW_AXIS_CLUSTER] = cluster;
     }
-    return body(NULL, &options, &verdict, &error) == GW_OK ? GW_OK : gw_cli_fail(&error);
+    options.request.seeded = gw_option_is_given("seed");
+    int exit_status = gw_mpi_is_inside_job() ? gw_job_run(&options.job, argv, body, &options)
+                      : body(NULL, &options, &verdict, &error) == GW_OK ? GW_OK
+                                                                        : gw_cli_fail(&error);
+    free(cluster);
+    return exit_status;
 }
 
 const struct gw_verb gw_verb_sweep = {
     .name = "sweep",
     .title = "predicts many points of a grid, on all cores and ranks",
-    .usage = "--model MODEL --cluster CLUSTER\nJOB.json",
+    .usage = "--model MODEL --cluster CLUSTER\n--model NETWORK --gpu GPU --nodes N --network "
+             "LINK\nJOB.json",
     .about =
         "Predicts an iteration for every combination of models, clusters, pipelines and numbers, "
         "on all cores, and on all ranks of an MPI job it is started in.",

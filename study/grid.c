@@ -212,17 +212,34 @@ static enum gw_status parse_input(enum gw_axis axis, struct gw_grid *grid, size_
                                  : gw_cluster_parse(text, length, path, &grid->clusters[at], error);
 }
 
-/* A model or cluster by its name; what its file contains goes into the grid's fingerprint. */
-static enum gw_status read_input(enum gw_axis axis, const char *name, struct gw_grid *grid,
-                                 struct gw_error *error) {
+/* The text of what is made, or of a file; the caller's, as is the path. */
+static enum gw_status read_text(const struct gw_grid_request *request, enum gw_axis axis,
+                                const char *name, char **path, char **text,
+                                struct gw_error *error) {
+    cJSON *document = NULL;
+    size_t length = 0;
+    GW_TRY(request->make == NULL ? GW_OK
+                                 : request->make(request->making, axis, name, &document, error));
+    if (document != NULL) {
+        enum gw_status status = gw_json_print_compact(document, text, error);
+        cJSON_Delete(document);
+        *path = strdup(name);
+        return status != GW_OK || *path != NULL ? status : fail_memory(error);
+    }
+    GW_TRY(gw_data_resolve(axis == GW_AXIS_MODEL ? GW_DATA_MODELS : GW_DATA_CLUSTERS, name, path,
+                           error));
+    gw_log(GW_LOG_VERBOSE, "reading %s", *path);
+    return gw_file_read(*path, text, &length, error);
+}
+
+/* A model or cluster by its name; what it consists of goes into the grid's fingerprint. */
+static enum gw_status read_input(const struct gw_grid_request *request, enum gw_axis axis,
+                                 const char *name, struct gw_grid *grid, struct gw_error *error) {
     char *path = NULL;
     char *text = NULL;
-    size_t length = 0;
-    GW_TRY(gw_data_resolve(axis == GW_AXIS_MODEL ? GW_DATA_MODELS : GW_DATA_CLUSTERS, name, &path,
-                           error));
-    gw_log(GW_LOG_VERBOSE, "reading %s", path);
-    enum gw_status status = gw_file_read(path, &text, &length, error);
+    enum gw_status status = read_text(request, axis, name, &path, &text, error);
     if (status == GW_OK) {
+        size_t length = strlen(text);
         grid->inputs_fingerprint = gw_fingerprint_add(
             gw_fingerprint_add(grid->inputs_fingerprint, &length, sizeof length), text, length);
         status = parse_input(axis, grid, grid->counts[axis], text, length, path, error);
@@ -247,7 +264,7 @@ static enum gw_status read_inputs(struct reader *reader, struct gw_error *error)
     for (size_t a = 0; a < sizeof axes / sizeof *axes; a++) {
         const struct items *items = &reader->axes[axes[a]];
         for (size_t i = 0; i < items->count; i++) {
-            GW_TRY(read_input(axes[a], items->texts[i], grid, error));
+            GW_TRY(read_input(reader->request, axes[a], items->texts[i], grid, error));
         }
     }
     for (size_t i = 0; i < grid->counts[GW_AXIS_CLUSTER]; i++) {

@@ -48,24 +48,32 @@ enum gw_status gw_interference_check(enum gw_interference_rule interference,
                          cluster->path == NULL ? cluster->name : cluster->path);
 }
 
-enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
-                                struct gw_error *error) {
-    struct gw_model model;
-    struct gw_cluster cluster = {0};
-    GW_TRY(gw_model_open(options->model, &model, error));
-    enum gw_status status = gw_cluster_open(options->cluster, &cluster, error);
-    if (status == GW_OK) {
-        status = gw_interference_check(options->interference, &cluster, error);
-    }
+enum gw_status gw_question_ask(const struct gw_question_options *options, struct gw_model model,
+                               struct gw_cluster cluster, struct gw_question *out,
+                               struct gw_error *error) {
     *out = gw_question_of(model, cluster);
     out->interference = options->interference;
     out->density = options->density > 0 ? options->density : out->density;
     out->workers = options->workers > 0 ? options->workers : out->workers;
     out->model.micro_batches = options->micro_batches;
+    enum gw_status status = gw_interference_check(options->interference, &cluster, error);
     if (status != GW_OK) {
         gw_question_close(out);
     }
     return status;
+}
+
+enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
+                                struct gw_error *error) {
+    struct gw_model model;
+    struct gw_cluster cluster;
+    GW_TRY(gw_model_open(options->model, &model, error));
+    enum gw_status status = gw_cluster_open(options->cluster, &cluster, error);
+    if (status != GW_OK) {
+        gw_model_free(&model);
+        return status;
+    }
+    return gw_question_ask(options, model, cluster, out, error);
 }
 
 enum gw_status gw_question_read_plan(const char *path, struct gw_question_options *options,

@@ -59,7 +59,12 @@ bool gw_question_counts_interference(const struct gw_question *question);
 enum gw_status gw_interference_check(enum gw_interference_rule interference,
                                      const struct gw_cluster *cluster, struct gw_error *error);
 
-/* Reads the model and the cluster. */
+/* Asks about both, which it takes, even if it fails. */
+enum gw_status gw_question_ask(const struct gw_question_options *options, struct gw_model model,
+                               struct gw_cluster cluster, struct gw_question *out,
+                               struct gw_error *error);
+
+/* Reads the model and the cluster, and asks about them. */
 enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
                                 struct gw_error *error);
 /* A plan brings its own density and workers; options that were given overrule them. */

@@ -122,6 +122,11 @@ struct gw_grid_request {
     const char *texts[GW_AXES];       /* of the command line's options; NULL: not given */
     struct gw_choice_changes changes; /* of all algorithms */
     enum gw_interference_rule interference;
+    /* A document of the model or cluster that a name stands for, the caller's; *out NULL: it is
+     * that of a file. NULL: all are. */
+    enum gw_status (*make)(const void *making, enum gw_axis axis, const char *name, cJSON **out,
+                           struct gw_error *error);
+    const void *making;
     size_t iterations; /* 0: not given */
     bool seeded;
     uint64_t seed;

@@ -9,6 +9,7 @@
 #include "tests/test.h"
 
 #define LISTED "--nodes 4 --network 100gbit "
+#define MADE "--gpu v100 --nodes 4 --gpus-per-node 8 --network 100gbit"
 #define ASKED "advise gpt2 --gpu a100 --nodes 8 --network 10gbit "
 
 static const cJSON *result_of(const cJSON *document, const char *algorithm) {
@@ -93,6 +94,35 @@ TEST_IN_FOLDER(the_first_lines_say_what_times_are_of) {
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         assert_non_null(strstr(answer.out, said[i]));
     }
+}
+
+/* One question has one answer, whichever verb is asked. */
+TEST_IN_FOLDER(every_verb_answers_about_what_is_made) {
+    static const char *const commands[] = {"compare gpt2 " MADE " --algo ddp --json",
+                                           "simulate gpt2 " MADE " --algo ddp --json",
+                                           "sweep --model gpt2 " MADE " --algo ddp --json"};
+    cJSON *advice = ask_for(*state, "gradweave/advice@1", "gradweave advise gpt2 " MADE " --json");
+    double iteration_s = NAN;
+    const cJSON *row = NULL;
+    cJSON_ArrayForEach(row, item_at(advice, "results")) {
+        bool is_planned = cJSON_HasObjectItem(row, "changed");
+        bool is_ddp = strcmp(text_at(row, "algorithm"), "ddp") == 0;
+        iteration_s = is_ddp && !is_planned ? number_at(row, "iteration_s") : iteration_s;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        struct answer answer = ask(*state, "gradweave %s", commands[i]);
+        cJSON *document = cJSON_Parse(answer.out);
+        assert_int_equal(answer.status, 0);
+        const cJSON *results = cJSON_GetObjectItem(document, i == 2 ? "points" : "results");
+        const cJSON *result = results == NULL ? document : cJSON_GetArrayItem(results, 0);
+        assert_true(near(number_at(result, "iteration_s"), iteration_s, 1e-12));
+        cJSON_Delete(document);
+    }
+    cJSON *plan = ask_for(*state, "gradweave/plan@1",
+                          "gradweave plan gpt2 " MADE " --policy ddp --compressor none --json");
+    assert_true(near(number_at(plan, "iteration_s"), iteration_s, 1e-12));
+    check_says(*state, "gradweave report gpt2 " MADE " --out page.html", NULL);
+    assert_non_null(strstr(read_text(*state, "page.html"), "gradweave compare gpt2 " MADE));
 }
 
 /*

@@ -6,24 +6,25 @@
 TEST(completes_in_bash) {
     static const struct {
         const char *words, *offered;
-    } lines[] = {{"gradweave ex", "export "},
-                 {"gradweave simulate res", "resnet50 resnet50-h200 "},
-                 {"gradweave simulate --pol", "--policy "},
-                 {"gradweave simulate -a omgs-", "omgs-optimal "},
-                 {"gradweave compare --algo topk,mg-", "topk,mg-wfbp "},
-                 {"gradweave simulate --network m", "messages "},
-                 {"gradweave validate --transport = n", "nccl "},
-                 {"gradweave validate --counts rec", "recorded "},
-                 {"gradweave simulate --counts rec", " "},
-                 {"gradweave check res", "resnet50 resnet50-h200 "},
-                 {"gradweave bench --device cu", "cuda "},
-                 {"gradweave calibrate --only allr", "allreduce "},
-                 {"gradweave calibrate --only topk,n", "topk,network "},
-                 {"gradweave calibrate --only o", "overlap "},
-                 {"gradweave calibrate --compressor no", " "},
-                 {"gradweave bench --compressor no", " "},
-                 {"gradweave plan --compressor no", "none "},
-                 {"gradweave compare --compressor no", "none "}};
+    } lines[] = {
+        {"gradweave ex", "export "},
+        {"gradweave simulate res", "resnet18 resnet34 resnet50 resnet101 resnet152 resnet50-h200 "},
+        {"gradweave simulate --pol", "--policy "},
+        {"gradweave simulate -a omgs-", "omgs-optimal "},
+        {"gradweave compare --algo topk,mg-", "topk,mg-wfbp "},
+        {"gradweave simulate --network m", "messages "},
+        {"gradweave validate --transport = n", "nccl "},
+        {"gradweave validate --counts rec", "recorded "},
+        {"gradweave simulate --counts rec", " "},
+        {"gradweave check res", "resnet50 resnet50-h200 "},
+        {"gradweave bench --device cu", "cuda "},
+        {"gradweave calibrate --only allr", "allreduce "},
+        {"gradweave calibrate --only topk,n", "topk,network "},
+        {"gradweave calibrate --only o", "overlap "},
+        {"gradweave calibrate --compressor no", " "},
+        {"gradweave bench --compressor no", " "},
+        {"gradweave plan --compressor no", "none "},
+        {"gradweave compare --compressor no", "none "}};
     struct answer script = ask(*state, "gradweave completion bash");
     assert_int_equal(script.status, 0);
     assert_null(strchr(script.out, '\'')); /* which write_text would change */
