@@ -134,13 +134,18 @@ static enum gw_status write_survey(const struct options *options, struct gw_page
     return status;
 }
 
-/* `page` has what stands beside the survey. */
+/* `page` has what stands beside the survey; `measured` NULL: nothing was. */
 static enum gw_status survey(const struct options *options, struct gw_page page,
+                             const struct gw_validation_document *measured,
                              struct gw_error *error) {
     struct gw_question question;
     struct gw_advice advice;
     struct gw_survey found;
     GW_TRY(gw_asking_open(&options->asking, &question, &advice, error));
+    if (measured != NULL) {
+        gw_advice_keep_measured(&advice, measured);
+        page.is_measured = gw_advice_is_measured_by(&advice, measured);
+    }
     enum gw_status status = gw_survey_make(&advice, &found, error);
     page.survey = &found;
     status = status == GW_OK ? write_survey(options, page, error) : status;
@@ -151,31 +156,32 @@ static enum gw_status survey(const struct options *options, struct gw_page page,
 }
 
 /* The document, once all that readers of it look at is known to be there. */
-static enum gw_status read_validation(const char *path, cJSON **out, struct gw_error *error) {
-    struct gw_validation_document read;
-    struct gw_arena arena = {0};
+static enum gw_status read_validation(const char *path, struct gw_arena *arena, cJSON **out,
+                                      struct gw_validation_document *read, struct gw_error *error) {
     GW_TRY(gw_json_read(path, out, error));
-    enum gw_status status = gw_validation_read(*out, path, &arena, &read, error);
-    gw_arena_free(&arena);
-    return status;
+    return gw_validation_read(*out, path, arena, read, error);
 }
 
 static enum gw_status answer(void *values, struct gw_error *error) {
     const struct options *options = values;
     struct gw_page page = {.price = options->asking.price};
     struct gw_accuracy accuracy = {0};
+    struct gw_validation_document measured = {0};
+    struct gw_arena arena = {0};
     cJSON *validation = NULL;
     enum gw_status status =
         options->out == NULL ? GW_OK : gw_file_check_target(options->out, GW_PAGE_START, error);
     if (status == GW_OK && options->validation != NULL) {
-        status = read_validation(options->validation, &validation, error);
+        status = read_validation(options->validation, &arena, &validation, &measured, error);
         page.validation = validation;
     }
     if (status == GW_OK && options->accuracy != NULL) {
         status = gw_accuracy_read(options->accuracy, &accuracy, error);
         page.accuracy = &accuracy;
     }
-    status = status == GW_OK ? survey(options, page, error) : status;
+    status = status == GW_OK ? survey(options, page, validation == NULL ? NULL : &measured, error)
+                             : status;
+    gw_arena_free(&arena);
     gw_accuracy_free(&accuracy);
     cJSON_Delete(validation);
     return status;

@@ -174,6 +174,57 @@ static void write_map(const struct gw_survey *survey, struct gw_json_writer *wri
     gw_writer_end(writer);
 }
 
+/* "measurements": what came first of what was measured, beside what predictions put first. */
+static void write_measurements(const struct gw_advice *advice, struct gw_json_writer *writer) {
+    const struct gw_measurements *found = &advice->measurements;
+    if (found->count == 0) {
+        return;
+    }
+    gw_writer_object(writer, "measurements");
+    gw_writer_number(writer, "count", (double)found->count);
+    gw_writer_number(writer, "first", (double)found->first);
+    gw_writer_number(writer, "first_s", found->first_s);
+    gw_writer_number(writer, "predicted", (double)found->predicted);
+    write_known(writer, "predicted_s", found->predicted_s);
+    gw_writer_flag(writer, "told_apart", found->is_told_apart);
+    gw_writer_end(writer);
+}
+
+/* The page's own result of what was measured; NULL: it has none. */
+static const struct gw_result *find_result(const struct gw_advice *advice, const cJSON *pair) {
+    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(pair, "algorithm"));
+    for (size_t i = 0; i < advice->ranking.count; i++) {
+        const struct gw_result *result = &advice->ranking.results[i];
+        if (result->policy == NULL && name != NULL && strcmp(result->algorithm, name) == 0 &&
+            cJSON_GetObjectItemCaseSensitive(pair, "changed") == NULL) {
+            return result;
+        }
+    }
+    return NULL;
+}
+
+/* One prediction for one question: of what the page predicts, its times stand beside measured ones.
+ */
+static void put_predictions(const struct gw_advice *advice, cJSON *validation) {
+    cJSON *pair = NULL;
+    cJSON_ArrayForEach(pair, cJSON_GetObjectItemCaseSensitive(validation, "results")) {
+        const struct gw_result *result = find_result(advice, pair);
+        cJSON *sides[] = {cJSON_GetObjectItemCaseSensitive(pair, "predicted"),
+                          cJSON_GetObjectItemCaseSensitive(pair, "measured")};
+        cJSON *error = cJSON_GetObjectItemCaseSensitive(pair, "error");
+        double measured_s =
+            cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(sides[1], "iteration_s"));
+        if (result == NULL) {
+            continue;
+        }
+        (void)cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(sides[0], "iteration_s"),
+                                   result->iteration_s);
+        if (error != NULL && measured_s > 0) {
+            (void)cJSON_SetNumberValue(error, result->iteration_s / measured_s - 1);
+        }
+    }
+}
+
 static void write_accuracy(const struct gw_accuracy *accuracy, struct gw_json_writer *writer) {
     gw_writer_object(writer, "accuracy");
     gw_writer_text(writer, "model", accuracy->model);
@@ -202,6 +253,9 @@ static enum gw_status write_document(const struct gw_page *page, const char *why
     struct gw_json_writer writer;
     cJSON *validation = NULL;
     GW_TRY(gw_json_copy(page->validation, &validation, error));
+    if (page->is_measured) {
+        put_predictions(survey->advice, validation);
+    }
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "schema", "gradweave/report@1");
     write_question(survey->advice->question, &writer);
@@ -213,6 +267,7 @@ static enum gw_status write_document(const struct gw_page *page, const char *why
     write_timelines(survey, &writer);
     write_what_if(survey, &writer);
     write_map(survey, &writer);
+    write_measurements(survey->advice, &writer);
     if (validation != NULL) {
         gw_writer_part(&writer, "validation", validation);
     }

@@ -13,6 +13,7 @@ struct gw_page {
     const struct gw_survey *survey;
     double price;                       /* of a worker's hour; 0: not asked for */
     const cJSON *validation;            /* a document "gradweave/validation@1"; NULL: none */
+    bool is_measured;                   /* that is of the survey's question */
     const struct gw_accuracy *accuracy; /* NULL: none */
     const char *const *commands;        /* that repeat it; ended by NULL */
 };

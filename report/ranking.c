@@ -108,6 +108,16 @@ static void print_names(const struct gw_ranking *ranking, size_t count, FILE *st
     }
 }
 
+/* Adds the collectives that were derived, each once. */
+static void list_derived(const struct gw_result *result, char *out, size_t size) {
+    for (size_t i = 0; i < result->uncertainty_count; i++) {
+        const struct gw_result_uncertainty *one = &result->uncertainties[i];
+        if (one->derived && strstr(out, one->name) == NULL) {
+            gw_list_name(out, size, one->name);
+        }
+    }
+}
+
 /* That several may be the fastest, since curves are not known better. */
 static void print_rivals(const struct gw_ranking *ranking, FILE *stream) {
     print_names(ranking, ranking->equal_count, stream);
@@ -122,18 +132,17 @@ static void print_rivals(const struct gw_ranking *ranking, FILE *stream) {
         (void)fprintf(stream, "%zu others", ranking->rival_count);
     }
     bool unknown = false;
-    bool derived = false;
+    char derived[256] = "";
     for (size_t i = 0; i < ranking->count; i++) {
         const struct gw_result *result = &ranking->results[i];
         if (i < ranking->equal_count || gw_ranking_is_rival(ranking, i)) {
             unknown = unknown || gw_result_is_unknown(result);
-            derived = derived || gw_result_is_derived(result);
+            list_derived(result, derived, sizeof derived);
         }
     }
     (void)fprintf(stream, ", marked with ?: ");
-    if (derived) {
-        (void)fprintf(stream, "exchanges among %zu workers were not measured, and ",
-                      ranking->comparison->question->workers);
+    if (derived[0] != '\0') {
+        (void)fprintf(stream, "%s among so many workers were not measured, and ", derived);
     }
     (void)fprintf(stream, "%s",
                   unknown ? "how far off they are is not known."

@@ -316,6 +316,59 @@ static void find_widest(struct gw_advice *advice) {
     }
 }
 
+/* ---- what was measured ----------------------------------------------------------------------- */
+
+bool gw_advice_is_measured_by(const struct gw_advice *advice,
+                              const struct gw_validation_document *measured) {
+    const struct gw_question *question = advice->question;
+    return strcmp(measured->model, question->model.name) == 0 && measured->cluster != NULL &&
+           strcmp(measured->cluster, question->cluster.name) == 0 &&
+           measured->workers == question->workers &&
+           fabs(measured->density - question->density) <= 1e-9 * question->density;
+}
+
+/* The place of an unchanged preset; ranking.count: it has none. */
+static size_t find_place(const struct gw_advice *advice, const struct gw_validated *measured) {
+    size_t place = 0;
+    while (place < advice->ranking.count &&
+           (measured->is_changed || advice->ranking.results[place].policy != NULL ||
+            strcmp(advice->ranking.results[place].algorithm, measured->algorithm) != 0)) {
+        place++;
+    }
+    return place;
+}
+
+static void find_first(const struct gw_advice *advice,
+                       const struct gw_validation_document *measured, struct gw_measurements *out) {
+    *out = (struct gw_measurements){
+        .first_s = INFINITY, .predicted = advice->best, .predicted_s = NAN};
+    for (size_t i = 0; i < measured->count; i++) {
+        size_t place = find_place(advice, &measured->results[i]);
+        double iteration_s = measured->results[i].measured.iteration_s;
+        if (place == advice->ranking.count ||
+            gw_advice_objection(advice, place) != GW_NO_OBJECTION) {
+            continue;
+        }
+        out->count++;
+        if (iteration_s < out->first_s) {
+            out->first = place;
+            out->first_s = iteration_s;
+        }
+        out->predicted_s = place == advice->best ? iteration_s : out->predicted_s;
+    }
+}
+
+void gw_advice_keep_measured(struct gw_advice *advice,
+                             const struct gw_validation_document *measured) {
+    struct gw_measurements *found = &advice->measurements;
+    const struct gw_result *results = advice->ranking.results;
+    if (gw_advice_is_measured_by(advice, measured)) {
+        find_first(advice, measured, found);
+        found->is_told_apart = found->count > 0 &&
+                               !gw_results_meet(&results[found->predicted], &results[found->first]);
+    }
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 /* All presets, and DDP by the best plan that it can be given. */

@@ -4,6 +4,7 @@
 
 #include "study/iterations.h"
 #include "study/study.h"
+#include "traces/validation.h"
 
 /* Iterations with compression, beside those without. */
 enum gw_verdict {
@@ -17,6 +18,16 @@ enum gw_verdict {
  * and NAN where nobody knows. */
 struct gw_estimate {
     double value, low, high;
+};
+
+/* Measured iterations of pipelines that may be recommended, of just the question that is asked. */
+struct gw_measurements {
+    size_t count;       /* of them; 0: none are known, and nothing else holds */
+    size_t first;       /* place in the ranking of the fastest */
+    double first_s;     /* what it took */
+    size_t predicted;   /* place of what is recommended */
+    double predicted_s; /* what that took; NAN: it was not measured */
+    bool is_told_apart; /* predictions tell the two apart */
 };
 
 /* A pipeline that may be recommended. */
@@ -67,6 +78,7 @@ struct gw_advice {
     double default_iteration_s;                 /* by DDP's defaults */
     struct gw_pipeline pipeline;                /* what is recommended, with its plan */
     struct gw_explanation explanation;          /* of that */
+    struct gw_measurements measurements;        /* after gw_advice_keep_measured */
     const struct gw_result_uncertainty *widest; /* of the recommended pipeline's; NULL: none */
     struct gw_arena arena;
 };
@@ -79,6 +91,14 @@ struct gw_advice {
  */
 enum gw_status gw_advise(const struct gw_question *question, const char *warning,
                          struct gw_advice *out, struct gw_error *error);
+
+/* Keeps which pipeline was the fastest in measurements, if they are of the question. */
+void gw_advice_keep_measured(struct gw_advice *advice,
+                             const struct gw_validation_document *measured);
+
+/* Whether measurements are of the question: of its model, cluster, workers and density. */
+bool gw_advice_is_measured_by(const struct gw_advice *advice,
+                              const struct gw_validation_document *measured);
 
 /* The pipeline whose result stands in that place of the ranking. */
 const struct gw_algorithm *gw_advice_algorithm(const struct gw_advice *advice, size_t place);

@@ -26,6 +26,7 @@ static enum gw_status read_result(const struct gw_json *result, struct gw_valida
     struct gw_json predicted = gw_json_member(result, "predicted");
     struct gw_json measured = gw_json_member(result, "measured");
     GW_TRY(gw_json_object(result, error));
+    out->is_changed = gw_json_member(result, "changed").node != NULL;
     GW_TRY(gw_read_on(gw_json_text(&name, &out->algorithm, error), bad, error));
     GW_TRY(gw_read_on(read_iteration(&predicted, &out->predicted, error), bad, error));
     return read_iteration(&measured, &out->measured, error);
@@ -57,6 +58,9 @@ enum gw_status gw_validation_read(const cJSON *document, const char *path, struc
     struct gw_json model = gw_json_member(&root, "model");
     struct gw_json workers = gw_json_member(&root, "workers");
     GW_TRY(gw_read_on(gw_json_text(&model, &out->model, error), &bad, error));
+    const cJSON *density = gw_json_member(&root, "density").node;
+    out->density = cJSON_IsNumber(density) ? density->valuedouble : 0;
+    out->cluster = cJSON_GetStringValue(gw_json_member(&root, "cluster").node);
     GW_TRY(gw_read_on(gw_json_integer(&workers, 1, &out->workers, error), &bad, error));
     GW_TRY(gw_read_on(read_results(&root, arena, out, &bad, error), &bad, error));
     return bad == 0 ? GW_OK : GW_BAD_INPUT; /* of which the last is in the error */

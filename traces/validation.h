@@ -16,12 +16,14 @@ struct gw_validated_iteration {
 
 struct gw_validated {
     const char *algorithm;
+    bool is_changed; /* its policy, compressor or exchange is not the algorithm's own */
     struct gw_validated_iteration predicted, measured;
 };
 
 struct gw_validation_document {
-    const char *model;
+    const char *model, *cluster; /* cluster NULL: not said */
     uint64_t workers;
+    double density; /* 0: not said */
     size_t count;
     struct gw_validated *results;
 };

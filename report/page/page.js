@@ -106,6 +106,7 @@ function writeVerdict() {
       (speedup.value > 1 ? `: it pays if training needs fewer than ${rough(speedup.value)} times as many iterations. ` : ". ") +
       (factor && factor.median !== null ? `In trainings of five small networks at density ${advice.iterations_density} ${named(compressed)} needed ${rough(factor.low)} to ${rough(factor.high)} times as many, and ${percent(factor.never)} of the runs did not learn as much in their time.` : "")),
     el("p", {}, `Recommended: ${recommended}.`),
+    sayMeasured() || "",
     el("dl", { class: "cards" },
       card("Recommended", recommended, `${data.plan.groups.length} group${data.plan.groups.length === 1 ? "" : "s"}, plan ${data.plan.policy}`),
       card("An iteration", seconds(taken.iteration_s), interval(taken)),
@@ -127,6 +128,20 @@ function writeBuckets() {
   return [el("p", {}, `For DistributedDataParallel without compression (${seconds(takes)}; ` +
       `${list !== null && cap !== null ? `of one cap bucket_cap_mb=${cap}, ${seconds(advice.bucket_cap_iteration_s)}; ` : ""}by default ${byDefault}):`),
     el("pre", { tabindex: "0" }, `DistributedDataParallel(module, ${argument})`)];
+}
+
+// What was measured of just this question, beside what is recommended.
+function sayMeasured() {
+  const m = data.measurements;
+  if (!m) return null;
+  const first = named(results[m.first]), predicted = named(results[m.predicted]);
+  const came = `Measured: ${first} came first of ${count(m.count)} pipelines (${seconds(m.first_s)})`;
+  if (m.first === m.predicted) return el("p", {}, `${came}, which is what predictions recommend.`);
+  if (m.predicted_s === null) return el("p", {}, `${came}; ${predicted}, which predictions recommend, was not measured.`);
+  const apart = m.predicted_s < 1.02 * m.first_s ? "they are within 2% of each other"
+    : m.told_apart ? "predictions put them the other way round: believe the measurement"
+    : "predictions cannot tell the two apart";
+  return el("p", {}, `${came}, ${predicted}, which predictions recommend, took ${seconds(m.predicted_s)}; ${apart}.`);
 }
 
 // ---- the ranking ---------------------------------------------------------------------------------

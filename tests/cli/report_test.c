@@ -218,6 +218,41 @@ TEST_IN_FOLDER(timelines_are_of_their_iterations) {
     "'trainings': [{'algorithm': 'topk', 'density': 0.01, 'workers': 4, 'iterations': [120, "      \
     "140, null]}]}"
 
+/* A validation of the page's question, in which two pipelines took so long. */
+#define MEASURED                                                                                   \
+    "{'schema': 'gradweave/validation@1', 'model': 'resnet50', 'cluster': '8-10gbit', "            \
+    "'workers': 8, 'density': 0.001, 'complete': true, 'results': [" TOOK ", " TOOK "]}"
+#define TOOK                                                                                       \
+    "{'algorithm': '%s', 'predicted': {'iteration_s': 2, 'breakdown': {'forward_s': 1, "           \
+    "'backward_s': 0.5, 'compress_s': 0.25, 'exposed_comm_s': 0.25}}, 'measured': "                \
+    "{'iteration_s': %g, 'breakdown': {'forward_s': 0.01, 'backward_s': 0.01, 'compress_s': "      \
+    "0.01, 'exposed_comm_s': 0.01}}, 'error': 0}"
+
+static cJSON *report_measured(const char *folder, const char *first, double first_s,
+                              const char *second, double second_s) {
+    char text[2048];
+    (void)snprintf(text, sizeof text, MEASURED, first, first_s, second, second_s);
+    write_text(folder, "measured.json", text);
+    return ask_document(folder, "gradweave report " ASKED "--validation measured.json --json",
+                        NULL);
+}
+
+/* The page says what came first of what was measured, and has one prediction of each pipeline,
+ * whatever a file of measurements says. */
+TEST_IN_FOLDER(measurements_of_the_question_are_said) {
+    cJSON *report = report_measured(*state, "topk", 0.3, "mgs", 0.4);
+    const cJSON *results = item_at(report, "advice.results");
+    int place = (int)number_at(report, "measurements.first");
+    const cJSON *result = cJSON_GetArrayItem(results, place);
+    assert_string_equal(text_at(result, "algorithm"), "topk");
+    assert_true(number_at(report, "measurements.first_s") == 0.3);
+    assert_true(number_at(report, "measurements.count") == 2);
+    const cJSON *pair = cJSON_GetArrayItem(item_at(report, "validation.results"), 0);
+    double iteration_s = number_at(result, "iteration_s");
+    assert_true(near(number_at(pair, "predicted.iteration_s"), iteration_s, 1e-12));
+    assert_true(near(number_at(pair, "error"), iteration_s / 0.3 - 1, 1e-9));
+}
+
 TEST_IN_FOLDER(validations_and_trainings_stand_beside_it) {
     write_text(*state, "validation.json", VALIDATION);
     write_text(*state, "accuracy.json", ACCURACY);
