@@ -103,7 +103,7 @@ static enum gw_status predict(const struct gw_validation *validation,
                               const struct gw_question *question,
                               const struct gradweave_measurement *measurement,
                               struct gw_validation_pair *pair, struct gw_error *error) {
-    const struct gw_prediction_options options = {0};
+    const struct gw_prediction_options options = {.interval = true};
     struct gw_algorithm algorithm;
     struct gw_plan plan = {0};
     struct gw_pipeline pipeline = {0};
