@@ -137,6 +137,7 @@ def test_records_and_validates_a_job(folder):
         "topk",
         "lags",
     ]
+    assert "was not measured beside a backward pass: predictions may be off; --calibrate" in out
     assert document["results"][1]["groups"] > 1  # 444,016 bytes in buckets of 0.1 MiB
     unpredicted = [one["name"] for one in document["unpredicted"]]
     assert unpredicted == ["torch-none", "torch-fp16", "torch-powersgd", "torch-topk"]
@@ -213,6 +214,7 @@ def test_trains_an_example(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["validate", "train.py:job", "--algo", "topk"], "or --calibrate, which does so first"),
         (["record", "train.py:work", "--out", "m.json"], "train.py: expected a function work"),
         (["record", "none.py:job", "--out", "m.json"], "expected FILE.py:FUNCTION"),
         (

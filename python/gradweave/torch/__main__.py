@@ -383,7 +383,7 @@ def _calibrate_in(the_job: job.Job, path: str, density: float, time_s: float) ->
     calibrate(path, name="here", density=density, time_s=time_s, step=step, force=True)
 
 
-def _note_cluster(asked: argparse.Namespace, path: str) -> None:
+def _note_cluster(path: str) -> None:
     """Says where a cluster was not measured as this job needs it, and how to measure it so."""
     if not (_is_first() and Path(path).is_file()):
         return
@@ -428,11 +428,11 @@ def _validate(asked: argparse.Namespace) -> int:
         cluster = asked.cluster or str(Path(folder) / "cluster.json")
         if asked.calibrate:
             _calibrate_in(job.load(asked.job), cluster, asked.density, _CALIBRATION_S)
-        _note_cluster(asked, cluster)
         study = _Study(asked, folder, model, cluster, noise, recording)
         if recording:
             study.record(asked.iterations)
         validation = study.validate(names, asked.out)
+        _note_cluster(cluster)
     _say(validation)
     return BEYOND if 0 < asked.tolerance < validation.largest_error else 0
 
