@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import threading
@@ -16,6 +17,7 @@ from gradweave._library import BadInput
 
 _threads = threading.local()
 _WHOLE = 1  # the context of the group itself; its parts have larger ones
+_OVERDUE = 1  # the tag of a message that nobody sends; sessions' tags are larger
 
 
 def _stay() -> None:
@@ -81,6 +83,43 @@ def timeout_of(
     """The one that a group was made with; None: new groups have it anyway."""
     options = getattr(group._get_backend(device), "options", None)
     return getattr(options, "_timeout", None)
+
+
+class OwnGroup:
+    """Connections of gradweave's own between all ranks, until they are closed.
+
+    Sessions on them may follow each other. They close when one fails on a rank, so that no other
+    rank waits for that.
+    """
+
+    def __init__(self, gpu: torch.device | None = None) -> None:
+        need_group(None)
+        timeout = timeout_of(dist.group.WORLD, gpu or torch.device("cpu"))
+        opened = dist.new_group(timeout=timeout, backend="gloo" if gpu else None)
+        self.group: dist.ProcessGroup | None = opened  # None: closed
+        dist.barrier(opened)  # until all are connected: who fails at once closes it
+
+    def interrupt(self) -> None:
+        """Ends what a thread exchanges, here and on the others.
+
+        gloo closes all connections of a group once a message is overdue; nothing else ends it.
+        """
+        if self.group is None or (ranks := dist.get_world_size(self.group)) == 1:
+            return
+        other = global_rank(self.group, (dist.get_rank(self.group) + 1) % ranks)
+        never = torch.empty(1, dtype=torch.uint8)
+        with contextlib.suppress(RuntimeError):
+            work = dist.irecv(never, other, group=self.group, tag=_OVERDUE)
+            work.wait(timedelta(milliseconds=1))
+
+    def close(self) -> None:
+        """Connections close once nobody refers to them."""
+        group, self.group = self.group, None
+        if group is not None:
+            backend = backend_of(group)
+            with contextlib.suppress(ValueError, AssertionError):  # destroyed with all groups
+                dist.destroy_process_group(group)
+            del group, backend
 
 
 _names: set[str] = set()  # of groups of only some ranks

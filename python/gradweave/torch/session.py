@@ -18,11 +18,11 @@ import torch.distributed as dist
 
 from gradweave import _library
 from gradweave._library import BadInput, GradweaveError, call, failure, library
-from gradweave.torch.group import LentGroup, backend_of, global_rank, need_group, timeout_of, view
+from gradweave.torch.group import LentGroup, OwnGroup, global_rank, need_group, view
 
 # What rank 0 tells a server that all ranks do next: as a byte, and apart from C's own messages.
 _DEEDS = ("close", "iterate", "verify", "measure", "gather")
-_TAG, _OVERDUE, _FLAGS, _MEETING, _SHARED = 1, 2, 3, 4, 5
+_TAG, _FLAGS, _MEETING, _SHARED = 2, 3, 4, 5
 _HOWEVER_LONG = timedelta(days=3650)
 _LISTENS = timedelta(minutes=1)
 _WAITED_IN_VAIN = re.compile("(?i)timed out|closed|reset")
@@ -59,8 +59,8 @@ def _close_all() -> None:
 class Session:
     """Exchanges tensors of `sizes` elements, the means of which all ranks get.
 
-    Without `group` it has connections of its own between all ranks, which it closes when it fails
-    on one, so that no other one waits for that. Whatever fails, the session is then over. Tensors
+    Without `group` it has connections of its own between all ranks, which it closes in the end; an
+    OwnGroup it closes only when it fails on one. Whatever fails, the session is then over. Tensors
     on a GPU, which `gpu` names, travel through the host's memory. Messages call tensors by `names`,
     or by their numbers.
 
@@ -76,22 +76,23 @@ class Session:
         groups: Sequence[tuple[int, int]] = (),
         compressor: str | None = None,
         exchange: str | None = None,
-        group: dist.ProcessGroup | None = None,
+        group: dist.ProcessGroup | OwnGroup | None = None,
         seed: int = 0,
         gpu: torch.device | None = None,
         names: Sequence[str] = (),
     ) -> None:
-        self._own = None
-        need_group(group)
-        if group is None:
-            timeout = timeout_of(dist.group.WORLD, gpu or torch.device("cpu"))
-            self._own = dist.new_group(timeout=timeout, backend="gloo" if gpu else None)
-            dist.barrier(self._own)  # until all are connected: who fails at once closes it
-        elif dist.get_backend(group) == "nccl":
-            raise BadInput("group: expected one that takes the host's memory, as gloo's do")
+        self._own: OwnGroup | None = None
+        if group is None or isinstance(group, OwnGroup):
+            self._own = group or OwnGroup(gpu)
+            self._lent = LentGroup(self._own.group)
+        else:
+            need_group(group)
+            if dist.get_backend(group) == "nccl":
+                raise BadInput("group: expected one that takes the host's memory, as gloo's do")
+            self._lent = LentGroup(group)
+        self._keeps_own = False  # when it closes
         self._gpu = gpu
         self._sizes = list(sizes)
-        self._lent = LentGroup(group or self._own)
         self._key = f"gradweave/{self.group.group_name}"  # in the store
         self._iteration = 0
         self.rank, self.ranks = dist.get_rank(self.group), dist.get_world_size(self.group)
@@ -127,6 +128,7 @@ class Session:
         except Exception:
             self.close()
             raise
+        self._keeps_own = isinstance(group, OwnGroup)
         _open.add(self)
 
     @property
@@ -431,20 +433,15 @@ class Session:
                 store = dist.distributed_c10d._get_default_store()
                 first = store.compare_set(self._key, "", own).decode(errors="replace")
         self._interrupt()
+        self._keeps_own = False
         self._leave()
         return error if first == own else GradweaveError(f"{first} (here: {error})")
 
     def _interrupt(self) -> None:
-        """Ends what a thread exchanges, here and on the others.
-
-        gloo closes all connections of a group once a message is overdue; nothing else ends it.
-        """
-        if self.in_flight and self._own is not None and self.ranks > 1:
-            other = global_rank(self._own, (self.rank + 1) % self.ranks)
-            never = torch.empty(1, dtype=torch.uint8)
-            with contextlib.suppress(RuntimeError):
-                work = dist.irecv(never, other, group=self._own, tag=_OVERDUE)
-                work.wait(timedelta(milliseconds=1))
+        """Ends what a thread exchanges, here and on the others."""
+        if self.in_flight and self._own is not None:
+            self._own.interrupt()
+            self._keeps_own = False
         self.in_flight = False
 
     def _leave(self) -> None:
@@ -452,11 +449,8 @@ class Session:
         self._lent.leave()
         own, self._own = self._own, None
         self._next = None
-        if own is not None:
-            backend = backend_of(own)
-            with contextlib.suppress(ValueError, AssertionError):  # destroyed with all groups
-                dist.destroy_process_group(own)
-            del own, backend
+        if own is not None and not self._keeps_own:
+            own.close()
 
     def close(self) -> None:
         if self.in_flight:
