@@ -8,6 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import torch.distributed as dist  # noqa: E402
+from torch.utils.checkpoint import checkpoint  # noqa: E402
+
 from ranks import on_ranks  # noqa: E402
 from test_torch import assert_equal_on_ranks, batch, flat, network, train  # noqa: E402
 
@@ -251,10 +253,93 @@ def _changes(rank: int) -> None:
         state.close()
 
 
+class Heads(torch.nn.Module):
+    """Two layers that have nothing in common, each used in every other iteration."""
+
+    def __init__(self, way: int) -> None:
+        super().__init__()
+        self.heads = torch.nn.ModuleList([torch.nn.Linear(20, 4), torch.nn.Linear(20, 4)])
+        self.way = way
+
+    def forward(self, inputs):
+        self.way = 1 - self.way
+        return self.heads[self.way](inputs)
+
+
+def _in_turn(rank: int) -> None:
+    for way, happened in ((0, "also got"), (1, "did not get")):
+        model = Heads(way)
+        ddp = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=100 / 2**20, **SKIPS)
+        state, hook = gt.comm_hook("topk", density=0.1)
+        ddp.register_comm_hook(state, hook)
+        with pytest.raises(GradweaveError, match=f"{happened} one of .*which ones are unused m"):
+            train(ddp, rank, 10, model)
+        state.close()
+
+
 @pytest.mark.skipif(
     not set(SKIPS)
     <= set(inspect.signature(torch.nn.parallel.DistributedDataParallel.__init__).parameters),
     reason="this PyTorch's DistributedDataParallel skips no unused parameters",
 )
-def test_other_unused_parameters_are_refused(tmp_path):
-    on_ranks(tmp_path, _changes)
+@pytest.mark.parametrize("run", [_changes, _in_turn])
+def test_other_unused_parameters_are_refused(tmp_path, run):
+    on_ranks(tmp_path, run)
+
+
+# ---- what the hook opens, and what it ends with --------------------------------------------------
+
+
+def _groups(rank: int) -> None:
+    """Counts those that the hook opens: for single buckets in two iterations, then for all three."""
+    opened, new_group = [], dist.new_group
+
+    def count(*arguments, **options):
+        opened.append(new_group(*arguments, **options))
+        return opened[-1]
+
+    dist.new_group = count
+    model = network()
+    ddp = _ddp(model)
+    state, hook = gt.comm_hook("topk", density=0.1, start_iteration=1)
+    ddp.register_comm_hook(state, hook)
+    train(ddp, rank, 6, model)
+    dist.new_group = new_group
+    (own,) = opened
+    assert own in dist.distributed_c10d._world.pg_map
+    state.close()
+    assert own not in dist.distributed_c10d._world.pg_map
+
+
+def test_all_exchanges_have_one_group(tmp_path):
+    on_ranks(tmp_path, _groups)
+
+
+class Repeated(torch.nn.Module):
+    """Layers that are computed anew in backward passes within the backward pass."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = network()
+
+    def forward(self, inputs):
+        values = inputs.requires_grad_()
+        for layer in self.layers:
+            values = checkpoint(layer, values, use_reentrant=True)
+        return values
+
+
+def _repeated(rank: int) -> None:
+    """Gradients come in backward passes that end before the others' come."""
+    plain, repeated = network(), Repeated()
+    for model, options in ((plain, {}), (repeated, {"static_graph": True})):
+        ddp = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=CAP / 2**20, **options)
+        state, hook = gt.comm_hook("topk", density=1)
+        ddp.register_comm_hook(state, hook)
+        train(ddp, rank, 8, model)
+        state.close()
+    torch.testing.assert_close(flat(repeated), flat(plain), rtol=1e-5, atol=1e-6)
+
+
+def test_reentrant_checkpoints_end_no_iteration(tmp_path):
+    on_ranks(tmp_path, _repeated)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 
 import torch
@@ -9,12 +10,22 @@ import torch.distributed as dist
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 
 from gradweave._library import BadInput
+from gradweave.torch.group import OwnGroup
 from gradweave.torch.session import Session
 
 # DDP rebuilds its buckets before the second iteration, with static_graph before the third.
 _SETTLED = 3
 
 _Bucket = Sequence[torch.nn.Parameter]
+
+
+def _is_nested() -> bool:
+    """Whether this backward pass was begun within another one, as reentrant checkpoints do."""
+    passes, frame = 0, sys._getframe()
+    while frame is not None:
+        passes += frame.f_code is torch.autograd.backward.__code__
+        frame = frame.f_back
+    return passes > 1
 
 
 class _Exchange:
@@ -69,9 +80,14 @@ class _Exchange:
             for sent, means in self._travelling:
                 sent.set_result(means)
             self._travelling.clear()
-        elif bucket.is_last():
-            raise self._changed("did not get", next(iter(self._missing)))
+        else:
+            torch.autograd.Variable._execution_engine.queue_callback(self._check_complete)
         return future
+
+    def _check_complete(self) -> None:
+        """At the end of a backward pass, before DDP waits for the futures."""
+        if self._missing and not _is_nested():
+            raise self._changed("did not get", next(iter(self._missing)))
 
     def _changed(self, happened: str, parameter: torch.nn.Parameter) -> BadInput:
         error = BadInput(
@@ -92,7 +108,8 @@ class HookState:
     """What the hook keeps from one of DDP's buckets to the next; comm_hook makes it.
 
     DDP may rebuild its buckets, leave some out (skip_all_reduce_unused_params), and number none of
-    them (static_graph, in the first iteration): only their parameters say which ones they are.
+    them (static_graph, in the first iteration): only their parameters say which ones they are. An
+    iteration begins with the first parameter that comes again: all must use the same.
     """
 
     def __init__(
@@ -108,6 +125,7 @@ class HookState:
         self._algorithm = algorithm
         self._options = options
         self._group = group
+        self._own: OwnGroup | None = None  # of all exchanges in turn, where group is None
         self._seed = seed
         self._start = start_iteration
         self._iteration = 0
@@ -152,9 +170,10 @@ class HookState:
 
     def _open(self, buckets: Sequence[_Bucket]) -> _Exchange:
         self._seed += 1  # so that the next session draws something else
-        return _Exchange(
-            buckets, self._algorithm, group=self._group, seed=self._seed, **self._options
-        )
+        if self._group is None and (self._own is None or self._own.group is None):
+            self._own = OwnGroup()
+        group = self._group or self._own
+        return _Exchange(buckets, self._algorithm, group=group, seed=self._seed, **self._options)
 
     def _close_exchange(self, exchange: _Exchange) -> None:
         self._residuals.update(exchange.residuals())
@@ -172,6 +191,8 @@ class HookState:
         """After the last iteration."""
         if self._exchange is not None:
             self._exchange.close()
+        if self._own is not None:
+            self._own.close()
 
 
 def _hook(state, bucket):  # without types, which DDP compares with its own
