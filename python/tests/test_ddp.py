@@ -30,12 +30,14 @@ def _older(monkeypatch) -> None:
     monkeypatch.setattr(torch.nn.parallel.DistributedDataParallel, "__init__", __init__)
 
 
-def _write(folder: str, backward_s: float) -> tuple[str, str]:
-    """network()'s tensors, and a cluster of two."""
+def _write(
+    folder: str, backward_s: float, module: torch.nn.Module | None = None
+) -> tuple[str, str]:
+    """network()'s tensors, or a module's, and a cluster of two."""
     model, cluster = os.path.join(folder, "model.json"), os.path.join(folder, "cluster.json")
     tensors = [
         {"name": name, "elements": parameter.numel(), "backward_s": backward_s}
-        for name, parameter in network().named_parameters()
+        for name, parameter in (module or network()).named_parameters()
     ]
     document = {"schema": "gradweave/model@1", "name": "small", "bytes_per_element": 4,
                 "forward_s": 1e-4, "tensors": tensors}  # fmt: skip
@@ -131,6 +133,32 @@ def _measured(rank: int, model: str, cluster: str) -> None:
 def test_what_one_cap_makes_of_a_plan_is_measured(tmp_path):
     model, cluster = _write(str(tmp_path), 2e-5)
     on_ranks(tmp_path, _measured, model, cluster)
+
+
+def _layers() -> torch.nn.Module:
+    """Nine tensors of 399,424 bytes: a bucket of 1 MiB has three of them, one of 2 MiB six."""
+    torch.manual_seed(7)
+    return torch.nn.Sequential(*[torch.nn.Linear(316, 316, bias=False) for _ in range(9)])
+
+
+def _bucketed(rank: int, model: str, cluster: str) -> None:
+    def job():
+        module, inputs = _layers(), torch.randn(4, 316)
+
+        def step(trained):
+            return trained(inputs).square().mean()
+
+        return module, torch.optim.SGD(module.parameters(), lr=0.1), step
+
+    setting = ways.Setting(0.001, model, [4 * 316 * 316] * 9, cluster)
+    taken = ways.measure(job, ["torch-ddp", "torch-ddp:2"], setting, iterations=1, rounds=1)
+    for way, policy, counts in zip(taken, ("ddp", "bucket:2MiB"), ([3, 6], [6, 3])):
+        assert [first - last + 1 for first, last in way.groups] == counts
+        assert tuple(way.groups) == setting.plan("ddp", policy).groups
+
+
+def test_a_cap_is_the_first_buckets_too(tmp_path):
+    on_ranks(tmp_path, _bucketed, *_write(str(tmp_path), 1e-5, _layers()))
 
 
 # ---- buckets that DDP never rebuilds -------------------------------------------------------------
