@@ -291,7 +291,9 @@ def test_other_unused_parameters_are_refused(tmp_path, run):
 
 
 def _groups(rank: int) -> None:
-    """Counts those that the hook opens: for single buckets in two iterations, then for all three."""
+        ddp = torch.nn.parallel.DistributedDataParallel(
+            model, bucket_cap_mb=CAP / 2**20, **options
+        )
     opened, new_group = [], dist.new_group
 
     def count(*arguments, **options):
