@@ -75,6 +75,16 @@ const char *gw_format_percent(double share, char out[GW_UNITS_SIZE]) {
     return out;
 }
 
+const char *gw_format_margin(double relative, int decimals, char out[GW_UNITS_SIZE]) {
+    static const double most = 10;
+    if (relative < most) {
+        snprintf(out, GW_UNITS_SIZE, "+-%.*f%%", decimals, 100 * relative);
+    } else {
+        snprintf(out, GW_UNITS_SIZE, "within a factor of %.3g", 1 + relative);
+    }
+    return out;
+}
+
 const char *gw_format_duration(double seconds, char out[GW_UNITS_SIZE]) {
     static const struct unit units[] = {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}};
     double whole = round(seconds);

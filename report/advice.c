@@ -280,8 +280,11 @@ static void print_widest(const struct gw_advice *advice) {
     }
     bool compute = strcmp(widest->name, "compute times") == 0;
     bool passes = strcmp(widest->name, "passes beside exchanges") == 0;
-    gw_print("To narrow the interval most, measure %s (%s%.0f%%): %s\n", widest->name,
-             passes ? "up to +" : "+-", 100 * widest->relative,
+    char half[GW_UNITS_SIZE];
+    gw_print("To narrow the interval most, measure %s (%s%s): %s\n", widest->name,
+             passes ? "up to " : "",
+             passes ? gw_format_percent(widest->relative, half)
+                    : gw_format_margin(widest->relative, 0, half),
              compute  ? "python -m gradweave.torch record"
              : passes ? "gradweave calibrate --job"
                       : "gradweave calibrate");

@@ -307,14 +307,23 @@ static void print_growth(const cJSON *document) {
 
 /* ---- overlap ------------------------------------------------------------------------------- */
 
+/* A factor above it is that of one that waits until the other one ends, and no speed. */
+static const double most_slowed = 100;
+
 static void print_factor(struct gw_table *table, const cJSON *factor) {
     double value = cJSON_GetNumberValue(member(factor, "factor"));
     double low = cJSON_GetNumberValue(member(factor, "low"));
     double high = cJSON_GetNumberValue(member(factor, "high"));
     if (!isfinite(value)) {
         gw_table_cell(table, "-");
+    } else if (value > most_slowed) {
+        gw_table_cell(table, "stopped");
     } else if (isfinite(low) && isfinite(high)) {
-        gw_table_cell(table, "%.2f (%.2f to %.2f)", value, low, high);
+        char end[GW_UNITS_SIZE] = "stopped";
+        if (high <= most_slowed) {
+            (void)snprintf(end, sizeof end, "%.2f", high);
+        }
+        gw_table_cell(table, "%.2f (%.2f to %s)", value, low, end);
     } else {
         gw_table_cell(table, "%.2f", value);
     }
@@ -351,7 +360,20 @@ static void print_overlap(const cJSON *document) {
     gw_print("\n");
     gw_table_print_and_close(table);
     gw_print("Factors on what each takes alone: medians of rounds (95%% intervals; of 5 or fewer, "
-             "ranges).\n");
+             "ranges);\nstopped: it waits for a processor until the other one ends (more than %g "
+             "times as long).\n",
+             most_slowed);
+}
+
+/* ---- curves beside messages ------------------------------------------------------------------ */
+
+static void print_excess(const struct gw_cluster *cluster) {
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        char excess[GW_EXCESS_SIZE];
+        if (gw_cluster_exceeds_messages(cluster, &cluster->collectives[i], excess)) {
+            gw_print_note("note: ", "%s; one of the two is off, and intervals count that", excess);
+        }
+    }
 }
 
 /* ---- warnings ------------------------------------------------------------------------------ */
@@ -459,6 +481,7 @@ void gw_calibration_print(const struct gw_cluster *cluster, const cJSON *documen
     print_overlap(document);
     print_legend(calibration, out);
     print_warnings(document);
+    print_excess(cluster);
     print_verdict(&verdict, calibration);
 }
 

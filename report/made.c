@@ -88,10 +88,11 @@ static void add_times(struct gw_table *table, const struct gw_curve *curve,
                       const struct gw_margins *margins, const double *sizes) {
     for (size_t i = 0; i < SHOWN; i++) {
         char text[GW_UNITS_SIZE];
+        char half[GW_UNITS_SIZE];
         double margin = gw_margins_at(margins, sizes[i]);
         gw_format_seconds(gw_curve_time(curve, sizes[i]), text);
         if (margin > 0) {
-            gw_table_cell(table, "%s +-%.0f%%", text, 100 * margin);
+            gw_table_cell(table, "%s %s", text, gw_format_margin(margin, 0, half));
         } else {
             gw_table_cell(table, "%s", text);
         }

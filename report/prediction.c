@@ -64,7 +64,12 @@ static void print_interval(const struct gw_result *result) {
         gw_print("%s %s", i == 0 ? "" : ",", uncertainty->name);
         if (!isnan(uncertainty->relative)) {
             bool only_longer = uncertainty->low_s == result->iteration_s;
-            gw_print(" +%s%.1f%%", only_longer ? "" : "-", 100 * uncertainty->relative);
+            char half[GW_UNITS_SIZE];
+            if (only_longer) {
+                gw_print(" %s", gw_format_percent(uncertainty->relative, half));
+            } else {
+                gw_print(" %s", gw_format_margin(uncertainty->relative, 1, half));
+            }
         }
     }
     gw_print("\n");

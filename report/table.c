@@ -198,8 +198,10 @@ static void print_derived(const struct gw_result *all) {
         for (size_t u = 0; u < all->uncertainty_count; u++) {
             const struct gw_result_uncertainty *one = &all->uncertainties[u];
             if (strcmp(one->name, all->derived[i]) == 0) {
-                (void)(isnan(one->relative) ? fputs(" (how far off is not known)", stream)
-                                            : fprintf(stream, " +-%.1f%%", 100 * one->relative));
+                char half[GW_UNITS_SIZE];
+                (void)fprintf(stream, " %s",
+                              isnan(one->relative) ? "(how far off is not known)"
+                                                   : gw_format_margin(one->relative, 1, half));
             }
         }
     }

@@ -1,5 +1,6 @@
 /* How well the curves are known that a schedule's times hang on, and what if they are off. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "methods/kernel_cost.h"
@@ -7,19 +8,38 @@
 
 /* ---- one ----------------------------------------------------------------------------------- */
 
+/* The entry's curve at the bandwidth that was measured. */
+static const struct gw_curve *measured_curve(const struct gw_collective_cost *entry) {
+    return entry->measured == NULL ? &entry->curve : entry->measured;
+}
+
+/* By how much a curve takes less than the bandwidth of messages allows, relative; 0: by nothing. */
+static double excess_at(const struct gw_simulator *simulator, const struct gw_collective_part *part,
+                        double size) {
+    double least_s = gw_cluster_least_s(simulator->cluster, part->name, part->ranks, size);
+    return fmax(least_s / gw_curve_time(measured_curve(part->nearest), size) - 1, 0);
+}
+
 /* Of a collective that others make up, the largest of these; of a kernel, at the nearer density. */
-static double margin_at(const struct gw_parameter *parameter, double size, double share) {
+static double margin_at(const struct gw_simulator *simulator, const struct gw_parameter *parameter,
+                        double size, double share) {
+    bool exchanges = parameter->kind == GW_COLLECTIVE_CURVE;
     double margin = 0;
-    if (parameter->derived || parameter->kind >= GW_MODEL_TIMES) {
+    if (parameter->kind >= GW_MODEL_TIMES) {
         return parameter->relative;
     }
-    if (parameter->kind != GW_COLLECTIVE_CURVE && parameter->margin_count > 1) {
+    if (!exchanges && parameter->margin_count > 1) {
         return gw_margins_at(&parameter->margins[gw_is_denser(share)], size);
     }
     for (size_t i = 0; i < parameter->margin_count; i++) {
-        margin = fmax(margin, gw_margins_at(&parameter->margins[i], size));
+        const struct gw_margins *margins = &parameter->margins[i];
+        double own = parameter->derived
+                         ? gw_margins_distance(margins, size)
+                         : hypot(gw_margins_at(margins, size),
+                                 exchanges ? excess_at(simulator, &parameter->parts[i], size) : 0);
+        margin = fmax(margin, own);
     }
-    return margin;
+    return parameter->derived ? hypot(parameter->law, margin) : margin;
 }
 
 /* As results name them. */
@@ -32,7 +52,7 @@ double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_paramet
     if (off == NULL || off->kind != kind || (name != NULL && strcmp(off->name, name) != 0)) {
         return 1;
     }
-    double margin = margin_at(off, size, share);
+    double margin = margin_at(simulator, off, size, share);
     double deviation = kind == GW_PASSES ? fmax(0, simulator->deviation) : simulator->deviation;
     return isnan(margin) ? 1 : pow(1 + margin, deviation);
 }
@@ -61,19 +81,19 @@ static enum gw_status find_collective_margins(struct gw_simulator *simulator,
                                               struct gw_error *error) {
     const struct gw_cluster *cluster = simulator->cluster;
     size_t workers = simulator->simulation.workers;
-    struct gw_collective_part parts[GW_COLLECTIVE_MOST_PARTS];
-    GW_TRY(gw_cluster_uncertainty(cluster, parameter->name, workers, &parameter->relative, error));
-    parameter->derived = parameter->relative != 0;
-    if (parameter->derived || !simulator->simulation.margins || workers < 2) {
+    GW_TRY(gw_cluster_uncertainty(cluster, parameter->name, workers, &parameter->law, error));
+    parameter->relative = parameter->law;
+    parameter->derived = parameter->law != 0;
+    if (!simulator->simulation.margins || workers < 2) {
         return GW_OK;
     }
-    parameter->margin_count = gw_cluster_collective_parts(cluster, parameter->name, workers, parts);
+    parameter->margin_count =
+        gw_cluster_collective_parts(cluster, parameter->name, workers, parameter->parts);
     for (size_t i = 0; i < parameter->margin_count; i++) {
-        const struct gw_collective_cost *measured = gw_needed(parts[i].measured);
-        const struct gw_curve *curve =
-            measured->measured == NULL ? &measured->curve : measured->measured;
-        GW_TRY(gw_margins_open(measured->kept, "bytes", curve, GW_COLLECTIVE_MARGIN,
-                               &simulator->arena, &parameter->margins[i], error));
+        const struct gw_collective_cost *nearest = gw_needed(parameter->parts[i].nearest);
+        GW_TRY(gw_margins_open(nearest->kept, "bytes", measured_curve(nearest),
+                               GW_COLLECTIVE_MARGIN, &simulator->arena, &parameter->margins[i],
+                               error));
     }
     return GW_OK;
 }
@@ -98,9 +118,14 @@ static enum gw_status find_kernel_margins(struct gw_simulator *simulator,
     return GW_OK;
 }
 
-static void meet_size(struct gw_parameter *parameter, double size, double share) {
-    if (!parameter->derived) {
-        parameter->relative = fmax(parameter->relative, margin_at(parameter, size, share));
+static void meet_size(const struct gw_simulator *simulator, struct gw_parameter *parameter,
+                      double size, double share) {
+    bool is_first = parameter->largest == 0;
+    parameter->smallest = is_first ? size : fmin(parameter->smallest, size);
+    parameter->largest = fmax(parameter->largest, size);
+    if (!isnan(parameter->relative)) {
+        parameter->relative =
+            fmax(parameter->relative, margin_at(simulator, parameter, size, share));
     }
 }
 
@@ -121,7 +146,7 @@ static enum gw_status add_compressor(struct gw_simulator *simulator,
     const struct gw_schedule *schedule = simulator->schedule;
     double elements = (double)operation->elements;
     double density = gw_schedule_density(schedule, operation, cost->densities[0]);
-    meet_size(parameter, elements,
+    meet_size(simulator, parameter, elements,
               gw_compressor_share(schedule->compressor, cost, elements, density));
     return GW_OK;
 }
@@ -136,7 +161,7 @@ static enum gw_status add_led(struct gw_simulator *simulator, const struct gw_op
     struct gw_parameter *parameter =
         parameter_of(simulator, GW_AGGREGATOR_CURVE, cost->name, &is_new);
     GW_TRY(is_new ? find_kernel_margins(simulator, cost, false, parameter, error) : GW_OK);
-    meet_size(parameter, (double)operation->elements, 0);
+    meet_size(simulator, parameter, (double)operation->elements, 0);
     return GW_OK;
 }
 
@@ -165,7 +190,7 @@ static enum gw_status add_aggregators(struct gw_simulator *simulator,
             bool together = gw_aggregation_shares(leg, costs, i, part);
             GW_TRY(find_kernel_margins(simulator, costs->by[i], together, parameter, error));
         }
-        meet_size(parameter, calls.elements, calls.share);
+        meet_size(simulator, parameter, calls.elements, calls.share);
     }
     return GW_OK;
 }
@@ -178,7 +203,7 @@ static enum gw_status add_operation(struct gw_simulator *simulator,
         struct gw_parameter *parameter =
             parameter_of(simulator, GW_COLLECTIVE_CURVE, operation->method, &is_new);
         GW_TRY(is_new ? find_collective_margins(simulator, parameter, error) : GW_OK);
-        meet_size(parameter, (double)operation->bytes, 0);
+        meet_size(simulator, parameter, (double)operation->bytes, 0);
         return measured ? add_aggregators(simulator, operation, error) : GW_OK;
     }
     bool compresses = operation->kind == GW_COMPRESS && !simulator->simulation.timed_compression;
@@ -199,6 +224,36 @@ static void add_compute_times(struct gw_simulator *simulator) {
     if (simulator->simulation.workers > 1) {
         parameter_of(simulator, GW_PASSES, passes, &is_new)->relative =
             simulator->cluster->passes_uncertainty;
+    }
+}
+
+/* Says that exchanges beyond a measured size are extrapolated, where that leaves much open. */
+static void note_beyond(const char *name, const struct gw_margins *margins, const char *where,
+                        double measured, double size, struct gw_result *result) {
+    static const double much = 0.075;
+    char note[GW_RESULT_NOTE_SIZE];
+    char bytes[GW_UNITS_SIZE];
+    if (gw_margins_distance(margins, size) > much) {
+        (void)snprintf(note, sizeof note,
+                       "%s: nothing %s %s was measured; such exchanges are extrapolated, and the "
+                       "interval grows with the distance",
+                       name, where, gw_format_bytes(measured, bytes));
+        gw_result_warn(result, note);
+    }
+}
+
+static void note_extrapolated(const struct gw_parameter *parameter, struct gw_result *result) {
+    for (size_t i = 0; i < parameter->margin_count && parameter->kind == GW_COLLECTIVE_CURVE; i++) {
+        const struct gw_margins *margins = &parameter->margins[i];
+        const char *name = parameter->parts[i].name;
+        double smallest = margins->count == 0 ? 0 : margins->sizes[0];
+        double largest = margins->count == 0 ? 0 : margins->sizes[margins->count - 1];
+        if (parameter->smallest < smallest) {
+            note_beyond(name, margins, "below", smallest, parameter->smallest, result);
+        }
+        if (parameter->largest > largest) {
+            note_beyond(name, margins, "above", largest, parameter->largest, result);
+        }
     }
 }
 
@@ -234,6 +289,7 @@ enum gw_status gw_parameters_open(struct gw_simulator *simulator, struct gw_resu
     for (size_t i = 0; i < simulator->parameter_count && result != NULL; i++) {
         const struct gw_parameter *one = &simulator->parameters[i];
         gw_result_uncertain(result, one->name, one->derived, one->relative);
+        note_extrapolated(one, result);
     }
     return GW_OK;
 }

@@ -144,11 +144,14 @@ enum { GW_MOST_MARGINS = GW_COLLECTIVE_MOST_PARTS > 2 ? GW_COLLECTIVE_MOST_PARTS
 struct gw_parameter {
     enum gw_parameter_kind kind;
     const char *name; /* lives as long as the schedule and the cluster */
-    bool derived;     /* its uncertainty is gw_cluster_uncertainty, NAN where that is not known */
-    /* Of what was measured: of a collective that others make up, of each of these; of a kernel, at
-     * each density. */
+    bool derived;     /* from other numbers of workers */
+    double law;       /* then gw_cluster_uncertainty, NAN where that is not known */
+    /* Of a collective that others make up, of each of these, and of a derived one of what it was
+     * derived from; of a kernel, at each density. */
     size_t margin_count;
     struct gw_margins margins[GW_MOST_MARGINS];
+    struct gw_collective_part parts[GW_COLLECTIVE_MOST_PARTS]; /* of a collective, [margin_count] */
+    double smallest, largest;                                  /* sizes that the schedule has */
     double relative; /* half of a 95% interval, the largest of the sizes that the schedule has */
 };
 

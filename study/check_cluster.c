@@ -78,6 +78,10 @@ static void check_collectives(struct gw_checking *check, const struct gw_cluster
             check_curve(check, place, &cost->curve,
                         cost->workers <= cluster->workers_per_node ? &node_speeds : &link_speeds);
         }
+        char excess[GW_EXCESS_SIZE];
+        if (gw_cluster_exceeds_messages(cluster, cost, excess)) {
+            ODD(check, "%s: %s", place, excess);
+        }
         own = own || cost->workers == cluster->workers;
     }
     if (!own && cluster->workers > 1) {

@@ -245,16 +245,20 @@ enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char 
     struct gw_collective_cost *larger = gw_grow(cluster->collectives, cluster->collective_count + 1,
                                                 &cluster->collective_capacity, sizeof *larger);
     char *copy = strdup(name);
+    enum gw_status status = GW_OK;
     if (larger != NULL) {
         cluster->collectives = larger;
     }
     if (larger == NULL || copy == NULL) {
+        status = gw_fail_memory(error, "adding a collective to a cluster");
+    }
+    status = status == GW_OK ? gw_curve_make_rise(&curve, details, error) : status;
+    if (status != GW_OK) {
         free(copy);
         gw_curve_free(&curve);
         cJSON_Delete(details);
-        return gw_fail_memory(error, "adding a collective to a cluster");
+        return status;
     }
-    gw_curve_raise_fallen(&curve, details);
     larger[cluster->collective_count++] = (struct gw_collective_cost){
         .name = copy, .workers = workers, .curve = curve, .kept = details};
     return GW_OK;

@@ -251,6 +251,7 @@ struct gw_collective_part {
     const char *name;
     size_t ranks;
     const struct gw_collective_cost *measured; /* among them; NULL: derived from other numbers */
+    const struct gw_collective_cost *nearest;  /* measured, or of the nearest number; NULL: none */
 };
 
 /* What the curve of gw_cluster_collective is looked up in: itself, or those that make it up. */
@@ -258,6 +259,21 @@ enum { GW_COLLECTIVE_MOST_PARTS = 2 };
 size_t gw_cluster_collective_parts(const struct gw_cluster *cluster, const char *name,
                                    size_t workers,
                                    struct gw_collective_part out[GW_COLLECTIVE_MOST_PARTS]);
+
+/*
+ * The least that a long collective takes by the cluster's own messages between two nodes, in
+ * seconds, with one worker a node: every byte that a worker has to send or to receive, at
+ * gap_s_per_byte. 0: not known, of other clusters, and of less than GW_MESSAGES_FEWEST_BYTES, where
+ * startups and bursts count.
+ */
+#define GW_MESSAGES_FEWEST_BYTES (1 << 20)
+double gw_cluster_least_s(const struct gw_cluster *cluster, const char *collective, size_t workers,
+                          double bytes);
+
+/* Whether a curve takes less than that by more than a twentieth where it ends; then in words. */
+enum { GW_EXCESS_SIZE = 192 };
+bool gw_cluster_exceeds_messages(const struct gw_cluster *cluster,
+                                 const struct gw_collective_cost *cost, char out[GW_EXCESS_SIZE]);
 
 /*
  * For how long before the last of the workers the first one is done with it, but for a root; of

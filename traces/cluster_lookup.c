@@ -193,6 +193,22 @@ static const struct gw_collective_cost *find_holding(const struct gw_cluster *cl
                                                     : gw_cluster_find_collective(cluster, name, 2);
 }
 
+/* Of the number of workers that is nearest on a logarithmic scale; NULL: none was measured. */
+static const struct gw_collective_cost *find_nearest(const struct gw_cluster *cluster,
+                                                     const char *name, size_t workers) {
+    const struct gw_collective_cost *nearest = NULL;
+    double least = INFINITY;
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        const struct gw_collective_cost *cost = &cluster->collectives[i];
+        double way = fabs(log((double)cost->workers / (double)workers));
+        if (strcmp(cost->name, name) == 0 && way < least) {
+            nearest = cost;
+            least = way;
+        }
+    }
+    return nearest;
+}
+
 static enum gw_status derive_from_one(const struct gw_growth *growth, size_t workers,
                                       struct gw_curve *curve, char derivation[GW_DERIVATION_SIZE],
                                       struct gw_error *error) {
@@ -288,10 +304,55 @@ size_t gw_cluster_collective_parts(const struct gw_cluster *cluster, const char 
     for (size_t i = 0; i < count; i++) {
         const char *part = composed == NULL ? name : composed->parts[i].collective;
         size_t ranks = composed == NULL ? workers : ranks_of(&composed->parts[i], workers);
+        const struct gw_collective_cost *measured = find_holding(cluster, part, ranks);
         out[i] = (struct gw_collective_part){
-            .name = part, .ranks = ranks, .measured = find_holding(cluster, part, ranks)};
+            .name = part,
+            .ranks = ranks,
+            .measured = measured,
+            .nearest = measured == NULL ? find_nearest(cluster, part, ranks) : measured};
     }
     return count;
+}
+
+double gw_cluster_least_s(const struct gw_cluster *cluster, const char *collective, size_t workers,
+                          double bytes) {
+    static const struct {
+        const char *collective;
+        bool each;    /* a worker's bytes go to, or come from, each of the others */
+        double parts; /* of 1/P of the bytes go to, or come from, each of the others */
+    } moved[] = {{"allgather", true, 0},      {"allgatherv", true, 0}, {"gather", true, 0},
+                 {"scatter", true, 0},        {"allreduce", false, 2}, {"alltoall", false, 1},
+                 {"reduce_scatter", false, 1}};
+    const struct gw_network *network = cluster->network;
+    double others = (double)workers - 1;
+    double share = 1; /* of broadcast, reduce and sendrecv: all of it */
+    if (network == NULL || network->between_assumed || cluster->workers_per_node > 1 ||
+        workers < 2 || bytes < GW_MESSAGES_FEWEST_BYTES) {
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof moved / sizeof *moved; i++) {
+        if (strcmp(moved[i].collective, collective) == 0) {
+            share = moved[i].each ? others : moved[i].parts * others / (double)workers;
+        }
+    }
+    return share * bytes * network->between.gap_s_per_byte;
+}
+
+bool gw_cluster_exceeds_messages(const struct gw_cluster *cluster,
+                                 const struct gw_collective_cost *cost, char out[GW_EXCESS_SIZE]) {
+    static const double alike = 1.05;
+    static const double large = 1 << 28;
+    char size[GW_UNITS_SIZE];
+    char curve[GW_UNITS_SIZE];
+    char messages[GW_UNITS_SIZE];
+    double curve_s = gw_curve_time(&cost->curve, large);
+    double least_s = gw_cluster_least_s(cluster, cost->name, cost->workers, large);
+    (void)snprintf(out, GW_EXCESS_SIZE,
+                   "%s among %zu: %s take %s, less than the %s that messages between two nodes "
+                   "need for its bytes",
+                   cost->name, cost->workers, gw_format_bytes(large, size),
+                   gw_format_seconds(curve_s, curve), gw_format_seconds(least_s, messages));
+    return least_s > alike * curve_s;
 }
 
 /* Between the sizes of the file on straight lines, and beyond as at the last one. */

@@ -1,6 +1,7 @@
 /* Cost curves as they stand in cluster files. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "traces/parts.h"
 
@@ -192,14 +193,87 @@ size_t gw_cluster_find_fall(const struct gw_curve *curve, const cJSON *details) 
     return 0;
 }
 
-void gw_curve_raise_fallen(struct gw_curve *curve, const cJSON *details) {
+enum gw_status gw_curve_find_rising(const struct gw_curve *curve, bool *rises,
+                                    struct gw_error *error) {
+    const struct gw_curve_point *points = curve->points;
+    size_t count = curve->point_count;
+    size_t length = 0;
+    size_t *lasts = calloc(count + 1, sizeof *lasts);
+    size_t *nexts = calloc(count + 1, sizeof *nexts);
+    if (lasts == NULL || nexts == NULL) {
+        free(nexts);
+        free(lasts);
+        return gw_fail_memory(error, "adding a cost curve");
+    }
+    for (size_t i = count; i-- > 0;) {
+        size_t low = 0;
+        size_t high = length;
+        while (low < high) {
+            size_t middle = (low + high) / 2;
+            if (points[lasts[middle]].time_s < points[i].time_s) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        nexts[i] = low > 0 ? lasts[low - 1] : count;
+        lasts[low] = i;
+        length = low == length ? length + 1 : length;
+    }
+    for (size_t i = length > 0 ? lasts[length - 1] : count; i < count; i = nexts[i]) {
+        rises[i] = true;
+    }
+    free(nexts);
+    free(lasts);
+    return GW_OK;
+}
+
+/* Gives each point outside of that series the nearest time between its neighbours in it. */
+static void move_others(struct gw_curve *curve, const bool *rises) {
+    double least_s = 0;
+    for (size_t i = 0; i < curve->point_count; i++) {
+        size_t after = i;
+        while (after < curve->point_count && !rises[after]) {
+            after++;
+        }
+        double most_s = after < curve->point_count ? curve->points[after].time_s : INFINITY;
+        curve->points[i].time_s = fmin(fmax(curve->points[i].time_s, least_s), most_s);
+        least_s = curve->points[i].time_s;
+    }
+}
+
+enum gw_status gw_curve_make_rise(struct gw_curve *curve, const cJSON *details,
+                                  struct gw_error *error) {
     if (gw_cluster_find_fall(curve, details) == 0) {
-        return;
+        return GW_OK;
     }
-    for (size_t i = 1; i < curve->point_count; i++) {
-        struct gw_curve_point *point = &curve->points[i];
-        point->time_s = point->time_s < point[-1].time_s ? point[-1].time_s : point->time_s;
+    bool *rises = calloc(curve->point_count, sizeof *rises);
+    enum gw_status status = rises == NULL ? gw_fail_memory(error, "adding a cost curve")
+                                          : gw_curve_find_rising(curve, rises, error);
+    if (status == GW_OK) {
+        move_others(curve, rises);
     }
+    free(rises);
+    return status;
+}
+
+enum gw_status gw_curve_begin_above_zero(struct gw_curve *curve, struct gw_error *error) {
+    const struct gw_curve_point *first = curve->points;
+    static const double rounding = 1e-9;
+    if (curve->point_count < 2 || first->size < GW_LEAST_BEGUN ||
+        first[1].time_s * first->size <= (1 + rounding) * first->time_s * first[1].size) {
+        return GW_OK;
+    }
+    struct gw_curve_point *points = calloc(curve->point_count + 1, sizeof *points);
+    if (points == NULL) {
+        return gw_fail_memory(error, "adding a cost curve");
+    }
+    points[0] = (struct gw_curve_point){.size = 1, .time_s = first->time_s / first->size};
+    memcpy(points + 1, curve->points, curve->point_count * sizeof *points);
+    free(curve->points);
+    curve->points = points;
+    curve->point_count++;
+    return GW_OK;
 }
 
 /* ---- writing ------------------------------------------------------------------------------- */

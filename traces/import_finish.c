@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "traces/import_parts.h"
+#include "traces/margins.h"
 #include "traces/parts.h"
 
 static double number_in(const cJSON *object, const char *key) {
@@ -13,33 +14,6 @@ static double number_in(const cJSON *object, const char *key) {
 
 /* A row that takes so much longer than a larger one was disturbed, if most rows go without it. */
 static const double disturbed = 1.5;
-
-/*
- * Marks the rows of a longest series that never falls (Fredman, 1975). Of several it is one that
- * keeps large rows, for which it is looked for from the last row on.
- */
-static void find_rising(const struct gw_curve_point *points, size_t count, size_t *lasts,
-                        size_t *nexts, bool *rises) {
-    size_t length = 0;
-    for (size_t i = count; i-- > 0;) {
-        size_t low = 0;
-        size_t high = length;
-        while (low < high) {
-            size_t middle = (low + high) / 2;
-            if (points[lasts[middle]].time_s < points[i].time_s) {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-        }
-        nexts[i] = low > 0 ? lasts[low - 1] : count;
-        lasts[low] = i;
-        length = low == length ? length + 1 : length;
-    }
-    for (size_t i = length > 0 ? lasts[length - 1] : count; i < count; i = nexts[i]) {
-        rises[i] = true;
-    }
-}
 
 /* Takes those rows out of the points and of "raw", and says so. */
 static enum gw_status drop_disturbed(struct gw_cluster *cluster, struct gw_collective_cost *entry,
@@ -78,12 +52,10 @@ static enum gw_status make_curve(struct gw_cluster *cluster, struct gw_collectiv
     const cJSON *raw = cJSON_GetObjectItemCaseSensitive(entry->kept, "raw");
     size_t count = (size_t)cJSON_GetArraySize(raw);
     struct gw_curve_point *points = calloc(count + 1, sizeof *points);
-    size_t *lasts = calloc(count + 1, sizeof *lasts);
-    size_t *nexts = calloc(count + 1, sizeof *nexts);
     bool *rises = calloc(count + 1, sizeof *rises);
     enum gw_status status = GW_OK;
     entry->curve = (struct gw_curve){.points = points};
-    if (points == NULL || lasts == NULL || nexts == NULL || rises == NULL) {
+    if (points == NULL || rises == NULL) {
         status = gw_fail_memory(error, "importing a curve");
     } else {
         const cJSON *item = NULL;
@@ -91,14 +63,12 @@ static enum gw_status make_curve(struct gw_cluster *cluster, struct gw_collectiv
             points[entry->curve.point_count++] = (struct gw_curve_point){
                 .size = number_in(item, "bytes"), .time_s = number_in(item, "median_s")};
         }
-        find_rising(points, count, lasts, nexts, rises);
-        status = drop_disturbed(cluster, entry, rises, error);
-        gw_curve_raise_fallen(&entry->curve, NULL);
+        status = gw_curve_find_rising(&entry->curve, rises, error);
     }
+    status = status == GW_OK ? drop_disturbed(cluster, entry, rises, error) : status;
+    status = status == GW_OK ? gw_curve_make_rise(&entry->curve, NULL, error) : status;
     free(rises);
-    free(nexts);
-    free(lasts);
-    return status;
+    return status == GW_OK ? gw_curve_begin_above_zero(&entry->curve, error) : status;
 }
 
 static enum gw_status make_curves(struct gw_cluster *cluster, struct gw_error *error) {
@@ -137,19 +107,52 @@ static enum gw_status check_points(const struct gw_cluster *cluster, struct gw_e
  */
 static const double halved_margin = 1.3;
 
-static enum gw_status put_halved_details(cJSON **out, struct gw_error *error) {
+static void put_halved_margin(struct gw_json_writer *writer, const struct gw_margins *margins,
+                              size_t workers, double total_bytes) {
+    gw_writer_array(writer, NULL);
+    gw_writer_number(writer, NULL, total_bytes / (double)workers);
+    gw_writer_number(writer, NULL, hypot(halved_margin, gw_margins_distance(margins, total_bytes)));
+    gw_writer_end(writer);
+}
+
+/* At the ends of the measured sizes, and beyond them in steps, as far as the allreduce's grow. */
+static void put_halved_margins(struct gw_json_writer *writer, const struct gw_margins *margins,
+                               size_t workers) {
+    enum { STEPS = 10 };
+    static const double step = 8;
+    double smallest = margins->count > 0 ? margins->sizes[0] : 1;
+    double largest = margins->count > 0 ? margins->sizes[margins->count - 1] : 1;
+    gw_writer_array(writer, "uncertainty");
+    for (int i = STEPS; i > 0; i--) {
+        if (smallest * pow(step, -i) >= 1) {
+            put_halved_margin(writer, margins, workers, smallest * pow(step, -i));
+        }
+    }
+    put_halved_margin(writer, margins, workers, smallest);
+    for (int i = largest > smallest ? 0 : 1; i <= STEPS; i++) {
+        put_halved_margin(writer, margins, workers, largest * pow(step, i));
+    }
+    gw_writer_end(writer);
+}
+
+static enum gw_status put_halved_details(const struct gw_collective_cost *allreduce, cJSON **out,
+                                         struct gw_error *error) {
     struct gw_json_writer writer;
+    struct gw_margins margins;
+    struct gw_arena arena = {0};
+    enum gw_status status =
+        gw_margins_open(allreduce->kept, "bytes", &allreduce->curve, 0, &arena, &margins, error);
+    if (status != GW_OK) {
+        gw_arena_free(&arena);
+        return status;
+    }
     gw_writer_begin(&writer);
-    gw_writer_array(&writer, "uncertainty");
-    gw_writer_array(&writer, NULL);
-    gw_writer_number(&writer, NULL, 1);
-    gw_writer_number(&writer, NULL, halved_margin);
-    gw_writer_end(&writer);
-    gw_writer_end(&writer);
+    put_halved_margins(&writer, &margins, allreduce->workers);
     gw_writer_object(&writer, "source");
     gw_writer_text(&writer, "kind", "assumed");
     gw_writer_text(&writer, "measured", "allreduce");
     gw_writer_end(&writer);
+    gw_arena_free(&arena);
     return gw_writer_finish(&writer, out, error);
 }
 
@@ -164,7 +167,7 @@ static enum gw_status halve_allreduce(struct gw_cluster *cluster, size_t index,
         curve.points[i].size /= (double)workers;
         curve.points[i].time_s /= 2;
     }
-    enum gw_status status = put_halved_details(&details, error);
+    enum gw_status status = put_halved_details(allreduce, &details, error);
     if (status != GW_OK) {
         gw_curve_free(&curve);
         return status;

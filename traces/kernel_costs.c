@@ -99,16 +99,20 @@ enum gw_status gw_kernel_costs_add(struct gw_kernel_costs *costs, const char *na
     struct gw_kernel_cost *larger =
         gw_grow(costs->list, costs->count + 1, &costs->capacity, sizeof *larger);
     char *copy = strdup(name);
+    enum gw_status status = GW_OK;
     if (larger != NULL) {
         costs->list = larger;
     }
     if (larger == NULL || copy == NULL) {
+        status = gw_fail_memory(error, "adding costs to a cluster");
+    }
+    status = status == GW_OK ? gw_curve_make_rise(&curve, details, error) : status;
+    if (status != GW_OK) {
         free(copy);
         gw_curve_free(&curve);
         cJSON_Delete(details);
-        return gw_fail_memory(error, "adding costs to a cluster");
+        return status;
     }
-    gw_curve_raise_fallen(&curve, details);
     larger[costs->count++] = (struct gw_kernel_cost){.name = copy, .curve = curve, .kept = details};
     return GW_OK;
 }
@@ -122,7 +126,12 @@ static enum gw_status add_more(struct gw_kernel_cost *cost, const char *within, 
                                struct gw_error *error) {
     cJSON *entry =
         within == NULL ? cost->kept : cJSON_GetObjectItemCaseSensitive(cost->kept, within);
-    gw_curve_raise_fallen(&curve, details);
+    enum gw_status status = gw_curve_make_rise(&curve, details, error);
+    if (status != GW_OK) {
+        gw_curve_free(&curve);
+        cJSON_Delete(details);
+        return status;
+    }
     gw_curve_free(out);
     *out = curve;
     return gw_json_put(entry, key, details, error);

@@ -42,15 +42,18 @@ static size_t read_measured(const cJSON *raw, const char *unit, struct measured 
     return count;
 }
 
-/* How far a median is from the line between its neighbours, relative to it; 0 at the ends. */
-static double bend_at(const struct measured *all, size_t count, size_t i) {
+/* How far the curve at a size is from the line between its neighbours; 0 at the ends. */
+static double bend_at(const struct measured *all, size_t count, size_t i,
+                      const struct gw_curve *curve) {
     if (i == 0 || i + 1 >= count) {
         return 0;
     }
-    const struct measured *before = &all[i - 1], *after = &all[i + 1];
-    double share = (all[i].size - before->size) / (after->size - before->size);
-    double line_s = before->median_s + share * (after->median_s - before->median_s);
-    return fabs(line_s / all[i].median_s - 1);
+    double before = all[i - 1].size;
+    double after = all[i + 1].size;
+    double before_s = gw_curve_time(curve, before);
+    double share = (all[i].size - before) / (after - before);
+    double line_s = before_s + share * (gw_curve_time(curve, after) - before_s);
+    return fabs(line_s / gw_curve_time(curve, all[i].size) - 1);
 }
 
 static double margin_at(const struct measured *all, size_t count, size_t i,
@@ -58,7 +61,7 @@ static double margin_at(const struct measured *all, size_t count, size_t i,
     const struct measured *one = &all[i];
     double half = (one->high_s - one->low_s) / (2 * one->median_s);
     double off = fabs(gw_curve_time(curve, one->size) / one->median_s - 1);
-    return fmin(hypot(half, 2 * fmax(off, bend_at(all, count, i) / 4)), largest);
+    return fmin(hypot(half, 2 * fmax(off, bend_at(all, count, i, curve) / 4)), largest);
 }
 
 /* What a file says itself: a margin at each of some sizes. */
@@ -103,15 +106,18 @@ static double line_s(const struct gw_margins *margins, const double weights[GW_M
 }
 
 /* A line that falls is taken to be level. */
-static double margin_beyond(const struct gw_margins *margins, double size) {
+static double continued_s(const struct gw_margins *margins, const double weights[GW_MOST_LAST]) {
+    return fmax(line_s(margins, weights), margins->line[margins->line_count - 1].time_s);
+}
+
+static double line_margin(const struct gw_margins *margins, double size) {
     double weights[GW_MOST_LAST];
     double off_s = 0;
     weigh(margins, size, weights);
     for (size_t i = 0; i < margins->line_count; i++) {
         off_s += fabs(weights[i]) * margins->line_off_s[i];
     }
-    double last_s = margins->line[margins->line_count - 1].time_s;
-    return fmin(hypot(margins->elsewhere, off_s / fmax(line_s(margins, weights), last_s)), largest);
+    return hypot(margins->elsewhere, off_s / continued_s(margins, weights));
 }
 
 /* The last of all medians; what they are off from their own line counts too. */
@@ -131,6 +137,40 @@ static void choose_line(const struct gw_curve *curve, struct gw_curve_point *med
         margins->line_off_s[i] =
             hypot(margins->line_off_s[i], point->time_s - line_s(margins, weights));
     }
+}
+
+/* ---- how far from what was measured ---------------------------------------------------------- */
+
+/* The factor by which a curve may be off at 1/r of the smallest size. */
+static double factor_below(const struct gw_margins *margins, double r) {
+    double curve_s = margins->startup_s + (margins->first_s - margins->startup_s) / r;
+    return curve_s > 0 ? fmax(fmin(sqrt(r), margins->first_s / curve_s), 1) : sqrt(r);
+}
+
+/* The same at r times the largest size. */
+static double factor_above(const struct gw_margins *margins, double r) {
+    static const double exponent = 0.02;
+    double largest_size = margins->sizes[margins->count - 1];
+    double weights[GW_MOST_LAST];
+    if (largest_size < GW_MARGINS_FEWEST_LONG || margins->line_count == 0) {
+        return sqrt(r);
+    }
+    weigh(margins, r * largest_size, weights);
+    double proportional_s = r * margins->line[margins->line_count - 1].time_s;
+    double ratio = proportional_s / continued_s(margins, weights);
+    return fmax(pow(r, exponent), fmin(sqrt(r), fmax(ratio, 1 / ratio)));
+}
+
+double gw_margins_distance(const struct gw_margins *margins, double size) {
+    if (margins->count == 0 || margins->first_s == 0 || !(size > 0)) {
+        return 0;
+    }
+    double smallest = margins->sizes[0];
+    double largest_size = margins->sizes[margins->count - 1];
+    double factor = size < smallest       ? factor_below(margins, smallest / size)
+                    : size > largest_size ? factor_above(margins, size / largest_size)
+                                          : 1;
+    return fmin(factor - 1, largest);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -153,6 +193,8 @@ enum gw_status gw_margins_open(const cJSON *entry, const char *unit, const struc
     }
     out->count = read_measured(raw, unit, all);
     out->elsewhere = elsewhere;
+    out->startup_s = gw_curve_startup(curve);
+    out->first_s = out->count > 0 ? gw_curve_time(curve, all[0].size) : 0;
     for (size_t i = 0; i < out->count; i++) {
         double margin = margin_at(all, out->count, i, curve);
         out->sizes[i] = all[i].size;
@@ -164,19 +206,23 @@ enum gw_status gw_margins_open(const cJSON *entry, const char *unit, const struc
     return GW_OK;
 }
 
-double gw_margins_at(const struct gw_margins *margins, double size) {
+/* Without what the distance from all measured sizes adds. */
+static double margin_around(const struct gw_margins *margins, double size) {
     size_t above = 0;
     while (above < margins->count && margins->sizes[above] < size) {
         above++;
     }
-    if (margins->count == 0) {
-        return 0;
-    }
     if (above == margins->count) {
-        return margins->line_count > 0 ? margin_beyond(margins, size)
-                                       : margins->relative[above - 1];
+        return margins->line_count > 0 ? line_margin(margins, size) : margins->relative[above - 1];
     }
     bool exact = above == 0 || margins->sizes[above] == size;
     return exact ? margins->relative[above]
                  : fmax(margins->relative[above - 1], margins->relative[above]);
+}
+
+double gw_margins_at(const struct gw_margins *margins, double size) {
+    return margins->count == 0
+               ? 0
+               : fmin(hypot(margin_around(margins, size), gw_margins_distance(margins, size)),
+                      largest);
 }

@@ -20,6 +20,9 @@ struct gw_margins {
     size_t count;
     double *sizes, *relative;
     double elsewhere; /* a part of `relative` that is one for all sizes */
+    /* Of what was measured, the curve at size zero and at the smallest size, in seconds; 0: stated
+     * margins, which hold beyond their ends. */
+    double startup_s, first_s;
     /*
      * Points through which the curve goes on beyond the last size (none, two or more): medians, and
      * how far off each may be in seconds.
@@ -35,9 +38,9 @@ struct gw_margins {
  * entry's "uncertainty", if it has one: pairs of sizes and margins. None without either. At a
  * measured size the margin is, as for independent errors, `elsewhere` (one of those above, or 0),
  * half of the interval, and twice the larger of what the curve is off from the median, and a
- * quarter of what the median is off from the line between its neighbours: halfway between measured
- * sizes a smooth curve is off by so much. A median without an interval, as of what was imported,
- * counts as one of no width. The lists are the arena's.
+ * quarter of what the curve is off there from the line between the neighbouring sizes: halfway
+ * between measured sizes a smooth curve is off by so much. A median without an interval, as of what
+ * was imported, counts as one of no width. The lists are the arena's.
  */
 enum gw_status gw_margins_open(const cJSON *entry, const char *unit, const struct gw_curve *curve,
                                double elsewhere, struct gw_arena *arena, struct gw_margins *out,
@@ -52,8 +55,26 @@ enum gw_status gw_margins_open(const cJSON *entry, const char *unit, const struc
  *
  *     hypot(elsewhere, sum of |w_i(x)| hypot(m_i t_i, d_i) / sum of w_i(x) t_i)
  *
- * How often that holds: margins_test. Beyond stated margins the last one. 0: there are none.
+ * To that, and below the smallest size to its margin, gw_margins_distance is added as independent
+ * errors are. Beyond stated margins the first and the last one hold. 0: there are none.
  */
 double gw_margins_at(const struct gw_margins *margins, double size);
+
+/*
+ * How far off a curve may be because x lies beyond all measured sizes; 0 among them. With r >= 1
+ * from the nearest of them, whose time is t, to x, the curve is off by a factor of at most sqrt(r):
+ * the middle, on a logarithmic scale, between a time that does not change with the size and one
+ * that is proportional to it. It is off by less where c, the curve's own value at x, lies near to
+ * the one of the two that bounds it, by a factor of
+ *
+ *     t / c                        below the smallest size: no smaller message takes longer
+ *     max(r t / c, c / (r t))      above the largest: of time in proportion nothing else comes;
+ *                                  r^0.02 at least
+ *
+ * Above a largest size of less than GW_MARGINS_FEWEST_LONG only sqrt(r) stands: such sizes tell of
+ * startups, eager messages and caches, and of no bandwidth. How often that holds: margins_test.
+ */
+#define GW_MARGINS_FEWEST_LONG (256 << 10) /* bytes or elements */
+double gw_margins_distance(const struct gw_margins *margins, double size);
 
 #endif

@@ -30,8 +30,28 @@ enum gw_status gw_curve_read(const struct gw_json *place, enum gw_curve_names na
 void gw_curve_write(struct gw_json_writer *writer, const struct gw_curve *curve,
                     enum gw_curve_names names);
 
-/* Raises points to the highest before them if the curve falls (gw_cluster_find_fall). */
-void gw_curve_raise_fallen(struct gw_curve *curve, const cJSON *details);
+/*
+ * Marks the points of a longest series that never falls (Fredman, 1975). Of several it is one that
+ * keeps large sizes, for which it is looked for from the last point on. rises: [points], false.
+ */
+enum gw_status gw_curve_find_rising(const struct gw_curve *curve, bool *rises,
+                                    struct gw_error *error);
+
+/*
+ * Makes a curve rise that falls (gw_cluster_find_fall): the points of such a series keep their
+ * times, and each other one gets the time nearest to its own between those of its neighbours in
+ * it. A single slow size moves alone.
+ */
+enum gw_status gw_curve_make_rise(struct gw_curve *curve, const cJSON *details,
+                                  struct gw_error *error);
+
+/*
+ * Adds a point at size 1 to a curve of points from a size of at least GW_LEAST_BEGUN on that would
+ * reach zero above size zero: a time in proportion to that of the smallest size, less than which no
+ * smaller size is taken to need.
+ */
+enum { GW_LEAST_BEGUN = 1024 };
+enum gw_status gw_curve_begin_above_zero(struct gw_curve *curve, struct gw_error *error);
 
 /* An object for an entry: the one it was read from or measured with, or an empty one. */
 cJSON *gw_entry_object(const cJSON *kept);

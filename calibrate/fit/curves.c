@@ -109,6 +109,27 @@ static enum gw_status fit(enum gw_candidate_kind kind, const struct gw_curve_poi
     }
 }
 
+/* Theil's and Sen's: medians of what all pairs of points say. */
+static struct gw_curve find_line(const struct gw_curve_point *points, size_t count) {
+    double values[GW_MOST_LAST * (GW_MOST_LAST - 1) / 2];
+    struct gw_curve line = {0};
+    size_t pairs = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = i + 1; j < count; j++) {
+            values[pairs++] =
+                (points[j].time_s - points[i].time_s) / (points[j].size - points[i].size);
+        }
+    }
+    gsl_sort(values, 1, pairs);
+    line.per_unit_s = gsl_stats_median_from_sorted_data(values, 1, pairs);
+    for (size_t i = 0; i < count; i++) {
+        values[i] = points[i].time_s - line.per_unit_s * points[i].size;
+    }
+    gsl_sort(values, 1, count);
+    line.fixed_s = gsl_stats_median_from_sorted_data(values, 1, count);
+    return line;
+}
+
 /* ---- judging ------------------------------------------------------------------------------- */
 
 /* Each size but the ends, which points could only extrapolate, from what the others give. */
@@ -242,7 +263,7 @@ static bool has_trend(const struct gw_candidate *candidate) {
  * than `noise`, by which sizes miss the line between their neighbours, or with a trend.
  */
 static bool misses_shape(const struct gw_candidate *candidate, double noise) {
-    static const double worth_it = 0.1;
+    static const double worth_it = 0.05;
     return has_trend(candidate) ||
            (candidate->costly_error > worth_it && candidate->costly_error > 2 * noise);
 }
@@ -259,19 +280,32 @@ static bool significantly_better(const struct gw_candidate *richer,
             tail_of_signed_ranks(count, sum, room + count) <= level);
 }
 
+/* By how much the last points miss the line through them, in the mean; INFINITY: they are few. */
+static double noise_of_last(const struct gw_curve_point *points, size_t count) {
+    size_t last = gw_last_points(points, count);
+    if (last == 0) {
+        return INFINITY;
+    }
+    struct gw_curve line = find_line(points + count - last, last);
+    double n = (double)last;
+    return sqrt(n / (n - 2)) * loss_over(&line, points + count - last, last) / n;
+}
+
 /*
  * By how much sizes miss the line between their neighbours: those that cost most, if small ones
  * miss it by more, as where waking up takes as long as what is measured, but half as much at least.
+ * Noise of small sizes is none of large ones that lie on a line.
  */
-static double noise_of(const struct gw_candidate *points) {
-    double mean = points->held_out_mean;
-    return fmin(fmax(points->held_out_costly, mean / 2), mean);
+static double noise_of(const struct gw_candidate *of, const struct gw_curve_point *points,
+                       size_t count) {
+    double mean = of->held_out_mean;
+    double around = fmin(fmax(of->held_out_costly, mean / 2), mean);
+    return fmin(around, noise_of_last(points, count));
 }
 
 static enum gw_candidate_kind choose(const struct gw_candidate candidates[GW_CANDIDATE_KINDS],
-                                     double *room) {
+                                     double noise, double *room) {
     const struct gw_candidate *best = NULL;
-    double noise = noise_of(&candidates[GW_CANDIDATE_POINTS]);
     for (size_t k = 0; k < GW_CANDIDATE_KINDS; k++) {
         const struct gw_candidate *candidate = &candidates[k];
         bool as_rich = k <= GW_CANDIDATE_NLOG2N;
@@ -299,7 +333,8 @@ enum gw_status gw_candidates_open(const bool wanted[GW_CANDIDATE_KINDS],
         }
     }
     if (status == GW_OK) {
-        *chosen = choose(out, room);
+        double noise = noise_of(&out[GW_CANDIDATE_POINTS], points, count);
+        *chosen = choose(out, noise, room);
     } else {
         gw_candidates_close(out);
     }
@@ -422,51 +457,9 @@ static enum gw_status write_fits(struct gw_json_writer *writer,
     return GW_OK;
 }
 
-/* Theil's and Sen's: medians of what all pairs of points say. */
-static struct gw_curve find_line(const struct gw_curve_point *points, size_t count) {
-    double values[GW_MOST_LAST * (GW_MOST_LAST - 1) / 2];
-    struct gw_curve line = {0};
-    size_t pairs = 0;
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = i + 1; j < count; j++) {
-            values[pairs++] =
-                (points[j].time_s - points[i].time_s) / (points[j].size - points[i].size);
-        }
-    }
-    gsl_sort(values, 1, pairs);
-    line.per_unit_s = gsl_stats_median_from_sorted_data(values, 1, pairs);
-    for (size_t i = 0; i < count; i++) {
-        values[i] = points[i].time_s - line.per_unit_s * points[i].size;
-    }
-    gsl_sort(values, 1, count);
-    line.fixed_s = gsl_stats_median_from_sorted_data(values, 1, count);
-    return line;
-}
-
-/* On the line through the last points; 0: there are too few. */
-static double on_last_line_s(const struct medians *medians, double size) {
-    size_t count = gw_last_points(medians->points, medians->count);
-    if (count == 0) {
-        return 0;
-    }
-    struct gw_curve line = find_line(medians->points + medians->count - count, count);
-    return gw_curve_time(&line, size);
-}
-
-/*
- * A curve goes on beyond its points as between the last two of them. What is off by a tenth in one
- * is off by a third in their slope, and where there are steps, the last one may be all there is
- * between the two. So a curve gets one point more, at eight times the largest size: on the line
- * through those before it, or, of one with steps, as long for each element as at the largest.
- */
-static enum gw_status go_on(const struct gw_subject *subject, const struct medians *medians,
-                            struct gw_curve *curve, struct gw_error *error) {
-    const struct gw_curve_point *last = &medians->points[medians->count - 1];
-    double size = GW_LAST_REACH * last->size;
-    struct gw_curve_point beyond = {.size = size,
-                                    .time_s = subject->ends_straight
-                                                  ? on_last_line_s(medians, size)
-                                                  : GW_LAST_REACH * last->time_s};
+/* Where a curve of points gets one more. */
+static enum gw_status add_last_point(struct gw_curve *curve, struct gw_curve_point beyond,
+                                     struct gw_error *error) {
     struct gw_curve_point *points =
         realloc(curve->points, (curve->point_count + 1) * sizeof *points);
     if (points == NULL) {
@@ -478,6 +471,50 @@ static enum gw_status go_on(const struct gw_subject *subject, const struct media
         points[curve->point_count++] = beyond;
     }
     return GW_OK;
+}
+
+/* A straight line as the points at its ends. */
+static enum gw_status make_points(const struct medians *medians, struct gw_curve *curve,
+                                  struct gw_error *error) {
+    struct gw_curve_point *ends = calloc(2, sizeof *ends);
+    if (ends == NULL) {
+        return gw_fail_memory(error, "fitting curves");
+    }
+    for (size_t i = 0; i < 2; i++) {
+        double size = medians->points[i == 0 ? 0 : medians->count - 1].size;
+        ends[i] = (struct gw_curve_point){.size = size, .time_s = gw_curve_time(curve, size)};
+    }
+    *curve = (struct gw_curve){.point_count = 2, .points = ends};
+    return GW_OK;
+}
+
+/*
+ * A curve goes on beyond its points as between the last two of them. What is off by a tenth in one
+ * is off by a third in their slope, and where there are steps, the last one may be all there is
+ * between the two; a line through all sizes has small ones in its slope, which no byte of a large
+ * one pays for. So a curve gets one point more, at eight times the largest size: on the line
+ * through the last points, or, of one with steps, as long for each element as at the largest. A
+ * line that comes there by itself stays as it is.
+ */
+static enum gw_status go_on(const struct gw_subject *subject, const struct medians *medians,
+                            struct gw_curve *curve, struct gw_error *error) {
+    static const double alike = 0.02;
+    const struct gw_curve_point *last = &medians->points[medians->count - 1];
+    struct gw_curve_point beyond = {.size = GW_LAST_REACH * last->size,
+                                    .time_s = GW_LAST_REACH * last->time_s};
+    if (subject->ends_straight) {
+        size_t count = gw_last_points(medians->points, medians->count);
+        if (count == 0) {
+            return GW_OK;
+        }
+        struct gw_curve line = find_line(last + 1 - count, count);
+        beyond.time_s = gw_curve_time(&line, beyond.size);
+    }
+    if (fabs(gw_curve_time(curve, beyond.size) / beyond.time_s - 1) <= alike) {
+        return GW_OK;
+    }
+    GW_TRY(curve->point_count == 0 ? make_points(medians, curve, error) : GW_OK);
+    return add_last_point(curve, beyond, error);
 }
 
 /* The curve is the chosen candidate's. */
@@ -496,8 +533,8 @@ static enum gw_status fit_measurements(struct gw_json_writer *writer,
     if (status == GW_OK) {
         *curve = candidates[chosen].curve;
         candidates[chosen].curve = (struct gw_curve){0};
-        if (chosen == GW_CANDIDATE_POINTS &&
-            (subject->ends_straight || subject->before_step != NULL)) {
+        if (subject->ends_straight ||
+            (chosen == GW_CANDIDATE_POINTS && subject->before_step != NULL)) {
             status = go_on(subject, medians, curve, error);
         }
     }

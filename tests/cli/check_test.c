@@ -28,6 +28,10 @@ TEST(says_what_is_odd_in_a_file) {
         {false, "'topk': {'per_element_s': 0.5}", "are very slow: are these micro- or milli"},
         {false, "'topkk': {'per_element_s': 1e-9}", "reads the key 'topkk'; did you mean 'topk'?"},
         {false, "'own': {'per_element_s': 1e-9}", "compressors.own: no pipeline uses it"},
+        {false,
+         "}, 'network': {'between': {'latency_s': 0, 'overhead_s': 0, 'gap_s': 0, "
+         "'gap_s_per_byte': 1e-8}",
+         "collectives.allgather[0]: allgather among 2: 256.0 MiB take 268.5 ms, less than"},
         {false, "'topk': {'fixed_s': 34}", "compressors.topk: a startup of 34 seconds is long"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

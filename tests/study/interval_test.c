@@ -28,13 +28,16 @@ FIXTURES(find_margins, NULL)
 /* Curves of allgather, topk and scatter-add that take so many times what was measured. */
 static void open_cluster(const double times[CURVES], struct gw_cluster *out) {
     static const char *const units[CURVES] = {"bytes", "elements", "elements"};
-    char curves[CURVES][400];
+    char curves[CURVES][500];
     char text[2000];
     for (int i = 0; i < CURVES; i++) {
         (void)snprintf(curves[i], sizeof curves[i],
                        "\"points\": [[65536, %.17g], [131072, %.17g]], \"raw\": [{\"%s\": 65536, "
-                       "\"median_s\": 1, \"median_low_s\": %.17g, \"median_high_s\": %.17g}]",
-                       times[i], 2 * times[i], units[i], 1 - repeats[i], 1 + repeats[i]);
+                       "\"median_s\": 1, \"median_low_s\": %.17g, \"median_high_s\": %.17g}, "
+                       "{\"%s\": 524288, \"median_s\": 8, \"median_low_s\": %.17g, "
+                       "\"median_high_s\": %.17g}]",
+                       times[i], 2 * times[i], units[i], 1 - repeats[i], 1 + repeats[i], units[i],
+                       8 * (1 - repeats[i]), 8 * (1 + repeats[i]));
     }
     (void)snprintf(text, sizeof text,
                    "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": %d, "
@@ -47,11 +50,12 @@ static void open_cluster(const double times[CURVES], struct gw_cluster *out) {
 /* Whether all workers share half as many processors, and whether that is counted. */
 enum turns { NONE, LEFT_OUT, COUNTED };
 
-static struct gw_result ask_of(const char *pipeline, const struct gw_cluster *cluster,
-                               bool interval, double bandwidth, enum turns turns) {
+static struct gw_result ask_wide(const char *pipeline, const struct gw_cluster *cluster,
+                                 unsigned bytes_per_element, bool interval, double bandwidth,
+                                 enum turns turns) {
     struct gw_tensor tensor = {.name = "t", .elements = ELEMENTS, .backward_s = 1};
     struct gw_question question = {.model = {.name = "one",
-                                             .bytes_per_element = 4,
+                                             .bytes_per_element = bytes_per_element,
                                              .forward_s = 1,
                                              .tensor_count = 1,
                                              .tensors = &tensor},
@@ -72,6 +76,11 @@ static struct gw_result ask_of(const char *pipeline, const struct gw_cluster *cl
     assert_ok(gw_predict(&faster, algorithm, &options, &result, &error));
     gw_question_end_bandwidth(&faster, &question);
     return result;
+}
+
+static struct gw_result ask_of(const char *pipeline, const struct gw_cluster *cluster,
+                               bool interval, double bandwidth, enum turns turns) {
+    return ask_wide(pipeline, cluster, 4, interval, bandwidth, turns);
 }
 
 static struct gw_result ask(const double times[CURVES], bool interval, double bandwidth,
@@ -220,7 +229,8 @@ TEST(what_others_do_than_the_one_that_leads_is_as_uncertain_as_its_curve) {
         "\"compressors\": {\"topk\": {\"per_element_s\": 1e-6}}, \"aggregation\": {"
         "\"take-and-put\": {\"fixed_s\": 1}, \"sum\": {\"points\": [[65536, 1], [131072, 2]], "
         "\"raw\": [{\"elements\": 65536, \"median_s\": 1, \"median_low_s\": 0.7, "
-        "\"median_high_s\": 1.3}]}}}";
+        "\"median_high_s\": 1.3}, {\"elements\": 131072, \"median_s\": 2, "
+        "\"median_low_s\": 1.4, \"median_high_s\": 2.6}]}}}";
     double margin = hypot(0.3, GW_KERNEL_MARGIN);
     struct gw_cluster cluster;
     assert_ok(gw_cluster_parse(text, strlen(text), "c.json", &cluster, &error));
@@ -248,6 +258,58 @@ TEST(margins_are_as_wide_at_any_bandwidth) {
             assert_true(!same || fabs(one->relative - margins[0]) < 1e-12);
         }
         assert_true(found);
+    }
+}
+
+/* Allreduces of 1 us a byte, known from 4 MiB on; messages of so many seconds a byte. */
+static void open_large(int workers, double message_s, struct gw_cluster *out) {
+    static const char curve[] =
+        "\"points\": [[4194304, 4], [8388608, 8]], \"raw\": [{\"bytes\": 4194304, "
+        "\"median_s\": 4}, {\"bytes\": 8388608, \"median_s\": 8}]";
+    char text[1200];
+    (void)snprintf(text, sizeof text,
+                   "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 8, "
+                   "\"collectives\": {\"allreduce\": [{\"workers\": %d, %s}, {\"workers\": %d, "
+                   "%s}]}, \"network\": {\"between\": {\"latency_s\": 0, \"overhead_s\": 0, "
+                   "\"gap_s\": 0, \"gap_s_per_byte\": %g}}, \"compressors\": {}}",
+                   workers, curve, workers + 1, curve, message_s);
+    assert_ok(gw_cluster_parse(text, strlen(text), "c.json", out, &error));
+}
+
+/* Of an eighth of the smallest size; among 4 workers, and derived from 2 and 3 by what is said. */
+TEST(what_lies_beyond_what_was_measured_is_less_known) {
+    const double distance = sqrt(8) - 1;
+    for (int workers = WORKERS; workers >= 2; workers -= 2) {
+        struct gw_cluster cluster;
+        bool noted = false;
+        open_large(workers, 1e-9, &cluster);
+        struct gw_result said = ask_of("dense", &cluster, true, 1, NONE);
+        double relative = said.uncertainties[0].relative;
+        double known = GW_COLLECTIVE_MARGIN;
+        assert_int_equal(said.uncertainty_count, 1);
+        assert_int_equal(said.uncertainties[0].derived, workers == 2);
+        if (workers == 2) {
+            assert_ok(gw_cluster_uncertainty(&cluster, "allreduce", WORKERS, &known, &error));
+        }
+        assert_true(fabs(relative - hypot(known, distance)) < 1e-9);
+        for (size_t i = 0; i < said.note_count; i++) {
+            noted = noted || strstr(said.notes[i], "nothing below 4.000 MiB was measured") != NULL;
+        }
+        assert_true(noted);
+        gw_cluster_free(&cluster);
+    }
+}
+
+/* Of 4 MiB: 6 s by messages of 1 us a byte, 1.5 times as long as the curve says. */
+TEST(curves_that_are_faster_than_messages_are_as_uncertain) {
+    for (int faster = 0; faster < 2; faster++) {
+        struct gw_cluster cluster;
+        open_large(WORKERS, faster ? 1e-6 : 0.6e-6, &cluster);
+        struct gw_result said = ask_wide("dense", &cluster, 32, true, 1, NONE);
+        double excess_s = 1e-6 * 1.5 * (4 << 20) / 4 - 1;
+        assert_true(fabs(said.uncertainties[0].relative -
+                         hypot(GW_COLLECTIVE_MARGIN, faster ? excess_s : 0)) < 1e-9);
+        gw_cluster_free(&cluster);
     }
 }
 

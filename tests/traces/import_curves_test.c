@@ -48,14 +48,17 @@ static void print_osu(FILE *stream, const struct made_up *curve) {
     }
 }
 
+/* Without times below zero for less than the smallest size: then there is one point more. */
 static void assert_made_up(const struct gw_cluster *cluster, const char *name,
                            const struct made_up *curve) {
-    double points[MOST_SIZES][2];
+    double points[MOST_SIZES + 1][2] = {{1, curve->time_us[0] / curve->bytes[0]}};
+    double proportional_us = points[0][1] * curve->bytes[1];
+    size_t added = curve->bytes[0] >= 1024 && curve->time_us[1] > (1 + 1e-9) * proportional_us;
     for (size_t i = 0; i < curve->count; i++) {
-        points[i][0] = curve->bytes[i];
-        points[i][1] = curve->time_us[i];
+        points[added + i][0] = curve->bytes[i];
+        points[added + i][1] = curve->time_us[i];
     }
-    assert_points(cluster, name, curve->ranks, points, curve->count);
+    assert_points(cluster, name, curve->ranks, points, added + curve->count);
 }
 
 TEST_IN_FOLDER(what_is_printed_comes_back) {

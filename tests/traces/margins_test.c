@@ -6,6 +6,7 @@
 #include "core/regression.h"
 #include "tests/support.h"
 #include "tests/test.h"
+#include "traces/parts.h"
 #include "traces/traces.h"
 
 static struct gw_error error;
@@ -37,8 +38,7 @@ TEST(between_two_sizes_the_larger_margin_counts) {
     struct gw_margins margins =
         margins_of(straight, (struct gw_curve){.per_unit_s = 0.01}, 0, &arena);
     assert_int_equal(margins.count, 3);
-    static const double at[][2] = {{1, 0.1},    {100, 0.1},  {101, 0.1},
-                                   {200, 0.02}, {300, 0.02}, {400, 0}};
+    static const double at[][2] = {{100, 0.1}, {101, 0.1}, {200, 0.02}, {300, 0.02}, {400, 0}};
     for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
         assert_true(is(gw_margins_at(&margins, at[i][0]), at[i][1]));
     }
@@ -48,24 +48,30 @@ TEST(between_two_sizes_the_larger_margin_counts) {
     gw_arena_free(&arena);
 }
 
-/* The line through 2 s, off by 2%, and 4 s, which is exact, weighs them -2 and 3 times at 800. */
+/*
+ * The line through 2 s, off by 2%, and 4 s, which is exact, weighs them -2 and 3 times at twice the
+ * largest size; and at twice that, in proportion to which all of it grows, 2^0.02 is added.
+ */
 TEST(beyond_the_last_size_errors_of_the_line_add_up) {
+    static const char large[] =
+        "{\"raw\": [{\"bytes\": 2e6, \"median_s\": 2, \"median_low_s\": 1.98,"
+        "\"median_high_s\": 2.06}, {\"bytes\": 4e6, \"median_s\": 4}]}";
+    const struct gw_curve curve = {.per_unit_s = 1e-6};
     struct gw_arena arena = {0};
-    struct gw_margins margins =
-        margins_of(straight, (struct gw_curve){.per_unit_s = 0.01}, 0, &arena);
-    assert_true(is(gw_margins_at(&margins, 800), 2 * 0.04 / 8));
-    assert_true(is(gw_margins_at(&margins, 400.0001), 0.0001 / 200 * 0.04 / 4.000001));
-    assert_true(fabs(gw_margins_at(&margins, 1e12) - 0.02) < 1e-6);
-    margins = margins_of(straight, (struct gw_curve){.per_unit_s = 0.01}, 0.3, &arena);
-    assert_true(is(gw_margins_at(&margins, 800), hypot(0.3, 0.01)));
+    struct gw_margins margins = margins_of(large, curve, 0, &arena);
+    assert_true(is(gw_margins_at(&margins, 8e6), hypot(2 * 0.04 / 8, pow(2, 0.02) - 1)));
+    assert_true(gw_margins_at(&margins, 4e6 + 1) < 1e-6);
+    assert_true(is(gw_margins_distance(&margins, 4e12), pow(1e6, 0.02) - 1));
+    margins = margins_of(large, curve, 0.3, &arena);
+    assert_true(is(gw_margins_at(&margins, 8e6), hypot(hypot(0.3, 0.01), pow(2, 0.02) - 1)));
     /* A line that falls is taken to be level, and one size has no line. */
     margins = margins_of("{\"raw\": [{\"bytes\": 1, \"median_s\": 4},"
                          "{\"bytes\": 2, \"median_s\": 2}]}",
                          (struct gw_curve){.fixed_s = 2}, 0, &arena);
-    assert_true(is(gw_margins_at(&margins, 4), 2 * 4 / 2.));
+    assert_true(is(gw_margins_at(&margins, 4), hypot(2 * 4 / 2., sqrt(2) - 1)));
     margins = margins_of("{\"raw\": [{\"bytes\": 1, \"median_s\": 4}]}",
                          (struct gw_curve){.fixed_s = 5}, 0, &arena);
-    assert_true(is(gw_margins_at(&margins, 4), 0.5));
+    assert_true(is(gw_margins_at(&margins, 4), hypot(0.5, 1)));
     gw_arena_free(&arena);
 }
 
@@ -83,12 +89,41 @@ TEST(beyond_the_last_of_many_sizes_all_of_their_line_count) {
      */
     double sum_s =
         2 * off_s[0] + 0.5 * hypot(off_s[1], 0.2) + hypot(off_s[2], 0.7) + 2.5 * off_s[3];
-    assert_true(is(gw_margins_at(&margins, 10), sum_s / 11));
+    assert_true(is(gw_margins_at(&margins, 10), hypot(sum_s / 11, sqrt(2.5) - 1)));
     /* A curve that ends with them goes on through the last two, 4 s and 4 s. */
     curve.point_count = 4;
     margins = margins_of(raw, curve, 0, &arena);
-    assert_true(is(gw_margins_at(&margins, 10), 6 * off_s[2] / 4));
+    assert_true(is(gw_margins_at(&margins, 10), hypot(6 * off_s[2] / 4, sqrt(2.5) - 1)));
     gw_arena_free(&arena);
+}
+
+/* Two sizes, exactly known, and how far off a curve may be elsewhere. */
+TEST(margins_grow_with_the_distance_from_what_was_measured) {
+    static const char two[] = "{\"raw\": [{\"bytes\": %g, \"median_s\": %g},"
+                              "{\"bytes\": %g, \"median_s\": %g}]}";
+    static const struct {
+        double sizes[2], times[2], at, distance;
+    } cases[] = {{{1e6, 4e6}, {1, 4}, 1e4, 9}, /* a time in proportion, or one that stays */
+                 {{1e6, 4e6}, {1, 1.03}, 1e4, 1 / .9901 - 1}, /* no smaller message takes longer */
+                 {{1e6, 4e6}, {1, 1.03}, 16e6, 1}, /* a startup tells of no bandwidth, ... */
+                 {{1e6, 4e6}, {1, 3.4}, 16e6, 13.6 / 13 - 1}, /* a time mostly in proportion does */
+                 {{1e6, 4e6}, {1, 4.6}, 16e6, 19 / 18.4 - 1},
+                 {{1e4, 4e4}, {1, 4}, 4e6, 9}, /* short messages say little of long ones */
+                 {{1e6, 4e6}, {1, 4}, 2e6, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gw_arena arena = {0};
+        char raw[200];
+        const double *sizes = cases[i].sizes;
+        const double *times = cases[i].times;
+        struct gw_curve_point points[] = {{sizes[0], times[0]}, {sizes[1], times[1]}};
+        (void)snprintf(raw, sizeof raw, two, sizes[0], times[0], sizes[1], times[1]);
+        struct gw_curve curve = {.point_count = 2, .points = points};
+        struct gw_margins margins = margins_of(raw, curve, 0, &arena);
+        double distance = gw_margins_distance(&margins, cases[i].at);
+        assert_true(fabs(distance - cases[i].distance) < 1e-3 * (1 + cases[i].distance));
+        assert_true(is(gw_margins_at(&margins, cases[i].at), distance));
+        gw_arena_free(&arena);
+    }
 }
 
 /* Twice what the curve is off from a median, or half of what that is off from its neighbours. */
@@ -214,6 +249,62 @@ static void predict_all_others(bool goes_on) {
     print_message(
         "%zu of %zu larger sizes within margins; %zu of all margins are wider than 20%%\n",
         tally.inside, tally.all, tally.wide);
+    assert_true(tally.all > 1000 && (double)tally.inside >= 0.9 * (double)tally.all);
+    assert_true((double)tally.wide <= 0.05 * (double)tally.all);
+    gw_cluster_free(&cluster);
+    free(path);
+}
+
+/* What the sizes from one of at least LEAST_BYTES on, without the rest, say of all smaller ones. */
+static void predict_smaller(const cJSON *raw, int first, struct tally *tally) {
+    struct gw_arena arena = {0};
+    struct gw_curve_point points[64];
+    struct gw_margins margins;
+    int count = cJSON_GetArraySize(raw);
+    cJSON *entry = cJSON_CreateObject();
+    cJSON *last = cJSON_AddArrayToObject(entry, "raw");
+    struct gw_curve curve = {.point_count = (size_t)(count - first), .points = points};
+    for (int i = first; i < count; i++) {
+        (void)cJSON_AddItemToArray(last, cJSON_Duplicate(cJSON_GetArrayItem(raw, i), 1));
+        points[i - first] =
+            (struct gw_curve_point){number_at(raw, i, "bytes"), number_at(raw, i, "median_s")};
+    }
+    struct gw_curve begun;
+    assert_ok(gw_curve_copy(&curve, &begun, &error));
+    assert_ok(gw_curve_begin_above_zero(&begun, &error));
+    assert_ok(
+        gw_margins_open(entry, "bytes", &begun, GW_COLLECTIVE_MARGIN, &arena, &margins, &error));
+    for (int i = 0; i < first; i++) {
+        double bytes = number_at(raw, i, "bytes");
+        double ratio = gw_curve_time(&begun, bytes) / number_at(raw, i, "median_s");
+        double margin = gw_margins_at(&margins, bytes);
+        tally->inside += fmax(ratio, 1 / ratio) <= 1 + margin;
+        tally->wide += margin > sqrt(points[0].size / bytes);
+        tally->all++;
+    }
+    gw_curve_free(&begun);
+    cJSON_Delete(entry);
+    gw_arena_free(&arena);
+}
+
+TEST(smaller_sizes_than_were_measured_are_within_margins) {
+    enum { FEWEST = 3, LEAST_BYTES = 256 << 10 };
+    struct tally tally = {0};
+    struct gw_cluster cluster;
+    char *path = NULL;
+    assert_ok(gw_data_resolve(GW_DATA_CLUSTERS, "box-4x1gbit", &path, &error));
+    assert_ok(gw_cluster_read(path, &cluster, &error));
+    for (size_t i = 0; i < cluster.collective_count; i++) {
+        const cJSON *raw = cJSON_GetObjectItem(cluster.collectives[i].kept, "raw");
+        for (int first = 1; first + FEWEST <= cJSON_GetArraySize(raw); first++) {
+            if (number_at(raw, first, "bytes") >= LEAST_BYTES) {
+                predict_smaller(raw, first, &tally);
+            }
+        }
+    }
+    print_message("%zu of %zu smaller sizes within margins; %zu of all margins are wider than the "
+                  "root of the distance\n",
+                  tally.inside, tally.all, tally.wide);
     assert_true(tally.all > 1000 && (double)tally.inside >= 0.9 * (double)tally.all);
     assert_true((double)tally.wide <= 0.05 * (double)tally.all);
     gw_cluster_free(&cluster);

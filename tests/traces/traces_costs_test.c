@@ -138,6 +138,45 @@ TEST(the_first_worker_is_done_before_the_last) {
     gw_cluster_free(&cluster);
 }
 
+/* By hand, of 1e-9 s a byte; and which curves are faster than that where they end. */
+TEST(messages_bound_what_long_exchanges_take) {
+    static const char text[] =
+        "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 4, 'collectives': {"
+        "'allreduce': [{'workers': 4, 'alpha_s': 1, 'beta_s_per_byte': 1.4e-9},"
+        "{'workers': 2, 'alpha_s': 0, 'beta_s_per_byte': 0.97e-9}],"
+        "'allgather': [{'workers': 4, 'alpha_s': 0, 'beta_s_per_byte': 2.7e-9}]},"
+        "'network': {'between': {'latency_s': 0, 'overhead_s': 0, 'gap_s': 0, 'gap_s_per_byte': "
+        "1e-9}}, 'compressors': {}}";
+    static const struct {
+        const char *name;
+        size_t workers;
+        double bytes, least_s;
+    } table[] = {{"allreduce", 4, 2e6, 3e-3},  {"allreduce", 2, 2e6, 2e-3},
+                 {"allgather", 4, 2e6, 6e-3},  {"gather", 3, 2e6, 4e-3},
+                 {"alltoall", 4, 2e6, 1.5e-3}, {"reduce_scatter", 4, 2e6, 1.5e-3},
+                 {"broadcast", 4, 2e6, 2e-3},  {"sendrecv", 2, 2e6, 2e-3},
+                 {"allreduce", 4, 1e6, 0},     {"allreduce", 1, 2e6, 0}};
+    struct gw_cluster cluster;
+    char excess[GW_EXCESS_SIZE];
+    parse_cluster(text, &cluster);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        assert_true(
+            near(gw_cluster_least_s(&cluster, table[i].name, table[i].workers, table[i].bytes),
+                 table[i].least_s, 1e-12));
+    }
+    for (size_t i = 0; i < cluster.collective_count; i++) {
+        const struct gw_collective_cost *cost = &cluster.collectives[i];
+        bool is_gather = strcmp(cost->name, "allgather") == 0;
+        assert_int_equal(gw_cluster_exceeds_messages(&cluster, cost, excess), is_gather);
+        assert_true(!is_gather ||
+                    strstr(excess, "256.0 MiB take 724.8 ms, less than the 805.3 ms"));
+    }
+    /* Messages of several workers of a node are of another way. */
+    cluster.workers_per_node = 2;
+    assert_true(gw_cluster_least_s(&cluster, "allreduce", 4, 2e6) == 0);
+    gw_cluster_free(&cluster);
+}
+
 TEST(curves_are_found_by_name_and_workers) {
     struct gw_cluster cluster;
     parse_cluster(measured_text, &cluster);

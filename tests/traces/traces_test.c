@@ -344,20 +344,30 @@ TEST(what_measuring_explains_may_fall) {
     }
 }
 
-/* What is measured must be readable: points that fall are raised as they become the cluster's. */
-TEST(curves_that_fall_are_raised) {
-    struct gw_cluster cluster;
-    struct gw_curve curve = {.point_count = 3, .points = calloc(3, sizeof *curve.points)};
-    assert_non_null(curve.points);
-    for (int i = 0; i < 3; i++) {
-        curve.points[i] = (struct gw_curve_point){i + 1, i == 0 ? 4 : i};
+/* What is measured must be readable: curves that fall rise as they become the cluster's. */
+TEST(one_size_that_is_off_moves_alone) {
+    static const double cases[][2][6] = {
+        {{1000, 10, 12, 15, 20, 30}, {10, 10, 12, 15, 20, 30}}, /* slow at first */
+        {{10, 12, 1000, 15, 20, 30}, {10, 12, 15, 15, 20, 30}},
+        {{10, 12, 15, 2, 20, 30}, {10, 12, 15, 15, 20, 30}},
+        {{10, 12, 15, 20, 30, 2}, {10, 12, 15, 20, 30, 30}},
+        {{10, 20, 12, 30, 40, 50}, {10, 20, 20, 30, 40, 50}}, /* either may be off */
+        {{900, 800, 10, 12, 15, 20}, {10, 10, 10, 12, 15, 20}},
+        {{10, 10, 10, 12, 12, 11.9}, {10, 10, 10, 12, 12, 11.9}}}; /* noise */
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct gw_cluster cluster;
+        struct gw_curve curve = {.point_count = 6, .points = calloc(6, sizeof *curve.points)};
+        assert_non_null(curve.points);
+        for (int i = 0; i < 6; i++) {
+            curve.points[i] = (struct gw_curve_point){i + 1, cases[c][0][i]};
+        }
+        assert_ok(gw_cluster_create(&cluster, "b", 2, 1, &error));
+        assert_ok(gw_cluster_add_collective(&cluster, "allreduce", 2, curve, NULL, &error));
+        for (int i = 0; i < 6; i++) {
+            assert_true(cluster.collectives[0].curve.points[i].time_s == cases[c][1][i]);
+        }
+        gw_cluster_free(&cluster);
     }
-    assert_ok(gw_cluster_create(&cluster, "b", 2, 1, &error));
-    assert_ok(gw_cluster_add_collective(&cluster, "allreduce", 2, curve, NULL, &error));
-    for (int i = 0; i < 3; i++) {
-        assert_true(cluster.collectives[0].curve.points[i].time_s == 4);
-    }
-    gw_cluster_free(&cluster);
 }
 
 /* ---- limits -------------------------------------------------------------------------------- */
