@@ -39,6 +39,9 @@ const char *const gw_calibrated_collectives[] = {"allgather", "allgatherv", "all
  */
 static const size_t row_bytes = 64 << 10;
 
+/* Dense gradients that jobs send: a bucket of DDP, and all of a ResNet-50. */
+static const size_t asked_bytes[GW_MOST_ASKED] = {25 << 20, 100 << 20};
+
 /* What ranks take from the pools: those that are not the root, and the root, which is rank 0. */
 enum share { NOTHING, ONE_PART, ALL_PARTS };
 static const struct {
@@ -143,18 +146,23 @@ static enum gw_status add(struct gw_survey *survey, struct all *all, size_t whic
         .communicator = gw_worker_counts_data(counts, at), .all = all, .which = which};
     int workers = counts->workers[at];
     size_t fits = all->largest_pool / (holds_all(which) ? (size_t)workers : 1);
-    const struct gw_series series = {
-        .workers = workers,
-        .of_fewer = workers < counts->world->size,
-        .subject = {.name = gw_calibrated_collectives[which],
-                    .size_key = "bytes",
-                    .ends_straight = true,
-                    .row_size = collectives[which].in_rows ? row_bytes : 0,
-                    .smallest = smallest_bytes,
-                    .largest = gw_lesser(fits, max_bytes),
-                    .prepare = prepare,
-                    .run = run,
-                    .context = exchange}};
+    struct gw_series series = {.workers = workers,
+                               .of_fewer = workers < counts->world->size,
+                               .subject = {.name = gw_calibrated_collectives[which],
+                                           .size_key = "bytes",
+                                           .ends_straight = true,
+                                           .row_size = collectives[which].in_rows ? row_bytes : 0,
+                                           .smallest = smallest_bytes,
+                                           .largest = gw_lesser(fits, max_bytes),
+                                           .prepare = prepare,
+                                           .run = run,
+                                           .context = exchange}};
+    bool is_dense = collectives[which].kind == GW_ALLREDUCE && which != SENDRECV;
+    for (size_t i = 0, count = 0; i < GW_MOST_ASKED && is_dense && !series.of_fewer; i++) {
+        if (asked_bytes[i] > series.subject.largest && asked_bytes[i] <= fits) {
+            series.subject.asked[count++] = asked_bytes[i];
+        }
+    }
     return gw_series_list_add(&survey->list, series, error);
 }
 

@@ -61,11 +61,15 @@ double gw_clocks_from_common_s(const struct gw_clocks *clocks, double common_s);
 
 /* ---- subjects ------------------------------------------------------------------------------ */
 
+enum { GW_MOST_ASKED = 2 };
+
 /* What is measured at many sizes, from the smallest to the largest. */
 struct gw_subject {
     const char *name;     /* of the collective or compressor */
     const char *size_key; /* what sizes are in the cluster file: "bytes", "elements" */
     size_t smallest, largest;
+    /* Larger ones, ascending, that jobs ask for, measured where there is time for them; 0: none. */
+    size_t asked[GW_MOST_ASKED];
     /*
      * The largest size below `larger` that costs about as `smaller` does, where between the two
      * the cost jumps, or 0; NULL: it never does. That size is measured as well.
@@ -253,6 +257,7 @@ enum gw_point_state {
 struct gw_point {
     size_t series, size;
     size_t row; /* runs of a repeat; 0: one */
+    bool asked; /* one of the subject's `asked` */
     enum gw_point_state state;
     double *seconds; /* [count], of a run of each repeat, in the order of measuring */
     size_t count, capacity, late;
@@ -365,6 +370,14 @@ enum gw_status gw_choose_round(const struct gw_points *points, double left_s, do
  * five sizes of a series never are.
  */
 bool gw_is_too_large(const struct gw_points *points, size_t point, double share_s);
+
+/*
+ * Whether an asked size is too large, though it is worth more than many repeats of small ones: by
+ * the largest size of its series that was tried out, to warm up and GW_ASKED_REPEATS would take
+ * more than a seventh of the time.
+ */
+enum { GW_ASKED_REPEATS = 2 };
+bool gw_is_asked_too_large(const struct gw_points *points, size_t which, double time_s);
 
 /* What a series' largest size may cost for each repeat if all of them are to fit in the time. */
 double gw_largest_share_s(size_t series_count, double time_s);

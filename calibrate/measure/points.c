@@ -109,6 +109,10 @@ enum gw_status gw_points_open(struct gw_series *series, size_t series_count, siz
             GW_TRY(gw_points_add(out, s, size, error));
             before = size;
         }
+        for (size_t i = 0; i < GW_MOST_ASKED && subject->asked[i] > 0; i++) {
+            GW_TRY(gw_points_add(out, s, subject->asked[i], error));
+            out->items[out->count - 1].asked = true;
+        }
     }
     return GW_OK;
 }
@@ -198,6 +202,8 @@ enum gw_status gw_point_add(struct gw_point *point, const struct gw_block *block
         point->state = GW_POINT_CAPPED;
     } else if (point->count >= GW_MOST_REPEATS) {
         point->state = GW_POINT_OUT_OF_REPEATS;
+    } else if (point->asked && point->count >= GW_ASKED_REPEATS) {
+        point->state = GW_POINT_OUT_OF_TIME;
     }
     return GW_OK;
 }
@@ -348,4 +354,20 @@ bool gw_is_too_large(const struct gw_points *points, size_t which, double share_
         cost_s = fmin(cost_s, around_s + fmax(0, smaller->cost_s - around_s) * growth);
     }
     return point[-1].state == GW_POINT_LEFT_OUT || cost_s > share_s;
+}
+
+bool gw_is_asked_too_large(const struct gw_points *points, size_t which, double time_s) {
+    static const double share_of_time = 1.0 / 7;
+    const struct gw_point *point = &points->items[which];
+    size_t smaller = which;
+    while (smaller > 0 && points->items[smaller - 1].series == point->series &&
+           points->items[smaller - 1].state == GW_POINT_LEFT_OUT) {
+        smaller--;
+    }
+    if (smaller == 0 || points->items[smaller - 1].series != point->series) {
+        return true;
+    }
+    const struct gw_point *tried = &points->items[smaller - 1];
+    double growth = (double)point->size / ((double)tried->size * gw_runs(tried->row));
+    return (GW_ASKED_REPEATS + 1) * tried->cost_s * growth > share_of_time * time_s;
 }

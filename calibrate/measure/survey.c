@@ -313,8 +313,15 @@ static size_t list_by_size(struct leader *leader, size_t phase) {
     return count;
 }
 
+static bool is_too_large(const struct leader *leader, size_t which, double share_s, double time_s) {
+    const struct gw_points *points = &leader->part.survey->points;
+    bool in_time = now_s(leader) < leader->end_s;
+    return points->items[which].asked ? !in_time || gw_is_asked_too_large(points, which, time_s)
+                                      : gw_is_too_large(points, which, in_time ? share_s : 0);
+}
+
 static enum gw_status try_out_phase(struct leader *leader, size_t phase, double share_s,
-                                    struct gw_error *error) {
+                                    double time_s, struct gw_error *error) {
     const double quick_s = 2e-3;
     const struct gw_points *points = &leader->part.survey->points;
     size_t count = list_by_size(leader, phase);
@@ -325,17 +332,16 @@ static enum gw_status try_out_phase(struct leader *leader, size_t phase, double 
     for (size_t i = 0; i < count; i++) {
         size_t which = leader->order[i];
         struct gw_point *point = &points->items[which];
-        double limit_s = now_s(leader) < leader->end_s ? share_s : 0;
         if (point->state != GW_POINT_OPEN) {
             continue;
         }
-        if (gw_is_too_large(points, which, limit_s)) {
+        if (is_too_large(leader, which, share_s, time_s)) {
             point->state = GW_POINT_LEFT_OUT;
             continue;
         }
-        bool is_first = which == leader->first[point->series];
+        bool is_quick = which == leader->first[point->series] || point[-1].cost_s < quick_s;
         tell_progress(leader, point);
-        GW_TRY(try_out(leader, which, is_first || point[-1].cost_s < quick_s ? 3 : 2, error));
+        GW_TRY(try_out(leader, which, point->asked ? 1 : is_quick ? 3 : 2, error));
     }
     return leave_phase(leader, error);
 }
@@ -347,7 +353,7 @@ static enum gw_status try_out_all(struct leader *leader, double time_s, struct g
         leader->first[points->items[i].series] = i;
     }
     for (size_t phase = 0; phase < leader->part.survey->worker_counts.count; phase++) {
-        GW_TRY(try_out_phase(leader, phase, share_s, error));
+        GW_TRY(try_out_phase(leader, phase, share_s, time_s, error));
     }
     return gw_journal_put_chosen(leader->journal, points, error);
 }

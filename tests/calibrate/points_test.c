@@ -398,6 +398,29 @@ TEST(sizes_in_shorter_rows_are_no_larger) {
     gw_points_free(&points);
 }
 
+/* 1 ns a byte: 25 MiB take 26 ms and 100 MiB 105 ms, of which three have to fit in a seventh. */
+TEST(sizes_that_jobs_ask_for_are_measured_where_the_time_allows) {
+    struct gw_series series = {
+        .workers = 2,
+        .subject = {
+            .name = "x", .smallest = 1024, .largest = 1 << 20, .asked = {25 << 20, 100 << 20}}};
+    struct gw_points points;
+    assert_int_equal(gw_points_open(&series, 1, 2, &points, NULL), GW_OK);
+    assert_int_equal(points.items[points.count - 1].size, 100 << 20);
+    assert_int_equal(points.items[points.count - 2].size, 25 << 20);
+    for (size_t i = 0; i < points.count; i++) {
+        struct gw_point *point = &points.items[i];
+        assert_int_equal(point->asked, i + 2 >= points.count);
+        point->cost_s = point->asked ? 0 : 1e-9 * (double)point->size;
+        point->state = point->size > 1 << 16 ? GW_POINT_LEFT_OUT : GW_POINT_OPEN;
+    }
+    assert_false(gw_is_asked_too_large(&points, points.count - 2, 7 * 3 * 0.0263));
+    assert_true(gw_is_asked_too_large(&points, points.count - 2, 7 * 3 * 0.0261));
+    assert_false(gw_is_asked_too_large(&points, points.count - 1, 7 * 3 * 0.1049));
+    assert_true(gw_is_asked_too_large(&points, points.count - 1, 7 * 3 * 0.1048));
+    gw_points_free(&points);
+}
+
 /* Sizes that take 1 ms, 2 ms and so on; of these 16 KiB once, and then 8 KiB as well, takes 10
  * times that. */
 TEST(one_disturbed_size_leaves_nothing_out) {
