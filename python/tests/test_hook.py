@@ -291,9 +291,7 @@ def test_other_unused_parameters_are_refused(tmp_path, run):
 
 
 def _groups(rank: int) -> None:
-        ddp = torch.nn.parallel.DistributedDataParallel(
-            model, bucket_cap_mb=CAP / 2**20, **options
-        )
+    """Counts those that the hook opens: for single buckets in two iterations, then for all."""
     opened, new_group = [], dist.new_group
 
     def count(*arguments, **options):
