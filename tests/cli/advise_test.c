@@ -275,7 +275,9 @@ TEST_IN_FOLDER(half_the_bytes_are_predicted_by_their_bytes) {
     cJSON *model = ask_for(*state, "gradweave/model@1",
                            "gradweave model make gpt2 --gpu a100 --out m.json --json");
     cJSON_SetNumberValue(cJSON_GetObjectItem(model, "bytes_per_element"), 2);
-    write_text(*state, "half.json", cJSON_Print(model));
+    char *printed = cJSON_Print(model);
+    write_text(*state, "half.json", printed);
+    cJSON_free(printed);
     check_says(*state, "gradweave cluster make --nodes 8 --network 10gbit --gpu a100 --out c.json",
                "8-10gbit", NULL);
     cJSON *result = ask_for(*state, "gradweave/result@1",
