@@ -34,6 +34,9 @@ static enum gw_status check_tensors(const struct gradweave_training *training,
                            "elements[%zu]: expected a positive integer, and at most 2^53 in all",
                            i);
         }
+        if (training->names != NULL && training->names[i] == NULL) {
+            return gw_fail(error, GW_BAD_INPUT, "names[%zu]: expected a name, got NULL", i);
+        }
         total += elements;
     }
     return training->density >= 0 && training->density <= 1

@@ -328,6 +328,8 @@ def _besides(rank: int) -> None:
     with pytest.raises(_library.GradweaveError, match="each tensor once .* got 0 again"):
         session.ready(0, gradient)
     session.close()
+    with pytest.raises(gt.BadInput, match="names: expected one for each of 2 sizes, got 1"):
+        sessions.Session([3, 4], "dense", names=["first"])
     with pytest.raises(gt.BadInput, match="all on the CPU or on one GPU, got torch.float64"):
         gt.distribute(network().double(), "topk")
     with pytest.raises(gt.BadInput, match='got "magic"'):

@@ -83,10 +83,11 @@ TEST(trains_with_any_pipeline) {
 TEST(refuses_training_that_makes_no_sense) {
     static const struct gradweave_group gap[] = {{2, 2}, {0, 0}};
     static const uint64_t nothing[] = {0, 1, 2};
+    static const char *const unnamed[LAYERS] = {"first", NULL, "third"};
     const struct gradweave_training good = {
         .tensor_count = LAYERS, .elements = layers, .algorithm = "topk"};
-    struct gradweave_training cases[8];
-    static const char *const messages[8] = {
+    struct gradweave_training cases[9];
+    static const char *const messages[9] = {
         "tensor_count: expected at least one tensor",
         "elements[0]: expected a positive integer",
         "got \"magic\"",
@@ -95,9 +96,10 @@ TEST(refuses_training_that_makes_no_sense) {
         "density: expected a number in (0, 1], or 0, got nan",
         "groups[1]: expected tensors from 1 down, got 0 to 0",
         "got \"magic\"",
+        "names[1]: expected a name, got NULL",
     };
     struct gradweave_ranks *ranks = join_alone();
-    for (size_t i = 0; i < 8; i++) {
+    for (size_t i = 0; i < 9; i++) {
         cases[i] = good;
     }
     cases[0].tensor_count = 0;
@@ -110,7 +112,8 @@ TEST(refuses_training_that_makes_no_sense) {
     cases[6].groups = gap;
     cases[6].group_count = 2;
     cases[7].compressor = "magic";
-    for (size_t i = 0; i < 8; i++) {
+    cases[8].names = unnamed;
+    for (size_t i = 0; i < 9; i++) {
         struct gradweave_session *session = NULL;
         struct gradweave_error error = {""};
         if (gradweave_session_open(&cases[i], ranks, &session, &error) != GRADWEAVE_BAD_INPUT) {

@@ -82,6 +82,8 @@ class Session:
         names: Sequence[str] = (),
     ) -> None:
         self._own: OwnGroup | None = None
+        if names and len(names) != len(sizes):
+            raise BadInput(f"names: expected one for each of {len(sizes)} sizes, got {len(names)}")
         if group is None or isinstance(group, OwnGroup):
             self._own = group or OwnGroup(gpu)
             self._lent = LentGroup(self._own.group)
