@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import ctypes
 import os
-import re
 import weakref
 from collections.abc import Sequence
 from ctypes import byref, c_void_p
@@ -25,7 +24,7 @@ _DEEDS = ("close", "iterate", "verify", "measure", "gather")
 _TAG, _FLAGS, _MEETING, _SHARED = 2, 3, 4, 5
 _HOWEVER_LONG = timedelta(days=3650)
 _LISTENS = timedelta(minutes=1)
-_WAITED_IN_VAIN = re.compile("(?i)timed out|closed|reset")
+_WAITED_IN_VAIN = "a rank failed, or had fewer iterations: join() is for uneven inputs"
 
 
 def _stream(gpu: torch.device) -> int:
@@ -264,9 +263,7 @@ class Session:
 
     # ---- among ranks that train -----------------------------------------------------------------
 
-    def _unite(
-        self, flags: torch.Tensor, tag: int, timeout: timedelta = timedelta()
-    ) -> None:
+    def _unite(self, flags: torch.Tensor, tag: int, timeout: timedelta = timedelta()) -> None:
         """Puts the bits of all ranks that train into each one's bytes.
 
         After each round a rank has those of twice as many ranks before it.
@@ -423,13 +420,11 @@ class Session:
             raise self.end(error) from None
 
     def end(self, error: GradweaveError) -> GradweaveError:
-        """Lets the others' calls fail as well, and finds out who was first."""
-        refused = isinstance(error, BadInput)
-        if self.in_flight and not refused and _WAITED_IN_VAIN.search(str(error)):
-            error = GradweaveError(
-                f"{error} (a rank failed, or had fewer iterations: join() is for uneven inputs)"
-            )
-        first = own = f"rank {self.rank}: {error}"
+        """Lets the others' calls fail as well, and returns what to raise, of the error's class."""
+        said = str(error)
+        if self._waited_in_vain(error):
+            said = f"{error} ({_WAITED_IN_VAIN})"
+        first = own = f"rank {self.rank}: {said}"
         if self._own is not None:
             with contextlib.suppress(RuntimeError):  # the store may have gone with its rank
                 store = dist.distributed_c10d._get_default_store()
@@ -437,7 +432,14 @@ class Session:
         self._interrupt()
         self._keeps_own = False
         self._leave()
-        return error if first == own else GradweaveError(f"{first} (here: {error})")
+        if first.partition(": ")[2] == said:
+            return type(error)(said)
+        return type(error)(f"{first} (here: {error})")
+
+    def _waited_in_vain(self, error: GradweaveError) -> bool:
+        """Whether the process group failed while it exchanged gradients."""
+        refused = isinstance(error, BadInput)
+        return self.in_flight and not refused and isinstance(self._lent.failure, RuntimeError)
 
     def _interrupt(self) -> None:
         """Ends what a thread exchanges, here and on the others."""
