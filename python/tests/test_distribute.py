@@ -253,8 +253,8 @@ def test_buffers_are_rank_0s_as_with_ddp(tmp_path):
 # ---- uneven inputs ------------------------------------------------------------------------------
 
 
-def _join(rank: int, algorithm: str, counts: list[int]) -> None:
-    """Of BatchNorm too, whose buffers travel."""
+def _join(rank: int, algorithm: str, counts: list[int], stops: bool = False) -> None:
+    """`stops`: rank 1 begins an iteration more, and ends between its two passes."""
     model, theirs = _normed(), _normed()
     trainers = len(counts)
     some = dist.new_group(list(range(trainers)))
@@ -264,6 +264,8 @@ def _join(rank: int, algorithm: str, counts: list[int]) -> None:
     else:
         with distributed.join():
             train(distributed, rank, counts[rank], model, momentum=0)
+            if stops and rank == 1:
+                distributed(batch(rank, counts[rank])[0])
         distributed.check_parameters(buffers=len(set(counts)) > 1)
         if algorithm in ("dense", "ps"):
             ddp = DistributedDataParallel(theirs, process_group=some)
@@ -277,6 +279,7 @@ def _join_all(rank: int) -> None:
     for algorithm in ("dense", "topk", "gaussiank"):
         for counts in ([5, 3, 4], [2, 6, 2], [3, 3, 3], [0, 2, 1]):
             _join(rank, algorithm, counts)
+        _join(rank, algorithm, [3, 2, 3], stops=True)
     distributed = gt.distribute(network(), "topk")
     with pytest.raises(GradweaveError, match="join: rank 1 has no inputs left, and rank 0 has"):
         with distributed.join(throw_on_early_termination=True):
@@ -290,6 +293,7 @@ def _join_all(rank: int) -> None:
 def test_ranks_with_fewer_inputs_take_part_until_the_others_end(tmp_path):
     on_ranks(tmp_path, _join_all, ranks=3)
     on_ranks(tmp_path, _join, "ps", [2, 4, 3], ranks=4)
+    on_ranks(tmp_path, _join, "ps", [3, 2, 4], True, ranks=4)
 
 
 def _end_early(rank: int) -> None:

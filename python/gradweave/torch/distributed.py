@@ -114,7 +114,7 @@ class Distributed:
         self._in_order = list(self._learning.values())
         self._unplanned = {n: p for n, p in learning.items() if n not in self._learning}
         self._gradient_check = GradientCheck(self._learning)
-        self._buffers = Buffers(module) if broadcast_buffers else None
+        self._shared_buffers = Buffers(module) if broadcast_buffers else None
         self._density = density
         self._synchronises = True
         self._begun = False
@@ -205,12 +205,12 @@ class Distributed:
             raise self._session.end(error) from None
 
     def _share_buffers(self) -> None:
-        """Rank 0's, on all ranks; of uneven inputs those of a rank that still has some."""
-        if self._buffers is None or (self._uneven and self._begun):
+        """Gives all ranks rank 0's buffers; inside join() those of a rank that has inputs."""
+        if self._shared_buffers is None or (self._uneven and self._begun):
             return
         root = self._uneven.announce(SHARES_BUFFERS)[1] if self._uneven else 0
         try:
-            self._buffers.share(self._session, root)
+            self._shared_buffers.share(self._session, root)
         except BadInput as error:
             raise self._session.end(error) from None
 
@@ -385,8 +385,9 @@ class Distributed:
             self._uneven = None
 
     def _go_along(self) -> None:
-        """Without inputs, while others have some."""
+        """Takes part in the others' iterations until no rank has inputs left."""
         if self._begun:
+            self._uneven.note_unfinished()
             self._finish()
         while (heard := self._uneven.announce(ENDED))[0] != ENDED:
             step, root = heard
@@ -394,9 +395,9 @@ class Distributed:
                 self._session.begin()
                 self._session.note_absent(bytes(len(self._in_order)))
                 self._session.wait()
-            elif self._buffers is not None:
-                self._buffers.share(self._session, root)
-        root = self._uneven.ahead()
+            elif self._shared_buffers is not None:
+                self._shared_buffers.share(self._session, root)
+        root = self._uneven.find_trained()
         for tensor in [*self.module.parameters(), *self.module.buffers()]:
             if root is not None:
                 self._session.share(tensor, root)

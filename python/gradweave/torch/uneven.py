@@ -1,4 +1,4 @@
-"""Ranks whose inputs end in different iterations: what they say to each other inside of join()."""
+"""Messages inside of join() among ranks whose inputs end in different iterations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import torch
 from gradweave._library import BadInput, GradweaveError
 from gradweave.torch.session import Session
 
-ENDED, SHARES_BUFFERS, ITERATES = 0, 1, 2  # what a rank is about to do; ENDED: it has no inputs
+# Steps that a rank is about to take. ENDED: it has no inputs left.
+ENDED, SHARES_BUFFERS, ITERATES = 0, 1, 2
 
 
 class UnevenInputs:
@@ -16,17 +17,15 @@ class UnevenInputs:
     def __init__(self, session: Session, throws: bool) -> None:
         self._session = session
         self._throws = throws
-        self._iterated = [True] * session.trainers  # in the last iteration
+        self._trained = True  # in the last iteration of all ranks, until its end
 
     def announce(self, step: int) -> tuple[int, int]:
-        """Says this rank's; which one those take that have inputs, and the last of these ranks.
+        """Tells all ranks this rank's next step; all ranks that train call it.
 
-        ENDED: none has. Fails if they take different ones.
+        Returns the step of those ranks that have inputs, or ENDED if none has, and the last of
+        these ranks. Fails if they take different steps.
         """
-        flags = torch.zeros(self._session.trainers, dtype=torch.uint8)
-        flags[self._session.rank] = step
-        self._session.unite(flags)
-        steps = flags.tolist()
+        steps = self._gather(step)
         going = [rank for rank, one in enumerate(steps) if one != ENDED]
         if len({steps[rank] for rank in going}) > 1:
             expected = "expected as many forward passes in each iteration on all ranks"
@@ -37,10 +36,22 @@ class UnevenInputs:
                 GradweaveError(f"join: rank {ended} has no inputs left, and rank {going[0]} has")
             )
         if max(steps) == ITERATES:
-            self._iterated = [one != ENDED for one in steps]
+            self._trained = step == ITERATES
         return max(steps), max(going, default=0)
 
-    def ahead(self) -> int | None:
-        """The last rank of those that were in the last iteration, if others were not."""
-        going = [rank for rank, iterated in enumerate(self._iterated) if iterated]
-        return None if all(self._iterated) else going[-1]
+    def note_unfinished(self) -> None:
+        """Notes that this rank ends between its forward pass and its optimizer's step."""
+        self._trained = False
+
+    def find_trained(self) -> int | None:
+        """Finds the last rank that trained in the last iteration; None if all did, or none."""
+        flags = self._gather(self._trained)
+        trained = [rank for rank, flag in enumerate(flags) if flag]
+        return trained[-1] if 0 < len(trained) < len(flags) else None
+
+    def _gather(self, own: int) -> list[int]:
+        """Returns every rank's number below 256, by rank."""
+        flags = torch.zeros(self._session.trainers, dtype=torch.uint8)
+        flags[self._session.rank] = own
+        self._session.unite(flags)
+        return flags.tolist()
