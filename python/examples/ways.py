@@ -70,10 +70,10 @@ class Live:
 
     def change_density(self, density: float) -> None:
         """What was not sent yet stays; all call it."""
-        state = self._distributed.state_dict()
+        state = self._distributed.exchange_state()
         self._distributed.close()
         self._distributed = self._open(density)
-        self._distributed.load_state_dict(state, residual_only=True)
+        self._distributed.load_exchange_state(state, residual_only=True)
 
     def sent_bytes(self) -> float | None:
         """Of the last iteration, in the mean of the workers; all call it."""

@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 import torch.distributed as dist  # noqa: E402
 from ranks import on_ranks  # noqa: E402
 from test_torch import SERVED, batch, flat, network  # noqa: E402
+from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
 from gradweave._library import GradweaveError  # noqa: E402
@@ -45,7 +46,7 @@ def _first_half(rank: int, folder: str, algorithms: list[str], _keepers: set[str
         document = {
             "model": model.state_dict(),
             "optimizer": optimizer.state_dict(),
-            "distributed": distributed.state_dict(),
+            "distributed": distributed.exchange_state(),
         }
         torch.save(document, os.path.join(folder, f"{algorithm}-{rank}.pt"))
         _train(model, optimizer, rank, range(HALF, 2 * HALF), distributed)
@@ -63,7 +64,7 @@ def _second_half(rank: int, folder: str, algorithms: list[str], keepers: set[str
             model.load_state_dict(document["model"])
             optimizer.load_state_dict(document["optimizer"])
             if with_state:
-                distributed.load_state_dict(document["distributed"])
+                distributed.load_exchange_state(document["distributed"])
             _train(model, optimizer, rank, range(HALF, 2 * HALF), distributed)
             if with_state:
                 assert torch.equal(flat(model), end), algorithm
@@ -82,7 +83,7 @@ def _take_over(rank: int, folder: str) -> None:
         _, _, distributed = _open("topk")
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            distributed.load_state_dict(*given)
+            distributed.load_exchange_state(*given)
         distributed.close()
 
 
@@ -95,6 +96,39 @@ def test_every_pipeline_goes_on_bit_for_bit(tmp_path):
         on_ranks(tmp_path, half, str(files), sorted(unserved), keepers)
         on_ranks(tmp_path, half, str(files), sorted(SERVED), SERVED - {"ps"}, ranks=3)
     on_ranks(tmp_path, _take_over, str(files), ranks=1)
+
+
+def _save_weights(rank: int, folder: str) -> None:
+    """A script saves and loads as with DistributedDataParallel, which takes the file as well."""
+    path = os.path.join(folder, "weights.pt")
+    module = network()
+    model = gt.distribute(module, "topk", density=0.05)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    _train(model, optimizer, rank, range(3), model)
+    assert not torch.equal(flat(module), flat(network()))
+    if rank == 0:
+        torch.save(model.state_dict(), path)
+    dist.barrier()
+    for wrap in (DistributedDataParallel, lambda bare: gt.distribute(bare, "dense")):
+        bare = network()
+        wrap(bare).load_state_dict(torch.load(path))
+        assert torch.equal(flat(bare), flat(module))
+    bare = network()
+    bare.load_state_dict(model.module.state_dict())
+    assert torch.equal(flat(bare), flat(module))
+    with pytest.raises(gt.BadInput, match="load_state_dict: expected parameters and buffers, got"):
+        model.load_state_dict(model.exchange_state())
+    for weights in (model.state_dict(), module.state_dict()):
+        with pytest.raises(gt.BadInput, match="load_exchange_state: expected what exchange_state"):
+            model.load_exchange_state(weights)
+    assert torch.equal(flat(bare), flat(module))
+    model.close()
+
+
+def test_weights_are_saved_as_with_ddp(tmp_path):
+    files = tmp_path / "files"
+    files.mkdir()
+    on_ranks(tmp_path, _save_weights, str(files))
 
 
 # ---- with other ranks ---------------------------------------------------------------------------
@@ -118,7 +152,7 @@ def _save(rank: int, folder: str) -> None:
     all_gradients += torch.cat([p.grad.flatten() for p in model.parameters()])
     dist.all_reduce(all_gradients)
     torch.save(all_gradients / 2 - sent, os.path.join(folder, "unsent.pt"))
-    torch.save(distributed.state_dict(), os.path.join(folder, f"{rank}.pt"))
+    torch.save(distributed.exchange_state(), os.path.join(folder, f"{rank}.pt"))
     distributed.close()
 
 
@@ -128,8 +162,8 @@ def _go_on(rank: int, folder: str, ranks: int) -> None:
     model = network()
     distributed = gt.distribute(model, "lags", density=1)  # all travels at once
     with pytest.raises(gt.BadInput, match="states of one job, each on one rank"):
-        distributed.load_state_dict(*old[:1], *old[:1])
-    distributed.load_state_dict(*old[rank::ranks], residual_only=ranks == 2)
+        distributed.load_exchange_state(*old[:1], *old[:1])
+    distributed.load_exchange_state(*old[rank::ranks], residual_only=ranks == 2)
     (0 * model(batch(0, 0)[0]).sum()).backward()
     travelled = torch.cat([p.grad.flatten() for p in model.parameters()])
     torch.testing.assert_close(travelled, unsent, rtol=1e-5, atol=1e-7)
@@ -142,26 +176,26 @@ def _lose(rank: int, folder: str) -> None:
     old = [torch.load(os.path.join(folder, f"{r}.pt")) for r in range(2)]
     distributed = gt.distribute(network(), "topk", density=0.05)
     with pytest.warns(UserWarning, match=r"what ranks \[1\] had not sent is lost: of 2 states, 1"):
-        distributed.load_state_dict(old[0])
+        distributed.load_exchange_state(old[0])
     other = dict(old[0], parameters=["a"])
     with pytest.raises(gt.BadInput, match=r"state of rank 0: expected parameters \['0.weight'"):
-        distributed.load_state_dict(other)
+        distributed.load_exchange_state(other)
     damaged = dict(old[0], session=old[0]["session"].clone())
     damaged["session"][300] += 1
     with pytest.raises(gt.BadInput, match="state of rank 0: state: expected it as it was saved"):
-        distributed.load_state_dict(damaged)
+        distributed.load_exchange_state(damaged)
     distributed.close()
     model = network()
     distributed = gt.distribute(model, "topk", density=0.06)
     output = model(batch(rank, 0)[0])
     with pytest.raises(gt.BadInput, match="call it between iterations"):
-        distributed.state_dict()
+        distributed.exchange_state()
     output.sum().backward()
-    own = distributed.state_dict()
+    own = distributed.exchange_state()
     distributed.close()
     distributed = gt.distribute(network(), "topk", density=0.05)
     with pytest.raises(gt.BadInput, match=r"density: expected 0.05, got 0.06 .residual_only=True"):
-        distributed.load_state_dict(own)
+        distributed.load_exchange_state(own)
     distributed.close()
 
 
@@ -280,8 +314,8 @@ def _load_without_the_server(rank: int) -> None:
     if distributed.serves:
         assert distributed.serve() == 0
     else:
-        with pytest.raises(gt.BadInput, match="load_state_dict on the rank that serves"):
-            distributed.load_state_dict(distributed.state_dict())
+        with pytest.raises(gt.BadInput, match="load_exchange_state on the rank that serves"):
+            distributed.load_exchange_state(distributed.exchange_state())
     distributed.close()
 
 

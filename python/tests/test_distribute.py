@@ -1,8 +1,10 @@
-"""What users do with a module around `distribute`: as with DistributedDataParallel, or refused."""
+"""Users' scripts around `distribute`: they run as with DistributedDataParallel, or are refused."""
 
 from __future__ import annotations
 
 import contextlib
+import copy
+import pickle
 import time
 from datetime import timedelta
 
@@ -18,6 +20,7 @@ from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 import gradweave.torch as gt  # noqa: E402
 from gradweave._library import GradweaveError  # noqa: E402
 from gradweave.torch import session  # noqa: E402
+
 
 def _pass(model, rank: int, step: int = 0, dtype=torch.float32) -> None:
     model(batch(rank, step)[0].to(dtype)).square().mean().backward()
@@ -313,18 +316,21 @@ def test_uneven_inputs_end_with_a_hint(tmp_path):
 # ---- in place of DistributedDataParallel --------------------------------------------------------
 
 
-def _replace_ddp(rank: int) -> None:
-    """The same lines train by either."""
-    trained = []
+def _replace_ddp(rank: int, is_bare: bool) -> None:
+    """The same lines train by either; an optimizer takes the bare module's parameters, or its."""
+    trained, names = [], []
     arguments = {"find_unused_parameters": True, "broadcast_buffers": False, "device_ids": None}
     for wrap in (
         lambda module: DistributedDataParallel(module, **arguments),
         lambda module: gt.distribute(module, "dense", process_group=dist.group.WORLD, **arguments),
     ):
         module = network()
+        before = torch.optim.SGD(module.parameters(), lr=0.1)
         model = wrap(module)
-        assert model.module is module and model.train().training
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        assert isinstance(model, torch.nn.Module) and model.module is module
+        assert model.train() is model and model.to("cpu") is model
+        assert model.requires_grad_(True) is model
+        optimizer = before if is_bare else torch.optim.SGD(model.parameters(), lr=0.1)
         for step in range(4):
             inputs, targets = batch(rank, step)
             with model.no_sync() if step == 1 else contextlib.nullcontext():
@@ -332,15 +338,30 @@ def _replace_ddp(rank: int) -> None:
             if step != 1:
                 torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
                 optimizer.step()
-                optimizer.zero_grad()
-        model.eval()
-        assert not module.training
+                model.zero_grad()
+        assert model.eval() is model and not module.training
         trained.append(flat(module))
+        names.append([[name for name, _ in model.named_parameters()], list(model.state_dict())])
     torch.testing.assert_close(trained[0], trained[1], rtol=1e-5, atol=1e-6)
+    assert names[0] == names[1]
     with pytest.raises(AttributeError, match="nonsense"):
         model.nonsense
-    with pytest.raises(gt.BadInput, match="state_dict.* gave: module.load_state_dict takes"):
-        model.load_state_dict(module.state_dict())
+    model.close()
+
+
+def _copy(rank: int) -> None:
+    """Copies of the bare module are bare; those of what distributes it would share its ranks."""
+    module = network()
+    model = gt.distribute(module, "topk", density=0.1)
+    for copied in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+        _pass(copied, rank)
+        train(gt.distribute(copied, "dense"), rank, 2, copied)
+        copied.zero_grad()
+    train(model, rank, 2, module)
+    model.check_parameters()
+    for copies in (copy.deepcopy, copy.copy, pickle.dumps):
+        with pytest.raises(gt.BadInput, match="expected to copy or to pickle the bare module"):
+            copies(model)
     model.close()
 
 
@@ -370,6 +391,8 @@ def _refuse(rank: int) -> None:
     for again in (model, model[3], distributed):
         with pytest.raises(gt.BadInput, match="close.. "):
             gt.distribute(again, "topk")
+    with pytest.raises(gt.BadInput, match="0: expected a bare module, got what distribute.. ret"):
+        gt.distribute(torch.nn.Sequential(distributed), "topk")
     distributed.close()
     gt.distribute(model, "topk").close()
     sharded = network()
@@ -388,7 +411,9 @@ def _refuse(rank: int) -> None:
 
 
 def test_acts_as_ddp_does_or_says_why_not(tmp_path):
-    on_ranks(tmp_path, _replace_ddp)
+    on_ranks(tmp_path, _replace_ddp, True)
+    on_ranks(tmp_path, _replace_ddp, False)
+    on_ranks(tmp_path, _copy)
     on_ranks(tmp_path, _refuse)
 
 

@@ -161,7 +161,7 @@ def _refused(rank: int) -> None:
     with pytest.raises(gt.BadInput, match="one that was closed"):
         distributed.verify()
     with pytest.raises(gt.BadInput, match="one that was closed"):
-        distributed.state_dict()
+        distributed.exchange_state()
     dist.barrier()
 
     steps = gt.distribute(model, "dense")

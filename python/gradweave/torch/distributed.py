@@ -6,7 +6,7 @@ import ctypes
 import warnings
 import weakref
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import zip_longest
@@ -30,11 +30,14 @@ _open: weakref.WeakSet[Distributed] = weakref.WeakSet()
 
 
 def _check_bare(module: torch.nn.Module) -> None:
-    """Fails if something else exchanges the module's gradients; forgets what has failed."""
-    if isinstance(module, Distributed):
-        raise BadInput("expected a module that is not distributed: close() that first")
+    """Fails if another object exchanges the module's gradients; closes those that have failed."""
     for name, part in module.named_modules():
         kind = type(part).__name__
+        if isinstance(part, Distributed):
+            raise BadInput(
+                f"{name or 'module'}: expected a bare module, got what distribute() returned: "
+                "close() that, and distribute its .module"
+            )
         if isinstance(part, (DistributedDataParallel, DataParallel)) or "FullySharded" in kind:
             raise BadInput(
                 f"{name or 'module'}: expected a bare module, got {kind}, which exchanges "
@@ -59,6 +62,11 @@ def _checksum(tensor: torch.Tensor) -> int:
     return zlib.crc32((ctypes.c_char * size).from_address(data.data_ptr())) if size else 0
 
 
+def _is_exchange_state(state: Any) -> bool:
+    """Whether exchange_state() returned it; a module's state has tensors alone."""
+    return isinstance(state, Mapping) and isinstance(state.get("ranks"), int)
+
+
 def _kind_text(kind: tuple | None) -> str:
     return "no other" if kind is None else "{} of shape {}, {}".format(*kind)
 
@@ -77,12 +85,28 @@ def check_equal(
                 )
 
 
-class Distributed:
-    """Exchanges a module's gradients in each backward pass, until it is closed.
+class _ModuleHook:
+    """Calls a method for a module. Copies of the module, pickled ones too, have one without it."""
 
-    It is called as the module is, and has the module's attributes besides its own: `parameters()`,
-    `train()` and so on. Of pipelines with a server (`ps`, `sketched-sgd`, `layer-drop`) the last
-    rank is that: `serves` is true there, and it calls `serve()` where the other ranks train.
+    def __init__(self, method: Callable[..., None] | None = None) -> None:
+        self._method = method
+
+    def __call__(self, *arguments) -> None:
+        if self._method is not None:
+            self._method(*arguments)
+
+    def __reduce__(self) -> tuple:
+        return _ModuleHook, ()
+
+
+class Distributed(torch.nn.Module):
+    """Exchanges the gradients of its `module` in each backward pass, until it is closed.
+
+    It stands in the place of DistributedDataParallel: it is a module that holds the bare one, as
+    `module`, and its `state_dict()` has the names that DistributedDataParallel gives parameters.
+
+    Pipelines with a server (`ps`, `sketched-sgd`, `layer-drop`) take the last rank for it: `serves`
+    is true there, and that rank calls `serve()` where the other ranks train.
     """
 
     def __init__(
@@ -102,8 +126,9 @@ class Distributed:
         process_group: dist.ProcessGroup | None = None,
         **ddp_arguments,
     ) -> None:
-        self.module = module
+        super().__init__()
         _check_bare(module)
+        self.module = module
         self._roster = Roster(module)
         learning = self._roster.registered
         unknown = [name for name in names if name not in learning]
@@ -162,7 +187,9 @@ class Distributed:
 
     def _listen(self) -> None:
         if self.serves:
-            self._handles.append(self.module.register_forward_pre_hook(self._refuse_to_train))
+            self._handles.append(
+                self.module.register_forward_pre_hook(_ModuleHook(self._refuse_to_train))
+            )
             return
         for name, parameter in self._unplanned.items():
             self._handles.append(
@@ -170,23 +197,20 @@ class Distributed:
                     lambda _, name=name: self._refuse(name)
                 )
             )
-        self._handles.append(self.module.register_forward_pre_hook(self._before_forward))
-        self._handles.append(self.module.register_forward_hook(self._after_forward))
+        self._handles += (
+            self.module.register_forward_pre_hook(_ModuleHook(self._before_forward)),
+            self.module.register_forward_hook(_ModuleHook(self._after_forward)),
+        )
         for index, parameter in enumerate(self._in_order):
             self._handles.append(
                 parameter.register_post_accumulate_grad_hook(partial(self.on_gradient, index))
             )
 
-    def __call__(self, *inputs, **options) -> Any:
+    def forward(self, *inputs, **options) -> Any:
         return self.module(*inputs, **options)
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "module":  # of one that was not opened
-            raise AttributeError(name)
-        return getattr(self.module, name)
-
     def named_learning(self) -> Iterator[tuple[str, torch.nn.Parameter]]:
-        """The parameters whose gradients travel, in the order of the plan's numbers."""
+        """Lists the parameters whose gradients travel, in the order of the plan's numbers."""
         return iter(self._learning.items())
 
     # ---- an iteration, on autograd's threads ----------------------------------------------------
@@ -215,7 +239,10 @@ class Distributed:
             raise self._session.end(error) from None
 
     def _before_forward(self, module, _inputs) -> None:
-        """Of a copy of the module nothing is known. A server waits for what has begun."""
+        """Shares buffers and begins an iteration; shallow copies of the module are passed over.
+
+        With a server the backward pass begins it, as the server would wait for its end.
+        """
         if module is not self.module:
             return
         if self._queued:
@@ -237,10 +264,10 @@ class Distributed:
                 output.register_hook(self._on_backward)
 
     def _on_backward(self, _gradient: torch.Tensor | None = None) -> None:
-        """When a backward pass has begun: at what the module returned, which is in its own graph.
+        """Queues the iteration's end once the backward pass reaches what the module returned.
 
-        A parameter's gradient may come of a graph in it, which checkpoints run: an iteration that
-        is queued there would end with that one.
+        The first gradient of a parameter may come from a graph of a checkpoint within this pass:
+        an iteration that is queued there would end with the checkpoint's.
         """
         if self._synchronises and not self._queued:
             if not self._begun:
@@ -276,7 +303,7 @@ class Distributed:
         self._session.ready(index, gradient)
 
     def _finish(self) -> None:
-        """When the backward pass ends: until the averages stand where the gradients were."""
+        """Ends the iteration with the backward pass: the averages are then in `.grad`."""
         absent = [i for i in range(len(self._in_order)) if i not in self._gradients]
         for index in absent:  # what no_sync() left
             if self._in_order[index].grad is not None:
@@ -307,10 +334,10 @@ class Distributed:
             self._take_others(index, max(of_ranks))
 
     def _take_others(self, index: int, state: int) -> None:
-        """Of a parameter that this rank had no gradient of, which others may have had.
+        """Sets the average of a parameter that this rank had no gradient of, if others had one.
 
-        Where no rank had one `.grad` stays None, as with DistributedDataParallel. What was left of
-        earlier ones and travelled now still counts, unless the parameter is frozen on all ranks.
+        If no rank had one `.grad` stays None, as with DistributedDataParallel. Residuals that
+        travelled now still count, unless the parameter is frozen on all ranks.
         """
         parameter = self._in_order[index]
         if state == _FROZEN:
@@ -405,12 +432,13 @@ class Distributed:
     def verify(self) -> None:
         """Fails unless all ranks got the same averages, bit for bit; all ranks call it.
 
-        Within a minute, as `measure` and `trace`, or it fails on those that do.
+        If one does not call it within a minute, it fails on those that do. `measure` and `trace`
+        wait as long.
         """
         self._session.verify()
 
     def measure(self) -> dict[str, float]:
-        """Where the last iteration's time went, in the mean of the ranks, which all call it."""
+        """Returns the parts of the last iteration, in s and means of ranks; all ranks call it."""
         return self._session.measure()
 
     def trace(self, path: str) -> None:
@@ -423,7 +451,8 @@ class Distributed:
     def check_parameters(self, *, buffers: bool = False) -> None:
         """Fails unless all ranks that train hold the same parameters, bit for bit; all call it.
 
-        With `buffers` these too, which differ from a forward pass that trains to the next one.
+        `buffers=True` compares buffers too, which differ after a forward pass that trains until
+        the next one.
         """
         tensors = dict(self.module.named_parameters())
         if buffers:
@@ -432,12 +461,12 @@ class Distributed:
 
     # ---- going on later -------------------------------------------------------------------------
 
-    def state_dict(self) -> dict[str, Any]:
-        """What this rank keeps besides parameters: what did not travel yet, and how to go on.
+    def exchange_state(self) -> dict[str, Any]:
+        """Returns the residuals of this rank, and all else that its session goes on from.
 
         Each rank has another one, and saves it in a file of its own: between iterations.
         """
-        self._need_to_be_between("state_dict")
+        self._need_to_be_between("exchange_state")
         return {
             "rank": self._session.rank,
             "ranks": self._session.ranks,
@@ -448,9 +477,10 @@ class Distributed:
         }
 
     def residual(self) -> dict[str, torch.Tensor]:
-        """What this rank has not sent yet of each parameter's gradient, between iterations.
+        """Returns the part of each parameter's gradient that this rank has not sent yet.
 
-        Of means over the ranks that train; zeros where a pipeline keeps nothing back.
+        Parts of means over the ranks that train; zeros where a pipeline keeps nothing back. It is
+        called between iterations.
         """
         self._need_to_be_between("residual")
         parts = self._session.residual()
@@ -466,7 +496,18 @@ class Distributed:
                 "got none: call it between iterations"
             )
 
-    def load_state_dict(self, *states: dict[str, Any], residual_only: bool = False) -> None:
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        """Takes parameters and buffers, as every module does."""
+        if _is_exchange_state(state_dict):
+            raise BadInput(
+                "load_state_dict: expected parameters and buffers, got what exchange_state() "
+                "returned: load_exchange_state() takes it"
+            )
+        return super().load_state_dict(state_dict, strict=strict, assign=assign)
+
+    def load_exchange_state(self, *states: dict[str, Any], residual_only: bool = False) -> None:
         """Goes on from what ranks have saved; all ranks call it, before the first iteration.
 
         With as many ranks as then, each gives its own, and the job goes on bit for bit as the saved
@@ -475,15 +516,15 @@ class Distributed:
         `residual_only`, which takes what another pipeline, plan or density has saved. A server has
         nothing of the kind, and takes a server's state alone, or none.
         """
-        if any("session" not in state for state in states):
+        if not all(map(_is_exchange_state, states)):
             raise BadInput(
-                "load_state_dict: expected what Distributed.state_dict() gave: "
-                "module.load_state_dict takes parameters and buffers"
+                "load_exchange_state: expected what exchange_state() returned: load_state_dict() "
+                "takes parameters and buffers"
             )
         session = self._session
         given = session.gather([(s["rank"], s["ranks"], s["trainers"]) for s in states])
         if None in given:
-            raise BadInput("expected load_state_dict on the rank that serves as well")
+            raise BadInput("expected load_exchange_state on the rank that serves as well")
         olds = {tuple(job) for of_rank in given for _, *job in of_rank}
         loaded = sorted(rank for of_rank in given for rank, *_ in of_rank)
         if len(olds) != 1 or len(set(loaded)) != len(loaded):
@@ -499,12 +540,12 @@ class Distributed:
         if lost and session.rank == 0:
             warnings.warn(
                 f"what ranks {lost} had not sent is lost: of {trainers} states, "
-                f"{trainers - len(lost)} were given to load_state_dict",
+                f"{trainers - len(lost)} were given to load_exchange_state",
                 stacklevel=2,
             )
 
     def _load(self, states: Sequence[dict[str, Any]], exact: bool) -> str:
-        """What is wrong with them, or nothing."""
+        """Loads states, and returns what is wrong with them: an empty text if they were taken."""
         for state in states:
             if state["parameters"] != self._names:
                 return (
@@ -530,9 +571,11 @@ class Distributed:
         """Whether it was closed, or has failed."""
         return self._session.group is None
 
-    def __deepcopy__(self, _memo) -> Distributed:
-        """Copies of the module have its hooks, which do nothing there."""
-        return self
+    def __reduce_ex__(self, _protocol) -> tuple:
+        raise BadInput(
+            "expected to copy or to pickle the bare module, .module, got what distribute() "
+            "returned, whose connections have no copy"
+        )
 
     def close(self) -> None:
         """Gradients are the ranks' own again."""
