@@ -115,6 +115,27 @@ def test_pipelines_train_in_ddp(tmp_path):
     on_ranks(tmp_path, _others, ranks=3)
 
 
+def _meet_nan(rank: int) -> None:
+    for is_named, name in ((True, "2.weight"), (False, r"parameter of shape \[30, 50\]")):
+        model = network()
+        ddp = _ddp(model)
+        named = model if is_named else None
+        state, hook = gt.comm_hook("topk", density=0.1, start_iteration=1, module=named)
+        ddp.register_comm_hook(state, hook)
+        train(ddp, rank, 4, model)
+        if rank == 0:
+            row = torch.tensor(3)
+            model[2].weight.register_hook(lambda one, row=row: one.index_fill(0, row, torch.nan))
+        expected = f"{name}: element 150 of 1500: expected a number or an infinity, got NaN"
+        with pytest.raises(GradweaveError, match=expected):
+            train(ddp, rank, 1, model)
+        state.close()
+
+
+def test_failures_name_parameters(tmp_path):
+    on_ranks(tmp_path, _meet_nan)
+
+
 # ---- DDP's buckets, as it rebuilds, reorders and skips them -------------------------------------
 
 
@@ -244,11 +265,12 @@ def _changes(rank: int) -> None:
         model = Partly(idle)
         model.uses_idle = uses
         ddp = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=100 / 2**20, **SKIPS)
-        state, hook = gt.comm_hook("topk", density=0.1)
+        state, hook = gt.comm_hook("topk", density=0.1, module=model)
         ddp.register_comm_hook(state, hook)
         train(ddp, rank, 5, model)
         model.uses_idle = not uses
-        with pytest.raises(GradweaveError, match=f"{happened} one of .*which ones are unused m"):
+        expected = f"{happened} idle.(weight|bias): unused parameters must stay the same"
+        with pytest.raises(GradweaveError, match=expected):
             train(ddp, rank, 1, model)
         state.close()
 
@@ -272,7 +294,8 @@ def _in_turn(rank: int) -> None:
         ddp = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=100 / 2**20, **SKIPS)
         state, hook = gt.comm_hook("topk", density=0.1)
         ddp.register_comm_hook(state, hook)
-        with pytest.raises(GradweaveError, match=f"{happened} one of .*which ones are unused m"):
+        expected = f"{happened} parameter of shape .*: unused parameters must stay the same"
+        with pytest.raises(GradweaveError, match=expected):
             train(ddp, rank, 10, model)
         state.close()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 import torch.distributed as dist
@@ -31,10 +31,16 @@ def _is_nested() -> bool:
 class _Exchange:
     """A session whose tensors are parameters, and whose groups are buckets of them."""
 
-    def __init__(self, buckets: Sequence[_Bucket], algorithm: str, **options) -> None:
+    def __init__(
+        self,
+        buckets: Sequence[_Bucket],
+        algorithm: str,
+        names: Mapping[torch.nn.Parameter, str],
+        **options,
+    ) -> None:
         self.layout = [[id(parameter) for parameter in bucket] for bucket in buckets]
         ready = [parameter for bucket in buckets for parameter in bucket]
-        # Tensors are numbered in forward order, which gradients come in the opposite of.
+        # Tensors are numbered in forward order; gradients come in the opposite order.
         self._parameters = ready[::-1]
         self._numbers = {parameter: i for i, parameter in enumerate(self._parameters)}
         groups = []
@@ -43,7 +49,9 @@ class _Exchange:
             groups.append((first, first - len(bucket) + 1))
             first -= len(bucket)
         sizes = [parameter.numel() for parameter in self._parameters]
-        self._session = Session(sizes, algorithm, groups=groups, **options)
+        self._names = names
+        called = list(map(self._name, self._parameters))
+        self._session = Session(sizes, algorithm, groups=groups, names=called, **options)
         if self._session.trainers < self._session.ranks:
             self._session.close()
             raise BadInput(
@@ -56,9 +64,9 @@ class _Exchange:
     def send(
         self, bucket: dist.GradBucket, residuals: dict[torch.nn.Parameter, torch.Tensor]
     ) -> torch.futures.Future:
-        """Sends a bucket's gradients, with what is left of them elsewhere, which it takes out.
+        """Sends a bucket's gradients, and with them their residuals of other sessions.
 
-        The future is done once all parameters have come.
+        Takes those out of `residuals`. The future is done once all parameters have come.
         """
         if not self._missing:
             self._session.begin()
@@ -92,10 +100,12 @@ class _Exchange:
     def _changed(self, happened: str, parameter: torch.nn.Parameter) -> BadInput:
         error = BadInput(
             "expected DistributedDataParallel's buckets to hold the same parameters in each "
-            f"iteration, {happened} one of shape {list(parameter.shape)}: which ones are unused "
-            "must not change"
+            f"iteration, {happened} {self._name(parameter)}: unused parameters must stay the same"
         )
         return self._session.end(error)
+
+    def _name(self, parameter: torch.nn.Parameter) -> str:
+        return self._names.get(parameter, f"parameter of shape {list(parameter.shape)}")
 
     def residuals(self) -> dict[torch.nn.Parameter, torch.Tensor]:
         return dict(zip(self._parameters, self._session.residual()))
@@ -105,10 +115,10 @@ class _Exchange:
 
 
 class HookState:
-    """What the hook keeps from one of DDP's buckets to the next; comm_hook makes it.
+    """The hook's state from one of DDP's buckets to the next; comm_hook makes it.
 
     DDP may rebuild its buckets, leave some out (skip_all_reduce_unused_params), and number none of
-    them (static_graph, in the first iteration): only their parameters say which ones they are. An
+    them (static_graph, in the first iteration): only their parameters tell buckets apart. An
     iteration begins with the first parameter that comes again: all must use the same.
     """
 
@@ -118,6 +128,7 @@ class HookState:
         start_iteration: int,
         group: dist.ProcessGroup | None,
         seed: int,
+        module: torch.nn.Module | None,
         **options,
     ) -> None:
         if start_iteration < 1:
@@ -127,6 +138,8 @@ class HookState:
         self._group = group
         self._own: OwnGroup | None = None  # of all exchanges in turn, where group is None
         self._seed = seed
+        named = () if module is None else module.named_parameters()
+        self._names = {parameter: name for name, parameter in named}
         self._start = start_iteration
         self._iteration = 0
         self._buckets: list[_Bucket] = []  # that came in this iteration
@@ -135,7 +148,7 @@ class HookState:
         self._residuals: dict[torch.nn.Parameter, torch.Tensor] = {}  # that no session has
 
     def exchange(self, bucket: dist.GradBucket) -> torch.futures.Future:
-        """Buckets come in their order, on all ranks alike."""
+        """Exchanges a bucket. Buckets come in their order, on all ranks alike."""
         parameters = bucket.parameters()
         if not self._came.isdisjoint(parameters):
             self._begin_iteration()
@@ -149,7 +162,7 @@ class HookState:
         return self._exchange.send(bucket, self._residuals)
 
     def _begin_iteration(self) -> None:
-        """Buckets travel together as they came in the last iteration, once they were rebuilt."""
+        """Opens a session for the last iteration's buckets, once DDP has rebuilt them."""
         self._iteration += 1
         last, self._buckets = self._buckets, []
         self._came.clear()
@@ -162,7 +175,7 @@ class HookState:
         self._exchange = self._open(last)
 
     def _send_alone(self, bucket: dist.GradBucket) -> torch.futures.Future:
-        """While it is not known which buckets come after this one."""
+        """Exchanges a bucket while the buckets that come after it are unknown."""
         exchange = self._open([bucket.parameters()])
         future = exchange.send(bucket, self._residuals)
         self._close_exchange(exchange)
@@ -173,7 +186,9 @@ class HookState:
         if self._group is None and (self._own is None or self._own.group is None):
             self._own = OwnGroup()
         group = self._group or self._own
-        return _Exchange(buckets, self._algorithm, group=group, seed=self._seed, **self._options)
+        return _Exchange(
+            buckets, self._algorithm, self._names, group=group, seed=self._seed, **self._options
+        )
 
     def _close_exchange(self, exchange: _Exchange) -> None:
         self._residuals.update(exchange.residuals())
@@ -208,13 +223,15 @@ def comm_hook(
     exchange: str | None = None,
     group: dist.ProcessGroup | None = None,
     seed: int = 0,
+    module: torch.nn.Module | None = None,
 ) -> tuple[HookState, Callable]:
     """`ddp.register_comm_hook(*comm_hook("topk", density=0.001))`: a state and a hook.
 
     Each of DDP's buckets is compressed by the pipeline, with error feedback, and exchanged while
     the backward pass goes on. The first `start_iteration` iterations are dense. In the first three,
     as DDP may rebuild its buckets before the third, those that are compressed travel one after
-    another. `group` is DDP's process_group.
+    another. `group` is DDP's process_group. Messages call parameters as `module` does, or by their
+    shapes.
     """
     options = {"density": density, "compressor": compressor, "exchange": exchange}
-    return HookState(algorithm, start_iteration, group, seed, **options), _hook
+    return HookState(algorithm, start_iteration, group, seed, module, **options), _hook
