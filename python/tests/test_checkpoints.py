@@ -76,7 +76,7 @@ def _second_half(rank: int, folder: str, algorithms: list[str], keepers: set[str
 
 
 def _take_over(rank: int, folder: str) -> None:
-    """Nothing is lost with the server, which keeps no gradients."""
+    """The server keeps no gradients, so that none is lost without it."""
     olds = [torch.load(os.path.join(folder, f"sketched-sgd-{old}.pt")) for old in range(3)]
     states = [old["distributed"] for old in olds]
     for given in (states, states[:2]):

@@ -1,4 +1,4 @@
-"""What jobs do that hooks must bear: checkpoints, branches, accumulation, failures, copies."""
+"""Jobs that a session's hooks must bear: checkpoints, branches, accumulation, failures, copies."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_ranks_that_branch_stay_equal(tmp_path):
 
 
 def _accumulated(rank: int) -> None:
-    """What no_sync() left of a branch that the last pass does not take."""
+    """Gradients that no_sync() left of a branch that the last pass does not take travel too."""
     gradients = []
     for ours in (False, True):
         model = Branches()

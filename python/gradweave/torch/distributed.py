@@ -305,7 +305,7 @@ class Distributed(torch.nn.Module):
     def _finish(self) -> None:
         """Ends the iteration with the backward pass: the averages are then in `.grad`."""
         absent = [i for i in range(len(self._in_order)) if i not in self._gradients]
-        for index in absent:  # what no_sync() left
+        for index in absent:  # those that no_sync() left
             if self._in_order[index].grad is not None:
                 self.on_gradient(index, self._in_order[index])
         absent = [i for i in absent if i not in self._gradients]
@@ -357,7 +357,7 @@ class Distributed(torch.nn.Module):
 
     @property
     def trainers(self) -> int:
-        """How many ranks train: all, or but the last one. Averages are over them."""
+        """The number of ranks that train: all, or all but the server. Averages are over them."""
         return self._session.trainers
 
     def serve(self, iterations: int | None = None) -> int:
@@ -377,7 +377,7 @@ class Distributed(torch.nn.Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Gradients only accumulate on each rank, as with DistributedDataParallel."""
+        """Lets gradients only accumulate on each rank, as with DistributedDataParallel."""
         self._synchronises, before = False, self._synchronises
         try:
             yield
@@ -479,8 +479,8 @@ class Distributed(torch.nn.Module):
     def residual(self) -> dict[str, torch.Tensor]:
         """Returns the part of each parameter's gradient that this rank has not sent yet.
 
-        Parts of means over the ranks that train; zeros where a pipeline keeps nothing back. It is
-        called between iterations.
+        It is a part of a mean over the ranks that train: zeros where a pipeline keeps nothing back.
+        Call it between iterations.
         """
         self._need_to_be_between("residual")
         parts = self._session.residual()
@@ -559,7 +559,7 @@ class Distributed(torch.nn.Module):
         return ""
 
     def _why_not(self, state: dict[str, Any], exact: bool, error: str) -> str:
-        """C knows how many elements are sent, but not of which density."""
+        """Adds the density to C's complaint, which knows only how many elements are sent."""
         if not exact:
             return error
         if state.get("density", self._density) != self._density:
@@ -578,7 +578,7 @@ class Distributed(torch.nn.Module):
         )
 
     def close(self) -> None:
-        """Gradients are the ranks' own again."""
+        """Stops exchanging: gradients are each rank's own again."""
         for handle in self._handles:
             handle.remove()
         self._handles.clear()

@@ -1,4 +1,4 @@
-"""A module's parameters and buffers: what a session takes, and whether the module still has it."""
+"""Checks of a module's parameters and buffers, when a session takes them and in each iteration."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _check(name: str, parameter: torch.nn.Parameter, device: torch.device) -> No
 
 
 def learning(module: torch.nn.Module) -> dict[str, torch.nn.Parameter]:
-    """The module's parameters that learn, by name; fails unless a session can take them all."""
+    """Lists the parameters that learn, by name; fails unless a session can take them all."""
     found = {name: p for name, p in module.named_parameters() if p.requires_grad}
     if not found:
         raise BadInput("expected a module with parameters that learn")
@@ -43,7 +43,7 @@ def learning(module: torch.nn.Module) -> dict[str, torch.nn.Parameter]:
 
 
 class GradientCheck:
-    """What a gradient must be, as its parameter was when it was registered: C takes its bytes."""
+    """Compares gradients with their parameters as these were registered: C takes their bytes."""
 
     def __init__(self, registered: Mapping[str, torch.nn.Parameter]) -> None:
         self._names = list(registered)
@@ -52,7 +52,7 @@ class GradientCheck:
         self._ordinal = -1 if self._device.type == "cpu" else self._device.index
 
     def fits(self, index: int, gradient: torch.Tensor) -> bool:
-        """Called for each gradient, when the backward pass has emptied the caches."""
+        """Compares one; called for each gradient, when the backward pass has emptied the caches."""
         return (
             gradient.dtype is _FLOATS
             and gradient.layout is _DENSE
@@ -61,7 +61,7 @@ class GradientCheck:
         )
 
     def failure(self, index: int, gradient: torch.Tensor) -> BadInput:
-        """Of one that does not fit."""
+        """Says why a gradient does not fit."""
         name, size = self._names[index], self._sizes[index]
         if gradient.layout is not torch.strided:
             return BadInput(f"{name}: expected a gradient that is dense, got {gradient.layout}")
@@ -81,7 +81,7 @@ class Roster:
         self._look()
 
     def _look(self) -> None:
-        """Keeps all that the module and its parts hold, in their order, for check() to compare."""
+        """Lists all that the module and its parts hold, in their order, for check() to compare."""
         of_parts = [(part._modules, part._parameters) for part in self._module.modules()]
         self._holders = list(chain.from_iterable(of_parts))
         self._held = self._list_held()
@@ -140,7 +140,7 @@ class Buffers:
                 self._sizes.setdefault(buffer.dtype, []).append(buffer.numel())
 
     def share(self, session: Session, root: int) -> None:
-        """Gives all ranks that train those of the one with this number; all call it."""
+        """Gives the buffers of rank `root` to all ranks that train; all call it."""
         for dtype, places in self._places.items():
             buffers = [holder.get(key) for _, holder, key in places]
             self._check(dtype, buffers)

@@ -1,4 +1,4 @@
-"""A session of libgradweave on a job's ranks, and what happens to them when it fails on one."""
+"""A session of libgradweave on a job's ranks, which all fail when one does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gradweave import _library
 from gradweave._library import BadInput, GradweaveError, call, failure, library
 from gradweave.torch.group import LentGroup, OwnGroup, global_rank, need_group, view
 
-# What rank 0 tells a server that all ranks do next: as a byte, and apart from C's own messages.
+# Steps that all ranks take next: rank 0 sends the server a byte, apart from C's own messages.
 _DEEDS = ("close", "iterate", "verify", "measure", "gather")
 _TAG, _FLAGS, _MEETING, _SHARED = 2, 3, 4, 5
 _HOWEVER_LONG = timedelta(days=3650)
@@ -28,12 +28,12 @@ _WAITED_IN_VAIN = "a rank failed, or had fewer iterations: join() is for uneven 
 
 
 def _stream(gpu: torch.device) -> int:
-    """That gradients are made on from now on."""
+    """Returns the CUDA stream that gradients are made on from now on."""
     return torch.cuda.current_stream(gpu).cuda_stream
 
 
 class _OnGpu:
-    """A GPU's memory that C has, as torch.as_tensor takes it."""
+    """Wraps a GPU's memory that C has for torch.as_tensor."""
 
     def __init__(self, address: int, elements: int) -> None:
         self.__cuda_array_interface__ = {
@@ -49,7 +49,7 @@ _open: weakref.WeakSet[Session] = weakref.WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    """A thread that still exchanges when the interpreter ends aborts the process."""
+    """Ends threads that still exchange: they would abort the process as it ends."""
     for session in list(_open):
         if session.in_flight:
             session.close()
@@ -137,12 +137,12 @@ class Session:
         return self._lent.group
 
     def gather(self, thing: Any) -> list[Any]:
-        """Every rank's, by rank; None of a server that is in serve()."""
+        """Returns every rank's thing, by rank; None for a server that is in serve()."""
         self._together("gather")
         return self.gather_all(thing)
 
     def gather_all(self, thing: Any) -> list[Any]:
-        """Every rank's, by rank; a server calls it as well."""
+        """Returns every rank's thing, by rank; a server calls it as well."""
         things = [None] * self.ranks
         try:
             dist.all_gather_object(things, thing, group=self.group)
@@ -152,7 +152,7 @@ class Session:
         return things
 
     def broadcast(self, tensor: torch.Tensor) -> None:
-        """Rank 0's, on all ranks."""
+        """Gives all ranks rank 0's tensor."""
         data = tensor.detach().cpu().contiguous()
         size = data.numel() * data.element_size()
         if size == 0:
@@ -175,10 +175,10 @@ class Session:
         library.gradweave_session_backward(self._session)
 
     def ready(self, index: int, gradient: torch.Tensor) -> None:
-        """The mean takes the gradient's place by the time that wait() returns.
+        """Hands over a gradient, whose place the mean takes by the time that wait() returns.
 
-        Called for each tensor, when the backward pass has emptied the caches: then each call of
-        Python's takes a microsecond, and this does without _call.
+        It is called for each tensor, when the backward pass has emptied the caches: each call in
+        Python then takes a microsecond, so that this does without _call.
         """
         address = gradient.data_ptr()
         status = library.gradweave_session_ready(
@@ -192,7 +192,7 @@ class Session:
         self.in_flight = False
 
     def mean(self, index: int, elements: int) -> torch.Tensor:
-        """Of a tensor, until the next iteration begins."""
+        """Returns a tensor's mean, valid until the next iteration begins."""
         address = library.gradweave_session_aggregate(self._session, index)
         if self._gpu is None:
             return view(address, elements, torch.float32)
@@ -225,17 +225,17 @@ class Session:
     # ---- gradients that a rank has none of -------------------------------------------------------
 
     def _note(self, rank: int) -> str:
-        """The store's key for what a rank notes: in turn, as another may be an iteration ahead."""
+        """Returns the store's key for a rank's note; two take turns, as ranks may be one ahead."""
         return f"{self._key}/{rank}/{self._iteration % 2}"
 
     def _write_note(self, flags: bytes) -> None:
-        """The store has it once this returns: set() alone does not wait for that."""
+        """Writes to the store, and waits until it is there, which set() alone does not."""
         store = dist.distributed_c10d._get_default_store()
         store.set(self._note(self.rank), self._iteration.to_bytes(8, "little") + flags)
         store.check([self._note(self.rank)])
 
     def note_absent(self, flags: bytes) -> None:
-        """Before wait(), of a rank that lacks gradients: a byte for each tensor.
+        """Notes a byte for each tensor, before wait(), on a rank that lacks gradients.
 
         Ranks that have all of them note nothing, so that it costs them nothing. No rank's wait()
         returns before each rank has passed on what it has of all tensors, which comes after this.
@@ -246,7 +246,7 @@ class Session:
             raise self.end(GradweaveError(str(error))) from None
 
     def read_notes(self) -> list[bytes | None]:
-        """After wait(), of each rank that trains, in this iteration; None: it has all gradients."""
+        """Returns this iteration's notes after wait(), by rank; None: the rank has all gradients."""
         try:
             store = dist.distributed_c10d._get_default_store()
             notes = store.multi_get([self._note(rank) for rank in range(self.trainers)])
@@ -256,7 +256,7 @@ class Session:
         return [note[8:] if note[:8] == now else None for note in notes]
 
     def _open_notes(self) -> None:
-        """Of no iteration yet, whatever an earlier session of the group left."""
+        """Replaces the notes that an earlier session of the group left."""
         for self._iteration in (0, 1):
             self._write_note(b"")
         self._iteration = 1
@@ -293,7 +293,7 @@ class Session:
             raise self.end(GradweaveError(str(error))) from None
 
     def share(self, tensor: torch.Tensor, root: int) -> None:
-        """That of one rank that trains, on all: in each round twice as many have it."""
+        """Gives rank `root`'s tensor to all ranks that train, twice as many in each round."""
         self._need_open()
         data = tensor.detach().cpu().contiguous()
         if data.numel() == 0:
@@ -344,7 +344,7 @@ class Session:
         return served
 
     def _together(self, deed: str) -> None:
-        """All ranks are about to do it: rank 0 tells the server, if there is one."""
+        """Tells the server, if there is one, that all ranks are about to do `deed`."""
         if self.serves and (told := self._hear()) != deed:
             expected = f"expected rank 0 to call what this rank does, {deed}, got {told}"
             raise self.end(BadInput(expected))
@@ -361,13 +361,13 @@ class Session:
             dist.isend(told, server, group=self.group, tag=_TAG).wait(_LISTENS)
 
     def _await_next(self) -> None:
-        """Before it is sent, so that rank 0 never waits for the server to listen."""
+        """Listens for the next deed early, so that rank 0 never waits for the server to listen."""
         told = torch.empty(1, dtype=torch.uint8)
         work = dist.irecv(told, global_rank(self.group, 0), group=self.group, tag=_TAG)
         self._next = work, told
 
     def _hear(self) -> str:
-        """However long trainers take: they may evaluate, or write checkpoints."""
+        """Returns rank 0's next deed, after any time: trainers may evaluate, or write files."""
         if self._next is None:
             return "close"
         work, told = self._next
@@ -385,7 +385,7 @@ class Session:
     # ---- going on later -------------------------------------------------------------------------
 
     def save(self) -> torch.Tensor:
-        """What this rank keeps between iterations, as bytes."""
+        """Returns this rank's state between iterations, as bytes."""
         self._need_open()
         size = library.gradweave_session_state_size(self._session)
         state = torch.empty(size, dtype=torch.uint8)
@@ -400,7 +400,7 @@ class Session:
         call(name, self._session, state.data_ptr(), state.numel())
 
     def residual(self) -> list[torch.Tensor]:
-        """What this rank has not sent yet of each tensor, of means over ranks."""
+        """Returns the part of each tensor's means that this rank has not sent yet."""
         self._need_open()
         flat = torch.empty(sum(self._sizes), dtype=torch.float32)
         call("gradweave_session_residual", self._session, flat.data_ptr())

@@ -12,7 +12,7 @@ ENDED, SHARES_BUFFERS, ITERATES = 0, 1, 2
 
 
 class UnevenInputs:
-    """Before each step that ranks take together, each says which one it takes next."""
+    """Compares the next steps of all ranks, before each step that they take together."""
 
     def __init__(self, session: Session, throws: bool) -> None:
         self._session = session
