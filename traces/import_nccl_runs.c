@@ -1,0 +1,203 @@
+/* Keeps a run of nccl-tests: its test, its ranks, the settings and the rows of its table. */
+#include <ctype.h>
+#include <string.h>
+
+#include "traces/import_nccl.h"
+
+/* ---- tests --------------------------------------------------------------------------------- */
+
+/* A name that is in another one comes after it. */
+static const struct gw_nccl_test tests[] = {
+    {"all_reduce", "allreduce", false}, {"all_gather", "allgather", true},
+    {"reduce_scatter", NULL, true},     {"alltoallv", NULL, true},
+    {"alltoall", NULL, true},           {"sendrecv", "sendrecv", false},
+    {"broadcast", "broadcast", false},  {"reduce", "reduce", false},
+    {"gather", "gather", true},         {"scatter", "scatter", true},
+    {"hypercube", NULL, true},
+};
+enum { TESTS = sizeof tests / sizeof *tests };
+
+const char *const gw_nccl_supported =
+    "all_reduce, all_gather, broadcast, reduce, gather, scatter or sendrecv";
+
+const struct gw_nccl_test *gw_nccl_find_program(const char *line) {
+    for (const char *end = strstr(line, "_perf"); end != NULL; end = strstr(end + 1, "_perf")) {
+        const char *name = end;
+        while (name > line && (isalnum((unsigned char)name[-1]) || name[-1] == '_')) {
+            name--;
+        }
+        for (size_t i = 0; i < TESTS; i++) {
+            size_t length = strlen(tests[i].name);
+            if ((size_t)(end - name) == length && strncmp(name, tests[i].name, length) == 0) {
+                return &tests[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+/* Lower case, without what separates words. */
+static void simplify(const char *text, char *out, size_t size) {
+    size_t length = 0;
+    for (; *text != '\0' && length + 1 < size; text++) {
+        if (isalnum((unsigned char)*text)) {
+            out[length++] = (char)tolower((unsigned char)*text);
+        }
+    }
+    out[length] = '\0';
+}
+
+const struct gw_nccl_test *gw_nccl_find_in_name(const char *path) {
+    char file[256];
+    char name[32];
+    const char *slash = strrchr(path, '/');
+    simplify(slash == NULL ? path : slash + 1, file, sizeof file);
+    for (size_t i = 0; i < TESTS; i++) {
+        simplify(tests[i].name, name, sizeof name);
+        if (strstr(file, name) != NULL) {
+            return &tests[i];
+        }
+    }
+    return NULL;
+}
+
+/* Bytes of an element; 0: not known. */
+static double width_of(const char *type) {
+    static const struct {
+        const char *name;
+        double width;
+    } types[] = {{"int8", 1},   {"uint8", 1}, {"fp8_e4m3", 1}, {"fp8_e5m2", 1}, {"f8e4m3", 1},
+                 {"f8e5m2", 1}, {"half", 2},  {"bfloat16", 2}, {"int32", 4},    {"uint32", 4},
+                 {"float", 4},  {"int64", 8}, {"uint64", 8},   {"double", 8}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (strcmp(type, types[i].name) == 0) {
+            return types[i].width;
+        }
+    }
+    return 0;
+}
+
+bool gw_nccl_is_size_of(const struct gw_nccl_run *run, double bytes, double elements,
+                        const char *type) {
+    double parts = run->test->is_total ? (double)run->ranks : 1;
+    double width = width_of(type);
+    return width == 0 || bytes == elements * width * parts;
+}
+
+enum gw_status gw_nccl_add_row(struct gw_nccl_run *run, double bytes, double time_us,
+                               struct gw_error *error) {
+    double parts = run->test->is_total ? (double)run->ranks : 1;
+    return gw_import_point(&run->table, bytes / parts, time_us, 1, error);
+}
+
+bool gw_nccl_put_type(struct gw_nccl_run *run, const char *type, const char *operation) {
+    char *types = run->table.settings[GW_IMPORT_TYPE];
+    char *operations = run->table.settings[GW_IMPORT_OPERATION];
+    if (types[0] == '\0') {
+        (void)snprintf(types, GW_IMPORT_MOST_SETTING, "%s", type);
+        (void)snprintf(operations, GW_IMPORT_MOST_SETTING, "%s", operation);
+    }
+    return strncmp(types, type, GW_IMPORT_MOST_SETTING - 1) == 0 &&
+           strncmp(operations, operation, GW_IMPORT_MOST_SETTING - 1) == 0;
+}
+
+/* ---- ranks --------------------------------------------------------------------------------- */
+
+bool gw_nccl_is_process(size_t threads, size_t gpus) {
+    return threads >= 1 && threads <= GW_NCCL_MOST_IN_PROCESS && gpus >= 1 &&
+           gpus <= GW_NCCL_MOST_IN_PROCESS;
+}
+
+void gw_nccl_put_processes(struct gw_nccl_run *run, size_t threads, size_t gpus) {
+    (void)snprintf(run->table.settings[GW_IMPORT_PROCESSES], GW_IMPORT_MOST_SETTING,
+                   "nThread %zu nGpus %zu", threads, gpus);
+}
+
+void gw_nccl_begin_run(struct gw_nccl_run *run) {
+    memset(run->table.settings, 0, sizeof run->table.settings);
+    run->test = NULL;
+    run->ranks = 0;
+    run->host_count = 0;
+}
+
+void gw_nccl_free_run(struct gw_nccl_run *run) {
+    free(run->hosts);
+    free(run->table.means);
+}
+
+/* Hosts that are told apart; with more of them the layout is not kept. */
+enum { MOST_HOSTS = 512 };
+
+static enum gw_status count_on_host(struct gw_nccl_run *run, const char *name, size_t ranks,
+                                    struct gw_error *error) {
+    struct gw_nccl_host host = {.ranks = ranks};
+    if (run->host_count == MOST_HOSTS) {
+        return GW_OK;
+    }
+    (void)snprintf(host.name, sizeof host.name, "%s", name);
+    for (size_t i = run->host_count; i > 0; i--) {
+        if (strcmp(run->hosts[i - 1].name, host.name) == 0) {
+            run->hosts[i - 1].ranks += ranks;
+            return GW_OK;
+        }
+    }
+    struct gw_nccl_host *larger =
+        gw_grow(run->hosts, run->host_count + 1, &run->host_capacity, sizeof *larger);
+    if (larger == NULL) {
+        return gw_fail_memory(error, "importing ranks");
+    }
+    run->hosts = larger;
+    larger[run->host_count++] = host;
+    return GW_OK;
+}
+
+enum gw_status gw_nccl_add_ranks(struct gw_nccl_run *run, size_t rank, size_t ranks, int group,
+                                 const char *host, const char **expected, struct gw_error *error) {
+    *expected = NULL;
+    if (rank != run->ranks) {
+        *expected = rank == 0         ? "each rank once (an MPI build of nccl-tests)"
+                    : run->ranks == 0 ? "rank 0 first"
+                                      : "ranks one after another";
+    } else if (ranks > GW_IMPORT_MOST_RANKS - run->ranks) {
+        *expected = "at most 2^24 ranks";
+    } else if (rank > 0 && group != run->group) {
+        *expected = "all ranks in one group (without NCCL_TESTS_SPLIT): groups slow each other";
+    } else {
+        run->group = group;
+        run->ranks += ranks;
+        return count_on_host(run, host, ranks, error);
+    }
+    return GW_OK;
+}
+
+void gw_nccl_put_nodes(struct gw_nccl_run *run, const char *ranks, size_t nodes, bool are_even) {
+    (void)snprintf(run->table.settings[GW_IMPORT_LAYOUT], GW_IMPORT_MOST_SETTING,
+                   "%.80s ranks on %s%zu node%s", ranks, are_even && nodes > 1 ? "each of " : "",
+                   nodes, nodes == 1 ? "" : "s");
+}
+
+/* "4 ranks on each of 2 nodes", "3+1 ranks on 2 nodes" */
+static void put_layout(struct gw_nccl_run *run) {
+    char ranks[GW_IMPORT_MOST_SETTING] = "";
+    size_t length = 0;
+    bool are_even = true;
+    if (run->host_count == 0 || run->host_count == MOST_HOSTS) {
+        return;
+    }
+    for (size_t i = 1; i < run->host_count; i++) {
+        are_even = are_even && run->hosts[i].ranks == run->hosts[0].ranks;
+    }
+    for (size_t i = 0; i < (are_even ? 1 : run->host_count) && length < sizeof ranks; i++) {
+        length += (size_t)snprintf(ranks + length, sizeof ranks - length, "%s%zu",
+                                   i == 0 ? "" : "+", run->hosts[i].ranks);
+    }
+    gw_nccl_put_nodes(run, ranks, run->host_count, are_even);
+}
+
+void gw_nccl_begin_table(struct gw_nccl_run *run) {
+    run->table.tool = "nccl-tests";
+    run->table.collective = run->test->collective;
+    run->table.workers = run->ranks;
+    run->table.workers_per_node = run->host_count > 0 ? run->hosts[0].ranks : 0;
+    put_layout(run);
+}
