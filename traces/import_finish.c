@@ -12,10 +12,10 @@ static double number_in(const cJSON *object, const char *key) {
 
 /* ---- curves -------------------------------------------------------------------------------- */
 
-/* A row that takes so much longer than a larger one was disturbed, if most rows go without it. */
+/* A row that takes so many times as long as a larger one was disturbed, if most rows rise. */
 static const double disturbed = 1.5;
 
-/* Takes those rows out of the points and of "raw", and says so. */
+/* Takes disturbed rows out of the points and of "raw", with a reason for each. */
 static enum gw_status drop_disturbed(struct gw_cluster *cluster, struct gw_collective_cost *entry,
                                      const bool *rises, struct gw_error *error) {
     const cJSON *files = cJSON_GetObjectItemCaseSensitive(gw_import_source(entry), "files");
@@ -101,9 +101,9 @@ static enum gw_status check_points(const struct gw_cluster *cluster, struct gw_e
 }
 
 /*
- * An allgather that nobody measured: half of an allreduce of all that it gathers, which is a
- * reduce-scatter and an allgather (Thakur, Rabenseifner and Gropp, 2005). By so much that is off,
- * at worst, from what traces/clusters/box-4x1gbit.json measured of both.
+ * The margin of an allgather that nobody measured. It takes half of an allreduce of all that it
+ * gathers, which is a reduce-scatter and an allgather (Thakur, Rabenseifner and Gropp, 2005). The
+ * margin is the largest error of that in traces/clusters/box-4x1gbit.json, which measured both.
  */
 static const double halved_margin = 1.3;
 
@@ -209,8 +209,8 @@ static enum gw_status copy_to_allgatherv(struct gw_cluster *cluster,
 }
 
 /*
- * An allgatherv of as much from each rank moves as much as an allgather. Where one was measured at
- * all, it is known what that takes, and other numbers of workers are predicted from it.
+ * Copies each allgather to an allgatherv, which moves as much if ranks contribute equally. A
+ * cluster that measured an allgatherv gets none: its curve predicts other numbers of workers.
  */
 static enum gw_status add_allgatherv(struct gw_cluster *cluster, struct gw_error *error) {
     size_t count = cluster->collective_count;

@@ -1,6 +1,6 @@
 /*
- * The inspector, a profiler plugin that comes with NCCL (plugins/profiler/inspector): a line of
- * JSON for each collective that a rank has been through.
+ * Reads logs of the inspector, a profiler plugin that comes with NCCL (plugins/profiler/inspector):
+ * a line of JSON for each collective of a rank.
  */
 #include <string.h>
 #include <time.h>
@@ -8,7 +8,7 @@
 #include "traces/import_parts.h"
 #include "traces/imports.h"
 
-/* Sizes of all of them are what one rank contributes. */
+/* Functions whose sizes are the bytes that one rank contributes. */
 static const struct {
     const char *name, *collective;
 } functions[] = {{"AllReduce", "allreduce"},
@@ -23,7 +23,7 @@ struct communicator {
     size_t calls; /* with the times of all ranks */
 };
 
-/* What one rank took for a call. */
+/* The time of one rank for a call. */
 struct record {
     size_t communicator, function;
     uint64_t call; /* its number among those of the function in the communicator */
@@ -31,14 +31,14 @@ struct record {
     double bytes, time_us;
 };
 
-/* A call of all ranks: it took the rank that was there last as long as the collective takes. */
+/* A call of all ranks, with the time of the last rank to come, which did not wait for others. */
 struct call {
     size_t communicator, ranks, function;
     double bytes, time_us;
 };
 
 struct reading {
-    const char *first;  /* path, of whatever is not of a line */
+    const char *first;  /* path, for messages about no single line */
     const char *chosen; /* communicator, by id or name; NULL: all */
     struct communicator *communicators;
     struct record *records;
@@ -71,7 +71,7 @@ static enum gw_status add_communicator(struct reading *reading, const char *id, 
                                                     : gw_fail_memory(error, "importing calls");
 }
 
-/* Which communicator a header is of; lines of one follow each other. */
+/* Finds the communicator of a header, from the last one on: its lines follow each other. */
 static enum gw_status find_communicator(struct reading *reading, const struct gw_json *header,
                                         const char *id, const char *name, size_t *out,
                                         struct gw_error *error) {
@@ -101,7 +101,7 @@ static enum gw_status find_communicator(struct reading *reading, const struct gw
     return add_communicator(reading, id, name, ranks, nodes, error);
 }
 
-/* The name of a function; FUNCTIONS: of another one. */
+/* Finds a function by its name; FUNCTIONS: it is another one. */
 static size_t find_function(const char *name) {
     size_t i = 0;
     while (i < FUNCTIONS && strcmp(functions[i].name, name) != 0) {
@@ -110,7 +110,7 @@ static size_t find_function(const char *name) {
     return i;
 }
 
-/* Earlier versions do not say by what a time was taken; other clocks than the GPU's do not count.
+/* Tells whether the GPU's clock took a time; earlier versions do not say which clock did.
  */
 static bool is_timed_on_gpu(const struct gw_json *performance) {
     struct gw_json source = gw_json_member(performance, "coll_timing_source");
@@ -152,7 +152,7 @@ static enum gw_status read_record(struct reading *reading, const struct gw_json 
     return GW_OK;
 }
 
-/* What the first line says of the plugin and the day. */
+/* Keeps the plugin's version and the day of the first line. */
 static void read_metadata(struct reading *reading, const struct gw_json *metadata) {
     struct gw_json version = gw_json_member(metadata, "inspector_output_format_version");
     struct gw_json stamp = gw_json_member(metadata, "dump_timestamp_us");
@@ -167,7 +167,7 @@ static void read_metadata(struct reading *reading, const struct gw_json *metadat
     }
 }
 
-/* {"header": {...}, "metadata": {...}, "coll_perf": {...}}; of messages between two, "p2p_perf". */
+/* Reads {"header": {...}, "metadata": {...}, "coll_perf": {...}}; messages have "p2p_perf". */
 static enum gw_status read_object(struct reading *reading, const struct gw_json *root,
                                   struct gw_error *error) {
     struct gw_json header = gw_json_member(root, "header");
@@ -199,7 +199,7 @@ static enum gw_status read_object(struct reading *reading, const struct gw_json 
     return counts ? add_record(reading, &record, error) : GW_OK;
 }
 
-/* A job that is killed may leave the last line half written. */
+/* Tells whether a line is the last one, which a job that was killed leaves half written. */
 static enum gw_status read_line(struct reading *reading, const struct gw_import_text *text,
                                 bool is_cut, struct gw_error *error) {
     char place[512];
@@ -251,7 +251,7 @@ static bool is_of_one_call(const struct record *a, const struct record *b) {
     return a->communicator == b->communicator && a->function == b->function && a->call == b->call;
 }
 
-/* Of ranks `count` that have recorded a call; one that some have not is left out. */
+/* Adds a call that `count` ranks have recorded, unless other ranks lack it. */
 static enum gw_status end_call(struct reading *reading, const struct record *records, size_t count,
                                struct gw_error *error) {
     struct communicator *communicator = &reading->communicators[records->communicator];
@@ -300,7 +300,7 @@ static enum gw_status join_ranks(struct reading *reading, struct gw_error *error
 
 /* ---- which communicators --------------------------------------------------------------------- */
 
-/* "0x7f8c (DP Group 0) of 8 ranks in 2 nodes; ..." */
+/* Lists "0x7f8c (DP Group 0) of 8 ranks in 2 nodes; ...". */
 static void list_communicators(const struct reading *reading, char *out, size_t size) {
     size_t length = 0;
     out[0] = '\0';
@@ -313,7 +313,7 @@ static void list_communicators(const struct reading *reading, char *out, size_t 
     }
 }
 
-/* Two among as many ranks, such as across nodes and within one, have no curve in common. */
+/* Refuses two communicators of one size, such as across nodes and within one. */
 static enum gw_status check_communicators(const struct reading *reading, struct gw_error *error) {
     char list[512];
     list_communicators(reading, list, sizeof list);
@@ -346,7 +346,7 @@ static enum gw_status check_communicators(const struct reading *reading, struct 
 
 /* ---- curves ---------------------------------------------------------------------------------- */
 
-/* By what they are in one curve, and then by size. */
+/* Sorts calls by their curve, and then by size. */
 static int by_curve(const struct call *a, const struct call *b) {
     if (a->function != b->function) {
         return a->function < b->function ? -1 : 1;
@@ -360,7 +360,7 @@ static int by_curve_and_size(const void *a, const void *b) {
     return order != 0 ? order : (left->bytes > right->bytes) - (left->bytes < right->bytes);
 }
 
-/* Calls of one size, sorted; their median. */
+/* Takes the median of sorted calls of one size. */
 static enum gw_status add_size(struct gw_import_table *table, const struct call *calls,
                                size_t count, double *times_us, struct gw_error *error) {
     struct gw_summary summary;

@@ -5,8 +5,8 @@
 #include "traces/import_parts.h"
 
 /*
- * The size is that of a rank's longest buffer: where ranks bring blocks together or share them out,
- * of all blocks (`is_total`), of which each rank contributes one.
+ * A test, whose sizes are those of a rank's longest buffer. Where ranks gather or share out blocks,
+ * this buffer has the blocks of all ranks (`is_total`).
  */
 struct gw_nccl_test {
     const char *name;
@@ -14,7 +14,7 @@ struct gw_nccl_test {
     bool is_total;
 };
 
-/* Those that have a collective, in words. */
+/* Names of the tests that have a collective, for messages. */
 extern const char *const gw_nccl_supported;
 
 /* Finds the test whose program a line names, "all_reduce_perf"; NULL: none. */
@@ -23,12 +23,14 @@ const struct gw_nccl_test *gw_nccl_find_program(const char *line);
 /* Finds the test that a file is named after, "AllReduce-8.txt"; NULL: none. */
 const struct gw_nccl_test *gw_nccl_find_in_name(const char *path);
 
+/* ---- runs (import_nccl_runs.c) --------------------------------------------------------------- */
+
 struct gw_nccl_host {
     char name[64];
     size_t ranks;
 };
 
-/* A test among ranks, and what it measured. */
+/* A test among ranks, and the times that it measured. */
 struct gw_nccl_run {
     const struct gw_nccl_test *test; /* NULL: not known yet */
     size_t ranks;
@@ -50,19 +52,19 @@ bool gw_nccl_is_process(size_t threads, size_t gpus);
 /* Keeps with the run how its ranks share processes. */
 void gw_nccl_put_processes(struct gw_nccl_run *run, size_t threads, size_t gpus);
 
-/* So many ranks of a host, from `rank` on. *expected: NULL, or what would have been right. */
+/* Adds so many ranks of a host, from `rank` on. *expected: NULL, or a message of the right ones. */
 enum gw_status gw_nccl_add_ranks(struct gw_nccl_run *run, size_t rank, size_t ranks, int group,
                                  const char *host, const char **expected, struct gw_error *error);
 
-/* Keeps how many ranks each node has: "4", and "3+1" where they are not even. */
+/* Keeps how many ranks each node has: "4", and "3+1" where nodes differ. */
 void gw_nccl_put_nodes(struct gw_nccl_run *run, const char *ranks, size_t nodes, bool are_even);
 
-/* Once the test and all its ranks are known. */
+/* Begins the table of a run whose test and ranks are all known. */
 void gw_nccl_begin_table(struct gw_nccl_run *run);
 
 /*
- * Whether bytes are the size of so many elements, the part of one rank: they are not where the test
- * is another one, or ranks are missing. Of types that are not known it is believed.
+ * Tells whether bytes are the size of so many elements of each rank: another test has another size,
+ * and so have fewer ranks. A type that is not known passes.
  */
 bool gw_nccl_is_size_of(const struct gw_nccl_run *run, double bytes, double elements,
                         const char *type);
@@ -77,7 +79,7 @@ enum gw_status gw_nccl_add_row(struct gw_nccl_run *run, double bytes, double tim
 
 enum { GW_NCCL_MOST_WORDS = 32 };
 
-/* Columns of a table: first what was done, then once or twice what it took. */
+/* Columns of a table: first the operation and its size, then once or twice its time. */
 struct gw_nccl_layout {
     size_t fixed, group, groups; /* numbers of columns, and of groups of them */
     size_t operation;            /* its column; 0: none */
@@ -92,25 +94,25 @@ struct gw_nccl_rows {
     size_t part_line;
 };
 
-/* False: the words are none of a header that is known. */
+/* Reads the names of columns; false: they are those of no known table. */
 bool gw_nccl_read_layout(char *const *words, size_t count, struct gw_nccl_layout *out);
 
-/* The current line, if it is a row or a part of one. */
+/* Reads the current line, if it is a row or a part of one. */
 enum gw_status gw_nccl_read_row(struct gw_import_text *text, struct gw_nccl_rows *rows,
                                 struct gw_nccl_run *run, struct gw_error *error);
 
-/* Reads what is left of a row that was cut, where no more of it can come. */
+/* Reads the part of a row that was cut, where no other part can follow. */
 enum gw_status gw_nccl_end_rows(const struct gw_import_text *text, struct gw_nccl_rows *rows,
                                 struct gw_nccl_run *run, struct gw_error *error);
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* Whether the file is one that RCCL's tests write (import_rccl.c), and what it has. */
+/* Tells whether RCCL's tests wrote the file (import_rccl.c), and adds its tables to the cluster. */
 bool gw_nccl_is_rccl(const struct gw_import_text *text);
 enum gw_status gw_nccl_read_rccl(struct gw_import_text *text, struct gw_nccl_run *run,
                                  struct gw_cluster *cluster, struct gw_error *error);
 
-/* Reads the whole file as JSON, and adds what it has to the cluster. */
+/* Reads the whole file as JSON, and adds its table to the cluster. */
 enum gw_status gw_nccl_read_json(const struct gw_import_text *text, struct gw_nccl_run *run,
                                  struct gw_cluster *cluster, struct gw_error *error);
 

@@ -1,9 +1,9 @@
-/* The JSON that nccl-tests write with --output_file. */
+/* Reads the JSON that nccl-tests write with --output_file. */
 #include <string.h>
 
 #include "traces/import_nccl.h"
 
-/* The test from the command that is kept in the file, or from the file's name. */
+/* Finds the test in the command that is kept in the file, or in the file's name. */
 static enum gw_status read_arguments(const struct gw_json *root, struct gw_nccl_run *run,
                                      struct gw_error *error) {
     struct gw_json arguments = gw_json_member(root, "args");
@@ -35,8 +35,8 @@ static enum gw_status read_device(const struct gw_json *device, size_t step,
 }
 
 /*
- * Versions so far list the first rank of each process alone: the second device is then that many
- * ranks further on.
+ * Reads the list of devices. Versions so far list the first rank of each process alone: the next
+ * device is then as many ranks further on as a process has.
  */
 static enum gw_status read_devices(const struct gw_json *config, struct gw_nccl_run *run,
                                    struct gw_error *error) {
@@ -50,8 +50,9 @@ static enum gw_status read_devices(const struct gw_json *config, struct gw_nccl_
     GW_TRY(gw_json_integer(&threads_place, 1, &threads, error));
     GW_TRY(gw_json_integer(&gpus_place, 1, &gpus, error));
     if (!gw_nccl_is_process(threads, gpus)) {
-        return gw_json_expected(threads > gpus ? &threads_place : &gpus_place, "at most 1024",
-                                error);
+        char expected[32];
+        (void)snprintf(expected, sizeof expected, "at most %d", GW_NCCL_MOST_IN_PROCESS);
+        return gw_json_expected(threads > gpus ? &threads_place : &gpus_place, expected, error);
     }
     GW_TRY(gw_json_array(&devices, error));
     gw_nccl_put_processes(run, threads, gpus);
@@ -66,7 +67,7 @@ static enum gw_status read_devices(const struct gw_json *config, struct gw_nccl_
                : gw_json_expected(&devices, "all ranks of each process", error);
 }
 
-/* What it took out of place, or in place where that is null. */
+/* Reads the time out of place, or in place where that is null. */
 static enum gw_status read_times(const struct gw_json *result, double *time_us,
                                  struct gw_error *error) {
     static const char *const keys[] = {"in_place", "out_of_place"};

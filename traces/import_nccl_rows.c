@@ -1,4 +1,4 @@
-/* The rows of a table that nccl-tests print, and those that other output has cut. */
+/* Reads the rows of a table that nccl-tests print, also those that other output has cut. */
 #include <ctype.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Whether the columns from `first` up to `end` begin with what a collective took. */
+/* Tells whether the columns from `first` up to `end` begin with the time of a collective. */
 static bool is_group(char *const *words, size_t first, size_t end) {
     return end - first >= 4 && strcmp(words[first], "time") == 0 &&
            strcmp(words[first + 1], "algbw") == 0 && strcmp(words[first + 2], "busbw") == 0 &&
@@ -20,7 +20,7 @@ static size_t find_word(char *const *words, size_t first, size_t end, const char
     return first;
 }
 
-/* A timestamp is a date and a time under one word; RCCL's add an algorithm and a protocol. */
+/* Reads also a timestamp, one name for a date and a time, and RCCL's algorithm and protocol. */
 bool gw_nccl_read_layout(char *const *words, size_t count, struct gw_nccl_layout *out) {
     bool has_stamp = count > 0 && strcmp(words[count - 1], "timestamp") == 0;
     size_t end = count - has_stamp;
@@ -51,7 +51,7 @@ bool gw_nccl_read_layout(char *const *words, size_t count, struct gw_nccl_layout
 
 /* ---- a row ----------------------------------------------------------------------------------- */
 
-/* A time, and what was wrong with the results: "N/A" where they were not looked at. */
+/* Checks a time, and the count of wrong results: "N/A" where they were not looked at. */
 static enum gw_status check_group(const struct gw_import_text *text,
                                   const struct gw_nccl_layout *layout, char *const *group,
                                   struct gw_error *error) {
@@ -107,7 +107,7 @@ static size_t words_of_row(const struct gw_nccl_layout *layout, size_t groups) {
     return layout->fixed + groups * layout->group + layout->behind;
 }
 
-/* Out of place if that was measured: of two groups of which one is left blank, in place. */
+/* Reads the first group, out of place; where a row leaves one of two blank, the group it has. */
 static enum gw_status read_words(const struct gw_import_text *text,
                                  const struct gw_nccl_layout *layout, char *line,
                                  struct gw_nccl_run *run, struct gw_error *error) {
@@ -125,7 +125,7 @@ static enum gw_status read_words(const struct gw_import_text *text,
 
 /* ---- rows that are cut ----------------------------------------------------------------------- */
 
-/* A name of a host may stand right behind a column: "-1node-a:17:17". */
+/* Skips a column that a host's name follows without a blank: "-1node-a:17:17". */
 static char *skip_column(char *word) {
     char *at = word + (*word == '-' ? 1 : 0);
     size_t digits = strspn(at, "0123456789");
@@ -139,7 +139,7 @@ static char *skip_back(const char *line, char *at, bool to_blanks) {
     return at;
 }
 
-/* "HOST:PID:TID [DEVICE] NCCL INFO ...", with a time in brackets before it: cuts the line there. */
+/* Cuts the line before "HOST:PID:TID [DEVICE] NCCL INFO ...", and before a time in brackets. */
 static bool cut_log(char *line) {
     static const char mark[] = "] NCCL ";
     char *at = strstr(line, mark);
@@ -169,16 +169,18 @@ static size_t count_words(const char *line) {
     return count;
 }
 
-/* Takes out prefixes within the line, and all behind one that other output follows. */
+/* Takes prefixes out of the line, and cuts it at a prefix that other output follows. */
 static bool cut_prefixes(const struct gw_import_text *text, char *line) {
     size_t length = 0;
     double number = 0;
     for (char *at = gw_import_next_prefix(text, line, &length); at != NULL;
          at = gw_import_next_prefix(text, at + length, &length)) {
-        char word[32];
         memset(at, ' ', length);
-        bool is_number = sscanf(at, "%31s", word) == 1 &&
-                         (gw_import_number(word, &number) || strcmp(word, "N/A") == 0);
+        const char *first = at + strspn(at, " \t");
+        char word[32];
+        (void)snprintf(word, sizeof word, "%.*s", (int)sizeof word - 1, first);
+        word[strcspn(word, " \t")] = '\0';
+        bool is_number = gw_import_number(word, &number) || strcmp(word, "N/A") == 0;
         if (!is_number) {
             *at = '\0';
             return true;
@@ -187,7 +189,7 @@ static bool cut_prefixes(const struct gw_import_text *text, char *line) {
     return false;
 }
 
-/* Columns of a group, or of several: numbers and N/A alone, but for what stands behind them. */
+/* Tells whether a line has columns of groups alone: numbers and N/A, and columns behind groups. */
 static bool is_rest(const struct gw_nccl_layout *layout, const char *line, size_t count) {
     char copy[512];
     char *words[GW_NCCL_MOST_WORDS];
@@ -206,13 +208,14 @@ static bool is_rest(const struct gw_nccl_layout *layout, const char *line, size_
     return true;
 }
 
-/* A size and a count. */
-static bool begins_row(const char *line) {
+/* Tells whether a size and a count begin the line; of a last line that was cut, a size alone. */
+static bool begins_row(const char *line, bool is_last) {
     const char *second = line + strspn(line, " \t");
     second += strcspn(second, " \t");
     second += strspn(second, " \t");
     size_t digits = strspn(second, "0123456789");
-    return gw_import_is_row(line) && digits > 0 && strchr(" \t", second[digits]) != NULL;
+    bool has_count = digits > 0 && strchr(" \t", second[digits]) != NULL;
+    return gw_import_is_row(line) && (has_count || (is_last && *second == '\0'));
 }
 
 enum gw_status gw_nccl_end_rows(const struct gw_import_text *text, struct gw_nccl_rows *rows,
@@ -242,7 +245,7 @@ enum gw_status gw_nccl_read_row(struct gw_import_text *text, struct gw_nccl_rows
     size_t whole = words_of_row(layout, layout->groups);
     bool is_cut = cut_log(line);
     bool is_odd = count_words(line) != whole || strpbrk(line, "[<|") != NULL;
-    if (is_odd && (begins_row(line) || rows->part[0] != '\0')) {
+    if (is_odd && (begins_row(line, false) || rows->part[0] != '\0')) {
         is_cut = cut_prefixes(text, line) || is_cut;
     }
     size_t count = count_words(line);
@@ -260,11 +263,13 @@ enum gw_status gw_nccl_read_row(struct gw_import_text *text, struct gw_nccl_rows
         place.number = rows->part_line;
         return read_words(&place, layout, part, run, error);
     }
-    if (!begins_row(line)) {
+    bool is_last = count < whole && gw_import_is_row(line) && gw_import_is_last(text);
+    if (!begins_row(line, is_last)) {
         return GW_OK;
     }
     GW_TRY(gw_nccl_end_rows(text, rows, run, error));
-    bool is_part = count == layout->fixed || (is_cut && count == layout->fixed + layout->group);
+    bool is_part = count == layout->fixed || (is_cut && count == layout->fixed + layout->group) ||
+                   (is_last && count != words_of_row(layout, 1));
     if (is_part && count < whole && strlen(line) < sizeof rows->part / 2) {
         (void)snprintf(rows->part, sizeof rows->part, "%s", line);
         rows->part_line = text->number;

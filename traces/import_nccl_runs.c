@@ -1,12 +1,13 @@
 /* Keeps a run of nccl-tests: its test, its ranks, the settings and the rows of its table. */
 #include <ctype.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "traces/import_nccl.h"
 
 /* ---- tests --------------------------------------------------------------------------------- */
 
-/* A name that is in another one comes after it. */
+/* Lists a name behind all names that contain it. */
 static const struct gw_nccl_test tests[] = {
     {"all_reduce", "allreduce", false}, {"all_gather", "allgather", true},
     {"reduce_scatter", NULL, true},     {"alltoallv", NULL, true},
@@ -15,7 +16,7 @@ static const struct gw_nccl_test tests[] = {
     {"gather", "gather", true},         {"scatter", "scatter", true},
     {"hypercube", NULL, true},
 };
-enum { TESTS = sizeof tests / sizeof *tests };
+enum { TESTS = sizeof tests / sizeof *tests, MOST_NAME = 32 /* longer than any of theirs */ };
 
 const char *const gw_nccl_supported =
     "all_reduce, all_gather, broadcast, reduce, gather, scatter or sendrecv";
@@ -23,7 +24,8 @@ const char *const gw_nccl_supported =
 const struct gw_nccl_test *gw_nccl_find_program(const char *line) {
     for (const char *end = strstr(line, "_perf"); end != NULL; end = strstr(end + 1, "_perf")) {
         const char *name = end;
-        while (name > line && (isalnum((unsigned char)name[-1]) || name[-1] == '_')) {
+        while (name > line && end - name < MOST_NAME &&
+               (isalnum((unsigned char)name[-1]) || name[-1] == '_')) {
             name--;
         }
         for (size_t i = 0; i < TESTS; i++) {
@@ -36,7 +38,7 @@ const struct gw_nccl_test *gw_nccl_find_program(const char *line) {
     return NULL;
 }
 
-/* Lower case, without what separates words. */
+/* Writes letters and digits alone, in lower case. */
 static void simplify(const char *text, char *out, size_t size) {
     size_t length = 0;
     for (; *text != '\0' && length + 1 < size; text++) {
@@ -49,7 +51,7 @@ static void simplify(const char *text, char *out, size_t size) {
 
 const struct gw_nccl_test *gw_nccl_find_in_name(const char *path) {
     char file[256];
-    char name[32];
+    char name[MOST_NAME];
     const char *slash = strrchr(path, '/');
     simplify(slash == NULL ? path : slash + 1, file, sizeof file);
     for (size_t i = 0; i < TESTS; i++) {
@@ -61,7 +63,7 @@ const struct gw_nccl_test *gw_nccl_find_in_name(const char *path) {
     return NULL;
 }
 
-/* Bytes of an element; 0: not known. */
+/* Returns the bytes of an element; 0: not known. */
 static double width_of(const char *type) {
     static const struct {
         const char *name;
@@ -125,8 +127,8 @@ void gw_nccl_free_run(struct gw_nccl_run *run) {
     free(run->table.means);
 }
 
-/* Hosts that are told apart; with more of them the layout is not kept. */
-enum { MOST_HOSTS = 512 };
+/* Hosts that are told apart, of more of which no layout is kept; and bytes of a layout's ranks. */
+enum { MOST_HOSTS = 4096, MOST_LAYOUT = 80 };
 
 static enum gw_status count_on_host(struct gw_nccl_run *run, const char *name, size_t ranks,
                                     struct gw_error *error) {
@@ -172,26 +174,38 @@ enum gw_status gw_nccl_add_ranks(struct gw_nccl_run *run, size_t rank, size_t ra
 
 void gw_nccl_put_nodes(struct gw_nccl_run *run, const char *ranks, size_t nodes, bool are_even) {
     (void)snprintf(run->table.settings[GW_IMPORT_LAYOUT], GW_IMPORT_MOST_SETTING,
-                   "%.80s ranks on %s%zu node%s", ranks, are_even && nodes > 1 ? "each of " : "",
-                   nodes, nodes == 1 ? "" : "s");
+                   "%.*s ranks on %s%zu node%s", MOST_LAYOUT - 1, ranks,
+                   are_even && nodes > 1 ? "each of " : "", nodes, nodes == 1 ? "" : "s");
 }
 
-/* "4 ranks on each of 2 nodes", "3+1 ranks on 2 nodes" */
+/*
+ * Keeps "4 ranks on each of 2 nodes", or "8x12+4 ranks on 13 nodes": twelve nodes of 8 ranks before
+ * one of 4. A layout that is longer than its room ends in a hash of the whole.
+ */
 static void put_layout(struct gw_nccl_run *run) {
-    char ranks[GW_IMPORT_MOST_SETTING] = "";
+    char ranks[MOST_LAYOUT] = "";
     size_t length = 0;
-    bool are_even = true;
+    uint64_t hash = 14695981039346656037u; /* FNV-1a: the offset and the prime of 64 bits */
+    bool is_even = true;
     if (run->host_count == 0 || run->host_count == MOST_HOSTS) {
         return;
     }
-    for (size_t i = 1; i < run->host_count; i++) {
-        are_even = are_even && run->hosts[i].ranks == run->hosts[0].ranks;
+    for (size_t i = 0, next = 0; i < run->host_count; i = next) {
+        for (; next < run->host_count && run->hosts[next].ranks == run->hosts[i].ranks; next++) {
+            hash = (hash ^ run->hosts[next].ranks) * 1099511628211u;
+        }
+        is_even = next - i == run->host_count;
+        if (length < sizeof ranks) {
+            length += (size_t)snprintf(ranks + length, sizeof ranks - length,
+                                       is_even || next - i == 1 ? "%s%zu" : "%s%zux%zu",
+                                       i == 0 ? "" : "+", run->hosts[i].ranks, next - i);
+        }
     }
-    for (size_t i = 0; i < (are_even ? 1 : run->host_count) && length < sizeof ranks; i++) {
-        length += (size_t)snprintf(ranks + length, sizeof ranks - length, "%s%zu",
-                                   i == 0 ? "" : "+", run->hosts[i].ranks);
+    if (length >= sizeof ranks) {
+        size_t kept = sizeof ranks - sizeof "...0123456789abcdef";
+        (void)snprintf(ranks + kept, sizeof ranks - kept, "...%016" PRIx64, hash);
     }
-    gw_nccl_put_nodes(run, ranks, run->host_count, are_even);
+    gw_nccl_put_nodes(run, ranks, run->host_count, is_even);
 }
 
 void gw_nccl_begin_table(struct gw_nccl_run *run) {

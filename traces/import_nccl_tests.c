@@ -1,32 +1,48 @@
 /* Reads the text of nccl-tests (https://github.com/NVIDIA/nccl-tests), and of RCCL's. */
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "traces/import_nccl.h"
+
+enum { MOST_REASON = 256 };
 
 struct reading {
     struct gw_import_text text;
     struct gw_nccl_run run;
     struct gw_nccl_rows rows;
     size_t ranks_per_process;
-    size_t workers; /* where no ranks are listed; 0: not said */
+    size_t workers; /* of a text that lists no ranks; 0: not said */
     struct gw_cluster *cluster;
-    bool is_open;     /* rows of the table are being read */
-    bool is_useless;  /* it was said why the run is passed over */
-    bool has_command; /* the run's was logged */
+    bool has_begun;   /* a line of the run that stands above its table was read */
+    bool is_open;     /* the lines that follow are rows of the run's table */
+    bool is_useless;  /* the run is passed over for a reason that was kept */
+    bool has_command; /* the command that started the run was logged */
     size_t tables;
 };
 
-/* Why the run is passed over, unless that was said; its rows are not looked at. */
-static enum gw_status pass_over(struct reading *reading, const char *why, struct gw_error *error) {
+static bool begins(const char *line, const char *word) {
+    return strncmp(line, word, strlen(word)) == 0;
+}
+
+/* Passes over the rows of the run, and keeps the first reason why. */
+static enum gw_status pass_over(struct reading *reading, struct gw_error *error, const char *format,
+                                ...) __attribute__((format(printf, 3, 4)));
+static enum gw_status pass_over(struct reading *reading, struct gw_error *error, const char *format,
+                                ...) {
     bool was_useless = reading->is_useless;
+    char why[MOST_REASON];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(why, sizeof why, format, arguments);
+    va_end(arguments);
     reading->is_useless = true;
     return was_useless ? GW_OK
                        : gw_import_pass_over(reading->cluster, error, "%s:%zu: %s",
                                              reading->text.path, reading->text.number, why);
 }
 
-/* A table ends where its footer stands, where the next run begins, or with the file. */
+/* Adds a table to the cluster: at its footer, where the next run begins, or at the file's end. */
 static enum gw_status end_table(struct reading *reading, struct gw_error *error) {
     if (!reading->is_open) {
         return GW_OK;
@@ -39,11 +55,12 @@ static enum gw_status end_table(struct reading *reading, struct gw_error *error)
 
 static void forget_run(struct reading *reading) {
     gw_nccl_begin_run(&reading->run);
+    reading->has_begun = false;
     reading->is_useless = false;
     reading->has_command = false;
 }
 
-/* "warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0": those that change times. */
+/* Keeps the repeats that change times: "iters: 20 agg iters: 1 validation: 1 graph: 0". */
 static void read_repeats(struct reading *reading) {
     static const char *const keys[] = {" agg iters: ", " graph: ", " unalign: "};
     char *repeats = reading->run.table.settings[GW_IMPORT_REPEATS];
@@ -58,22 +75,27 @@ static void read_repeats(struct reading *reading) {
     }
 }
 
-/* "# nThread 1 nGpus 8 minBytes ...": in each process that many threads with that many ranks. */
+/*
+ * Reads "# nThread 1 nGpus 8 minBytes ...": in each process that many threads with that many ranks.
+ * Forgets a run that was cut short, but for its test: the same program began again.
+ */
 static enum gw_status begin_run(struct reading *reading, const char *line, struct gw_error *error) {
     size_t threads = 0;
     size_t gpus = 0;
     GW_TRY(end_table(reading, error));
-    if (reading->run.ranks > 0) { /* a run that was cut short, and the same program again */
+    if (reading->has_begun) {
         const struct gw_nccl_test *test = reading->run.test;
         forget_run(reading);
         reading->run.test = test;
     }
+    reading->has_begun = true;
     reading->is_useless = false;
     reading->ranks_per_process = 1;
     if (sscanf(line, "nThread %zu nGpus %zu", &threads, &gpus) != 2 ||
         !gw_nccl_is_process(threads, gpus)) {
-        return pass_over(reading, "expected '# nThread NUMBER nGpus NUMBER ...', from 1 to 1024",
-                         error);
+        return pass_over(reading, error,
+                         "expected '# nThread NUMBER nGpus NUMBER ...', from 1 to %d",
+                         GW_NCCL_MOST_IN_PROCESS);
     }
     reading->ranks_per_process = threads * gpus;
     gw_nccl_put_processes(&reading->run, threads, gpus);
@@ -81,8 +103,11 @@ static enum gw_status begin_run(struct reading *reading, const char *line, struc
     return GW_OK;
 }
 
-/* "Rank  3 Group  0 Pid  17 on node-a device  3 [0x0a] NVIDIA A100", of old without a group. */
-static bool parse_rank(const char *line, size_t *rank, int *group, char host[256],
+enum { MOST_HOST = 256 }; /* also in the format of parse_rank, less the zero at its end */
+
+/* Parses "Rank  3 Group  0 Pid  17 on node-a device  3 [0x0a] NVIDIA A100", with or without group.
+ */
+static bool parse_rank(const char *line, size_t *rank, int *group, char host[MOST_HOST],
                        const char **device) {
     int end = 0;
     *group = 0;
@@ -98,19 +123,18 @@ static bool parse_rank(const char *line, size_t *rank, int *group, char host[256
 static enum gw_status read_rank(struct reading *reading, const char *line, struct gw_error *error) {
     size_t rank = 0;
     int group = 0;
-    char host[256] = "";
+    char host[MOST_HOST] = "";
     const char *device = "";
     const char *expected = NULL;
-    char message[256];
+    reading->has_begun = true;
     if (!parse_rank(line, &rank, &group, host, &device)) {
-        return pass_over(reading, "expected '#  Rank NUMBER Group NUMBER Pid NUMBER on HOST ...'",
-                         error);
+        return pass_over(reading, error,
+                         "expected '#  Rank NUMBER Group NUMBER Pid NUMBER on HOST ...'");
     }
     GW_TRY(gw_nccl_add_ranks(&reading->run, rank, 1, group, host, &expected, error));
     if (expected != NULL) {
-        (void)snprintf(message, sizeof message, "expected %s, got rank %zu of group %d", expected,
-                       rank, group);
-        return pass_over(reading, message, error);
+        return pass_over(reading, error, "expected %s, got rank %zu of group %d", expected, rank,
+                         group);
     }
     if (rank == 0) {
         (void)snprintf(reading->run.table.settings[GW_IMPORT_DEVICE], GW_IMPORT_MOST_SETTING, "%s",
@@ -119,9 +143,9 @@ static enum gw_status read_rank(struct reading *reading, const char *line, struc
     return GW_OK;
 }
 
-/* NULL, or why the rows of a run would say nothing. */
+/* Finds the reason why the rows of a run are of no use; NULL: they are of use. */
 static const char *find_fault(struct reading *reading, bool has_cpu_time, bool has_columns,
-                              char message[256]) {
+                              char message[MOST_REASON]) {
     const struct gw_nccl_run *run = &reading->run;
     if (has_cpu_time) {
         return "expected time, got cputime (-C 1), which is not how long a collective takes";
@@ -134,14 +158,15 @@ static const char *find_fault(struct reading *reading, bool has_cpu_time, bool h
                "all_reduce_perf";
     }
     if (run->test->collective == NULL) {
-        (void)snprintf(message, 256, "expected %s, got %s", gw_nccl_supported, run->test->name);
+        (void)snprintf(message, MOST_REASON, "expected %s, got %s", gw_nccl_supported,
+                       run->test->name);
         return message;
     }
     if (run->ranks == 0) {
         return "expected a line '#  Rank ...' above for each rank, or --workers, got none";
     }
     if (run->ranks % reading->ranks_per_process != 0) {
-        (void)snprintf(message, 256,
+        (void)snprintf(message, MOST_REASON,
                        "expected a line '#  Rank ...' above for each rank, %zu in each process, "
                        "got %zu",
                        reading->ranks_per_process, run->ranks);
@@ -150,11 +175,11 @@ static const char *find_fault(struct reading *reading, bool has_cpu_time, bool h
     return NULL;
 }
 
-/* "size  count  type  redop  root  time  algbw  busbw  #wrong  time  algbw  busbw  #wrong" */
+/* Reads "size  count  type  redop  root  time  algbw  busbw  #wrong  time  ...". */
 static enum gw_status begin_table(struct reading *reading, char *line, struct gw_error *error) {
     struct gw_nccl_run *run = &reading->run;
     char *words[GW_NCCL_MOST_WORDS] = {NULL};
-    char message[256];
+    char message[MOST_REASON];
     bool has_cpu_time = strstr(line, " cputime ") != NULL;
     GW_TRY(end_table(reading, error));
     size_t count = gw_import_words(line, words, GW_NCCL_MOST_WORDS);
@@ -162,10 +187,11 @@ static enum gw_status begin_table(struct reading *reading, char *line, struct gw
         words, count > GW_NCCL_MOST_WORDS ? GW_NCCL_MOST_WORDS : count, &reading->rows.layout);
     run->test = run->test == NULL ? gw_nccl_find_in_name(reading->text.path) : run->test;
     run->ranks = run->ranks == 0 ? reading->workers : run->ranks;
+    reading->has_begun = true;
     reading->tables++;
     const char *fault = find_fault(reading, has_cpu_time, has_columns, message);
     if (fault != NULL || reading->is_useless) {
-        return pass_over(reading, fault, error);
+        return pass_over(reading, error, "%s", fault == NULL ? "" : fault);
     }
     if (reading->has_command && run->table.settings[GW_IMPORT_COMMAND][0] == '\0') {
         gw_import_put_word(run->table.settings[GW_IMPORT_COMMAND], "none");
@@ -176,7 +202,7 @@ static enum gw_status begin_table(struct reading *reading, char *line, struct gw
     return GW_OK;
 }
 
-/* "Out of bounds values : 0 OK" */
+/* Reads "Out of bounds values : 0 OK", which ends table and run. */
 static enum gw_status read_footer(struct reading *reading, const char *line,
                                   struct gw_error *error) {
     double wrong = NAN;
@@ -192,20 +218,22 @@ static enum gw_status read_footer(struct reading *reading, const char *line,
     return GW_OK;
 }
 
-/* "NCCL_ALGO=Ring" in a command that was logged. */
+/* Keeps "NCCL_ALGO=Ring" and the like of a command that was logged. */
 static void read_variables(struct reading *reading, const char *line) {
     static const char separators[] = " \t,;'\"";
-    for (const char *at = strstr(line, "NCCL_"); at != NULL; at = strstr(at + 1, "NCCL_")) {
-        char word[GW_IMPORT_MOST_SETTING];
-        (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(at, separators), at);
-        bool begins = at == line || strchr(separators, at[-1]) != NULL;
-        if (begins && strchr(word, '=') != NULL && strncmp(word, "NCCL_DEBUG", 10) != 0) {
+    for (const char *at = line + strspn(line, separators); *at != '\0';
+         at += strspn(at, separators)) {
+        size_t length = strcspn(at, separators);
+        if (begins(at, "NCCL_") && !begins(at, "NCCL_DEBUG") && memchr(at, '=', length) != NULL) {
+            char word[GW_IMPORT_MOST_SETTING];
+            (void)snprintf(word, sizeof word, "%.*s", (int)length, at);
             gw_import_put_word(reading->run.table.settings[GW_IMPORT_COMMAND], word);
         }
+        at += length;
     }
 }
 
-/* "NCCL INFO NCCL_ALGO set by environment to Ring" */
+/* Keeps "NCCL_ALGO=Ring" of "NCCL INFO NCCL_ALGO set by environment to Ring". */
 static void read_logged_variable(struct reading *reading, const char *line) {
     static const char mark[] = " set by environment to ";
     const char *end = strstr(line, mark);
@@ -214,7 +242,7 @@ static void read_logged_variable(struct reading *reading, const char *line) {
     while (begin != NULL && begin > line && begin[-1] != ' ') {
         begin--;
     }
-    if (begin != NULL && strncmp(begin, "NCCL_", 5) == 0 && strncmp(begin, "NCCL_DEBUG", 10) != 0) {
+    if (begin != NULL && begins(begin, "NCCL_") && !begins(begin, "NCCL_DEBUG")) {
         const char *value = end + strlen(mark);
         (void)snprintf(word, sizeof word, "%.*s=%.*s", (int)(end - begin), begin,
                        (int)strcspn(value, " \t."), value);
@@ -222,17 +250,17 @@ static void read_logged_variable(struct reading *reading, const char *line) {
     }
 }
 
-/* A line with which a run begins ends the one before, which may have been cut short. */
+/* Ends the run before a line that begins one; the run before may have been cut short. */
 static enum gw_status end_run(struct reading *reading, struct gw_error *error) {
     GW_TRY(end_table(reading, error));
-    if (reading->run.ranks > 0) {
+    if (reading->has_begun) {
         forget_run(reading);
     }
     reading->is_useless = false;
     return GW_OK;
 }
 
-/* "Collective test starting: all_reduce_perf", a command that was logged, or another line. */
+/* Reads "Collective test starting: all_reduce_perf", a command that was logged, or another line. */
 static enum gw_status read_name(struct reading *reading, struct gw_error *error) {
     static const char starting[] = "Collective test starting:";
     const char *line = reading->text.line;
@@ -248,17 +276,15 @@ static enum gw_status read_name(struct reading *reading, struct gw_error *error)
         read_variables(reading, line);
     }
     if (start != NULL && named == NULL) {
-        char message[256];
-        (void)snprintf(message, sizeof message, "expected %s, got%s", gw_nccl_supported,
-                       start + strlen(starting));
-        return pass_over(reading, message, error);
+        return pass_over(reading, error, "expected %s, got%s", gw_nccl_supported,
+                         start + strlen(starting));
     }
     read_logged_variable(reading, line);
     reading->run.test = named != NULL && !reading->is_open ? named : reading->run.test;
     return GW_OK;
 }
 
-/* "nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22807" */
+/* Reads "nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22807". */
 static enum gw_status read_version(struct reading *reading, const char *line,
                                    struct gw_error *error) {
     struct gw_import_table *table = &reading->run.table;
@@ -269,11 +295,7 @@ static enum gw_status read_version(struct reading *reading, const char *line,
     return GW_OK;
 }
 
-static bool begins(const char *line, const char *word) {
-    return strncmp(line, word, strlen(word)) == 0;
-}
-
-/* "size  count  type" with any blanks between. */
+/* Tells whether a line begins with "size  count  type", with any blanks between. */
 static bool is_table_header(const char *line) {
     int end = 0;
     (void)sscanf(line, "size count type %n", &end);
@@ -286,40 +308,19 @@ static bool is_units(const char *line) {
     return end > 0;
 }
 
-/* Whether a line is one that nccl-tests alone print. */
+/* Tells whether a line is one that nccl-tests alone print. */
 static bool is_header(const char *line) {
     size_t numbers[2];
     int group = 0;
-    char host[256];
+    char host[MOST_HOST];
     const char *device = NULL;
-    return sscanf(line, "nThread %zu nGpus %zu", &numbers[0], &numbers[1]) == 2 ||
-           parse_rank(line, &numbers[0], &group, host, &device) ||
+    return (begins(line, "nThread ") &&
+            sscanf(line, "nThread %zu nGpus %zu", &numbers[0], &numbers[1]) == 2) ||
+           (begins(line, "Rank ") && parse_rank(line, &numbers[0], &group, host, &device)) ||
            begins(line, "nccl-tests version ") || begins(line, "Collective test ") ||
-           begins(line, "Out of bounds values ") || is_table_header(line) || is_units(line);
-}
-
-static const char *find_header(const char *line) {
-    static const char *const words[] = {"nThread ",
-                                        "Rank ",
-                                        "nccl-tests version ",
-                                        "Collective test ",
-                                        "size ",
-                                        "Out of bounds values ",
-                                        "(B)"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        for (const char *at = strstr(line, words[i]); at != NULL; at = strstr(at + 1, words[i])) {
-            if (is_header(at)) {
-                while (at > line && strchr(" \t", at[-1]) != NULL) {
-                    at--;
-                }
-                while (at > line && at[-1] == '#') {
-                    at--;
-                }
-                return at;
-            }
-        }
-    }
-    return NULL;
+           begins(line, "Out of bounds values ") ||
+           (begins(line, "size ") && is_table_header(line)) ||
+           (begins(line, "(B)") && is_units(line));
 }
 
 static enum gw_status read_line(struct reading *reading, struct gw_error *error) {
@@ -348,7 +349,7 @@ static enum gw_status read_line(struct reading *reading, struct gw_error *error)
     return read_name(reading, error);
 }
 
-/* A job that was killed leaves its last row half written. */
+/* Passes over a last row that a job which was killed left half written. */
 static enum gw_status pass_over_last_row(struct reading *reading, struct gw_error *error) {
     struct gw_error cut = {0};
     enum gw_status status =
@@ -376,7 +377,7 @@ static enum gw_status read_text(struct reading *reading, struct gw_error *error)
 enum gw_status gw_import_nccl_tests(const char *path, size_t workers, struct gw_cluster *cluster,
                                     struct gw_error *error) {
     struct reading reading = {.cluster = cluster, .ranks_per_process = 1, .workers = workers};
-    GW_TRY(gw_import_open(path, find_header, &reading.text, error));
+    GW_TRY(gw_import_open(path, is_header, &reading.text, error));
     char first = reading.text.next[strspn(reading.text.next, " \t\r\n")];
     enum gw_status status = gw_nccl_is_rccl(&reading.text)
                                 ? gw_nccl_read_rccl(&reading.text, &reading.run, cluster, error)

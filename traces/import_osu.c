@@ -1,10 +1,10 @@
-/* OSU micro-benchmarks: https://mvapich.cse.ohio-state.edu/benchmarks */
+/* Reads OSU micro-benchmarks: https://mvapich.cse.ohio-state.edu/benchmarks */
 #include <string.h>
 
 #include "traces/import_parts.h"
 #include "traces/imports.h"
 
-/* All sizes are what one rank contributes: of gathers and scatters those of one block. */
+/* Benchmarks whose sizes are the bytes that one rank contributes: one block of a gather. */
 static const struct benchmark {
     const char *title;
     const char *collective;
@@ -28,7 +28,7 @@ struct reading {
     char tool[64];
     size_t columns, validation; /* numbers of them, and which one has it (0: none) */
     bool is_titled, is_open;    /* a title was read, and a header behind it */
-    bool is_useless;            /* it was said why the benchmark is passed over */
+    bool is_useless;            /* the benchmark is passed over for a reason that was kept */
     size_t tables;
 };
 
@@ -42,7 +42,7 @@ static enum gw_status end_table(struct reading *reading, struct gw_error *error)
                : GW_OK;
 }
 
-/* Why the benchmark is passed over, unless that was said; its rows are not looked at. */
+/* Passes over the rows of the benchmark, and keeps the first reason why. */
 static enum gw_status pass_over(struct reading *reading, const char *why, struct gw_error *error) {
     bool was_useless = reading->is_useless;
     reading->is_useless = true;
@@ -53,8 +53,10 @@ static enum gw_status pass_over(struct reading *reading, const char *why, struct
 
 /* ---- titles and headers -------------------------------------------------------------------- */
 
-/* "OSU MPI-CUDA Allreduce Latency Test v7.5" without "OSU MPI-CUDA ", of which it makes the tool;
- * MPI is not named in it. */
+/*
+ * Cuts "OSU NCCL-CUDA " off "OSU NCCL-CUDA Allreduce Latency Test v7.5", and makes the tool's name
+ * of it; MPI, the usual library, has no part in the name.
+ */
 static const char *cut_library(const char *title, char tool[64]) {
     static const char *const libraries[] = {"MPI", "NCCL", "RCCL", "XCCL"};
     title += strlen("OSU ");
@@ -85,7 +87,7 @@ static const struct benchmark *find_benchmark(const char *title) {
     return NULL;
 }
 
-/* "OSU MPI Allreduce Latency Test v7.5" */
+/* Reads "OSU MPI Allreduce Latency Test v7.5". */
 static enum gw_status read_title(struct reading *reading, const char *title,
                                  struct gw_error *error) {
     struct gw_import_table *table = &reading->table;
@@ -115,7 +117,7 @@ static enum gw_status read_title(struct reading *reading, const char *title,
     return GW_OK;
 }
 
-/* Versions differ in blanks and dots: "Avg. Latency (us)". Behind the name; NULL: it is another. */
+/* Skips a column's name, also with other blanks and dots, "Avg. Latency (us)"; NULL: not there. */
 static const char *skip_column(const char *at, const char *name) {
     at += strspn(at, " .\t");
     if (strcmp(name, "Tail Lat(us)") == 0 && *at == 'P') {
@@ -132,14 +134,14 @@ static const char *skip_column(const char *at, const char *name) {
     return at;
 }
 
-/* "Size       Avg Latency(us)": behind it; NULL: the line is another one. */
+/* Skips "Size       Avg Latency(us)"; NULL: the line begins otherwise. */
 static const char *skip_first_columns(const char *line) {
     const char *at = skip_column(line, "Size");
     const char *mean = at == NULL ? NULL : skip_column(at, "Avg Latency(us)");
     return at == NULL || mean != NULL ? mean : skip_column(at, "Latency(us)");
 }
 
-/* "Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations" */
+/* Reads "Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations". */
 static enum gw_status read_header(struct reading *reading, const char *line,
                                   struct gw_error *error) {
     static const char *const others[] = {"Min Latency(us)", "Max Latency(us)", "Iterations",
@@ -205,6 +207,11 @@ static enum gw_status read_row(struct reading *reading, struct gw_error *error) 
     double bytes = 0;
     double time_us = 0;
     size_t count = gw_import_words(reading->text.line, words, MOST_WORDS);
+    if (count < reading->columns && gw_import_is_last(&reading->text)) {
+        return gw_import_pass_over(
+            reading->cluster, error, "%s:%zu: expected %zu columns, got %zu in the last row",
+            reading->text.path, reading->text.number, reading->columns, count);
+    }
     GW_TRY(check_row(reading, words, count, error));
     if (!gw_import_integer(words[0], &bytes) || !gw_import_number(words[1], &time_us) ||
         time_us > GW_IMPORT_MOST_US) {
@@ -223,21 +230,13 @@ static bool is_title(const char *line) {
     return begins(line, "OSU ") && strstr(line, " Test") != NULL;
 }
 
-/* "Size" and the name of another column. */
+/* Tells whether a line begins with "Size" and has the unit of another column. */
 static bool is_table_header(const char *line) {
     return begins(line, "Size ") && strchr(line, '(') != NULL;
 }
 
-static const char *find_header(const char *line) {
-    for (const char *at = line; *at != '\0'; at++) {
-        if (is_title(at) || is_table_header(at)) {
-            while (at > line && strchr(" \t", at[-1]) != NULL) {
-                at--;
-            }
-            return at > line && at[-1] == '#' ? at - 1 : at;
-        }
-    }
-    return NULL;
+static bool is_header(const char *line) {
+    return is_title(line) || is_table_header(line);
 }
 
 static enum gw_status read_line(struct reading *reading, struct gw_error *error) {
@@ -272,7 +271,7 @@ static enum gw_status read_text(struct reading *reading, struct gw_error *error)
 enum gw_status gw_import_osu(const char *path, size_t workers, struct gw_cluster *cluster,
                              struct gw_error *error) {
     struct reading reading = {.cluster = cluster, .workers = workers};
-    GW_TRY(gw_import_open(path, find_header, &reading.text, error));
+    GW_TRY(gw_import_open(path, is_header, &reading.text, error));
     enum gw_status status = read_text(&reading, error);
     free(reading.table.means);
     gw_import_close(&reading.text);

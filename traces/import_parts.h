@@ -7,54 +7,57 @@
 /* ---- text, line by line ---------------------------------------------------------------------- */
 
 /*
- * Finds where a line that no other program prints begins within a line of a file, behind all that a
- * launcher or a container puts before it: "# nThread 1 ..." in "[1,0]<stdout>:# nThread 1 ...".
- * NULL: the line is none of those.
+ * Tells whether a line that no other program prints begins at this place of a line. A launcher or a
+ * container may have put a prefix before it: "[1,0]<stdout>:" before "# nThread 1 ...".
  */
-typedef const char *gw_import_header(const char *line);
+typedef bool gw_import_header(const char *at);
 
+/* Bytes of the longest prefix, and a zero. */
 enum { GW_IMPORT_MOST_PREFIX = 256 };
 
 struct gw_import_text {
     const char *path;
-    gw_import_header *find_header; /* NULL: lines have nothing before them */
-    char *text, *next;             /* owned; what comes behind the line */
+    gw_import_header *is_header; /* NULL: no line has a prefix */
+    char *text, *next;           /* owned; the text from the next line on */
     size_t length;
     char prefix[GW_IMPORT_MOST_PREFIX]; /* of the last header */
     char *line;                         /* the current one, without its end and its prefix */
     size_t number;                      /* from 1; 0 before the first one */
 };
 
-enum gw_status gw_import_open(const char *path, gw_import_header *find_header,
+enum gw_status gw_import_open(const char *path, gw_import_header *is_header,
                               struct gw_import_text *out, struct gw_error *error);
 void gw_import_close(struct gw_import_text *text);
 
 /*
- * False: there is none any more. A header tells what its line begins with; lines behind it lose
- * what has the same shape: the same marks around other numbers and other words.
+ * Goes on to the next line; false: no line is left. The text before a header is the prefix of the
+ * lines that follow: each loses a prefix with the same marks around other numbers and words.
  */
 bool gw_import_next_line(struct gw_import_text *text);
 
-/* Whether so much of the line has the shape of the prefix, and no more or less. */
+/* Tells whether no lines but empty ones follow the current one. */
+bool gw_import_is_last(const struct gw_import_text *text);
+
+/* Tells whether just so much of the line has the shape of the prefix. */
 bool gw_import_is_prefix(const char *prefix, const char *line, size_t length);
 
 /* Finds the next place in a line that has the shape of the prefix, and its length; NULL: none. */
 char *gw_import_next_prefix(const struct gw_import_text *text, char *from, size_t *length);
 
-/* Bad input at the current line: "FILE:LINE: ...". */
+/* Fails with bad input at the current line: "FILE:LINE: ...". */
 enum gw_status gw_import_bad(const struct gw_import_text *text, struct gw_error *error,
                              const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Splits a line at its blanks, in place; how many words it has, of which `most` are in `words`. */
+/* Splits a line at its blanks, in place, keeps the first `most` words, and counts all. */
 size_t gw_import_words(char *line, char **words, size_t most);
 
 /* Skips "# ", which pages of Markdown lose. */
 const char *gw_import_behind_mark(const char *line);
 
-/* Whether a line looks like a row of a table: its first word is a number, or "1024K". */
+/* Tells whether a line looks like a row of a table: its first word is a number, or "1024K". */
 bool gw_import_is_row(const char *line);
 
-/* A word as an integer up to 2^53, and as a finite number that is not negative. */
+/* Parse a word as an integer up to 2^53, and as a finite number that is not negative. */
 bool gw_import_integer(const char *word, double *out);
 bool gw_import_number(const char *word, double *out);
 
@@ -65,7 +68,7 @@ struct gw_import_mean {
     double bytes, mean_s, rows, least_s, most_s;
 };
 
-/* Under what a table was measured: two that differ in any of these have no mean. "": not known. */
+/* Settings of a table: two tables that differ in one have no mean. "": not known. */
 enum gw_import_setting {
     GW_IMPORT_LAYOUT,    /* ranks of each node */
     GW_IMPORT_PROCESSES, /* threads, and GPUs of each */
@@ -78,7 +81,7 @@ enum gw_import_setting {
     GW_IMPORT_LOGGED,  /* variables that the library has logged */
     GW_IMPORT_SETTINGS
 };
-enum { GW_IMPORT_MOST_SETTING = 128 };
+enum { GW_IMPORT_MOST_SETTING = 512 };
 
 /* Contents of a table, collected row by row; all zero at first. */
 struct gw_import_table {
@@ -109,15 +112,15 @@ enum gw_status gw_import_point(struct gw_import_table *table, double bytes, doub
                                double rows, struct gw_error *error);
 
 /*
- * Adds the points to the cluster's curve, and forgets them; `paths` are of the files they are from.
- * A table without rows, or of a single rank, is passed over.
+ * Adds a table's points, which stand in the files `paths`, to the cluster's curve, and forgets
+ * them. A table without rows, or of a single rank, is passed over.
  */
 enum gw_status gw_import_add(struct gw_import_table *table, const struct gw_import_paths *paths,
                              struct gw_cluster *cluster, struct gw_error *error);
 
 /*
- * Keeps in the cluster why a part of a file is not imported, unless it keeps many already: whatever
- * else there is is. gw_import_finish refuses by the first of them where there is nothing else.
+ * Keeps in the cluster the reason why a part of a file is not imported. The first reasons are kept,
+ * further ones counted. gw_import_finish fails with the first one if nothing at all was imported.
  */
 enum gw_status gw_import_pass_over(struct gw_cluster *cluster, struct gw_error *error,
                                    const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -1,4 +1,4 @@
-/* perftest (https://github.com/linux-rdma/perftest): what ib_write_bw and its like print. */
+/* Reads output of perftest (https://github.com/linux-rdma/perftest): ib_write_bw and its like. */
 #include <string.h>
 
 #include "traces/import_parts.h"
@@ -6,7 +6,7 @@
 
 enum { MOST_WORDS = 32 };
 
-/* Smaller messages say how fast they are posted, not what the link carries. */
+/* The smallest messages that fill a link; smaller ones show how fast they are posted. */
 static const double least_bytes = 32 << 10;
 
 struct reading {
@@ -21,17 +21,17 @@ struct reading {
 static const char *const tests[] = {"RDMA_Write ", "RDMA_Read ", "Send "};
 enum { TESTS = sizeof tests / sizeof *tests };
 
-/* A title or the columns. */
-static const char *find_header(const char *line) {
-    const char *columns = strstr(line, "#bytes");
-    const char *title = NULL;
-    for (size_t i = 0; i < TESTS && strstr(line, " BW Test") != NULL && title == NULL; i++) {
-        title = strstr(line, tests[i]);
+/* Tells whether a title or the names of the columns stand there. */
+static bool is_header(const char *line) {
+    bool is_title = false;
+    for (size_t i = 0; i < TESTS; i++) {
+        is_title = is_title || (strncmp(line, tests[i], strlen(tests[i])) == 0 &&
+                                strstr(line, " BW Test") != NULL);
     }
-    return columns != NULL ? columns : title;
+    return is_title || strncmp(line, "#bytes", strlen("#bytes")) == 0;
 }
 
-/* "RDMA_Write BW Test", "Send Bidirectional BW Test", "RDMA_Read Post List BW Test" */
+/* Reads "RDMA_Write BW Test", "Send Bidirectional BW Test" or "RDMA_Read Post List BW Test". */
 static enum gw_status read_title(struct reading *reading, struct gw_error *error) {
     const char *title = reading->text.line + strspn(reading->text.line, " \t");
     reading->is_titled = false;
@@ -46,7 +46,7 @@ static enum gw_status read_title(struct reading *reading, struct gw_error *error
                                "expected ib_write_bw, ib_read_bw or ib_send_bw, got '%s'", title);
 }
 
-/* " #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]" */
+/* Reads " #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]". */
 static enum gw_status read_header(struct reading *reading, struct gw_error *error) {
     static const struct {
         const char *name;
@@ -96,7 +96,7 @@ static enum gw_status read_line(struct reading *reading, struct gw_error *error)
     if (strstr(line, "Local results") != NULL) {
         reading->is_both_ways = false; /* each way has its own rows, with --report-both */
     }
-    if (strncmp(line + strspn(line, " "), "#bytes", strlen("#bytes")) == 0) {
+    if (strncmp(line + strspn(line, " \t"), "#bytes", strlen("#bytes")) == 0) {
         return read_header(reading, error);
     }
     return reading->unit_bytes > 0 && gw_import_is_row(line) ? read_row(reading, error) : GW_OK;
@@ -105,7 +105,7 @@ static enum gw_status read_line(struct reading *reading, struct gw_error *error)
 enum gw_status gw_import_perftest(const char *path, double *bytes_per_s, struct gw_error *error) {
     struct reading reading = {0};
     enum gw_status status = GW_OK;
-    GW_TRY(gw_import_open(path, find_header, &reading.text, error));
+    GW_TRY(gw_import_open(path, is_header, &reading.text, error));
     while (status == GW_OK && gw_import_next_line(&reading.text)) {
         status = read_line(&reading, error);
     }

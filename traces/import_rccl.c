@@ -1,5 +1,5 @@
 /*
- * The files that RCCL's tests write (https://github.com/ROCm/rccl-tests, --rccl_output_file): an
+ * Reads files that RCCL's tests write (https://github.com/ROCm/rccl-tests, --rccl_output_file): an
  * object of JSON for each measurement, a line each or in an array, or comma-separated values.
  */
 #include <ctype.h>
@@ -62,7 +62,7 @@ static enum gw_status read_count(const struct gw_json *root, const char *key, si
     return GW_OK;
 }
 
-/* Ranks, of all and of a node: with MPI those of processes times their GPUs, else "gpus". */
+/* Reads the numbers of ranks, in all and of a node: processes times GPUs with MPI, else "gpus". */
 static enum gw_status read_ranks(const struct gw_json *root, size_t *ranks, size_t *of_node,
                                  struct gw_error *error) {
     size_t gpus = 1;
@@ -98,7 +98,7 @@ static enum gw_status check_results(const struct gw_json *root, struct gw_error 
     return GW_OK;
 }
 
-/* Ends the run before where the test or its ranks are others. */
+/* Ends the run before this measurement if that has another test or other ranks. */
 static enum gw_status choose_run(struct reading *reading, const struct gw_nccl_test *test,
                                  const char *name, size_t ranks, size_t of_node,
                                  struct gw_error *error) {
@@ -126,7 +126,7 @@ static enum gw_status choose_run(struct reading *reading, const struct gw_nccl_t
     return GW_OK;
 }
 
-/* {"name": "AllReduce", "size": 1024, "type": "float", "inPlace": 0, "time": 19.1, ...} */
+/* Reads {"name": "AllReduce", "size": 1024, "type": "float", "inPlace": 0, "time": 19.1, ...}. */
 static enum gw_status read_record(struct reading *reading, const struct gw_json *root,
                                   struct gw_error *error) {
     struct gw_json name_place = gw_json_member(root, "name");
@@ -165,7 +165,7 @@ static enum gw_status read_record(struct reading *reading, const struct gw_json 
 
 /* ---- comma-separated values ------------------------------------------------------------------ */
 
-/* The next field without its blanks and quotes; NULL: there is none. */
+/* Cuts off the next field, without its blanks and quotes; NULL: no field is left. */
 static char *next_field(char **rest) {
     char *field = strsep(rest, ",");
     if (field == NULL) {
@@ -179,7 +179,8 @@ static char *next_field(char **rest) {
     return field;
 }
 
-/* Names as the objects have them. Builds with MPI left out that of the third column. */
+/* Keeps the columns' names, as the objects have them; builds with MPI lack that of the third one.
+ */
 static void read_names(struct reading *reading, char *line) {
     static const char *const names[][2] = {{"collective", "name"},
                                            {"rankspernode", "ranksPerNode"},
@@ -196,7 +197,7 @@ static void read_names(struct reading *reading, char *line) {
     }
 }
 
-/* A line's fields under the columns' names. */
+/* Makes an object of a line's fields, with the columns' names for keys. */
 static enum gw_status make_record(struct reading *reading, cJSON **out, struct gw_error *error) {
     char *rest = reading->text->line;
     size_t fields = 1;
@@ -269,7 +270,7 @@ enum gw_status gw_nccl_read_rccl(struct gw_import_text *text, struct gw_nccl_run
                                  struct gw_cluster *cluster, struct gw_error *error) {
     struct reading reading = {.text = text, .run = run, .cluster = cluster};
     enum gw_status status = GW_OK;
-    text->find_header = NULL;
+    text->is_header = NULL;
     while (status == GW_OK && gw_import_next_line(text)) {
         status = read_line(&reading, error);
     }

@@ -1,11 +1,12 @@
 /*
- * Text that others' programs printed, line by line, without what launchers, containers and mail put
- * before each line and without a terminal's colours.
+ * Reads text of other projects' programs line by line, and takes off a terminal's colours and the
+ * prefixes that launchers, containers and mail put before lines.
  */
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "traces/import_parts.h"
 
@@ -13,15 +14,59 @@ static const char blanks[] = " \t";
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-enum gw_status gw_import_open(const char *path, gw_import_header *find_header,
+enum { MOST_START = 16 };
+
+/* Reads the beginning of a regular file; a pipe can be read only once. */
+static size_t peek(const char *path, char start[MOST_START]) {
+    struct stat about;
+    FILE *stream = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? fopen(path, "rbe") : NULL;
+    if (stream == NULL) {
+        return 0;
+    }
+    size_t length = fread(start, 1, MOST_START, stream);
+    (void)fclose(stream);
+    return length;
+}
+
+/* Names the kind of a file that is no text by its first bytes; NULL: not known. */
+static const char *find_kind(const char *start, size_t length) {
+    static const struct {
+        size_t at;
+        const char *mark;
+        size_t length;
+        const char *kind;
+    } kinds[] = {
+        {0, "\xff\xfe", 2, "UTF-16 (save it as UTF-8)"},
+        {0, "\xfe\xff", 2, "UTF-16 (save it as UTF-8)"},
+        /* the header's length in eight bytes, the upper ones zero, and the header, a JSON object */
+        {6, "\0\0{\"", 4, "a .safetensors file (list the names and shapes of its tensors)"},
+        {0, "PK\3\4", 4, "a zip archive, as torch.save writes (list names and shapes)"},
+        {0, "\x1f\x8b", 2, "a file that gzip compressed"},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (length >= kinds[i].at + kinds[i].length &&
+            memcmp(start + kinds[i].at, kinds[i].mark, kinds[i].length) == 0) {
+            return kinds[i].kind;
+        }
+    }
+    return NULL;
+}
+
+enum gw_status gw_import_open(const char *path, gw_import_header *is_header,
                               struct gw_import_text *out, struct gw_error *error) {
     static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, at the beginning */
-    *out = (struct gw_import_text){.path = path, .find_header = find_header};
-    GW_TRY(gw_file_read(path, &out->text, &out->length, error));
-    out->next = out->text + (strncmp(out->text, mark, strlen(mark)) == 0 ? strlen(mark) : 0);
-    if (memchr(out->text, '\0', out->length) != NULL) {
+    char start[MOST_START];
+    const char *kind = find_kind(start, peek(path, start));
+    *out = (struct gw_import_text){.path = path, .is_header = is_header};
+    if (kind == NULL) {
+        GW_TRY(gw_file_read(path, &out->text, &out->length, error));
+        out->next = out->text + (strncmp(out->text, mark, strlen(mark)) == 0 ? strlen(mark) : 0);
+        kind = find_kind(out->text, out->length);
+    }
+    if (kind != NULL || memchr(out->text, '\0', out->length) != NULL) {
         gw_import_close(out);
-        return gw_fail(error, GW_BAD_INPUT, "%s: expected text, got zero bytes", path);
+        return gw_fail(error, GW_BAD_INPUT, "%s: expected text, got %s", path,
+                       kind == NULL ? "zero bytes" : kind);
     }
     return GW_OK;
 }
@@ -41,9 +86,9 @@ enum gw_status gw_import_bad(const struct gw_import_text *text, struct gw_error 
     return gw_fail(error, GW_BAD_INPUT, "%s:%zu: %s", text->path, text->number, message);
 }
 
-/* ---- what stands before a line --------------------------------------------------------------- */
+/* ---- prefixes of lines --------------------------------------------------------------- */
 
-/* Letters and digits; whether they are digits alone. */
+/* Counts letters and digits from a place on, and tells whether they are digits alone. */
 static size_t word_length(const char *at, bool *is_number) {
     size_t length = 0;
     *is_number = true;
@@ -54,8 +99,8 @@ static size_t word_length(const char *at, bool *is_number) {
 }
 
 /*
- * How much of the line has the shape of the prefix: the same marks around other numbers and other
- * words, with more blanks or fewer. 0: it has another one.
+ * Measures how much of the line has the shape of the prefix: the same marks around other numbers
+ * and words, with more blanks or fewer. 0: it has another shape.
  */
 static size_t prefix_length(const char *prefix, const char *line) {
     const char *at = line;
@@ -84,7 +129,7 @@ bool gw_import_is_prefix(const char *prefix, const char *line, size_t length) {
     return prefix_length(prefix, line) == length && (length > 0 || is_blank);
 }
 
-/* The length of a terminal's sequence, such as that of a colour. */
+/* Measures a terminal's sequence, such as that of a colour. */
 static size_t escape_length(const char *at) {
     size_t length = 2;
     if (at[0] != '\x1b' || at[1] == '\0') {
@@ -118,6 +163,25 @@ static void clean(char *line) {
     *out = '\0';
 }
 
+/*
+ * Finds where a header begins in the line, with its "#" and the blanks before it; NULL: nowhere. A
+ * header that begins further on than a prefix may be long is none.
+ */
+static const char *find_header(const struct gw_import_text *text, const char *line) {
+    for (const char *at = line; *at != '\0' && at - line < GW_IMPORT_MOST_PREFIX; at++) {
+        if (text->is_header(at)) {
+            while (at > line && strchr(blanks, at[-1]) != NULL) {
+                at--;
+            }
+            while (at > line && at[-1] == '#') {
+                at--;
+            }
+            return at;
+        }
+    }
+    return NULL;
+}
+
 bool gw_import_next_line(struct gw_import_text *text) {
     if (*text->next == '\0') {
         return false;
@@ -127,7 +191,7 @@ bool gw_import_next_line(struct gw_import_text *text) {
     text->next = line[length] == '\0' ? line + length : line + length + 1;
     line[length] = '\0';
     clean(line);
-    const char *header = text->find_header == NULL ? NULL : text->find_header(line);
+    const char *header = text->is_header == NULL ? NULL : find_header(text, line);
     if (header != NULL) {
         length = (size_t)(header - line);
         (void)snprintf(text->prefix, sizeof text->prefix, "%.*s", (int)length, line);
@@ -137,6 +201,10 @@ bool gw_import_next_line(struct gw_import_text *text) {
     text->line = line + length;
     text->number++;
     return true;
+}
+
+bool gw_import_is_last(const struct gw_import_text *text) {
+    return text->next[strspn(text->next, " \t\r\n")] == '\0';
 }
 
 char *gw_import_next_prefix(const struct gw_import_text *text, char *from, size_t *length) {

@@ -106,7 +106,7 @@ static enum gw_status put_raw(cJSON *details, const struct gw_import_mean *means
     return gw_json_put(details, "raw", raw, error);
 }
 
-enum { IMPORT_TEXT_SIZE = 1024 }; /* of a file's name, or of what it says of itself */
+enum { IMPORT_TEXT_SIZE = 1024 }; /* of a file's name, or of a setting */
 
 static const char *name_of(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -130,10 +130,10 @@ enum gw_status gw_import_put_file(cJSON *source, const char *file, struct gw_err
     return gw_json_append(files, cJSON_CreateString(visible), error);
 }
 
-/* Keeps what is there: version and date are those of the first file that says them. */
+/* Puts a text, unless one is there: the first file that has a version or a date says it. */
 static enum gw_status put_if_new(cJSON *source, const char *key, const char *text,
                                  struct gw_error *error) {
-    char visible[IMPORT_TEXT_SIZE]; /* what a file says may be no text at all */
+    char visible[IMPORT_TEXT_SIZE]; /* files may have bytes that are no text */
     bool is_known = text[0] == '\0' || cJSON_GetObjectItemCaseSensitive(source, key) != NULL;
     gw_visible(text, visible, sizeof visible);
     return is_known ? GW_OK : gw_json_put_text(source, key, visible, error);
@@ -172,7 +172,7 @@ void gw_import_put_word(char setting[GW_IMPORT_MOST_SETTING], const char *word) 
     (void)snprintf(setting, GW_IMPORT_MOST_SETTING, "%.*s", GW_IMPORT_MOST_SETTING - 1, made);
 }
 
-/* Those of a table, where none before said them; and where the first of them stands. */
+/* Puts the settings of a table that no table before had, and the place of the first table. */
 static enum gw_status put_settings(cJSON *source, const struct gw_import_table *table,
                                    const char *path, struct gw_error *error) {
     char place[IMPORT_TEXT_SIZE];
@@ -217,7 +217,7 @@ static enum gw_status put_source(cJSON *details, const struct gw_import_table *t
     return GW_OK;
 }
 
-/* Times of two programs are not of the same thing: they have no mean. */
+/* Refuses a second program in a curve: two programs take times in two ways, which have no mean. */
 static enum gw_status check_tool(const struct gw_collective_cost *entry,
                                  const struct gw_import_table *table, const char *path,
                                  struct gw_error *error) {
@@ -232,7 +232,7 @@ static enum gw_status check_tool(const struct gw_collective_cost *entry,
                    tool == NULL ? "another" : tool);
 }
 
-/* Whether both say the variable's name, and not the same of it. */
+/* Tells whether a variable has one value in the one text and another value in the other. */
 static bool has_other_value(const char *a, const char *b) {
     char words[IMPORT_TEXT_SIZE];
     char *rest = NULL;
@@ -252,7 +252,7 @@ static bool has_other_value(const char *a, const char *b) {
     return false;
 }
 
-/* Tables that were measured under other settings have no mean either. */
+/* Refuses a table that was measured under other settings than those before it. */
 static enum gw_status check_settings(const struct gw_collective_cost *entry,
                                      const struct gw_import_table *table, const char *path,
                                      struct gw_error *error) {
@@ -280,7 +280,7 @@ static enum gw_status check_settings(const struct gw_collective_cost *entry,
     return GW_OK;
 }
 
-/* The entry of that collective among as many workers; a new one, without a curve, if need be. */
+/* Finds the entry of a collective among so many workers, or adds one without a curve. */
 static enum gw_status find_entry(struct gw_cluster *cluster, const struct gw_import_table *table,
                                  const char *path, struct gw_collective_cost **out,
                                  struct gw_error *error) {
@@ -341,7 +341,7 @@ enum gw_status gw_import_add(struct gw_import_table *table, const struct gw_impo
 
 /* ---- what is passed over ------------------------------------------------------------------- */
 
-enum { MOST_PASSED_OVER = 20 };
+enum { MOST_PASSED_OVER = 20 }; /* reasons */
 static const char passed_over[] = "passed_over";
 
 static cJSON *passed_over_in(const struct gw_cluster *cluster) {
@@ -350,9 +350,22 @@ static cJSON *passed_over_in(const struct gw_cluster *cluster) {
 }
 
 const char *gw_import_passed_over(const struct gw_cluster *cluster, size_t index) {
-    const cJSON *list = passed_over_in(cluster);
-    return index < MOST_PASSED_OVER ? cJSON_GetStringValue(cJSON_GetArrayItem(list, (int)index))
-                                    : NULL;
+    return index <= MOST_PASSED_OVER
+               ? cJSON_GetStringValue(cJSON_GetArrayItem(passed_over_in(cluster), (int)index))
+               : NULL;
+}
+
+/* Adds a reason to the list; behind a full list stands how many more there were. */
+static enum gw_status add_reason(cJSON *list, const char *reason, struct gw_error *error) {
+    const char *last = cJSON_GetStringValue(cJSON_GetArrayItem(list, MOST_PASSED_OVER));
+    char more[64];
+    if (cJSON_GetArraySize(list) < MOST_PASSED_OVER) {
+        return gw_json_append(list, cJSON_CreateString(reason), error);
+    }
+    (void)snprintf(more, sizeof more, "%llu more",
+                   1 + (last == NULL ? 0 : strtoull(last, NULL, 10)));
+    cJSON_DeleteItemFromArray(list, MOST_PASSED_OVER);
+    return gw_json_append(list, cJSON_CreateString(more), error);
 }
 
 enum gw_status gw_import_pass_over(struct gw_cluster *cluster, struct gw_error *error,
@@ -369,10 +382,7 @@ enum gw_status gw_import_pass_over(struct gw_cluster *cluster, struct gw_error *
         cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
         GW_TRY(gw_json_put(source, passed_over, cJSON_CreateArray(), error));
     }
-    cJSON *list = passed_over_in(cluster);
-    return cJSON_GetArraySize(list) < MOST_PASSED_OVER
-               ? gw_json_append(list, cJSON_CreateString(visible), error)
-               : GW_OK;
+    return add_reason(passed_over_in(cluster), visible, error);
 }
 
 /* ---- names of files ------------------------------------------------------------------------ */

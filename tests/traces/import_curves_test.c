@@ -1,9 +1,9 @@
-/* Random curves, printed as benchmarks print them: they come back, and say what lies between. */
+/* Prints random curves as benchmarks do, imports them, and predicts sizes between theirs. */
 #include "tests/traces/import_support.h"
 
 enum { MOST_SIZES = 24 };
 
-/* Ascending sizes of whole floats for each of the ranks, and times that ascend. */
+/* A curve of ascending sizes, of whole floats for each rank, and ascending times. */
 struct made_up {
     size_t ranks, count;
     double bytes[MOST_SIZES], time_us[MOST_SIZES];
@@ -87,16 +87,16 @@ TEST_IN_FOLDER(what_is_printed_comes_back) {
     }
 }
 
-/* A startup, a bandwidth, and another one from some size on, as protocols change. */
+/* Makes a curve of a startup and of two bandwidths, as protocols change at some size. */
 static double knee_us(double bytes, const double parameters[4]) {
     double above = fmax(0, bytes - parameters[2]);
     return parameters[0] + (bytes - above) * parameters[1] + above * parameters[3];
 }
 
 /*
- * Every second one of the powers of two that both tools step by. On a straight part the line is
- * exact, but for the digits that are printed; between the neighbours of the knee it is off by a
- * third of the change in bandwidth at most.
+ * Leaves out every second power of two, the sizes that both tools step by, and predicts it. On a
+ * straight part the line is exact, but for the digits that are printed; between the neighbours of
+ * the knee its error is a third of the change in bandwidth at most.
  */
 TEST_IN_FOLDER(sizes_that_were_left_out_are_predicted) {
     int rounds = gw_trials(100);

@@ -1,4 +1,4 @@
-/* The files that RCCL's tests write. */
+/* Reads files that RCCL's tests write. */
 #include "tests/traces/import_support.h"
 
 /* ---- files of RCCL's tests ------------------------------------------------------------------- */
@@ -12,7 +12,7 @@
     "0,\"AllGather\"," ranks ",4096,\"float\",\"none\",1,99,1,1,\"0\"\n"                           \
     "0, \"AllGather\", " ranks ", 8192, \"float\", \"none\", 0, 20, 1, 1, \"N/A\"\n"
 
-/* A line an object, an array of them, and values, with MPI and without, and with its odd heading.
+/* Reads a line for each object, an array, and values, with MPI (and its odd heading) and without.
  */
 TEST_IN_FOLDER(files_of_rccl) {
     static const double points[][2] = {{1024, 10.5}, {2048, 20}};

@@ -1,8 +1,8 @@
-/* Tables of one curve: under other settings, repeated, and with rows that were disturbed. */
+/* Merges tables of one curve: under other settings, repeated, and with disturbed rows. */
 #include "tests/traces/import_support.h"
 #include "traces/margins.h"
 
-/* A run of four ranks; its places in the table of cases below. */
+/* A run of four ranks, parts of which the cases below replace. */
 static const char run[] =
     "# nccl-tests version 2.17.6 nccl-library=22807\n"
     "# Collective test starting: all_reduce_perf\n"
@@ -17,7 +17,7 @@ static const char run[] =
     "# Out of bounds values : 0 OK\n";
 static const char command[] = "$ mpirun -x NCCL_ALGO=Ring all_reduce_perf -g 2\n";
 
-/* Text in which each `old` is `new`. */
+/* Replaces each `old` in a text by `new`. */
 static void replace(const char *text, const char *old, const char *new, char *out, size_t size) {
     size_t length = 0;
     out[0] = '\0';
@@ -40,7 +40,7 @@ static void assert_refused_saying(enum tool tool, const char *folder, const char
     }
 }
 
-/* Both places are named; in one file or in two. */
+/* Names both places where settings differ, in one file or in two. */
 TEST_IN_FOLDER(tables_under_other_settings_have_no_mean) {
     static const struct {
         const char *old, *new, *message;
@@ -76,7 +76,7 @@ TEST_IN_FOLDER(tables_under_other_settings_have_no_mean) {
     }
 }
 
-/* A setting that one of them does not say is taken to be the same. */
+/* Takes a setting that one of two tables lacks for that of the other. */
 TEST_IN_FOLDER(settings_that_are_not_said_may_be_the_same) {
     static const char *const parts[] = {"# nccl-tests version 2.17.6 nccl-library=22807\n",
                                         "set by environment", " graph: 0 agg iters: 1",
@@ -88,6 +88,54 @@ TEST_IN_FOLDER(settings_that_are_not_said_may_be_the_same) {
         struct gw_cluster cluster = import_text(*state, NCCL, "x.txt", both, 0);
         gw_cluster_free(&cluster);
     }
+}
+
+/* Writes a run among nodes of 1 and 2 ranks in turn, but for the last two nodes, which have these.
+ */
+static void write_uneven(size_t nodes, const size_t last[2], char *out, size_t size) {
+    size_t rank = 0;
+    int length = snprintf(out, size,
+                          "# Collective test starting: all_reduce_perf\n"
+                          "# nThread 1 nGpus 1\n");
+    for (size_t node = 0; node < nodes; node++) {
+        size_t ranks = node + 2 < nodes ? 1 + node % 2 : last[node + 2 - nodes];
+        for (size_t i = 0; i < ranks; i++) {
+            length += snprintf(out + length, size - (size_t)length,
+                               "# Rank %zu Group 0 Pid 1 on node-%zu device %zu [0] G\n", rank++,
+                               node, i);
+        }
+    }
+    (void)snprintf(
+        out + length, size - (size_t)length, "%s%s", COLUMNS_NEW,
+        "1024 256 float sum -1 10 0 0 0 9 0 0 0\n2048 512 float sum -1 20 0 0 0 9 0 0 0\n"
+        "# Out of bounds values : 0 OK\n");
+}
+
+/* Tells long layouts and variables apart that differ only at their ends. */
+TEST_IN_FOLDER(long_settings_are_told_apart) {
+    static const size_t lasts[][2] = {{1, 2}, {2, 1}};
+    static const char padding[] = "/a/path/of/forty/letters/or/so/for/a/file";
+    char first[32768], second[32768], both[65536];
+    write_uneven(200, lasts[0], first, sizeof first);
+    write_uneven(200, lasts[1], second, sizeof second);
+    (void)snprintf(both, sizeof both, "%s%s", first, first);
+    struct gw_cluster cluster = import_text(*state, NCCL, "x.txt", both, 0);
+    gw_cluster_free(&cluster);
+    (void)snprintf(both, sizeof both, "%s%s", first, second);
+    assert_refused_saying(NCCL, *state, both, "under one layout, got 1+2+1+2+");
+    write_uneven(4, lasts[0], first, sizeof first);
+    replace(first, "node-3", "node-4", second, sizeof second);
+    replace(second, "node-1", "node-0", second + 16384, sizeof second - 16384);
+    (void)snprintf(both, sizeof both, "%s%s", first, second + 16384);
+    assert_refused_saying(NCCL, *state, both, "got 3+1+2 ranks on 3 nodes after 1+2+1+2 ranks on");
+    for (size_t i = 0; i < 2; i++) {
+        (void)snprintf(
+            i == 0 ? first : second, sizeof first,
+            "$ env NCCL_AA=%s NCCL_AB=%s NCCL_AC=%s NCCL_ALGO=%s all_reduce_perf -g 2\n%s", padding,
+            padding, padding, i == 0 ? "Ring" : "Tree", run);
+    }
+    (void)snprintf(both, sizeof both, "%s%s", first, second);
+    assert_refused_saying(NCCL, *state, both, "under one variables, got NCCL_AA=/a/path");
 }
 
 TEST_IN_FOLDER(rows_of_a_table_have_one_type_and_operation) {
@@ -121,7 +169,7 @@ TEST_IN_FOLDER(osu_tables_of_other_settings_have_no_mean) {
 /* ---- repeats ----------------------------------------------------------------------------------
  */
 
-/* The interval of a size is from the least to the most of its rows. */
+/* Gives a size that was measured again an interval from the least to the most of its rows. */
 TEST_IN_FOLDER(repeats_have_an_interval) {
     char second[4096], both[8192];
     replace(run, " 10 0 0 0", " 16 0 0 0", second, sizeof second);
@@ -147,7 +195,7 @@ TEST_IN_FOLDER(repeats_have_an_interval) {
 /* ---- rows that were disturbed -----------------------------------------------------------------
  */
 
-/* A row that was far slower than larger ones is left out, others stay what they are. */
+/* Leaves out a row that was far slower than larger ones, and changes no other row. */
 TEST_IN_FOLDER(a_disturbed_row_does_not_raise_what_is_behind_it) {
     static const struct {
         const char *rows;

@@ -1,4 +1,4 @@
-/* What tests of imports from benchmarks need. */
+/* Shares clusters, texts and assertions among the tests of imports. */
 #ifndef GW_TESTS_TRACES_IMPORT_SUPPORT_H
 #define GW_TESTS_TRACES_IMPORT_SUPPORT_H
 
@@ -32,7 +32,7 @@ static inline struct gw_cluster new_cluster(void) {
     return cluster;
 }
 
-/* The cluster of one file. */
+/* Imports a cluster from one file. */
 static inline struct gw_cluster import_text(const char *folder, enum tool tool, const char *name,
                                             const char *text, size_t workers) {
     struct gw_cluster cluster = new_cluster();
@@ -43,7 +43,7 @@ static inline struct gw_cluster import_text(const char *folder, enum tool tool, 
     return cluster;
 }
 
-/* The collective has these points alone: bytes and microseconds. */
+/* Asserts that a collective has these points alone: bytes and microseconds. */
 static inline void assert_points(const struct gw_cluster *cluster, const char *name, size_t workers,
                                  const double (*points)[2], size_t count) {
     const struct gw_collective_cost *cost = gw_cluster_find_collective(cluster, name, workers);
@@ -55,7 +55,7 @@ static inline void assert_points(const struct gw_cluster *cluster, const char *n
     }
 }
 
-/* Text with one part of it, which stands in it once, exchanged; the next call but one reuses it. */
+/* Exchanges the first `old` in a text; the next call but one reuses the memory. */
 static inline const char *with(const char *text, const char *old, const char *new) {
     static char *kept[2];
     static size_t turn;
@@ -71,7 +71,7 @@ static inline const char *with(const char *text, const char *old, const char *ne
     return made;
 }
 
-/* The message, in which the folder is left out. */
+/* Asserts that a text is refused with the message, in which the folder is left out. */
 static inline void assert_refused(const char *folder, enum tool tool, const char *text,
                                   size_t workers, const char *message) {
     struct gw_cluster cluster = new_cluster();

@@ -1,4 +1,4 @@
-/* Output of benchmarks as launchers, containers, terminals and pages leave it. */
+/* Reads output of benchmarks as launchers, containers, terminals and pages leave it. */
 #include "tests/traces/import_support.h"
 
 #define HEAD                                                                                       \
@@ -43,7 +43,7 @@ static void assert_read(const char *folder, enum tool tool, const char *text) {
     gw_cluster_free(&cluster);
 }
 
-/* Text with something before and behind each line; a seconds' number where the first has one. */
+/* Puts a prefix, which may count seconds, and an end around each line. */
 static void decorate(const char *text, const char *before, const char *end, char *out,
                      size_t size) {
     size_t length = 0;
@@ -97,7 +97,7 @@ TEST_IN_FOLDER(prefixes_are_taken_off) {
     }
 }
 
-/* Ranks say other things in between, under a label of their own; times go on. */
+/* Passes over lines of other ranks, under labels of their own, between the rows. */
 TEST_IN_FOLDER(lines_of_other_ranks_lie_between) {
     assert_read(*state, NCCL,
                 "\xef\xbb\xbf 0: # Collective test starting: all_reduce_perf\n"
@@ -114,7 +114,7 @@ TEST_IN_FOLDER(lines_of_other_ranks_lie_between) {
                 " 0: # Out of bounds values : 0 OK\n");
 }
 
-/* A page of Markdown makes headings of lines that begin with #, and one blank of several. */
+/* Reads pages of Markdown, which make headings of lines with #, and one blank of several. */
 TEST_IN_FOLDER(pages_lose_marks_and_blanks) {
     assert_read(*state, NCCL,
                 "Collective test starting: all_reduce_perf\n"
@@ -128,6 +128,48 @@ TEST_IN_FOLDER(pages_lose_marks_and_blanks) {
     assert_read(*state, OSU,
                 "OSU MPI Allreduce Latency Test v7.5\nSize Avg Latency(us) Min Latency(us) Max "
                 "Latency(us)\n1024 10.5 1 99\n2048 12 1 99\n4096 20.25 1 99\n");
+}
+
+/* Makes a text of `begin`, so many times `part`, and `end`; the caller's. */
+static char *repeat(const char *begin, const char *part, size_t count, const char *end) {
+    size_t length = strlen(part);
+    char *text = malloc(strlen(begin) + count * length + strlen(end) + 1);
+    assert_non_null(text);
+    char *at = stpcpy(text, begin);
+    for (size_t i = 0; i < count; i++, at += length) {
+        memcpy(at, part, length);
+    }
+    (void)strcpy(at, end);
+    return text;
+}
+
+/* Reads lines of millions of bytes that seem to begin headers, in time linear in their length. */
+TEST_IN_FOLDER(long_lines_take_time_by_their_length) {
+    static const struct {
+        enum tool tool;
+        const char *begin, *part, *end;
+    } cases[] = {
+        {NCCL, "", "size count type ", nccl},
+        {NCCL, "", "Rank Rank nThread ", nccl},
+        {NCCL, "", "(B)(elements) ", nccl},
+        {NCCL, "", "_perf", nccl},
+        {NCCL, "all_reduce_perf -b ", "NCCL_A=", nccl},
+        {NCCL, "[0] " HEAD COLUMNS_NEW "[0] " ROW_1 "[0] 10.5 0 0 0 9.5 0 0 0\n[0] 1 1 ", "[0] 1",
+         ROW_2 "[0] x\n"},
+        {OSU, "", "OSU ", osu},
+        {OSU, "", "Size ", osu},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *end = repeat("\n", cases[i].end, 1, "");
+        char *text = repeat(cases[i].begin, cases[i].part, 500000, end);
+        struct gw_cluster cluster = new_cluster();
+        enum gw_status status =
+            import(cases[i].tool, write_text(*state, "x.txt", text), 2, &cluster);
+        assert_true(status == GW_OK || strstr(error.message, "columns") != NULL);
+        gw_cluster_free(&cluster);
+        free(text);
+        free(end);
+    }
 }
 
 /* ---- rows that are cut ----------------------------------------------------------------------- */
@@ -152,7 +194,7 @@ TEST_IN_FOLDER(rows_that_are_cut_are_joined) {
     }
 }
 
-/* Launchers that do not wait for the end of a line put a second tag into it. */
+/* Takes out second tags, which launchers put into lines that are not yet ended. */
 TEST_IN_FOLDER(second_tags_are_taken_out) {
     static const char *const rows[][2] = {
         {"[0] ", "[0]  1024 256 float sum -1[0] left:40:40 [0] NCCL INFO 1024 Bytes -> Algo 0\n"
@@ -175,10 +217,11 @@ TEST_IN_FOLDER(second_tags_are_taken_out) {
     }
 }
 
-/* ---- runs that say nothing ------------------------------------------------------------------- */
+/* ---- runs of no use ------------------------------------------------------------------- */
 
-static void assert_passed_over(const char *folder, const char *text, const char *message) {
-    struct gw_cluster cluster = import_text(folder, NCCL, "x.txt", text, 2);
+static void assert_passed_over(const char *folder, enum tool tool, const char *text,
+                               const char *message) {
+    struct gw_cluster cluster = import_text(folder, tool, "x.txt", text, 2);
     const char *said = gw_import_passed_over(&cluster, 0);
     assert_points(&cluster, "allreduce", 2, points, 3);
     assert_non_null(said);
@@ -189,8 +232,8 @@ static void assert_passed_over(const char *folder, const char *text, const char 
     gw_cluster_free(&cluster);
 }
 
-/* Before or behind what is imported, a run that no exchange uses costs a note. */
-TEST_IN_FOLDER(runs_that_say_nothing_are_passed_over) {
+/* Passes over a run that no exchange uses, with a note, before or behind other runs. */
+TEST_IN_FOLDER(runs_of_no_use_are_passed_over) {
     static const struct {
         const char *run, *message;
     } cases[] = {
@@ -224,18 +267,50 @@ TEST_IN_FOLDER(runs_that_say_nothing_are_passed_over) {
     char text[8192];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         (void)snprintf(text, sizeof text, "%s%s", cases[i].run, nccl);
-        assert_passed_over(*state, text, cases[i].message);
+        assert_passed_over(*state, NCCL, text, cases[i].message);
         (void)snprintf(text, sizeof text, "%s%s", nccl, cases[i].run);
-        assert_passed_over(*state, text, cases[i].message);
+        assert_passed_over(*state, NCCL, text, cases[i].message);
     }
 }
 
-/* A job that was killed may leave a row behind that is not whole. */
+/* Keeps 20 reasons, and how many more there were. */
+TEST_IN_FOLDER(many_runs_of_no_use_are_counted) {
+    static const char run[] = "# Collective test starting: alltoall_perf\n# nThread 1 nGpus 2\n"
+                              "# size count type redop root time algbw busbw #wrong\n";
+    char *text = repeat(nccl, run, 23, "");
+    struct gw_cluster cluster = import_text(*state, NCCL, "x.txt", text, 2);
+    assert_points(&cluster, "allreduce", 2, points, 3);
+    assert_non_null(strstr(gw_import_passed_over(&cluster, 19), "got alltoall"));
+    assert_string_equal(gw_import_passed_over(&cluster, 20), "3 more");
+    assert_null(gw_import_passed_over(&cluster, 21));
+    gw_cluster_free(&cluster);
+    free(text);
+}
+
+/* Passes over the half of a row that a job which was killed leaves behind, wherever it was cut. */
 TEST_IN_FOLDER(a_last_row_that_is_cut_is_passed_over) {
-    char text[8192];
+    static const char *const rows[] = {"8",
+                                       "8192",
+                                       "8192 \n\n",
+                                       "8192 20",
+                                       "8192 2048 ",
+                                       "8192 2048 fl",
+                                       "8192 2048 float sum -1 7 0.1"};
+    static const int columns[] = {1, 1, 1, 2, 2, 3, 7};
+    char text[8192], message[64];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        (void)snprintf(text, sizeof text, "%s%s%s", HEAD COLUMNS_NEW,
+                       ROW_1 IN_PLACE ROW_2 IN_PLACE ROW_3 IN_PLACE, rows[i]);
+        (void)snprintf(message, sizeof message, "x.txt:13: expected 13 columns, got %d",
+                       columns[i]);
+        assert_passed_over(*state, NCCL, text, message);
+    }
+    (void)snprintf(text, sizeof text, "%s8192", osu);
+    assert_passed_over(*state, OSU, text, "x.txt:8: expected 4 columns, got 1 in the last row");
     (void)snprintf(text, sizeof text, "%s%s", HEAD COLUMNS_NEW,
                    ROW_1 IN_PLACE ROW_2 IN_PLACE ROW_3 IN_PLACE "8192 2048 float sum -1");
-    assert_passed_over(*state, text, "x.txt:13: expected 13 columns, got 5: other output cuts");
+    assert_passed_over(*state, NCCL, text,
+                       "x.txt:13: expected 13 columns, got 5: other output cuts");
     (void)snprintf(text, sizeof text, "%s%s", HEAD COLUMNS_NEW,
                    ROW_1 IN_PLACE "512 128 float sum -1\n" ROW_2 IN_PLACE ROW_3 IN_PLACE FOOT);
     struct gw_cluster cluster = new_cluster();
@@ -246,7 +321,7 @@ TEST_IN_FOLDER(a_last_row_that_is_cut_is_passed_over) {
     gw_cluster_free(&cluster);
 }
 
-/* The head of a run that was cut short is not the next one's. */
+/* Forgets the head of a run that was cut short, with or without lines of ranks. */
 TEST_IN_FOLDER(a_run_that_was_cut_short_leaves_nothing) {
     char text[8192];
     (void)snprintf(text, sizeof text, "%s%s",
@@ -254,6 +329,15 @@ TEST_IN_FOLDER(a_run_that_was_cut_short_leaves_nothing) {
                    "# Rank 0 Group 0 Pid 1 on a device 0 [0] G\n",
                    nccl);
     assert_read(*state, NCCL, text);
+    static const char begin[] = "# nThread 1 nGpus 1 agg iters: 1 graph: 0\n";
+    static const char *const names[] = {"", "# Collective test starting: all_reduce_perf\n"};
+    for (size_t i = 0; i < 2; i++) {
+        (void)snprintf(text, sizeof text, "$ all_reduce_perf\n%s%s%s%s%s%s%s%s%s", names[i], begin,
+                       names[i], begin, COLUMNS_NEW, ROW_1 IN_PLACE ROW_2 IN_PLACE ROW_3 IN_PLACE,
+                       names[i], begin,
+                       COLUMNS_NEW ROW_1 IN_PLACE ROW_2 IN_PLACE ROW_3 IN_PLACE FOOT);
+        assert_read(*state, NCCL, text);
+    }
 }
 
 /* ---- ranks that are not listed --------------------------------------------------------------- */

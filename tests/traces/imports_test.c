@@ -1,4 +1,4 @@
-/* What benchmarks of others print, and the clusters that come of it. */
+/* Imports clusters from output of other projects' benchmarks. */
 #include "tests/traces/import_support.h"
 
 static const cJSON *source_of(const struct gw_cluster *cluster, const char *name, size_t workers) {
@@ -24,7 +24,7 @@ static void assert_said(const cJSON *object, const char *key, const char *text) 
     "#   Rank  2 Pid   1200 on     left device  2 [0x0b] Some GPU\n"                               \
     "#   Rank  3 Pid   1200 on     left device  3 [0x0c] Some GPU\n"
 
-/* The first rows' lines are 13 to 16. */
+/* The text of a run, whose first rows stand in lines 13 to 16. */
 static const char new_text[] =
     "# nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22807\n"
     "# Collective test starting: all_reduce_perf\n"
@@ -65,7 +65,7 @@ TEST_IN_FOLDER(text_of_later_versions) {
     gw_cluster_free(&cluster);
 }
 
-/* Before 2.13 columns were each test's own, and no line said which it was. */
+/* Reads versions before 2.13, in which each test had its own columns, and no line named it. */
 static const char old_text[] =
     "# nThread 1 nGpus 4 minBytes 8 maxBytes 64 step: 8(factor) warmup iters: 5 iters: 20 "
     "validation: 1 \n"
@@ -110,7 +110,7 @@ TEST_IN_FOLDER(an_allgather_stands_for_an_allgatherv) {
     gw_cluster_free(&cluster);
 }
 
-/* An allreduce is a reduce-scatter of all ranks' blocks, and their allgather. */
+/* Takes half of an allreduce, a reduce-scatter and an allgather, for an allgather. */
 TEST_IN_FOLDER(an_allreduce_alone_says_what_gathering_takes) {
     static const double points[][2] = {{1024 / 4., 10.25}, {4096 / 4., 15.625}, {4096, 60}};
     struct gw_cluster cluster = import_text(*state, NCCL, "x.txt", new_text, 0);
@@ -125,7 +125,7 @@ TEST_IN_FOLDER(an_allreduce_alone_says_what_gathering_takes) {
     gw_cluster_free(&cluster);
 }
 
-/* Of all ranks' blocks each contributes one; a vector or a message is each one's own. */
+/* Takes one rank's block of a size that has all ranks' blocks, and vectors and messages whole. */
 TEST_IN_FOLDER(sizes_are_what_one_worker_contributes) {
     static const struct {
         const char *test, *collective;
@@ -149,7 +149,7 @@ TEST_IN_FOLDER(sizes_are_what_one_worker_contributes) {
     }
 }
 
-/* What is printed between rows, and before lines; the columns of --per-iteration and timestamps. */
+/* Passes over lines between rows, prefixes, and the columns of --per-iteration and timestamps. */
 TEST_IN_FOLDER(lines_and_columns_of_no_use_are_passed_over) {
     static const double points[][2] = {{64, 5}, {256, 6}, {1024, 7}};
     static const char tagged[] =
@@ -176,7 +176,7 @@ TEST_IN_FOLDER(lines_and_columns_of_no_use_are_passed_over) {
     gw_cluster_free(&cluster);
 }
 
-/* Each run has its own test and ranks, whether or not the one before it came to its end. */
+/* Gives each run its own test and ranks, whether or not the run before it came to its end. */
 TEST_IN_FOLDER(runs_follow_one_another) {
     static const double points[][2] = {{64, 1}, {128, 2}};
     static const char second[] = "# Collective test starting: reduce_perf\n"
@@ -221,7 +221,7 @@ TEST_IN_FOLDER(json) {
     assert_int_equal(cluster.workers_per_node, 4);
     assert_said(source_of(&cluster, "scatter", 4), "date", "2026-03-04 05:06:07");
     gw_cluster_free(&cluster);
-    /* Where each rank has a device, the second one is of rank 1. */
+    /* A list of all ranks has rank 1 second; else the second one begins another process. */
     const char *all = with(json_text, "{'rank': 2, 'group': 0, 'pid': 1, 'hostname': 'a'",
                            "{'rank': 1, 'group': 0, 'pid': 1, 'hostname': 'b'");
     all = with(with(all, "'count': 64", "'count': 128"), "'count': 256", "'count': 512");
@@ -252,7 +252,7 @@ static const char osu_full[] =
     "1024                    5.50              4.25              6.75        1000   "
     "           5.40               6.70              Pass\n";
 
-/* As of one rank, whatever the collective; the mean, whatever else there is. */
+/* Takes sizes as those of one rank, and means of times, from all columns that there are. */
 TEST_IN_FOLDER(osu_benchmarks) {
     static const double plain[][2] = {{1, 2.5}, {64, 3.25}, {4096, 11}};
     static const double full[][2] = {{8, 2.5}, {1024, 5.5}};
@@ -268,6 +268,18 @@ TEST_IN_FOLDER(osu_benchmarks) {
     assert_points(&cluster, "broadcast", 3, full, 2);
     assert_said(source_of(&cluster, "broadcast", 3), "tool", "OSU micro-benchmarks on CUDA");
     gw_cluster_free(&cluster);
+    static const char *const libraries[][2] = {
+        {"NCCL-CUDA", "OSU micro-benchmarks of NCCL on CUDA"},
+        {"NCCL", "OSU micro-benchmarks of NCCL"},
+        {"RCCL-ROCM", "OSU micro-benchmarks of RCCL on ROCM"},
+    };
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        const char *text = with(osu_full, "MPI-CUDA", libraries[i][0]);
+        cluster = import_text(*state, OSU, "osu.txt", text, 3);
+        assert_points(&cluster, "broadcast", 3, full, 2);
+        assert_said(source_of(&cluster, "broadcast", 3), "tool", libraries[i][1]);
+        gw_cluster_free(&cluster);
+    }
 }
 
 TEST_IN_FOLDER(each_osu_title_has_its_collective) {
@@ -287,7 +299,8 @@ TEST_IN_FOLDER(each_osu_title_has_its_collective) {
     }
 }
 
-/* Of osu_latency the header has a blank more; it is between two, also where others are not. */
+/* Reads osu_latency, between two ranks, behind benchmarks among more; its header has a blank more.
+ */
 TEST_IN_FOLDER(osu_tables_follow_one_another) {
     static const double allgather[][2] = {{1, 2.5}, {64, 3.25}, {4096, 11}};
     static const double others[][2] = {{4, 1}, {8, 2}};
@@ -337,7 +350,7 @@ TEST_IN_FOLDER(sizes_of_several_files_are_merged) {
     gw_cluster_free(&cluster);
 }
 
-/* As a file it says the same, also where unknown keys are bad input. */
+/* Writes and reads the cluster as a file, where unknown keys are bad input. */
 TEST_IN_FOLDER(several_numbers_of_workers_grow) {
     struct gw_cluster cluster = new_cluster();
     struct gw_cluster again;
@@ -533,7 +546,7 @@ TEST_IN_FOLDER(bad_text_of_osu_is_refused) {
                    "x.txt:4: expected right results (Pass), got Fail");
 }
 
-/* Of two programs there is no mean, also of one on two kinds of memory, or of what was measured. */
+/* Refuses a curve of two programs, of two kinds of memory, and of measured and imported times. */
 TEST_IN_FOLDER(a_curve_is_of_one_program) {
     struct gw_cluster cluster = new_cluster();
     assert_ok(gw_import_osu(write_text(*state, "a", osu_plain), 4, &cluster, &error));
