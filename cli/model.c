@@ -1,4 +1,4 @@
-/* Models without profiling: made from networks' shapes or sizes; and what a model is, shown. */
+/* Makes models without profiling, from networks' shapes or sizes, and shows models. */
 #include "cli/making.h"
 
 #include "cli/cli.h"
@@ -58,18 +58,17 @@ static const struct gw_option_rule rules[] = {
     {0},
 };
 
-/* What importing has left out, in the source's "notes". */
-static void print_notes(const cJSON *document) {
-    const cJSON *source = cJSON_GetObjectItemCaseSensitive(document, "source");
+/* Prints the notes of a model's source: importing says there which lines it has left out. */
+static void print_notes(const cJSON *notes) {
     const cJSON *note = NULL;
-    cJSON_ArrayForEach(note, cJSON_GetObjectItemCaseSensitive(source, "notes")) {
+    cJSON_ArrayForEach(note, notes) {
         if (cJSON_IsString(note)) {
             gw_print_note("note: ", "%s", note->valuestring);
         }
     }
 }
 
-/* Writes it if that was asked for, and prints it. */
+/* Writes the document if --out asks for it, and prints it as a model or as JSON. */
 static enum gw_status write_and_print(const struct options *options, cJSON *document,
                                       struct gw_error *error) {
     struct gw_model model = {0};
@@ -78,15 +77,15 @@ static enum gw_status write_and_print(const struct options *options, cJSON *docu
     if (status == GW_OK && options->output.json) {
         return gw_print_document(document, error);
     }
-    cJSON *kept = NULL;
-    status = status == GW_OK ? gw_json_copy(document, &kept, error) : status;
+    cJSON *source = cJSON_GetObjectItemCaseSensitive(document, "source");
+    cJSON *notes = cJSON_DetachItemFromObjectCaseSensitive(source, "notes");
     status = status == GW_OK ? gw_model_take(document, options->operand, &model, error)
                              : (cJSON_Delete(document), status);
     if (status == GW_OK) {
         gw_print_model(&model);
-        print_notes(kept);
+        print_notes(notes);
     }
-    cJSON_Delete(kept);
+    cJSON_Delete(notes);
     gw_model_free(&model);
     return status;
 }
@@ -105,7 +104,7 @@ static enum gw_status import(const struct options *options, cJSON **out, struct 
     return gw_import_sizes(options->operand, &request, out, error);
 }
 
-/* All that its file has, once it is known to be a model. */
+/* Shows all that a file has, if it is a model. */
 static enum gw_status show(const struct options *options, struct gw_error *error) {
     struct gw_model model;
     cJSON *document = NULL;
