@@ -1,157 +1,44 @@
-/*
- * A network of which only sizes are known: a list of its parameters, as a line of Python prints it.
+/* Reads a list of a network's parameters, as a line of Python prints it, and makes a model of it.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
-#include "traces/import_parts.h"
-#include "traces/imports.h"
+#include "traces/import_shapes.h"
 
-/* The forward pass, where nobody says: half of the backward pass, which has two products for each
- * of its own. */
+/* The forward pass as a share of the backward pass, which has two products for each one of it. */
 static const double forward_share = 0.5;
 
 /*
- * How far iterations are off, at the 95th percentile of any network that ships, where backward
- * times are shared out by square roots of sizes in place of what they are (script/sizes_alone.py).
+ * The error of iterations where square roots of sizes share out the backward pass: the largest 95th
+ * percentile of the networks that ship (script/sizes_alone.py).
  */
 static const double shares_margin = 0.06;
 
-/* Commas between digits: those of thousands, or those between dimensions. */
-enum commas { NO_COMMAS, THOUSANDS, DIMENSIONS, EITHER };
-
-struct parameter {
-    char *name;      /* owned */
-    double elements; /* the product of its numbers */
-    double digits;   /* of all its digits in a row: other elements where commas are of thousands */
-    enum commas commas;
-    size_t line;
-    bool is_left_out;
-};
-
 enum { MOST_NOTES = 8 };
+
+/* Lines that sum up a list: torchinfo, Keras and peft print them. */
+static const char *const total_lines[] = {
+    "total params:",         "total parameters:",     "trainable params:",
+    "trainable parameters:", "number of parameters:", "all params:"};
 
 struct reading {
     struct gw_import_text text;
-    struct parameter *parameters;
+    struct gw_import_parameter *parameters;
     size_t count, capacity;
-    char prefix[GW_IMPORT_MOST_PREFIX]; /* before the names; of the first one */
+    char prefix[GW_IMPORT_MOST_PREFIX]; /* before the first name, and before all others */
+    size_t total_count;                 /* of total_lines */
+    char total[80];                     /* the first of these lines */
     char notes[MOST_NOTES][256];
-    size_t note_count;
+    size_t note_count; /* also of notes that have no room */
 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static bool is_word(const char *word, size_t length, const char *text) {
-    return length == strlen(text) && strncmp(word, text, length) == 0;
-}
-
-/* "1,024": each comma has three digits behind it, and one to three stand before the first. */
-static enum commas find_commas(const char *shape, size_t length) {
-    size_t first = strspn(shape, "0123456789");
-    bool is_either = first >= 1 && first <= 3 && first < length;
-    bool has_zero = false;
-    for (size_t at = first; at < length && is_either; at += 4) {
-        size_t digits = strspn(shape + at + 1, "0123456789");
-        is_either = shape[at] == ',' && digits == 3 && at + 4 <= length;
-        has_zero = has_zero || shape[at + 1] == '0';
-    }
-    return !is_either ? DIMENSIONS : has_zero ? THOUSANDS : EITHER;
-}
-
-/*
- * "64 3 7 7", "64,3,7,7", "[64, 3, 7, 7]", "torch.Size([64, 3, 7, 7])", "64x3x7x7", "9408",
- * "9_408",
- * "()", and behind it a type or whether it has gradients. False: it is none of them.
- */
-static bool parse_shape(const char *shape, struct parameter *out) {
-    static const char prefix[] = "torch.Size";
-    static const char marks[] = " \t,x[](){}";
-    bool has_numbers = false;
-    shape += strncmp(shape, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
-    bool is_empty = *shape == '\0';
-    size_t first = strcspn(shape, " \t");
-    bool is_one_word = isdigit((unsigned char)shape[0]) && memchr(shape, ',', first) != NULL;
-    out->elements = 1;
-    out->digits = 0;
-    out->commas = is_one_word ? find_commas(shape, first) : NO_COMMAS;
-    while (*shape != '\0') {
-        size_t length = strcspn(shape, " \t,)");
-        if (isdigit((unsigned char)*shape)) {
-            double dimension = 0;
-            for (; isdigit((unsigned char)*shape) || *shape == '_'; shape++) {
-                int digit = *shape - '0';
-                dimension = *shape == '_' ? dimension : 10 * dimension + digit;
-                out->digits = *shape == '_' ? out->digits : 10 * out->digits + digit;
-            }
-            out->elements *= dimension;
-            has_numbers = true;
-        } else if (strchr(marks, *shape) != NULL) {
-            shape++;
-        } else if (is_word(shape, length, "False") || is_word(shape, length, "torch.int64") ||
-                   is_word(shape, length, "torch.int32") || is_word(shape, length, "torch.bool")) {
-            out->is_left_out = true;
-            shape += length;
-        } else if (is_word(shape, length, "True") || strncmp(shape, "torch.float", 11) == 0 ||
-                   is_word(shape, length, "torch.bfloat16")) {
-            shape += length;
-        } else {
-            return false;
-        }
-    }
-    if (out->commas == NO_COMMAS && has_numbers && out->digits >= 1000 &&
-        out->digits == out->elements) {
-        out->commas = DIMENSIONS; /* a number without commas that could have some */
-    }
-    return !is_empty && out->elements >= 1;
-}
-
-/* A name in quotes or not, with what it is behind in the same word; false: it is none. */
-static bool cut_name(const char *word, const char **name, size_t *length) {
-    static const char *const labels[] = {">:", "]:"};
-    size_t count = *length;
-    while (count > 0 && strchr(":,'\"", word[count - 1]) != NULL) {
-        count--;
-    }
-    const char *begin = word;
-    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
-        const char *label = strstr(begin, labels[i]);
-        begin = label != NULL && label < word + count ? label + strlen(labels[i]) : begin;
-    }
-    while (begin < word + count && strchr("([{'\"", *begin) != NULL) {
-        begin++;
-    }
-    *name = begin;
-    *length = (size_t)(word + count - begin);
-    return *length > 0 && *length <= GW_JSON_MOST_TEXT;
-}
-
-/* The first word that a shape follows; what stands before it has a mark that no name has. */
-static bool find_parameter(const char *line, const char **name, size_t *length,
-                           struct parameter *out) {
-    const char *word = line + strspn(line, " \t");
-    while (*word != '\0') {
-        size_t width = strcspn(word, " \t,");
-        const char *shape = word + width + strspn(word + width, " \t,");
-        *out = (struct parameter){0};
-        *length = width;
-        bool is_name = cut_name(word, name, length);
-        size_t before = (size_t)(*name - line);
-        bool is_labelled = strcspn(line, "[<|:>)") < before;
-        bool is_first = *name == line + strspn(line, " \t([{'\"");
-        if (is_name && (is_first || is_labelled) && parse_shape(shape, out)) {
-            return true;
-        }
-        word = shape;
-    }
-    return false;
-}
-
 static enum gw_status add_parameter(struct reading *reading, const char *name, size_t length,
-                                    const struct parameter *parameter, struct gw_error *error) {
-    struct parameter *larger =
+                                    const struct gw_import_parameter *parameter,
+                                    struct gw_error *error) {
+    struct gw_import_parameter *larger =
         gw_grow(reading->parameters, reading->count + 1, &reading->capacity, sizeof *larger);
     if (larger == NULL) {
         return gw_fail_memory(error, "importing sizes");
@@ -165,7 +52,7 @@ static enum gw_status add_parameter(struct reading *reading, const char *name, s
 
 static const char print_them[] = "for name, p in model.named_parameters(): print(name, *p.shape)";
 
-/* Names what the whole file may be in place of a list; NULL: not known. */
+/* Names the kind of a file that has no list; NULL: not known. */
 static const char *find_format(const struct gw_import_text *text) {
     static const struct {
         const char *mark, *format;
@@ -200,16 +87,32 @@ static enum gw_status refuse_line(const struct reading *reading, const char *lin
                          line);
 }
 
-/* "conv1.weight 64 3 7 7", with a comma or a colon behind the name if need be. */
+/* Counts a line such as "Total params: 2,368", and keeps the first one. */
+static bool is_total_line(struct reading *reading, const char *line) {
+    for (size_t i = 0; i < sizeof total_lines / sizeof *total_lines; i++) {
+        if (strcasestr(line, total_lines[i]) != NULL) {
+            if (reading->total_count++ == 0) {
+                (void)snprintf(reading->total, sizeof reading->total, "%s", line);
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Reads "conv1.weight 64 3 7 7"; a comma or a colon may follow the name. */
 static enum gw_status read_line(struct reading *reading, struct gw_error *error) {
-    struct parameter parameter = {0};
+    struct gw_import_parameter parameter = {0};
     const char *line = reading->text.line + strspn(reading->text.line, " \t");
     const char *name = NULL;
     size_t length = 0;
     if (line[0] == '\0' || line[0] == '#' || strspn(line, "[]{}(),") == strlen(line)) {
         return GW_OK;
     }
-    if (!find_parameter(line, &name, &length, &parameter)) {
+    if (is_total_line(reading, line)) {
+        return GW_OK;
+    }
+    if (!gw_import_find_parameter(line, &name, &length, &parameter)) {
         return refuse_line(reading, line, error);
     }
     size_t before = (size_t)(name - line);
@@ -235,22 +138,25 @@ static void add_note(struct reading *reading, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     if (reading->note_count < MOST_NOTES) {
-        char *note = reading->notes[reading->note_count++];
-        (void)vsnprintf(note, sizeof reading->notes[0], format, arguments);
+        (void)vsnprintf(reading->notes[reading->note_count], sizeof reading->notes[0], format,
+                        arguments);
     }
+    reading->note_count++;
     va_end(arguments);
 }
 
-/* Decides by all lines what commas are; where none says it, sizes are not known. */
+/* Decides by all lines whether commas are of thousands; refuses a list that leaves it open. */
 static enum gw_status settle_commas(struct reading *reading, struct gw_error *error) {
-    const struct parameter *found[EITHER + 1] = {NULL};
+    const struct gw_import_parameter *found[GW_IMPORT_EITHER + 1] = {NULL};
     for (size_t i = 0; i < reading->count; i++) {
-        struct parameter *one = &reading->parameters[i];
+        struct gw_import_parameter *one = &reading->parameters[i];
         found[one->commas] = found[one->commas] == NULL ? one : found[one->commas];
     }
-    bool is_mixed = found[THOUSANDS] != NULL && found[DIMENSIONS] != NULL;
-    const struct parameter *odd = is_mixed ? found[THOUSANDS] : found[EITHER];
-    if (is_mixed || (odd != NULL && found[THOUSANDS] == NULL && found[DIMENSIONS] == NULL)) {
+    bool is_mixed = found[GW_IMPORT_THOUSANDS] != NULL && found[GW_IMPORT_DIMENSIONS] != NULL;
+    const struct gw_import_parameter *odd =
+        is_mixed ? found[GW_IMPORT_THOUSANDS] : found[GW_IMPORT_EITHER];
+    if (is_mixed || (odd != NULL && found[GW_IMPORT_THOUSANDS] == NULL &&
+                     found[GW_IMPORT_DIMENSIONS] == NULL)) {
         reading->text.number = odd->line;
         return gw_import_bad(&reading->text, error,
                              "expected shapes (64x3x7x7) or numbers without commas, got commas "
@@ -258,9 +164,10 @@ static enum gw_status settle_commas(struct reading *reading, struct gw_error *er
                              odd->name, odd->digits, odd->elements);
     }
     for (size_t i = 0; i < reading->count; i++) {
-        struct parameter *one = &reading->parameters[i];
-        bool has_thousands = one->commas == THOUSANDS || one->commas == EITHER;
-        one->elements = has_thousands && found[THOUSANDS] != NULL ? one->digits : one->elements;
+        struct gw_import_parameter *one = &reading->parameters[i];
+        bool has_thousands = one->commas == GW_IMPORT_THOUSANDS || one->commas == GW_IMPORT_EITHER;
+        one->elements =
+            has_thousands && found[GW_IMPORT_THOUSANDS] != NULL ? one->digits : one->elements;
     }
     return GW_OK;
 }
@@ -270,7 +177,41 @@ static bool ends_with(const char *name, const char *end) {
     return length >= strlen(end) && strcmp(name + length - strlen(end), end) == 0;
 }
 
-/* Buffers of PyTorch's modules and of transformers', which a state_dict has beside parameters. */
+static int by_name(const void *a, const void *b) {
+    const struct gw_import_parameter *left = *(struct gw_import_parameter *const *)a;
+    const struct gw_import_parameter *right = *(struct gw_import_parameter *const *)b;
+    int order = strcmp(left->name, right->name);
+    return order != 0 ? order : (left->line > right->line) - (left->line < right->line);
+}
+
+static bool has_name(const struct reading *reading, struct gw_import_parameter *const *sorted,
+                     const char *name) {
+    size_t low = 0;
+    for (size_t high = reading->count; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(sorted[middle]->name, name);
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
+    }
+    return low < reading->count && strcmp(sorted[low]->name, name) == 0;
+}
+
+/* Tells whether a parameter is the causal mask of GPT-2 and its kind, "h.0.attn.bias 1 1 N N". */
+static bool is_causal_mask(const struct reading *reading, struct gw_import_parameter *const *sorted,
+                           const struct gw_import_parameter *one) {
+    static const char *const ends[] = {"attn.bias", "attention.bias"};
+    static const char bias[] = "bias";
+    char beside[GW_JSON_MOST_TEXT + sizeof "masked_"];
+    if (!ends_with(one->name, ends[0]) && !ends_with(one->name, ends[1])) {
+        return false;
+    }
+    (void)snprintf(beside, sizeof beside, "%.*smasked_%s", (int)(strlen(one->name) - strlen(bias)),
+                   one->name, bias);
+    return one->is_mask || has_name(reading, sorted, beside);
+}
+
+/* Tells whether a name in a state_dict is that of a buffer in PyTorch's or transformers' modules.
+ */
 static bool is_buffer(const char *name) {
     static const char *const ends[] = {
         "running_mean", "running_var", "num_batches_tracked",    "position_ids",
@@ -283,12 +224,13 @@ static bool is_buffer(const char *name) {
     return false;
 }
 
-static void leave_out_buffers(struct reading *reading) {
+static void leave_out_buffers(struct reading *reading, struct gw_import_parameter *const *sorted) {
     const char *first = NULL;
     size_t count = 0;
     for (size_t i = 0; i < reading->count; i++) {
-        struct parameter *one = &reading->parameters[i];
-        one->is_left_out = one->is_left_out || is_buffer(one->name);
+        struct gw_import_parameter *one = &reading->parameters[i];
+        one->is_left_out =
+            one->is_left_out || is_buffer(one->name) || is_causal_mask(reading, sorted, one);
         first = one->is_left_out && first == NULL ? one->name : first;
         count += one->is_left_out;
     }
@@ -297,18 +239,33 @@ static void leave_out_buffers(struct reading *reading) {
     }
 }
 
-static int by_name(const void *a, const void *b) {
-    const struct parameter *left = *(struct parameter *const *)a;
-    const struct parameter *right = *(struct parameter *const *)b;
-    int order = strcmp(left->name, right->name);
-    return order != 0 ? order : (left->line > right->line) - (left->line < right->line);
+/* Counts once a name that several ranks printed; refuses two sizes of one name. */
+static enum gw_status leave_out_repeats(struct reading *reading,
+                                        struct gw_import_parameter *const *sorted,
+                                        struct gw_error *error) {
+    size_t repeats = 0;
+    for (size_t i = 1; i < reading->count; i++) {
+        if (strcmp(sorted[i]->name, sorted[i - 1]->name) != 0) {
+            continue;
+        }
+        if (sorted[i]->elements != sorted[i - 1]->elements) {
+            reading->text.number = sorted[i]->line;
+            return gw_import_bad(&reading->text, error,
+                                 "expected one size of %.80s, got %.0f elements after %.0f",
+                                 sorted[i]->name, sorted[i]->elements, sorted[i - 1]->elements);
+        }
+        repeats += !sorted[i]->is_left_out;
+        sorted[i]->is_left_out = true;
+    }
+    if (repeats > 0) {
+        add_note(reading, "%zu names that come again, as of several ranks, count once", repeats);
+    }
+    return GW_OK;
 }
 
-/* Each rank may have printed the list: a name counts once, with one size. */
-static enum gw_status leave_out_repeats(struct reading *reading, struct gw_error *error) {
-    struct parameter **sorted = calloc(reading->count + 1, sizeof *sorted);
-    enum gw_status status = GW_OK;
-    size_t repeats = 0;
+/* Leaves out buffers, and all but the first line of a name. */
+static enum gw_status leave_out(struct reading *reading, struct gw_error *error) {
+    struct gw_import_parameter **sorted = calloc(reading->count + 1, sizeof *sorted);
     if (sorted == NULL) {
         return gw_fail_memory(error, "importing sizes");
     }
@@ -316,74 +273,97 @@ static enum gw_status leave_out_repeats(struct reading *reading, struct gw_error
         sorted[i] = &reading->parameters[i];
     }
     qsort(sorted, reading->count, sizeof *sorted, by_name);
-    for (size_t i = 1; i < reading->count && status == GW_OK; i++) {
-        if (strcmp(sorted[i]->name, sorted[i - 1]->name) != 0) {
-            continue;
-        }
-        if (sorted[i]->elements != sorted[i - 1]->elements) {
-            reading->text.number = sorted[i]->line;
-            status = gw_import_bad(&reading->text, error,
-                                   "expected one size of %.80s, got %.0f elements after %.0f",
-                                   sorted[i]->name, sorted[i]->elements, sorted[i - 1]->elements);
-        }
-        repeats += !sorted[i]->is_left_out;
-        sorted[i]->is_left_out = true;
-    }
+    leave_out_buffers(reading, sorted);
+    enum gw_status status = leave_out_repeats(reading, sorted, error);
     free(sorted);
-    if (repeats > 0) {
-        add_note(reading, "%zu names that come again, as of several ranks, count once", repeats);
-    }
     return status;
 }
 
-/* A head whose weight is often that of the embedding: a list cannot say whether it is. */
-static void note_tied(struct reading *reading) {
-    static const char *const heads[] = {"lm_head.weight", "decoder.weight", "output.weight",
-                                        "head.weight", "generator.weight"};
-    static const char *const embeddings[] = {"wte.", "embed", "shared.", "tok_", "encoder.weight"};
-    for (size_t i = 0; i < reading->count; i++) {
-        const struct parameter *head = &reading->parameters[i];
-        bool is_head = false;
-        for (size_t k = 0; k < sizeof heads / sizeof *heads; k++) {
-            is_head = is_head || ends_with(head->name, heads[k]);
-        }
-        for (size_t k = 0; k < reading->count && is_head; k++) {
-            const struct parameter *other = &reading->parameters[k];
-            bool is_embedding = false;
-            for (size_t m = 0; m < sizeof embeddings / sizeof *embeddings; m++) {
-                is_embedding = is_embedding || strstr(other->name, embeddings[m]) != NULL;
-            }
-            if (k != i && is_embedding && other->elements == head->elements) {
-                add_note(reading,
-                         "%.80s is as large as %.80s: where one is the other (tied), take one out",
-                         head->name, other->name);
-                break;
-            }
-        }
+static bool has_part(const char *name, const char *const *parts, size_t count, bool at_end) {
+    bool has_one = false;
+    for (size_t i = 0; i < count; i++) {
+        has_one = has_one || (at_end ? ends_with(name, parts[i]) : strstr(name, parts[i]) != NULL);
     }
+    return has_one;
 }
 
-/* A last line with the sum of all others is no parameter. */
+static bool is_head(const char *name) {
+    static const char *const heads[] = {"lm_head.weight", "decoder.weight", "output.weight",
+                                        "head.weight", "generator.weight"};
+    return has_part(name, heads, sizeof heads / sizeof *heads, true);
+}
+
+static bool is_embedding(const char *name) {
+    static const char *const parts[] = {"wte.", "embed", "shared.", "tok_", "encoder.weight"};
+    return has_part(name, parts, sizeof parts / sizeof *parts, false) && !is_head(name);
+}
+
+static int by_elements(const void *a, const void *b) {
+    const struct gw_import_parameter *left = *(struct gw_import_parameter *const *)a;
+    const struct gw_import_parameter *right = *(struct gw_import_parameter *const *)b;
+    int order = (left->elements > right->elements) - (left->elements < right->elements);
+    return order != 0 ? order : (left->line > right->line) - (left->line < right->line);
+}
+
+/* Notes heads as large as an embedding: their weights are often one, which no list can say. */
+static enum gw_status note_tied(struct reading *reading, struct gw_error *error) {
+    struct gw_import_parameter **embeddings = calloc(reading->count + 1, sizeof *embeddings);
+    size_t count = 0;
+    if (embeddings == NULL) {
+        return gw_fail_memory(error, "importing sizes");
+    }
+    for (size_t i = 0; i < reading->count; i++) {
+        if (is_embedding(reading->parameters[i].name)) {
+            embeddings[count++] = &reading->parameters[i];
+        }
+    }
+    qsort(embeddings, count, sizeof *embeddings, by_elements);
+    for (size_t i = 0; i < reading->count; i++) {
+        const struct gw_import_parameter *head = &reading->parameters[i];
+        size_t low = 0;
+        for (size_t high = is_head(head->name) ? count : 0; low < high;) {
+            size_t middle = low + (high - low) / 2;
+            bool is_below = embeddings[middle]->elements < head->elements;
+            low = is_below ? middle + 1 : low;
+            high = is_below ? high : middle;
+        }
+        if (is_head(head->name) && low < count && embeddings[low]->elements == head->elements) {
+            add_note(reading,
+                     "%.80s is as large as %.80s: where one is the other (tied), take one out",
+                     head->name, embeddings[low]->name);
+        }
+    }
+    free(embeddings);
+    return GW_OK;
+}
+
+/* Leaves out a last line with the sum of all others, and notes it and other lines with totals. */
 static void leave_out_total(struct reading *reading) {
     double sum = 0;
-    struct parameter *last = NULL;
+    struct gw_import_parameter *last = NULL;
     for (size_t i = 0; i < reading->count; i++) {
-        struct parameter *one = &reading->parameters[i];
+        struct gw_import_parameter *one = &reading->parameters[i];
         sum += last != NULL ? last->elements : 0;
         last = one->is_left_out ? NULL : one;
     }
     if (last != NULL && last->elements == sum && strcasestr(last->name, "total") != NULL) {
         last->is_left_out = true;
+        add_note(reading, "the last line, %.80s, left out: it has the sum of all others",
+                 last->name);
+    }
+    if (reading->total_count > 0) {
+        add_note(reading, "%zu lines with totals left out, such as %.80s", reading->total_count,
+                 reading->total);
     }
 }
 
-/* Takes out what is left out, and checks that there is something. */
+/* Takes out the parameters that are left out, and checks that others are there. */
 static enum gw_status keep_others(struct reading *reading, struct gw_error *error) {
     static const double most_elements = 9007199254740992.0;
     double elements = 0;
     size_t kept = 0;
     for (size_t i = 0; i < reading->count; i++) {
-        struct parameter *one = &reading->parameters[i];
+        struct gw_import_parameter *one = &reading->parameters[i];
         if (one->is_left_out) {
             free(one->name);
             continue;
@@ -420,7 +400,7 @@ static void write_tensors(const struct reading *reading, double backward_s,
     gw_writer_array(writer, "tensors");
     for (size_t i = 0; i < reading->count; i++) {
         char name[GW_JSON_MOST_TEXT + 1];
-        const struct parameter *parameter = &reading->parameters[i];
+        const struct gw_import_parameter *parameter = &reading->parameters[i];
         gw_visible(parameter->name, name, sizeof name);
         gw_writer_object(writer, NULL);
         gw_writer_text(writer, "name", name);
@@ -454,9 +434,13 @@ static enum gw_status write_model(const struct reading *reading,
                              "tensors by square roots of their sizes; the forward pass taken to be "
                              "half of it.");
     gw_writer_array(&writer, "notes");
-    for (size_t i = 0; i < reading->note_count; i++) {
+    for (size_t i = 0; i < reading->note_count && i <= MOST_NOTES; i++) {
         char note[sizeof reading->notes[0]];
-        gw_visible(reading->notes[i], note, sizeof note);
+        if (i < MOST_NOTES) {
+            gw_visible(reading->notes[i], note, sizeof note);
+        } else {
+            (void)snprintf(note, sizeof note, "and %zu more", reading->note_count - MOST_NOTES);
+        }
         gw_writer_text(&writer, NULL, note);
     }
     gw_writer_end(&writer);
@@ -470,12 +454,10 @@ static enum gw_status read_all(struct reading *reading, struct gw_error *error) 
         GW_TRY(read_line(reading, error));
     }
     GW_TRY(settle_commas(reading, error));
-    leave_out_buffers(reading);
-    GW_TRY(leave_out_repeats(reading, error));
+    GW_TRY(leave_out(reading, error));
     leave_out_total(reading);
     GW_TRY(keep_others(reading, error));
-    note_tied(reading);
-    return GW_OK;
+    return note_tied(reading, error);
 }
 
 enum gw_status gw_import_sizes(const char *path, const struct gw_sizes_request *request,

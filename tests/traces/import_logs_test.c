@@ -1,4 +1,4 @@
-/* What NCCL's inspector logs in a job, what perftest prints, and lists of parameters. */
+/* Reads logs of NCCL's inspector, and output of perftest. */
 #include <math.h>
 
 #include "tests/test.h"
@@ -9,7 +9,7 @@
 
 enum { RANKS = 4, CALLS = 60, MOST_TEXT = 1 << 18 };
 
-/* A line of what a rank says of a call. */
+/* A line in which a rank logs a call. */
 struct entry {
     const char *id, *name, *function, *timing;
     int rank, ranks, nodes, call;
@@ -29,7 +29,7 @@ static struct entry entry_of(int rank, int call, double bytes, double time_us) {
                           .time_us = time_us};
 }
 
-/* Behind what is in the text. */
+/* Adds a line to a text. */
 static void put_entry(char text[MOST_TEXT], const struct entry *entry) {
     size_t length = strlen(text);
     int written = snprintf(
@@ -45,7 +45,7 @@ static void put_entry(char text[MOST_TEXT], const struct entry *entry) {
     assert_true(written > 0 && (size_t)written < MOST_TEXT - length);
 }
 
-/* Texts of ranks, each in a file of its own; the paths last until the next call. */
+/* Writes each rank's text into a file of its own; the paths last until the next call. */
 static struct gw_import_paths write_ranks(const char *folder, char texts[][MOST_TEXT],
                                           size_t count) {
     static const char *list[RANKS + 1];
@@ -100,8 +100,8 @@ static void assert_point(const struct gw_cluster *cluster, const char *name, siz
 }
 
 /*
- * Ranks come as late as chance will have it, those before wait: the time of the one that comes last
- * is that of the collective, whichever rank it is.
+ * Takes the time of the rank that comes last, whichever that is, for the collective's: ranks come
+ * at random, and the others wait.
  */
 TEST_IN_FOLDER(a_call_takes_the_rank_that_comes_last) {
     struct gw_random *random = random_stream(1);
@@ -140,7 +140,7 @@ TEST_IN_FOLDER(a_call_takes_the_rank_that_comes_last) {
     gw_cluster_free(&cluster);
 }
 
-/* Two sizes of all ranks. */
+/* Adds calls of two sizes by all ranks. */
 static void put_two_sizes(struct entry entry, int first_call) {
     for (int size = 0; size < 2; size++) {
         entry.call = first_call + size;
@@ -152,7 +152,7 @@ static void put_two_sizes(struct entry entry, int first_call) {
     }
 }
 
-/* What no exchange uses, what the host's clock timed, and what some rank lacks, changes nothing. */
+/* Passes over calls that no exchange uses, that the host's clock timed, or that a rank lacks. */
 TEST_IN_FOLDER(calls_of_no_use_are_passed_over) {
     static const char *const between =
         "{\"header\":{\"id\":\"0x7f8c\",\"rank\":0,\"n_ranks\":4,\"nnodes\":2},\"metadata\":{},"
@@ -199,7 +199,7 @@ TEST_IN_FOLDER(each_function_has_its_collective) {
     }
 }
 
-/* Of two communicators of as many ranks one is to be named; of different numbers both are taken. */
+/* Takes communicators of two sizes; refuses two of one size, unless one is named. */
 TEST_IN_FOLDER(communicators_are_told_apart) {
     struct entry entry = entry_of(0, 0, 0, 10);
     struct entry other = entry;
@@ -323,7 +323,7 @@ static double read_rate(const char *folder, const char *text) {
     return bytes_per_s;
 }
 
-/* Text with one part of it exchanged. */
+/* Exchanges one part of a text. */
 static const char *with(const char *text, const char *old, const char *new) {
     static char made[4096];
     const char *at = strstr(text, old);
@@ -332,7 +332,7 @@ static const char *with(const char *text, const char *old, const char *new) {
     return made;
 }
 
-/* A MB of perftest is 2^20 bytes, a Gb 10^9 bits; both ways together are twice one way. */
+/* Takes a MB of perftest for 2^20 bytes, a Gb for 10^9 bits, and halves figures of both ways. */
 TEST_IN_FOLDER(a_link_carries_its_fastest_average_one_way) {
     char both[4096];
     assert_true(near(read_rate(*state, in_mib), 23000. * 1048576, 1e-12));
@@ -365,158 +365,4 @@ TEST_IN_FOLDER(bad_text_of_perftest_is_refused) {
             fail_msg("%s", error.message);
         }
     }
-}
-
-/* ---- lists of parameters --------------------------------------------------------------------- */
-
-static enum gw_status import_list(const char *folder, const char *text, double forward_s,
-                                  struct gw_model *out) {
-    const char *path = path_in(folder, "sizes.txt");
-    const struct gw_sizes_request request = {
-        .name = "own", .backward_s = 0.45, .forward_s = forward_s, .batch_size = 8};
-    cJSON *document = NULL;
-    assert_ok(gw_file_write(path, text, strlen(text), &error));
-    GW_TRY(gw_import_sizes(path, &request, &document, &error));
-    return gw_model_take(document, path, out, &error);
-}
-
-/* However a shape is written; roots of 3600, 900, 100, 1 and 4 elements share 103 parts. */
-TEST_IN_FOLDER(a_list_is_shared_out_by_roots_of_sizes) {
-    static const double elements[] = {3600, 900, 100, 1, 4};
-    struct gw_model model;
-    assert_ok(import_list(*state,
-                          "# of my network\n\nconv.weight torch.Size([60, 60])\n"
-                          "  a: 3x300\r\nb,[25,4]\nscale ()\nlast\t2 2",
-                          0, &model));
-    assert_int_equal(model.tensor_count, 5);
-    assert_string_equal(model.tensors[0].name, "conv.weight");
-    assert_string_equal(model.tensors[1].name, "a");
-    assert_string_equal(model.tensors[4].name, "last");
-    for (size_t i = 0; i < 5; i++) {
-        assert_true((double)model.tensors[i].elements == elements[i]);
-        assert_true(near(model.tensors[i].backward_s, 0.45 * sqrt(elements[i]) / 103, 1e-12));
-    }
-    assert_true(near(model.forward_s, 0.225, 1e-12));
-    assert_true(model.batch_size == 8 && model.uncertainty > 0);
-    assert_string_equal(model.kind, "given");
-    gw_model_free(&model);
-    assert_ok(import_list(*state, "a 1", 0.125, &model));
-    assert_true(model.forward_s == 0.125);
-    gw_model_free(&model);
-}
-
-TEST_IN_FOLDER(bad_lists_are_refused) {
-    static const char *const cases[][2] = {
-        {"", "sizes.txt: expected a line for each parameter"},
-        {"# nothing\n", "sizes.txt: expected a line for each parameter"},
-        {"a 3\nb\n", "sizes.txt:2: expected a parameter's name and its shape, such as "
-                     "'conv1.weight 64 3 7 7', got 'b'"},
-        {"a 0 3\n", "got 'a 0 3'"},
-        {"a -3\n", "got 'a -3'"},
-        {"a 0x1F\n", "got 'a 0x1F'"},
-        {"a 1.5\n", "got 'a 1.5'"},
-        {"a 3 float32\n", "got 'a 3 float32'"},
-        {", 3\n", "got ', 3'"},
-        {"a 9007199254740992\nb 1\n", "sizes.txt:2: expected at most 2^53 elements"},
-        {"a 99999999999 99999999999\n", "sizes.txt:1: expected at most 2^53 elements"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct gw_model model;
-        assert_int_equal(import_list(*state, cases[i][0], 0, &model), GW_BAD_INPUT);
-        if (strstr(error.message, cases[i][1]) == NULL) {
-            fail_msg("%s", error.message);
-        }
-    }
-}
-
-/* ---- lists as they are pasted -----------------------------------------------------------------
- */
-
-/* One list in many shapes: 4 tensors, of 64 x 64 x 3 x 3, 64, 2048 x 64 and 2048 elements. */
-TEST_IN_FOLDER(lists_are_read_as_they_are_pasted) {
-    static const char *const cases[] = {
-        "a.weight 64 64 3 3\na.bias 64\nb.weight 2048 64\nb.bias 2048\n",
-        "a.weight 64,64,3,3\na.bias 64\nb.weight 2048,64\nb.bias 2048\n",
-        "a.weight: 36,864\na.bias: 64\nb.weight: 131,072\nb.bias: 2,048\n",
-        "a.weight 36_864\na.bias 64\nb.weight 131_072\nb.bias 2_048\n",
-        "a.weight torch.Size([64, 64, 3, 3]) torch.float32 True\na.bias torch.Size([64]) "
-        "torch.float32 True\nb.weight torch.Size([2048, 64]) torch.bfloat16 True\n"
-        "b.bias torch.Size([2048]) torch.float16 True\nb.frozen torch.Size([9]) torch.float32 "
-        "False\nb.mask torch.Size([9]) torch.bool\n",
-        "[('a.weight', torch.Size([64, 64, 3, 3])),\n ('a.bias', torch.Size([64])),\n"
-        " ('b.weight', torch.Size([2048, 64])),\n ('b.bias', torch.Size([2048])),\n]\n",
-        "{'a.weight': (64, 64, 3, 3),\n 'a.bias': (64,),\n 'b.weight': (2048, 64),\n 'b.bias': "
-        "(2048,)}\n",
-        "0: a.weight 64 64 3 3\n1: a.weight 64 64 3 3\n0: a.bias 64\n0: b.weight 2048 64\n"
-        "1: a.bias 64\n1: b.weight 2048 64\n1: b.bias 2048\n0: b.bias 2048\n",
-        "[1,0]<stdout>:a.weight 64 64 3 3\n[1,0]<stdout>:a.bias 64\n[1,0]<stdout>:b.weight 2048 "
-        "64\n[1,0]<stdout>:b.bias 2048\n",
-        "[rank0]: INFO: a.weight 64 64 3 3\n[rank0]: INFO: a.bias 64\n[rank0]: INFO: b.weight 2048 "
-        "64\n[rank0]: INFO: b.bias 2048\n",
-        "> a.weight 64x64x3x3\n> a.bias 64\n> b.weight 2048x64\n> b.bias 2048\n",
-        "\x1b[32ma.weight\x1b[0m 64 64 3 3\n\x1b[32ma.bias\x1b[0m 64\nb.weight 2048 64\nb.bias "
-        "2048\n",
-        "a.weight 36864\na.bias 64\na.running_mean 64\na.num_batches_tracked torch.Size([])\n"
-        "b.weight 131072\nb.inv_freq 32\nb.bias 2048\nTotal: 170048\n",
-    };
-    static const double elements[] = {36864, 64, 131072, 2048};
-    static const char *const names[] = {"a.weight", "a.bias", "b.weight", "b.bias"};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct gw_model model;
-        if (import_list(*state, cases[i], 0, &model) != GW_OK) {
-            fail_msg("%s: %s", cases[i], error.message);
-        }
-        assert_int_equal(model.tensor_count, 4);
-        for (size_t k = 0; k < 4; k++) {
-            assert_string_equal(model.tensors[k].name, names[k]);
-            assert_true((double)model.tensors[k].elements == elements[k]);
-        }
-        gw_model_free(&model);
-    }
-}
-
-/* Commas that no line explains, and tables of layers, of which sizes are not known. */
-TEST_IN_FOLDER(lists_that_could_mean_two_things_are_refused) {
-    static const char *const cases[][2] = {
-        {"a: 2,359,296\nb: 64\n", "sizes.txt:1: expected shapes (64x3x7x7) or numbers without "
-                                  "commas, got commas that may be of thousands (a: 2359296 "
-                                  "elements, or 212528?)"},
-        {"a: 1,048,576\nb 2048\n", "sizes.txt:1: expected shapes"},
-        {"a 3\nb 4\na 4\n", "sizes.txt:3: expected one size of a, got 4 elements after 3"},
-        {"0: a 3\nb 4\n", "sizes.txt:2: expected the same before each name ('0: '), got 'b 4'"},
-        {"====\nLayer (type:depth-idx)   Output Shape   Param #\n====\n├─Linear: 1-1  [1, 9]  90\n",
-         "expected a line for each parameter, as 'for name, p in model.named_parameters(): "
-         "print(name, *p.shape)' prints them, got a table of torchinfo"},
-        {"----\n        Layer (type)     Output Shape   Param #\n====\n  Linear-1  [-1, 9]  90\n",
-         "got a table of torchsummary or Keras"},
-        {"Net(\n  (fc): Linear(in_features=9, out_features=9, bias=True)\n)\n",
-         "got a printed model, without sizes of its parameters"},
-        {"{\"metadata\": {\"total_size\": 9},\n\"weight_map\": {\"a\": \"b\"}}\n",
-         "got an index of files, without sizes of its parameters"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct gw_model model;
-        assert_int_equal(import_list(*state, cases[i][0], 0, &model), GW_BAD_INPUT);
-        if (strstr(error.message, cases[i][1]) == NULL) {
-            fail_msg("%s", error.message);
-        }
-    }
-}
-
-/* What is left out is said, and weights that may be one. */
-TEST_IN_FOLDER(lists_say_what_they_leave_open) {
-    const char *path = path_in(*state, "sizes.txt");
-    static const char text[] =
-        "wte.weight 50257 768\nbn.running_var 768\nlm_head.weight 50257 768\n"
-        "wte.weight 50257 768\n";
-    const struct gw_sizes_request request = {.name = "own", .backward_s = 0.45};
-    cJSON *document = NULL;
-    assert_ok(gw_file_write(path, text, strlen(text), &error));
-    assert_ok(gw_import_sizes(path, &request, &document, &error));
-    const cJSON *source = cJSON_GetObjectItem(document, "source");
-    assert_same_json(cJSON_Duplicate(cJSON_GetObjectItem(source, "notes"), 1),
-                     "['1 without gradients left out, such as bn.running_var', '1 names that come "
-                     "again, as of several ranks, count once', 'lm_head.weight is as large as "
-                     "wte.weight: where one is the other (tied), take one out']");
-    cJSON_Delete(document);
 }
