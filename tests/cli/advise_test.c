@@ -346,8 +346,7 @@ TEST_IN_FOLDER(what_does_not_fit_is_said_first) {
 TEST_IN_FOLDER(micro_batches_come_before_what_is_exchanged) {
     static const char *const commands[] = {
         "simulate r18.json --cluster box-4x1gbit --algo topk",
-        "simulate r18.json --cluster "
-        "box-4x1gbit --algo ddp",
+        "simulate r18.json --cluster box-4x1gbit --algo ddp",
         "simulate r18.json --cluster box-4x1gbit --algo ps --workers 3",
         "plan r18.json --cluster box-4x1gbit --policy optimal",
         "plan r18.json --cluster box-4x1gbit --policy omgs",
