@@ -37,7 +37,7 @@ struct gw_question_options {
     double density;              /* 0: not given, 0.001 */
     size_t workers;              /* 0: not given, as many as the cluster has */
     enum gw_interference_rule interference;
-    size_t micro_batches;        /* of an iteration; 0: not given, 1 */
+    size_t micro_batches; /* of an iteration; 0: not given, 1 */
 };
 
 /* Reads a model, by its name or path. */
