@@ -389,7 +389,7 @@ static enum gw_status find_within(const struct gw_cluster_request *request, stru
                : gw_fail(error, GW_BAD_INPUT,
                          "--intra: expected the link between a node's GPUs, such as nvlink3 or "
                          "pcie4%s%s",
-                         gpu == NULL ? "" : ", as none is usual for a ",
+                         gpu == NULL ? "" : ", as none is usual for this GPU: ",
                          gpu == NULL ? "" : gpu->title);
 }
 

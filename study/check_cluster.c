@@ -200,7 +200,7 @@ static void note_answers(struct gw_checking *check, const struct gw_cluster *clu
     }
     NOTE(check, "messages (--network messages): %s",
          cluster->network == NULL ? "by parameters derived from curves" : "by its network");
-    NOTE(check, "overlap (--interference): %s",
+    NOTE(check, "overlap: %s",
          cluster->overlap == NULL ? "not measured" : "by its factors");
 }
 

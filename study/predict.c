@@ -353,8 +353,10 @@ static enum gw_status open_slowed(const struct gw_question *question,
                                    error);
 }
 
-/* Overlap factors are of whole collectives: messages count them only where that is required, and
- * then refuse to. */
+/*
+ * Leaves overlap factors out of a simulation by messages, as they are of whole collectives. Where
+ * they are required, the simulator is asked to count them, and refuses.
+ */
 static bool counts_interference(const struct gw_question *question,
                                 const struct gw_simulation *simulation) {
     bool required = question->interference == GW_INTERFERENCE_REQUIRED;

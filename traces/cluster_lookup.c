@@ -232,11 +232,11 @@ static void list_measured(const struct gw_growth *growth, char *text, size_t siz
     }
 }
 
-/* Far beyond what was measured the algorithm itself, message by message, says more than a law. */
-static const char *rather_believe(const struct gw_cluster *cluster, double beyond) {
+/* Advises messages far beyond the measured numbers of workers: they need no growth law. */
+static const char *advise_messages(const struct gw_cluster *cluster, double beyond) {
     static const double far = 2;
     return cluster->network != NULL && beyond > far
-               ? "; rather believe --network messages, which needs no law"
+               ? "; use --network messages: it does not extrapolate"
                : "";
 }
 
@@ -259,7 +259,7 @@ static void describe_growth(const struct gw_cluster *cluster, const struct gw_gr
                    gw_growth_law_name(&growth->startup, startup),
                    gw_growth_law_name(&growth->slope, slope), 100 * growth->left_out_error, beyond,
                    100 * gw_growth_uncertainty(growth, workers),
-                   rather_believe(cluster, (double)workers / (double)largest));
+                   advise_messages(cluster, (double)workers / (double)largest));
 }
 
 /* How a collective without any curve of its own is made up of others; NULL: it is not. */

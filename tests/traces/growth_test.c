@@ -306,7 +306,7 @@ TEST(far_beyond_what_was_measured_messages_are_believed) {
                 gw_cluster_collective(&cluster, "allgather", asked[i], &curve, derivation, NULL));
             gw_curve_free(&curve);
             assert_non_null(strstr(derivation, "not measured"));
-            assert_int_equal(strstr(derivation, "rather believe --network messages") != NULL,
+            assert_int_equal(strstr(derivation, "use --network messages") != NULL,
                              with_network && asked[i] > 2 * 8);
         }
         gw_cluster_free(&cluster);
