@@ -20,7 +20,10 @@ static double excess_at(const struct gw_simulator *simulator, const struct gw_co
     return fmax(least_s / gw_curve_time(measured_curve(part->nearest), size) - 1, 0);
 }
 
-/* Of a collective that others make up, the largest of these; of a kernel, at the nearer density. */
+/*
+ * Takes the largest of a collective's parts, and a kernel's at the nearer density. A curve of other
+ * workers than were measured is off by its growth law, and by what the nearest measured one is.
+ */
 static double margin_at(const struct gw_simulator *simulator, const struct gw_parameter *parameter,
                         double size, double share) {
     bool exchanges = parameter->kind == GW_COLLECTIVE_CURVE;
@@ -33,11 +36,9 @@ static double margin_at(const struct gw_simulator *simulator, const struct gw_pa
     }
     for (size_t i = 0; i < parameter->margin_count; i++) {
         const struct gw_margins *margins = &parameter->margins[i];
-        double own = parameter->derived
-                         ? gw_margins_distance(margins, size)
-                         : hypot(gw_margins_at(margins, size),
-                                 exchanges ? excess_at(simulator, &parameter->parts[i], size) : 0);
-        margin = fmax(margin, own);
+        bool bounded = exchanges && !parameter->derived;
+        double excess = bounded ? excess_at(simulator, &parameter->parts[i], size) : 0;
+        margin = fmax(margin, hypot(gw_margins_at(margins, size), excess));
     }
     return parameter->derived ? hypot(parameter->law, margin) : margin;
 }

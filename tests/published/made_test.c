@@ -295,7 +295,7 @@ TEST(gpus_of_a_node_have_their_usual_link) {
     assert_string_equal(cluster.name, "2x8-hdr-nvlink2");
     gw_cluster_free(&cluster);
     assert_int_equal(gw_cluster_make(&unusual, &cluster, &error), GW_BAD_INPUT);
-    assert_non_null(strstr(error.message, "as none is usual for a NVIDIA P102-100"));
+    assert_non_null(strstr(error.message, "as none is usual for this GPU: NVIDIA P102-100"));
 }
 
 /* ---- how far off predictions are ------------------------------------------------------------- */
