@@ -143,7 +143,7 @@ static char *repeat(const char *begin, const char *part, size_t count, const cha
     return text;
 }
 
-/* How often a line repeats a part. The address sanitizer reads the whole rest for each strtol. */
+/* How often a line repeats a part. The address sanitizer reads all that strstr is given. */
 #ifdef __SANITIZE_ADDRESS__
 enum { REPEATS = 10000 };
 #else
