@@ -4,7 +4,6 @@
 
 #include "study/iterations.h"
 #include "study/study.h"
-#include "traces/validation.h"
 
 /* Iterations with compression, beside those without. */
 enum gw_verdict {
