@@ -17,13 +17,13 @@ extern const struct gw_option gw_model_making_table[];
  * --network. */
 extern const struct gw_option gw_node_making_table[], gw_cluster_making_table[];
 
-/* What a question is made of where it is not read. */
+/* Parts of which a question is made where it is not read. */
 struct gw_making_options {
     struct gw_model_request model;
     struct gw_cluster_request cluster; /* its `gpu` is the model's */
 };
 
-/* Nothing is made, unless options say so. */
+/* Makes nothing unless options say so. */
 #define GW_MAKING_NOTHING                                                                          \
     { .model.precision = GW_PRECISIONS }
 

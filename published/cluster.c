@@ -124,7 +124,7 @@ static struct gw_curve curve_of(const struct making *making, const struct shape 
 static const double margin_sizes[] = {1 << 6,  1 << 10, 1 << 12, 1 << 14, 1 << 16,
                                       1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 28};
 
-/* By how much it takes longer in the better slow way, relative. */
+/* Time that the better of the slow ways adds, relative. */
 static double uncertainty_at(const struct gw_curve *typical, const struct gw_curve slow[2],
                              double bytes) {
     double slow_s = fmin(gw_curve_time(&slow[0], bytes), gw_curve_time(&slow[1], bytes));
@@ -376,7 +376,7 @@ static enum gw_status name_cluster(const struct making *making,
     return gw_arena_check(arena, "making a cluster", error);
 }
 
-/* As asked for, or as the GPU's servers usually have it. */
+/* Finds the link that was asked for, or the one that servers of the GPU usually have. */
 static enum gw_status find_within(const struct gw_cluster_request *request, struct gw_arena *arena,
                                   struct making *making, struct gw_error *error) {
     const struct gw_published_gpu *gpu = NULL;

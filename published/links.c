@@ -339,7 +339,7 @@ enum gw_status gw_link_find(const char *name, bool within, struct gw_arena *aren
                                        : refuse(name, within, protocol != NULL, error);
 }
 
-/* Of one rate: within a hundredth of each other. */
+/* Rates within a hundredth of each other are one. */
 static bool have_one_rate(const struct gw_link *a, const struct gw_link *b) {
     return fabs(a->bytes_per_s / b->bytes_per_s - 1) < 0.01;
 }

@@ -240,7 +240,7 @@ static void print_exposed(const struct gw_advice *advice) {
              model->tensors[last->first < last->last ? last->first : last->last].name);
 }
 
-/* Of those that are faster than the defaults wherever curves may be. */
+/* Prints the buckets that are faster than the defaults wherever curves may be. */
 static void print_buckets(const struct gw_advice *advice) {
     char text[GW_UNITS_SIZE];
     char bucket[GW_BUCKET_TEXT_SIZE];

@@ -13,7 +13,7 @@ static const struct gw_curve *measured_curve(const struct gw_collective_cost *en
     return entry->measured == NULL ? &entry->curve : entry->measured;
 }
 
-/* By how much a curve takes less than the bandwidth of messages allows, relative; 0: by nothing. */
+/* Time that the bandwidth of messages adds to a curve, relative; 0: none. */
 static double excess_at(const struct gw_simulator *simulator, const struct gw_collective_part *part,
                         double size) {
     double least_s = gw_cluster_least_s(simulator->cluster, part->name, part->ranks, size);
@@ -43,7 +43,7 @@ static double margin_at(const struct gw_simulator *simulator, const struct gw_pa
     return parameter->derived ? hypot(parameter->law, margin) : margin;
 }
 
-/* As results name them. */
+/* Names of parameters in results. */
 static const char model_times[] = "compute times";
 static const char passes[] = "passes beside exchanges";
 

@@ -124,7 +124,7 @@ enum gw_objection gw_advice_objection(const struct gw_advice *advice, size_t pla
                                                         : GW_NO_OBJECTION;
 }
 
-/* What dense exchange learns, all pipelines without compression do; others as was trained. */
+/* Counts pipelines without compression as dense exchange, others as they were trained. */
 static void find_iterations(struct gw_advice *advice) {
     for (size_t i = 0; i < advice->ranking.count; i++) {
         const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, i);

@@ -109,7 +109,7 @@ static bool is_faster(const struct times *plan, const struct times *by_default) 
 
 /* ---- candidates ------------------------------------------------------------------------------ */
 
-/* What candidates are held to. */
+/* The defaults that candidates are held to. */
 struct rival {
     struct gw_advice *advice;
     const struct gw_costs *costs;
@@ -135,7 +135,7 @@ static enum gw_status hold(const struct rival *rival, const struct gw_plan *plan
 static const unsigned caps_mib[] = {1,  2,  3,  4,   6,   8,   12,  16,  25,  32,
                                     48, 64, 96, 128, 192, 256, 384, 512, 768, 1024};
 
-/* As DDP does with one cap that is set: every bucket closes at it, the first one too. */
+/* Tries one cap, at which DDP closes every bucket, the first one too. */
 static enum gw_status try_cap(const struct rival *rival, unsigned mib, struct gw_error *error) {
     struct gw_advice *advice = rival->advice;
     char policy[GW_POLICY_TEXT_SIZE];

@@ -1,4 +1,4 @@
-/* Which buckets of DistributedDataParallel to advise; private to this room. */
+/* Advice on the buckets of DistributedDataParallel; private to this room. */
 #ifndef GW_STUDY_BUCKETS_H
 #define GW_STUDY_BUCKETS_H
 

@@ -146,7 +146,7 @@ static enum gw_status add_group(struct gw_timeline *timeline, uint32_t group,
                     error);
 }
 
-/* Of each micro-batch a forward pass, and but of the last one a backward pass. */
+/* Forward passes of all micro-batches, and backward passes of all but the last. */
 static enum gw_status add_passes_ahead(struct gw_timeline *timeline, const struct gw_model *model,
                                        struct gw_error *error) {
     double end_s = model->forward_s;

@@ -300,7 +300,7 @@ enum gw_status gw_predict(const struct gw_question *question, const struct gw_al
  */
 #define GW_UNEXPLAINED 0.004
 
-/* As results name what they leave out of how operations that run at once slow each other. */
+/* Name, in results, of interference that a prediction leaves out. */
 #define GW_LEFT_OUT "interference"
 
 /*

@@ -193,7 +193,7 @@ static const struct gw_collective_cost *find_holding(const struct gw_cluster *cl
                                                     : gw_cluster_find_collective(cluster, name, 2);
 }
 
-/* Of the number of workers that is nearest on a logarithmic scale; NULL: none was measured. */
+/* The entry of the nearest number of workers on a logarithmic scale; NULL: none was measured. */
 static const struct gw_collective_cost *find_nearest(const struct gw_cluster *cluster,
                                                      const char *name, size_t workers) {
     const struct gw_collective_cost *nearest = NULL;

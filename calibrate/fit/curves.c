@@ -280,7 +280,7 @@ static bool significantly_better(const struct gw_candidate *richer,
             tail_of_signed_ranks(count, sum, room + count) <= level);
 }
 
-/* By how much the last points miss the line through them, in the mean; INFINITY: they are few. */
+/* Mean distance of the last points from the line through them; INFINITY: they are few. */
 static double noise_of_last(const struct gw_curve_point *points, size_t count) {
     size_t last = gw_last_points(points, count);
     if (last == 0) {
@@ -457,7 +457,7 @@ static enum gw_status write_fits(struct gw_json_writer *writer,
     return GW_OK;
 }
 
-/* Where a curve of points gets one more. */
+/* Appends a point beyond the last one; frees the curve where memory lacks. */
 static enum gw_status add_last_point(struct gw_curve *curve, struct gw_curve_point beyond,
                                      struct gw_error *error) {
     struct gw_curve_point *points =

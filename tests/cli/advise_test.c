@@ -23,7 +23,7 @@ static const cJSON *result_of(const cJSON *document, const char *algorithm) {
     return NULL;
 }
 
-/* By the preset's own plan (`policy` NULL), or by another one. */
+/* Predicts by the preset's own plan (`policy` NULL), or by another one. */
 static const cJSON *result_of_plan(const cJSON *document, const char *algorithm,
                                    const char *policy) {
     const cJSON *row = NULL;
@@ -63,7 +63,7 @@ TEST_IN_FOLDER(advice_hangs_together) {
     assert_true(cJSON_IsNull(item_at(advice, "bucket_cap_mb_list")));
 }
 
-/* What one asks about may be written as its makers write it. */
+/* Names may be written as their makers write them. */
 TEST_IN_FOLDER(names_are_known_whatever_their_case) {
     struct answer plain = ask(*state, "gradweave " ASKED "--precision fp16");
     struct answer shouted = ask(*state, "gradweave advise GPT-2 --gpu A100 --nodes 8 --network "

@@ -276,7 +276,7 @@ static void open_large(int workers, double message_s, struct gw_cluster *out) {
     assert_ok(gw_cluster_parse(text, strlen(text), "c.json", out, &error));
 }
 
-/* Of an eighth of the smallest size; among 4 workers, and derived from 2 and 3 by what is said. */
+/* Asks for an eighth of the smallest size, of 4 measured workers and of 4 derived from 2 and 3. */
 TEST(what_lies_beyond_what_was_measured_is_less_known) {
     const double distance = sqrt(8) - 1;
     for (int workers = WORKERS; workers >= 2; workers -= 2) {
@@ -302,7 +302,7 @@ TEST(what_lies_beyond_what_was_measured_is_less_known) {
     }
 }
 
-/* Of 4 MiB: 6 s by messages of 1 us a byte, 1.5 times as long as the curve says. */
+/* Messages of 1 us a byte need 6 s for 4 MiB, 1.5 times as long as the curve says. */
 TEST(curves_that_are_faster_than_messages_are_as_uncertain) {
     for (int faster = 0; faster < 2; faster++) {
         struct gw_cluster cluster;

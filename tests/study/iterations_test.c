@@ -56,7 +56,7 @@ static void read_cell(const char *cell, double *iterations, size_t *never) {
 #define SHORT_DENSE "<!-- learnt right 0.01 all fnn3-4 lenet5-4"
 #define LONG "<!-- learnt right 0.001 all fnn3-4-1000"
 
-/* By the longer trainings where there are any. */
+/* Takes the longer trainings where there are any. */
 static void read_training(const char *table, const char *way, size_t column, bool may_be_longer,
                           double *factor, size_t *never) {
     const char *longer = may_be_longer && column <= 2 ? find_cell(LONG, way, column) : NULL;

@@ -255,7 +255,7 @@ static void predict_all_others(bool goes_on) {
     free(path);
 }
 
-/* What the sizes from one of at least LEAST_BYTES on, without the rest, say of all smaller ones. */
+/* Predicts all smaller sizes from those that begin at LEAST_BYTES or above. */
 static void predict_smaller(const cJSON *raw, int first, struct tally *tally) {
     struct gw_arena arena = {0};
     struct gw_curve_point points[64];

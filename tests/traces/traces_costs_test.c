@@ -138,7 +138,7 @@ TEST(the_first_worker_is_done_before_the_last) {
     gw_cluster_free(&cluster);
 }
 
-/* By hand, of 1e-9 s a byte; and which curves are faster than that where they end. */
+/* Computes 1e-9 s a byte by hand, and finds the curves that end faster than that. */
 TEST(messages_bound_what_long_exchanges_take) {
     static const char text[] =
         "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 4, 'collectives': {"

@@ -344,7 +344,7 @@ TEST(what_measuring_explains_may_fall) {
     }
 }
 
-/* What is measured must be readable: curves that fall rise as they become the cluster's. */
+/* Raises measured curves that fall, as a cluster file may not hold them. */
 TEST(one_size_that_is_off_moves_alone) {
     static const double cases[][2][6] = {
         {{1000, 10, 12, 15, 20, 30}, {10, 10, 12, 15, 20, 30}}, /* slow at first */
