@@ -92,17 +92,17 @@ struct gw_link {
 extern const struct gw_link gw_links[]; /* ended by one without a name */
 
 /*
- * By its name, whatever its case; of networks also any rate that gw_rate_unit knows ("2.5gbit",
- * "10Gb/s", "25GbE"), which is Ethernet with TCP, or with RoCE where "-roce" stands behind it. The
- * link is the caller's, its texts are the arena's.
+ * Finds a link by its name, whatever its case; a network by any rate too that gw_rate_unit knows
+ * ("2.5gbit", "10Gb/s", "25GbE"), which is Ethernet with TCP, or with RoCE where "-roce" stands
+ * behind it. The link is the caller's, its texts are the arena's.
  */
 enum gw_status gw_link_find(const char *name, bool within, struct gw_arena *arena,
                             struct gw_link *out, struct gw_error *error);
 
 /*
- * What collectives usually reach of a link with large messages, and of others of its rate: "5 GB/s
- * by 100 Gb/s Ethernet, TCP, of 12.5 (it would be 10 GB/s by 100gbit-roce, 11.5 GB/s by edr)". The
- * text is the arena's; NULL: no memory.
+ * Describes the bandwidth that collectives usually reach with large messages on a link, and on
+ * others of its rate: "5 GB/s by 100 Gb/s Ethernet, TCP, of 12.5 (it would be 10 GB/s by
+ * 100gbit-roce, 11.5 GB/s by edr)". The text is the arena's; NULL: no memory.
  */
 const char *gw_link_reach(const struct gw_link *link, struct gw_arena *arena);
 

@@ -128,8 +128,8 @@ void gw_simulator_close(struct gw_simulator *simulator);
 /* ---- what times hang on ---------------------------------------------------------------------- */
 
 /*
- * What times hang on and is not exactly known: curves of a cluster's file, a model's times, and how
- * much longer its passes take among workers.
+ * Uncertain inputs of predicted times: curves of a cluster's file, a model's times, and the time
+ * that its passes take longer among workers.
  */
 enum gw_parameter_kind {
     GW_COLLECTIVE_CURVE,
@@ -146,8 +146,8 @@ struct gw_parameter {
     const char *name; /* lives as long as the schedule and the cluster */
     bool derived;     /* from other numbers of workers */
     double law;       /* then gw_cluster_uncertainty, NAN where that is not known */
-    /* Of a collective that others make up, of each of these, and of a derived one of what it was
-     * derived from; of a kernel, at each density. */
+    /* Margins of a collective's parts, or of the curves that it was derived from; of a kernel's
+     * curves, one for each density. */
     size_t margin_count;
     struct gw_margins margins[GW_MOST_MARGINS];
     struct gw_collective_part parts[GW_COLLECTIVE_MOST_PARTS]; /* of a collective, [margin_count] */

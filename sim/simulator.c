@@ -75,8 +75,9 @@ enum gw_status gw_simulation_check_lanes(size_t workers, struct gw_error *error)
 }
 
 /*
- * Where workers take turns, those of machines that are alike do the same: worker 0's machine may
- * have the one that leads, the next stands for all that are full, and the last one may not be.
+ * Groups workers that take turns by machine, as those of machines that are alike do the same.
+ * Worker 0's machine may have the leader, the next stands for all full ones, and the last may not
+ * be full.
  */
 static enum gw_status group_by_machine(const struct gw_simulation *simulation, size_t ranks,
                                        struct gw_arena *arena, struct gw_lane **lanes,

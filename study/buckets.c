@@ -1,5 +1,5 @@
 /*
- * Which buckets of DistributedDataParallel to advise: the optimal plan, one cap, or its defaults,
+ * Advice on the buckets of DistributedDataParallel: the optimal plan, one cap, or its defaults,
  * which stay unless others are faster wherever the links and the passes may be.
  */
 #include "study/buckets.h"

@@ -313,10 +313,10 @@ static enum gw_status simulate(const struct gw_question *question,
 }
 
 /*
- * Where a file does not say how an exchange and what runs beside it slow each other, both may take
- * so much longer: a GPU's matrix products take 30 to 40% longer beside a collective
- * (pytorch#179937), and three PyTorch jobs on processors took up to 20% longer by every way that
- * exchanges during the backward pass than predictions without it say.
+ * Slowing of an exchange and the compute beside it at the longer end, for files that do not say: a
+ * GPU's matrix products take 30 to 40% longer beside a collective (pytorch#179937), and three
+ * PyTorch jobs on processors took up to 20% longer by every way that exchanges during the backward
+ * pass than predictions without it say.
  */
 static const struct gw_slowing unmeasured = {.compute = 1.4, .communication = 1.4};
 

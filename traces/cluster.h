@@ -163,8 +163,8 @@ struct gw_cluster {
     struct gw_kernel_costs aggregation; /* of what is done with what exchanges bring */
     struct gw_network *network;         /* NULL: not measured */
     struct gw_overlap *overlap;         /* NULL: not measured */
-    /* By how much longer forward and backward passes may take among workers than alone, relative:
-     * the upper end of a 95% interval. 0: not said. */
+    /* Time that forward and backward passes may take longer among workers than alone, relative: the
+     * upper end of a 95% interval. 0: not said. */
     double passes_uncertainty;
     cJSON *kept;
 };
