@@ -25,6 +25,8 @@ _TAG, _FLAGS, _MEETING, _SHARED = 2, 3, 4, 5
 _HOWEVER_LONG = timedelta(days=3650)
 _LISTENS = timedelta(minutes=1)
 _WAITED_IN_VAIN = "a rank failed, or had fewer iterations: join() is for uneven inputs"
+_LEFT_BY_PEER = ("closed by peer", "reset by peer")  # gloo's words for what another rank caused
+_EXPLAINS = timedelta(seconds=2)  # time for that rank to say why
 
 
 def _stream(gpu: torch.device) -> int:
@@ -428,6 +430,10 @@ class Session:
         if self._own is not None:
             with contextlib.suppress(RuntimeError):  # the store may have gone with its rank
                 store = dist.distributed_c10d._get_default_store()
+                if any(words in said for words in _LEFT_BY_PEER):
+                    # gloo closes connections of a rank whose wait timed out, before that rank knows
+                    with contextlib.suppress(dist.DistStoreError):
+                        store.wait([self._key], _EXPLAINS)
                 first = store.compare_set(self._key, "", own).decode(errors="replace")
         self._interrupt()
         self._keeps_own = False
