@@ -196,6 +196,20 @@ def test_a_machine_that_was_another_is_told(tmp_path):
     on_ranks(tmp_path, _drifted)
 
 
+def test_no_thread_outlives_the_process_group(tmp_path):
+    joins = f"""
+import os, torch, gradweave.torch
+import torch.distributed as dist
+dist.init_process_group("gloo", init_method="file://{tmp_path}/store", rank=0, world_size=1)
+torch.optim.SGD([torch.zeros(1, requires_grad=True)])
+dist.destroy_process_group()
+print(len(os.listdir("/proc/self/task")))
+"""
+    alone = {**os.environ, "OMP_NUM_THREADS": "1"}
+    ran = subprocess.run([sys.executable, "-c", joins], env=alone, capture_output=True, text=True)
+    assert ran.stdout == "1\n", ran.stderr
+
+
 def test_trains_an_example(folder):
     asked = ["train-example", "transformer", "--density", "0.01"]
     for way, iterations, each in (("topk", 21, 2), ("torch-ddp:5", 6, 1)):

@@ -12,6 +12,10 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 
+# Optimizers load this module, whose functions keep the default group that there is by then, so that
+# destroy_process_group ends no thread of gloo's, and one of those may abort the process as it ends.
+import torch.distributed.nn.functional  # before there is a group
+
 from gradweave import _library
 from gradweave._library import BadInput
 
