@@ -60,7 +60,7 @@ TEST(ends_when_a_rank_dies) {
     pid_t ranks[2];
     struct running validation = start(*state, endless_validation);
     find_ranks(validation.process, 2, ranks);
-    (void)usleep(500000);
+    wait_for_work(ranks, 2, 0.5);
     assert_int_equal(kill(ranks[1], SIGKILL), 0);
     struct answer answer = finish(&validation, 10);
     check_failed(&answer, 3, "gradweave: the MPI job failed");
@@ -80,7 +80,7 @@ TEST(ends_when_a_rank_hangs) {
         int hung = 1 - i;
         struct running job = start(*state, commands[i]);
         find_ranks(job.process, 3, ranks);
-        (void)usleep(1500000); /* until ranks know each other */
+        wait_for_work(ranks, 3, 1); /* until they know each other */
         assert_int_equal(kill(ranks[hung], SIGSTOP), 0);
         struct answer answer = finish(&job, 20);
         (void)snprintf(said, sizeof said, "gradweave: rank %d on ", hung);

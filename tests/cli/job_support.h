@@ -55,6 +55,40 @@ static inline bool is_running(pid_t process) {
     return running;
 }
 
+/* Seconds that all threads of a process had a processor for; 0 of one that ended. */
+static inline double used_s(pid_t process) {
+    char path[64];
+    char text[1024];
+    unsigned long user = 0;
+    unsigned long system = 0;
+    (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)process);
+    FILE *stream = fopen(path, "re");
+    if (stream == NULL) {
+        return 0;
+    }
+    size_t length = fread(text, 1, sizeof text - 1, stream);
+    (void)fclose(stream);
+    text[length] = '\0';
+    const char *behind_name = strrchr(text, ')');
+    assert_non_null(behind_name);
+    assert_int_equal(sscanf(behind_name, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
+                            &user, &system),
+                     2);
+    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
+
+/*
+ * Waits until each of a job's ranks has worked for so long, on however busy a machine. A rank that
+ * waits for one that starts late works as well, so that all are known to have begun after the last.
+ */
+static inline void wait_for_work(const pid_t *ranks, size_t count, double work_s) {
+    for (size_t i = 0; i < count; i++) {
+        for (int tries = 0; used_s(ranks[i]) < work_s && tries < 6000; tries++) {
+            (void)usleep(10000);
+        }
+    }
+}
+
 /* Whether all of them end within some seconds; ends those that do not. */
 static inline bool end_soon(const pid_t *processes, size_t count) {
     size_t left = count;
