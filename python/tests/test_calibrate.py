@@ -85,10 +85,12 @@ def test_a_running_job_is_calibrated(tmp_path):
     source = cluster["source"]
     assert source["transport"] == "group" and "mpi" not in source
     assert source["group"] == f"gloo, PyTorch {torch.__version__}"
+    assert sorted(cluster["overlap"]["factors"]) == ["allgather", "allreduce"]
     for factors in cluster["overlap"]["factors"].values():
         assert all(point["compute"]["factor"] > 0 for point in factors["backward"])
-    assert len(cluster["overlap"]["factors"]) == 2 and cluster["overlap"]["backward_s"] > 0
+    assert cluster["overlap"]["backward_s"] > 0
     unasked = read(of_products(path))["overlap"]
+    assert sorted(unasked["factors"]) == ["allgather", "allreduce"]
     assert all(pairs["backward"] for pairs in unasked["factors"].values())
     assert unasked["backward_s"] > 0
     assert 0 <= cluster["overlap"].get("session_s", 0) < 0.1
@@ -175,7 +177,7 @@ def _refused(rank: int, folder: str) -> None:
     path, model = os.path.join(folder, "new.json"), os.path.join(folder, "model.json")
     cases = [
         ('expected some of .* got "tpok"', {"compressors": "topk,tpok"}),
-        ('each once, got "allgater"', {"only": ["allgater"]}),
+        ('each once, got "allgater"', {"only": iter(["allgater"])}),
         ("expected no compressor", {"only": "allgather", "compressors": "topk"}),
         ("expected overlap among it", {"only": "topk", "step": _loss}),
         ("density: expected", {"density": 2.0}),

@@ -221,8 +221,8 @@ def _check_group(group: dist.ProcessGroup | None) -> None:
         raise BadInput(f"expected a process group of gloo, whose data is on CPUs, got {backend}")
 
 
-def _measures_overlap(only: str | Iterable[str] | None) -> bool:
-    return only is None or "overlap" in (only.split(",") if isinstance(only, str) else only)
+def _measures_overlap(only: str | None) -> bool:
+    return only is None or "overlap" in only.split(",")
 
 
 def _products() -> Callable[[], torch.Tensor]:
@@ -274,6 +274,7 @@ def calibrate(
     of the same ranks, which keeps what is not measured.
     """
     _check_group(group)
+    only = _join(only)  # an iterator gives its names once
     if step is None and _measures_overlap(only):
         step = _products()
     load = None if step is None else _Pass(step)
@@ -291,7 +292,7 @@ def calibrate(
             name=_text(name),
             command=b"gradweave.torch.calibrate",
             compressor=_text(_join(compressors)),
-            only=_text(_join(only)),
+            only=_text(only),
             density=density,
             time_s=time_s if load is None else (1 - _SESSION_SHARE) * time_s,
             max_bytes=max_bytes,
