@@ -63,13 +63,7 @@ extern const struct gw_option gw_force_table[];
 extern const struct gw_option gw_model_table[], gw_cluster_table[], gw_workers_table[],
     gw_question_table[];
 extern const struct gw_option gw_interference_table[]; /* for an enum gw_interference_rule */
-/* --accumulate, for struct gw_question_options; its help, and the most that it takes. */
-extern const struct gw_option gw_accumulate_table[];
-#define GW_ACCUMULATE_HELP                                                                         \
-    "Micro-batches of an iteration, each a forward and a backward pass; gradients travel with "    \
-    "the "                                                                                         \
-    "last one's, as with DistributedDataParallel's no_sync"
-enum { GW_MOST_MICRO_BATCHES = 4096 };
+extern const struct gw_option gw_accumulate_table[];   /* --accumulate, for a size_t */
 
 /* Rules that one of `others` be given, MODEL or "cluster" among them. */
 #define GW_NEEDS_MODEL(others)                                                                     \

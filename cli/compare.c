@@ -21,7 +21,7 @@ static const struct gw_option option_table[] = {
     {"algo", 'a', "A[,B..]|all", GW_TEXT, IN(algorithms), .help = "The pipelines to compare",
      .value = "all", .names = GW_NAMES_ALGORITHMS, .is_list = true},
     {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_cluster_table},
-    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_accumulate_table},
+    {.kind = GW_INCLUDE, .offset = IN(question.micro_batches), .table = gw_accumulate_table},
     {.kind = GW_INCLUDE, .offset = IN(made), .table = gw_making_table},
     {"workers", 0, "P|VALUES", GW_TEXT, IN(workers),
      .help = "Number of workers, or several: 2,4,16, or 2:256, each twice the one before",

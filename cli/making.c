@@ -212,7 +212,7 @@ const struct gw_option gw_asking_table[] = {
      .names = GW_NAMES_NETWORKS},
     {.kind = GW_INCLUDE, .offset = IN(made), .table = gw_making_table},
     {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_cluster_table},
-    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_accumulate_table},
+    {.kind = GW_INCLUDE, .offset = IN(question.micro_batches), .table = gw_accumulate_table},
     {"price", 0, "MONEY", GW_POSITIVE, IN(price),
      .help = "Of a worker's hour: also says what a million iterations cost"},
     {.kind = GW_INCLUDE, .offset = IN(question.interference), .table = gw_interference_table},

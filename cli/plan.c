@@ -22,7 +22,7 @@ static const struct gw_option option_table[] = {
     {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_cluster_table},
     {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_workers_table},
     {.kind = GW_INCLUDE, .offset = IN(made), .table = gw_making_table},
-    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_accumulate_table},
+    {.kind = GW_INCLUDE, .offset = IN(question.micro_batches), .table = gw_accumulate_table},
     {"policy", 'p', "POLICY", GW_TEXT, IN(policy),
      .help = "Merge policy, or all to rank them (see gradweave list policies)", .value = "all",
      .names = GW_NAMES_POLICIES},

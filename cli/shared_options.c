@@ -65,8 +65,10 @@ const struct gw_option gw_workers_table[] = {
 };
 
 const struct gw_option gw_accumulate_table[] = {
-    {"accumulate", 0, "N", GW_COUNT, offsetof(struct gw_question_options, micro_batches),
-     .help = GW_ACCUMULATE_HELP, .otherwise = "1", .maximum = GW_MOST_MICRO_BATCHES},
+    {"accumulate", 0, "N", GW_COUNT, 0,
+     .help = "Micro-batches of an iteration, each a forward and a backward pass; gradients travel "
+             "with the last one's, as with DistributedDataParallel's no_sync",
+     .otherwise = "1", .maximum = GW_MOST_MICRO_BATCHES},
     {0},
 };
 

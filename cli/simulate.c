@@ -97,7 +97,7 @@ static const struct gw_option option_table[] = {
          "links; or the link between the machines of a cluster that is made (see gradweave list "
          "links); can be given for both",
      .otherwise = "curves", .names = GW_NAMES_LEVELS_OR_LINKS, .read = read_network},
-    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_accumulate_table},
+    {.kind = GW_INCLUDE, .offset = IN(question.micro_batches), .table = gw_accumulate_table},
     {"algo", 'a', "ALGORITHM", GW_TEXT, IN(algorithm),
      .help = "The pipeline to predict (see gradweave list algorithms)",
      .names = GW_NAMES_ALGORITHMS},

@@ -59,6 +59,7 @@ static const struct gw_option option_table[] = {
      .help = "Factors on the compute times of worker 0, such as 1,1.5,2", .otherwise = "1"},
     {"noise", 0, "VALUES", GW_TEXT, AXIS(NOISE),
      .help = "Lognormal noise on every compute time, such as 0,0.05,0.1", .otherwise = "0"},
+    {.kind = GW_INCLUDE, .offset = IN(request.micro_batches), .table = gw_accumulate_table},
     {"iterations", 'n', "N", GW_COUNT, IN(request.iterations),
      .help = "Number of iterations of each point", .otherwise = "1"},
     {"seed", 's', "S", GW_INTEGER, IN(request.seed),

@@ -171,7 +171,7 @@ static const struct shape shapes[] = {
     {SWEEP_JOB,
      "",
      {"schema", "models", "clusters", "algorithms", "workers", "density", "bandwidth", "straggler",
-      "noise", "iterations", "seed"}},
+      "noise", "accumulate", "iterations", "seed"}},
 
     {0},
 };

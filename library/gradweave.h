@@ -115,6 +115,9 @@ struct gradweave_question {
     double density; /* rho, share of elements that compressors keep, in (0, 1]; 0: 0.001 */
     /* Not 0: operations that run at once do not slow each other; 0: as the cluster's file says. */
     int no_interference;
+    /* Micro-batches of an iteration, each a forward and a backward pass, whose gradients travel
+     * with the last one's; at most 4096, 0: 1. */
+    size_t accumulate;
 };
 
 /* A gradient of a model's. */
@@ -223,6 +226,7 @@ struct gradweave_grid {
     const char *bandwidth;       /* 1x: as it was measured */
     const char *straggler;       /* 1: factor on the compute times of worker 0 */
     const char *noise;           /* 0: standard deviation of the logarithm of each compute time */
+    size_t accumulate;           /* micro-batches of an iteration, as in a question; 0: 1 */
     size_t iterations;           /* of each point; 0: 1 */
     uint64_t seed;               /* of the noise */
     size_t threads;              /* 0: as many as there are cores */

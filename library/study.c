@@ -25,6 +25,14 @@ int gradweave_algorithm_has_server(size_t i) {
     return algorithm != NULL && algorithm->exchange->server;
 }
 
+static enum gw_status check_micro_batches(size_t count, struct gw_error *error) {
+    return count <= GW_MOST_MICRO_BATCHES
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "accumulate: expected at most %d micro-batches, got %zu",
+                         GW_MOST_MICRO_BATCHES, count);
+}
+
 enum gw_status gw_library_ask(const struct gradweave_question *question, struct gw_question *out,
                               struct gw_error *error) {
     if (question->model == NULL || question->cluster == NULL) {
@@ -35,10 +43,12 @@ enum gw_status gw_library_ask(const struct gradweave_question *question, struct 
         return gw_fail(error, GW_BAD_INPUT, "density: expected a number in (0, 1], or 0, got %g",
                        question->density);
     }
+    GW_TRY(check_micro_batches(question->accumulate, error));
     const struct gw_question_options options = {.model = question->model,
                                                 .cluster = question->cluster,
                                                 .workers = question->workers,
                                                 .density = question->density,
+                                                .micro_batches = question->accumulate,
                                                 .interference = question->no_interference != 0
                                                                     ? GW_INTERFERENCE_NONE
                                                                     : GW_INTERFERENCE_KNOWN};
@@ -351,6 +361,7 @@ static enum gw_status sweep_points(const struct gradweave_grid *grid, struct swe
                                                       [GW_AXIS_STRAGGLER] = grid->straggler,
                                                       [GW_AXIS_NOISE] = grid->noise,
                                                       [GW_AXIS_ALGORITHM] = grid->algorithm},
+                                            .micro_batches = grid->accumulate,
                                             .iterations = grid->iterations,
                                             .seeded = true,
                                             .seed = grid->seed};
@@ -358,6 +369,7 @@ static enum gw_status sweep_points(const struct gradweave_grid *grid, struct swe
         return gw_fail(error, GW_BAD_INPUT, "%s: expected a name or the path of a file, got NULL",
                        grid->model == NULL ? "model" : "cluster");
     }
+    GW_TRY(check_micro_batches(grid->accumulate, error));
     enum gw_status status = gw_grid_open(&request, &sweep->grid, error);
     if (status == GW_OK) {
         const struct gw_shared_points points = {.count = sweep->grid.point_count,

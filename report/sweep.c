@@ -41,6 +41,9 @@ static void print_heading(const struct gw_grid *grid) {
             gw_print("; %s %s", gw_axis_kinds[axis].name, format_value(grid, &first, axis, text));
         }
     }
+    if (grid->micro_batches > 1) {
+        gw_print("; %zu micro-batches an iteration", grid->micro_batches);
+    }
     gw_print("\n\n");
 }
 

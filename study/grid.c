@@ -114,6 +114,7 @@ static enum gw_status read_job(struct reader *reader, const cJSON *document,
                                struct gw_error *error) {
     const struct gw_grid_request *request = reader->request;
     struct gw_json root;
+    uint64_t micro_batches = 1;
     uint64_t iterations = 1;
     uint64_t seed = 1;
     GW_TRY(gw_json_root(document, request->job, "gradweave/sweep-job@1", &root, error));
@@ -122,14 +123,23 @@ static enum gw_status read_job(struct reader *reader, const cJSON *document,
             GW_TRY(read_axis(reader, (enum gw_axis)i, &root, error));
         }
     }
+    struct gw_json micro_batches_at = gw_json_member(&root, "accumulate");
     struct gw_json iterations_at = gw_json_member(&root, "iterations");
     struct gw_json seed_at = gw_json_member(&root, "seed");
+    if (micro_batches_at.node != NULL) {
+        GW_TRY(gw_json_integer(&micro_batches_at, 1, &micro_batches, error));
+    }
+    if (micro_batches > GW_MOST_MICRO_BATCHES) {
+        return gw_json_expected(&micro_batches_at, "at most 4096 micro-batches", error);
+    }
     if (iterations_at.node != NULL) {
         GW_TRY(gw_json_integer(&iterations_at, 1, &iterations, error));
     }
     if (seed_at.node != NULL) {
         GW_TRY(gw_json_integer(&seed_at, 0, &seed, error));
     }
+    reader->grid->micro_batches =
+        request->micro_batches > 0 ? request->micro_batches : (size_t)micro_batches;
     reader->grid->iterations = request->iterations > 0 ? request->iterations : (size_t)iterations;
     reader->grid->seed = request->seeded ? request->seed : seed;
     return GW_OK;
@@ -139,6 +149,7 @@ static enum gw_status read_job(struct reader *reader, const cJSON *document,
 static enum gw_status read_request(struct reader *reader, struct gw_error *error) {
     const struct gw_grid_request *request = reader->request;
     reader->grid->interference = request->interference;
+    reader->grid->micro_batches = request->micro_batches > 0 ? request->micro_batches : 1;
     reader->grid->iterations = request->iterations > 0 ? request->iterations : 1;
     reader->grid->seed = request->seeded ? request->seed : 1;
     for (size_t i = 0; i < GW_AXES; i++) {
@@ -376,6 +387,7 @@ static enum gw_status count_points(struct gw_grid *grid, struct gw_error *error)
 static uint64_t fingerprint(const struct gw_grid *grid) {
     uint64_t sum = gw_fingerprint_add_text(gw_fingerprint_start, GW_VERSION);
     sum = gw_fingerprint_add(sum, &grid->interference, sizeof grid->interference);
+    sum = gw_fingerprint_add(sum, &grid->micro_batches, sizeof grid->micro_batches);
     sum = gw_fingerprint_add(sum, &grid->iterations, sizeof grid->iterations);
     sum = gw_fingerprint_add(sum, &grid->seed, sizeof grid->seed);
     for (size_t axis = 0; axis < GW_AXES; axis++) {
@@ -490,6 +502,7 @@ void gw_point_predict(const struct gw_grid *grid, const struct gw_point *point,
     struct gw_question measured = gw_question_of(grid->models[point->at[GW_AXIS_MODEL]],
                                                  grid->clusters[point->at[GW_AXIS_CLUSTER]]);
     measured.interference = grid->interference;
+    measured.model.micro_batches = grid->micro_batches;
     struct gw_setting setting = {.question = measured};
     *out = (struct gw_prediction){0};
     for (size_t axis = 0; axis < GW_AXES && out->status == GW_OK; axis++) {

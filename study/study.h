@@ -31,6 +31,8 @@ struct gw_question {
     enum gw_interference_rule interference;
 };
 
+enum { GW_MOST_MICRO_BATCHES = 4096 }; /* of an iteration */
+
 /* How it is asked. */
 struct gw_question_options {
     const char *model, *cluster; /* names or paths */

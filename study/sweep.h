@@ -127,7 +127,8 @@ struct gw_grid_request {
     enum gw_status (*make)(const void *making, enum gw_axis axis, const char *name, cJSON **out,
                            struct gw_error *error);
     const void *making;
-    size_t iterations; /* 0: not given */
+    size_t micro_batches; /* of an iteration; 0: not given */
+    size_t iterations;    /* 0: not given */
     bool seeded;
     uint64_t seed;
 };
@@ -141,6 +142,7 @@ struct gw_grid {
     double *own_bit_per_s; /* of each cluster, where bandwidths are rates; otherwise NULL */
     struct gw_algorithm *algorithms;
     enum gw_interference_rule interference;
+    size_t micro_batches; /* of an iteration */
     size_t iterations;
     uint64_t seed;
     uint64_t point_count;

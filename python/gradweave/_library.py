@@ -36,6 +36,7 @@ class Question(ctypes.Structure):
         ("workers", c_size_t),
         ("density", c_double),
         ("no_interference", c_int),
+        ("accumulate", c_size_t),
     ]
 
 

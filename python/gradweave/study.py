@@ -11,20 +11,23 @@ from os import PathLike, fspath
 from typing import Union
 
 from gradweave import _library
-from gradweave._library import algorithms, call
+from gradweave._library import BadInput, algorithms, call
 
 Path = Union[str, "PathLike[str]"]
 
 
 def _question(
-    model: Path, cluster: Path, workers: int, density: float, interference: bool
+    model: Path, cluster: Path, workers: int, density: float, interference: bool, accumulate: int
 ) -> _library.Question:
+    if accumulate < 1:
+        raise BadInput(f"accumulate: expected at least 1 micro-batch, got {accumulate}")
     return _library.Question(
         model=fspath(model).encode(),
         cluster=fspath(cluster).encode(),
         workers=workers,
         density=density,
         no_interference=int(not interference),
+        accumulate=accumulate,
     )
 
 
@@ -202,13 +205,16 @@ def plan(
     density: float = 0.001,
     workers: int = 0,
     interference: bool = True,
+    accumulate: int = 1,
 ) -> Plan:
     """A plan for a pipeline and a model; by its policy, or another.
 
     Predictions count how operations that run at once slow each other, as far as the cluster's file
-    says how much; without `interference` they do not.
+    says how much; without `interference` they do not. With `accumulate` an iteration has so many
+    micro-batches, each a forward and a backward pass; gradients travel with the last one's, as with
+    DistributedDataParallel's no_sync.
     """
-    asked = (model, cluster, workers, density, interference)
+    asked = (model, cluster, workers, density, interference, accumulate)
     each = tensors(model)
     groups, summary = _plan(asked, len(each), algorithm, policy, None)
     return Plan(
@@ -232,10 +238,11 @@ def predict(
     density: float = 0.001,
     workers: int = 0,
     interference: bool = True,
+    accumulate: int = 1,
 ) -> Prediction:
-    """Simulates an iteration of a pipeline."""
+    """Simulates an iteration of a pipeline; the options are those of `plan`."""
     taken = _library.Prediction()
-    question = _question(model, cluster, workers, density, interference)
+    question = _question(model, cluster, workers, density, interference, accumulate)
     call("gradweave_predict", byref(question), algorithm.encode(), byref(taken))
     return _prediction(taken)
 
@@ -247,12 +254,13 @@ def compare(
     density: float = 0.001,
     workers: int = 0,
     interference: bool = True,
+    accumulate: int = 1,
 ) -> Comparison:
-    """Predicts every pipeline that the cluster's file allows."""
+    """Predicts every pipeline that the cluster's file allows; the options are those of `plan`."""
     most = len(algorithms())
     taken = (_library.Prediction * most)()
     count = ctypes.c_size_t(most)
-    question = _question(model, cluster, workers, density, interference)
+    question = _question(model, cluster, workers, density, interference, accumulate)
     call("gradweave_rank", byref(question), taken, byref(count))
     return Comparison(_prediction(taken[i]) for i in range(min(count.value, most)))
 
@@ -374,6 +382,7 @@ def validate(
     density: float = 0.001,
     workers: int = 0,
     interference: bool = True,
+    accumulate: int = 1,
     iterations: int = 0,
     tolerance: float = 0.0,
     path: Path | None = None,
@@ -391,7 +400,7 @@ def validate(
         path=fspath(path).encode() if path else None,
         noise=fspath(noise).encode() if noise else None,
     )
-    question = _question(model, cluster, workers, density, interference)
+    question = _question(model, cluster, workers, density, interference, accumulate)
     call("gradweave_validate", byref(question), taken, len(given), byref(validation))
     return Validation(
         given,

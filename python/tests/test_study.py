@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import gradweave
+from gradweave.study import Measurement, validate
 
 MODEL = {
     "schema": "gradweave/model@1",
@@ -62,6 +63,23 @@ def test_the_fastest_comes_first(files):
     assert ranking._repr_html_().count("<tr>") == 1 + len(ranking)
 
 
+def test_micro_batches_come_before_what_is_exchanged(files):
+    passes_s = 0.003 + 0.0043
+    for algorithm in ("dense", "topk", "omgs"):
+        one = gradweave.predict(*files, algorithm)
+        four = gradweave.predict(*files, algorithm, accumulate=4)
+        assert four.iteration_s == pytest.approx(one.iteration_s + 3 * passes_s)
+        assert four.forward_s == pytest.approx(4 * 0.003)
+        plans = [gradweave.plan(*files, algorithm=algorithm, accumulate=n) for n in (1, 4)]
+        assert plans[1].iteration_s == pytest.approx(plans[0].iteration_s + 3 * passes_s)
+        assert plans[1].groups == plans[0].groups
+        assert plans[1].by("single").iteration_s > plans[0].by("single").iteration_s + 2 * passes_s
+    assert gradweave.predict(*files, "omgs", accumulate=4) in gradweave.compare(*files, accumulate=4)
+    measured = Measurement("topk", "topk", (), four.iteration_s)
+    validation = validate(*files, [measured], accumulate=4)
+    assert validation.predictions[0].forward_s == pytest.approx(4 * 0.003)
+
+
 def test_a_plan_is_the_pipelines(files, tmp_path):
     plan = gradweave.plan(*files, algorithm="omgs-optimal", density=0.01)
     assert plan.names == ("a", "b", "c")
@@ -90,6 +108,10 @@ def test_what_makes_no_sense_is_refused(files, tmp_path):
         gradweave.predict(*files, "magic")
     with pytest.raises(gradweave.BadInput, match="nowhere.json"):
         gradweave.compare(tmp_path / "nowhere.json", files[1])
+    with pytest.raises(gradweave.BadInput, match="accumulate: expected at least 1 micro-batch, got 0"):
+        gradweave.predict(*files, "omgs", accumulate=0)
+    with pytest.raises(gradweave.BadInput, match="at most 4096 micro-batches, got 4097"):
+        gradweave.compare(*files, accumulate=4097)
     with pytest.raises(gradweave.BadInput, match="density"):
         gradweave.plan(*files, algorithm="omgs", density=2)
 

@@ -294,7 +294,8 @@ TEST_WITH(another_sweep_is_not_continued, make_inputs, remove_folder) {
     static const char *const others[] = {
         " --seed 2",         " --iterations 2", " --workers 4",
         " --density 0.002",  " --noise 0.1",    " --straggler 2",
-        " --bandwidth 1.5x", " --algo omgs",    " --density 0.001,0.002"};
+        " --bandwidth 1.5x", " --algo omgs",    " --density 0.001,0.002",
+        " --accumulate 2"};
     if (!have_program("prlimit")) {
         print_message("skipped: no prlimit in PATH\n");
         skip();

@@ -136,6 +136,8 @@ TEST_WITH(points_are_what_simulate_says, make_inputs, remove_folder) {
                            TINY " --workers 2,4 --algo dense,omgs,gtopk --policy optimal "
                                 "--compressor gaussiank --json",
                            "small.json", "--policy optimal --compressor gaussiank");
+    check_against_simulate(*state, TINY " --accumulate 3 --workers 1,4 --json", "small.json",
+                           "--accumulate 3");
     check_against_simulate(*state, TINY " --bandwidth 4x --workers 2,4 --json", "faster.json", "");
     check_against_simulate(*state,
                            "gradweave sweep --model resnet50,lstm-ptb --cluster p102-1gbe-16 "
@@ -279,14 +281,14 @@ TEST_WITH(job_files_are_command_lines, make_inputs, remove_folder) {
                "{'schema': 'gradweave/sweep-job@1', 'models': ['tiny.json'], "
                "'clusters': 'small.json', 'algorithms': ['omgs', 'dense'], 'workers': [2, 8, 4], "
                "'density': '1e-3:1e-1:log5', 'bandwidth': [0.5, '2x'], 'noise': 0.1, "
-               "'straggler': '1,2', 'iterations': 3, 'seed': 7}");
+               "'straggler': '1,2', 'accumulate': 2, 'iterations': 3, 'seed': 7}");
     check_done(*state, "gradweave sweep job.json --out job.csv");
     check_done(*state, TINY " --algo omgs,dense --workers 2,4,8 --density 1e-3:1e-1:log5 "
-                            "--bandwidth 0.5x,2x --noise 0.1 --straggler 1,2 --iterations 3 "
-                            "--seed 7 --out line.csv");
+                            "--bandwidth 0.5x,2x --noise 0.1 --straggler 1,2 --accumulate 2 "
+                            "--iterations 3 --seed 7 --out line.csv");
     check_same_file(*state, "job.csv", "line.csv");
     check_done(*state, "gradweave sweep job.json --algo all --workers 16 --seed 1 --noise 0 "
-                       "--iterations 1 --out job.csv");
+                       "--accumulate 1 --iterations 1 --out job.csv");
     check_done(*state, TINY " --workers 16 --density 1e-3:1e-1:log5 --bandwidth 0.5x,2x "
                             "--straggler 1,2 --out line.csv");
     check_same_file(*state, "job.csv", "line.csv");
@@ -353,6 +355,8 @@ static const struct {
     {JOB_WITH("'bandwidth': [-1]"), "bad.json: bandwidth: expected ascending rates"},
     {JOB_WITH("'noise': -0.1"), "bad.json: noise: expected numbers >= 0 and at most 10"},
     {JOB_WITH("'straggler': 0"), "bad.json: straggler: expected numbers >= 1e-06"},
+    {JOB_WITH("'accumulate': 0"), "bad.json: accumulate: expected a positive integer, got 0"},
+    {JOB_WITH("'accumulate': 4097"), "accumulate: expected at most 4096 micro-batches, got 4097"},
     {JOB_WITH("'iterations': 0"), "bad.json: iterations: expected a positive integer, got 0"},
     {JOB_WITH("'seed': -1"), "bad.json: seed: expected an integer >= 0, got -1"},
     {JOB_WITH("'workers': '1:10000:lin10000', 'density': '1e-4:1:lin10000', 'noise': [0, 1]"),

@@ -74,6 +74,34 @@ TEST_IN_FOLDER(sessions_take_time) {
     }
 }
 
+/* Micro-batches but the last one add their passes, before what is compressed and exchanged. */
+TEST(micro_batches_come_before_what_is_exchanged) {
+    static const char *const algorithms[] = {"dense", "ddp", "topk", "omgs-optimal"};
+    struct gradweave_question three = resnet;
+    three.accumulate = 3;
+    for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
+        enum { MOST = 512 };
+        static struct gradweave_group groups[2][MOST];
+        struct gradweave_prediction predicted[2];
+        struct gradweave_plan plans[2];
+        for (size_t p = 0; p < 2; p++) {
+            const struct gradweave_question *question = p == 0 ? &resnet : &three;
+            size_t count = MOST;
+            assert_int_equal(gradweave_predict(question, algorithms[i], &predicted[p], NULL),
+                             GRADWEAVE_OK);
+            assert_int_equal(gradweave_plan_pipeline(question, algorithms[i], NULL, NULL, groups[p],
+                                                     &count, &plans[p], NULL),
+                             GRADWEAVE_OK);
+        }
+        double passes_s = predicted[0].forward_s + predicted[0].backward_s;
+        assert_true(near(predicted[1].iteration_s, predicted[0].iteration_s + 2 * passes_s, 1e-9));
+        assert_true(near(predicted[1].forward_s, 3 * predicted[0].forward_s, 1e-9));
+        assert_true(near(plans[1].iteration_s, plans[0].iteration_s + 2 * passes_s, 1e-9));
+        assert_int_equal(plans[0].group_count, plans[1].group_count);
+        assert_memory_equal(groups[0], groups[1], plans[0].group_count * sizeof *groups[0]);
+    }
+}
+
 TEST(explains_a_plan) {
     enum { MOST = 512 };
     static struct gradweave_group_times groups[MOST];
@@ -123,6 +151,7 @@ static int take_point(const struct gradweave_sweep_point *point, void *context) 
     struct gradweave_error error;
     question.workers = point->workers;
     question.density = point->density;
+    question.accumulate = 2;
     enum gradweave_status status =
         gradweave_predict(&question, point->algorithm, &predicted, &error);
     if (status == GRADWEAVE_OK) {
@@ -142,7 +171,8 @@ TEST(sweeps_over_what_it_predicts) {
                                   .cluster = resnet.cluster,
                                   .algorithm = "dense,omgs,randk",
                                   .workers = "4:16:log2",
-                                  .density = "0.001,0.01"};
+                                  .density = "0.001,0.01",
+                                  .accumulate = 2};
     for (grid.threads = 0; grid.threads <= 2; grid.threads++) {
         struct taken taken = {.stop_at = UINT64_MAX};
         assert_int_equal(gradweave_sweep(&grid, take_point, &taken, NULL), GRADWEAVE_OK);
@@ -162,7 +192,9 @@ TEST(refuses_sweeps_that_make_no_sense) {
                  {{.model = "m"}, "cluster: expected a name"},
                  {{.model = "m", .cluster = "nowhere.json"}, "m"},
                  {{.model = "resnet50", .cluster = "p102-1gbe-16", .algorithm = "magic"}, "magic"},
-                 {{.model = "resnet50", .cluster = "p102-1gbe-16", .density = "2"}, "density"}};
+                 {{.model = "resnet50", .cluster = "p102-1gbe-16", .density = "2"}, "density"},
+                 {{.model = "resnet50", .cluster = "p102-1gbe-16", .accumulate = 4097},
+                  "accumulate: expected at most 4096 micro-batches, got 4097"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct taken taken = {.count = 0};
         struct gradweave_error error = {""};
@@ -473,18 +505,21 @@ TEST(refuses_questions_that_make_no_sense) {
     struct {
         const char *model, *algorithm, *message;
         double density;
-    } const cases[] = {{NULL, "omgs", "model: expected a name", 0},
-                       {"nowhere.json", "omgs", "nowhere.json", 0},
-                       {resnet.model, "magic", "got \"magic\"", 0},
-                       {resnet.model, NULL, "got \"\"", 0},
-                       {resnet.model, "omgs", "density: expected a number in (0, 1]", 2},
-                       {resnet.model, "omgs", "density: expected a number in (0, 1]", NAN}};
+        size_t accumulate;
+    } const cases[] = {{NULL, "omgs", "model: expected a name", 0, 0},
+                       {"nowhere.json", "omgs", "nowhere.json", 0, 0},
+                       {resnet.model, "magic", "got \"magic\"", 0, 0},
+                       {resnet.model, NULL, "got \"\"", 0, 0},
+                       {resnet.model, "omgs", "density: expected a number in (0, 1]", 2, 0},
+                       {resnet.model, "omgs", "density: expected a number in (0, 1]", NAN, 0},
+                       {resnet.model, "omgs", "at most 4096 micro-batches, got 4097", 0, 4097}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gradweave_question question = resnet;
         struct gradweave_prediction predicted;
         struct gradweave_error error = {""};
         question.model = cases[i].model;
         question.density = cases[i].density;
+        question.accumulate = cases[i].accumulate;
         assert_int_equal(gradweave_predict(&question, cases[i].algorithm, &predicted, &error),
                          GRADWEAVE_BAD_INPUT);
         if (strstr(error.message, cases[i].message) == NULL) {

@@ -71,7 +71,7 @@ def _registered(plan: Plan, module: torch.nn.Module) -> Plan:
     missing = [name for name in plan.names if name not in learning]
     if missing:
         raise BadInput(f"{missing[0]}: expected a parameter that learns, as the plan names it")
-    path, cluster, workers, density, interference = plan._asked
+    path, cluster, workers, density, interference, micro_batches = plan._asked
     if not Path(path).is_file():
         raise BadInput(f"{path}: expected the file of a recorded model, to reorder its tensors")
     model = json.loads(Path(path).read_text())
@@ -95,6 +95,7 @@ def _registered(plan: Plan, module: torch.nn.Module) -> Plan:
             density=density,
             workers=workers,
             interference=interference,
+            accumulate=micro_batches,
         )
 
 
