@@ -261,6 +261,8 @@ struct gradweave_measurement {
     size_t group_count;
     struct gradweave_prediction measured;   /* iteration_s is above 0; its parts, where known */
     struct gradweave_prediction prediction; /* filled */
+    /* Filled: where its iteration_s is in 95% of cases; both 0: nobody knows. */
+    double prediction_low_s, prediction_high_s;
     double error;                           /* filled: (predicted - measured) / measured */
     const double *iterations_s;             /* [iteration_count], each by itself; NULL: not known */
     size_t iteration_count;

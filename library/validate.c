@@ -156,6 +156,8 @@ static enum gw_status compare_one(const struct gw_validation *validation,
     take_measured(&measurement->measured, &pair->measured);
     GW_TRY(find_spread(measurement, &pair->measured.spread, error));
     measurement->prediction = gw_library_prediction(&pair->predicted);
+    measurement->prediction_low_s = pair->predicted.iteration_low_s;
+    measurement->prediction_high_s = pair->predicted.iteration_high_s;
     find_percentiles(&pair->predicted.spread, gw_noise_iterations(&validation->noise),
                      measurement->prediction_percentiles_s);
     find_percentiles(&pair->measured.spread, pair->measured.spread.count,

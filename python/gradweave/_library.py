@@ -94,6 +94,8 @@ class Measurement(ctypes.Structure):
         ("group_count", c_size_t),
         ("measured", Prediction),
         ("prediction", Prediction),
+        ("prediction_low_s", c_double),
+        ("prediction_high_s", c_double),
         ("error", c_double),
         ("iterations_s", POINTER(c_double)),
         ("iteration_count", c_size_t),

@@ -311,6 +311,8 @@ class Validation:
 
     measurements: tuple[Measurement, ...]
     predictions: tuple[Prediction | None, ...]
+    # Where predicted iterations are in 95% of cases; None: nobody knows.
+    intervals: tuple[tuple[float, float] | None, ...]
     errors: tuple[float, ...]  # (predicted - measured) / measured
     mean_error: float  # of magnitudes
     largest_error: float
@@ -374,6 +376,10 @@ def _measured(one: Measurement) -> _library.Measurement:
     )
 
 
+def _interval(one: _library.Measurement) -> tuple[float, float] | None:
+    return (one.prediction_low_s, one.prediction_high_s) if one.prediction_high_s > 0 else None
+
+
 def validate(
     model: Path,
     cluster: Path,
@@ -405,6 +411,7 @@ def validate(
     return Validation(
         given,
         tuple(_prediction(one.prediction) if one.algorithm else None for one in taken),
+        tuple(_interval(one) for one in taken),
         tuple(one.error for one in taken),
         validation.mean_error,
         validation.largest_error,

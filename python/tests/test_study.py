@@ -80,6 +80,18 @@ def test_micro_batches_come_before_what_is_exchanged(files):
     assert validation.predictions[0].forward_s == pytest.approx(4 * 0.003)
 
 
+def test_intervals_are_those_that_the_document_has(files, tmp_path):
+    path = tmp_path / "validation.json"
+    measurements = [Measurement(name, name, (), 0.4) for name in ("ddp", "topk")]
+    validation = validate("resnet50", "box-4x1gbit", measurements, path=path)
+    predicted = [one["predicted"] for one in json.loads(path.read_text())["results"]]
+    keys = ("iteration_low_s", "iteration_high_s")
+    written = [tuple(one[key] for key in keys) for one in predicted]
+    assert [pytest.approx(interval) for interval in written] == list(validation.intervals)
+    assert all(low < high for low, high in validation.intervals)
+    assert validate(*files, measurements[:1]).intervals == (None,)
+
+
 def test_a_plan_is_the_pipelines(files, tmp_path):
     plan = gradweave.plan(*files, algorithm="omgs-optimal", density=0.01)
     assert plan.names == ("a", "b", "c")

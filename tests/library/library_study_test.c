@@ -223,6 +223,7 @@ TEST(says_how_far_off_predictions_are) {
     for (size_t i = 0; i < 2; i++) {
         assert_true(measured[i].prediction.iteration_s == predicted[i].iteration_s);
         assert_true(fabs(measured[i].error - (i == 0 ? 0.25 : -0.1)) < 1e-12);
+        assert_true(measured[i].prediction_low_s == 0 && measured[i].prediction_high_s == 0);
     }
     assert_true(fabs(validation.mean_error - 0.175) < 1e-12);
     assert_true(fabs(validation.largest_error - 0.25) < 1e-12);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -13,24 +14,85 @@ from gradweave._library import has_server
 from gradweave.study import Measurement, Plan, Prediction, Validation
 from gradweave.torch.distributed import distribute
 from gradweave.torch.job import Job
+from gradweave.torch.recorder import middle_half
 
 # Predictions that are no further apart do not tell which pipeline is faster.
 _ALIKE = 1.05
 
 
-def speedup(before_s: Sequence[float], after_s: Sequence[float]) -> tuple[float, float, float]:
-    """How many times as fast, by the medians, and its 95% interval (percentile bootstrap)."""
+def _milliseconds(seconds: float) -> str:
+    return f"{1e3 * seconds:.4g} ms"
 
-    def median(values: Sequence[float]) -> float:
-        return torch.tensor(values, dtype=torch.float64).quantile(0.5).item()
 
-    draws = random.Random(1)
-    ratios = sorted(
-        median(draws.choices(before_s, k=len(before_s)))
-        / median(draws.choices(after_s, k=len(after_s)))
-        for _ in range(1000)
-    )
-    return median(before_s) / median(after_s), ratios[25], ratios[974]
+def _mean(iterations_s: Sequence[float]) -> float:
+    """The mean of the middle half, as a measurement's `iteration_s` is."""
+    values = torch.tensor(iterations_s, dtype=torch.float64)
+    return values[middle_half(values)].mean().item()
+
+
+@dataclass(frozen=True)
+class Way:
+    """A measured way, and where its prediction is in 95% of cases; None: nobody knows."""
+
+    measured: Measurement
+    interval_s: tuple[float, float] | None
+
+    def __str__(self) -> str:
+        took = f"{self.measured.name} took {_milliseconds(self.measured.iteration_s)}"
+        low, high = (f"{1e3 * end_s:.4g}" for end_s in self.interval_s)
+        return f"{took}, and {low} to {high} ms by prediction"
+
+
+class Gain:
+    """How many `times` as fast `after` is as `before`, with its 95% interval (percentile bootstrap).
+
+    `sure` counts, in place of a measurement that makes the gain larger than its prediction allows,
+    the end of the prediction's interval with the smallest gain. `contradictions` are the ways of
+    these measurements: the machine was another meanwhile, or what is believed of it is wrong.
+    """
+
+    def __init__(self, before: Way, after: Way) -> None:
+        sides = before.measured.iterations_s, after.measured.iterations_s
+        draws = random.Random(1)
+        ratios = sorted(
+            _mean(draws.choices(sides[0], k=len(sides[0])))
+            / _mean(draws.choices(sides[1], k=len(sides[1])))
+            for _ in range(1000)
+        )
+        self.low, self.high = ratios[25], ratios[974]
+        self.before, self.after = before.measured, after.measured
+        before_s, after_s = before.measured.iteration_s, after.measured.iteration_s
+        self.times = before_s / after_s
+        self.contradictions = []
+        if before.interval_s and before_s > before.interval_s[1]:
+            before_s = before.interval_s[0]
+            self.contradictions.append(before)
+        if after.interval_s and after_s < after.interval_s[0]:
+            after_s = after.interval_s[1]
+            self.contradictions.append(after)
+        self.sure = before_s / after_s
+
+    def __str__(self) -> str:
+        text = f"{self.times:.2f} times as fast (95%: {self.low:.2f} to {self.high:.2f})"
+        if not self.contradictions:
+            return text
+        reasons = ", and ".join(map(str, self.contradictions))
+        return f"{text}, of which {self.sure:.2f} times is sure, as {reasons}"
+
+    def why_not(self) -> str | None:
+        """Says why it is not known that `after` is faster than `before`; None: it is."""
+        if self.low <= 1:
+            return (
+                f"{self.after.name} was measured to be {self.times:.2f} times as fast as "
+                f"{self.before.name} (95%: {self.low:.2f} to {self.high:.2f}), which may be no gain"
+            )
+        if self.sure <= 1:
+            return (
+                "measurement and prediction contradict each other: "
+                f"{', and '.join(map(str, self.contradictions))}. Other work on the machine or its "
+                "network does that: measure again"
+            )
+        return None
 
 
 def energy_kept(job: Job, planned: Plan) -> float:
@@ -77,40 +139,6 @@ def choose(
     return planned, share
 
 
-def _milliseconds(seconds: float) -> str:
-    return f"{1e3 * seconds:.4g} ms"
-
-
-def why_not(
-    before: Measurement, predicted_before: Prediction, after: Measurement, predicted: Prediction
-) -> str | None:
-    """Why it is not known that `after` is faster than `before`; None: it is.
-
-    Both were measured and predicted. Where one of the two predictions is further from what was
-    measured than `after` is from `before`, the machine was another meanwhile, or what is believed
-    of it is wrong: the gain may be as wrong.
-    """
-    gained_s = before.iteration_s - after.iteration_s
-    times, low, high = speedup(before.iterations_s, after.iterations_s)
-    if low <= 1:
-        return (
-            f"{after.name} was measured to be {times:.2f} times as fast as {before.name} (95%: "
-            f"{low:.2f} to {high:.2f}), which may be no gain"
-        )
-    for measured, prediction in ((before, predicted_before), (after, predicted)):
-        apart_s = abs(measured.iteration_s - prediction.iteration_s)
-        if apart_s >= gained_s:
-            return (
-                f"measurement and prediction contradict each other: {measured.name} took "
-                f"{_milliseconds(measured.iteration_s)}, and "
-                f"{_milliseconds(prediction.iteration_s)} by prediction; they are "
-                f"{_milliseconds(apart_s)} apart, and {after.name} would gain "
-                f"{_milliseconds(gained_s)}. Other work on the machine or its network does that: "
-                "measure again"
-            )
-    return None
-
-
 def lines(validation: Validation, planned: Plan, kept: float, folder: str) -> list[str]:
     """The advice: what is, what to change, what it gains, what it costs, and what is left.
 
@@ -118,18 +146,14 @@ def lines(validation: Validation, planned: Plan, kept: float, folder: str) -> li
     exchange. `folder` is where the model and the cluster are kept.
     """
     ddp, dense, best, none = validation.measurements
-    predicted_ddp, predicted_dense, predicted_best, _ = validation.predictions
+    now, buckets, change, _ = map(Way, validation.measurements, validation.intervals)
+    gain, of_buckets = Gain(now, change), Gain(now, buckets)
     files = ", ".join(f"'{Path(folder) / name}.json'" for name in ("model", "cluster"))
-
-    def gain(over: Measurement) -> str:
-        times, low, high = speedup(ddp.iterations_s, over.iterations_s)
-        return f"{times:.2f} times as fast (95%: {low:.2f} to {high:.2f})"
-
     said = [
         f"Now: DistributedDataParallel takes {_milliseconds(ddp.iteration_s)} an iteration, of "
         f"which {_milliseconds(ddp.exposed_comm_s)} wait for the network."
     ]
-    why = why_not(ddp, predicted_ddp, best, predicted_best)
+    why = gain.why_not()
     if why:
         said.append(f"No change: {why}.")
     else:
@@ -138,22 +162,21 @@ def lines(validation: Validation, planned: Plan, kept: float, folder: str) -> li
             f"Change: in place of DistributedDataParallel(model), gradweave.torch.distribute("
             f"model, gradweave.plan({files}, algorithm='{planned.algorithm}', "
             f"density={planned.density:g})).",
-            f"Gain: {_milliseconds(best.iteration_s)} an iteration, {gain(best)}; without any "
+            f"Gain: {_milliseconds(best.iteration_s)} an iteration, {gain}; without any "
             f"exchange it would be {_milliseconds(none.iteration_s)} ({100 * (1 - ratio):.0f}% "
             "less).",
             f"Cost: {100 * kept:.1f}% of a gradient's energy arrives at once, the rest in later "
             "iterations (error feedback): it pays if training needs fewer than "
-            f"{ddp.iteration_s / best.iteration_s:.2f} times as many iterations. Compare "
-            "accuracies before you keep it.",
+            f"{gain.sure:.2f} times as many iterations. Compare accuracies before you keep it.",
         ]
-    why = why_not(ddp, predicted_ddp, dense, predicted_dense)
+    why = of_buckets.why_not()
     if why:
         said.append(f"Without loss: no change of DistributedDataParallel's buckets: {why}.")
     else:
         said.append(
             "Without loss: DistributedDataParallel(model, **gradweave.torch.ddp_arguments("
             f"gradweave.plan({files}, algorithm='ddp', policy='optimal'))) takes "
-            f"{_milliseconds(dense.iteration_s)}, {gain(dense)}. With find_unused_parameters=True "
+            f"{_milliseconds(dense.iteration_s)}, {of_buckets}. With find_unused_parameters=True "
             "its buckets stay in another order: ddp_arguments(plan, model, "
             "find_unused_parameters=True)."
         )

@@ -174,7 +174,7 @@ class Recorder:
         if self._barrier_s is not None:
             waited_s = _periods(iterations, self._group) - durations_s.sum(dim=1) - self._barrier_s
             durations_s[:, 1] += waited_s.clamp(min=0)
-        middle = _middle(durations_s.sum(dim=1))
+        middle = middle_half(durations_s.sum(dim=1))
         means_s = durations_s[middle].mean(dim=0).tolist()
         low_s, high_s = durations_s.quantile(torch.tensor([0.05, 0.95]).double(), dim=0).tolist()
         unused = [self._names[i] for i in range(len(self._names)) if i not in set(order)]
@@ -226,7 +226,7 @@ class Recorder:
             dist.all_gather(ranks_s, own_s, group=self._group)
         each_s = torch.stack(ranks_s, dim=1)
         last_s = each_s.max(dim=1).values
-        compute_s = last_s[_middle(last_s)].mean().item()
+        compute_s = last_s[middle_half(last_s)].mean().item()
         return {
             "schema": "gradweave/noise@1",
             "model": name,
@@ -269,8 +269,8 @@ def _source(iterations: list[_Iteration], note: str, group: dist.ProcessGroup | 
     }
 
 
-def _middle(times_s: torch.Tensor) -> torch.Tensor:
-    """Which the middle half of the iterations are."""
+def middle_half(times_s: torch.Tensor) -> torch.Tensor:
+    """Returns the numbers of the iterations that are neither among the fastest nor the slowest quarter."""
     quarter = len(times_s) // 4
     return times_s.argsort()[quarter : len(times_s) - quarter]
 
