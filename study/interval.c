@@ -135,21 +135,24 @@ static double gained_s(const struct side sides[2], const char *name) {
 }
 
 /*
- * A curve of which nobody says how far off it is may be off by ten times, as one that was derived
- * from a single number of workers: by how much the second may then be faster, compared with the
- * first.
+ * By how much the second may be faster, compared with the first, where nobody says how far off a
+ * curve is, as of one that was derived from a single number of workers: its times may be ten times
+ * as long, or as short, which is chosen. An exchange that the backward pass hides counts where it
+ * may take longer, and not where it may take less.
  */
 static double gained_by_unknown_s(const struct side sides[2]) {
     static const double most = 10;
-    double gain_s = 0;
+    const double shorter = 1 - 1 / most;
+    double gains_s[2];
     for (size_t i = 0; i < 2; i++) {
         const struct gw_result *result = sides[i].result;
-        const struct gw_breakdown *parts = &result->breakdown;
-        double beside_s = result->iteration_s - parts->forward_s - parts->backward_s;
-        double share = i == 0 ? most - 1 : 1 - 1 / most;
-        gain_s += gw_result_is_unknown(result) ? sides[i].iterations * share * beside_s : 0;
+        double compress_s = result->breakdown.compress_s;
+        double exposed_s = result->breakdown.exposed_comm_s;
+        double gain_s = i == 0 ? (most - 1) * (compress_s + result->comm_s)
+                               : shorter * compress_s + fmin(exposed_s, shorter * result->comm_s);
+        gains_s[i] = gw_result_is_unknown(result) ? sides[i].iterations * gain_s : 0;
     }
-    return gain_s;
+    return gains_s[0] + gains_s[1];
 }
 
 static bool meet(const struct side sides[2]) {

@@ -346,3 +346,40 @@ TEST(shared_curves_do_not_keep_pipelines_from_being_told_apart) {
     struct gw_result near = result_of(1 + GW_UNEXPLAINED, "allgather", 0.3);
     assert_true(gw_results_meet(&first, &near));
 }
+
+/* Passes, exchanges of a curve that nobody knows how far off it is, and the exposed part of them.
+ */
+static struct gw_result unknown_of(double passes_s, double comm_s, double exposed_s) {
+    struct gw_result result = {.iteration_s = passes_s + exposed_s,
+                               .comm_s = comm_s,
+                               .breakdown = {.backward_s = passes_s, .exposed_comm_s = exposed_s}};
+    gw_result_uncertain(&result, "allreduce", true, NAN);
+    return result;
+}
+
+/* Ten times the exchanges, hidden ones too, or a tenth of those that are exposed. */
+TEST(unknown_curves_are_ten_times_off_at_most) {
+    static const struct {
+        double comm_s, exposed_s, other_s;
+        bool meet;
+    } table[] = {{0.09, 0.005, 1.014, true},
+                 {0.09, 0.005, 1.016, false},
+                 {0.01, 0.01, 0.299, true},
+                 {0.01, 0.01, 0.301, false},
+                 {0, 0, 0.3, false}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct gw_result first = unknown_of(0.2, table[i].comm_s, table[i].exposed_s);
+        struct gw_result other = {.iteration_s = table[i].other_s};
+        assert_true(gw_results_meet(&first, &other) == table[i].meet);
+    }
+    static const struct {
+        double passes_s, exposed_s;
+        bool meet;
+    } seconds[] = {
+        {0.193, 0.06, true}, {0.195, 0.06, false}, {0.199, 0.04, true}, {0.201, 0.04, false}};
+    const struct gw_result known = {.iteration_s = 0.2};
+    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+        struct gw_result second = unknown_of(seconds[i].passes_s, 0.06, seconds[i].exposed_s);
+        assert_true(gw_results_meet(&known, &second) == seconds[i].meet);
+    }
+}
