@@ -99,7 +99,8 @@ static enum gw_status make_model(const struct gw_making_options *made, const cha
     return gw_model_make(&request, out, error);
 }
 
-/* Fails where options of models that are made would do nothing, or one has to be made. */
+/* Fails where a model that is not made is none, which of a network's name says how it is made, and
+ * where options of models that are made would do nothing. */
 static enum gw_status check_read(const struct gw_making_options *made, const char *name,
                                  struct gw_error *error) {
     const struct {
@@ -108,6 +109,17 @@ static enum gw_status check_read(const struct gw_making_options *made, const cha
     } options[] = {{"backward", made->model.backward_s > 0},
                    {"batch", made->model.batch_size > 0},
                    {"precision", made->model.precision != GW_PRECISIONS}};
+    const struct gw_architecture *architecture = NULL;
+    char *path = NULL;
+    enum gw_status status = gw_data_resolve(GW_DATA_MODELS, name, &path, error);
+    free(path);
+    if (status == GW_BAD_INPUT && gw_architecture_find(name, &architecture, NULL) == GW_OK) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: expected --gpu GPU or --backward TIME with it, as no model of that "
+                       "name ships",
+                       name);
+    }
+    GW_TRY(status);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (options[i].is_given) {
             return gw_fail(error, GW_BAD_INPUT,
@@ -119,32 +131,15 @@ static enum gw_status check_read(const struct gw_making_options *made, const cha
     return GW_OK;
 }
 
-/* A network that neither ships as a model nor is a file can be made: the message says how. */
 static enum gw_status open_model(const struct gw_making_options *made, const char *name,
                                  struct gw_model *out, struct gw_error *error) {
-    const struct gw_architecture *architecture = NULL;
     cJSON *document = NULL;
     if (is_made(made, name)) {
         GW_TRY(make_model(made, name, &document, error));
         return gw_model_take(document, name, out, error);
     }
-    char *path = NULL;
-    enum gw_status status = gw_data_resolve(GW_DATA_MODELS, name, &path, error);
-    free(path);
-    if (status == GW_BAD_INPUT && gw_architecture_find(name, &architecture, NULL) == GW_OK) {
-        return gw_fail(
-            error, GW_BAD_INPUT,
-            "%s: expected --gpu GPU or --backward TIME with it, as no model of that name "
-            "ships",
-            name);
-    }
-    GW_TRY(status);
-    GW_TRY(gw_model_open(name, out, error));
-    status = check_read(made, name, error);
-    if (status != GW_OK) {
-        gw_model_free(out);
-    }
-    return status;
+    GW_TRY(check_read(made, name, error));
+    return gw_model_open(name, out, error);
 }
 
 /* Made where `name` is NULL. */
