@@ -109,12 +109,10 @@ static void print_names(const struct gw_ranking *ranking, size_t count, FILE *st
 }
 
 /* Adds the collectives that were derived, each once. */
-static void list_derived(const struct gw_result *result, char *out, size_t size) {
+static void collect_derived(const struct gw_result *result, struct gw_result *out) {
     for (size_t i = 0; i < result->uncertainty_count; i++) {
         const struct gw_result_uncertainty *one = &result->uncertainties[i];
-        if (one->derived && strstr(out, one->name) == NULL) {
-            gw_list_name(out, size, one->name);
-        }
+        gw_result_uncertain(out, one->name, true, one->derived);
     }
 }
 
@@ -132,17 +130,21 @@ static void print_rivals(const struct gw_ranking *ranking, FILE *stream) {
         (void)fprintf(stream, "%zu others", ranking->rival_count);
     }
     bool unknown = false;
-    char derived[256] = "";
+    struct gw_result derived = {0};
+    char names[256] = "";
     for (size_t i = 0; i < ranking->count; i++) {
         const struct gw_result *result = &ranking->results[i];
         if (i < ranking->equal_count || gw_ranking_is_rival(ranking, i)) {
             unknown = unknown || gw_result_is_unknown(result);
-            list_derived(result, derived, sizeof derived);
+            collect_derived(result, &derived);
         }
     }
+    for (size_t i = 0; i < derived.uncertainty_count; i++) {
+        gw_list_name(names, sizeof names, derived.uncertainties[i].name);
+    }
     (void)fprintf(stream, ", marked with ?: ");
-    if (derived[0] != '\0') {
-        (void)fprintf(stream, "%s among so many workers were not measured, and ", derived);
+    if (names[0] != '\0') {
+        (void)fprintf(stream, "%s among so many workers were not measured, and ", names);
     }
     (void)fprintf(stream, "%s",
                   unknown ? "how far off they are is not known."
