@@ -17,7 +17,7 @@
 struct gw_operation {
     enum gw_activity kind; /* forward, backward, compress, exchange or update */
     enum gw_stream stream;
-    uint32_t group;     /* GW_NO_GROUP for forward and update */
+    uint32_t group;     /* GW_NO_GROUP for forward, update and all of earlier micro-batches */
     const char *method; /* compress: the compressor; exchange: the collective; otherwise NULL */
     const char *label;  /* for a person: the tensor or the method; "" if there is nothing to add */
     enum gw_payload payload;

@@ -228,7 +228,8 @@ static void add_compute_times(struct gw_simulator *simulator) {
     }
 }
 
-/* Says that exchanges beyond a measured size are extrapolated, where that leaves much open. */
+/* Says that exchanges beyond a measured size are extrapolated, where that leaves much open: more
+ * than a share of the time that is chosen. */
 static void note_beyond(const char *name, const struct gw_margins *margins, const char *where,
                         double measured, double size, struct gw_result *result) {
     static const double much = 0.075;

@@ -270,7 +270,8 @@ size_t gw_cluster_collective_parts(const struct gw_cluster *cluster, const char 
 double gw_cluster_least_s(const struct gw_cluster *cluster, const char *collective, size_t workers,
                           double bytes);
 
-/* Whether a curve takes less than that by more than a twentieth where it ends; then in words. */
+/* Whether a curve takes less than that for 256 MiB, by more than a twentieth, which is chosen; then
+ * in words. */
 enum { GW_EXCESS_SIZE = 192 };
 bool gw_cluster_exceeds_messages(const struct gw_cluster *cluster,
                                  const struct gw_collective_cost *cost, char out[GW_EXCESS_SIZE]);

@@ -50,7 +50,7 @@ enum gw_status gw_curve_make_rise(struct gw_curve *curve, const cJSON *details,
  * reach zero above size zero: a time in proportion to that of the smallest size, less than which no
  * smaller size is taken to need.
  */
-enum { GW_LEAST_BEGUN = 1024 };
+enum { GW_LEAST_BEGUN = 1024 }; /* chosen */
 enum gw_status gw_curve_begin_above_zero(struct gw_curve *curve, struct gw_error *error);
 
 /* An object for an entry: the one it was read from or measured with, or an empty one. */

@@ -260,7 +260,8 @@ static bool has_trend(const struct gw_candidate *candidate) {
 
 /*
  * Whether it is another shape: off at the sizes that cost most, the largest among them, by more
- * than `noise`, by which sizes miss the line between their neighbours, or with a trend.
+ * than is worth a richer kind, which is chosen, and than twice the `noise`, by which sizes miss the
+ * line between their neighbours; or with a trend.
  */
 static bool misses_shape(const struct gw_candidate *candidate, double noise) {
     static const double worth_it = 0.05;
@@ -494,7 +495,7 @@ static enum gw_status make_points(const struct medians *medians, struct gw_curve
  * between the two; a line through all sizes has small ones in its slope, which no byte of a large
  * one pays for. So a curve gets one point more, at eight times the largest size: on the line
  * through the last points, or, of one with steps, as long for each element as at the largest. A
- * line that comes there by itself stays as it is.
+ * line that comes there by itself, to a share that is chosen, stays as it is.
  */
 static enum gw_status go_on(const struct gw_subject *subject, const struct medians *medians,
                             struct gw_curve *curve, struct gw_error *error) {

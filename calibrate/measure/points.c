@@ -357,7 +357,7 @@ bool gw_is_too_large(const struct gw_points *points, size_t which, double share_
 }
 
 bool gw_is_asked_too_large(const struct gw_points *points, size_t which, double time_s) {
-    static const double share_of_time = 1.0 / 7;
+    static const double share_of_time = 1.0 / 7; /* chosen */
     const struct gw_point *point = &points->items[which];
     size_t smaller = which;
     while (smaller > 0 && points->items[smaller - 1].series == point->series &&
