@@ -30,14 +30,9 @@ static const char *name_at(const struct gw_advice *advice, size_t place, char ou
     return out;
 }
 
-/* What nothing says of is of unknown origin. */
-static const char *origin(const char *kind) {
-    return kind == NULL ? "unknown" : kind;
-}
-
 static const char *origin_of_compressors(const struct gw_cluster *cluster) {
     bool assumed = gw_cluster_source(cluster, GW_CLUSTER_ASSUMED_COMPRESSORS) != NULL;
-    return assumed ? "assumed" : origin(gw_cluster_source(cluster, "kind"));
+    return assumed ? "assumed" : gw_cluster_origin(cluster);
 }
 
 /* ---- for a person ---------------------------------------------------------------------------- */
@@ -347,12 +342,12 @@ static void print_text(const struct gw_advice *advice, double price) {
     print_buckets(advice);
     print_widest(advice);
     print_price(advice, price);
-    const char *cluster = origin(gw_cluster_source(&advice->question->cluster, "kind"));
+    const char *cluster = gw_cluster_origin(&advice->question->cluster);
     const char *compressors = origin_of_compressors(&advice->question->cluster);
     bool differs = strcmp(cluster, compressors) != 0;
     gw_print("Rests on: times of the model %s, costs of the cluster %s%s%s.\n",
-             origin(advice->question->model.kind), cluster, differs ? ", of its compressors " : "",
-             differs ? compressors : "");
+             gw_origin(advice->question->model.kind), cluster,
+             differs ? ", of its compressors " : "", differs ? compressors : "");
     struct gw_result all = advice->ranking.notes;
     gw_result_collect(&all, best_of(advice));
     gw_print_collected_notes(&all);
@@ -487,13 +482,12 @@ void gw_advice_write(const struct gw_advice *advice, double price, struct gw_jso
         gw_writer_text(writer, "widest_uncertainty", advice->widest->name);
     }
     gw_writer_object(writer, "rests_on");
-    gw_writer_text(writer, "model", origin(advice->question->model.kind));
+    gw_writer_text(writer, "model", gw_origin(advice->question->model.kind));
     gw_writer_number(writer, "batch_size", advice->question->model.batch_size);
     if (advice->question->model.precision != NULL) {
         gw_writer_text(writer, "precision", advice->question->model.precision);
     }
-    gw_writer_text(writer, "cluster",
-                   origin(gw_cluster_source(&advice->question->cluster, "kind")));
+    gw_writer_text(writer, "cluster", gw_cluster_origin(&advice->question->cluster));
     gw_writer_text(writer, "compressors", origin_of_compressors(&advice->question->cluster));
     gw_writer_end(writer);
     gw_writer_number(writer, "iterations_density", advice->iterations[advice->compressed].density);

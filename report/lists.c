@@ -135,9 +135,8 @@ static enum gw_status describe_cluster(const char *name, char *out, size_t size,
     enum gw_status status = gw_cluster_read(path, &cluster, error);
     free(path);
     GW_TRY(status);
-    const char *kind = gw_cluster_source(&cluster, "kind");
     snprintf(out, size, "%zu workers, %zu per node, %s%s", cluster.workers,
-             cluster.workers_per_node, kind != NULL ? kind : "of unknown origin",
+             cluster.workers_per_node, gw_cluster_origin(&cluster),
              cluster.network == NULL ? "" : ", with a network");
     gw_cluster_free(&cluster);
     return GW_OK;

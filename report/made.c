@@ -171,12 +171,11 @@ static void print_kernels(const struct gw_kernel_costs *costs, const char *what,
 
 void gw_print_cluster(const struct gw_cluster *cluster) {
     struct gw_arena arena = {0};
-    const char *kind = gw_cluster_source(cluster, "kind");
     const char *reach = gw_cluster_source(cluster, GW_CLUSTER_NETWORK_REACH);
     const char *const notes[] = {gw_cluster_source(cluster, "note"),
                                  gw_cluster_source(cluster, GW_CLUSTER_ASSUMED_COMPRESSORS)};
     gw_print("%s: %zu workers, %zu a node, %s\n", cluster->name, cluster->workers,
-             cluster->workers_per_node, kind == NULL ? "of unknown origin" : kind);
+             cluster->workers_per_node, gw_cluster_origin(cluster));
     if (reach != NULL) {
         gw_print("network: %s\n", reach);
     }

@@ -206,9 +206,12 @@ const char *gw_cluster_source(const struct gw_cluster *cluster, const char *key)
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, key));
 }
 
+const char *gw_origin(const char *kind) {
+    return kind == NULL ? "of unknown origin" : kind;
+}
+
 const char *gw_cluster_origin(const struct gw_cluster *cluster) {
-    const char *kind = gw_cluster_source(cluster, "kind");
-    return kind == NULL ? "known" : kind;
+    return gw_origin(gw_cluster_source(cluster, "kind"));
 }
 
 enum gw_status gw_cluster_put_source(struct gw_cluster *cluster, const char *key, const char *text,

@@ -164,7 +164,7 @@ struct gw_cluster {
     struct gw_network *network;         /* NULL: not measured */
     struct gw_overlap *overlap;         /* NULL: not measured */
     /* Time that forward and backward passes may take longer among workers than alone, relative: the
-     * upper end of a 95% interval. 0: not said. */
+     * upper end of a 95% interval, where overlap factors do not say it. 0: not said. */
     double passes_uncertainty;
     cJSON *kept;
 };
@@ -311,8 +311,9 @@ enum gw_status gw_cluster_put_source(struct gw_cluster *cluster, const char *key
 #define GW_CLUSTER_NETWORK_REACH "network_reach"
 #define GW_CLUSTER_ASSUMED_COMPRESSORS "compressors"
 
-/* How its curves came to be, as its source says: "measured", "assumed"; "known" where it says
- * nothing. */
+/* How a cluster's curves came to be, as its source says, and in words what the `kind` of any source
+ * is: "measured", "assumed"; "of unknown origin" where it says nothing. */
+const char *gw_origin(const char *kind);
 const char *gw_cluster_origin(const struct gw_cluster *cluster);
 
 /* What its compressors were timed on, as its source says: "cpu", "cuda" or a name; NULL: not said.

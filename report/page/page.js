@@ -364,7 +364,7 @@ function fastestOf(times) {
   return named(shown[known.indexOf(Math.min(...known))]);
 }
 
-const origins = { measured: "measured", imported: "imported from other programs", published: "published figures", assumed: "assumed from published figures", given: "given by the user", unknown: "of unknown origin" };
+const origins = { measured: "measured", imported: "imported from other programs", published: "published figures", assumed: "assumed from published figures", given: "given by the user" };
 
 function writeBasis() {
   const { model, cluster } = data, rests = advice.rests_on;

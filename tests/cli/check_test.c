@@ -69,6 +69,7 @@ TEST(says_what_is_odd_in_a_file) {
     }
     check_found(*state, "gradweave check odd.json", 1, "odd: compressors.topk: a startup of 34");
     check_found(*state, "gradweave check odd.json", 1, "predicts among 2 workers: topk, lags");
+    check_found(*state, "gradweave check odd.json", 1, "allgather of unknown origin among 2");
     check_found(*state, "gradweave check odd.json", 1, "cannot predict dense, p-sgd");
 }
 
