@@ -43,10 +43,6 @@ static double margin_at(const struct gw_simulator *simulator, const struct gw_pa
     return parameter->derived ? hypot(parameter->law, margin) : margin;
 }
 
-/* Names of parameters in results. */
-static const char model_times[] = "compute times";
-static const char passes[] = "passes beside exchanges";
-
 double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_parameter_kind kind,
                            const char *name, double size, double share) {
     const struct gw_parameter *off = simulator->deviating;
@@ -220,10 +216,10 @@ static void add_compute_times(struct gw_simulator *simulator) {
     if (!simulator->simulation.margins) {
         return;
     }
-    parameter_of(simulator, GW_MODEL_TIMES, model_times, &is_new)->relative =
+    parameter_of(simulator, GW_MODEL_TIMES, GW_MODEL_TIMES_NAME, &is_new)->relative =
         simulator->schedule->uncertainty;
-    if (simulator->simulation.workers > 1) {
-        parameter_of(simulator, GW_PASSES, passes, &is_new)->relative =
+    if (simulator->simulation.workers > 1 && !gw_simulator_counts_overlap(simulator)) {
+        parameter_of(simulator, GW_PASSES, GW_PASSES_NAME, &is_new)->relative =
             simulator->cluster->passes_uncertainty;
     }
 }

@@ -139,6 +139,10 @@ enum gw_parameter_kind {
     GW_PASSES /* forward and backward among workers, which only take longer than alone */
 };
 
+/* Names, in results, of those that are no curves. */
+#define GW_MODEL_TIMES_NAME "compute times"
+#define GW_PASSES_NAME "passes beside exchanges"
+
 enum { GW_MOST_MARGINS = GW_COLLECTIVE_MOST_PARTS > 2 ? GW_COLLECTIVE_MOST_PARTS : 2 };
 
 struct gw_parameter {

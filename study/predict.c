@@ -340,9 +340,8 @@ static enum gw_status open_slowed(const struct gw_question *question,
                                   const struct gw_simulation *simulation, struct gw_simulator **out,
                                   struct gw_error *error) {
     struct gw_simulation slowed = *simulation;
-    const char *kind = gw_cluster_source(&question->cluster, "kind");
-    bool assumed = kind != NULL && strcmp(kind, "assumed") == 0; /* its uncertainty has it */
-    bool complete = assumed || gw_simulator_counts_overlap(simulator);
+    bool in_passes = question->cluster.passes_uncertainty > 0;
+    bool complete = in_passes || gw_simulator_counts_overlap(simulator);
     slowed.interference = true;
     slowed.unmeasured = unmeasured;
     *out = NULL;

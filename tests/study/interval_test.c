@@ -185,7 +185,8 @@ TEST(turns_that_are_left_out_are_in_the_longer_end) {
 /*
  * Two groups of 1 s of backward pass each, whose exchanges take 1 s: the first one's runs beside
  * the second one's pass. Both at 1/1.4 of their pace it ends 0.4 s later. A file that has factors
- * of passes, and passes that wait, leave nothing out.
+ * of passes, and passes that wait, leave nothing out. Passes that a file says take up to a quarter
+ * longer, 0.5 s, have it in that, and factors stand in place of both.
  */
 TEST(overlap_that_was_not_measured_is_in_the_longer_end) {
     static const char *const factors[] = {
@@ -193,28 +194,37 @@ TEST(overlap_that_was_not_measured_is_in_the_longer_end) {
             "\"bytes\": 1, \"compute\": {\"factor\": 1}, \"communication\": {\"factor\": 1}}]}}}"};
     struct gw_tensor tensors[] = {{.name = "a", .elements = ELEMENTS, .backward_s = 1},
                                   {.name = "b", .elements = ELEMENTS, .backward_s = 1}};
+    static const struct {
+        bool measured, timed;
+        double passes, high_s;
+    } table[] = {{false, false, 0, 3.4},
+                 {true, false, 0, 3},
+                 {false, true, 0, 3},
+                 {false, false, 0.25, 3.5},
+                 {true, false, 0.25, 3}};
     const struct gw_algorithm *algorithm = NULL;
     assert_ok(gw_algorithm_find("p-sgd", &algorithm, &error));
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         char text[1000];
         (void)snprintf(text, sizeof text,
                        "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 4, "
                        "\"collectives\": {\"allreduce\": [{\"workers\": 4, \"alpha_s\": 1, "
                        "\"beta_s_per_byte\": 0, \"uncertainty\": [[1, 1e-6], [2, 1e-6]]}]}, "
                        "\"compressors\": {}%s}",
-                       factors[i == 1]);
+                       factors[table[i].measured]);
         struct gw_cluster cluster;
         assert_ok(gw_cluster_parse(text, strlen(text), "c.json", &cluster, &error));
+        cluster.passes_uncertainty = table[i].passes;
         struct gw_question question = gw_question_of(
             (struct gw_model){
                 .name = "two", .bytes_per_element = 4, .tensor_count = 2, .tensors = tensors},
             cluster);
         const struct gw_prediction_options options = {.interval = true,
-                                                      .simulation.timed_passes = i == 2};
+                                                      .simulation.timed_passes = table[i].timed};
         struct gw_result result;
         assert_ok(gw_predict(&question, algorithm, &options, &result, &error));
         assert_true(fabs(result.iteration_s - 3) < 1e-9);
-        assert_true(fabs(result.iteration_high_s - (i == 0 ? 3.4 : 3)) < 0.05);
+        assert_true(fabs(result.iteration_high_s - table[i].high_s) < 0.05);
         assert_int_equal(result.warning_count, i == 0);
         gw_cluster_free(&cluster);
     }
