@@ -261,6 +261,8 @@ static void print_buckets(const struct gw_advice *advice) {
                  "be, by more than buckets cost besides their exchange.\n",
                  gw_format_seconds(advice->default_iteration_s, text));
     }
+    const char *command = gw_uncertainty_kind(widest).command;
+    char off[GW_UNITS_SIZE];
 }
 
 static void print_widest(const struct gw_advice *advice) {
@@ -269,20 +271,11 @@ static void print_widest(const struct gw_advice *advice) {
         return;
     }
     if (isnan(widest->relative)) {
-        gw_print("How far off %s is, is not known: calibrate it (gradweave calibrate).\n",
-                 widest->name);
-        return;
+        gw_print("How far off %s is, is not known: measure it (%s).\n", widest->name, command);
+    } else {
+        gw_print("To narrow the interval most, measure %s (%s): %s\n", widest->name,
+                 gw_format_uncertainty(widest, 0, off), command);
     }
-    bool compute = strcmp(widest->name, "compute times") == 0;
-    bool passes = strcmp(widest->name, "passes beside exchanges") == 0;
-    char half[GW_UNITS_SIZE];
-    gw_print("To narrow the interval most, measure %s (%s%s): %s\n", widest->name,
-             passes ? "up to " : "",
-             passes ? gw_format_percent(widest->relative, half)
-                    : gw_format_margin(widest->relative, 0, half),
-             compute  ? "python -m gradweave.torch record"
-             : passes ? "gradweave calibrate --job"
-                      : "gradweave calibrate");
 }
 
 static void print_price(const struct gw_advice *advice, double price) {

@@ -43,6 +43,13 @@ static int compare_added(const void *a, const void *b) {
     return (first_s < second_s) - (first_s > second_s);
 }
 
+const char *gw_format_uncertainty(const struct gw_result_uncertainty *uncertainty, int decimals,
+                                  char out[GW_UNITS_SIZE]) {
+    return gw_uncertainty_kind(uncertainty).only_lengthens
+               ? gw_format_percent(uncertainty->relative, out)
+               : gw_format_margin(uncertainty->relative, decimals, out);
+}
+
 /* How well the iteration is known, and what that hangs on. */
 static void print_interval(const struct gw_result *result) {
     char text[2][GW_UNITS_SIZE];
@@ -63,13 +70,8 @@ static void print_interval(const struct gw_result *result) {
         const struct gw_result_uncertainty *uncertainty = &sorted.uncertainties[i];
         gw_print("%s %s", i == 0 ? "" : ",", uncertainty->name);
         if (!isnan(uncertainty->relative)) {
-            bool only_longer = uncertainty->low_s == result->iteration_s;
-            char half[GW_UNITS_SIZE];
-            if (only_longer) {
-                gw_print(" %s", gw_format_percent(uncertainty->relative, half));
-            } else {
-                gw_print(" %s", gw_format_margin(uncertainty->relative, 1, half));
-            }
+            char off[GW_UNITS_SIZE];
+            gw_print(" %s", gw_format_uncertainty(uncertainty, 1, off));
         }
     }
     gw_print("\n");

@@ -64,6 +64,10 @@ enum gw_status gw_print_plans(const struct gw_question *question, const struct g
 enum gw_status gw_draw_explanation(const struct gw_explanation *explanation, const char *path,
                                    struct gw_error *error);
 
+/* How far off it may be: "+-12%", or "+12.0%" where it only makes iterations longer. */
+const char *gw_format_uncertainty(const struct gw_result_uncertainty *uncertainty, int decimals,
+                                  char out[GW_UNITS_SIZE]);
+
 /* A prediction of the algorithm for a person, or as its document. */
 enum gw_status gw_print_prediction(const struct gw_question *question,
                                    const struct gw_algorithm *algorithm,

@@ -7,6 +7,25 @@
 /* Of more iterations, so many tell how a curve's uncertainty becomes the iteration's. */
 enum { MOST_ITERATIONS = 20 };
 
+/* ---- one of its uncertainties -------------------------------------------------------------- */
+
+struct gw_uncertainty_kind gw_uncertainty_kind(const struct gw_result_uncertainty *uncertainty) {
+    static const char in_job[] = "python -m gradweave.torch calibrate --job FILE.py:FUNCTION";
+    static const struct {
+        const char *name;
+        struct gw_uncertainty_kind kind;
+    } no_curves[] = {
+        {GW_MODEL_TIMES_NAME, {false, "python -m gradweave.torch record FILE.py:FUNCTION"}},
+        {GW_PASSES_NAME, {true, in_job}},
+        {GW_LEFT_OUT, {true, in_job}}};
+    for (size_t i = 0; i < sizeof no_curves / sizeof *no_curves; i++) {
+        if (strcmp(uncertainty->name, no_curves[i].name) == 0) {
+            return no_curves[i].kind;
+        }
+    }
+    return (struct gw_uncertainty_kind){false, "gradweave calibrate"};
+}
+
 /* ---- of one prediction --------------------------------------------------------------------- */
 
 static enum gw_status find_mean(const struct gw_simulator *simulator, size_t iterations,

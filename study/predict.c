@@ -316,19 +316,22 @@ static enum gw_status simulate(const struct gw_question *question,
  * Slowing of an exchange and the compute beside it at the longer end, for files that do not say: a
  * GPU's matrix products take 30 to 40% longer beside a collective (pytorch#179937), and three
  * PyTorch jobs on processors took up to 20% longer by every way that exchanges during the backward
- * pass than predictions without it say.
+ * pass than predictions without it say. Of the exchange it is an assumption: as much.
  */
 static const struct gw_slowing unmeasured = {.compute = 1.4, .communication = 1.4};
 
 /* Says what would narrow an interval that is wider for what the file does not say. */
-static void note_unmeasured(const struct gw_question *question, struct gw_result *result) {
+static void warn_of_left_out(const struct gw_question *question, struct gw_result *result) {
+    char note[GW_RESULT_NOTE_SIZE];
     for (size_t i = 0; i < result->uncertainty_count; i++) {
         if (question->interference != GW_INTERFERENCE_NONE &&
             strcmp(result->uncertainties[i].name, GW_LEFT_OUT) == 0) {
-            gw_result_warn(result,
+            (void)snprintf(note, sizeof note,
                            "how exchanges and what runs beside them slow each other was not "
-                           "measured: the longer end has both at 1/1.4 of their pace; calibrate "
-                           "--job, in a job of PyTorch's, measures it");
+                           "measured: the longer end has both at 1/1.4 of their pace; %s measures "
+                           "it",
+                           gw_uncertainty_kind(&result->uncertainties[i]).command);
+            gw_result_warn(result, note);
         }
     }
 }
@@ -381,7 +384,7 @@ static enum gw_status predict_once(const struct gw_question *question,
         status = open_slowed(question, pipeline, simulator, simulation, &slowed, error);
         if (status == GW_OK) {
             status = gw_interval_find(simulator, slowed, iterations, out, error);
-            note_unmeasured(question, out);
+            warn_of_left_out(question, out);
         }
         gw_simulator_close(slowed);
     }

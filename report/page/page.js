@@ -375,9 +375,9 @@ function writeBasis() {
       el("li", {}, `Costs of collectives: ${origins[rests.cluster] || rests.cluster}.`),
       el("li", {}, `Costs of compressors: ${origins[rests.compressors] || rests.compressors}${cluster.assumed_compressors ? ` (${cluster.assumed_compressors})` : ""}.`),
       cluster.note ? el("li", {}, cluster.note) : null),
-    uncertainties.length ? el("p", {}, `How far off what ${named(results[best])} hangs on may be, in 95% of cases:`) : null,
-    uncertainties.length ? table(["what", "by"], uncertainties.map(([name, share]) => [name, share === null ? "not known" : `±${percent(share)}`])) : null,
-    ...(results[best].notes || []).map((note) => el("p", { class: "faint" }, `Note: ${note}.`)));
+    uncertainties.length ? el("p", {}, `How far off what ${named(chosen)} hangs on may be, in 95% of cases:`) : null,
+    uncertainties.length ? table(["what", "by up to"], uncertainties.map(([name, share]) => [name, share === null ? "not known" : percent(share)])) : null,
+    ...(chosen.notes || []).map((note) => el("p", { class: "faint" }, `Note: ${note}.`)));
 }
 
 // ---- validation, accuracy, commands -------------------------------------------------------------

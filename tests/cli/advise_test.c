@@ -334,6 +334,45 @@ TEST_IN_FOLDER(verdicts_say_what_is_known) {
 }
 
 TEST_IN_FOLDER(what_does_not_fit_is_said_first) {
+    write_text(*state, "one.json",
+               "{'schema': 'gradweave/model@1', 'name': 'one', 'forward_s': 0, 'tensors': ["
+               "{'name': 'a', 'elements': 1000, 'backward_s': 1}]}");
+    write_text(*state, "alike.json",
+               "{'schema': 'gradweave/cluster@1', 'name': 'alike', 'workers': 4, 'collectives': {"
+               "'allgather': [{'workers': 4, 'alpha_s': 0.001, 'beta_s_per_byte': 0}],"
+               "'allreduce': [{'workers': 4, 'alpha_s': 0.004, 'beta_s_per_byte': 0}]},"
+               "'compressors': {'topk': {'fixed_s': 0.001}}}");
+    struct answer answer = ask(*state, "gradweave advise one.json --cluster alike.json");
+    assert_non_null(strstr(answer.out, "They are 1.00 times as fast"));
+    assert_null(strstr(answer.out, "fewer than 1.00 times"));
+}
+
+/* What makes an interval wide is measured by one command or another, and some only lengthens. */
+TEST_IN_FOLDER(what_narrows_the_interval_most_is_said_with_its_command) {
+    static const struct {
+        const char *command, *says;
+    } table[] = {
+        {"advise resnet50 --gpu v100 --nodes 2 --gpus-per-node 8 --network edr",
+         "%): python -m gradweave.torch record FILE.py:FUNCTION\n"},
+        {"advise resnet50 --gpu v100 --backward 60ms --nodes 1 --gpus-per-node 8",
+         "measure passes beside exchanges (+19.0%): python -m gradweave.torch calibrate --job "
+         "FILE.py:FUNCTION\n"},
+        {"advise tiny.json --cluster exact.json",
+         "%): python -m gradweave.torch calibrate --job FILE.py:FUNCTION\n"},
+        {"advise tiny.json --cluster exact.json", "measure interference (+"},
+        {"advise resnet50 --cluster box-4x1gbit", "%): gradweave calibrate\n"},
+    };
+    write_text(*state, "tiny.json", tiny_model);
+    write_text(*state, "exact.json",
+               "{'schema': 'gradweave/cluster@1', 'name': 'exact', 'workers': 4, 'collectives': {"
+               "'allgather': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 3e-8}],"
+               "'allreduce': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 2e-8,"
+               "'uncertainty': [[1, 1e-6]]}]}, 'compressors': {'topk': {'fixed_s': 0.01}}}");
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct answer answer = ask(*state, "gradweave %s", table[i].command);
+        assert_int_equal(answer.status, 0);
+        assert_non_null(strstr(answer.out, table[i].says));
+    }
     struct answer answer = ask(*state, "gradweave advise llama-7b --gpu a100 --nodes 2 --network "
                                        "100gbit --precision bf16");
     assert_true(strncmp(answer.out, "One GPU cannot hold a replica: ", 31) == 0);
