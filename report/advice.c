@@ -248,7 +248,7 @@ static void print_buckets(const struct gw_advice *advice) {
         }
         /* Such a DDP keeps its first buckets, which it fills from the first tensor on. */
         gw_print("] (%s), in reverse if find_unused_parameters=True; ",
-                 gw_format_seconds(advice->buckets.iteration_s, text));
+                 gw_format_seconds(advice->buckets_iteration_s, text));
     }
     if (has_cap) {
         gw_print("%sbucket_cap_mb=%g (%s); ", advice->buckets_hold ? "of one cap " : "",
@@ -424,7 +424,7 @@ static void write_plan(const struct gw_advice *advice, struct gw_json_writer *wr
     } else {
         gw_writer_null(writer, "bucket_cap_mb_list");
     }
-    gw_writer_number(writer, "bucket_iteration_s", advice->buckets.iteration_s);
+    gw_writer_number(writer, "bucket_iteration_s", advice->buckets_iteration_s);
     write_known(writer, "bucket_cap_mb", advice->cap_mib > 0 ? advice->cap_mib : NAN);
     write_known(writer, "bucket_cap_iteration_s",
                 advice->cap_mib > 0 ? advice->cap_iteration_s : NAN);

@@ -71,8 +71,10 @@ struct gw_advice {
      */
     double even_bandwidth;
     struct gw_plan buckets; /* the fastest dense plan, for DistributedDataParallel */
+    /* Iterations by these buckets count what each takes besides its exchange. */
     bool buckets_hold;      /* it is faster than DDP's defaults wherever curves may be */
     /* The fastest of the single caps that are tried and hold; 0: none does. */
+    double buckets_iteration_s;
     double cap_mib, cap_iteration_s;
     double default_iteration_s;                 /* by DDP's defaults */
     struct gw_pipeline pipeline;                /* what is recommended, with its plan */

@@ -125,9 +125,14 @@ TEST_IN_FOLDER(every_verb_answers_about_what_is_made) {
     assert_non_null(strstr(read_text(*state, "page.html"), "gradweave compare gpt2 " MADE));
 }
 
+static double with_buckets_s(const cJSON *plan) {
+    return number_at(plan, "iteration_s") + 100e-6 * cJSON_GetArraySize(item_at(plan, "groups"));
+}
+
 /*
  * DistributedDataParallel, which closes a bucket as soon as it holds as many bytes as its cap says,
- * makes just the planned buckets of the list; and of one cap what the policy `bucket` says.
+ * makes just the planned buckets of the list; and of one cap what the policy `bucket` says. Each
+ * bucket takes 100 us besides its exchange.
  */
 TEST_IN_FOLDER(ddp_makes_the_planned_buckets_of_the_list) {
     char command[512];
@@ -155,15 +160,13 @@ TEST_IN_FOLDER(ddp_makes_the_planned_buckets_of_the_list) {
     }
     assert_int_equal(bucket, cJSON_GetArraySize(caps));
     assert_int_equal(tensor, 0);
-    assert_true(
-        near(number_at(advice, "bucket_iteration_s"), number_at(plan, "iteration_s"), 1e-12));
+    assert_true(near(number_at(advice, "bucket_iteration_s"), with_buckets_s(plan), 1e-12));
     (void)snprintf(command, sizeof command,
                    "gradweave plan m.json --cluster c.json --policy bucket:%.0f --compressor none "
                    "--json",
                    number_at(advice, "bucket_cap_mb") * (1 << 20));
     cJSON *capped = ask_for(*state, "gradweave/plan@1", "%s", command);
-    assert_true(
-        near(number_at(advice, "bucket_cap_iteration_s"), number_at(capped, "iteration_s"), 1e-12));
+    assert_true(near(number_at(advice, "bucket_cap_iteration_s"), with_buckets_s(capped), 1e-12));
 }
 
 /*
