@@ -90,7 +90,7 @@ static void print_verdict(const struct gw_advice *advice) {
              name_at(advice, advice->dense, name), gw_format_seconds(dense->iteration_s, text[1]));
     gw_print("They are %.2f times as fast", speedup->value);
     print_speedup_range(speedup);
-    if (speedup->value > 1) {
+    if (speedup->value >= 1.005) { /* from which on it is not printed as 1.00 */
         gw_print(": it pays if training needs fewer than %.2f times as many iterations",
                  speedup->value);
     }
@@ -303,7 +303,8 @@ static void print_basis(const struct gw_question *question) {
         gw_print(" in %s", model->precision);
     }
     if (model->batch_size > 0) {
-        gw_print(", %g samples an iteration", model->batch_size);
+        double micro_batches = model->micro_batches > 1 ? (double)model->micro_batches : 1;
+        gw_print(", %g samples an iteration", model->batch_size * micro_batches);
     }
     gw_print(".\n");
     if (within != NULL) {
@@ -469,6 +470,9 @@ void gw_advice_write(const struct gw_advice *advice, double price, struct gw_jso
     write_known(writer, "low", advice->speedup.low);
     write_known(writer, "high", advice->speedup.high);
     gw_writer_end(writer);
+    if (advice->question->model.micro_batches > 1) {
+        gw_writer_number(writer, "micro_batches", (double)advice->question->model.micro_batches);
+    }
     write_known(writer, "even_bandwidth", advice->even_bandwidth);
     write_plan(advice, writer);
     if (advice->widest != NULL) {

@@ -103,7 +103,7 @@ function writeVerdict() {
     el("p", { class: "answer" }, `${verdicts[advice.verdict]}: ${named(compressed)} takes ${seconds(compressed.iteration_s)}, ` +
       `${named(dense)}, the fastest without, ${seconds(dense.iteration_s)}.`),
     el("p", {}, `They are ${rough(speedup.value)} times as fast (${known})` +
-      (speedup.value > 1 ? `: it pays if training needs fewer than ${rough(speedup.value)} times as many iterations. ` : ". ") +
+      (speedup.value >= 1.005 ? `: it pays if training needs fewer than ${rough(speedup.value)} times as many iterations. ` : ". ") +
       (factor && factor.median !== null ? `In trainings of five small networks at density ${advice.iterations_density} ${named(compressed)} needed ${rough(factor.low)} to ${rough(factor.high)} times as many, and ${percent(factor.never)} of the runs did not learn as much in their time.` : "")),
     el("p", {}, `Recommended: ${recommended}.`),
     sayMeasured() || "",

@@ -420,6 +420,11 @@ TEST_IN_FOLDER(micro_batches_come_before_what_is_exchanged) {
                               "--interference --json");
     assert_true(near(number_at(result_of_plan(advice, "ddp", NULL), "iteration_s"),
                      number_at(result_of(compared, "ddp"), "iteration_s"), 1e-9));
+    assert_true(number_at(advice, "rests_on.micro_batches") == 4);
+    check_says(*state,
+               "gradweave advise resnet18 --backward 40ms --batch 32 --cluster box-4x1gbit "
+               "--accumulate 4",
+               ", 128 samples an iteration", NULL);
 }
 
 /* At the bandwidth at which both take equally long they do, by `compare`. */
