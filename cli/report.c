@@ -74,7 +74,8 @@ static void print_asked(const struct gw_asking_options *asked, FILE *stream) {
 }
 
 /* One to a line. */
-static void print_commands(const struct options *options, const char *recommended, FILE *stream) {
+static void print_commands(const struct options *options, const struct gw_result *recommended,
+                           FILE *stream) {
     (void)fprintf(stream, "gradweave report ");
     print_asked(&options->asking, stream);
     print_number_option("price", options->asking.price, "", stream);
@@ -88,7 +89,11 @@ static void print_commands(const struct options *options, const char *recommende
     print_asked(&options->asking, stream);
     (void)fprintf(stream, "\ngradweave simulate ");
     print_asked(&options->asking, stream);
-    (void)fprintf(stream, " --algo %s --trace trace.json", recommended);
+    (void)fprintf(stream, " --algo %s", recommended->algorithm);
+    if (recommended->policy != NULL) {
+        (void)fprintf(stream, " --policy %s", recommended->policy);
+    }
+    (void)fprintf(stream, " --trace trace.json");
 }
 
 /* ---- answering ------------------------------------------------------------------------------- */
@@ -124,7 +129,7 @@ static enum gw_status write_survey(const struct options *options, struct gw_page
     struct gw_text text;
     FILE *stream = gw_text_open(&text);
     if (stream != NULL) {
-        print_commands(options, gw_advice_algorithm(advice, advice->best)->name, stream);
+        print_commands(options, advice->chosen->result, stream);
     }
     GW_TRY(gw_text_close(&text, "writing a page", error));
     cut_lines(text.text, lines, sizeof lines / sizeof *lines);
@@ -144,7 +149,7 @@ static enum gw_status survey(const struct options *options, struct gw_page page,
     GW_TRY(gw_asking_open(&options->asking, &question, &advice, error));
     if (measured != NULL) {
         gw_advice_keep_measured(&advice, measured);
-        page.is_measured = gw_advice_is_measured_by(&advice, measured);
+        page.measured = gw_advice_is_measured_by(&advice, measured) ? measured : NULL;
     }
     enum gw_status status = gw_survey_make(&advice, &found, error);
     page.survey = &found;

@@ -6,27 +6,22 @@
 
 #include "study/sweep.h"
 
-static const struct gw_result *result_at(const struct gw_advice *advice, size_t place) {
-    return &advice->ranking.results[place];
-}
-
-static const struct gw_result *best_of(const struct gw_advice *advice) {
-    return result_at(advice, advice->best);
-}
-
 /* A million iterations of all workers. */
 static double cost_of(const struct gw_advice *advice, const struct gw_result *result,
                       double price) {
     return price * (double)advice->question->workers * result->iteration_s * 1e6 / 3600;
 }
 
-/* A pipeline by its name, and by its plan where that is not its own. Returns `out`. */
-enum { NAME_SIZE = 48 };
-static const char *name_at(const struct gw_advice *advice, size_t place, char out[NAME_SIZE]) {
-    const struct gw_result *result = result_at(advice, place);
+static const char half_name[] = "half the bytes (bf16 or fp16 hook)";
+
+const char *gw_advice_name(const struct gw_advice *advice, size_t place,
+                           char out[GW_ADVICE_NAME_SIZE]) {
+    const struct gw_result *result = gw_advice_result(advice, place);
     bool own = result->policy == NULL;
-    (void)snprintf(out, NAME_SIZE, "%.20s%s%.20s%s", result->algorithm, own ? "" : " (",
-                   own ? "" : result->policy, own ? "" : ")");
+    bool is_half = result == &advice->half;
+    (void)snprintf(out, GW_ADVICE_NAME_SIZE, "%.20s%s%.20s%s%s%s", result->algorithm,
+                   own ? "" : " (", own ? "" : result->policy, own ? "" : ")",
+                   is_half ? " with " : "", is_half ? half_name : "");
     return out;
 }
 
@@ -66,13 +61,11 @@ static void print_trainings(const struct gw_advice *advice) {
     const struct gw_iterations_factor *iterations = &advice->iterations[advice->compressed];
     if (iterations->runs > 0) {
         gw_print("In trainings of five small networks at density %g %s ", iterations->density,
-                 result_at(advice, advice->compressed)->algorithm);
+                 gw_advice_result(advice, advice->compressed)->algorithm);
         print_needed(iterations);
         gw_print(" (docs/convergence.md).\n");
     }
 }
-
-static const char half_name[] = "half the bytes (bf16 or fp16 hook)";
 
 static void print_verdict(const struct gw_advice *advice) {
     static const char *const words[] = {
@@ -80,14 +73,15 @@ static void print_verdict(const struct gw_advice *advice) {
         [GW_SLOWER] = "Iterations are slower with compression",
         [GW_NO_DIFFERENCE] = "Iterations are as fast with compression as without",
         [GW_CANT_TELL] = "It can't be told yet whether iterations are faster with compression"};
-    const struct gw_result *compressed = result_at(advice, advice->compressed);
-    const struct gw_result *dense = result_at(advice, advice->dense);
+    const struct gw_result *compressed = gw_advice_result(advice, advice->compressed);
+    const struct gw_result *dense = gw_advice_result(advice, advice->dense);
     const struct gw_estimate *speedup = &advice->speedup;
     char text[2][GW_UNITS_SIZE];
-    char name[NAME_SIZE];
+    char name[GW_ADVICE_NAME_SIZE];
     gw_print("%s: %s takes %s, %s, the fastest without, %s.\n", words[advice->verdict],
              compressed->algorithm, gw_format_seconds(compressed->iteration_s, text[0]),
-             name_at(advice, advice->dense, name), gw_format_seconds(dense->iteration_s, text[1]));
+             gw_advice_name(advice, advice->dense, name),
+             gw_format_seconds(dense->iteration_s, text[1]));
     gw_print("They are %.2f times as fast", speedup->value);
     print_speedup_range(speedup);
     if (speedup->value >= 1.005) { /* from which on it is not printed as 1.00 */
@@ -96,12 +90,10 @@ static void print_verdict(const struct gw_advice *advice) {
     }
     gw_print(".\n");
     print_trainings(advice);
-    if (advice->best_halved) {
-        gw_print("Recommended: %s with %s.\n\n", name_at(advice, advice->best, name), half_name);
-    } else {
-        gw_print("Recommended: %s, %zu group%s.\n\n", name_at(advice, advice->best, name),
-                 best_of(advice)->groups, best_of(advice)->groups == 1 ? "" : "s");
-    }
+    const struct gw_result *chosen = advice->chosen->result;
+    gw_print("Recommended: %s, %zu group%s.\n\n",
+             gw_advice_name(advice, advice->chosen->place, name), chosen->groups,
+             chosen->groups == 1 ? "" : "s");
 }
 
 enum { MOST_ROWS = 6 };
@@ -146,10 +138,10 @@ static void add_row(struct gw_table *table, const struct gw_result *result, bool
 }
 
 static void add_row_at(struct gw_table *table, const struct gw_advice *advice, size_t place) {
-    char name[NAME_SIZE];
-    add_row(table, result_at(advice, place), place == advice->best && !advice->best_halved,
-            name_at(advice, place, name), advice->energy[place], gw_advice_objection(advice, place),
-            &advice->iterations[place]);
+    char name[GW_ADVICE_NAME_SIZE];
+    add_row(table, gw_advice_result(advice, place), place == advice->chosen->place,
+            gw_advice_name(advice, place, name), advice->energy[place],
+            gw_advice_objection(advice, place), &advice->iterations[place]);
 }
 
 /* Its place among the recommendations says what trainings needed. */
@@ -157,15 +149,16 @@ static void add_half_row(struct gw_table *table, const struct gw_advice *advice)
     for (size_t i = 0; i < advice->recommendation_count; i++) {
         const struct gw_recommendation *one = &advice->recommendations[i];
         if (one->result == &advice->half) {
-            add_row(table, one->result, advice->best_halved, half_name, 1, GW_NO_OBJECTION,
+            add_row(table, one->result, one == advice->chosen, half_name, 1, GW_NO_OBJECTION,
                     &one->iterations);
         }
     }
 }
 
 static bool is_shown_anyway(const struct gw_advice *advice, size_t place) {
-    return place == advice->best || place == advice->dense || place == advice->compressed ||
-           strcmp(result_at(advice, place)->algorithm, "ddp") == 0;
+    return place == advice->chosen->place || place == advice->dense ||
+           place == advice->compressed ||
+           strcmp(gw_advice_result(advice, place)->algorithm, "ddp") == 0;
 }
 
 static void print_pipelines(const struct gw_advice *advice) {
@@ -176,14 +169,14 @@ static void print_pipelines(const struct gw_advice *advice) {
     struct gw_counts_note counts = {{0}};
     bool half_shown = false;
     for (size_t i = 0; i < advice->ranking.count; i++) {
-        if (!half_shown && advice->half.iteration_s < result_at(advice, i)->iteration_s) {
+        if (!half_shown && advice->half.iteration_s < gw_advice_result(advice, i)->iteration_s) {
             add_half_row(table, advice);
             half_shown = true;
         }
         if (i < MOST_ROWS || is_shown_anyway(advice, i)) {
             add_row_at(table, advice, i);
             gw_counts_note_add(&counts, advice->ranking.comparison,
-                               result_at(advice, i)->algorithm);
+                               gw_advice_result(advice, i)->algorithm);
         }
     }
     gw_table_print_and_close(table);
@@ -198,15 +191,15 @@ static void print_pipelines(const struct gw_advice *advice) {
 static void print_even(const struct gw_advice *advice) {
     double even = advice->even_bandwidth;
     bool leads = advice->speedup.value > 1;
-    char dense[NAME_SIZE];
-    (void)name_at(advice, advice->dense, dense);
+    char dense[GW_ADVICE_NAME_SIZE];
+    (void)gw_advice_name(advice, advice->dense, dense);
     if (isnan(even)) {
         gw_print("%s stays the faster one %s of this bandwidth.\n",
-                 leads ? result_at(advice, advice->compressed)->algorithm : dense,
+                 leads ? gw_advice_result(advice, advice->compressed)->algorithm : dense,
                  leads ? "up to a thousand times" : "down to a thousandth");
     } else {
         gw_print("At %.3g times this bandwidth %s and %s take equally long.\n", even, dense,
-                 result_at(advice, advice->compressed)->algorithm);
+                 gw_advice_result(advice, advice->compressed)->algorithm);
     }
 }
 
@@ -261,8 +254,6 @@ static void print_buckets(const struct gw_advice *advice) {
                  "be, by more than buckets cost besides their exchange.\n",
                  gw_format_seconds(advice->default_iteration_s, text));
     }
-    const char *command = gw_uncertainty_kind(widest).command;
-    char off[GW_UNITS_SIZE];
 }
 
 static void print_widest(const struct gw_advice *advice) {
@@ -270,6 +261,8 @@ static void print_widest(const struct gw_advice *advice) {
     if (widest == NULL) {
         return;
     }
+    const char *command = gw_uncertainty_kind(widest).command;
+    char off[GW_UNITS_SIZE];
     if (isnan(widest->relative)) {
         gw_print("How far off %s is, is not known: measure it (%s).\n", widest->name, command);
     } else {
@@ -280,12 +273,12 @@ static void print_widest(const struct gw_advice *advice) {
 
 static void print_price(const struct gw_advice *advice, double price) {
     if (price > 0) {
-        char dense[NAME_SIZE];
+        char dense[GW_ADVICE_NAME_SIZE];
         gw_print("A million iterations cost %.4g with %s, %.4g with %s.\n",
-                 cost_of(advice, result_at(advice, advice->compressed), price),
-                 result_at(advice, advice->compressed)->algorithm,
-                 cost_of(advice, result_at(advice, advice->dense), price),
-                 name_at(advice, advice->dense, dense));
+                 cost_of(advice, gw_advice_result(advice, advice->compressed), price),
+                 gw_advice_result(advice, advice->compressed)->algorithm,
+                 cost_of(advice, gw_advice_result(advice, advice->dense), price),
+                 gw_advice_name(advice, advice->dense, dense));
     }
 }
 
@@ -343,7 +336,7 @@ static void print_text(const struct gw_advice *advice, double price) {
              gw_origin(advice->question->model.kind), cluster,
              differs ? ", of its compressors " : "", differs ? compressors : "");
     struct gw_result all = advice->ranking.notes;
-    gw_result_collect(&all, best_of(advice));
+    gw_result_collect(&all, advice->chosen->result);
     gw_print_collected_notes(&all);
 }
 
@@ -401,12 +394,12 @@ static void write_pipelines(const struct gw_advice *advice, double price,
     gw_writer_array(writer, "results");
     for (size_t i = 0; i < advice->ranking.count; i++) {
         gw_writer_object(writer, NULL);
-        gw_result_write(result_at(advice, i), writer);
+        gw_result_write(gw_advice_result(advice, i), writer);
         gw_writer_number(writer, "energy_kept", advice->energy[i]);
         write_iterations(&advice->iterations[i], writer);
         write_objection(gw_advice_objection(advice, i), writer);
         if (price > 0) {
-            gw_writer_number(writer, "cost", cost_of(advice, result_at(advice, i), price));
+            gw_writer_number(writer, "cost", cost_of(advice, gw_advice_result(advice, i), price));
         }
         gw_writer_end(writer);
     }
@@ -436,9 +429,8 @@ static void write_plan(const struct gw_advice *advice, struct gw_json_writer *wr
 }
 
 /* "dense": "ddp", and "dense_policy": "optimal" where its plan is not its own. */
-static void write_name(const struct gw_advice *advice, const char *key, size_t place,
+static void write_name(const struct gw_result *result, const char *key,
                        struct gw_json_writer *writer) {
-    const struct gw_result *result = result_at(advice, place);
     char policy_key[32];
     (void)snprintf(policy_key, sizeof policy_key, "%s_policy", key);
     gw_writer_text(writer, key, result->algorithm);
@@ -461,18 +453,15 @@ void gw_advice_write(const struct gw_advice *advice, double price, struct gw_jso
     if (advice->warning[0] != '\0') {
         gw_writer_text(writer, "warning", advice->warning);
     }
-    write_name(advice, "recommended", advice->best, writer);
-    gw_writer_flag(writer, "recommended_half_bytes", advice->best_halved);
-    write_name(advice, "compressed", advice->compressed, writer);
-    write_name(advice, "dense", advice->dense, writer);
+    write_name(advice->chosen->result, "recommended", writer);
+    gw_writer_flag(writer, "recommended_half_bytes", advice->chosen->result == &advice->half);
+    write_name(gw_advice_result(advice, advice->compressed), "compressed", writer);
+    write_name(gw_advice_result(advice, advice->dense), "dense", writer);
     gw_writer_object(writer, "speedup");
     gw_writer_number(writer, "value", advice->speedup.value);
     write_known(writer, "low", advice->speedup.low);
     write_known(writer, "high", advice->speedup.high);
     gw_writer_end(writer);
-    if (advice->question->model.micro_batches > 1) {
-        gw_writer_number(writer, "micro_batches", (double)advice->question->model.micro_batches);
-    }
     write_known(writer, "even_bandwidth", advice->even_bandwidth);
     write_plan(advice, writer);
     if (advice->widest != NULL) {
@@ -481,6 +470,9 @@ void gw_advice_write(const struct gw_advice *advice, double price, struct gw_jso
     gw_writer_object(writer, "rests_on");
     gw_writer_text(writer, "model", gw_origin(advice->question->model.kind));
     gw_writer_number(writer, "batch_size", advice->question->model.batch_size);
+    if (advice->question->model.micro_batches > 1) {
+        gw_writer_number(writer, "micro_batches", (double)advice->question->model.micro_batches);
+    }
     if (advice->question->model.precision != NULL) {
         gw_writer_text(writer, "precision", advice->question->model.precision);
     }

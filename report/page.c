@@ -190,39 +190,29 @@ static void write_measurements(const struct gw_advice *advice, struct gw_json_wr
     gw_writer_end(writer);
 }
 
-/* The page's own result of what was measured; NULL: it has none. */
-static const struct gw_result *find_result(const struct gw_advice *advice, const cJSON *pair) {
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(pair, "algorithm"));
-    for (size_t i = 0; i < advice->ranking.count; i++) {
-        const struct gw_result *result = &advice->ranking.results[i];
-        if (result->policy == NULL && name != NULL && strcmp(result->algorithm, name) == 0 &&
-            cJSON_GetObjectItemCaseSensitive(pair, "changed") == NULL) {
-            return result;
-        }
-    }
-    return NULL;
-}
-
-/* One prediction for one question: of what the page predicts, its times stand beside measured ones.
- */
-static void put_predictions(const struct gw_advice *advice, cJSON *validation) {
-    cJSON *pair = NULL;
-    cJSON_ArrayForEach(pair, cJSON_GetObjectItemCaseSensitive(validation, "results")) {
-        const struct gw_result *result = find_result(advice, pair);
-        cJSON *sides[] = {cJSON_GetObjectItemCaseSensitive(pair, "predicted"),
-                          cJSON_GetObjectItemCaseSensitive(pair, "measured")};
-        cJSON *error = cJSON_GetObjectItemCaseSensitive(pair, "error");
-        double measured_s =
-            cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(sides[1], "iteration_s"));
-        if (result == NULL) {
+/* Puts the page's own predictions, where it has them, beside what was measured. */
+static enum gw_status put_predictions(const struct gw_advice *advice,
+                                      const struct gw_validation_document *measured,
+                                      cJSON *validation, struct gw_error *error) {
+    cJSON *pair = cJSON_GetObjectItemCaseSensitive(validation, "results")->child;
+    for (size_t i = 0; i < measured->count; i++, pair = pair->next) {
+        size_t place = gw_advice_find(advice, &measured->results[i]);
+        const struct gw_result *result = &advice->ranking.results[place];
+        double measured_s = measured->results[i].measured.iteration_s;
+        struct gw_json_writer writer;
+        cJSON *predicted = NULL;
+        if (place == advice->ranking.count) {
             continue;
         }
-        (void)cJSON_SetNumberValue(cJSON_GetObjectItemCaseSensitive(sides[0], "iteration_s"),
-                                   result->iteration_s);
-        if (error != NULL && measured_s > 0) {
-            (void)cJSON_SetNumberValue(error, result->iteration_s / measured_s - 1);
+        gw_writer_begin(&writer);
+        gw_result_write(result, &writer);
+        GW_TRY(gw_writer_finish(&writer, &predicted, error));
+        GW_TRY(gw_json_put(pair, "predicted", predicted, error));
+        if (measured_s > 0) {
+            GW_TRY(gw_json_put_number(pair, "error", result->iteration_s / measured_s - 1, error));
         }
     }
+    return GW_OK;
 }
 
 static void write_accuracy(const struct gw_accuracy *accuracy, struct gw_json_writer *writer) {
@@ -253,8 +243,12 @@ static enum gw_status write_document(const struct gw_page *page, const char *why
     struct gw_json_writer writer;
     cJSON *validation = NULL;
     GW_TRY(gw_json_copy(page->validation, &validation, error));
-    if (page->is_measured) {
-        put_predictions(survey->advice, validation);
+    if (page->measured != NULL) {
+        enum gw_status status = put_predictions(survey->advice, page->measured, validation, error);
+        if (status != GW_OK) {
+            cJSON_Delete(validation);
+            return status;
+        }
     }
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "schema", "gradweave/report@1");

@@ -11,9 +11,10 @@
 /* What stands beside the survey. */
 struct gw_page {
     const struct gw_survey *survey;
-    double price;                       /* of a worker's hour; 0: not asked for */
-    const cJSON *validation;            /* a document "gradweave/validation@1"; NULL: none */
-    bool is_measured;                   /* that is of the survey's question */
+    double price;            /* of a worker's hour; 0: not asked for */
+    const cJSON *validation; /* a document "gradweave/validation@1"; NULL: none */
+    /* The same, where it is of the survey's question; NULL: it is not. */
+    const struct gw_validation_document *measured;
     const struct gw_accuracy *accuracy; /* NULL: none */
     const char *const *commands;        /* that repeat it; ended by NULL */
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plots/plots.h"
+#include "report/advice.h"
 #include "report/pictures.h"
 #include "study/survey.h"
 
@@ -112,10 +113,6 @@ enum gw_status gw_draw_plan(const struct gw_picture *picture, struct gw_error *e
 
 /* ---- a survey: scaling, the map, the front --------------------------------------------------- */
 
-static const char *name_at(const struct gw_survey *survey, size_t place) {
-    return survey->advice->ranking.results[place].algorithm;
-}
-
 static enum gw_status draw_scaling(const struct gw_picture *picture, const struct gw_survey *survey,
                                    struct gw_error *error) {
     const struct gw_model *model = &survey->advice->question->model;
@@ -124,6 +121,7 @@ static enum gw_status draw_scaling(const struct gw_picture *picture, const struc
     double *values = calloc(count + 1, sizeof *values);
     double *heights = calloc(GW_SURVEY_SHOWN * (count + 1), sizeof *heights);
     struct gw_line lines[GW_SURVEY_SHOWN];
+    char names[GW_SURVEY_SHOWN][GW_ADVICE_NAME_SIZE];
     char title[TITLE_SIZE];
     write_title(survey->advice->question, "what one worker alone takes, over an iteration", title);
     for (size_t k = 0; k < survey->shown_count && values != NULL && heights != NULL; k++) {
@@ -132,10 +130,11 @@ static enum gw_status draw_scaling(const struct gw_picture *picture, const struc
             values[i] = survey->scaling[i].value;
             own[i] = alone_s / survey->scaling[i].iteration_s[k];
         }
-        lines[k] = (struct gw_line){.label = name_at(survey, survey->shown[k]),
-                                    .colour = k,
-                                    .dashed = k > 0,
-                                    .heights = own};
+        lines[k] =
+            (struct gw_line){.label = gw_advice_name(survey->advice, survey->shown[k], names[k]),
+                             .colour = k,
+                             .dashed = k > 0,
+                             .heights = own};
     }
     const struct gw_line_chart chart = {.title = title,
                                         .axis = "workers",
@@ -168,7 +167,8 @@ static enum gw_status draw_map(const struct gw_picture *picture, const struct gw
         return gw_fail_memory(error, "plotting");
     }
     for (size_t i = 0; i < cells; i++) {
-        names[i] = survey->fastest[i] == SIZE_MAX ? NULL : name_at(survey, survey->fastest[i]);
+        size_t place = survey->fastest[i];
+        names[i] = place == SIZE_MAX ? NULL : survey->advice->ranking.results[place].algorithm;
     }
     const struct gw_map_chart chart = {.title = title,
                                        .bandwidth_count = survey->bandwidth_count,

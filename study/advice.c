@@ -145,13 +145,13 @@ static double duration_at(const struct gw_advice *advice, size_t place) {
 
 static enum gw_status predict_half(struct gw_advice *advice, struct gw_error *error) {
     enum { HOOK_BYTES = 2 };
-    struct gw_question question = *advice->question;
     const struct gw_prediction_options options = {.interval = true};
-    if (question.model.bytes_per_element <= HOOK_BYTES) {
+    advice->halved = *advice->question;
+    if (advice->halved.model.bytes_per_element <= HOOK_BYTES) {
         return GW_OK;
     }
-    question.model.bytes_per_element = HOOK_BYTES;
-    return gw_predict(&question, &advice->planned_ddp, &options, &advice->half, error);
+    advice->halved.model.bytes_per_element = HOOK_BYTES;
+    return gw_predict(&advice->halved, &advice->planned_ddp, &options, &advice->half, error);
 }
 
 /* The fastest dense one, and the soonest compressed one that may be recommended; where none may,
@@ -207,25 +207,16 @@ static void list_recommendations(struct gw_advice *advice) {
 
 static const double no_difference = 1.02;
 
-static size_t place_of_planned_ddp(const struct gw_advice *advice) {
-    size_t place = 0;
-    while (gw_advice_algorithm(advice, place) != &advice->planned_ddp) {
-        place++;
-    }
-    return place;
-}
-
-/* The first of the list, unless that gains no more than what makes no difference. */
+/* Chooses the first of the list, or the fastest dense one where the first gains no more than what
+ * makes no difference. */
 static void choose_best(struct gw_advice *advice, bool same) {
     const struct gw_recommendation *first = &advice->recommendations[0];
     double gain = duration_at(advice, advice->dense) /
                   duration_of(first->result->iteration_s, &first->iterations);
-    advice->best = advice->dense;
-    if (gain >= no_difference && first->result == &advice->half) {
-        advice->best_halved = true;
-        advice->best = place_of_planned_ddp(advice);
-    } else if (gain >= no_difference && first->place == advice->compressed && !same) {
-        advice->best = advice->compressed;
+    bool is_dense = gain < no_difference || (first->place == advice->compressed && same);
+    advice->chosen = first;
+    while (is_dense && advice->chosen->place != advice->dense) {
+        advice->chosen++;
     }
 }
 
@@ -294,11 +285,12 @@ static enum gw_status find_even_bandwidth(struct gw_advice *advice, struct gw_er
 
 /* ---- what is recommended --------------------------------------------------------------------- */
 
-static enum gw_status explain_best(struct gw_advice *advice, struct gw_error *error) {
-    const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, advice->best);
-    GW_TRY(gw_pipeline_open(advice->question, algorithm, NULL, &advice->pipeline, error));
-    return gw_explain(advice->question, advice->pipeline.plan, algorithm->exchange->name,
-                      &advice->arena, &advice->explanation, error);
+static enum gw_status explain_chosen(struct gw_advice *advice, struct gw_error *error) {
+    const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, advice->chosen->place);
+    const struct gw_question *question = gw_advice_question(advice, advice->chosen->place);
+    GW_TRY(gw_pipeline_open(question, algorithm, NULL, &advice->pipeline, error));
+    return gw_explain(question, advice->pipeline.plan, algorithm->exchange->name, &advice->arena,
+                      &advice->explanation, error);
 }
 
 double gw_uncertainty_width_s(const struct gw_result_uncertainty *uncertainty) {
@@ -306,9 +298,9 @@ double gw_uncertainty_width_s(const struct gw_result_uncertainty *uncertainty) {
 }
 
 static void find_widest(struct gw_advice *advice) {
-    const struct gw_result *best = &advice->ranking.results[advice->best];
-    for (size_t i = 0; i < best->uncertainty_count; i++) {
-        const struct gw_result_uncertainty *one = &best->uncertainties[i];
+    const struct gw_result *chosen = advice->chosen->result;
+    for (size_t i = 0; i < chosen->uncertainty_count; i++) {
+        const struct gw_result_uncertainty *one = &chosen->uncertainties[i];
         if (advice->widest == NULL ||
             gw_uncertainty_width_s(one) > gw_uncertainty_width_s(advice->widest)) {
             advice->widest = one;
@@ -327,12 +319,18 @@ bool gw_advice_is_measured_by(const struct gw_advice *advice,
            fabs(measured->density - question->density) <= 1e-9 * question->density;
 }
 
-/* The place of an unchanged preset; ranking.count: it has none. */
-static size_t find_place(const struct gw_advice *advice, const struct gw_validated *measured) {
+static bool is_same(const char *a, const char *b) {
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+size_t gw_advice_find(const struct gw_advice *advice, const struct gw_validated *measured) {
+    const struct gw_result *results = advice->ranking.results;
     size_t place = 0;
     while (place < advice->ranking.count &&
-           (measured->is_changed || advice->ranking.results[place].policy != NULL ||
-            strcmp(advice->ranking.results[place].algorithm, measured->algorithm) != 0)) {
+           !(strcmp(results[place].algorithm, measured->algorithm) == 0 &&
+             is_same(results[place].policy, measured->policy) &&
+             is_same(results[place].compressor, measured->compressor) &&
+             is_same(results[place].exchange, measured->exchange))) {
         place++;
     }
     return place;
@@ -341,9 +339,9 @@ static size_t find_place(const struct gw_advice *advice, const struct gw_validat
 static void find_first(const struct gw_advice *advice,
                        const struct gw_validation_document *measured, struct gw_measurements *out) {
     *out = (struct gw_measurements){
-        .first_s = INFINITY, .predicted = advice->best, .predicted_s = NAN};
+        .first_s = INFINITY, .predicted = advice->chosen->place, .predicted_s = NAN};
     for (size_t i = 0; i < measured->count; i++) {
-        size_t place = find_place(advice, &measured->results[i]);
+        size_t place = gw_advice_find(advice, &measured->results[i]);
         double iteration_s = measured->results[i].measured.iteration_s;
         if (place == advice->ranking.count ||
             gw_advice_objection(advice, place) != GW_NO_OBJECTION) {
@@ -354,18 +352,18 @@ static void find_first(const struct gw_advice *advice,
             out->first = place;
             out->first_s = iteration_s;
         }
-        out->predicted_s = place == advice->best ? iteration_s : out->predicted_s;
+        out->predicted_s = place == out->predicted ? iteration_s : out->predicted_s;
     }
 }
 
 void gw_advice_keep_measured(struct gw_advice *advice,
                              const struct gw_validation_document *measured) {
     struct gw_measurements *found = &advice->measurements;
-    const struct gw_result *results = advice->ranking.results;
     if (gw_advice_is_measured_by(advice, measured)) {
         find_first(advice, measured, found);
-        found->is_told_apart = found->count > 0 &&
-                               !gw_results_meet(&results[found->predicted], &results[found->first]);
+        found->is_told_apart =
+            found->count > 0 &&
+            !gw_results_meet(advice->chosen->result, &advice->ranking.results[found->first]);
     }
 }
 
@@ -404,8 +402,16 @@ static enum gw_status rank(struct gw_advice *advice, struct gw_error *error) {
     return gw_arena_check(&advice->arena, "advising", error);
 }
 
+const struct gw_result *gw_advice_result(const struct gw_advice *advice, size_t place) {
+    return place < advice->ranking.count ? &advice->ranking.results[place] : &advice->half;
+}
+
+const struct gw_question *gw_advice_question(const struct gw_advice *advice, size_t place) {
+    return place < advice->ranking.count ? advice->question : &advice->halved;
+}
+
 const struct gw_algorithm *gw_advice_algorithm(const struct gw_advice *advice, size_t place) {
-    const struct gw_result *result = &advice->ranking.results[place];
+    const struct gw_result *result = gw_advice_result(advice, place);
     const struct gw_algorithm *preset = NULL;
     return result->policy == NULL && gw_algorithm_find(result->algorithm, &preset, NULL) == GW_OK
                ? preset
@@ -430,7 +436,7 @@ static enum gw_status advise(struct gw_advice *advice, struct gw_error *error) {
     judge(advice);
     GW_TRY(find_even_bandwidth(advice, error));
     GW_TRY(gw_advise_buckets(advice, error));
-    GW_TRY(explain_best(advice, error));
+    GW_TRY(explain_chosen(advice, error));
     find_widest(advice);
     return GW_OK;
 }

@@ -22,16 +22,17 @@ struct gw_estimate {
 /* Measured iterations of pipelines that may be recommended, of just the question that is asked. */
 struct gw_measurements {
     size_t count;       /* of them; 0: none are known, and nothing else holds */
-    size_t first;       /* place in the ranking of the fastest */
+    size_t first;       /* place of the fastest */
     double first_s;     /* what it took */
     size_t predicted;   /* place of what is recommended */
     double predicted_s; /* what that took; NAN: it was not measured */
     bool is_told_apart; /* predictions tell the two apart */
 };
 
-/* A pipeline that may be recommended. */
+/* A pipeline that may be recommended. Places are those of the ranking, and behind them, at
+ * ranking.count, DistributedDataParallel by the optimal plan with half the bytes. */
 struct gw_recommendation {
-    size_t place; /* in the ranking; ranking.count: the fastest dense one with half the bytes */
+    size_t place;
     const struct gw_result *result;
     double speedup;                         /* over the fastest dense one, by iterations */
     struct gw_iterations_factor iterations; /* that training needed, over dense ones */
@@ -45,8 +46,7 @@ struct gw_advice {
     struct gw_ranking ranking;         /* of all presets and of that */
     /*
      * [ranking.count]: the share of the energy of a bell-shaped gradient, the sum of its squares,
-     * that a worker sends of it; 1 where nothing is compressed, NAN where the compressor is
-     * unknown.
+     * that a worker sends of it; 1 where nothing is compressed.
      */
     double *energy;
     double least_energy; /* of what may be recommended: half of what exact top-k sends */
@@ -54,15 +54,16 @@ struct gw_advice {
     size_t dense;      /* place of the fastest pipeline that compresses nothing */
     size_t compressed; /* of the soonest that may be recommended, or else of the fastest that keeps
                           enough energy; ranking.count: there is none */
-    size_t best;      /* of what is recommended: one of the two; or DDP by the optimal plan, with */
-    bool best_halved; /* half the bytes */
     /*
-     * DistributedDataParallel by the optimal plan with 2 bytes an element, as its bf16 and fp16
-     * hooks send them, by these bytes alone; iteration_s 0: elements have no more anyway.
+     * The question with 2 bytes an element, as DistributedDataParallel's bf16 and fp16 hooks send
+     * them, by these bytes alone; and its result by the optimal plan: iteration_s 0: elements have
+     * no more anyway.
      */
+    struct gw_question halved;
     struct gw_result half;
     size_t recommendation_count;
     struct gw_recommendation *recommendations; /* the soonest first */
+    const struct gw_recommendation *chosen;    /* the one of these that is recommended */
     enum gw_verdict verdict;
     struct gw_estimate speedup; /* dense over compressed */
     /*
@@ -70,14 +71,14 @@ struct gw_advice {
      * faster now, below where it is slower; NAN: not from a thousandth to a thousand times.
      */
     double even_bandwidth;
-    struct gw_plan buckets; /* the fastest dense plan, for DistributedDataParallel */
     /* Iterations by these buckets count what each takes besides its exchange. */
+    struct gw_plan buckets; /* the fastest dense plan, for DistributedDataParallel */
     bool buckets_hold;      /* it is faster than DDP's defaults wherever curves may be */
-    /* The fastest of the single caps that are tried and hold; 0: none does. */
     double buckets_iteration_s;
+    /* The fastest of the single caps that are tried and hold; 0: none does. */
     double cap_mib, cap_iteration_s;
     double default_iteration_s;                 /* by DDP's defaults */
-    struct gw_pipeline pipeline;                /* what is recommended, with its plan */
+    struct gw_pipeline pipeline;                /* the recommended one, with its plan */
     struct gw_explanation explanation;          /* of that */
     struct gw_measurements measurements;        /* after gw_advice_keep_measured */
     const struct gw_result_uncertainty *widest; /* of the recommended pipeline's; NULL: none */
@@ -101,8 +102,13 @@ void gw_advice_keep_measured(struct gw_advice *advice,
 bool gw_advice_is_measured_by(const struct gw_advice *advice,
                               const struct gw_validation_document *measured);
 
-/* The pipeline whose result stands in that place of the ranking. */
+/* The pipeline in that place, its result, and the question that this answers. */
 const struct gw_algorithm *gw_advice_algorithm(const struct gw_advice *advice, size_t place);
+const struct gw_result *gw_advice_result(const struct gw_advice *advice, size_t place);
+const struct gw_question *gw_advice_question(const struct gw_advice *advice, size_t place);
+
+/* The place in the ranking of a pipeline that was measured; ranking.count: it has none. */
+size_t gw_advice_find(const struct gw_advice *advice, const struct gw_validated *measured);
 
 /* Why the pipeline in that place of the ranking can't be recommended. */
 enum gw_objection {

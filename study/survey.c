@@ -27,10 +27,17 @@ static enum gw_status predict_places(const struct gw_survey *survey,
     return status;
 }
 
+/* Predicts each with as many bytes an element as it sends. */
 static enum gw_status predict_shown(const struct gw_survey *survey,
                                     const struct gw_question *question,
                                     double iteration_s[GW_SURVEY_SHOWN], struct gw_error *error) {
-    return predict_places(survey, question, survey->shown, survey->shown_count, iteration_s, error);
+    for (size_t i = 0; i < survey->shown_count; i++) {
+        struct gw_question sent = *question;
+        sent.model.bytes_per_element =
+            gw_advice_question(survey->advice, survey->shown[i])->model.bytes_per_element;
+        GW_TRY(predict_places(survey, &sent, &survey->shown[i], 1, &iteration_s[i], error));
+    }
+    return GW_OK;
 }
 
 /* ---- what is shown --------------------------------------------------------------------------- */
@@ -49,8 +56,9 @@ static void show(struct gw_survey *survey, size_t place) {
 /* The first in the ranking, other than what is recommended, that may be. */
 static size_t find_next(const struct gw_advice *advice) {
     size_t place = 0;
-    while (place < advice->ranking.count &&
-           (place == advice->best || gw_advice_objection(advice, place) != GW_NO_OBJECTION)) {
+    while (
+        place < advice->ranking.count &&
+        (place == advice->chosen->place || gw_advice_objection(advice, place) != GW_NO_OBJECTION)) {
         place++;
     }
     return place;
@@ -59,17 +67,18 @@ static size_t find_next(const struct gw_advice *advice) {
 static void choose_shown(struct gw_survey *survey) {
     const struct gw_advice *advice = survey->advice;
     size_t next = find_next(advice);
-    show(survey, advice->best);
+    bool is_compressed = gw_algorithm_is_sparse(advice->pipeline.algorithm);
+    show(survey, advice->chosen->place);
     if (next < advice->ranking.count) {
         show(survey, next);
     }
-    show(survey, advice->best == advice->dense ? advice->compressed : advice->dense);
+    show(survey, is_compressed ? advice->dense : advice->compressed);
 }
 
 static enum gw_status trace_shown(struct gw_survey *survey, struct gw_error *error) {
-    const struct gw_question *question = survey->advice->question;
     const struct gw_prediction_options options = {0};
     for (size_t i = 0; i < survey->shown_count; i++) {
+        const struct gw_question *question = gw_advice_question(survey->advice, survey->shown[i]);
         struct gw_pipeline pipeline;
         struct gw_result result;
         GW_TRY(gw_pipeline_open(question, gw_advice_algorithm(survey->advice, survey->shown[i]),

@@ -26,7 +26,7 @@ struct gw_survey_change {
 
 struct gw_survey {
     const struct gw_advice *advice;
-    size_t shown_count, shown[GW_SURVEY_SHOWN]; /* places in the advice's ranking */
+    size_t shown_count, shown[GW_SURVEY_SHOWN]; /* places of the advice's pipelines */
     struct gw_timeline timelines[GW_SURVEY_SHOWN];
     size_t scaling_count;
     struct gw_survey_times *scaling; /* over numbers of workers, ascending */

@@ -26,7 +26,10 @@ static enum gw_status read_result(const struct gw_json *result, struct gw_valida
     struct gw_json predicted = gw_json_member(result, "predicted");
     struct gw_json measured = gw_json_member(result, "measured");
     GW_TRY(gw_json_object(result, error));
-    out->is_changed = gw_json_member(result, "changed").node != NULL;
+    struct gw_json changed = gw_json_member(result, "changed");
+    out->policy = cJSON_GetStringValue(gw_json_member(&changed, "policy").node);
+    out->compressor = cJSON_GetStringValue(gw_json_member(&changed, "compressor").node);
+    out->exchange = cJSON_GetStringValue(gw_json_member(&changed, "exchange").node);
     GW_TRY(gw_read_on(gw_json_text(&name, &out->algorithm, error), bad, error));
     GW_TRY(gw_read_on(read_iteration(&predicted, &out->predicted, error), bad, error));
     return read_iteration(&measured, &out->measured, error);

@@ -16,7 +16,7 @@ struct gw_validated_iteration {
 
 struct gw_validated {
     const char *algorithm;
-    bool is_changed; /* its policy, compressor or exchange is not the algorithm's own */
+    const char *policy, *compressor, *exchange; /* NULL: the algorithm's own */
     struct gw_validated_iteration predicted, measured;
 };
 

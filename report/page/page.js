@@ -34,7 +34,9 @@ const count = (x) => Math.round(x).toString().replace(/\B(?=(\d{3})+$)/g, ",");
 const percent = (x) => `${(100 * x).toFixed(1)}%`;
 const factor = (x) => (x === null || x === undefined ? "not known" : `${rough(x)} times`);
 const policyOf = (result) => (result.changed || {}).policy || null;
-const named = (result) => result.algorithm + (policyOf(result) ? ` (${policyOf(result)})` : "");
+const halfName = "half the bytes (bf16 or fp16 hook)";
+const named = (result) => result.algorithm + (policyOf(result) ? ` (${policyOf(result)})` : "") +
+  (result === advice.half_bytes ? ` with ${halfName}` : "");
 const style = (name) => `fill:var(--${name})`;
 
 function table(headings, rows) {
@@ -60,7 +62,9 @@ function marks(largest, about) {
 // ---- what was asked, and the answer -----------------------------------------------------------
 
 const find = (key) => results.find((r) => r.algorithm === advice[key] && policyOf(r) === (advice[`${key}_policy`] || null));
-const best = results.indexOf(find("recommended"));
+const chosen = advice.recommended_half_bytes ? advice.half_bytes : find("recommended");
+// Behind the results stands that with half the bytes.
+const resultAt = (place) => (place < results.length ? results[place] : advice.half_bytes);
 const interval = (r) => ("iteration_low_s" in r ? `${seconds(r.iteration_low_s)} to ${seconds(r.iteration_high_s)}` : "not known");
 
 function writeHead() {
@@ -77,10 +81,6 @@ const verdicts = {
   "no difference": "Iterations are as fast with compression as without", "can't tell": "It can't be told yet whether iterations are faster with compression",
 };
 
-const halfName = "half the bytes (bf16 or fp16 hook)";
-// What is recommended: a result, or that with half the bytes.
-const chosen = () => (advice.recommended_half_bytes ? advice.half_bytes : results[best]);
-
 // Times as many iterations as without compression, in the trainings that say so.
 function iterations(r) {
   const factor = r.iterations_factor;
@@ -96,8 +96,7 @@ function card(term, value, note) {
 function writeVerdict() {
   const dense = find("dense"), compressed = find("compressed"), speedup = advice.speedup;
   const known = speedup.low !== null ? `${rough(speedup.low)} to ${rough(speedup.high)} in 95% of cases` : "how far off is not known";
-  const factor = compressed.iterations_factor, taken = chosen();
-  const recommended = `${named(results[best])}${taken === advice.half_bytes ? ` with ${halfName}` : ""}`;
+  const factor = compressed.iterations_factor, recommended = named(chosen);
   section("verdict").append(
     "warning" in advice ? el("p", { class: "answer" }, `${advice.warning}.`) : "",
     el("p", { class: "answer" }, `${verdicts[advice.verdict]}: ${named(compressed)} takes ${seconds(compressed.iteration_s)}, ` +
@@ -109,9 +108,9 @@ function writeVerdict() {
     sayMeasured() || "",
     el("dl", { class: "cards" },
       card("Recommended", recommended, `${data.plan.groups.length} group${data.plan.groups.length === 1 ? "" : "s"}, plan ${data.plan.policy}`),
-      card("An iteration", seconds(taken.iteration_s), interval(taken)),
+      card("An iteration", seconds(chosen.iteration_s), interval(chosen)),
       card("With compression, times as fast", rough(speedup.value), known),
-      card("Exposed after the backward pass", seconds(taken.breakdown.exposed_comm_s), `of ${seconds(taken.comm_s)} of exchanges`),
+      card("Exposed after the backward pass", seconds(chosen.breakdown.exposed_comm_s), `of ${seconds(chosen.comm_s)} of exchanges`),
       card("Both take equally long at", advice.even_bandwidth === null ? "no bandwidth" : `${rough(advice.even_bandwidth)} x`, advice.even_bandwidth === null ? "from a thousandth to a thousand times this one" : "this bandwidth"),
       advice.widest_uncertainty ? card("Measure next", advice.widest_uncertainty, "it narrows the interval most") : null),
     ...writeBuckets());
@@ -134,7 +133,7 @@ function writeBuckets() {
 function sayMeasured() {
   const m = data.measurements;
   if (!m) return null;
-  const first = named(results[m.first]), predicted = named(results[m.predicted]);
+  const first = named(results[m.first]), predicted = named(resultAt(m.predicted));
   const came = `Measured: ${first} came first of ${count(m.count)} pipelines (${seconds(m.first_s)})`;
   if (m.first === m.predicted) return el("p", {}, `${came}, which is what predictions recommend.`);
   if (m.predicted_s === null) return el("p", {}, `${came}; ${predicted}, which predictions recommend, was not measured.`);
@@ -181,7 +180,7 @@ function writeRanking() {
       `Iterations: times as many as without compression, in trainings of five small networks at density ${advice.iterations_density}.`),
     legend([...phases.map(([, name]) => [phaseNames[name], `var(--${name})`])]),
     table(["pipeline", "iteration", "where its time goes", "95% interval", "compression", "exposed", "groups", "sent", "energy kept", "iterations", ...(priced ? ["a million cost"] : [])],
-      withHalf().map((r) => [(r === chosen() ? "* " : "") + (r === advice.half_bytes ? halfName : named(r)), seconds(r.iteration_s), breakdownBar(r, scale_s), interval(r),
+      withHalf().map((r) => [(r === chosen ? "* " : "") + named(r), seconds(r.iteration_s), breakdownBar(r, scale_s), interval(r),
         seconds(r.breakdown.compress_s), seconds(r.breakdown.exposed_comm_s), count(r.groups), bytes(r.bytes_per_worker), percent(r.energy_kept), iterations(r), ...(priced ? [count(r.cost)] : [])])),
     el("p", { class: "faint" }, "* recommended"));
 }
@@ -200,7 +199,7 @@ function describeSpan(span) {
 }
 
 function timeline(entry, end_s) {
-  const result = results[entry.place], left = 100, full = 960, height = 92;
+  const result = resultAt(entry.place), left = 100, full = 960, height = 92;
   let zoom = 1, current = -1;
   const said = el("p", { class: "said", "aria-live": "polite" }, "");
   const svg = draw("svg", { height, role: "img", "aria-label": `Timeline of ${named(result)}: ${seconds(result.iteration_s)} an iteration` });
@@ -257,7 +256,7 @@ function timeline(entry, end_s) {
 }
 
 function writeTimelines() {
-  const end_s = Math.max(...data.timelines.map((entry) => results[entry.place].iteration_s));
+  const end_s = Math.max(...data.timelines.map((entry) => resultAt(entry.place).iteration_s));
   section("timelines").append(
     el("p", {}, "One worker stands for all, which are alike here. All timelines have one scale; the line at the end is where the iteration ends. " +
       "Point at an operation, or go along them with the arrow keys, to see what it is."),
@@ -281,7 +280,7 @@ function writePlan() {
   });
   const axis = [0, 2, 4, 6, 8].filter((p) => p <= most).map((p) => draw("text", { class: "faint-text", x: 2, y: bottom - (p / most) * (bottom - 10) + 4 }, p === 0 ? "1" : `10^${p}`));
   section("plan").append(
-    el("p", {}, `The plan of ${named(results[best])}: neighbours of one colour travel together. Tensors stand in the order in which their gradients are ready; bars are elements, on a logarithmic scale.`),
+    el("p", {}, `The plan of ${named(chosen)}: neighbours of one colour travel together. Tensors stand in the order in which their gradients are ready; bars are elements, on a logarithmic scale.`),
     figure(draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${data.plan.groups.length} groups of ${tensors.length} tensors` },
       ...axis, ...bars, draw("text", { class: "faint-text", x: 44, y: height - 8 }, "the last layer, ready first"),
       draw("text", { class: "faint-text", x: width - 10, y: height - 8, "text-anchor": "end" }, "the first layer"))),
@@ -293,7 +292,7 @@ function writePlan() {
 
 const lines = ["#3f6f9f", "#d98a1f", "#4f9d77"];
 const dashes = [null, "7 4", "2 3"];
-const shown = data.timelines.map((entry) => results[entry.place]);
+const shown = data.timelines.map((entry) => resultAt(entry.place));
 
 function writeScaling() {
   const alone_s = data.model.forward_s + data.model.backward_s + data.model.update_s;
@@ -368,7 +367,7 @@ const origins = { measured: "measured", imported: "imported from other programs"
 
 function writeBasis() {
   const { model, cluster } = data, rests = advice.rests_on;
-  const uncertainties = Object.entries(results[best].uncertainty || {});
+  const uncertainties = Object.entries(chosen.uncertainty || {});
   section("basis").append(
     el("ul", {},
       el("li", {}, `Times of the model: ${origins[rests.model] || rests.model}${model.device ? `, on ${model.device}` : ""}. Forward ${seconds(model.forward_s)}, backward ${seconds(model.backward_s)}, update ${seconds(model.update_s)}.`),

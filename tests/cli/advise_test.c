@@ -334,9 +334,6 @@ TEST_IN_FOLDER(verdicts_say_what_is_known) {
         assert_string_equal(text_at(advice, "recommended"), table[i].recommended);
         assert_true(cJSON_IsTrue(item_at(advice, "recommended_half_bytes")) == table[i].half);
     }
-}
-
-TEST_IN_FOLDER(what_does_not_fit_is_said_first) {
     write_text(*state, "one.json",
                "{'schema': 'gradweave/model@1', 'name': 'one', 'forward_s': 0, 'tensors': ["
                "{'name': 'a', 'elements': 1000, 'backward_s': 1}]}");
@@ -376,6 +373,9 @@ TEST_IN_FOLDER(what_narrows_the_interval_most_is_said_with_its_command) {
         assert_int_equal(answer.status, 0);
         assert_non_null(strstr(answer.out, table[i].says));
     }
+}
+
+TEST_IN_FOLDER(what_does_not_fit_is_said_first) {
     struct answer answer = ask(*state, "gradweave advise llama-7b --gpu a100 --nodes 2 --network "
                                        "100gbit --precision bf16");
     assert_true(strncmp(answer.out, "One GPU cannot hold a replica: ", 31) == 0);

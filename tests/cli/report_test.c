@@ -85,20 +85,27 @@ TEST_IN_FOLDER(an_advice_is_that_of_advise) {
     assert_true(cJSON_Compare(item_at(report, "advice"), advice, 1));
 }
 
-/* The pipeline in that place of the ranking, as `simulate` takes it. */
-static void name_pipeline(const cJSON *report, double place, char out[64]) {
-    const cJSON *result =
-        cJSON_GetArrayItem(item_at(item_at(report, "advice"), "results"), (int)place);
+/* The result in that place of the ranking, or behind it that with half the bytes. */
+static const cJSON *result_at(const cJSON *report, const cJSON *place) {
+    const cJSON *found = cJSON_GetArrayItem(item_at(report, "advice.results"), place->valueint);
+    return found != NULL ? found : item_at(report, "advice.half_bytes");
+}
+
+/* The pipeline in that place, and its model, as `simulate` takes them. */
+enum { NAME_SIZE = 96 };
+static void name_pipeline(const cJSON *report, const cJSON *place, char out[NAME_SIZE]) {
+    const cJSON *result = result_at(report, place);
     const cJSON *policy = cJSON_GetObjectItem(cJSON_GetObjectItem(result, "changed"), "policy");
-    (void)snprintf(out, 64, "--algo %s%s%s", text_at(result, "algorithm"),
-                   policy == NULL ? "" : " --policy ", policy == NULL ? "" : policy->valuestring);
+    bool is_half = result == item_at(report, "advice.half_bytes");
+    (void)snprintf(out, NAME_SIZE, "%s --algo %s%s%s", is_half ? "half.json" : "model.json",
+                   text_at(result, "algorithm"), policy == NULL ? "" : " --policy ",
+                   policy == NULL ? "" : policy->valuestring);
 }
 
 static double simulated_s(const char *folder, const char *pipeline, const char *change) {
     char command[256];
     (void)snprintf(command, sizeof command,
-                   "gradweave simulate model.json --cluster cluster.json %s %s --json", pipeline,
-                   change);
+                   "gradweave simulate %s --cluster cluster.json %s --json", pipeline, change);
     return number_at(ask_document(folder, command, NULL), "iteration_s");
 }
 
@@ -108,8 +115,8 @@ static void check_shown(const char *folder, const cJSON *report, const cJSON *ti
     const cJSON *timeline = NULL;
     int i = 0;
     cJSON_ArrayForEach(timeline, item_at(report, "timelines")) {
-        char pipeline[64];
-        name_pipeline(report, number_at(timeline, "place"), pipeline);
+        char pipeline[NAME_SIZE];
+        name_pipeline(report, item_at(timeline, "place"), pipeline);
         double expected_s = simulated_s(folder, pipeline, change);
         double got_s = cJSON_GetNumberValue(cJSON_GetArrayItem(times, i++));
         if (!(fabs(got_s / expected_s - 1) < 1e-9)) {
@@ -120,8 +127,12 @@ static void check_shown(const char *folder, const cJSON *report, const cJSON *ti
 }
 
 static void make_files(const char *folder) {
-    (void)ask_document(folder, "gradweave model make resnet50 --gpu a100 --out model.json --json",
-                       NULL);
+    cJSON *model = ask_document(
+        folder, "gradweave model make resnet50 --gpu a100 --out model.json --json", NULL);
+    cJSON_SetNumberValue(cJSON_GetObjectItem(model, "bytes_per_element"), 2);
+    char *half = cJSON_Print(model);
+    write_text(folder, "half.json", half);
+    cJSON_free(half);
     (void)ask_document(folder,
                        "gradweave cluster make --nodes 8 --network 10gbit --gpu a100 --out "
                        "cluster.json --json",
@@ -175,16 +186,18 @@ TEST_IN_FOLDER(a_map_has_the_fastest) {
         const cJSON *place = cJSON_GetArrayItem(cJSON_GetArrayItem(item_at(map, "fastest"), d), b);
         const cJSON *speedup =
             cJSON_GetArrayItem(cJSON_GetArrayItem(item_at(map, "speedups"), d), b);
-        char pipeline[64];
+        char pipeline[NAME_SIZE];
         char change[64];
-        name_pipeline(report, place->valuedouble, pipeline);
+        name_pipeline(report, place, pipeline);
         (void)snprintf(change, sizeof change, "--bandwidth %sx --density %s", b == 0 ? "0.1" : "10",
                        d == 0 ? "1e-4" : "0.1");
         double fastest_s = simulated_s(*state, pipeline, change);
-        double dense_s = simulated_s(*state, "--algo ddp --policy optimal", change);
+        double dense_s = simulated_s(*state, "model.json --algo ddp --policy optimal", change);
         assert_true(near(speedup->valuedouble, dense_s / fastest_s, 1e-6));
-        assert_true(simulated_s(*state, "--algo topk", change) >= fastest_s * (1 - 1e-9));
-        assert_true(simulated_s(*state, "--algo omgs", change) >= fastest_s * (1 - 1e-9));
+        assert_true(simulated_s(*state, "model.json --algo topk", change) >=
+                    fastest_s * (1 - 1e-9));
+        assert_true(simulated_s(*state, "model.json --algo omgs", change) >=
+                    fastest_s * (1 - 1e-9));
     }
 }
 
@@ -194,8 +207,7 @@ TEST_IN_FOLDER(timelines_are_of_their_iterations) {
     const cJSON *timeline = NULL;
     const cJSON *span = NULL;
     cJSON_ArrayForEach(timeline, item_at(report, "timelines")) {
-        const cJSON *result = cJSON_GetArrayItem(item_at(item_at(report, "advice"), "results"),
-                                                 (int)number_at(timeline, "place"));
+        const cJSON *result = result_at(report, item_at(timeline, "place"));
         double end_s = 0;
         cJSON_ArrayForEach(span, item_at(timeline, "spans")) {
             assert_true(number_at(span, "start_s") <= number_at(span, "end_s"));
@@ -251,6 +263,14 @@ TEST_IN_FOLDER(measurements_of_the_question_are_said) {
     double iteration_s = number_at(result, "iteration_s");
     assert_true(near(number_at(pair, "predicted.iteration_s"), iteration_s, 1e-12));
     assert_true(near(number_at(pair, "error"), iteration_s / 0.3 - 1, 1e-9));
+    assert_true(number_at(pair, "predicted.iteration_low_s") < iteration_s);
+    assert_true(number_at(pair, "predicted.iteration_high_s") > iteration_s);
+    double parts_s = 0;
+    const cJSON *part = NULL;
+    cJSON_ArrayForEach(part, item_at(pair, "predicted.breakdown")) {
+        parts_s += part->valuedouble;
+    }
+    assert_true(near(parts_s, iteration_s, 1e-9));
 }
 
 TEST_IN_FOLDER(validations_and_trainings_stand_beside_it) {

@@ -1,0 +1,116 @@
+/* Advice on models and clusters whose iterations are known by hand. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "study/survey.h"
+#include "tests/test.h"
+
+static struct gw_error error;
+
+/* Tensors of 1 MiB, 2 ms of backward pass each, behind 100 ms of forward pass. */
+enum { MOST_TENSORS = 101, TENSOR_ELEMENTS = 1 << 18 };
+static struct gw_tensor tensors[MOST_TENSORS];
+
+/* Four workers, among which an exchange takes so long for each MiB, to a thousandth; selecting
+ * takes so long for each of these tensors. */
+static struct gw_question ask_about(size_t count, double mib_s, double compress_s) {
+    struct gw_cluster cluster;
+    char text[1000];
+    (void)snprintf(text, sizeof text,
+                   "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 4, "
+                   "\"collectives\": {\"allreduce\": [{\"workers\": 4, \"alpha_s\": 0, "
+                   "\"beta_s_per_byte\": %.17g, \"uncertainty\": [[1, 1e-3]]}], \"allgather\": "
+                   "[{\"workers\": 4, \"alpha_s\": 0, \"beta_s_per_byte\": 1e-12, "
+                   "\"uncertainty\": [[1, 1e-3]]}]}, \"compressors\": {\"topk\": "
+                   "{\"per_element_s\": %.17g}}}",
+                   mib_s / (1 << 20), compress_s / TENSOR_ELEMENTS);
+    assert_ok(gw_cluster_parse(text, strlen(text), "c.json", &cluster, &error));
+    for (size_t i = 0; i < count; i++) {
+        tensors[i] =
+            (struct gw_tensor){.name = "t", .elements = TENSOR_ELEMENTS, .backward_s = 0.002};
+    }
+    return gw_question_of((struct gw_model){.name = "m",
+                                            .bytes_per_element = 4,
+                                            .forward_s = 0.1,
+                                            .tensor_count = count,
+                                            .tensors = tensors},
+                          cluster);
+}
+
+/*
+ * 1 ms a MiB, so that the network waits for gradients. By exchanges alone a cap of 1 MiB is the
+ * fastest: 1 ms is exposed. But its 101 buckets take 100 us each besides, and the 34 of a cap of
+ * 3 MiB, which expose 2 ms, 6.7 ms less. By default DDP exposes 24 ms in 5.
+ */
+TEST(a_cap_is_advised_by_what_its_buckets_take_too) {
+    const double passes_s = 0.1 + MOST_TENSORS * 0.002;
+    struct gw_question question = ask_about(MOST_TENSORS, 1e-3, 1e-3);
+    struct gw_advice advice;
+    assert_ok(gw_advise(&question, "", &advice, &error));
+    assert_true(advice.cap_mib == 3);
+    assert_true(near(advice.cap_iteration_s, passes_s + 0.002 + 34 * 100e-6, 1e-9));
+    assert_true(near(advice.default_iteration_s, passes_s + 0.025 + 5 * 100e-6, 1e-9));
+    assert_true(near(advice.buckets_iteration_s,
+                     advice.buckets.iteration_s + (double)advice.buckets.group_count * 100e-6,
+                     1e-9));
+    gw_advice_free(&advice);
+    gw_cluster_free(&question.cluster);
+}
+
+/*
+ * 10 ms a MiB, of which half the bytes save half; selecting gains nothing. Two tensors, ready after
+ * 102 and 104 ms: whole, the exchanges end after 122 ms; halved, after 112.
+ */
+TEST(all_is_about_half_the_bytes_where_these_are_recommended) {
+    struct gw_question question = ask_about(2, 0.01, 0.1);
+    struct gw_advice advice;
+    struct gw_survey survey;
+    assert_ok(gw_advise(&question, "", &advice, &error));
+    const struct gw_result *chosen = advice.chosen->result;
+    assert_true(chosen == &advice.half && advice.chosen->place == advice.ranking.count);
+    assert_true(near(chosen->iteration_s, 0.112, 1e-9));
+    assert_true(near(advice.pipeline.plan->iteration_s, 0.112, 1e-9));
+    assert_true(near(advice.explanation.exposed_comm_s, 0.008, 1e-9));
+    assert_true(advice.widest >= chosen->uncertainties &&
+                advice.widest < chosen->uncertainties + chosen->uncertainty_count);
+    assert_ok(gw_survey_make(&advice, &survey, &error));
+    assert_true(survey.shown[0] == advice.ranking.count);
+    double end_s = 0;
+    for (size_t i = 0; i < survey.timelines[0].span_count; i++) {
+        end_s = fmax(end_s, survey.timelines[0].spans[i].end_s);
+    }
+    assert_true(near(end_s, 0.112, 1e-9));
+    for (size_t i = 0; i < survey.change_count; i++) {
+        const struct gw_survey_change *change = &survey.changes[i];
+        bool is_half = strcmp(change->name, "bandwidth") == 0 && change->factor < 1;
+        assert_true(!is_half || near(change->iteration_s[0], 0.122, 1e-9));
+    }
+    gw_survey_free(&survey);
+    gw_advice_free(&advice);
+    gw_cluster_free(&question.cluster);
+}
+
+/* DDP by the optimal plan is recommended; a measurement of it says so by its changed policy. */
+TEST(the_recommended_plan_is_found_among_measurements) {
+    struct gw_validated results[] = {
+        {.algorithm = "ddp", .measured.iteration_s = 0.33},
+        {.algorithm = "ddp", .policy = "optimal", .measured.iteration_s = 0.31},
+        {.algorithm = "ddp", .policy = "single", .measured.iteration_s = 0.3}};
+    const struct gw_validation_document measured = {.model = "m",
+                                                    .cluster = "c",
+                                                    .workers = 4,
+                                                    .density = 0.001,
+                                                    .count = 3,
+                                                    .results = results};
+    struct gw_question question = ask_about(MOST_TENSORS, 1e-3, 1e-3);
+    struct gw_advice advice;
+    assert_ok(gw_advise(&question, "", &advice, &error));
+    gw_advice_keep_measured(&advice, &measured);
+    assert_string_equal(advice.chosen->result->policy, "optimal");
+    assert_int_equal(advice.measurements.count, 2);
+    assert_true(advice.measurements.first == advice.chosen->place);
+    assert_true(advice.measurements.predicted_s == 0.31);
+    gw_advice_free(&advice);
+    gw_cluster_free(&question.cluster);
+}
