@@ -62,6 +62,10 @@ enum gw_status gw_candidates_open(const bool wanted[GW_CANDIDATE_KINDS],
                                   enum gw_candidate_kind *chosen, struct gw_error *error);
 void gw_candidates_close(struct gw_candidate candidates[GW_CANDIDATE_KINDS]);
 
+/* The line through points, GW_MOST_LAST at most, by medians of what all pairs of them say (Theil
+ * and Sen). */
+struct gw_curve gw_median_line(const struct gw_curve_point *points, size_t count);
+
 /* ---- LogGP parameters from times of messages between two ranks ----------------------------- */
 
 /*
