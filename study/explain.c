@@ -147,8 +147,8 @@ static enum gw_status add_group(struct gw_timeline *timeline, uint32_t group,
 }
 
 /* Forward passes of all micro-batches, and backward passes of all but the last. */
-static enum gw_status add_passes_ahead(struct gw_timeline *timeline, const struct gw_model *model,
-                                       struct gw_error *error) {
+static enum gw_status add_spans_ahead(struct gw_timeline *timeline, const struct gw_model *model,
+                                      struct gw_error *error) {
     double end_s = model->forward_s;
     GW_TRY(add_span(timeline, GW_FORWARD, GW_NO_GROUP, 0, end_s, error));
     for (size_t i = 1; i < model->micro_batches; i++) {
@@ -164,7 +164,7 @@ enum gw_status gw_explanation_timeline(const struct gw_explanation *explanation,
                                        struct gw_timeline *timeline, struct gw_error *error) {
     const struct gw_model *model = &explanation->question->model;
     size_t count = explanation->plan->group_count;
-    GW_TRY(add_passes_ahead(timeline, model, error));
+    GW_TRY(add_spans_ahead(timeline, model, error));
     for (size_t g = 0; g < count; g++) {
         GW_TRY(add_group(timeline, (uint32_t)g, &explanation->groups[g], error));
     }

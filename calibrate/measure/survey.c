@@ -313,7 +313,7 @@ static size_t list_by_size(struct leader *leader, size_t phase) {
     return count;
 }
 
-static bool is_too_large(const struct leader *leader, size_t which, double share_s, double time_s) {
+static bool is_left_out(const struct leader *leader, size_t which, double share_s, double time_s) {
     const struct gw_points *points = &leader->part.survey->points;
     bool in_time = now_s(leader) < leader->end_s;
     return points->items[which].asked ? !in_time || gw_is_asked_too_large(points, which, time_s)
@@ -335,7 +335,7 @@ static enum gw_status try_out_phase(struct leader *leader, size_t phase, double 
         if (point->state != GW_POINT_OPEN) {
             continue;
         }
-        if (is_too_large(leader, which, share_s, time_s)) {
+        if (is_left_out(leader, which, share_s, time_s)) {
             point->state = GW_POINT_LEFT_OUT;
             continue;
         }
