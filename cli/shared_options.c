@@ -43,7 +43,7 @@ const struct gw_option gw_strict_table[] = {
     {0},
 };
 
-const struct gw_option gw_model_table[] = {
+static const struct gw_option model_table[] = {
     {NULL, 0, "MODEL", GW_TEXT, offsetof(struct gw_question_options, model),
      .help = "Model file, or the name of one that ships", .names = GW_NAMES_MODELS},
     {0},
@@ -73,7 +73,7 @@ const struct gw_option gw_accumulate_table[] = {
 };
 
 const struct gw_option gw_question_table[] = {
-    {.kind = GW_INCLUDE, .table = gw_model_table},
+    {.kind = GW_INCLUDE, .table = model_table},
     {.kind = GW_INCLUDE, .table = gw_cluster_table},
     {.kind = GW_INCLUDE, .table = gw_workers_table},
     {0},

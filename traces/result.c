@@ -121,15 +121,6 @@ bool gw_result_is_unknown(const struct gw_result *result) {
     return false;
 }
 
-bool gw_result_is_derived(const struct gw_result *result) {
-    for (size_t i = 0; i < result->uncertainty_count; i++) {
-        if (result->uncertainties[i].derived) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- documents ------------------------------------------------------------------------------ */
 
 void gw_result_write_times(const struct gw_result *result, struct gw_json_writer *writer) {

@@ -84,9 +84,6 @@ void gw_result_collect(struct gw_result *all, const struct gw_result *result);
 /* Whether it may be off by what nobody knows, so that it has no interval. */
 bool gw_result_is_unknown(const struct gw_result *result);
 
-/* Whether it hangs on what was not measured among so many workers. */
-bool gw_result_is_derived(const struct gw_result *result);
-
 /* Writes "changed": {"policy": "optimal"}, where choices were changed; NULL: as they are. */
 void gw_writer_changes(struct gw_json_writer *writer, const char *policy, const char *compressor,
                        const char *exchange);
