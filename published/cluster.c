@@ -124,30 +124,6 @@ static struct gw_curve curve_of(const struct making *making, const struct shape 
 static const double margin_sizes[] = {1 << 6,  1 << 10, 1 << 12, 1 << 14, 1 << 16,
                                       1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 28};
 
-/* Time that the better of the slow ways adds, relative. */
-static double uncertainty_at(const struct gw_curve *typical, const struct gw_curve slow[2],
-                             double bytes) {
-    double slow_s = fmin(gw_curve_time(&slow[0], bytes), gw_curve_time(&slow[1], bytes));
-    return slow_s / gw_curve_time(typical, bytes) - 1;
-}
-
-/* {"uncertainty": [[bytes, share], ...]} */
-static enum gw_status details_of(const struct gw_curve *typical, const struct gw_curve slow[2],
-                                 cJSON **out, struct gw_error *error) {
-    struct gw_json_writer writer;
-    gw_writer_begin(&writer);
-    gw_writer_array(&writer, "uncertainty");
-    for (size_t i = 0; i < sizeof margin_sizes / sizeof *margin_sizes; i++) {
-        double bytes = margin_sizes[i];
-        gw_writer_array(&writer, NULL);
-        gw_writer_number(&writer, NULL, bytes);
-        gw_writer_number(&writer, NULL, uncertainty_at(typical, slow, bytes));
-        gw_writer_end(&writer);
-    }
-    gw_writer_end(&writer);
-    return gw_writer_finish(&writer, out, error);
-}
-
 /* How a collective is usually done, and two ways (or one twice) of a library that does it less
  * well.
  */
@@ -155,14 +131,47 @@ struct ways {
     struct way usual, worse[2];
 };
 
+/* The usual way on links as they usually are, and the others on slow ones. */
+struct curves {
+    struct gw_curve typical, slow[2];
+};
+
+static struct curves curves_of(const struct making *making, const struct shape *shape,
+                               const struct ways *ways) {
+    return (struct curves){.typical = curve_of(making, shape, &ways->usual, TYPICAL),
+                           .slow = {curve_of(making, shape, &ways->worse[0], SLOW),
+                                    curve_of(making, shape, &ways->worse[1], SLOW)}};
+}
+
+/* Time that the better of the slow ways adds, relative. */
+static double uncertainty_at(const struct curves *curves, double bytes) {
+    double slow_s =
+        fmin(gw_curve_time(&curves->slow[0], bytes), gw_curve_time(&curves->slow[1], bytes));
+    return slow_s / gw_curve_time(&curves->typical, bytes) - 1;
+}
+
+/* {"uncertainty": [[bytes, share], ...]} */
+static enum gw_status details_of(const struct curves *curves, cJSON **out, struct gw_error *error) {
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    gw_writer_array(&writer, "uncertainty");
+    for (size_t i = 0; i < sizeof margin_sizes / sizeof *margin_sizes; i++) {
+        double bytes = margin_sizes[i];
+        gw_writer_array(&writer, NULL);
+        gw_writer_number(&writer, NULL, bytes);
+        gw_writer_number(&writer, NULL, uncertainty_at(curves, bytes));
+        gw_writer_end(&writer);
+    }
+    gw_writer_end(&writer);
+    return gw_writer_finish(&writer, out, error);
+}
+
 static enum gw_status add(const struct making *making, const char *name, const struct shape *shape,
                           struct ways ways, struct gw_error *error) {
-    const struct gw_curve typical = curve_of(making, shape, &ways.usual, TYPICAL);
-    const struct gw_curve slow[2] = {curve_of(making, shape, &ways.worse[0], SLOW),
-                                     curve_of(making, shape, &ways.worse[1], SLOW)};
+    const struct curves curves = curves_of(making, shape, &ways);
     cJSON *details = NULL;
-    GW_TRY(details_of(&typical, slow, &details, error));
-    return gw_cluster_add_collective(making->cluster, name, (size_t)shape->workers, typical,
+    GW_TRY(details_of(&curves, &details, error));
+    return gw_cluster_add_collective(making->cluster, name, (size_t)shape->workers, curves.typical,
                                      details, error);
 }
 
@@ -186,11 +195,9 @@ static bool is_known(const struct making *making, size_t workers) {
     static const double most = 10;
     struct shape shape = shape_of(making, workers);
     struct ways ways = allreduce_among(&shape);
-    const struct gw_curve typical = curve_of(making, &shape, &ways.usual, TYPICAL);
-    const struct gw_curve slow[2] = {curve_of(making, &shape, &ways.worse[0], SLOW),
-                                     curve_of(making, &shape, &ways.worse[1], SLOW)};
+    const struct curves curves = curves_of(making, &shape, &ways);
     for (size_t i = 0; i < sizeof margin_sizes / sizeof *margin_sizes; i++) {
-        if (1 + uncertainty_at(&typical, slow, margin_sizes[i]) > most) {
+        if (1 + uncertainty_at(&curves, margin_sizes[i]) > most) {
             return false;
         }
     }
