@@ -142,9 +142,8 @@ static enum gw_status open_model(const struct gw_making_options *made, const cha
     return gw_model_open(name, out, error);
 }
 
-/* Made where `name` is NULL. */
-static enum gw_status open_cluster(const struct gw_making_options *made, const char *name,
-                                   struct gw_cluster *out, struct gw_error *error) {
+enum gw_status gw_cluster_open_or_make(const struct gw_making_options *made, const char *name,
+                                       struct gw_cluster *out, struct gw_error *error) {
     struct gw_cluster_request request = made->cluster;
     request.gpu = made->model.gpu;
     if (name == NULL) {
@@ -160,7 +159,7 @@ enum gw_status gw_question_make(const struct gw_question_options *asked,
     struct gw_model model;
     struct gw_cluster cluster;
     GW_TRY(open_model(made, asked->model, &model, error));
-    enum gw_status status = open_cluster(made, asked->cluster, &cluster, error);
+    enum gw_status status = gw_cluster_open_or_make(made, asked->cluster, &cluster, error);
     if (status != GW_OK) {
         gw_model_free(&model);
         return status;
@@ -168,19 +167,13 @@ enum gw_status gw_question_make(const struct gw_question_options *asked,
     return gw_question_ask(asked, model, cluster, out, error);
 }
 
-enum gw_status gw_made_cluster_name(const struct gw_making_options *made, char **out,
-                                    struct gw_error *error) {
-    struct gw_cluster cluster;
-    GW_TRY(open_cluster(made, NULL, &cluster, error));
-    *out = strdup(cluster.name);
-    gw_cluster_free(&cluster);
-    return *out == NULL ? gw_fail_memory(error, "making a cluster") : GW_OK;
-}
-
 static enum gw_status document_cluster(const struct gw_making_options *made, const char *name,
                                        cJSON **out, struct gw_error *error) {
     struct gw_cluster cluster;
-    GW_TRY(open_cluster(made, made->cluster.nodes > 0 ? NULL : name, &cluster, error));
+    if (made->made != NULL) {
+        return gw_cluster_document(made->made, out, error);
+    }
+    GW_TRY(gw_cluster_open_or_make(made, name, &cluster, error));
     enum gw_status status = gw_cluster_document(&cluster, out, error);
     gw_cluster_free(&cluster);
     return status;
@@ -191,7 +184,7 @@ enum gw_status gw_make_for_grid(const void *context, enum gw_axis axis, const ch
     const struct gw_making_options *made = context;
     *out = NULL;
     if (axis == GW_AXIS_CLUSTER) {
-        bool is_changed = made->cluster.nodes > 0 || made->model.gpu != NULL;
+        bool is_changed = made->made != NULL || made->model.gpu != NULL;
         return is_changed ? document_cluster(made, name, out, error) : GW_OK;
     }
     return is_made(made, name) ? make_model(made, name, out, error) : check_read(made, name, error);

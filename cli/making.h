@@ -21,6 +21,7 @@ extern const struct gw_option gw_node_making_table[], gw_cluster_making_table[];
 struct gw_making_options {
     struct gw_model_request model;
     struct gw_cluster_request cluster; /* its `gpu` is the model's */
+    const struct gw_cluster *made;     /* of these, for gw_make_for_grid; NULL: none is made */
 };
 
 /* Makes nothing unless options say so. */
@@ -57,9 +58,9 @@ enum gw_status gw_question_make(const struct gw_question_options *asked,
 enum gw_status gw_make_for_grid(const void *context, enum gw_axis axis, const char *name,
                                 cJSON **out, struct gw_error *error);
 
-/* The name of the cluster that is made, the caller's to free. */
-enum gw_status gw_made_cluster_name(const struct gw_making_options *made, char **out,
-                                    struct gw_error *error);
+/* The cluster alone: read, or made where `name` is NULL. */
+enum gw_status gw_cluster_open_or_make(const struct gw_making_options *made, const char *name,
+                                       struct gw_cluster *out, struct gw_error *error);
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 

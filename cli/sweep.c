@@ -189,22 +189,23 @@ static enum gw_status body(struct gw_communicator *communicator, void *context, 
 static int run(int argc, char **argv) {
     struct options options = {.made = GW_MAKING_NOTHING};
     struct gw_error error = {0};
-    char *cluster = NULL;
+    struct gw_cluster cluster = {0};
     int verdict = GW_OK;
     gw_parse_options(&gw_verb_sweep, argc, argv, &options);
     options.request.make = gw_make_for_grid;
     options.request.making = &options.made;
     if (options.made.cluster.nodes > 0) {
-        if (gw_made_cluster_name(&options.made, &cluster, &error) != GW_OK) {
+        if (gw_cluster_open_or_make(&options.made, NULL, &cluster, &error) != GW_OK) {
             return gw_cli_fail(&error);
         }
-        options.request.texts[GW_AXIS_CLUSTER] = cluster;
+        options.made.made = &cluster;
+        options.request.texts[GW_AXIS_CLUSTER] = cluster.name;
     }
     options.request.seeded = gw_option_is_given("seed");
     int exit_status = gw_mpi_is_inside_job() ? gw_job_run(&options.job, argv, body, &options)
                       : body(NULL, &options, &verdict, &error) == GW_OK ? GW_OK
                                                                         : gw_cli_fail(&error);
-    free(cluster);
+    gw_cluster_free(&cluster);
     return exit_status;
 }
 
