@@ -98,13 +98,18 @@ static void print_trainings(const struct gw_ranking *ranking, size_t slow, FILE 
                   gw_format_seconds(results[0].iteration_s, texts[1]));
 }
 
+/* "ddp", or "ddp (optimal)" where not all have that plan. */
+static void print_name(const struct gw_ranking *ranking, size_t place, FILE *stream) {
+    const struct gw_result *result = &ranking->results[place];
+    bool is_own = result->policy == NULL || ranking->comparison->changes.policy != NULL;
+    (void)fprintf(stream, "%s%s%s%s", result->algorithm, is_own ? "" : " (",
+                  is_own ? "" : result->policy, is_own ? "" : ")");
+}
+
 static void print_names(const struct gw_ranking *ranking, size_t count, FILE *stream) {
     for (size_t i = 0; i < count; i++) {
-        (void)fprintf(stream, "%s%s",
-                      i == 0          ? ""
-                      : i + 1 < count ? ", "
-                                      : " and ",
-                      ranking->results[i].algorithm);
+        (void)fputs(i == 0 ? "" : i + 1 < count ? ", " : " and ", stream);
+        print_name(ranking, i, stream);
     }
 }
 
@@ -125,7 +130,7 @@ static void print_rivals(const struct gw_ranking *ranking, FILE *stream) {
         while (!gw_ranking_is_rival(ranking, rival)) {
             rival++;
         }
-        (void)fprintf(stream, "%s", ranking->results[rival].algorithm);
+        print_name(ranking, rival, stream);
     } else {
         (void)fprintf(stream, "%zu others", ranking->rival_count);
     }
@@ -178,9 +183,10 @@ static void print_why(const struct gw_ranking *ranking, FILE *stream) {
                       isnan(behind_s) ? "nothing was recorded" : "most trainings never do");
         return;
     }
-    (void)fprintf(stream, " %s fastest: %s, the next, takes %s (%.1f%%) longer.",
-                  equal == 1 ? "is" : "are", slow->algorithm, gw_format_seconds(behind_s, text),
-                  100 * behind_s / first_s);
+    (void)fprintf(stream, " %s fastest: ", equal == 1 ? "is" : "are");
+    print_name(ranking, equal, stream);
+    (void)fprintf(stream, ", the next, takes %s (%.1f%%) longer.",
+                  gw_format_seconds(behind_s, text), 100 * behind_s / first_s);
     if (ranking->to_goal == NULL) {
         print_comparison(fast, slow, stream);
     } else {
