@@ -11,7 +11,9 @@ from torch.nn.parallel import DistributedDataParallel
 
 from gradweave._library import BadInput
 
-_IN_ANY_CASE = {"find_unused_parameters", "static_graph"}  # any parameter may have no gradient
+# Any parameter may have no gradient. None may have two in a backward pass, as DDP's static_graph lets
+# those of a module in two reentrant checkpoints.
+_IN_ANY_CASE = {"find_unused_parameters", "static_graph"}
 _REASONS = {
     "bucket_cap_mb": "groups= says what travels together, and gradweave.plan finds it",
     "bucket_cap_mb_list": "groups= says what travels together, and gradweave.plan finds it",
