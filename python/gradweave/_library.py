@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+from collections.abc import Iterator
 from ctypes import CFUNCTYPE, POINTER, byref, c_char, c_char_p, c_double, c_int, c_size_t
 from ctypes import c_uint64, c_void_p
 from pathlib import Path
@@ -260,6 +262,17 @@ def call(name: str, *arguments) -> None:
     status = getattr(library, name)(*arguments, byref(error))
     if status != 0:
         raise failure(status, error)
+
+
+@contextlib.contextmanager
+def file_errors(
+    path: str | os.PathLike[str], done: str, kind: type[GradweaveError] = GradweaveError
+) -> Iterator[None]:
+    """Raises that the file cannot be read, written or made, in the words of C's errors."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{path}: cannot be {done}: {error.strerror}") from error
 
 
 def version() -> str:

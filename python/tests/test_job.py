@@ -145,8 +145,12 @@ def test_records_and_validates_a_job(folder):
         parts = one["measured"]["breakdown"].values()
         assert sum(parts) == pytest.approx(one["measured"]["iteration_s"])
         assert one["algorithm"] in out
-    status, out, err = run(folder, *asked, "--tolerance", "1e-9", "--force")
-    assert (status, err) == (1, "")
+    status, out, err = run(folder, *asked, "--tolerance", "1e-9", "--force", "--no-interference")
+    assert (status, err) == (1, "") and "note: cluster.json" not in out
+    asked = ["validate", "train.py:job", "--cluster", "p102-1gbe-16", "--model", "m.json"]
+    status, out, err = run(folder, *asked, "--iterations", "1", "--algo", "torch-ddp")
+    assert (status, err) == (0, "")
+    assert "note: p102-1gbe-16 is one that ships, and was not measured in this job: predict" in out
 
 
 def test_percentiles_stand_beside_measured_ones(folder):
@@ -301,10 +305,37 @@ def test_parameters_of_another_type_are_refused_before_anything_is_measured(
     assert sorted(path.name for path in folder.iterdir() if path.name != "__pycache__") == before
 
 
-def test_a_failure_of_the_jobs_own_names_its_kind(folder):
+def test_numbers_that_make_no_sense_are_refused(capsys):
+    cases = {
+        "--iterations": ("x", "1.5", "0"),
+        "--timeout": ("x", "0", "nan"),
+        "--density": ("x", "0", "1.5"),
+    }
+    expected = ("an integer above 0", "a number above 0", "a number in (0, 1]")
+    for (option, texts), right in zip(cases.items(), expected):
+        for text in texts:
+            with pytest.raises(SystemExit) as ended:
+                main(["record", "train.py:job", "--out", "m.json", option, text])
+            assert ended.value.code == 2
+            error = f"error: argument {option}: expected {right}, got {text}\n"
+            assert capsys.readouterr().err.endswith(error)
+
+
+def test_a_file_that_cannot_be_written_is_named(folder):
+    status, out, err = run(folder, "record", "train.py:job", "--out", "none/m.json", ranks=1)
+    assert (status, out) == (3, "")
+    assert err == "gradweave.torch: none/m.json: cannot be written: No such file or directory\n"
+    status, out, err = run(folder, "advise", "train.py:job", "--folder", "train.py/of", ranks=1)
+    assert (status, out) == (3, "")
+    assert err == "gradweave.torch: train.py/of: cannot be made: Not a directory\n"
+
+
+def test_a_failure_of_the_jobs_own_says_where(folder):
     (folder / "train.py").write_text("def job():\n    raise FileNotFoundError('/data/train.bin')\n")
     status, out, err = run(folder, "record", "train.py:job", "--out", "m.json", ranks=1)
-    assert (status, out, err) == (3, "", "gradweave.torch: FileNotFoundError: /data/train.bin\n")
+    assert (status, out) == (3, "")
+    assert "train.py\", line 2, in job\n" in err
+    assert err.endswith("\nFileNotFoundError: /data/train.bin\n")
     (folder / "train.py").write_text("def job():\n    return 3\n")
     status, out, err = run(folder, "record", "train.py:job", "--out", "m.json", ranks=1)
     assert (status, out) == (2, "")

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 import torch.distributed as dist
 
-from gradweave._library import BadInput, GradweaveError
+from gradweave._library import BadInput, GradweaveError, file_errors
 from gradweave.study import Validation, compare, tensors, validate
 from gradweave.torch import advice, examples, job, launcher, ways
 from gradweave.torch.calibrate import calibrate
 from gradweave.torch.group import leave_all
+
+Number = TypeVar("Number", int, float)
 
 BAD_INPUT, FAILED, BEYOND = 2, 3, 1
 _CALIBRATION_S = 60.0
@@ -64,25 +69,23 @@ def _check_target(path: str, force: bool) -> None:
 # ---- what is asked for ---------------------------------------------------------------------------
 
 
-def _share(text: str) -> float:
-    value = float(text)
-    if not 0 < value <= 1:
-        raise argparse.ArgumentTypeError(f"expected a number in (0, 1], got {text}")
-    return value
+def _number(
+    kind: type[Number], is_allowed: Callable[[Number], bool], expected: str
+) -> Callable[[str], Number]:
+    """Returns a reader of an option's numbers, which says what it `expected` of others."""
+
+    def read(text: str) -> Number:
+        with contextlib.suppress(ValueError):
+            if is_allowed(value := kind(text)):
+                return value
+        raise argparse.ArgumentTypeError(f"expected {expected}, got {text}")
+
+    return read
 
 
-def _positive(text: str) -> float:
-    value = float(text)
-    if not value > 0:
-        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text}")
-    return value
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"expected a number above 0, got {text}")
-    return value
+_share = _number(float, lambda value: 0 < value <= 1, "a number in (0, 1]")
+_positive = _number(float, lambda value: value > 0, "a number above 0")
+_count = _number(int, lambda value: value > 0, "an integer above 0")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -285,12 +288,15 @@ _DRIFT = 0.03  # of the machine's pace, beyond which it is said
 
 def _everywhere(path: str, folder: str) -> str:
     """Rank 0's file on every rank, as others' hosts may not have it; names of none stay names."""
-    text = [Path(path).read_text() if _is_first() and Path(path).is_file() else None]
-    dist.broadcast_object_list(text)
-    if text[0] is None:
+    content = [None]
+    if _is_first() and Path(path).is_file():
+        with file_errors(path, "read", BadInput):
+            content = [Path(path).read_bytes()]
+    dist.broadcast_object_list(content)
+    if content[0] is None:
         return path
     copy = Path(folder) / f"{dist.get_rank()}-{Path(path).name}"
-    copy.write_text(text[0])
+    copy.write_bytes(content[0])
     return str(copy)
 
 
@@ -383,25 +389,25 @@ def _calibrate_in(the_job: job.Job, path: str, density: float, time_s: float) ->
     calibrate(path, name="here", density=density, time_s=time_s, step=step, force=True)
 
 
-def _note_cluster(path: str) -> None:
-    """Says where a cluster was not measured as this job needs it, and how to measure it so."""
-    if not (_is_first() and Path(path).is_file()):
-        return
-    try:
-        read = json.loads(Path(path).read_text())
-        factors = read.get("overlap", {}).get("factors", {}).values()
-        beside_pass = any("backward" in pairs for pairs in factors)
-    except (ValueError, AttributeError):  # which reading it by the library says better
+def _note_cluster(path: str, interference: bool) -> None:
+    """Says where a cluster that was validated is not this job's, and how to measure what is."""
+    if not _is_first():
         return
     missing = []
-    if not beside_pass:
-        missing.append("was not measured beside a backward pass")
-    if read.get("workers") != dist.get_world_size():
-        missing.append(f"is of {read.get('workers')} workers, this job has {dist.get_world_size()}")
+    if not Path(path).is_file():
+        missing.append("is one that ships, and was not measured in this job")
+    else:
+        read = json.loads(Path(path).read_text())
+        factors = read.get("overlap", {}).get("factors", {}).values()
+        if interference and not any("backward" in pairs for pairs in factors):
+            missing.append("was not measured beside a backward pass")
+        workers, ranks = read.get("workers"), dist.get_world_size()
+        if workers != ranks:
+            missing.append(f"is of {workers} workers, this job has {ranks}")
     if missing:
         _say(
             f"note: {path} {' and '.join(missing)}: predictions may be off; --calibrate measures "
-            "it in the job first\n"
+            "the job's own first\n"
         )
 
 
@@ -432,7 +438,7 @@ def _validate(asked: argparse.Namespace) -> int:
         if recording:
             study.record(asked.iterations)
         validation = study.validate(names, asked.out)
-        _note_cluster(cluster)
+        _note_cluster(cluster, asked.interference)
     _say(validation)
     return BEYOND if 0 < asked.tolerance < validation.largest_error else 0
 
@@ -474,7 +480,8 @@ def _advise(asked: argparse.Namespace) -> int:
             return 0
         for name in _FILES:
             _check_target(str(Path(asked.folder) / f"{name}.json"), asked.force)
-        Path(asked.folder).mkdir(parents=True, exist_ok=True)
+        with file_errors(asked.folder, "made"):
+            Path(asked.folder).mkdir(parents=True, exist_ok=True)
         _advise_in(asked, asked.folder, copies)
     return 0
 
@@ -518,9 +525,6 @@ def main(arguments: list[str] | None = None) -> int:
     except GradweaveError as error:
         print(f"gradweave.torch: {error}", file=sys.stderr)
         return BAD_INPUT if isinstance(error, BadInput) else FAILED
-    except OSError as error:  # whose text may be no more than a path
-        print(f"gradweave.torch: {type(error).__name__}: {error}", file=sys.stderr)
-        return FAILED
     except Exception:  # the job's own
         traceback.print_exc()
         return FAILED

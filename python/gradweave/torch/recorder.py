@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import torch
 import torch.distributed as dist
 
-from gradweave._library import BadInput
+from gradweave._library import BadInput, file_errors
 from gradweave.torch.parameters import learning
 
 
@@ -280,10 +280,11 @@ def write_document(path: str, document: dict, group: dist.ProcessGroup | None) -
     if dist.is_initialized() and dist.get_rank(group) != 0:
         return
     beside = f"{path}.{os.getpid()}"
-    with open(beside, "w", encoding="utf-8") as file:
-        json.dump(document, file, indent=1)
-        file.write("\n")
-    os.replace(beside, path)
+    with file_errors(path, "written"):
+        with open(beside, "w", encoding="utf-8") as file:
+            json.dump(document, file, indent=1)
+            file.write("\n")
+        os.replace(beside, path)
 
 
 def _durations(
