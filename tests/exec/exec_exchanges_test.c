@@ -34,19 +34,6 @@ static size_t iterations(int full) {
     return 3 + (size_t)gw_trials(full - 3);
 }
 
-/*
- * Where few random cases are tried, the thread sanitizer, under which it takes long to start a
- * job's threads, gets every other job of a pair, and the others of the next pair.
- */
-static bool is_tried(size_t pair, size_t job_of_pair) {
-#if defined(__SANITIZE_THREAD__)
-    return gw_trials(2) == 2 || (pair + job_of_pair) % 2 == 0;
-#else
-    (void)pair, (void)job_of_pair;
-    return true;
-#endif
-}
-
 static void run_any_workers(const struct gw_algorithm *algorithm) {
     static const double densities[] = {0.01, 1e-9, 1}; /* k is one; k is all */
     static size_t pair;
