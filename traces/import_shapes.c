@@ -1,5 +1,6 @@
 /* Parses a parameter's name and shape, in all the ways in which lines of lists have them. */
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include "traces/import_shapes.h"
@@ -34,52 +35,123 @@ static bool is_kind(const char *word, size_t length, bool *has_gradient) {
            is_word(word, length, "torch.bfloat16");
 }
 
+struct shape {
+    bool is_open, is_closed; /* a bracket was opened, and the shape has come to its end */
+    bool has_mark;           /* "x" stands between numbers */
+    double largest;          /* of all numbers but the last */
+    double dimensions[4];    /* the last four */
+};
+
+/* Measures a number with its "_", and the commas that digits follow. */
+static size_t number_length(const char *at, bool has_commas) {
+    size_t length = strspn(at, "0123456789_");
+    while (has_commas && at[length] == ',' && isdigit((unsigned char)at[length + 1])) {
+        length += 1 + strspn(at + length + 1, "0123456789_");
+    }
+    return length;
+}
+
+static void add_dimension(struct shape *shape, double dimension, struct gw_import_parameter *out) {
+    shape->largest = fmax(shape->largest, out->last);
+    shape->dimensions[out->numbers++ % 4] = dimension;
+    out->elements *= dimension;
+    out->last = dimension;
+}
+
+/*
+ * Adds a number to the shape; behind the shape it must be the number of all elements. False: it is
+ * not, or has other commas than numbers before.
+ */
+static bool add_number(struct shape *shape, const char *at, size_t length,
+                       struct gw_import_parameter *out) {
+    double whole = 0;
+    double part = 0;
+    for (size_t i = 0; i < length; i++) {
+        if (at[i] == ',' && !shape->is_closed) {
+            add_dimension(shape, part, out);
+            part = 0;
+        } else if (isdigit((unsigned char)at[i])) {
+            part = 10 * part + (at[i] - '0');
+            whole = 10 * whole + (at[i] - '0');
+        }
+    }
+    if (shape->is_closed) {
+        return whole == out->elements;
+    }
+    bool has_commas = memchr(at, ',', length) != NULL;
+    enum gw_import_commas here = has_commas ? find_commas(at, length) : GW_IMPORT_NO_COMMAS;
+    bool is_first = out->commas == GW_IMPORT_NO_COMMAS;
+    bool fits = is_first || !has_commas || (out->commas & here) != 0;
+    out->commas = is_first ? here : has_commas ? out->commas & here : out->commas;
+    out->digits *= whole;
+    add_dimension(shape, part, out);
+    return fits;
+}
+
+/* Reads a mark between numbers, or a bracket; false: one that no shape has there. */
+static bool read_mark(struct shape *shape, char mark, const struct gw_import_parameter *out) {
+    if (strchr("[({", mark) != NULL) {
+        shape->is_open = true;
+        return out->numbers == 0 || shape->is_closed;
+    }
+    shape->is_closed = shape->is_closed || strchr("])}", mark) != NULL;
+    shape->has_mark = shape->has_mark || mark == 'x';
+    return true;
+}
+
+/* Settles what the numbers of a whole line say together. */
+static void settle_numbers(const struct shape *shape, struct gw_import_parameter *out) {
+    const double *last = shape->dimensions;
+    out->is_mask =
+        out->numbers == 4 && last[0] == 1 && last[1] == 1 && last[2] > 1 && last[2] == last[3];
+    out->is_counted = !shape->is_open && out->commas == GW_IMPORT_NO_COMMAS &&
+                      out->last * out->last == out->elements;
+    out->has_count = out->is_counted && out->numbers > 2 && out->last > shape->largest;
+    if (shape->has_mark && out->commas == GW_IMPORT_EITHER) {
+        out->commas = GW_IMPORT_THOUSANDS;
+    }
+    if (out->commas == GW_IMPORT_NO_COMMAS && out->numbers == 1 && out->elements >= 1000) {
+        out->commas = GW_IMPORT_DIMENSIONS; /* a number without commas that could have some */
+    }
+}
+
 /*
  * Parses "64 3 7 7", "64,3,7,7", "[64, 3, 7, 7]", "torch.Size([64, 3, 7, 7])", "64x3x7x7", "9408",
- * "9_408" or "()", with a type behind it or whether it has gradients. False: it is none of these.
+ * "9_408", "1,000 x 2,048" or "()", with a type behind it, whether it has gradients, or the number
+ * of its elements. False: it is none of these.
  */
-static bool parse_shape(const char *shape, struct gw_import_parameter *out) {
+static bool parse_shape(const char *at, struct gw_import_parameter *out) {
     static const char prefix[] = "torch.Size";
     static const char marks[] = " \t,x[](){}";
-    double dimensions[4] = {0};
-    size_t count = 0;
-    shape += strncmp(shape, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
-    bool is_empty = *shape == '\0';
-    size_t first = strcspn(shape, " \t");
-    bool is_one_word = isdigit((unsigned char)shape[0]) && memchr(shape, ',', first) != NULL;
+    struct shape shape = {0};
+    at += strncmp(at, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
+    bool is_empty = *at == '\0';
     out->elements = 1;
-    out->digits = 0;
-    out->commas = is_one_word ? find_commas(shape, first) : GW_IMPORT_NO_COMMAS;
-    while (*shape != '\0') {
-        if (isdigit((unsigned char)*shape)) {
-            double dimension = 0;
-            for (; isdigit((unsigned char)*shape) || *shape == '_'; shape++) {
-                int digit = *shape - '0';
-                dimension = *shape == '_' ? dimension : 10 * dimension + digit;
-                out->digits = *shape == '_' ? out->digits : 10 * out->digits + digit;
+    out->digits = 1;
+    while (*at != '\0') {
+        size_t length = 1;
+        if (isdigit((unsigned char)*at)) {
+            length = number_length(at, !shape.is_open || shape.is_closed);
+            if (!add_number(&shape, at, length, out)) {
+                return false;
             }
-            out->elements *= dimension;
-            dimensions[count % 4] = dimension;
-            count++;
-        } else if (strchr(marks, *shape) != NULL) {
-            shape++;
+        } else if (strchr(marks, *at) != NULL) {
+            if (!read_mark(&shape, *at, out)) {
+                return false;
+            }
         } else {
-            size_t length = strcspn(shape, " \t,)");
             bool has_gradient = true;
-            if (!is_kind(shape, length, &has_gradient)) {
+            length = strcspn(at, " \t,)");
+            if (!is_kind(at, length, &has_gradient)) {
                 return false;
             }
             out->is_left_out = out->is_left_out || !has_gradient;
-            shape += length;
+            shape.is_closed = shape.is_closed || out->numbers > 0;
         }
+        at += length;
     }
-    out->is_mask = count == 4 && dimensions[0] == 1 && dimensions[1] == 1 && dimensions[2] > 1 &&
-                   dimensions[2] == dimensions[3];
-    if (out->commas == GW_IMPORT_NO_COMMAS && count > 0 && out->digits >= 1000 &&
-        out->digits == out->elements) {
-        out->commas = GW_IMPORT_DIMENSIONS; /* a number without commas that could have some */
-    }
-    return !is_empty && out->elements >= 1;
+    settle_numbers(&shape, out);
+    return !is_empty && (out->commas == GW_IMPORT_THOUSANDS ? out->digits : out->elements) >= 1;
 }
 
 /* Cuts a label, quotes and brackets off the name in a word; false: the word has no name. */
@@ -102,6 +174,13 @@ static bool cut_name(const char *word, const char **name, size_t *length) {
     return *length > 0 && *length <= GW_JSON_MOST_TEXT;
 }
 
+static bool has_letter(const char *name, size_t length) {
+    while (length > 0 && !isalpha((unsigned char)name[length - 1])) {
+        length--;
+    }
+    return length > 0;
+}
+
 bool gw_import_find_parameter(const char *line, const char **name, size_t *length,
                               struct gw_import_parameter *out) {
     const char *first = line + strspn(line, " \t([{'\"");
@@ -113,7 +192,8 @@ bool gw_import_find_parameter(const char *line, const char **name, size_t *lengt
         *out = (struct gw_import_parameter){0};
         *length = width;
         bool is_name = cut_name(word, name, length);
-        if (is_name && (*name == first || mark < *name) && parse_shape(shape, out)) {
+        is_name = is_name && (*name == first || (mark < *name && has_letter(*name, *length)));
+        if (is_name && parse_shape(shape, out)) {
             return true;
         }
         word = shape;

@@ -4,22 +4,27 @@
 
 #include "traces/import_parts.h"
 
-/* Commas between digits: those of thousands, or those between dimensions. */
+/* Commas between digits: of thousands, between dimensions, or possibly either. */
 enum gw_import_commas {
-    GW_IMPORT_NO_COMMAS,
-    GW_IMPORT_THOUSANDS,
-    GW_IMPORT_DIMENSIONS,
-    GW_IMPORT_EITHER
+    GW_IMPORT_NO_COMMAS = 0,
+    GW_IMPORT_THOUSANDS = 1,
+    GW_IMPORT_DIMENSIONS = 2,
+    GW_IMPORT_EITHER = 3
 };
 
 struct gw_import_parameter {
     char *name;      /* owned */
     double elements; /* the product of its numbers */
-    double digits;   /* all digits as one number: the elements where commas are of thousands */
+    double digits;   /* the same where commas are of thousands */
+    double last;     /* its last number, where no brackets enclose the shape */
+    size_t numbers;  /* in the shape */
+    bool is_counted; /* the last number is the product of the others */
+    bool has_count;  /* and can hardly be a dimension: it is larger than each of the others */
     enum gw_import_commas commas;
     size_t line;
     bool is_mask;     /* its shape is 1 1 N N */
-    bool is_left_out; /* it has no gradient, or was listed before */
+    bool is_total;    /* it is no parameter, but has the sum of others */
+    bool is_left_out; /* it is a total, has no gradient, or was listed before */
 };
 
 /*

@@ -27,13 +27,19 @@ struct reading {
     struct gw_import_parameter *parameters;
     size_t count, capacity;
     char prefix[GW_IMPORT_MOST_PREFIX]; /* before the first name, and before all others */
-    size_t total_count;                 /* of total_lines */
+    size_t total_count;                 /* of lines that sum up the list */
     char total[80];                     /* the first of these lines */
     char notes[MOST_NOTES][256];
     size_t note_count; /* also of notes that have no room */
 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
+
+/* Tells "Total: 2,368" from a parameter: a word without dots, and one number. */
+static bool is_total(const struct gw_import_parameter *one) {
+    return strcasestr(one->name, "total") != NULL && strchr(one->name, '.') == NULL &&
+           (one->numbers <= 1 || (one->commas & GW_IMPORT_THOUSANDS) != 0);
+}
 
 static enum gw_status add_parameter(struct reading *reading, const char *name, size_t length,
                                     const struct gw_import_parameter *parameter,
@@ -44,10 +50,21 @@ static enum gw_status add_parameter(struct reading *reading, const char *name, s
         return gw_fail_memory(error, "importing sizes");
     }
     reading->parameters = larger;
-    larger[reading->count] = *parameter;
-    larger[reading->count].name = strndup(name, length);
-    larger[reading->count].line = reading->text.number;
-    return larger[reading->count++].name != NULL ? GW_OK : gw_fail_memory(error, "importing sizes");
+    struct gw_import_parameter *added = &larger[reading->count];
+    *added = *parameter;
+    added->name = strndup(name, length);
+    added->line = reading->text.number;
+    if (added->name == NULL) {
+        return gw_fail_memory(error, "importing sizes");
+    }
+    if (is_total(added)) {
+        added->is_total = true;
+        added->is_left_out = true;
+        added->elements = added->digits; /* commas are of thousands here, whatever others are */
+        added->commas = GW_IMPORT_NO_COMMAS;
+    }
+    reading->count++;
+    return GW_OK;
 }
 
 static const char print_them[] = "for name, p in model.named_parameters(): print(name, *p.shape)";
@@ -172,6 +189,21 @@ static enum gw_status settle_commas(struct reading *reading, struct gw_error *er
     return GW_OK;
 }
 
+/* Takes the last numbers for counts of elements where all lines have one behind a shape. */
+static void settle_counts(struct reading *reading) {
+    bool are_counted = true;
+    bool have_count = false;
+    for (size_t i = 0; i < reading->count; i++) {
+        const struct gw_import_parameter *one = &reading->parameters[i];
+        are_counted = are_counted && (one->is_counted || one->is_total);
+        have_count = have_count || one->has_count;
+    }
+    for (size_t i = 0; i < reading->count && are_counted && have_count; i++) {
+        struct gw_import_parameter *one = &reading->parameters[i];
+        one->elements = one->is_total ? one->elements : one->last;
+    }
+}
+
 static bool ends_with(const char *name, const char *end) {
     size_t length = strlen(name);
     return length >= strlen(end) && strcmp(name + length - strlen(end), end) == 0;
@@ -231,8 +263,9 @@ static void leave_out_buffers(struct reading *reading, struct gw_import_paramete
         struct gw_import_parameter *one = &reading->parameters[i];
         one->is_left_out =
             one->is_left_out || is_buffer(one->name) || is_causal_mask(reading, sorted, one);
-        first = one->is_left_out && first == NULL ? one->name : first;
-        count += one->is_left_out;
+        bool counts = one->is_left_out && !one->is_total;
+        first = counts && first == NULL ? one->name : first;
+        count += counts;
     }
     if (count > 0) {
         add_note(reading, "%zu without gradients left out, such as %.80s", count, first);
@@ -245,7 +278,7 @@ static enum gw_status leave_out_repeats(struct reading *reading,
                                         struct gw_error *error) {
     size_t repeats = 0;
     for (size_t i = 1; i < reading->count; i++) {
-        if (strcmp(sorted[i]->name, sorted[i - 1]->name) != 0) {
+        if (strcmp(sorted[i]->name, sorted[i - 1]->name) != 0 || sorted[i]->is_total) {
             continue;
         }
         if (sorted[i]->elements != sorted[i - 1]->elements) {
@@ -337,23 +370,29 @@ static enum gw_status note_tied(struct reading *reading, struct gw_error *error)
     return GW_OK;
 }
 
-/* Leaves out a last line with the sum of all others, and notes it and other lines with totals. */
-static void leave_out_total(struct reading *reading) {
+/* Notes lines with totals, and how many elements there are where one of them has another number. */
+static void note_totals(struct reading *reading) {
     double sum = 0;
-    struct gw_import_parameter *last = NULL;
+    bool is_sum = true;
+    char others[64] = "";
     for (size_t i = 0; i < reading->count; i++) {
-        struct gw_import_parameter *one = &reading->parameters[i];
-        sum += last != NULL ? last->elements : 0;
-        last = one->is_left_out ? NULL : one;
+        sum += reading->parameters[i].is_left_out ? 0 : reading->parameters[i].elements;
     }
-    if (last != NULL && last->elements == sum && strcasestr(last->name, "total") != NULL) {
-        last->is_left_out = true;
-        add_note(reading, "the last line, %.80s, left out: it has the sum of all others",
-                 last->name);
+    for (size_t i = 0; i < reading->count; i++) {
+        const struct gw_import_parameter *one = &reading->parameters[i];
+        if (one->is_total && reading->total_count++ == 0) {
+            (void)snprintf(reading->total, sizeof reading->total, "%.40s %.0f", one->name,
+                           one->elements);
+        }
+        is_sum = is_sum && (!one->is_total || one->elements == sum);
+    }
+    if (!is_sum) {
+        (void)snprintf(others, sizeof others, "; the parameters that are left have %.0f elements",
+                       sum);
     }
     if (reading->total_count > 0) {
-        add_note(reading, "%zu lines with totals left out, such as %.80s", reading->total_count,
-                 reading->total);
+        add_note(reading, "%zu lines with totals left out, such as %.80s%s", reading->total_count,
+                 reading->total, others);
     }
 }
 
@@ -454,8 +493,9 @@ static enum gw_status read_all(struct reading *reading, struct gw_error *error) 
         GW_TRY(read_line(reading, error));
     }
     GW_TRY(settle_commas(reading, error));
+    settle_counts(reading);
     GW_TRY(leave_out(reading, error));
-    leave_out_total(reading);
+    note_totals(reading);
     GW_TRY(keep_others(reading, error));
     return note_tied(reading, error);
 }

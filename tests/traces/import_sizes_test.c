@@ -94,6 +94,11 @@ TEST_IN_FOLDER(lists_are_read_as_they_are_pasted) {
         "2048\n",
         "a.weight 36864\na.bias 64\na.running_mean 64\na.num_batches_tracked torch.Size([])\n"
         "b.weight 131072\nb.inv_freq 32\nb.bias 2048\nTotal: 170048\n",
+        "a.weight torch.Size([64, 64, 3, 3]) 36864\na.bias torch.Size([64]) True 64\n"
+        "b.weight torch.Size([2048, 64]) 131,072\nb.bias (2048,) 2_048\n",
+        "a.weight 64 64 3 3 36864\na.bias 64 64\nb.weight 2048 64 131072\nb.bias 2048 2048\n",
+        "a.weight 64 x 576\na.bias 64\nb.weight 2,048 x 64\nb.bias 2,048\n",
+        "a.weight 64,576\na.bias 64\nb.weight 2048,64\nb.bias 2048\ntotal 170,048\n",
     };
     static const double elements[] = {36864, 64, 131072, 2048};
     static const char *const names[] = {"a.weight", "a.bias", "b.weight", "b.bias"};
@@ -111,6 +116,18 @@ TEST_IN_FOLDER(lists_are_read_as_they_are_pasted) {
     }
 }
 
+/* Multiplies numbers that are counts on some lines alone, or could be dimensions on all. */
+TEST_IN_FOLDER(shapes_that_end_in_a_product_are_shapes) {
+    static const char *const cases[] = {"a 9 9\nb 9 9\n", "a 3 3 9\nb 81\n", "a 1 9 9\nb 9 9\n"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gw_model model;
+        assert_ok(import_list(*state, cases[i], 0, &model));
+        assert_true((double)model.tensors[0].elements == 81);
+        assert_true((double)model.tensors[1].elements == 81);
+        gw_model_free(&model);
+    }
+}
+
 /* Refuses commas that no line explains, and tables of layers, which lack sizes of parameters. */
 TEST_IN_FOLDER(lists_that_could_mean_two_things_are_refused) {
     static const char *const cases[][2] = {
@@ -118,6 +135,9 @@ TEST_IN_FOLDER(lists_that_could_mean_two_things_are_refused) {
                                   "commas, got commas that may be of thousands (a: 2359296 "
                                   "elements, or 212528?)"},
         {"a: 1,048,576\nb 2048\n", "sizes.txt:1: expected shapes"},
+        {"a torch.Size([64, 3]) 191\n", "got 'a torch.Size([64, 3]) 191'"},
+        {"a 192 (64, 3)\n", "got 'a 192 (64, 3)'"},
+        {"a 1,024 x 64,3\n", "got 'a 1,024 x 64,3'"},
         {"a 3\nb 4\na 4\n", "sizes.txt:3: expected one size of a, got 4 elements after 3"},
         {"0: a 3\nb 4\n", "sizes.txt:2: expected the same before each name ('0: '), got 'b 4'"},
         {"====\nLayer (type:depth-idx)   Output Shape   Param #\n====\n├─Linear: 1-1  [1, 9]  90\n",
@@ -165,8 +185,14 @@ TEST_IN_FOLDER(lists_have_notes) {
          "['1 without gradients left out, such as bn.running_var', '1 names that come again, as of "
          "several ranks, count once', 'lm_head.weight is as large as wte.weight: where one is the "
          "other (tied), take one out']"},
-        {"a 9 9\nb 9\nTotal: 90\n", 2,
-         "['the last line, Total, left out: it has the sum of all others']"},
+        {"a 9 9\nb 9\nTotal: 90\n", 2, "['1 lines with totals left out, such as Total 90']"},
+        {"0: a 999 9\n1: a 999 9\n0: total 8,991\n1: total 8,991\n", 1,
+         "['1 names that come again, as of several ranks, count once', '2 lines with totals left "
+         "out, such as total 8991']"},
+        /* as of a sum over all of a state_dict */
+        {"a 9 9\nb.weight 9\nb.running_mean 9\ntotal 99\n", 2,
+         "['1 without gradients left out, such as b.running_mean', '1 lines with totals left out, "
+         "such as total 99; the parameters that are left have 90 elements']"},
         {"a 9 9\nb 9\n0: Total params: 90\nTrainable params: 90\n", 2,
          "['2 lines with totals left out, such as 0: Total params: 90']"},
         {"trainable params: 9 || all params: 90 || trainable%: 10\na 9\n", 1,
@@ -204,8 +230,8 @@ TEST_IN_FOLDER(notes_without_room_are_counted) {
 
 /* Reads lines of a million words that could be names or shapes, in time linear in their length. */
 TEST_IN_FOLDER(long_lists_take_time_by_their_length) {
-    static const char *const parts[][2] = {
-        {"[", "a "}, {"[", "1 "}, {"a ", "1x"}, {"a ", "["}, {"a", ">:"}};
+    static const char *const parts[][2] = {{"[", "a "},  {"[", "1 "}, {"a ", "1x"},
+                                           {"a ", "1,"}, {"a ", "["}, {"a", ">:"}};
     enum { count = 1000000 };
     char *text = malloc(4 * count);
     assert_non_null(text);
