@@ -12,6 +12,7 @@ static const double least_bytes = 32 << 10;
 struct reading {
     struct gw_import_text text;
     bool is_titled;
+    struct gw_error other;  /* names the first test of another kind; "": none */
     bool is_both_ways;      /* in one figure */
     size_t average;         /* its column */
     double unit_bytes;      /* of the average, a second; 0: no header yet */
@@ -31,8 +32,11 @@ static bool is_header(const char *line) {
     return is_title || strncmp(line, "#bytes", strlen("#bytes")) == 0;
 }
 
-/* Reads "RDMA_Write BW Test", "Send Bidirectional BW Test" or "RDMA_Read Post List BW Test". */
-static enum gw_status read_title(struct reading *reading, struct gw_error *error) {
+/*
+ * Reads "RDMA_Write BW Test", "Send Bidirectional BW Test" or "RDMA_Read Post List BW Test". The
+ * rows of other tests are passed over.
+ */
+static void read_title(struct reading *reading) {
     const char *title = reading->text.line + strspn(reading->text.line, " \t");
     reading->is_titled = false;
     for (size_t i = 0; i < TESTS; i++) {
@@ -40,10 +44,11 @@ static enum gw_status read_title(struct reading *reading, struct gw_error *error
         reading->is_titled = reading->is_titled || (is_named && strstr(title, "BW Test") != NULL);
     }
     reading->is_both_ways = strstr(title, "Bidirectional") != NULL;
-    return reading->is_titled
-               ? GW_OK
-               : gw_import_bad(&reading->text, error,
-                               "expected ib_write_bw, ib_read_bw or ib_send_bw, got '%s'", title);
+    reading->unit_bytes = 0;
+    if (!reading->is_titled && reading->other.message[0] == '\0') {
+        (void)gw_import_bad(&reading->text, &reading->other,
+                            "expected ib_write_bw, ib_read_bw or ib_send_bw, got '%s'", title);
+    }
 }
 
 /* Reads " #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]". */
@@ -56,6 +61,9 @@ static enum gw_status read_header(struct reading *reading, struct gw_error *erro
     const char *line = reading->text.line;
     const char *unit = strstr(line, average);
     reading->unit_bytes = 0;
+    if (!reading->is_titled && reading->other.message[0] != '\0') {
+        return GW_OK;
+    }
     for (size_t i = 0; unit != NULL && i < sizeof units / sizeof *units; i++) {
         if (strncmp(unit + strlen(average), units[i].name, strlen(units[i].name)) == 0) {
             reading->unit_bytes = units[i].bytes;
@@ -91,7 +99,8 @@ static enum gw_status read_row(struct reading *reading, struct gw_error *error) 
 static enum gw_status read_line(struct reading *reading, struct gw_error *error) {
     const char *line = reading->text.line;
     if (strstr(line, " BW Test") != NULL || strstr(line, " Latency Test") != NULL) {
-        return read_title(reading, error);
+        read_title(reading);
+        return GW_OK;
     }
     if (strstr(line, "Local results") != NULL) {
         reading->is_both_ways = false; /* each way has its own rows, with --report-both */
@@ -112,6 +121,9 @@ enum gw_status gw_import_perftest(const char *path, double *bytes_per_s, struct 
     gw_import_close(&reading.text);
     GW_TRY(status);
     *bytes_per_s = reading.fastest_bytes_s;
+    if (reading.fastest_bytes_s == 0 && reading.other.message[0] != '\0') {
+        return gw_fail(error, GW_BAD_INPUT, "%s", reading.other.message);
+    }
     return reading.fastest_bytes_s > 0
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,

@@ -345,6 +345,20 @@ TEST_IN_FOLDER(a_link_carries_its_fastest_average_one_way) {
                      1e-12));
 }
 
+/* Passes over other tests before and behind one of bandwidth. */
+TEST_IN_FOLDER(other_tests_of_perftest_are_passed_over) {
+    static const char latency[] = RULE
+        "                    RDMA_Write Latency Test\n" RULE
+        " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]\n"
+        " 65536   1000          99000.00       99000.00     99000.00           99000.00\n" RULE;
+    char text[8192], atomic[4096];
+    (void)snprintf(atomic, sizeof atomic, "%s",
+                   with(in_mib, "RDMA_Write BW", "Atomic CMP_AND_SWAP BW"));
+    (void)snprintf(text, sizeof text, "%s%s%s%s", latency, in_mib, latency,
+                   with(atomic, "23000.00", "99000.00"));
+    assert_true(near(read_rate(*state, text), 23000. * 1048576, 1e-12));
+}
+
 TEST_IN_FOLDER(bad_text_of_perftest_is_refused) {
     static const struct {
         const char *old, *new, *says;
