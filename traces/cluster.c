@@ -267,11 +267,22 @@ enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char 
     return GW_OK;
 }
 
+static void free_collective(struct gw_collective_cost *cost) {
+    free(cost->name);
+    gw_curve_free(&cost->curve);
+    cJSON_Delete(cost->kept);
+}
+
+void gw_cluster_remove_collective(struct gw_cluster *cluster, size_t index) {
+    struct gw_collective_cost *removed = &cluster->collectives[index];
+    free_collective(removed);
+    cluster->collective_count--;
+    memmove(removed, removed + 1, (cluster->collective_count - index) * sizeof *removed);
+}
+
 void gw_cluster_free(struct gw_cluster *cluster) {
     for (size_t i = 0; i < cluster->collective_count; i++) {
-        free(cluster->collectives[i].name);
-        gw_curve_free(&cluster->collectives[i].curve);
-        cJSON_Delete(cluster->collectives[i].kept);
+        free_collective(&cluster->collectives[i]);
     }
     free(cluster->collectives);
     gw_kernel_costs_free(&cluster->compressors);

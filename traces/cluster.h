@@ -193,8 +193,8 @@ size_t gw_cluster_find_fall(const struct gw_curve *curve, const cJSON *details);
 
 /*
  * For those who measure. The curve and `details` (an object of further keys, or NULL), or what the
- * network has kept, become the cluster's, also on failure. Where a curve falls, its points are
- * raised to the highest before them.
+ * network has kept, become the cluster's, also on failure. Where a curve falls, its points get
+ * times between those that rise.
  */
 enum gw_status gw_cluster_create(struct gw_cluster *out, const char *name, size_t workers,
                                  size_t workers_per_node, struct gw_error *error);

@@ -198,32 +198,32 @@ enum gw_status gw_curve_find_rising(const struct gw_curve *curve, bool *rises,
     const struct gw_curve_point *points = curve->points;
     size_t count = curve->point_count;
     size_t length = 0;
-    size_t *lasts = calloc(count + 1, sizeof *lasts);
-    size_t *nexts = calloc(count + 1, sizeof *nexts);
-    if (lasts == NULL || nexts == NULL) {
-        free(nexts);
+    size_t *lasts = calloc(count + 1, sizeof *lasts); /* of the series of each length */
+    size_t *befores = calloc(count + 1, sizeof *befores);
+    if (lasts == NULL || befores == NULL) {
+        free(befores);
         free(lasts);
         return gw_fail_memory(error, "adding a cost curve");
     }
-    for (size_t i = count; i-- > 0;) {
+    for (size_t i = 0; i < count; i++) {
         size_t low = 0;
         size_t high = length;
         while (low < high) {
             size_t middle = (low + high) / 2;
-            if (points[lasts[middle]].time_s < points[i].time_s) {
+            if (points[lasts[middle]].time_s > points[i].time_s) {
                 high = middle;
             } else {
                 low = middle + 1;
             }
         }
-        nexts[i] = low > 0 ? lasts[low - 1] : count;
+        befores[i] = low > 0 ? lasts[low - 1] : count;
         lasts[low] = i;
         length = low == length ? length + 1 : length;
     }
-    for (size_t i = length > 0 ? lasts[length - 1] : count; i < count; i = nexts[i]) {
+    for (size_t i = length > 0 ? lasts[length - 1] : count; i < count; i = befores[i]) {
         rises[i] = true;
     }
-    free(nexts);
+    free(befores);
     free(lasts);
     return GW_OK;
 }
@@ -231,8 +231,9 @@ enum gw_status gw_curve_find_rising(const struct gw_curve *curve, bool *rises,
 /* Gives each point outside of that series the nearest time between its neighbours in it. */
 static void move_others(struct gw_curve *curve, const bool *rises) {
     double least_s = 0;
+    size_t after = 0;
     for (size_t i = 0; i < curve->point_count; i++) {
-        size_t after = i;
+        after = after < i ? i : after;
         while (after < curve->point_count && !rises[after]) {
             after++;
         }

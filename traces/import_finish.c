@@ -6,36 +6,73 @@
 #include "traces/margins.h"
 #include "traces/parts.h"
 
-static double number_in(const cJSON *object, const char *key) {
-    return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, key));
+/* ---- curves -------------------------------------------------------------------------------- */
+
+/* The mean time of all rows of one size, of which one took least and one most. */
+struct size_mean {
+    double bytes, mean_s, rows, least_s, most_s;
+};
+
+static int by_bytes_and_time(const void *a, const void *b) {
+    const struct size_mean *left = a, *right = b;
+    int order = (left->bytes > right->bytes) - (left->bytes < right->bytes);
+    return order != 0 ? order : (left->mean_s > right->mean_s) - (left->mean_s < right->mean_s);
 }
 
-/* ---- curves -------------------------------------------------------------------------------- */
+/* Makes one mean of the rows of each size, in ascending order; room for all rows is the caller's.
+ */
+static size_t merge_rows(const cJSON *rows, struct size_mean *means) {
+    size_t count = 0;
+    size_t kept = 0;
+    const cJSON *row = NULL;
+    cJSON_ArrayForEach(row, rows) {
+        double mean_s = row->child->next->valuedouble;
+        means[count++] = (struct size_mean){.bytes = row->child->valuedouble,
+                                            .mean_s = mean_s,
+                                            .rows = row->child->next->next->valuedouble,
+                                            .least_s = mean_s,
+                                            .most_s = mean_s};
+    }
+    qsort(means, count, sizeof *means, by_bytes_and_time);
+    for (size_t i = 0; i < count; i++) {
+        struct size_mean *last = kept > 0 ? &means[kept - 1] : NULL;
+        if (last == NULL || last->bytes < means[i].bytes) {
+            means[kept++] = means[i];
+        } else {
+            last->rows += means[i].rows;
+            last->mean_s += (means[i].mean_s - last->mean_s) * means[i].rows / last->rows;
+            last->most_s = means[i].mean_s;
+        }
+    }
+    return kept;
+}
 
 /* A row that takes so many times as long as a larger one was disturbed, if most rows rise. */
 static const double disturbed = 1.5;
 
-/* Takes disturbed rows out of the points and of "raw", with a reason for each. */
+/* Makes points of all means, takes disturbed ones out of both, and keeps a reason for each. */
 static enum gw_status drop_disturbed(struct gw_cluster *cluster, struct gw_collective_cost *entry,
-                                     const bool *rises, struct gw_error *error) {
+                                     struct size_mean *means, size_t count, bool *rises,
+                                     struct gw_error *error) {
     const cJSON *files = cJSON_GetObjectItemCaseSensitive(gw_import_source(entry), "files");
-    cJSON *raw = cJSON_GetObjectItemCaseSensitive(entry->kept, "raw");
     struct gw_curve_point *points = entry->curve.points;
     size_t kept = 0;
-    cJSON *item = raw->child;
-    for (size_t i = 0; i < entry->curve.point_count; i++) {
-        size_t next = i;
-        cJSON *dropped = item;
-        item = item->next;
-        while (next < entry->curve.point_count && !rises[next]) {
+    size_t next = 0;
+    for (size_t i = 0; i < count; i++) {
+        points[i] = (struct gw_curve_point){.size = means[i].bytes, .time_s = means[i].mean_s};
+    }
+    entry->curve.point_count = count;
+    GW_TRY(gw_curve_find_rising(&entry->curve, rises, error));
+    for (size_t i = 0; i < count; i++) {
+        next = next < i ? i : next;
+        while (next < count && !rises[next]) {
             next++;
         }
-        if (next == entry->curve.point_count ||
-            points[i].time_s <= disturbed * points[next].time_s) {
+        if (next == count || points[i].time_s <= disturbed * points[next].time_s) {
+            means[kept] = means[i];
             points[kept++] = points[i];
             continue;
         }
-        cJSON_Delete(cJSON_DetachItemViaPointer(raw, dropped));
         GW_TRY(gw_import_pass_over(cluster, error,
                                    "%s: %s among %zu: expected times that grow with sizes, got "
                                    "%.6g us of %.0f bytes before %.6g us of %.0f",
@@ -47,57 +84,81 @@ static enum gw_status drop_disturbed(struct gw_cluster *cluster, struct gw_colle
     return GW_OK;
 }
 
+/* Writes "raw" as calibrate does, with means for medians, and an interval where rows differ. */
+static enum gw_status put_raw(cJSON *details, const struct size_mean *means, size_t count,
+                              struct gw_error *error) {
+    struct gw_json_writer writer;
+    cJSON *document = NULL;
+    gw_writer_begin(&writer);
+    gw_writer_array(&writer, "raw");
+    for (size_t i = 0; i < count; i++) {
+        gw_writer_object(&writer, NULL);
+        gw_writer_number(&writer, "bytes", means[i].bytes);
+        gw_writer_number(&writer, "median_s", means[i].mean_s);
+        gw_writer_number(&writer, "rows", means[i].rows);
+        if (means[i].least_s < means[i].most_s) {
+            gw_writer_number(&writer, "median_low_s", means[i].least_s);
+            gw_writer_number(&writer, "median_high_s", means[i].most_s);
+        }
+        gw_writer_end(&writer);
+    }
+    gw_writer_end(&writer);
+    GW_TRY(gw_writer_finish(&writer, &document, error));
+    cJSON *raw = cJSON_DetachItemFromObjectCaseSensitive(document, "raw");
+    cJSON_Delete(document);
+    return gw_json_put(details, "raw", raw, error);
+}
+
 static enum gw_status make_curve(struct gw_cluster *cluster, struct gw_collective_cost *entry,
-                                 struct gw_error *error) {
-    const cJSON *raw = cJSON_GetObjectItemCaseSensitive(entry->kept, "raw");
-    size_t count = (size_t)cJSON_GetArraySize(raw);
-    struct gw_curve_point *points = calloc(count + 1, sizeof *points);
-    bool *rises = calloc(count + 1, sizeof *rises);
+                                 const cJSON *rows, struct gw_error *error) {
+    size_t most = (size_t)cJSON_GetArraySize(rows);
+    struct size_mean *means = calloc(most, sizeof *means);
+    bool *rises = calloc(most, sizeof *rises);
+    entry->curve = (struct gw_curve){.points = calloc(most, sizeof *entry->curve.points)};
     enum gw_status status = GW_OK;
-    entry->curve = (struct gw_curve){.points = points};
-    if (points == NULL || rises == NULL) {
+    if (means == NULL || rises == NULL || entry->curve.points == NULL) {
         status = gw_fail_memory(error, "importing a curve");
     } else {
-        const cJSON *item = NULL;
-        cJSON_ArrayForEach(item, raw) {
-            points[entry->curve.point_count++] = (struct gw_curve_point){
-                .size = number_in(item, "bytes"), .time_s = number_in(item, "median_s")};
-        }
-        status = gw_curve_find_rising(&entry->curve, rises, error);
+        status = drop_disturbed(cluster, entry, means, merge_rows(rows, means), rises, error);
     }
-    status = status == GW_OK ? drop_disturbed(cluster, entry, rises, error) : status;
-    status = status == GW_OK ? gw_curve_make_rise(&entry->curve, NULL, error) : status;
+    status =
+        status == GW_OK ? put_raw(entry->kept, means, entry->curve.point_count, error) : status;
     free(rises);
-    return status == GW_OK ? gw_curve_begin_above_zero(&entry->curve, error) : status;
+    free(means);
+    GW_TRY(status);
+    GW_TRY(gw_curve_make_rise(&entry->curve, NULL, error));
+    return gw_curve_begin_above_zero(&entry->curve, error);
+}
+
+/* Takes out an entry of which one size alone is left, with a reason. */
+static enum gw_status take_out(struct gw_cluster *cluster, size_t index, struct gw_error *error) {
+    const struct gw_collective_cost *entry = &cluster->collectives[index];
+    const cJSON *files = cJSON_GetObjectItemCaseSensitive(gw_import_source(entry), "files");
+    GW_TRY(gw_import_pass_over(
+        cluster, error, "%s: %s among %zu: expected two sizes or more, got one",
+        cJSON_GetStringValue(cJSON_GetArrayItem(files, 0)), entry->name, entry->workers));
+    gw_cluster_remove_collective(cluster, index);
+    return GW_OK;
 }
 
 static enum gw_status make_curves(struct gw_cluster *cluster, struct gw_error *error) {
+    for (size_t i = 0; i < cluster->collective_count;) {
+        struct gw_collective_cost *entry = &cluster->collectives[i];
+        cJSON *rows = cJSON_DetachItemFromObjectCaseSensitive(entry->kept, gw_import_rows);
+        enum gw_status status = rows == NULL ? GW_OK : make_curve(cluster, entry, rows, error);
+        cJSON_Delete(rows);
+        GW_TRY(status);
+        if (entry->curve.point_count == 1) {
+            GW_TRY(take_out(cluster, i, error));
+        } else {
+            i++;
+        }
+    }
     const char *why = gw_import_passed_over(cluster, 0);
-    if (cluster->collective_count == 0) {
-        return gw_fail(error, GW_BAD_INPUT, "%s",
-                       why == NULL ? "expected files to import, got none" : why);
-    }
-    for (size_t i = 0; i < cluster->collective_count; i++) {
-        struct gw_collective_cost *cost = &cluster->collectives[i];
-        if (gw_import_source(cost) != NULL) {
-            GW_TRY(make_curve(cluster, cost, error));
-        }
-    }
-    return GW_OK;
-}
-
-static enum gw_status check_points(const struct gw_cluster *cluster, struct gw_error *error) {
-    for (size_t i = 0; i < cluster->collective_count; i++) {
-        const struct gw_collective_cost *cost = &cluster->collectives[i];
-        const cJSON *files = cJSON_GetObjectItemCaseSensitive(gw_import_source(cost), "files");
-        const char *file = cJSON_GetStringValue(cJSON_GetArrayItem(files, 0));
-        if (cost->curve.point_count == 1) {
-            return gw_fail(error, GW_BAD_INPUT,
-                           "%s: %s among %zu: expected two sizes or more, got one",
-                           file == NULL ? cluster->name : file, cost->name, cost->workers);
-        }
-    }
-    return GW_OK;
+    return cluster->collective_count > 0
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "%s",
+                         why == NULL ? "expected files to import, got none" : why);
 }
 
 /*
@@ -231,7 +292,8 @@ static void set_workers(struct gw_cluster *cluster) {
     size_t per_node = 1;
     for (size_t i = 0; i < cluster->collective_count; i++) {
         const struct gw_collective_cost *cost = &cluster->collectives[i];
-        double here = number_in(gw_import_source(cost), "workers_per_node");
+        double here = cJSON_GetNumberValue(
+            cJSON_GetObjectItemCaseSensitive(gw_import_source(cost), "workers_per_node"));
         workers = cost->workers > workers ? cost->workers : workers;
         per_node = here > (double)per_node ? (size_t)here : per_node;
     }
@@ -257,7 +319,6 @@ static enum gw_status put_files(struct gw_cluster *cluster, struct gw_error *err
 
 enum gw_status gw_import_finish(struct gw_cluster *cluster, struct gw_error *error) {
     GW_TRY(make_curves(cluster, error));
-    GW_TRY(check_points(cluster, error));
     GW_TRY(add_allgather(cluster, error));
     GW_TRY(add_allgatherv(cluster, error));
     set_workers(cluster);

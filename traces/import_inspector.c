@@ -38,8 +38,9 @@ struct call {
 };
 
 struct reading {
-    const char *first;  /* path, for messages about no single line */
-    const char *chosen; /* communicator, by id or name; NULL: all */
+    const char *first;          /* path, for messages about no single line */
+    const char *chosen;         /* communicator, by id or name; NULL: all */
+    struct gw_import_names ids; /* of the communicators */
     struct communicator *communicators;
     struct record *records;
     struct call *calls;
@@ -71,7 +72,7 @@ static enum gw_status add_communicator(struct reading *reading, const char *id, 
                                                     : gw_fail_memory(error, "importing calls");
 }
 
-/* Finds the communicator of a header, from the last one on: its lines follow each other. */
+/* Finds the communicator of a header, or adds it. */
 static enum gw_status find_communicator(struct reading *reading, const struct gw_json *header,
                                         const char *id, const char *name, size_t *out,
                                         struct gw_error *error) {
@@ -87,18 +88,14 @@ static enum gw_status find_communicator(struct reading *reading, const struct gw
     if (nodes > ranks) {
         return gw_json_expected(&nodes_place, "at most a node for each rank", error);
     }
-    for (size_t i = reading->communicator_count; i > 0; i--) {
-        struct communicator *known = &reading->communicators[i - 1];
-        if (strcmp(known->id, id) == 0) {
-            *out = i - 1;
-            return known->ranks == ranks && known->nodes == nodes
-                       ? GW_OK
-                       : gw_json_expected(header, "the ranks and nodes of the same id before",
-                                          error);
-        }
+    GW_TRY(gw_import_find_name(&reading->ids, id, out, error));
+    if (*out == reading->communicator_count) {
+        return add_communicator(reading, id, name, ranks, nodes, error);
     }
-    *out = reading->communicator_count;
-    return add_communicator(reading, id, name, ranks, nodes, error);
+    const struct communicator *known = &reading->communicators[*out];
+    return known->ranks == ranks && known->nodes == nodes
+               ? GW_OK
+               : gw_json_expected(header, "the ranks and nodes of the same id before", error);
 }
 
 /* Finds a function by its name; FUNCTIONS: it is another one. */
@@ -313,7 +310,41 @@ static void list_communicators(const struct reading *reading, char *out, size_t 
     }
 }
 
-/* Refuses two communicators of one size, such as across nodes and within one. */
+static int by_ranks_and_nodes(const void *a, const void *b) {
+    const struct communicator *left = *(struct communicator *const *)a;
+    const struct communicator *right = *(struct communicator *const *)b;
+    int order = (left->ranks > right->ranks) - (left->ranks < right->ranks);
+    return order != 0 ? order : (left->nodes > right->nodes) - (left->nodes < right->nodes);
+}
+
+/*
+ * Refuses two communicators of as many ranks, such as across nodes and within one. Those that were
+ * chosen by one name may have as many, on as many nodes.
+ */
+static enum gw_status check_sizes(const struct reading *reading, const char *list,
+                                  struct gw_error *error) {
+    size_t count = 0;
+    bool are_clear = true;
+    struct communicator **sorted = calloc(reading->communicator_count, sizeof(*sorted));
+    if (sorted == NULL) {
+        return gw_fail_memory(error, "importing calls");
+    }
+    for (size_t i = 0; i < reading->communicator_count; i++) {
+        if (reading->communicators[i].calls > 0) {
+            sorted[count++] = &reading->communicators[i];
+        }
+    }
+    qsort(sorted, count, sizeof(*sorted), by_ranks_and_nodes);
+    for (size_t i = 1; i < count; i++) {
+        bool are_alike = reading->chosen != NULL && sorted[i]->nodes == sorted[i - 1]->nodes;
+        are_clear = are_clear && (sorted[i]->ranks != sorted[i - 1]->ranks || are_alike);
+    }
+    free(sorted);
+    return are_clear ? GW_OK
+                     : gw_fail(error, GW_BAD_INPUT, "%s: expected --communicator, one of %s",
+                               reading->first, list);
+}
+
 static enum gw_status check_communicators(const struct reading *reading, struct gw_error *error) {
     char list[512];
     list_communicators(reading, list, sizeof list);
@@ -331,17 +362,7 @@ static enum gw_status check_communicators(const struct reading *reading, struct 
                        reading->chosen == NULL ? "" : reading->chosen,
                        list[0] == '\0' ? "no communicators" : list);
     }
-    for (size_t i = 0; reading->chosen == NULL && i < reading->communicator_count; i++) {
-        for (size_t k = 0; k < i; k++) {
-            const struct communicator *a = &reading->communicators[k];
-            const struct communicator *b = &reading->communicators[i];
-            if (a->calls > 0 && b->calls > 0 && a->ranks == b->ranks) {
-                return gw_fail(error, GW_BAD_INPUT, "%s: expected --communicator, one of %s",
-                               reading->first, list);
-            }
-        }
-    }
-    return GW_OK;
+    return check_sizes(reading, list, error);
 }
 
 /* ---- curves ---------------------------------------------------------------------------------- */
@@ -436,6 +457,7 @@ enum gw_status gw_import_inspector(const struct gw_import_paths *paths, const ch
         free(reading.communicators[i].name);
     }
     free(reading.communicators);
+    gw_import_free_names(&reading.ids);
     free(reading.records);
     free(reading.calls);
     return status;

@@ -25,22 +25,23 @@ const struct gw_nccl_test *gw_nccl_find_in_name(const char *path);
 
 /* ---- runs (import_nccl_runs.c) --------------------------------------------------------------- */
 
-struct gw_nccl_host {
-    char name[64];
-    size_t ranks;
-};
-
 /* A test among ranks, and the times that it measured. */
 struct gw_nccl_run {
     const struct gw_nccl_test *test; /* NULL: not known yet */
     size_t ranks;
-    int group;                  /* of the first rank */
-    struct gw_nccl_host *hosts; /* owned; in the order of their first ranks */
-    size_t host_count, host_capacity;
+    int group;                    /* of the first rank */
+    struct gw_import_names hosts; /* in the order of their first ranks */
+    size_t *host_ranks;           /* [hosts.count], owned */
+    size_t host_capacity;
     struct gw_import_table table;
+    size_t others;  /* rows that have another type or operation than the first one */
+    char other[64]; /* type and operation of the first of these */
 };
 
 void gw_nccl_free_run(struct gw_nccl_run *run);
+
+/* Tells whether a word begins with a variable of NCCL that may change times: "NCCL_ALGO=Ring". */
+bool gw_nccl_is_variable(const char *word);
 
 /* Forgets test, ranks and settings, for those of the next run. */
 void gw_nccl_begin_run(struct gw_nccl_run *run);
@@ -59,7 +60,7 @@ enum gw_status gw_nccl_add_ranks(struct gw_nccl_run *run, size_t rank, size_t ra
 /* Keeps how many ranks each node has: "4", and "3+1" where nodes differ. */
 void gw_nccl_put_nodes(struct gw_nccl_run *run, const char *ranks, size_t nodes, bool are_even);
 
-/* Begins the table of a run whose test and ranks are all known. */
+/* Begins the table of a run whose test and ranks are all known; its types are not. */
 void gw_nccl_begin_table(struct gw_nccl_run *run);
 
 /*
@@ -69,11 +70,15 @@ void gw_nccl_begin_table(struct gw_nccl_run *run);
 bool gw_nccl_is_size_of(const struct gw_nccl_run *run, double bytes, double elements,
                         const char *type);
 
-/* Keeps type and operation of the first row; false: they are others. */
+/* Keeps type and operation of the first row; false: a row has others, and is not to be added. */
 bool gw_nccl_put_type(struct gw_nccl_run *run, const char *type, const char *operation);
 
 enum gw_status gw_nccl_add_row(struct gw_nccl_run *run, double bytes, double time_us,
                                struct gw_error *error);
+
+/* Adds the table to the cluster, and says how many of its rows have another type or operation. */
+enum gw_status gw_nccl_end_table(struct gw_nccl_run *run, const char *path,
+                                 struct gw_cluster *cluster, struct gw_error *error);
 
 /* ---- rows of text (import_nccl_rows.c) ------------------------------------------------------- */
 
@@ -109,8 +114,8 @@ enum gw_status gw_nccl_end_rows(const struct gw_import_text *text, struct gw_ncc
 
 /* Tells whether RCCL's tests wrote the file (import_rccl.c), and adds its tables to the cluster. */
 bool gw_nccl_is_rccl(const struct gw_import_text *text);
-enum gw_status gw_nccl_read_rccl(struct gw_import_text *text, struct gw_nccl_run *run,
-                                 struct gw_cluster *cluster, struct gw_error *error);
+enum gw_status gw_nccl_read_rccl(struct gw_import_text *text, struct gw_cluster *cluster,
+                                 struct gw_error *error);
 
 /* Reads the whole file as JSON, and adds its table to the cluster. */
 enum gw_status gw_nccl_read_json(const struct gw_import_text *text, struct gw_nccl_run *run,

@@ -109,13 +109,12 @@ static enum gw_status read_result(const struct gw_json *result, struct gw_nccl_r
     GW_TRY(gw_json_text(&type, &name, error));
     GW_TRY(read_times(result, &time_us, error));
     const char *operation = cJSON_GetStringValue(gw_json_member(result, "redop").node);
-    if (!gw_nccl_put_type(run, name, operation == NULL ? "" : operation)) {
-        return gw_json_expected(&type, "type and redop of the first result", error);
-    }
     if (!gw_nccl_is_size_of(run, (double)bytes, (double)elements, name)) {
         return gw_json_expected(&size, "the size of `count` elements in this test", error);
     }
-    return gw_nccl_add_row(run, (double)bytes, time_us, error);
+    return gw_nccl_put_type(run, name, operation == NULL ? "" : operation)
+               ? gw_nccl_add_row(run, (double)bytes, time_us, error)
+               : GW_OK;
 }
 
 static enum gw_status read_results(const struct gw_json *root, struct gw_nccl_run *run,
@@ -134,6 +133,60 @@ static enum gw_status read_results(const struct gw_json *root, struct gw_nccl_ru
     return is_right ? GW_OK : gw_json_expected(&wrong, "right results, 0", error);
 }
 
+static void put_count(char setting[GW_IMPORT_MOST_SETTING], const char *name,
+                      const struct gw_json *place) {
+    char word[64];
+    if (cJSON_IsNumber(place->node)) {
+        (void)snprintf(word, sizeof word, "%s=%.0f", name, place->node->valuedouble);
+        gw_import_put_word(setting, word);
+    }
+}
+
+/* Keeps the variables of NCCL in the environment, which is there whole. */
+static void read_variables(const struct gw_json *environment,
+                           char setting[GW_IMPORT_MOST_SETTING]) {
+    const cJSON *node = NULL;
+    cJSON_ArrayForEach(node, environment->node) {
+        if (cJSON_IsString(node) && gw_nccl_is_variable(node->valuestring)) {
+            char word[GW_IMPORT_MOST_SETTING];
+            (void)snprintf(word, sizeof word, "%s", node->valuestring);
+            for (char *at = strchr(word, ' '); at != NULL; at = strchr(at, ' ')) {
+                *at = '_';
+            }
+            gw_import_put_word(setting, word);
+        }
+    }
+    if (cJSON_IsArray(environment->node) && setting[0] == '\0') {
+        gw_import_put_word(setting, "none");
+    }
+}
+
+/* Keeps the settings that are there, in the same words as those of text. */
+static void read_settings(const struct gw_json *root, const struct gw_json *config,
+                          struct gw_import_table *table) {
+    struct gw_json aggregated = gw_json_member(config, "aggregated_iterations");
+    struct gw_json graph = gw_json_member(config, "graph");
+    struct gw_json blocking = gw_json_member(config, "blocking_collectives");
+    struct gw_json devices = gw_json_member(config, "devices");
+    struct gw_json first = gw_json_item(&devices, cJSON_GetArrayItem(devices.node, 0), 0);
+    struct gw_json device = gw_json_member(&first, "device_info");
+    struct gw_json library = gw_json_member(root, "nccl_version");
+    struct gw_json environment = gw_json_member(root, "env");
+    put_count(table->settings[GW_IMPORT_REPEATS], "agg_iters", &aggregated);
+    put_count(table->settings[GW_IMPORT_REPEATS], "graph", &graph);
+    put_count(table->settings[GW_IMPORT_BUILD], "nccl-library", &library);
+    read_variables(&environment, table->settings[GW_IMPORT_COMMAND]);
+    if (cJSON_IsString(blocking.node)) {
+        bool waits = strcmp(blocking.node->valuestring, "false") != 0;
+        (void)snprintf(table->settings[GW_IMPORT_BLOCKING], GW_IMPORT_MOST_SETTING, "%s",
+                       waits ? "yes" : "no");
+    }
+    if (cJSON_IsString(device.node)) {
+        (void)snprintf(table->settings[GW_IMPORT_DEVICE], GW_IMPORT_MOST_SETTING, "%s",
+                       device.node->valuestring);
+    }
+}
+
 static enum gw_status read_document(const struct gw_json *root, struct gw_nccl_run *run,
                                     struct gw_error *error) {
     struct gw_json config = gw_json_member(root, "config");
@@ -141,6 +194,7 @@ static enum gw_status read_document(const struct gw_json *root, struct gw_nccl_r
     GW_TRY(read_arguments(root, run, error));
     GW_TRY(gw_json_object(&config, error));
     GW_TRY(read_devices(&config, run, error));
+    read_settings(root, &config, &run->table);
     gw_nccl_begin_table(run);
     if (cJSON_IsString(start.node)) {
         (void)snprintf(run->table.date, sizeof run->table.date, "%s", start.node->valuestring);
@@ -157,5 +211,5 @@ enum gw_status gw_nccl_read_json(const struct gw_import_text *text, struct gw_nc
     enum gw_status status = read_document(&root, run, error);
     cJSON_Delete(document);
     GW_TRY(status);
-    return gw_import_add(&run->table, &(struct gw_import_paths){1, &text->path}, cluster, error);
+    return gw_nccl_end_table(run, text->path, cluster, error);
 }

@@ -70,19 +70,6 @@ static enum gw_status check_group(const struct gw_import_text *text,
     return GW_OK;
 }
 
-static enum gw_status check_type(const struct gw_import_text *text,
-                                 const struct gw_nccl_layout *layout, char *const *words,
-                                 struct gw_nccl_run *run, struct gw_error *error) {
-    const char *operation = layout->operation > 0 ? words[layout->operation] : "";
-    return gw_nccl_put_type(run, words[2], operation)
-               ? GW_OK
-               : gw_import_bad(text, error,
-                               "expected all rows of one type and operation, those of the first "
-                               "one (%s %s): got %s %s",
-                               run->table.settings[GW_IMPORT_TYPE],
-                               run->table.settings[GW_IMPORT_OPERATION], words[2], operation);
-}
-
 static enum gw_status add_row(const struct gw_import_text *text,
                               const struct gw_nccl_layout *layout, char *const *words,
                               struct gw_nccl_run *run, struct gw_error *error) {
@@ -99,8 +86,10 @@ static enum gw_status add_row(const struct gw_import_text *text,
                              "%s: is it that test?",
                              words[1], words[2], run->test->name, run->ranks, words[0]);
     }
-    GW_TRY(check_type(text, layout, words, run, error));
-    return gw_nccl_add_row(run, bytes, strtod(words[layout->fixed], NULL), error);
+    const char *operation = layout->operation > 0 ? words[layout->operation] : "";
+    return gw_nccl_put_type(run, words[2], operation)
+               ? gw_nccl_add_row(run, bytes, strtod(words[layout->fixed], NULL), error)
+               : GW_OK;
 }
 
 static size_t words_of_row(const struct gw_nccl_layout *layout, size_t groups) {
@@ -126,7 +115,7 @@ static enum gw_status read_words(const struct gw_import_text *text,
 /* ---- rows that are cut ----------------------------------------------------------------------- */
 
 /* Skips a column that a host's name follows without a blank: "-1node-a:17:17". */
-static char *skip_column(char *word) {
+static char *skip_digits(char *word) {
     char *at = word + (*word == '-' ? 1 : 0);
     size_t digits = strspn(at, "0123456789");
     return digits > 0 && isalpha((unsigned char)at[digits]) ? at + digits : word;
@@ -149,7 +138,7 @@ static bool cut_log(char *line) {
     while (at > line && *at != '[') {
         at--;
     }
-    at = skip_column(skip_back(line, skip_back(line, at, false), true));
+    at = skip_digits(skip_back(line, skip_back(line, at, false), true));
     char *end = skip_back(line, at, false);
     char *open = NULL;
     if (end > line && end[-1] == ']') {

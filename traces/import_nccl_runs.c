@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/fingerprint.h"
 #include "traces/import_nccl.h"
 
 /* ---- tests --------------------------------------------------------------------------------- */
@@ -99,8 +100,31 @@ bool gw_nccl_put_type(struct gw_nccl_run *run, const char *type, const char *ope
         (void)snprintf(types, GW_IMPORT_MOST_SETTING, "%s", type);
         (void)snprintf(operations, GW_IMPORT_MOST_SETTING, "%s", operation);
     }
-    return strncmp(types, type, GW_IMPORT_MOST_SETTING - 1) == 0 &&
-           strncmp(operations, operation, GW_IMPORT_MOST_SETTING - 1) == 0;
+    bool is_same = strncmp(types, type, GW_IMPORT_MOST_SETTING - 1) == 0 &&
+                   strncmp(operations, operation, GW_IMPORT_MOST_SETTING - 1) == 0;
+    if (!is_same && run->others++ == 0) {
+        (void)snprintf(run->other, sizeof run->other, "%s %s", type, operation);
+    }
+    return is_same;
+}
+
+enum gw_status gw_nccl_end_table(struct gw_nccl_run *run, const char *path,
+                                 struct gw_cluster *cluster, struct gw_error *error) {
+    char place[512];
+    if (run->others > 0) {
+        gw_import_print_place(&run->table, path, place, sizeof place);
+        GW_TRY(gw_import_pass_over(cluster, error,
+                                   "%s: expected all rows of one type and operation, those of the "
+                                   "first one (%s %s): got %zu others, such as %s",
+                                   place, run->table.settings[GW_IMPORT_TYPE],
+                                   run->table.settings[GW_IMPORT_OPERATION], run->others,
+                                   run->other));
+    }
+    return gw_import_add(&run->table, &(struct gw_import_paths){1, &path}, cluster, error);
+}
+
+bool gw_nccl_is_variable(const char *word) {
+    return gw_import_begins(word, "NCCL_") && !gw_import_begins(word, "NCCL_DEBUG");
 }
 
 /* ---- ranks --------------------------------------------------------------------------------- */
@@ -119,37 +143,27 @@ void gw_nccl_begin_run(struct gw_nccl_run *run) {
     memset(run->table.settings, 0, sizeof run->table.settings);
     run->test = NULL;
     run->ranks = 0;
-    run->host_count = 0;
+    gw_import_free_names(&run->hosts);
 }
 
 void gw_nccl_free_run(struct gw_nccl_run *run) {
-    free(run->hosts);
+    gw_import_free_names(&run->hosts);
+    free(run->host_ranks);
     free(run->table.means);
 }
 
-/* Hosts that are told apart, of more of which no layout is kept; and bytes of a layout's ranks. */
-enum { MOST_HOSTS = 4096, MOST_LAYOUT = 80 };
-
 static enum gw_status count_on_host(struct gw_nccl_run *run, const char *name, size_t ranks,
                                     struct gw_error *error) {
-    struct gw_nccl_host host = {.ranks = ranks};
-    if (run->host_count == MOST_HOSTS) {
-        return GW_OK;
-    }
-    (void)snprintf(host.name, sizeof host.name, "%s", name);
-    for (size_t i = run->host_count; i > 0; i--) {
-        if (strcmp(run->hosts[i - 1].name, host.name) == 0) {
-            run->hosts[i - 1].ranks += ranks;
-            return GW_OK;
-        }
-    }
-    struct gw_nccl_host *larger =
-        gw_grow(run->hosts, run->host_count + 1, &run->host_capacity, sizeof *larger);
+    size_t known = run->hosts.count;
+    size_t host = 0;
+    GW_TRY(gw_import_find_name(&run->hosts, name, &host, error));
+    size_t *larger =
+        gw_grow(run->host_ranks, run->hosts.count, &run->host_capacity, sizeof *larger);
     if (larger == NULL) {
         return gw_fail_memory(error, "importing ranks");
     }
-    run->hosts = larger;
-    larger[run->host_count++] = host;
+    run->host_ranks = larger;
+    larger[host] = host == known ? ranks : larger[host] + ranks;
     return GW_OK;
 }
 
@@ -172,6 +186,8 @@ enum gw_status gw_nccl_add_ranks(struct gw_nccl_run *run, size_t rank, size_t ra
     return GW_OK;
 }
 
+enum { MOST_LAYOUT = 80 }; /* bytes of a layout's ranks */
+
 void gw_nccl_put_nodes(struct gw_nccl_run *run, const char *ranks, size_t nodes, bool are_even) {
     (void)snprintf(run->table.settings[GW_IMPORT_LAYOUT], GW_IMPORT_MOST_SETTING,
                    "%.*s ranks on %s%zu node%s", MOST_LAYOUT - 1, ranks,
@@ -184,34 +200,36 @@ void gw_nccl_put_nodes(struct gw_nccl_run *run, const char *ranks, size_t nodes,
  */
 static void put_layout(struct gw_nccl_run *run) {
     char ranks[MOST_LAYOUT] = "";
+    const size_t *of_host = run->host_ranks;
+    size_t hosts = run->hosts.count;
     size_t length = 0;
-    uint64_t hash = 14695981039346656037u; /* FNV-1a: the offset and the prime of 64 bits */
     bool is_even = true;
-    if (run->host_count == 0 || run->host_count == MOST_HOSTS) {
+    if (hosts == 0) {
         return;
     }
-    for (size_t i = 0, next = 0; i < run->host_count; i = next) {
-        for (; next < run->host_count && run->hosts[next].ranks == run->hosts[i].ranks; next++) {
-            hash = (hash ^ run->hosts[next].ranks) * 1099511628211u;
+    for (size_t i = 0, next = 0; i < hosts && length < sizeof ranks; i = next) {
+        while (next < hosts && of_host[next] == of_host[i]) {
+            next++;
         }
-        is_even = next - i == run->host_count;
-        if (length < sizeof ranks) {
-            length += (size_t)snprintf(ranks + length, sizeof ranks - length,
-                                       is_even || next - i == 1 ? "%s%zu" : "%s%zux%zu",
-                                       i == 0 ? "" : "+", run->hosts[i].ranks, next - i);
-        }
+        is_even = next - i == hosts;
+        length += (size_t)snprintf(ranks + length, sizeof ranks - length,
+                                   is_even || next - i == 1 ? "%s%zu" : "%s%zux%zu",
+                                   i == 0 ? "" : "+", of_host[i], next - i);
     }
     if (length >= sizeof ranks) {
         size_t kept = sizeof ranks - sizeof "...0123456789abcdef";
-        (void)snprintf(ranks + kept, sizeof ranks - kept, "...%016" PRIx64, hash);
+        (void)snprintf(ranks + kept, sizeof ranks - kept, "...%016" PRIx64,
+                       gw_fingerprint_add(gw_fingerprint_start, of_host, hosts * sizeof *of_host));
     }
-    gw_nccl_put_nodes(run, ranks, run->host_count, is_even);
+    gw_nccl_put_nodes(run, ranks, hosts, is_even);
 }
 
 void gw_nccl_begin_table(struct gw_nccl_run *run) {
     run->table.tool = "nccl-tests";
     run->table.collective = run->test->collective;
     run->table.workers = run->ranks;
-    run->table.workers_per_node = run->host_count > 0 ? run->hosts[0].ranks : 0;
+    run->table.workers_per_node = run->hosts.count > 0 ? run->host_ranks[0] : 0;
+    run->table.settings[GW_IMPORT_TYPE][0] = '\0';
+    run->others = 0;
     put_layout(run);
 }

@@ -1,6 +1,5 @@
 /* Reads the text of nccl-tests (https://github.com/NVIDIA/nccl-tests), and of RCCL's. */
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "traces/import_nccl.h"
@@ -12,35 +11,13 @@ struct reading {
     struct gw_nccl_run run;
     struct gw_nccl_rows rows;
     size_t ranks_per_process;
-    size_t workers; /* of a text that lists no ranks; 0: not said */
-    struct gw_cluster *cluster;
+    size_t workers;   /* of a text that lists no ranks; 0: not said */
     bool has_begun;   /* a line of the run that stands above its table was read */
+    bool has_table;   /* the header of its table was read */
     bool is_open;     /* the lines that follow are rows of the run's table */
-    bool is_useless;  /* the run is passed over for a reason that was kept */
     bool has_command; /* the command that started the run was logged */
     size_t tables;
 };
-
-static bool begins(const char *line, const char *word) {
-    return strncmp(line, word, strlen(word)) == 0;
-}
-
-/* Passes over the rows of the run, and keeps the first reason why. */
-static enum gw_status pass_over(struct reading *reading, struct gw_error *error, const char *format,
-                                ...) __attribute__((format(printf, 3, 4)));
-static enum gw_status pass_over(struct reading *reading, struct gw_error *error, const char *format,
-                                ...) {
-    bool was_useless = reading->is_useless;
-    char why[MOST_REASON];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(why, sizeof why, format, arguments);
-    va_end(arguments);
-    reading->is_useless = true;
-    return was_useless ? GW_OK
-                       : gw_import_pass_over(reading->cluster, error, "%s:%zu: %s",
-                                             reading->text.path, reading->text.number, why);
-}
 
 /* Adds a table to the cluster: at its footer, where the next run begins, or at the file's end. */
 static enum gw_status end_table(struct reading *reading, struct gw_error *error) {
@@ -49,57 +26,62 @@ static enum gw_status end_table(struct reading *reading, struct gw_error *error)
     }
     reading->is_open = false;
     GW_TRY(gw_nccl_end_rows(&reading->text, &reading->rows, &reading->run, error));
-    return gw_import_add(&reading->run.table, &(struct gw_import_paths){1, &reading->text.path},
-                         reading->cluster, error);
+    return gw_nccl_end_table(&reading->run, reading->text.path, reading->text.cluster, error);
 }
 
 static void forget_run(struct reading *reading) {
     gw_nccl_begin_run(&reading->run);
     reading->has_begun = false;
-    reading->is_useless = false;
+    reading->has_table = false;
+    reading->text.is_useless = false;
     reading->has_command = false;
+    reading->ranks_per_process = 1;
 }
 
 /* Keeps the repeats that change times: "iters: 20 agg iters: 1 validation: 1 graph: 0". */
 static void read_repeats(struct reading *reading) {
-    static const char *const keys[] = {" agg iters: ", " graph: ", " unalign: "};
-    char *repeats = reading->run.table.settings[GW_IMPORT_REPEATS];
+    static const char *const keys[][2] = {
+        {" agg iters: ", "agg_iters"}, {" graph: ", "graph"}, {" unalign: ", "unalign"}};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const char *at = strstr(reading->text.line, keys[i]);
-        size_t length = strlen(repeats);
+        const char *at = strstr(reading->text.line, keys[i][0]);
+        const char *value = at == NULL ? "" : at + strlen(keys[i][0]);
+        char word[64];
+        (void)snprintf(word, sizeof word, "%s=%.*s", keys[i][1], (int)strspn(value, "0123456789"),
+                       value);
         if (at != NULL) {
-            size_t value = strspn(at + strlen(keys[i]), "0123456789");
-            (void)snprintf(repeats + length, GW_IMPORT_MOST_SETTING - length, "%s%.*s",
-                           length == 0 ? "" : ", ", (int)(strlen(keys[i]) + value - 1), at + 1);
+            gw_import_put_word(reading->run.table.settings[GW_IMPORT_REPEATS], word);
         }
     }
 }
 
+/* Forgets a run that may have been cut short, but for its test: the same program began again. */
+static enum gw_status begin_again(struct reading *reading, struct gw_error *error) {
+    const struct gw_nccl_test *test = reading->run.test;
+    GW_TRY(end_table(reading, error));
+    forget_run(reading);
+    reading->run.test = test;
+    return GW_OK;
+}
+
 /*
  * Reads "# nThread 1 nGpus 8 minBytes ...": in each process that many threads with that many ranks.
- * Forgets a run that was cut short, but for its test: the same program began again.
  */
 static enum gw_status begin_run(struct reading *reading, const char *line, struct gw_error *error) {
     size_t threads = 0;
     size_t gpus = 0;
-    GW_TRY(end_table(reading, error));
-    if (reading->has_begun) {
-        const struct gw_nccl_test *test = reading->run.test;
-        forget_run(reading);
-        reading->run.test = test;
-    }
+    GW_TRY(reading->has_begun ? begin_again(reading, error) : end_table(reading, error));
     reading->has_begun = true;
-    reading->is_useless = false;
-    reading->ranks_per_process = 1;
+    reading->text.is_useless = false;
     if (sscanf(line, "nThread %zu nGpus %zu", &threads, &gpus) != 2 ||
         !gw_nccl_is_process(threads, gpus)) {
-        return pass_over(reading, error,
-                         "expected '# nThread NUMBER nGpus NUMBER ...', from 1 to %d",
-                         GW_NCCL_MOST_IN_PROCESS);
+        return gw_import_pass_over_part(
+            &reading->text, error, "expected '# nThread NUMBER nGpus NUMBER ...', from 1 to %d",
+            GW_NCCL_MOST_IN_PROCESS);
     }
     reading->ranks_per_process = threads * gpus;
     gw_nccl_put_processes(&reading->run, threads, gpus);
     read_repeats(reading);
+    (void)snprintf(reading->run.table.settings[GW_IMPORT_BLOCKING], GW_IMPORT_MOST_SETTING, "no");
     return GW_OK;
 }
 
@@ -120,21 +102,24 @@ static bool parse_rank(const char *line, size_t *rank, int *group, char host[MOS
     return true;
 }
 
+/* Reads a line of a rank; rank 0 behind a table begins the next run. */
 static enum gw_status read_rank(struct reading *reading, const char *line, struct gw_error *error) {
     size_t rank = 0;
     int group = 0;
     char host[MOST_HOST] = "";
     const char *device = "";
     const char *expected = NULL;
+    bool is_rank = parse_rank(line, &rank, &group, host, &device);
+    GW_TRY(is_rank && rank == 0 && reading->has_table ? begin_again(reading, error) : GW_OK);
     reading->has_begun = true;
-    if (!parse_rank(line, &rank, &group, host, &device)) {
-        return pass_over(reading, error,
-                         "expected '#  Rank NUMBER Group NUMBER Pid NUMBER on HOST ...'");
+    if (!is_rank) {
+        return gw_import_pass_over_part(
+            &reading->text, error, "expected '#  Rank NUMBER Group NUMBER Pid NUMBER on HOST ...'");
     }
     GW_TRY(gw_nccl_add_ranks(&reading->run, rank, 1, group, host, &expected, error));
     if (expected != NULL) {
-        return pass_over(reading, error, "expected %s, got rank %zu of group %d", expected, rank,
-                         group);
+        return gw_import_pass_over_part(
+            &reading->text, error, "expected %s, got rank %zu of group %d", expected, rank, group);
     }
     if (rank == 0) {
         (void)snprintf(reading->run.table.settings[GW_IMPORT_DEVICE], GW_IMPORT_MOST_SETTING, "%s",
@@ -188,10 +173,11 @@ static enum gw_status begin_table(struct reading *reading, char *line, struct gw
     run->test = run->test == NULL ? gw_nccl_find_in_name(reading->text.path) : run->test;
     run->ranks = run->ranks == 0 ? reading->workers : run->ranks;
     reading->has_begun = true;
+    reading->has_table = true;
     reading->tables++;
     const char *fault = find_fault(reading, has_cpu_time, has_columns, message);
-    if (fault != NULL || reading->is_useless) {
-        return pass_over(reading, error, "%s", fault == NULL ? "" : fault);
+    if (fault != NULL || reading->text.is_useless) {
+        return gw_import_pass_over_part(&reading->text, error, "%s", fault == NULL ? "" : fault);
     }
     if (reading->has_command && run->table.settings[GW_IMPORT_COMMAND][0] == '\0') {
         gw_import_put_word(run->table.settings[GW_IMPORT_COMMAND], "none");
@@ -224,7 +210,7 @@ static void read_variables(struct reading *reading, const char *line) {
     for (const char *at = line + strspn(line, separators); *at != '\0';
          at += strspn(at, separators)) {
         size_t length = strcspn(at, separators);
-        if (begins(at, "NCCL_") && !begins(at, "NCCL_DEBUG") && memchr(at, '=', length) != NULL) {
+        if (gw_nccl_is_variable(at) && memchr(at, '=', length) != NULL) {
             char word[GW_IMPORT_MOST_SETTING];
             (void)snprintf(word, sizeof word, "%.*s", (int)length, at);
             gw_import_put_word(reading->run.table.settings[GW_IMPORT_COMMAND], word);
@@ -242,10 +228,12 @@ static void read_logged_variable(struct reading *reading, const char *line) {
     while (begin != NULL && begin > line && begin[-1] != ' ') {
         begin--;
     }
-    if (begin != NULL && begins(begin, "NCCL_") && !begins(begin, "NCCL_DEBUG")) {
+    if (begin != NULL && gw_nccl_is_variable(begin)) {
         const char *value = end + strlen(mark);
-        (void)snprintf(word, sizeof word, "%.*s=%.*s", (int)(end - begin), begin,
-                       (int)strcspn(value, " \t."), value);
+        size_t length = strcspn(value, " \t");
+        length -= length > 0 && value[length - 1] == '.';
+        (void)snprintf(word, sizeof word, "%.*s=%.*s", (int)(end - begin), begin, (int)length,
+                       value);
         gw_import_put_word(reading->run.table.settings[GW_IMPORT_LOGGED], word);
     }
 }
@@ -256,7 +244,7 @@ static enum gw_status end_run(struct reading *reading, struct gw_error *error) {
     if (reading->has_begun) {
         forget_run(reading);
     }
-    reading->is_useless = false;
+    reading->text.is_useless = false;
     return GW_OK;
 }
 
@@ -276,8 +264,8 @@ static enum gw_status read_name(struct reading *reading, struct gw_error *error)
         read_variables(reading, line);
     }
     if (start != NULL && named == NULL) {
-        return pass_over(reading, error, "expected %s, got%s", gw_nccl_supported,
-                         start + strlen(starting));
+        return gw_import_pass_over_part(&reading->text, error, "expected %s, got%s",
+                                        gw_nccl_supported, start + strlen(starting));
     }
     read_logged_variable(reading, line);
     reading->run.test = named != NULL && !reading->is_open ? named : reading->run.test;
@@ -290,8 +278,21 @@ static enum gw_status read_version(struct reading *reading, const char *line,
     struct gw_import_table *table = &reading->run.table;
     GW_TRY(end_run(reading, error));
     (void)sscanf(line, "nccl-tests version %31s", table->version);
-    (void)snprintf(table->settings[GW_IMPORT_BUILD], GW_IMPORT_MOST_SETTING, "%s",
-                   line + strcspn(line, " ") + 1);
+    (void)snprintf(table->settings[GW_IMPORT_BUILD], GW_IMPORT_MOST_SETTING, "version=%s",
+                   line + strlen("nccl-tests version "));
+    return GW_OK;
+}
+
+/* Keeps "wait after each inner iteration" of "Blocking Enabled: wait after each ... (-m)". */
+static enum gw_status read_blocking(struct reading *reading, const char *line) {
+    const char *waits = strchr(line, ':') + 1;
+    waits += strspn(waits, " ");
+    size_t length = strcspn(waits, "(");
+    while (length > 0 && waits[length - 1] == ' ') {
+        length--;
+    }
+    (void)snprintf(reading->run.table.settings[GW_IMPORT_BLOCKING], GW_IMPORT_MOST_SETTING, "%.*s",
+                   (int)length, waits);
     return GW_OK;
 }
 
@@ -314,13 +315,15 @@ static bool is_header(const char *line) {
     int group = 0;
     char host[MOST_HOST];
     const char *device = NULL;
-    return (begins(line, "nThread ") &&
+    return (gw_import_begins(line, "nThread ") &&
             sscanf(line, "nThread %zu nGpus %zu", &numbers[0], &numbers[1]) == 2) ||
-           (begins(line, "Rank ") && parse_rank(line, &numbers[0], &group, host, &device)) ||
-           begins(line, "nccl-tests version ") || begins(line, "Collective test ") ||
-           begins(line, "Out of bounds values ") ||
-           (begins(line, "size ") && is_table_header(line)) ||
-           (begins(line, "(B)") && is_units(line));
+           (gw_import_begins(line, "Rank ") &&
+            parse_rank(line, &numbers[0], &group, host, &device)) ||
+           gw_import_begins(line, "nccl-tests version ") ||
+           gw_import_begins(line, "Collective test ") ||
+           gw_import_begins(line, "Out of bounds values ") ||
+           (gw_import_begins(line, "size ") && is_table_header(line)) ||
+           (gw_import_begins(line, "(B)") && is_units(line));
 }
 
 static enum gw_status read_line(struct reading *reading, struct gw_error *error) {
@@ -328,20 +331,23 @@ static enum gw_status read_line(struct reading *reading, struct gw_error *error)
     size_t offset = (size_t)(gw_import_behind_mark(reading->text.line) - reading->text.line);
     char *line = reading->text.line + offset;
     bool counts = is_marked || is_header(line);
-    if (begins(line, "nThread ") && counts) {
+    if (gw_import_begins(line, "nThread ") && counts) {
         return begin_run(reading, line, error);
     }
-    if (begins(line, "Rank ") && counts) {
+    if (gw_import_begins(line, "Rank ") && counts) {
         return read_rank(reading, line, error);
     }
-    if (begins(line, "Out of bounds values")) {
+    if (gw_import_begins(line, "Out of bounds values")) {
         return read_footer(reading, line, error);
     }
-    if (begins(line, "size ") && counts) {
+    if (gw_import_begins(line, "size ") && counts) {
         return begin_table(reading, line, error);
     }
-    if (begins(line, "nccl-tests version ")) {
+    if (gw_import_begins(line, "nccl-tests version ")) {
         return read_version(reading, line, error);
+    }
+    if (gw_import_begins(line, "Blocking Enabled:")) {
+        return read_blocking(reading, line);
     }
     if (reading->is_open && !is_marked && gw_nccl_find_program(line) == NULL) {
         return gw_nccl_read_row(&reading->text, &reading->rows, &reading->run, error);
@@ -356,7 +362,7 @@ static enum gw_status pass_over_last_row(struct reading *reading, struct gw_erro
         reading->is_open ? gw_nccl_end_rows(&reading->text, &reading->rows, &reading->run, &cut)
                          : GW_OK;
     return status == GW_OK ? GW_OK
-                           : gw_import_pass_over(reading->cluster, error, "%s", cut.message);
+                           : gw_import_pass_over(reading->text.cluster, error, "%s", cut.message);
 }
 
 static enum gw_status read_text(struct reading *reading, struct gw_error *error) {
@@ -376,14 +382,14 @@ static enum gw_status read_text(struct reading *reading, struct gw_error *error)
 
 enum gw_status gw_import_nccl_tests(const char *path, size_t workers, struct gw_cluster *cluster,
                                     struct gw_error *error) {
-    struct reading reading = {.cluster = cluster, .ranks_per_process = 1, .workers = workers};
+    struct reading reading = {.ranks_per_process = 1, .workers = workers};
     GW_TRY(gw_import_open(path, is_header, &reading.text, error));
+    reading.text.cluster = cluster;
     char first = reading.text.next[strspn(reading.text.next, " \t\r\n")];
-    enum gw_status status = gw_nccl_is_rccl(&reading.text)
-                                ? gw_nccl_read_rccl(&reading.text, &reading.run, cluster, error)
-                            : first == '{'
-                                ? gw_nccl_read_json(&reading.text, &reading.run, cluster, error)
-                                : read_text(&reading, error);
+    enum gw_status status =
+        gw_nccl_is_rccl(&reading.text) ? gw_nccl_read_rccl(&reading.text, cluster, error)
+        : first == '{' ? gw_nccl_read_json(&reading.text, &reading.run, cluster, error)
+                       : read_text(&reading, error);
     gw_nccl_free_run(&reading.run);
     gw_import_close(&reading.text);
     return status;

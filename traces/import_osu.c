@@ -23,12 +23,10 @@ enum { MOST_WORDS = 32 };
 struct reading {
     struct gw_import_text text;
     struct gw_import_table table;
-    struct gw_cluster *cluster;
     size_t workers; /* 0: not said */
     char tool[64];
     size_t columns, validation; /* numbers of them, and which one has it (0: none) */
     bool is_titled, is_open;    /* a title was read, and a header behind it */
-    bool is_useless;            /* the benchmark is passed over for a reason that was kept */
     size_t tables;
 };
 
@@ -38,17 +36,8 @@ static enum gw_status end_table(struct reading *reading, struct gw_error *error)
     reading->is_open = false;
     return was_open
                ? gw_import_add(&reading->table, &(struct gw_import_paths){1, &reading->text.path},
-                               reading->cluster, error)
+                               reading->text.cluster, error)
                : GW_OK;
-}
-
-/* Passes over the rows of the benchmark, and keeps the first reason why. */
-static enum gw_status pass_over(struct reading *reading, const char *why, struct gw_error *error) {
-    bool was_useless = reading->is_useless;
-    reading->is_useless = true;
-    return was_useless ? GW_OK
-                       : gw_import_pass_over(reading->cluster, error, "%s:%zu: %s",
-                                             reading->text.path, reading->text.number, why);
 }
 
 /* ---- titles and headers -------------------------------------------------------------------- */
@@ -92,15 +81,14 @@ static enum gw_status read_title(struct reading *reading, const char *title,
                                  struct gw_error *error) {
     struct gw_import_table *table = &reading->table;
     GW_TRY(end_table(reading, error));
-    reading->is_useless = false;
+    reading->text.is_useless = false;
     memset(table->settings, 0, sizeof table->settings);
     table->version[0] = '\0';
     const struct benchmark *found = find_benchmark(cut_library(title, reading->tool));
     if (found == NULL) {
-        char why[256];
-        (void)snprintf(why, sizeof why, "expected %s, got '%.60s'", supported, title);
         reading->tables++;
-        return pass_over(reading, why, error);
+        return gw_import_pass_over_part(&reading->text, error, "expected %s, got '%.60s'",
+                                        supported, title);
     }
     bool is_pair = strcmp(found->collective, "sendrecv") == 0;
     if (reading->workers == 0 && !is_pair) {
@@ -109,7 +97,8 @@ static enum gw_status read_title(struct reading *reading, const char *title,
                              "had");
     }
     (void)sscanf(strstr(title, "Latency Test"), "Latency Test v%31s", table->version);
-    (void)snprintf(table->settings[GW_IMPORT_BUILD], GW_IMPORT_MOST_SETTING, "%s", table->version);
+    (void)snprintf(table->settings[GW_IMPORT_BUILD], GW_IMPORT_MOST_SETTING, "version=%s",
+                   table->version);
     table->tool = reading->tool;
     table->collective = found->collective;
     table->workers = is_pair ? 2 : reading->workers;
@@ -150,10 +139,12 @@ static enum gw_status read_header(struct reading *reading, const char *line,
     const char *at = skip_first_columns(line);
     reading->tables++;
     if (!reading->is_titled) {
-        return pass_over(reading, "expected a line '# OSU MPI ... Latency Test' above", error);
+        return gw_import_pass_over_part(&reading->text, error,
+                                        "expected a line '# OSU MPI ... Latency Test' above");
     }
     if (at == NULL) {
-        return pass_over(reading, "expected the columns Size and Avg Latency(us)", error);
+        return gw_import_pass_over_part(&reading->text, error,
+                                        "expected the columns Size and Avg Latency(us)");
     }
     reading->columns = 2;
     reading->validation = 0;
@@ -164,12 +155,10 @@ static enum gw_status read_header(struct reading *reading, const char *line,
             i++;
         }
         if (next == NULL) {
-            char why[256];
-            (void)snprintf(why, sizeof why,
-                           "expected Min and Max Latency(us), Iterations, Tail Lat(us) or "
-                           "Validation, got %.60s",
-                           at);
-            return pass_over(reading, why, error);
+            return gw_import_pass_over_part(&reading->text, error,
+                                            "expected Min and Max Latency(us), Iterations, Tail "
+                                            "Lat(us) or Validation, got %.60s",
+                                            at);
         }
         reading->validation = i == validation ? reading->columns : reading->validation;
         reading->columns++;
@@ -209,7 +198,7 @@ static enum gw_status read_row(struct reading *reading, struct gw_error *error) 
     size_t count = gw_import_words(reading->text.line, words, MOST_WORDS);
     if (count < reading->columns && gw_import_is_last(&reading->text)) {
         return gw_import_pass_over(
-            reading->cluster, error, "%s:%zu: expected %zu columns, got %zu in the last row",
+            reading->text.cluster, error, "%s:%zu: expected %zu columns, got %zu in the last row",
             reading->text.path, reading->text.number, reading->columns, count);
     }
     GW_TRY(check_row(reading, words, count, error));
@@ -222,17 +211,13 @@ static enum gw_status read_row(struct reading *reading, struct gw_error *error) 
     return gw_import_point(&reading->table, bytes, time_us, 1, error);
 }
 
-static bool begins(const char *line, const char *word) {
-    return strncmp(line, word, strlen(word)) == 0;
-}
-
 static bool is_title(const char *line) {
-    return begins(line, "OSU ") && strstr(line, " Test") != NULL;
+    return gw_import_begins(line, "OSU ") && strstr(line, " Test") != NULL;
 }
 
 /* Tells whether a line begins with "Size" and has the unit of another column. */
 static bool is_table_header(const char *line) {
-    return begins(line, "Size ") && strchr(line, '(') != NULL;
+    return gw_import_begins(line, "Size ") && strchr(line, '(') != NULL;
 }
 
 static bool is_header(const char *line) {
@@ -247,7 +232,7 @@ static enum gw_status read_line(struct reading *reading, struct gw_error *error)
     if (is_table_header(line)) {
         return read_header(reading, line, error);
     }
-    if (begins(line, "Datatype: ")) {
+    if (gw_import_begins(line, "Datatype: ")) {
         (void)sscanf(line, "Datatype: %127[^. ]", reading->table.settings[GW_IMPORT_TYPE]);
     }
     return reading->is_open && gw_import_is_row(reading->text.line) ? read_row(reading, error)
@@ -270,8 +255,9 @@ static enum gw_status read_text(struct reading *reading, struct gw_error *error)
 
 enum gw_status gw_import_osu(const char *path, size_t workers, struct gw_cluster *cluster,
                              struct gw_error *error) {
-    struct reading reading = {.cluster = cluster, .workers = workers};
+    struct reading reading = {.workers = workers};
     GW_TRY(gw_import_open(path, is_header, &reading.text, error));
+    reading.text.cluster = cluster;
     enum gw_status status = read_text(&reading, error);
     free(reading.table.means);
     gw_import_close(&reading.text);

@@ -23,6 +23,8 @@ struct gw_import_text {
     char prefix[GW_IMPORT_MOST_PREFIX]; /* of the last header */
     char *line;                         /* the current one, without its end and its prefix */
     size_t number;                      /* from 1; 0 before the first one */
+    struct gw_cluster *cluster;         /* NULL: it takes none */
+    bool is_useless;                    /* a part that is passed over, for a reason that was kept */
 };
 
 enum gw_status gw_import_open(const char *path, gw_import_header *is_header,
@@ -57,16 +59,24 @@ const char *gw_import_behind_mark(const char *line);
 /* Tells whether a line looks like a row of a table: its first word is a number, or "1024K". */
 bool gw_import_is_row(const char *line);
 
+/* Tells whether a line begins so. */
+bool gw_import_begins(const char *line, const char *with);
+
+#define GW_IMPORT_MOST_EXACT 9007199254740992.0 /* 2^53 */
+
 /* Parse a word as an integer up to 2^53, and as a finite number that is not negative. */
 bool gw_import_integer(const char *word, double *out);
 bool gw_import_number(const char *word, double *out);
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* The mean time of so many rows of one size, of which one took least and one most. */
+/* The mean time of so many rows of one size. */
 struct gw_import_mean {
-    double bytes, mean_s, rows, least_s, most_s;
+    double bytes, mean_s, rows;
 };
+
+/* The key of an entry's list of [bytes, mean_s, rows], until gw_import_finish makes a curve. */
+extern const char gw_import_rows[];
 
 /* Settings of a table: two tables that differ in one have no mean. "": not known. */
 enum gw_import_setting {
@@ -75,10 +85,11 @@ enum gw_import_setting {
     GW_IMPORT_DEVICE,
     GW_IMPORT_TYPE,
     GW_IMPORT_OPERATION,
-    GW_IMPORT_REPEATS, /* graphs, and calls that are timed as one */
-    GW_IMPORT_BUILD,   /* versions of the program and its library */
-    GW_IMPORT_COMMAND, /* variables of the library in the command */
-    GW_IMPORT_LOGGED,  /* variables that the library has logged */
+    GW_IMPORT_REPEATS,  /* graphs, and calls that are timed as one: "graph=8", ... */
+    GW_IMPORT_BLOCKING, /* what is waited for between calls; "no": nothing */
+    GW_IMPORT_BUILD,    /* versions of the program and its library: "version=2.17.6", ... */
+    GW_IMPORT_COMMAND,  /* variables of the library in the command or all of its environment */
+    GW_IMPORT_LOGGED,   /* variables that the library has logged */
     GW_IMPORT_SETTINGS
 };
 enum { GW_IMPORT_MOST_SETTING = 512 };
@@ -101,8 +112,12 @@ cJSON *gw_import_source(const struct gw_collective_cost *cost);
 /* Adds a file's name to the object's "files", unless it is there. */
 enum gw_status gw_import_put_file(cJSON *source, const char *file, struct gw_error *error);
 
-/* Puts a word into a setting, in the order of the alphabet, unless it is there. */
+/* Puts a word into a setting, in the order of the alphabet, unless it is there or has no room. */
 void gw_import_put_word(char setting[GW_IMPORT_MOST_SETTING], const char *word);
+
+/* Writes "FILE:LINE" of a table, or the file alone. */
+void gw_import_print_place(const struct gw_import_table *table, const char *path, char *out,
+                           size_t size);
 
 /*
  * Adds the mean time of `rows` rows, of bytes that one worker contributes; rows of zero bytes or
@@ -118,12 +133,32 @@ enum gw_status gw_import_point(struct gw_import_table *table, double bytes, doub
 enum gw_status gw_import_add(struct gw_import_table *table, const struct gw_import_paths *paths,
                              struct gw_cluster *cluster, struct gw_error *error);
 
+/* ---- what is passed over --------------------------------------------------------------------- */
+
 /*
  * Keeps in the cluster the reason why a part of a file is not imported. The first reasons are kept,
  * further ones counted. gw_import_finish fails with the first one if nothing at all was imported.
  */
 enum gw_status gw_import_pass_over(struct gw_cluster *cluster, struct gw_error *error,
                                    const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Passes over what follows in the text, until its is_useless is false; keeps the first reason. */
+enum gw_status gw_import_pass_over_part(struct gw_import_text *text, struct gw_error *error,
+                                        const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Names with their numbers, in the order in which they came; all zero at first. */
+struct gw_import_names {
+    void *tree; /* owned */
+    size_t count;
+};
+
+/* Finds the number of a name, from 0 on; a new name gets the next number. */
+enum gw_status gw_import_find_name(struct gw_import_names *names, const char *text, size_t *number,
+                                   struct gw_error *error);
+void gw_import_free_names(struct gw_import_names *names);
 
 /* Ranks that a benchmark may have, as many as a made cluster. */
 enum { GW_IMPORT_MOST_RANKS = 1 << 24 };

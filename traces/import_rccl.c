@@ -7,16 +7,22 @@
 
 #include "traces/import_nccl.h"
 
-enum { MOST_FIELDS = 32 };
+enum { MOST_FIELDS = 32, MOST_RUNS = 1024 };
+
+/* All measurements of a test among as many ranks, and as many of a node. */
+struct run {
+    struct gw_nccl_run out_of_place;
+    struct gw_import_table in_place; /* its rows, for where there are none out of place */
+};
 
 struct reading {
     struct gw_import_text *text;
-    struct gw_nccl_run *run;
     struct gw_cluster *cluster;
     char names[MOST_FIELDS][24]; /* of the columns */
     size_t name_count;
-    struct gw_import_table in_place; /* its rows, for where there are none out of place */
-    size_t line;                     /* of the run's first measurement */
+    struct gw_import_names keys; /* of the runs */
+    struct run *runs;            /* [keys.count], owned */
+    size_t run_capacity;
 };
 
 static const char heading[] = "numCycle";
@@ -31,21 +37,19 @@ bool gw_nccl_is_rccl(const struct gw_import_text *text) {
 
 /* ---- a measurement --------------------------------------------------------------------------- */
 
-static enum gw_status end_run(struct reading *reading, struct gw_error *error) {
-    struct gw_nccl_run *run = reading->run;
-    struct gw_import_table *other = &reading->in_place;
-    if (run->test == NULL || run->test->collective == NULL) {
+/* Adds a run's rows to the cluster, those in place if there are no others. */
+static enum gw_status end_run(struct reading *reading, struct run *run, struct gw_error *error) {
+    struct gw_import_table *table = &run->out_of_place.table;
+    if (table->collective == NULL) {
         return GW_OK;
     }
-    size_t taken = run->table.count > 0 ? 0 : other->count;
-    for (size_t i = 0; i < taken; i++) {
-        const struct gw_import_mean *mean = &other->means[i];
-        GW_TRY(gw_import_point(&run->table, mean->bytes, 1e6 * mean->mean_s, 1, error));
+    if (table->count == 0) {
+        struct gw_import_mean *none = table->means;
+        table->means = run->in_place.means;
+        table->count = run->in_place.count;
+        run->in_place.means = none;
     }
-    other->count = 0;
-    run->table.line = reading->line;
-    return gw_import_add(&run->table, &(struct gw_import_paths){1, &reading->text->path},
-                         reading->cluster, error);
+    return gw_nccl_end_table(&run->out_of_place, reading->text->path, reading->cluster, error);
 }
 
 static enum gw_status read_count(const struct gw_json *root, const char *key, size_t otherwise,
@@ -98,26 +102,41 @@ static enum gw_status check_results(const struct gw_json *root, struct gw_error 
     return GW_OK;
 }
 
-/* Ends the run before this measurement if that has another test or other ranks. */
-static enum gw_status choose_run(struct reading *reading, const struct gw_nccl_test *test,
-                                 const char *name, size_t ranks, size_t of_node,
-                                 struct gw_error *error) {
-    struct gw_nccl_run *run = reading->run;
+/* Finds the run of a measurement, or begins it; its table has no collective if no exchange uses it.
+ */
+static enum gw_status choose_run(struct reading *reading, const char *name, size_t ranks,
+                                 size_t of_node, struct run **out, struct gw_error *error) {
+    const struct gw_nccl_test *test = gw_nccl_find_in_name(name);
+    char key[256];
     char even[32];
-    if (run->test == test && run->ranks == ranks && run->table.workers_per_node == of_node) {
+    size_t known = reading->keys.count;
+    size_t number = 0;
+    (void)snprintf(key, sizeof key, "%zu %zu %s", ranks, of_node, test == NULL ? name : test->name);
+    GW_TRY(gw_import_find_name(&reading->keys, key, &number, error));
+    struct run *larger =
+        gw_grow(reading->runs, reading->keys.count, &reading->run_capacity, sizeof *larger);
+    if (larger == NULL) {
+        reading->keys.count = known;
+        return gw_fail_memory(error, "importing a file of RCCL's tests");
+    }
+    reading->runs = larger;
+    *out = &larger[number];
+    if (number < known) {
         return GW_OK;
     }
-    GW_TRY(end_run(reading, error));
-    gw_nccl_begin_run(run);
-    reading->line = reading->text->number;
-    run->test = test;
-    run->ranks = ranks;
+    larger[number] = (struct run){.out_of_place = {.test = test, .ranks = ranks}};
+    if (number == MOST_RUNS) {
+        return gw_import_bad(reading->text, error,
+                             "expected at most %d tests and numbers of ranks in a file", MOST_RUNS);
+    }
     if (test == NULL || test->collective == NULL) {
         return gw_import_pass_over(reading->cluster, error, "%s:%zu: expected %s, got %s",
                                    reading->text->path, reading->text->number, gw_nccl_supported,
                                    name);
     }
+    struct gw_nccl_run *run = &larger[number].out_of_place;
     gw_nccl_begin_table(run);
+    run->table.line = reading->text->number;
     run->table.workers_per_node = of_node;
     (void)snprintf(even, sizeof even, "%zu", of_node);
     if (of_node > 0 && ranks % of_node == 0) {
@@ -150,16 +169,14 @@ static enum gw_status read_record(struct reading *reading, const struct gw_json 
     }
     GW_TRY(read_ranks(root, &ranks, &of_node, error));
     GW_TRY(check_results(root, error));
-    const struct gw_nccl_test *test = gw_nccl_find_in_name(name);
-    GW_TRY(choose_run(reading, test, name, ranks, of_node, error));
-    if (test == NULL || test->collective == NULL) {
+    struct run *run = NULL;
+    GW_TRY(choose_run(reading, name, ranks, of_node, &run, error));
+    if (run->out_of_place.table.collective == NULL ||
+        !gw_nccl_put_type(&run->out_of_place, type, operation == NULL ? "" : operation)) {
         return GW_OK;
     }
-    if (!gw_nccl_put_type(reading->run, type, operation == NULL ? "" : operation)) {
-        return gw_json_expected(&type_place, "type and redop of the first measurement", error);
-    }
-    double parts = test->is_total ? (double)ranks : 1;
-    return gw_import_point(in_place > 0 ? &reading->in_place : &reading->run->table,
+    double parts = run->out_of_place.test->is_total ? (double)ranks : 1;
+    return gw_import_point(in_place > 0 ? &run->in_place : &run->out_of_place.table,
                            (double)size / parts, time_us, 1, error);
 }
 
@@ -266,15 +283,20 @@ static enum gw_status read_line(struct reading *reading, struct gw_error *error)
     return status;
 }
 
-enum gw_status gw_nccl_read_rccl(struct gw_import_text *text, struct gw_nccl_run *run,
-                                 struct gw_cluster *cluster, struct gw_error *error) {
-    struct reading reading = {.text = text, .run = run, .cluster = cluster};
+enum gw_status gw_nccl_read_rccl(struct gw_import_text *text, struct gw_cluster *cluster,
+                                 struct gw_error *error) {
+    struct reading reading = {.text = text, .cluster = cluster};
     enum gw_status status = GW_OK;
     text->is_header = NULL;
     while (status == GW_OK && gw_import_next_line(text)) {
         status = read_line(&reading, error);
     }
-    status = status == GW_OK ? end_run(&reading, error) : status;
-    free(reading.in_place.means);
+    for (size_t i = 0; i < reading.keys.count; i++) {
+        status = status == GW_OK ? end_run(&reading, &reading.runs[i], error) : status;
+        gw_nccl_free_run(&reading.runs[i].out_of_place);
+        free(reading.runs[i].in_place.means);
+    }
+    free(reading.runs);
+    gw_import_free_names(&reading.keys);
     return status;
 }

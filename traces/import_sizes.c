@@ -398,7 +398,6 @@ static void note_totals(struct reading *reading) {
 
 /* Takes out the parameters that are left out, and checks that others are there. */
 static enum gw_status keep_others(struct reading *reading, struct gw_error *error) {
-    static const double most_elements = 9007199254740992.0;
     double elements = 0;
     size_t kept = 0;
     for (size_t i = 0; i < reading->count; i++) {
@@ -407,7 +406,7 @@ static enum gw_status keep_others(struct reading *reading, struct gw_error *erro
             free(one->name);
             continue;
         }
-        if (!(one->elements <= most_elements - elements)) {
+        if (!(one->elements <= GW_IMPORT_MOST_EXACT - elements)) {
             double all = elements + one->elements;
             reading->text.number = one->line;
             for (; i < reading->count; i++) {

@@ -247,10 +247,14 @@ bool gw_import_is_row(const char *line) {
     return isdigit((unsigned char)line[0]) && strchr(blanks, line[length]) != NULL;
 }
 
+bool gw_import_begins(const char *line, const char *with) {
+    return strncmp(line, with, strlen(with)) == 0;
+}
+
 bool gw_import_integer(const char *word, double *out) {
-    static const double largest_exact = 9007199254740992.0;
     *out = strtod(word, NULL);
-    return word[0] != '\0' && word[strspn(word, "0123456789")] == '\0' && *out <= largest_exact;
+    return word[0] != '\0' && word[strspn(word, "0123456789")] == '\0' &&
+           *out <= GW_IMPORT_MOST_EXACT;
 }
 
 bool gw_import_number(const char *word, double *out) {

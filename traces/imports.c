@@ -1,6 +1,6 @@
 #include "traces/imports.h"
 
-#include <math.h>
+#include <search.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -8,6 +8,8 @@
 #include "traces/parts.h"
 
 /* ---- adding to a cluster ------------------------------------------------------------------- */
+
+const char gw_import_rows[] = "rows";
 
 enum gw_status gw_import_point(struct gw_import_table *table, double bytes, double time_us,
                                double rows, struct gw_error *error) {
@@ -20,90 +22,15 @@ enum gw_status gw_import_point(struct gw_import_table *table, double bytes, doub
         return gw_fail_memory(error, "importing a curve");
     }
     table->means = larger;
-    double time_s = time_us * 1e-6;
-    larger[table->count++] = (struct gw_import_mean){
-        .bytes = bytes, .mean_s = time_s, .rows = rows, .least_s = time_s, .most_s = time_s};
+    larger[table->count++] =
+        (struct gw_import_mean){.bytes = bytes, .mean_s = time_us * 1e-6, .rows = rows};
     return GW_OK;
-}
-
-static double number_in(const cJSON *object, const char *key) {
-    return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, key));
-}
-
-static double number_or(const cJSON *object, const char *key, double otherwise) {
-    const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
-    return cJSON_IsNumber(number) ? number->valuedouble : otherwise;
 }
 
 cJSON *gw_import_source(const struct gw_collective_cost *cost) {
     cJSON *source = cJSON_GetObjectItemCaseSensitive(cost->kept, "source");
     const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "kind"));
     return kind != NULL && strcmp(kind, "imported") == 0 ? source : NULL;
-}
-
-static int by_bytes(const void *a, const void *b) {
-    double left = ((const struct gw_import_mean *)a)->bytes;
-    double right = ((const struct gw_import_mean *)b)->bytes;
-    return (left > right) - (left < right);
-}
-
-/* Merges "raw" and the rows of the table, each size once; room for both is the caller's. */
-static size_t merge(const cJSON *raw, const struct gw_import_table *table,
-                    struct gw_import_mean *means) {
-    size_t count = 0;
-    const cJSON *item = NULL;
-    cJSON_ArrayForEach(item, raw) {
-        double mean_s = number_in(item, "median_s");
-        means[count++] =
-            (struct gw_import_mean){.bytes = number_in(item, "bytes"),
-                                    .mean_s = mean_s,
-                                    .rows = number_in(item, "rows"),
-                                    .least_s = number_or(item, "median_low_s", mean_s),
-                                    .most_s = number_or(item, "median_high_s", mean_s)};
-    }
-    for (size_t i = 0; i < table->count; i++) {
-        means[count++] = table->means[i];
-    }
-    qsort(means, count, sizeof *means, by_bytes);
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct gw_import_mean *last = kept > 0 ? &means[kept - 1] : NULL;
-        if (last == NULL || last->bytes < means[i].bytes) {
-            means[kept++] = means[i];
-        } else {
-            double rows = last->rows + means[i].rows;
-            last->mean_s += (means[i].mean_s - last->mean_s) * means[i].rows / rows;
-            last->rows = rows;
-            last->least_s = fmin(last->least_s, means[i].least_s);
-            last->most_s = fmax(last->most_s, means[i].most_s);
-        }
-    }
-    return kept;
-}
-
-/* Writes "raw" as calibrate does, with means for medians, and an interval where rows differ. */
-static enum gw_status put_raw(cJSON *details, const struct gw_import_mean *means, size_t count,
-                              struct gw_error *error) {
-    struct gw_json_writer writer;
-    cJSON *document = NULL;
-    gw_writer_begin(&writer);
-    gw_writer_array(&writer, "raw");
-    for (size_t i = 0; i < count; i++) {
-        gw_writer_object(&writer, NULL);
-        gw_writer_number(&writer, "bytes", means[i].bytes);
-        gw_writer_number(&writer, "median_s", means[i].mean_s);
-        gw_writer_number(&writer, "rows", means[i].rows);
-        if (means[i].least_s < means[i].most_s) {
-            gw_writer_number(&writer, "median_low_s", means[i].least_s);
-            gw_writer_number(&writer, "median_high_s", means[i].most_s);
-        }
-        gw_writer_end(&writer);
-    }
-    gw_writer_end(&writer);
-    GW_TRY(gw_writer_finish(&writer, &document, error));
-    cJSON *raw = cJSON_DetachItemFromObjectCaseSensitive(document, "raw");
-    cJSON_Delete(document);
-    return gw_json_put(details, "raw", raw, error);
 }
 
 enum { IMPORT_TEXT_SIZE = 1024 }; /* of a file's name, or of a setting */
@@ -140,15 +67,12 @@ static enum gw_status put_if_new(cJSON *source, const char *key, const char *tex
 }
 
 /* Keys of the settings in the file, which messages use too. */
-static const char *const settings[] = {[GW_IMPORT_LAYOUT] = "layout",
-                                       [GW_IMPORT_PROCESSES] = "processes",
-                                       [GW_IMPORT_DEVICE] = "device",
-                                       [GW_IMPORT_TYPE] = "type",
-                                       [GW_IMPORT_OPERATION] = "operation",
-                                       [GW_IMPORT_REPEATS] = "repeats",
-                                       [GW_IMPORT_BUILD] = "build",
-                                       [GW_IMPORT_COMMAND] = "variables",
-                                       [GW_IMPORT_LOGGED] = "logged variables"};
+static const char *const settings[] = {
+    [GW_IMPORT_LAYOUT] = "layout",       [GW_IMPORT_PROCESSES] = "processes",
+    [GW_IMPORT_DEVICE] = "device",       [GW_IMPORT_TYPE] = "type",
+    [GW_IMPORT_OPERATION] = "operation", [GW_IMPORT_REPEATS] = "repeats",
+    [GW_IMPORT_BLOCKING] = "blocking",   [GW_IMPORT_BUILD] = "build",
+    [GW_IMPORT_COMMAND] = "variables",   [GW_IMPORT_LOGGED] = "logged variables"};
 
 void gw_import_put_word(char setting[GW_IMPORT_MOST_SETTING], const char *word) {
     char old[GW_IMPORT_MOST_SETTING];
@@ -169,7 +93,43 @@ void gw_import_put_word(char setting[GW_IMPORT_MOST_SETTING], const char *word) 
     char made[IMPORT_TEXT_SIZE];
     (void)snprintf(made, sizeof made, "%.*s%s%s%s%s", (int)at, old, is_last && at > 0 ? " " : "",
                    word, is_last ? "" : " ", old + at);
-    (void)snprintf(setting, GW_IMPORT_MOST_SETTING, "%.*s", GW_IMPORT_MOST_SETTING - 1, made);
+    if (strlen(made) >= GW_IMPORT_MOST_SETTING) {
+        made[GW_IMPORT_MOST_SETTING - 1] = '\0';
+        made[strrchr(made, ' ') == NULL ? strlen(made) : (size_t)(strrchr(made, ' ') - made)] =
+            '\0';
+    }
+    (void)snprintf(setting, GW_IMPORT_MOST_SETTING, "%s", made);
+}
+
+/* Tells whether a setting is a list of "name=value", of which two tables may lack some. */
+static bool has_values(size_t setting) {
+    return setting == GW_IMPORT_REPEATS || setting == GW_IMPORT_BUILD ||
+           setting == GW_IMPORT_LOGGED;
+}
+
+void gw_import_print_place(const struct gw_import_table *table, const char *path, char *out,
+                           size_t size) {
+    (void)snprintf(out, size, table->line > 0 ? "%s:%zu" : "%s", path, table->line);
+}
+
+/* Puts the words of a list that no table before had. */
+static enum gw_status put_values(cJSON *kept, const char *key,
+                                 const char setting[GW_IMPORT_MOST_SETTING],
+                                 struct gw_error *error) {
+    const char *before = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(kept, key));
+    char visible[IMPORT_TEXT_SIZE];
+    char all[GW_IMPORT_MOST_SETTING];
+    char *rest = NULL;
+    if (setting[0] == '\0') {
+        return GW_OK;
+    }
+    gw_visible(setting, visible, sizeof visible);
+    (void)snprintf(all, sizeof all, "%s", before == NULL ? "" : before);
+    for (char *word = strtok_r(visible, " ", &rest); word != NULL;
+         word = strtok_r(NULL, " ", &rest)) {
+        gw_import_put_word(all, word);
+    }
+    return gw_json_put_text(kept, key, all, error);
 }
 
 /* Puts the settings of a table that no table before had, and the place of the first table. */
@@ -188,10 +148,10 @@ static enum gw_status put_settings(cJSON *source, const struct gw_import_table *
     }
     cJSON *kept = cJSON_GetObjectItemCaseSensitive(source, "settings");
     for (size_t i = 0; i < GW_IMPORT_SETTINGS; i++) {
-        GW_TRY(put_if_new(kept, settings[i], table->settings[i], error));
+        GW_TRY(has_values(i) ? put_values(kept, settings[i], table->settings[i], error)
+                             : put_if_new(kept, settings[i], table->settings[i], error));
     }
-    (void)snprintf(place, sizeof place, table->line > 0 ? "%s:%zu" : "%s", name_of(path),
-                   table->line);
+    gw_import_print_place(table, name_of(path), place, sizeof place);
     return put_if_new(source, "place", place, error);
 }
 
@@ -262,19 +222,17 @@ static enum gw_status check_settings(const struct gw_collective_cost *entry,
         const char *before =
             cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(kept, settings[i]));
         char now[IMPORT_TEXT_SIZE];
-        char line[32] = "";
+        char place[IMPORT_TEXT_SIZE];
         gw_visible(table->settings[i], now, sizeof now);
         if (before == NULL || now[0] == '\0' || strcmp(before, now) == 0 ||
-            (i == GW_IMPORT_LOGGED && !has_other_value(now, before))) {
+            (has_values(i) && !has_other_value(now, before))) {
             continue;
         }
-        if (table->line > 0) {
-            (void)snprintf(line, sizeof line, ":%zu", table->line);
-        }
+        gw_import_print_place(table, path, place, sizeof place);
         return gw_fail(error, GW_BAD_INPUT,
-                       "%s%s: %s among %zu: expected all of a curve under one %s, got %s after %s "
+                       "%s: %s among %zu: expected all of a curve under one %s, got %s after %s "
                        "(%s): import them apart",
-                       path, line, table->collective, table->workers, settings[i], now, before,
+                       place, table->collective, table->workers, settings[i], now, before,
                        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "place")));
     }
     return GW_OK;
@@ -302,18 +260,19 @@ static enum gw_status find_entry(struct gw_cluster *cluster, const struct gw_imp
     return GW_OK;
 }
 
-static enum gw_status add_raw(struct gw_collective_cost *entry, const struct gw_import_table *table,
-                              struct gw_error *error) {
-    const cJSON *raw = cJSON_GetObjectItemCaseSensitive(entry->kept, "raw");
-    size_t most = (size_t)cJSON_GetArraySize(raw) + table->count;
-    struct gw_import_mean *means = calloc(most, sizeof *means);
-    if (means == NULL) {
-        return gw_fail_memory(error, "importing a curve");
+/* Appends the table's rows to the entry's "rows", of which gw_import_finish makes its curve. */
+static enum gw_status add_rows(struct gw_collective_cost *entry,
+                               const struct gw_import_table *table, struct gw_error *error) {
+    if (cJSON_GetObjectItemCaseSensitive(entry->kept, gw_import_rows) == NULL) {
+        GW_TRY(gw_json_put(entry->kept, gw_import_rows, cJSON_CreateArray(), error));
     }
-    size_t count = merge(raw, table, means);
-    enum gw_status status = put_raw(entry->kept, means, count, error);
-    free(means);
-    return status;
+    cJSON *rows = cJSON_GetObjectItemCaseSensitive(entry->kept, gw_import_rows);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct gw_import_mean *mean = &table->means[i];
+        const double row[] = {mean->bytes, mean->mean_s, mean->rows};
+        GW_TRY(gw_json_append(rows, cJSON_CreateDoubleArray(row, 3), error));
+    }
+    return GW_OK;
 }
 
 enum gw_status gw_import_add(struct gw_import_table *table, const struct gw_import_paths *paths,
@@ -321,7 +280,7 @@ enum gw_status gw_import_add(struct gw_import_table *table, const struct gw_impo
     const char *path = paths->list[0];
     char place[IMPORT_TEXT_SIZE];
     struct gw_collective_cost *entry = NULL;
-    (void)snprintf(place, sizeof place, table->line > 0 ? "%s:%zu" : "%s", path, table->line);
+    gw_import_print_place(table, path, place, sizeof place);
     if (table->workers < 2) {
         table->count = 0;
         return gw_import_pass_over(cluster, error, "%s: %s: expected two ranks or more, got %zu",
@@ -334,7 +293,7 @@ enum gw_status gw_import_add(struct gw_import_table *table, const struct gw_impo
             table->collective, table->workers);
     }
     GW_TRY(find_entry(cluster, table, path, &entry, error));
-    GW_TRY(add_raw(entry, table, error));
+    GW_TRY(add_rows(entry, table, error));
     table->count = 0;
     return put_source(entry->kept, table, paths, error);
 }
@@ -383,6 +342,58 @@ enum gw_status gw_import_pass_over(struct gw_cluster *cluster, struct gw_error *
         GW_TRY(gw_json_put(source, passed_over, cJSON_CreateArray(), error));
     }
     return add_reason(passed_over_in(cluster), visible, error);
+}
+
+enum gw_status gw_import_pass_over_part(struct gw_import_text *text, struct gw_error *error,
+                                        const char *format, ...) {
+    bool was_useless = text->is_useless;
+    char why[IMPORT_TEXT_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(why, sizeof why, format, arguments);
+    va_end(arguments);
+    text->is_useless = true;
+    return was_useless ? GW_OK
+                       : gw_import_pass_over(text->cluster, error, "%s:%zu: %s", text->path,
+                                             text->number, why);
+}
+
+/* ---- names --------------------------------------------------------------------------------- */
+
+struct name {
+    size_t number;
+    char text[];
+};
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text);
+}
+
+enum gw_status gw_import_find_name(struct gw_import_names *names, const char *text, size_t *number,
+                                   struct gw_error *error) {
+    size_t size = strlen(text) + 1;
+    struct name *name = malloc(sizeof *name + size);
+    if (name == NULL) {
+        return gw_fail_memory(error, "importing names");
+    }
+    name->number = names->count;
+    memcpy(name->text, text, size);
+    struct name **found = tsearch(name, &names->tree, by_text);
+    if (found == NULL || *found != name) {
+        free(name);
+    } else {
+        names->count++;
+    }
+    if (found == NULL) {
+        return gw_fail_memory(error, "importing names");
+    }
+    *number = (*found)->number;
+    return GW_OK;
+}
+
+void gw_import_free_names(struct gw_import_names *names) {
+    tdestroy(names->tree, free);
+    *names = (struct gw_import_names){0};
 }
 
 /* ---- names of files ------------------------------------------------------------------------ */

@@ -31,8 +31,9 @@ void gw_curve_write(struct gw_json_writer *writer, const struct gw_curve *curve,
                     enum gw_curve_names names);
 
 /*
- * Marks the points of a longest series that never falls (Fredman, 1975). Of several it is one that
- * keeps large sizes, for which it is looked for from the last point on. rises: [points], false.
+ * Marks the points of a longest series that never falls (Fredman, 1975). Of several it is the one
+ * that ends at the largest size, and before each size has the largest one that it may have. rises:
+ * [points], false.
  */
 enum gw_status gw_curve_find_rising(const struct gw_curve *curve, bool *rises,
                                     struct gw_error *error);
@@ -52,6 +53,9 @@ enum gw_status gw_curve_make_rise(struct gw_curve *curve, const cJSON *details,
  */
 enum { GW_LEAST_BEGUN = 1024 }; /* chosen */
 enum gw_status gw_curve_begin_above_zero(struct gw_curve *curve, struct gw_error *error);
+
+/* Removes an entry of the cluster's collectives; those behind it move up. */
+void gw_cluster_remove_collective(struct gw_cluster *cluster, size_t index);
 
 /* An object for an entry: the one it was read from or measured with, or an empty one. */
 cJSON *gw_entry_object(const cJSON *kept);

@@ -223,7 +223,24 @@ TEST_IN_FOLDER(communicators_are_told_apart) {
         assert_int_equal(cluster.workers_per_node, i < 2 ? 4 : 2);
         gw_cluster_free(&cluster);
     }
+    /* of one name, on as many nodes or not */
+    for (other.nodes = 1; other.nodes <= 2; other.nodes++) {
+        other.name = entry.name;
+        clear_texts();
+        put_two_sizes(entry, 0);
+        put_two_sizes(other, 0);
+        paths = write_ranks(*state, texts, RANKS);
+        assert_int_equal(import(&paths, entry.name, &cluster),
+                         other.nodes == entry.nodes ? GW_OK : GW_BAD_INPUT);
+        if (other.nodes == entry.nodes) {
+            assert_point(&cluster, "allreduce", RANKS, 0, 1024, 7.5);
+        } else {
+            assert_non_null(strstr(error.message, "expected --communicator, one of 0x7f8c"));
+        }
+        gw_cluster_free(&cluster);
+    }
     other.ranks = 2;
+    other.nodes = 1;
     clear_texts();
     put_two_sizes(entry, 0);
     put_two_sizes(other, 0);
@@ -231,6 +248,37 @@ TEST_IN_FOLDER(communicators_are_told_apart) {
     assert_ok(import(&paths, NULL, &cluster));
     assert_point(&cluster, "allreduce", RANKS, 0, 1024, 10);
     assert_point(&cluster, "allreduce", 2, 0, 1024, 5);
+    gw_cluster_free(&cluster);
+}
+
+/* Reads calls of many communicators in turn, in time by the length of the file. */
+TEST_IN_FOLDER(many_communicators_take_time_by_their_number) {
+    enum { count = 20000 };
+    static char list[2][64];
+    const char *const paths[] = {list[0], list[1]};
+    struct gw_text text = {0};
+    struct gw_cluster cluster;
+    for (int rank = 0; rank < 2; rank++) {
+        FILE *stream = gw_text_open(&text);
+        assert_non_null(stream);
+        for (int call = 0; call < 2; call++) {
+            for (int i = 0; i < count; i++) {
+                (void)fprintf(
+                    stream,
+                    "{\"header\":{\"id\":\"%d\",\"rank\":%d,\"n_ranks\":2,\"nnodes\":1},"
+                    "\"coll_perf\":{\"coll\":\"AllReduce\",\"coll_sn\":%d,\"coll_msg_size_"
+                    "bytes\":%d,\"coll_exec_time_us\":5}}\n",
+                    i, rank, call, 1024 << call);
+            }
+        }
+        assert_ok(gw_text_close(&text, "printing", &error));
+        (void)snprintf(list[rank], sizeof list[rank], "%s", path_in(*state, rank == 0 ? "0" : "1"));
+        assert_ok(gw_file_write(list[rank], text.text, strlen(text.text), &error));
+        free(text.text);
+    }
+    const struct gw_import_paths both = {.count = 2, .list = paths};
+    assert_int_equal(import(&both, NULL, &cluster), GW_BAD_INPUT);
+    assert_non_null(strstr(error.message, "expected --communicator, one of 0 of 2 ranks"));
     gw_cluster_free(&cluster);
 }
 

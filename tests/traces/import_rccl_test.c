@@ -40,6 +40,24 @@ TEST_IN_FOLDER(files_of_rccl) {
     }
 }
 
+/* Joins the rows of a curve over the file, and judges over the file whether it has any out of
+ * place.
+ */
+TEST_IN_FOLDER(measurements_of_rccl_may_alternate) {
+    static const double gathers[][2] = {{1024, 10.5}, {2048, 20}};
+    static const double reduces[][2] = {{4096, 11}, {8192, 21}};
+    static const char text[] = ROW_OF("AllGather", "'gpus':4", 4096, 0, 10.5) "\n" ROW_OF(
+        "AllReduce", "'gpus':4", 4096, 1,
+        11) "\n" ROW_OF("AllGather", "'gpus':4", 4096, 1,
+                        99) "\n" ROW_OF("AllReduce", "'gpus':4", 8192, 1,
+                                        21) "\n" ROW_OF("AllGather", "'gpus':4", 8192, 0, 20) "\n";
+    struct gw_cluster cluster = import_text(*state, NCCL, "x.txt", quoted(text), 0);
+    assert_points(&cluster, "allgather", 4, gathers, 2);
+    assert_points(&cluster, "allreduce", 4, reduces, 2);
+    assert_null(gw_import_passed_over(&cluster, 0));
+    gw_cluster_free(&cluster);
+}
+
 TEST_IN_FOLDER(bad_files_of_rccl_are_refused) {
     static const struct {
         const char *old, *new, *message;
@@ -49,7 +67,8 @@ TEST_IN_FOLDER(bad_files_of_rccl_are_refused) {
         {"'gpus':4", "'gpus':0", "x.txt:1: gpus: expected a positive integer, got 0"},
         {"'time':10", "'time':-1", "x.txt:1: time: expected a finite number >= 0, got -1"},
         {"'type':'float'}\n{", "'type':'half'}\n{",
-         "x.txt:2: type: expected type and redop of the first measurement, got \"float\""},
+         "x.txt:1: expected all rows of one type and operation, those of the first one (half sum): "
+         "got 1 others, such as float sum"},
         {"AllReduce", "AllMix",
          "x.txt:1: expected all_reduce, all_gather, broadcast, reduce, "
          "gather, scatter or sendrecv, got AllMix"},

@@ -143,6 +143,11 @@ static char *repeat(const char *begin, const char *part, size_t count, const cha
     return text;
 }
 
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
 /* How often a line repeats a part. The address sanitizer reads all that strstr is given. */
 #ifdef __SANITIZE_ADDRESS__
 enum { REPEATS = 10000 };
@@ -177,6 +182,33 @@ TEST_IN_FOLDER(long_lines_take_time_by_their_length) {
         free(text);
         free(end);
     }
+}
+
+/* Reads rows that fall, measurements that alternate, and ranks that go round the nodes. */
+TEST_IN_FOLDER(long_files_take_time_by_their_length) {
+    enum { count = REPEATS / 5, line = 128 };
+    char *text = malloc((size_t)count * line);
+    assert_non_null(text);
+    for (int kind = 0; kind < 3; kind++) {
+        char *at =
+            stpcpy(text, kind == 0   ? "# OSU MPI Reduce Latency Test v7.4\n# Size Latency(us)\n"
+                         : kind == 1 ? ""
+                                     : "# Collective test starting: all_reduce_perf\n");
+        for (int i = 0; i < count - 4; i++) {
+            at += kind == 0 ? snprintf(at, line, "%d %g\n", i + 1, 2000 - 1000. * i / count)
+                  : kind == 1
+                      ? snprintf(at, line,
+                                 "{\"busBw\":1,\"gpus\":4,\"inPlace\":0,\"name\":\"%s\",\"redop\":"
+                                 "\"sum\",\"size\":%d,\"time\":%d,\"type\":\"float\"}\n",
+                                 i % 2 == 0 ? "AllReduce" : "Broadcast", 4 * (i + 1), i + 1)
+                      : snprintf(at, line, "# Rank %d Group 0 Pid 1 on h%d device 0 [0] G\n", i,
+                                 i % (count / 2));
+        }
+        (void)stpcpy(at, kind < 2 ? "" : COLUMNS_NEW ROW_1 IN_PLACE ROW_2 IN_PLACE);
+        struct gw_cluster cluster = import_text(*state, kind == 0 ? OSU : NCCL, "x.txt", text, 4);
+        gw_cluster_free(&cluster);
+    }
+    free(text);
 }
 
 /* ---- rows that are cut ----------------------------------------------------------------------- */
@@ -270,6 +302,10 @@ TEST_IN_FOLDER(runs_of_no_use_are_passed_over) {
          "# Rank 0 Group 0 Pid 1 on a device 0 [0] G\n# Rank 1 Group 0 Pid 1 on a device 1 [0] G\n"
          "# size count type redop root time algbw busbw #wrong\nout of memory\n",
          "expected rows of more than 0 bytes"},
+        {"# Collective test starting: broadcast_perf\n# nThread 1 nGpus 2\n"
+         "# Rank 0 Group 0 Pid 1 on a device 0 [0] G\n# Rank 1 Group 0 Pid 1 on a device 1 [0] G\n"
+         "# size count type redop root time algbw busbw #wrong\n64 16 float none 0 5 0 0 0\n",
+         "x.txt: broadcast among 2: expected two sizes or more, got one"},
     };
     char text[8192];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -345,6 +381,23 @@ TEST_IN_FOLDER(a_run_that_was_cut_short_leaves_nothing) {
                        COLUMNS_NEW ROW_1 IN_PLACE ROW_2 IN_PLACE ROW_3 IN_PLACE FOOT);
         assert_read(*state, NCCL, text);
     }
+}
+
+/* Takes rank 0 behind a table for the beginning of another run, where no other line begins one. */
+TEST_IN_FOLDER(ranks_behind_a_table_begin_a_run) {
+    static const char ranks[] = "# Rank 0 Group 0 Pid 11 on left device 0 [0x07] Some GPU\n"
+                                "# Rank 1 Group 0 Pid 12 on right device 0 [0x07] Some GPU\n";
+    static const char rows[] = COLUMNS_NEW ROW_1 IN_PLACE ROW_2 IN_PLACE ROW_3 IN_PLACE;
+    char text[8192];
+    (void)snprintf(text, sizeof text, "# Collective test starting: all_reduce_perf\n%s%s%s%s",
+                   ranks, rows, ranks, rows);
+    struct gw_cluster cluster = import_text(*state, NCCL, "x.txt", text, 0);
+    assert_points(&cluster, "allreduce", 2, points, 3);
+    const struct gw_collective_cost *cost = gw_cluster_find_collective(&cluster, "allreduce", 2);
+    const cJSON *first = cJSON_GetArrayItem(cJSON_GetObjectItem(cost->kept, "raw"), 0);
+    assert_true(cJSON_GetNumberValue(cJSON_GetObjectItem(first, "rows")) == 2);
+    assert_null(gw_import_passed_over(&cluster, 0));
+    gw_cluster_free(&cluster);
 }
 
 /* ---- ranks that are not listed --------------------------------------------------------------- */

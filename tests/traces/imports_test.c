@@ -56,8 +56,9 @@ TEST_IN_FOLDER(text_of_later_versions) {
         cJSON_Duplicate(source_of(&cluster, "allreduce", 4), 1),
         "{'kind': 'imported', 'tool': 'nccl-tests', 'version': '2.17.6', 'settings': {'layout': "
         "'2 ranks on each of 2 nodes', 'processes': 'nThread 1 nGpus 2', 'device': 'Some GPU "
-        "40GB', 'type': 'float', 'operation': 'sum', 'repeats': 'agg iters: 1, graph: 0, unalign: "
-        "0', 'build': 'version 2.17.6 nccl-headers=22807 nccl-library=22807'}, 'place': "
+        "40GB', 'type': 'float', 'operation': 'sum', 'repeats': 'agg_iters=1 graph=0 unalign=0', "
+        "'blocking': 'no', 'build': 'nccl-headers=22807 nccl-library=22807 version=2.17.6'}, "
+        "'place': "
         "'x.txt:11', 'workers_per_node': 2, 'files': ['x.txt']}");
     assert_same_json(cJSON_Duplicate(cJSON_GetObjectItem(cluster.kept, "source"), 1),
                      "{'kind': 'imported', 'files': ['x.txt']}");
@@ -321,9 +322,9 @@ TEST_IN_FOLDER(osu_tables_follow_one_another) {
 TEST_IN_FOLDER(sizes_of_several_files_are_merged) {
     static const char start[] =
         "# OSU MPI Reduce Latency Test v7.4\n# Size       Avg Latency(us)\n";
-    static const char *const rows[] = {"64 4\n16 2\n", "4096 90\n64 7\n256 3\n", "64 10\n"};
-    /* The mean of 4, 7 and 10; 256 bytes fall below it. */
-    static const double points[][2] = {{16, 2}, {64, 7}, {256, 7}, {4096, 90}};
+    static const char *const rows[] = {"64 4\n16 2\n", "4096 90\n64 7\n256 5\n", "64 10\n"};
+    /* The mean of 4, 7 and 10 lies above that of 256 bytes. */
+    static const double points[][2] = {{16, 2}, {64, 5}, {256, 5}, {4096, 90}};
     struct gw_cluster cluster = new_cluster();
     for (size_t i = 0; i < 3; i++) {
         char name[] = "0.txt";
@@ -336,7 +337,7 @@ TEST_IN_FOLDER(sizes_of_several_files_are_merged) {
     assert_points(&cluster, "reduce", 4, points, 4);
     const struct gw_collective_cost *cost = gw_cluster_find_collective(&cluster, "reduce", 4);
     const cJSON *raw = cJSON_GetObjectItem(cost->kept, "raw");
-    static const double means[][3] = {{16, 2, 1}, {64, 7, 3}, {256, 3, 1}, {4096, 90, 1}};
+    static const double means[][3] = {{16, 2, 1}, {64, 7, 3}, {256, 5, 1}, {4096, 90, 1}};
     assert_int_equal(cJSON_GetArraySize(raw), 4);
     for (int i = 0; i < 4; i++) {
         const cJSON *item = cJSON_GetArrayItem(raw, i);
