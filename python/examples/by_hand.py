@@ -1,4 +1,4 @@
-"""What gradweave_compress gives by hand: one group, no overlap; beside DDP and gradweave's sessions.
+"""Times gradweave_compress by hand (one group, no overlap) beside DDP and gradweave's sessions.
 
     script/cluster run --torch --realtime --name BOX -- python python/examples/by_hand.py [JOB..]
 
@@ -66,7 +66,7 @@ class ByHand:
         )
 
     def _compress(self, gradient: torch.Tensor) -> torch.Tensor:
-        """What is kept, as bits: a row of value and index for each element."""
+        """Returns the kept elements as bits: a row of value and index for each."""
         entries, count = ctypes.c_void_p(), ctypes.c_size_t()
         _library.call(
             "gradweave_compress",

@@ -1,4 +1,4 @@
-"""What the parts of an exchange cost a job: copies, hooks, late ranks, threads, the network.
+"""Measures the parts of an exchange in a job: copies, hooks, late ranks, threads, the network.
 
     script/cluster run --torch --realtime --name BOX -- python python/examples/causes.py [JOB]
 
@@ -75,7 +75,7 @@ CASES = {
 
 
 def _iterations(case: Case, the_job: job.Job) -> list[list[float]]:
-    """Of each: seconds in all, of the backward pass, and of all the process's threads."""
+    """Returns each one's seconds in all, of the backward pass, and of all the process's threads."""
     module, optimizer, step = the_job()
     model = case.wrap(module, optimizer)
     taken = []

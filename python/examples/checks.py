@@ -1,11 +1,11 @@
-"""What a session's checks of the module and its gradients cost an iteration.
+"""Measures what a session's checks of the module and its gradients cost an iteration.
 
     OMP_NUM_THREADS=1 torchrun --nproc-per-node 2 python/examples/checks.py [PAIRS]
 
 A network of 100 parameter tensors trains by turns with the checks of each iteration and without
 them, in so many PAIRS (300) by each pipeline: that the module is the one that was distributed, and
-that gradients have the types and sizes of its parameters. Without them a function is still called for
-each gradient, which checks nothing. Times are means of the ranks, whose iterations are one.
+that gradients have the types and sizes of its parameters. Without them a function is still called
+for each gradient, which checks nothing. Times are means of the ranks, whose iterations are one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _fit(_index: int, _gradient: torch.Tensor) -> bool:
 
 
 class Checked(Distributed):
-    """Whose checks can be left out."""
+    """A session whose checks can be left out."""
 
     checks = True
 
@@ -49,7 +49,7 @@ class Checked(Distributed):
 
 
 def _iteration_s(model: Checked, optimizer, inputs: torch.Tensor) -> tuple[float, float]:
-    """By the clock, and of a processor: this thread's."""
+    """Returns the seconds of an iteration by the clock, and this thread's of a processor."""
     dist.barrier()
     began_s, worked_s = time.perf_counter(), time.thread_time()
     model(inputs).square().mean().backward()

@@ -67,7 +67,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Groups:
-    """Of so many workers: for the script itself, and for exchanges, without and with a server."""
+    """Groups of so many workers: the script's own, and of exchanges, without and with a server."""
 
     own: dist.ProcessGroup | None
     exchange: dist.ProcessGroup | None
@@ -75,7 +75,7 @@ class Groups:
 
 
 def loss_of(scores: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Of pictures, or of each letter of texts."""
+    """Returns the loss of pictures, or of all letters of texts."""
     return nn.functional.cross_entropy(scores.flatten(0, -2), targets.flatten())
 
 
@@ -108,7 +108,7 @@ def means_of(own: list[float], group: dist.ProcessGroup) -> list[float]:
 
 
 def time_barrier(group: dist.ProcessGroup, times: int) -> float:
-    """That all are at already."""
+    """Returns the median time of a barrier at which all ranks are already."""
     took_s = []
     for _ in range(times):
         began = time.perf_counter()
@@ -133,7 +133,7 @@ class Alone:
         self._barriers_s: list[float] = []
 
     def iterate(self, iterations: int) -> list[float]:
-        """Seconds of each; ranks wait for each other before a step."""
+        """Returns the seconds of each iteration; ranks wait for each other before a step."""
         took_s, began = [], time.perf_counter()
         for _ in range(iterations):
             inputs, targets = self._data.draw(self.batch, self._generator)
@@ -150,12 +150,12 @@ class Alone:
         return took_s
 
     def sample(self) -> None:
-        """The pace of a machine that others use too, which changes within seconds."""
+        """Samples the pace of a machine that others use too, which changes within seconds."""
         self._sampled_s += self.iterate(11)[1:]
         self._barriers_s.append(time_barrier(self._group, 10))
 
     def sampled_s(self) -> float:
-        """Of what was sampled the median, in the mean of the workers, without barriers."""
+        """Returns the median of the samples, in the mean of the workers, without barriers."""
         own_s = statistics.median(self._sampled_s) - statistics.median(self._barriers_s)
         return means_of([own_s], self._group)[0]
 
@@ -172,7 +172,7 @@ def open_way(
 
 @dataclass
 class Judgement:
-    """Of a network after so many iterations, by the mean of the workers."""
+    """A judgement of a network after so many iterations, by the mean of the workers."""
 
     iteration: int
     seconds: float  # of training alone, as Stopwatch has them
@@ -186,8 +186,8 @@ class Judgement:
 
 
 class Stopwatch:
-    """Of iterations. The first one, and the first after a judgement, find the caches full of
-    something else: they count as the mean of the others."""
+    """A stopwatch for iterations. The first one, and the first after a judgement, find cold caches:
+    they count as the mean of the others."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch  # what that spends is not training
@@ -216,13 +216,13 @@ class Stopwatch:
 
 
 def has_diverged(module: nn.Module) -> bool:
-    """The same on all workers, as parameters are: beyond any that still learn, or no numbers."""
+    """Returns whether parameters are too large to learn, or no numbers: alike on all workers."""
     largest = [parameter.detach().abs().max() for parameter in module.parameters()]
     return not torch.stack(largest).max().item() < 1e3
 
 
 def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | None:
-    """What rank 0 writes of a run; its workers and server call it."""
+    """Trains, and returns what rank 0 writes of the run; its workers and server call it."""
     network = NETWORKS[run.network]
     alone = Alone(run.network, run.workers, groups.own) if dist.get_rank() < run.workers else None
     torch.manual_seed(run.seed)
@@ -327,8 +327,8 @@ def model_of(folder: Path, network: str, workers: int) -> Path:
 
 
 def record(name: str, workers: int, group: dist.ProcessGroup, folder: Path) -> None:
-    """What is predicted and planned from: the network's tensors and times, as so many workers at
-    once have them; these call it."""
+    """Records a network's tensors and times for predictions and plans, as so many workers at once
+    have them; these call it."""
     alone = Alone(name, workers, group)
     barrier_s = time_barrier(group, 50)
     recorder = Recorder(alone.module, alone.optimizer, group=group, barrier_s=barrier_s)
@@ -338,14 +338,14 @@ def record(name: str, workers: int, group: dist.ProcessGroup, folder: Path) -> N
 
 
 def gradients_of(folder: Path, run: Run) -> Path:
-    """Of plain runs by topk that differ by nothing else."""
+    """Returns the gradients' file of plain runs by topk that differ by nothing else."""
     name = f"{run.network}-{run.workers}-{run.density:g}-{run.iterations}"
     return folder / f"{name}-gradients.json"
 
 
 def record_gradients(run: Run, groups: Groups, planned: list, path: Path) -> None:
-    """What selection is forecast from: the gradients of a run, of which nothing is timed or judged;
-    its workers call it."""
+    """Records the gradients of a run, to forecast selections from, without times or judgements. Its
+    workers call it."""
     network = NETWORKS[run.network]
     torch.manual_seed(run.seed)
     module = network.module()
@@ -364,14 +364,14 @@ def record_gradients(run: Run, groups: Groups, planned: list, path: Path) -> Non
 
 
 def cluster_of(asked: argparse.Namespace, network: str, workers: int) -> str | Path:
-    """What was asked for, or calibrated in the job."""
+    """Returns the cluster's file that was asked for, or calibrated in the job."""
     return asked.cluster or asked.folder / f"{network}-{workers}-cluster.json"
 
 
 def calibrate_all(asked: argparse.Namespace, workers: int, group: dist.ProcessGroup) -> None:
-    """What exchanges and compressors cost so many workers, and how exchanges and each network's
-    backward pass slow each other, right after what exchanges cost by then; the workers call it,
-    with nothing else going on."""
+    """Measures exchanges and compressors among so many workers; then, for each network, exchanges
+    once more, and how they and its backward pass slow each other. The workers call it, with nothing
+    else going on."""
     base, part = asked.folder / f"cluster-{workers}.json", asked.folder / "cluster.part.json"
     largest = 1 << 20  # elements: more than any network has
     options = {"max_elements": largest, "max_bytes": 4 * largest, "group": group}

@@ -1,4 +1,4 @@
-"""What gradweave's hooks cost a job by themselves: Recorder's, and those of a session.
+"""Measures what gradweave's hooks cost a job by themselves: Recorder's, and those of a session.
 
     OMP_NUM_THREADS=1 torchrun --nproc-per-node 2 python/examples/hooks.py [MINUTES]
 
@@ -66,7 +66,7 @@ class Tensors(nn.Module):
 
 
 def _tensors_us() -> dict[str, tuple[float, float]]:
-    """Of each way's hooks: what a tensor's takes, and an iteration's besides."""
+    """Returns what each way's hooks take for a tensor, and for an iteration besides."""
     cases = {(way, count): Tensors(count) for way in WAYS for count in (FEW, MANY)}
     optimizers = {case: torch.optim.SGD(cases[case].values[:1], lr=0.0) for case in cases}
     removes = [WAYS[case[0]](cases[case], optimizers[case]) for case in cases]
@@ -102,9 +102,9 @@ def _iteration_s(module, optimizer, step) -> float:
 
 
 def _hook_us(job, way: str) -> float:
-    """What a hook takes of a small gradient, between one before and one behind it.
+    """Times a small gradient's hook, between one hook before and one behind it.
 
-    The mean over the gradients of an iteration, the median over iterations and ranks.
+    Returns the mean over the gradients of an iteration, in the median over iterations and ranks.
     """
     module, optimizer, _ = job
     small = [p for p in module.parameters() if p.numel() <= SMALL]

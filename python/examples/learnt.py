@@ -1,4 +1,4 @@
-"""What the runs of convergence.py come to.
+"""Tables and pictures of the runs of convergence.py.
 
     build/python/bin/python python/examples/learnt.py convergence
 
@@ -73,12 +73,12 @@ def reached(run: dict, share: float) -> dict | None:
 
 
 def is_plain(run: Run) -> bool:
-    """As `compare` predicts it."""
+    """Returns whether `compare` predicts the run."""
     return (run.momentum, run.warm_up) == ("plain", 0) and run.way not in HOOKS
 
 
 def goals_of(found: Kinds) -> dict[Case, float]:
-    """Of each case 90% of what dense pipelines come to."""
+    """Returns each case's goal, 90% of what dense pipelines come to."""
     ends = defaultdict(list)
     for run, each in found.items():
         if run.way in DENSE and is_plain(run):
@@ -114,7 +114,7 @@ def write_accuracy(folder: Path, found: Kinds) -> None:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Of an iteration, where there is one: DistributedDataParallel's as `ddp`'s, its hooks' none.
+    """A forecast of an iteration: DistributedDataParallel has that of `ddp`, its hooks have none.
 
     Seconds are by what recorded gradients select, or else as asked; bytes are what a worker sends.
     """
@@ -168,7 +168,7 @@ def predict(run: Run, model: Path, cluster: Path) -> gradweave.Prediction | None
 def simulate(
     run: Run, model: Path, cluster: Path, counts: str | Path, iterations: int, *options
 ) -> dict | None:
-    """Nothing where `gradweave` is not there, or can't."""
+    """Returns a simulation's document; None where `gradweave` is missing, or cannot simulate it."""
     if shutil.which("gradweave") is None:
         return None
     command = ["gradweave", "simulate", model, "--algo", run.way, "--workers", str(run.workers)]
@@ -301,7 +301,7 @@ def right_of(each: list[dict], goal: float | None) -> str:
 
 
 def summary(found: Kinds, density: float) -> str:
-    """Of plain runs by each way: what is right, and the iterations to the goal behind it."""
+    """Tables plain runs by way: what is right, and the iterations to the goal behind it."""
     goals = goals_of(found)
     cases = list(dict.fromkeys(map(case_of, found)))
     cells = defaultdict(lambda: dict.fromkeys(cases, ""))
@@ -390,7 +390,7 @@ COLOURS = ("#333333", "#3f6f9f", "#e8a33d", "#62b58f", "#d95f5f", "#8f6fb0", "#9
 
 
 def mean_curve(each: list[dict], name: str) -> list[float]:
-    """Of the runs, at each judgement that all of them have; no number where nothing is known."""
+    """Returns means of the runs, at each judgement that all have; NaN where nothing is known."""
     curves = [run["curve"] for run in each]
     if name == "sent":
         dense = 4 * each[0]["parameters"]

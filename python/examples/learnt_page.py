@@ -67,7 +67,7 @@ def by_way(shown: Table, facts: Facts, cell: Callable[[Run, list[dict]], str]) -
 
 
 def titles(shown: Table, goals: dict[Case, float]) -> list[str]:
-    """Of the cases, and their goals where there are any; of 4 workers if none is of others."""
+    """Titles of the cases with their goals; numbers of workers are named unless all are 4."""
     numbered = any(workers != 4 for _, workers, _ in shown.cases)
     return [
         case[0]
@@ -78,13 +78,13 @@ def titles(shown: Table, goals: dict[Case, float]) -> list[str]:
 
 
 def right(shown: Table, facts: Facts) -> list[list[str]]:
-    """In the end, and the iterations to the goal."""
+    """Shares that are right in the end, and the iterations to the goal."""
     rows = by_way(shown, facts, lambda run, each: learnt.right_of(each, facts.goals[case_of(run)]))
     return [["way", *titles(shown, facts.goals)], *rows]
 
 
 def sent(shown: Table, facts: Facts) -> list[list[str]]:
-    """Percent of dense bytes: what was sent, and as generated and recorded gradients foretell."""
+    """Percent of dense bytes: sent ones, and what generated and recorded gradients foretell."""
 
     def cell(run: Run, each: list[dict]) -> str:
         foretold, sent_bytes = facts.forecasts[run], learnt.known_values(each, "bytes")
@@ -108,7 +108,7 @@ def kept(shown: Table, facts: Facts) -> list[list[str]]:
 
 
 def seconds(shown: Table, facts: Facts) -> list[list[str]]:
-    """Of an iteration, and how far predictions were off: beforehand, and at the pace then."""
+    """Iterations' seconds, and how far predictions were off: beforehand, and at the pace then."""
     errors_then: dict[str, list[float]] = {}
 
     def cell(run: Run, each: list[dict]) -> str:
@@ -129,13 +129,13 @@ def seconds(shown: Table, facts: Facts) -> list[list[str]]:
 
 
 def errors(shown: Table, facts: Facts) -> list[list[str]]:
-    """Of those predictions, by cases and in all."""
+    """Errors of those predictions, by cases and in all."""
     found = {run: each for run, each in facts.found.items() if shown.has(run)}
     return learnt.errors_rows(found, facts.forecasts, shown.density)
 
 
 def options(shown: Table, facts: Facts) -> list[list[str]]:
-    """What is right by each momentum and warm-up, in the end."""
+    """Shares that are right by each momentum and warm-up, in the end."""
     rows: dict[tuple[str, str, int], dict[Case, str]] = {}
     for run, each in facts.found.items():
         if shown.has(run) and run.density == shown.density:
@@ -151,8 +151,8 @@ def options(shown: Table, facts: Facts) -> list[list[str]]:
 
 
 def first(shown: Table, facts: Facts) -> list[list[str]]:
-    """Of all ways that were trained what `compare --accuracy` puts first, and how much later than
-    the one that was there first it was there."""
+    """The trained way that `compare --accuracy` puts first, and how much later than the first one
+    it reached the goal."""
     return [
         titles(shown, {}),
         [first_of(case, shown.density, facts) for case in shown.cases],

@@ -24,7 +24,7 @@ class Ddp:
     serves = False
 
     def __init__(self, module: nn.Module, name: str, group: dist.ProcessGroup) -> None:
-        # Of several buckets PowerSGD starts gloo's exchanges in another order on each rank.
+        # PowerSGD starts the exchanges of several buckets in another order on each rank.
         cap_mb = 1 << 20 if name == "torch-powersgd" else None
         self.model = nn.parallel.DistributedDataParallel(
             module, process_group=group, bucket_cap_mb=cap_mb
@@ -69,18 +69,18 @@ class Live:
         self._distributed.serve()
 
     def change_density(self, density: float) -> None:
-        """What was not sent yet stays; all call it."""
+        """Goes on with another density, and keeps what was not sent yet; all call it."""
         state = self._distributed.exchange_state()
         self._distributed.close()
         self._distributed = self._open(density)
         self._distributed.load_exchange_state(state, residual_only=True)
 
     def sent_bytes(self) -> float | None:
-        """Of the last iteration, in the mean of the workers; all call it."""
+        """Returns the last iteration's bytes, in the mean of the workers; all call it."""
         return self._distributed.measure()["bytes_per_worker"]
 
     def residual(self) -> dict[str, torch.Tensor]:
-        """What this worker has not sent yet, of means."""
+        """Returns what this worker has not sent yet, of means."""
         return self._distributed.residual()
 
     def close(self) -> None:
@@ -107,7 +107,7 @@ def correct_momentum(module: nn.Module, momentum: float) -> Callable[[], None]:
 
 
 class Watch:
-    """What becomes of a worker's gradient in an iteration that is watched.
+    """Watches what becomes of a worker's gradient in an iteration.
 
     Made before a way is opened, so that it sees gradients before they travel.
     """

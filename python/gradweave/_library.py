@@ -12,11 +12,11 @@ from pathlib import Path
 
 
 class GradweaveError(RuntimeError):
-    """What failed while it ran: a rank, the network, memory."""
+    """A failure while something ran: of a rank, the network, memory."""
 
 
 class BadInput(GradweaveError, ValueError):
-    """What was asked for makes no sense; the message says what would."""
+    """A question that makes no sense; the message says what would."""
 
 
 class Error(ctypes.Structure):
@@ -72,7 +72,7 @@ class Training(ctypes.Structure):
 
 
 class Prediction(ctypes.Structure):
-    """Where an iteration's time goes, predicted or measured."""
+    """The parts of an iteration's time, predicted or measured."""
 
     _fields_ = [
         ("algorithm", c_char_p),
@@ -177,7 +177,7 @@ class Calibration(ctypes.Structure):
 
 
 def _load() -> ctypes.CDLL:
-    """Named by GRADWEAVE_LIBRARY, else what was installed with this package, else the system's."""
+    """Loads the library that GRADWEAVE_LIBRARY names, else this package's, else the system's."""
     named = os.environ.get("GRADWEAVE_LIBRARY")
     beside = Path(__file__).parent / "libgradweave.so"
     path = named or (str(beside) if beside.exists() else "libgradweave.so.0")
@@ -251,7 +251,7 @@ _BAD_INPUT = 2
 
 
 def failure(status: int, error: Error) -> GradweaveError:
-    """What to raise for a status that is not 0."""
+    """Returns the error to raise for a status that is not 0."""
     message = error.message.decode(errors="replace")
     return BadInput(message) if status == _BAD_INPUT else GradweaveError(message)
 
@@ -276,12 +276,12 @@ def file_errors(
 
 
 def version() -> str:
-    """libgradweave's."""
+    """Returns libgradweave's version."""
     return library.gradweave_version().decode()
 
 
 def algorithms() -> list[str]:
-    """The pipelines that there are."""
+    """Lists the names of all pipelines."""
     names = []
     while (name := library.gradweave_algorithm_name(len(names))) is not None:
         names.append(name.decode())
@@ -289,5 +289,5 @@ def algorithms() -> list[str]:
 
 
 def has_server(algorithm: str) -> bool:
-    """Whether a rank that does not train takes part."""
+    """Returns whether a rank that does not train takes part."""
     return bool(library.gradweave_algorithm_has_server(algorithms().index(algorithm)))

@@ -119,7 +119,7 @@ class Comparison(tuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """Which tensors of a model travel together, for a pipeline on a cluster."""
+    """Groups of a model's tensors that travel together, for a pipeline on a cluster."""
 
     algorithm: str
     policy: str | None  # None: the algorithm's own
@@ -164,12 +164,12 @@ class Plan:
         return _html(self._rows())
 
     def write(self, path: Path) -> None:
-        """As `gradweave plan --out` does."""
+        """Writes the plan's file, as `gradweave plan --out` does."""
         _plan(self._asked, len(self.names), self.algorithm, self.policy, fspath(path))
 
 
 def tensors(model: Path) -> list[_library.Tensor]:
-    """A model's, in forward order: name, elements, and bytes of the dense gradient."""
+    """Lists a model's tensors in forward order: name, elements, and bytes of the dense gradient."""
     count = ctypes.c_size_t()
     call("gradweave_model_tensors", fspath(model).encode(), None, byref(count))
     taken = (_library.Tensor * count.value)()
@@ -207,7 +207,7 @@ def plan(
     interference: bool = True,
     accumulate: int = 1,
 ) -> Plan:
-    """A plan for a pipeline and a model; by its policy, or another.
+    """Plans which tensors travel together, by the pipeline's policy or another.
 
     Predictions count how operations that run at once slow each other, as far as the cluster's file
     says how much; without `interference` they do not. With `accumulate` an iteration has so many
@@ -270,7 +270,7 @@ def compare(
 
 @dataclass(frozen=True)
 class Measurement:
-    """What an iteration took, measured; parts that are not known are 0."""
+    """A measured iteration; parts that are not known are 0."""
 
     name: str
     algorithm: str | None  # that predicts it; None: nobody does
@@ -291,7 +291,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Percentiles:
-    """Of iteration times; None: of too few iterations, which are 5, 59 and 299 at least."""
+    """Percentiles of iteration times; None: of fewer iterations than 5, 59 and 299."""
 
     p50_s: float | None
     p95_s: float | None
@@ -311,7 +311,7 @@ class Validation:
 
     measurements: tuple[Measurement, ...]
     predictions: tuple[Prediction | None, ...]
-    # Where predicted iterations are in 95% of cases; None: nobody knows.
+    # Bounds of predicted iterations in 95% of cases; None: nobody knows.
     intervals: tuple[tuple[float, float] | None, ...]
     errors: tuple[float, ...]  # (predicted - measured) / measured
     mean_error: float  # of magnitudes
@@ -331,7 +331,7 @@ class Validation:
         return rows
 
     def _percentile_rows(self) -> list[tuple[str, ...]]:
-        """None where no 95th percentile is known."""
+        """Returns no rows where no 95th percentile is known."""
 
         def cells(values: Percentiles, beside: Percentiles | None = None) -> list[str]:
             texts = []

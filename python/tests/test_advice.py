@@ -1,4 +1,4 @@
-"""What advise says of measurements beside their predictions."""
+"""Tests of the advice on measurements beside their predictions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradweave.study import Measurement, Validation  # noqa: E402
 from gradweave.torch import advice  # noqa: E402
 
 
-# Of a mean and a middle half's mean of 1, and a median of 0.995.
+# Factors with a middle half whose mean is 1, and a median of 0.995.
 UNEVEN = (0.96, 0.98, 0.985, 0.99, 1.0, 1.025, 1.04, 1.06)
 
 

@@ -1,4 +1,4 @@
-"""Calibrating a job from inside: what its own process group costs, and its own backward pass."""
+"""Tests of calibrating a job from inside: its process group, and its backward pass."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SIZE = 65536
 
 
 def of_products(path: str) -> str:
-    """Where a calibration beside the pass that is there without a job goes."""
+    """Returns the file of a calibration beside matrix products, in place of a job's pass."""
     return path + ".products.json"
 
 

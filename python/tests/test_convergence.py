@@ -38,7 +38,7 @@ print(json.dumps(convergence.learn(run, convergence.open_groups(1), [])))
 
 
 def _ran(folder: pathlib.Path, command: list[str], status: int = 0) -> str:
-    """What it prints, or complains of where it is to fail."""
+    """Returns what the script prints, or complains of where it is to fail."""
     path = f"{PROGRAM.parent}:{os.environ['PATH']}"  # learnt.py asks it for counts
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PATH": path}
     command = [sys.executable, *command]

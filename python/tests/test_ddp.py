@@ -1,4 +1,4 @@
-"""What gradweave adds to DistributedDataParallel, and what it keeps of it."""
+"""Tests of DistributedDataParallel with a plan's buckets."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _capped(_rank: int, plan: gt.Plan, cap: dict[str, float]) -> None:
 
 
 def _cap(plan: gt.Plan, monkeypatch) -> tuple[dict[str, float], list[str]]:
-    """What an older PyTorch gets, and what it is warned of."""
+    """Returns the arguments of an older PyTorch, and the text of its warning."""
     with monkeypatch.context() as older, warnings.catch_warnings(record=True) as warned:
         _older(older)
         warnings.simplefilter("always")

@@ -51,7 +51,7 @@ def folder(tmp_path):
 
 
 def place(ranks: int) -> dict[str, str]:
-    """What torchrun tells all ranks."""
+    """Returns what torchrun tells all ranks."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -89,7 +89,7 @@ def _run_rank(folder, arguments: tuple[str, ...], environment: dict[str, str], f
 
 
 def run(folder, *arguments: str, ranks: int = 2) -> tuple[int, str, str]:
-    """As start(), in processes that have PyTorch already."""
+    """Does what start() does, in processes that have PyTorch already."""
     told = place(ranks)
     with tempfile.TemporaryDirectory() as files:
         started = [

@@ -1,4 +1,4 @@
-"""What launchers tell ranks: as set by torchrun, Open MPI 4.1.4, MPICH 4.0.2 and Slurm 22.05."""
+"""Tests of what launchers tell ranks: torchrun, Open MPI 4.1.4, MPICH 4.0.2 and Slurm 22.05."""
 
 from __future__ import annotations
 

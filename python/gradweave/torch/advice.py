@@ -1,4 +1,4 @@
-"""What to change in a job, by how much it gets faster, and what that costs."""
+"""Advice on a job: the change, how much faster it gets, and what that costs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Way:
 
 
 class Gain:
-    """How many `times` as fast `after` is as `before`, with its 95% interval (percentile bootstrap).
+    """The number of `times` that `after` is as fast as `before`, with its 95% bootstrap interval.
 
     `sure` counts, in place of a measurement that makes the gain larger than its prediction allows,
     the end of the prediction's interval with the smallest gain. `contradictions` are the ways of
@@ -127,9 +127,9 @@ def energy_kept(job: Job, planned: Plan) -> float:
 def choose(
     job: Job, ranking: Sequence[Prediction], plan: Callable[[str], Plan]
 ) -> tuple[Plan, float]:
-    """Of the pipelines that are predicted to be about the fastest, the one that keeps most energy.
+    """Chooses the pipeline that keeps most energy among those predicted to be about the fastest.
 
-    With it the share that it keeps; all ranks call it, alike.
+    Returns the share that it keeps too; all ranks call it, alike.
     """
     able = [one for one in ranking if not has_server(one.algorithm)]
     fastest_s = min(one.iteration_s for one in able)

@@ -1,4 +1,4 @@
-"""What a job's own process group and this library's compressors cost, measured inside the job."""
+"""Measures inside a job what its process group and this library's compressors cost."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Pass:
         self.failure: BaseException | None = None
 
     def tell(self) -> None:
-        """From now on C hears of gradients."""
+        """Tells C of gradients from now on."""
         self._listen(lambda _: library.gradweave_pass_gradient(self._pass))
 
     def _listen(self, hook: Callable[[torch.Tensor], None]) -> None:
@@ -78,11 +78,11 @@ class _Pass:
     def time_session(
         self, density: float, group: dist.ProcessGroup | None, seconds: float
     ) -> tuple[float, int]:
-        """What a session by `topk` adds to a step and its pass, and of how many elements.
+        """Measures what a session by `topk` adds to a step and its pass; returns its elements too.
 
-        All ranks at once, by turns in the session and with a barrier instead, whose own time does
-        not count: for so many seconds, 5 turns at least. Of both the median, in the mean of the
-        ranks.
+        All ranks at once take turns in the session and with a barrier in its place, whose own time
+        does not count: for so many seconds, at least 5 turns. The result is the difference of the
+        medians, in the mean of the ranks.
         """
         came: list[torch.Tensor] = []
         self._listen(came.append)
@@ -111,7 +111,7 @@ class _Pass:
         return max(0.0, _mean(own_s, group)), sum(leaf.numel() for leaf in came)
 
     def _time_steps(self, then: Callable[[], None]) -> float:
-        """One of those of a turn, but the first, which finds the caches full of something else."""
+        """Returns the mean time of a turn's steps but the first, which finds cold caches."""
         for count in range(_IN_TURN):
             if count == 1:
                 began_s = time.perf_counter()
@@ -129,7 +129,7 @@ class _Pass:
 
 
 class _Aside(Distributed):
-    """Of tensors that are not its own: it hears of their gradients, but does not change them."""
+    """A session of tensors that are not its own: it reads their gradients, and changes none."""
 
     def __init__(
         self, backwards: list[torch.Tensor], density: float, group: dist.ProcessGroup | None
@@ -142,7 +142,7 @@ class _Aside(Distributed):
         """They do not learn."""
 
     def _listen(self) -> None:
-        """Others do."""
+        """Registers no hooks: `hear` passes the gradients on."""
 
     def hear(self, leaf: torch.Tensor) -> None:
         index, parameter = next(self._next)
@@ -154,17 +154,17 @@ class _Aside(Distributed):
 
 
 def _is_taken(tensor: torch.Tensor) -> bool:
-    """By a session on processors, as it is."""
+    """Returns whether a session on processors takes the tensor as it is."""
     return tensor.device.type == "cpu" and tensor.layout is torch.strided
 
 
 def _stand_in(leaf: torch.Tensor) -> torch.Tensor:
-    """Of as many elements as a session takes: the leaf's own, if it could take these."""
+    """Returns a tensor of the leaf's size: its own values where a session takes them."""
     return leaf.data if _is_taken(leaf) else torch.zeros(leaf.shape)
 
 
 def _median(call: Callable[[], None]) -> float:
-    """Of what it takes again and again."""
+    """Returns the median time of many calls."""
     took_s = []
     for _ in range(_MOST_TURNS):
         began_s = time.perf_counter()
@@ -174,14 +174,14 @@ def _median(call: Callable[[], None]) -> float:
 
 
 def _mean(value: float, group: dist.ProcessGroup | None) -> float:
-    """Over the ranks."""
+    """Returns the mean over the ranks."""
     values = torch.tensor([value], dtype=torch.float64)
     dist.all_reduce(values, group=group)
     return values.item() / dist.get_world_size(group)
 
 
 def _leaves(node) -> list[torch.Tensor]:
-    """What a backward pass that begins at the node accumulates gradients of."""
+    """Lists the leaves whose gradients a backward pass from the node accumulates."""
     seen, found, open_nodes = {node}, [], [node]
     while open_nodes:
         node = open_nodes.pop()
@@ -195,7 +195,7 @@ def _leaves(node) -> list[torch.Tensor]:
 
 
 class _Bar:
-    """On stderr, some times in a second."""
+    """A progress bar on stderr, drawn at most ten times a second."""
 
     def __init__(self) -> None:
         self._drawn_s = 0.0

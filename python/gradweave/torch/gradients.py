@@ -71,7 +71,7 @@ class GradientRecorder:
         self._now[index] = gradient.flatten()[chosen].float().cpu()
 
     def _end_iteration(self) -> None:
-        """What got no gradient has zeros."""
+        """Keeps the iteration's values, with zeros for parameters that got no gradient."""
         values = [
             self._now.get(index, torch.zeros(len(sampled)))
             for index, sampled in enumerate(self._sampled)

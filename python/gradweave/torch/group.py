@@ -32,7 +32,7 @@ def _stay() -> None:
 
 
 def view(address: int, count: int, dtype: torch.dtype) -> torch.Tensor:
-    """Memory that C has, as a tensor."""
+    """Returns C's memory as a tensor."""
     size = count * dtype.itemsize
     return torch.frombuffer((ctypes.c_char * size).from_address(address), dtype=dtype)
 
@@ -56,12 +56,12 @@ def need_group(group: dist.ProcessGroup | None) -> None:
 
 
 def global_rank(group: dist.ProcessGroup, rank: int) -> int:
-    """That among all ranks, which functions of torch.distributed take."""
+    """Returns the rank's number among all ranks, which torch.distributed takes."""
     return dist.get_global_rank(group, rank)
 
 
 def backend_of(group: dist.ProcessGroup) -> object:
-    """To be kept until nothing else refers to the group, so that the group's threads can end.
+    """Returns what callers keep until nothing else refers to the group: its threads can then end.
 
     They may want the interpreter's lock, for tensors that they still hold. A backend waits for them
     without that lock; before PyTorch 2.8 a group waited with it, forever.
@@ -84,7 +84,7 @@ def leave_all() -> None:
 def timeout_of(
     group: dist.ProcessGroup, device: torch.device = torch.device("cpu")
 ) -> timedelta | None:
-    """The one that a group was made with; None: new groups have it anyway."""
+    """Returns the timeout that a group was made with; None: new groups have it anyway."""
     options = getattr(group._get_backend(device), "options", None)
     return getattr(options, "_timeout", None)
 
@@ -255,7 +255,7 @@ class LentGroup:
     # ---- parts ----------------------------------------------------------------------------------
 
     def _open_first(self, group, size, part) -> None:
-        """By all ranks of the job where the group has them all, which names each part anew."""
+        """Opens a part, on all ranks of the job where the group has them all: its name is new."""
         ranks = dist.get_process_group_ranks(group)
         takes_part = dist.get_rank(group) < size
         backend, timeout = dist.get_backend(group), timeout_of(group)

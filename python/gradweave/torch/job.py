@@ -92,7 +92,7 @@ class Recording:
         batch_size: int | None = None,
         noise: str | None = None,
     ) -> None:
-        """On rank 0; all ranks call it."""
+        """Writes the model on rank 0; all ranks call it."""
         self._recorder.write(path, name, batch_size, noise)
 
 

@@ -1,4 +1,4 @@
-"""What torchrun, mpirun and srun tell a rank, as init_process_group wants it."""
+"""Translates what torchrun, mpirun and srun tell a rank for init_process_group."""
 
 from __future__ import annotations
 

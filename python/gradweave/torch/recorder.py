@@ -90,7 +90,7 @@ class Recorder:
         self._listen(module, optimizer)
 
     def forget(self) -> None:
-        """What is recorded so far, but for the order of the gradients."""
+        """Drops all that was recorded so far, but for the order of the gradients."""
         self._kept, self._done = [], []
 
     def _iterations(self) -> list[_Iteration]:
@@ -169,7 +169,7 @@ class Recorder:
         iterations = self._iterations()
         self._need(iterations)
         order = self._settle(self._order(iterations))
-        # Of update, forward and each tensor.
+        # A column each for update, forward and the tensors.
         durations_s = _durations(iterations, order, self._group)
         if self._barrier_s is not None:
             waited_s = _periods(iterations, self._group) - durations_s.sum(dim=1) - self._barrier_s
@@ -270,13 +270,13 @@ def _source(iterations: list[_Iteration], note: str, group: dist.ProcessGroup | 
 
 
 def middle_half(times_s: torch.Tensor) -> torch.Tensor:
-    """Returns the numbers of the iterations that are neither among the fastest nor the slowest quarter."""
+    """Returns the numbers of iterations outside of the fastest and the slowest quarter."""
     quarter = len(times_s) // 4
     return times_s.argsort()[quarter : len(times_s) - quarter]
 
 
 def write_document(path: str, document: dict, group: dist.ProcessGroup | None) -> None:
-    """On rank 0."""
+    """Writes the document on rank 0."""
     if dist.is_initialized() and dist.get_rank(group) != 0:
         return
     beside = f"{path}.{os.getpid()}"

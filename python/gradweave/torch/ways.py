@@ -58,7 +58,7 @@ def exchanges(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Setting:
-    """What plans are made from; without a cluster there are none, and all travels in one group."""
+    """Inputs of plans; without a cluster there are none, and all travels in one group."""
 
     density: float
     model: str = ""  # file
@@ -114,11 +114,11 @@ class _Way:
         """Called before iterations are measured."""
 
     def computed_s(self) -> float:
-        """From the iteration's beginning to this rank's last gradient."""
+        """Returns the time from the iteration's beginning to this rank's last gradient."""
         return self._ready - self._began
 
     def times(self, backward_ended: float) -> dict[str, float]:
-        """What comes after the last gradient is exposed exchange."""
+        """Returns the parts of the pass: all time after the last gradient is exposed exchange."""
         return {
             "forward_s": self._forward_ended - self._began,
             "backward_s": self._ready - self._forward_ended,
@@ -196,7 +196,7 @@ class _Hooked(_Way):
 
     def __init__(self, module: torch.nn.Module, name: str, density: float) -> None:
         super().__init__(module)
-        # Of several buckets PowerSGD starts gloo's exchanges in another order on each rank.
+        # PowerSGD starts the exchanges of several buckets in another order on each rank.
         cap = {"bucket_cap_mb": 1e6} if name == "torch-powersgd" else {}
         self.model = torch.nn.parallel.DistributedDataParallel(module, **cap)
         if name == "torch-fp16":
