@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import warnings
 import weakref
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from torch.utils._pytree import tree_leaves
 from gradweave._library import BadInput, GradweaveError
 from gradweave.study import Plan
 from gradweave.torch.arguments import check_ddp_arguments
+from gradweave.torch.checkpoints import Checkpoints, is_exchange_state
 from gradweave.torch.parameters import Buffers, GradientCheck, Roster
 from gradweave.torch.session import Session
 from gradweave.torch.uneven import ENDED, ITERATES, SHARES_BUFFERS, UnevenInputs
@@ -60,11 +60,6 @@ def _checksum(tensor: torch.Tensor) -> int:
     data = tensor.detach().cpu().contiguous()
     size = data.numel() * data.element_size()
     return zlib.crc32((ctypes.c_char * size).from_address(data.data_ptr())) if size else 0
-
-
-def _is_exchange_state(state: Any) -> bool:
-    """Whether exchange_state() returned it; a module's state has tensors alone."""
-    return isinstance(state, Mapping) and isinstance(state.get("ranks"), int)
 
 
 def _kind_text(kind: tuple | None) -> str:
@@ -140,7 +135,6 @@ class Distributed(torch.nn.Module):
         self._unplanned = {n: p for n, p in learning.items() if n not in self._learning}
         self._gradient_check = GradientCheck(self._learning)
         self._shared_buffers = Buffers(module) if broadcast_buffers else None
-        self._density = density
         self._synchronises = True
         self._begun = False
         self._queued = False
@@ -163,6 +157,7 @@ class Distributed(torch.nn.Module):
             gpu=device if device.type == "cuda" else None,
             names=self._names,
         )
+        self._checkpoints = Checkpoints(self._session, self._names, density)
         _open.add(self)
         self._begin_alike(init_sync)
         self._listen()
@@ -467,14 +462,7 @@ class Distributed(torch.nn.Module):
         Each rank has another one, and saves it in a file of its own: between iterations.
         """
         self._need_to_be_between("exchange_state")
-        return {
-            "rank": self._session.rank,
-            "ranks": self._session.ranks,
-            "trainers": self.trainers,
-            "parameters": self._names,
-            "density": self._density,
-            "session": self._session.save(),
-        }
+        return self._checkpoints.save()
 
     def residual(self) -> dict[str, torch.Tensor]:
         """Returns the part of each parameter's gradient that this rank has not sent yet.
@@ -500,7 +488,7 @@ class Distributed(torch.nn.Module):
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> Any:
         """Takes parameters and buffers, as every module does."""
-        if _is_exchange_state(state_dict):
+        if is_exchange_state(state_dict):
             raise BadInput(
                 "load_state_dict: expected parameters and buffers, got what exchange_state() "
                 "returned: load_exchange_state() takes it"
@@ -516,55 +504,7 @@ class Distributed(torch.nn.Module):
         `residual_only`, which takes what another pipeline, plan or density has saved. A server has
         nothing of the kind, and takes a server's state alone, or none.
         """
-        if not all(map(_is_exchange_state, states)):
-            raise BadInput(
-                "load_exchange_state: expected what exchange_state() returned: load_state_dict() "
-                "takes parameters and buffers"
-            )
-        session = self._session
-        given = session.gather([(s["rank"], s["ranks"], s["trainers"]) for s in states])
-        if None in given:
-            raise BadInput("expected load_exchange_state on the rank that serves as well")
-        olds = {tuple(job) for of_rank in given for _, *job in of_rank}
-        loaded = sorted(rank for of_rank in given for rank, *_ in of_rank)
-        if len(olds) != 1 or len(set(loaded)) != len(loaded):
-            raise BadInput(f"expected states of one job, each on one rank, got {given}")
-        own = (session.ranks, session.trainers)
-        alike = all(of_rank == [(rank, *own)] for rank, of_rank in enumerate(given))
-        exact = alike and not residual_only
-        complaints = session.gather(self._load(states, exact))
-        if any(complaints):
-            raise BadInput(next(filter(None, complaints)))
-        _, trainers = olds.pop()
-        lost = sorted(set(range(trainers)) - set(loaded))
-        if lost and session.rank == 0:
-            warnings.warn(
-                f"what ranks {lost} had not sent is lost: of {trainers} states, "
-                f"{trainers - len(lost)} were given to load_exchange_state",
-                stacklevel=2,
-            )
-
-    def _load(self, states: Sequence[dict[str, Any]], exact: bool) -> str:
-        """Loads states, and returns what is wrong with them: an empty text if they were taken."""
-        for state in states:
-            if state["parameters"] != self._names:
-                return (
-                    f"state of rank {state['rank']}: expected parameters {self._names}, got "
-                    f"{state['parameters']}"
-                )
-            try:
-                self._session.load(state["session"], residual_only=not exact)
-            except BadInput as error:
-                return f"state of rank {state['rank']}: {self._why_not(state, exact, str(error))}"
-        return ""
-
-    def _why_not(self, state: dict[str, Any], exact: bool, error: str) -> str:
-        """Adds the density to C's complaint, which knows only how many elements are sent."""
-        if not exact:
-            return error
-        if state.get("density", self._density) != self._density:
-            error = f"density: expected {self._density:g}, got {state['density']:g}"
-        return f"{error} (residual_only=True takes what was not sent alone)"
+        self._checkpoints.load(states, residual_only)
 
     @property
     def is_over(self) -> bool:
