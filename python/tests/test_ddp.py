@@ -210,6 +210,27 @@ def _least_registered() -> list[int]:
     return best
 
 
+def _moved(_rank: int, plan: gt.Plan) -> None:
+    """Of equal layers, with gradients of which two have changed places: as many bytes in each."""
+    module = _layers()
+    ddp = torch.nn.parallel.DistributedDataParallel(module, **gt.ddp_arguments(plan))
+    for _ in range(4):
+        ddp(torch.ones(4, 316)).square().mean().backward()
+    gt.check_buckets(ddp, plan)
+    names = (*plan.names[:7], plan.names[8], plan.names[7])  # both in the first bucket
+    gt.check_buckets(ddp, dataclasses.replace(plan, names=names))
+    names = (plan.names[-1], *plan.names[1:-1], plan.names[0])
+    with pytest.raises(gt.BadInput, match="8.weight's gradient came where the plan has 0.weight's"):
+        gt.check_buckets(ddp, dataclasses.replace(plan, names=names))
+
+
+@needs_caps
+def test_buckets_that_hold_other_parameters_are_noticed(tmp_path):
+    plan = gt.plan(*_write(str(tmp_path), 1e-5, _layers()), algorithm="ddp", policy="bucket:2MiB")
+    assert [first - last + 1 for first, last in plan.groups] == [6, 3]
+    on_ranks(tmp_path, _moved, plan)
+
+
 def _unused(rank: int, plan: gt.Plan, least: list[int]) -> None:
     ddp_of = torch.nn.parallel.DistributedDataParallel
     module = Backwards()

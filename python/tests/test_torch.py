@@ -244,7 +244,7 @@ def _buckets(rank: int, merged: gt.Plan, cluster: str, model: str) -> None:
         gt.check_buckets(ddp, plan)
         other = plan.groups[:1] + ((plan.groups[0][1] - 1, 0),) if len(plan.groups) == 4 else None
         if other:
-            with pytest.raises(gt.BadInput, match="expected buckets of"):
+            with pytest.raises(gt.BadInput, match="expected the plan's buckets, of"):
                 gt.check_buckets(ddp, dataclasses.replace(plan, groups=other))
 
 

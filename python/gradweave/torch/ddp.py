@@ -7,7 +7,7 @@ import json
 import tempfile
 import warnings
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +173,7 @@ def check_buckets(module: DistributedDataParallel, plan: Plan) -> None:
     learning = _learning(module.module)
     if module.find_unused_parameters and not module.static_graph:
         expected = _bucket_bytes(_registered(plan, module.module))
-        sizes = _sizes(data["bucket_sizes"])
+        sizes, holds_others = _sizes(data["bucket_sizes"]), False  # in the order of registration
         why = (
             "with find_unused_parameters=True DistributedDataParallel keeps its first buckets, in "
             "the order in which parameters are registered: ddp_arguments(plan, module, "
@@ -188,7 +188,10 @@ def check_buckets(module: DistributedDataParallel, plan: Plan) -> None:
             )
         expected, sizes = _bucket_bytes(plan), _sizes(data["rebuilt_bucket_sizes"])
         names, indices = list(learning), data["rebuilt_per_bucket_param_indices"]
-        order = [names[int(index)] for index in indices.replace(",", " ").split()]
-        why = _why_rebuilt_differ(order, plan.names[::-1], learning)
-    if sizes != expected:
-        raise BadInput(f"expected buckets of {expected} bytes, as planned, got {sizes}: {why}")
+        buckets = [[names[int(index)] for index in one.split()] for one in indices.split(",")]
+        holds_others = list(map(set, buckets)) != [
+            set(plan.names[last : first + 1]) for first, last in plan.groups
+        ]
+        why = _why_rebuilt_differ(list(chain(*buckets)), plan.names[::-1], learning)
+    if sizes != expected or holds_others:
+        raise BadInput(f"expected the plan's buckets, of {expected} bytes, got {sizes}: {why}")
