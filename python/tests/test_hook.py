@@ -108,6 +108,11 @@ def _others(rank: int) -> None:
     ddp.register_comm_hook(*gt.comm_hook("ps"))
     with pytest.raises(gt.BadInput, match="ps: expected a pipeline without a server, as all ranks"):
         train(ddp, rank, 3, model)
+    model = network()
+    ddp = _ddp(model)
+    ddp.register_comm_hook(*gt.comm_hook("topk", density=0.2 if rank == 1 else 0.1))
+    with pytest.raises(gt.BadInput, match="rank 1 has density=0.2 where rank 0 has density=0.1"):
+        train(ddp, rank, 3, model)
     dist.barrier()
 
 

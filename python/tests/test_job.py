@@ -342,6 +342,18 @@ def test_a_failure_of_the_jobs_own_says_where(folder):
     assert "train.py:job: expected it to return (module, optimizer, step), got int" in err
 
 
+def test_what_one_rank_refuses_is_bad_input_on_the_others(folder):
+    swaps = """    def step(model):
+        if os.environ["RANK"] == "1" and any(one.module is module for one in distributed._open):
+            module[2].bias = torch.nn.Parameter(torch.zeros(300))
+"""
+    job = "import os\nfrom gradweave.torch import distributed\n" + JOB
+    (folder / "train.py").write_text(job.replace("    def step(model):\n", swaps))
+    asked = ["record", "train.py:job", "--out", "m.json", "--gradients", "g.json"]
+    status, _, err = run(folder, *asked)
+    assert status == 2 and "rank 1: 2.bias: expected the parameter that was distributed" in err
+
+
 def test_a_rank_that_does_not_answer_is_not_waited_for(folder):
     environment = {**os.environ, **place(2)}
     joins = "import time, torch.distributed as d; d.init_process_group('gloo'); time.sleep(600)"

@@ -135,11 +135,9 @@ class _Aside(Distributed):
         self, backwards: list[torch.Tensor], density: float, group: dist.ProcessGroup | None
     ) -> None:
         module = nn.ParameterList([nn.Parameter(_stand_in(one)) for one in reversed(backwards)])
-        super().__init__(module, "topk", density=density, group=group or dist.group.WORLD)
+        group = group or dist.group.WORLD
+        super().__init__(module, "topk", density=density, group=group, init_sync=False)
         self._next = itertools.cycle(reversed(list(enumerate(module.parameters()))))
-
-    def _begin_alike(self, _init_sync: bool) -> None:
-        """They do not learn."""
 
     def _listen(self) -> None:
         """Registers no hooks: `hear` passes the gradients on."""

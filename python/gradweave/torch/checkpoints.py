@@ -9,10 +9,17 @@ from typing import Any
 from gradweave._library import BadInput
 from gradweave.torch.session import Session
 
+_DEED = "load_exchange_state"
+_NO_STATE = (
+    f"{_DEED}: expected what exchange_state() returned: load_state_dict() takes parameters and "
+    "buffers"
+)
+_SAVED = {"rank", "ranks", "trainers", "parameters", "session"}
+
 
 def is_exchange_state(state: Any) -> bool:
     """Whether Checkpoints saved it; a module's state has tensors alone."""
-    return isinstance(state, Mapping) and isinstance(state.get("ranks"), int)
+    return isinstance(state, Mapping) and _SAVED <= state.keys()
 
 
 class Checkpoints:
@@ -36,15 +43,9 @@ class Checkpoints:
 
     def load(self, states: Sequence[dict[str, Any]], residual_only: bool) -> None:
         """Goes on from what ranks have saved; all ranks call it."""
-        if not all(map(is_exchange_state, states)):
-            raise BadInput(
-                "load_exchange_state: expected what exchange_state() returned: load_state_dict() "
-                "takes parameters and buffers"
-            )
+        self._agree("" if all(map(is_exchange_state, states)) else _NO_STATE)
         session = self._session
-        given = session.gather([(s["rank"], s["ranks"], s["trainers"]) for s in states])
-        if None in given:
-            raise BadInput("expected load_exchange_state on the rank that serves as well")
+        given = session.gather(_DEED, [(s["rank"], s["ranks"], s["trainers"]) for s in states])
         olds = {tuple(job) for of_rank in given for _, *job in of_rank}
         loaded = sorted(rank for of_rank in given for rank, *_ in of_rank)
         if len(olds) != 1 or len(set(loaded)) != len(loaded):
@@ -52,9 +53,7 @@ class Checkpoints:
         own = (session.ranks, session.trainers)
         alike = all(of_rank == [(rank, *own)] for rank, of_rank in enumerate(given))
         exact = alike and not residual_only
-        complaints = session.gather(self._load(states, exact))
-        if any(complaints):
-            raise BadInput(next(filter(None, complaints)))
+        self._agree(self._load(states, exact))
         _, trainers = olds.pop()
         lost = sorted(set(range(trainers)) - set(loaded))
         if lost and session.rank == 0:
@@ -63,6 +62,14 @@ class Checkpoints:
                 f"{trainers - len(lost)} were given to load_exchange_state",
                 stacklevel=3,
             )
+
+    def _agree(self, complaint: str) -> None:
+        """Fails on all ranks if one has a complaint about what it loads; all call it."""
+        complaints = self._session.gather(_DEED, complaint)
+        if None in complaints:
+            raise BadInput("expected load_exchange_state on the rank that serves as well")
+        if any(complaints):
+            raise BadInput(next(filter(None, complaints)))
 
     def _load(self, states: Sequence[dict[str, Any]], exact: bool) -> str:
         """Loads states, and returns what is wrong with them: an empty text if they were taken."""

@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import zip_longest
 from typing import Any
 
 import torch
@@ -60,10 +59,6 @@ def _checksum(tensor: torch.Tensor) -> int:
     data = tensor.detach().cpu().contiguous()
     size = data.numel() * data.element_size()
     return zlib.crc32((ctypes.c_char * size).from_address(data.data_ptr())) if size else 0
-
-
-def _kind_text(kind: tuple | None) -> str:
-    return "no other" if kind is None else "{} of shape {}, {}".format(*kind)
 
 
 def check_equal(
@@ -134,13 +129,13 @@ class Distributed(torch.nn.Module):
         self._in_order = list(self._learning.values())
         self._unplanned = {n: p for n, p in learning.items() if n not in self._learning}
         self._gradient_check = GradientCheck(self._learning)
-        self._shared_buffers = Buffers(module) if broadcast_buffers else None
         self._synchronises = True
         self._begun = False
         self._queued = False
         self._uneven: UnevenInputs | None = None
         self._gradients: dict[int, torch.Tensor] = {}  # those that came, where C finds them
         self._handles: list[torch.utils.hooks.RemovableHandle] = []
+        held = [*module.named_parameters(), *module.named_buffers()]
         device = self._in_order[0].device
         check_ddp_arguments(ddp_arguments, device)
         if group is not None and process_group is not None:
@@ -156,29 +151,22 @@ class Distributed(torch.nn.Module):
             seed=seed,
             gpu=device if device.type == "cuda" else None,
             names=self._names,
+            alike=[
+                *(
+                    f"{name} of shape {tuple(one.shape)}, {one.dtype}, "
+                    f"requires_grad={one.requires_grad}"
+                    for name, one in held
+                ),
+                f"broadcast_buffers={broadcast_buffers}",
+                f"init_sync={init_sync}",
+            ],
         )
+        self._shared_buffers = Buffers(module) if broadcast_buffers else None
         self._checkpoints = Checkpoints(self._session, self._names, density)
         _open.add(self)
-        self._begin_alike(init_sync)
+        for _, tensor in held if init_sync else ():
+            self._session.broadcast(tensor)
         self._listen()
-
-    def _begin_alike(self, init_sync: bool) -> None:
-        tensors = [*self.module.named_parameters(), *self.module.named_buffers()]
-        self._check_alike([(name, tuple(one.shape), str(one.dtype)) for name, one in tensors])
-        for _, tensor in tensors:
-            if init_sync:
-                self._session.broadcast(tensor)
-
-    def _check_alike(self, own: list[tuple]) -> None:
-        of_ranks = self._session.gather_all(own)
-        for rank, other in enumerate(of_ranks):
-            for first, one in zip_longest(of_ranks[0], other):
-                if first != one:
-                    self.close()
-                    raise BadInput(
-                        "expected the same parameters and buffers on all ranks, but rank "
-                        f"{rank} has {_kind_text(one)} where rank 0 has {_kind_text(first)}"
-                    )
 
     def _listen(self) -> None:
         if self.serves:
@@ -189,7 +177,10 @@ class Distributed(torch.nn.Module):
         for name, parameter in self._unplanned.items():
             self._handles.append(
                 parameter.register_post_accumulate_grad_hook(
-                    lambda _, name=name: self._refuse(name)
+                    lambda _, name=name: self._refuse(
+                        f"{name}: a gradient came, but the plan does not have it: record the job "
+                        "anew"
+                    )
                 )
             )
         self._handles += (
@@ -241,8 +232,7 @@ class Distributed(torch.nn.Module):
         if module is not self.module:
             return
         if self._queued:
-            expected = "expected a backward pass that ends, got one that failed"
-            raise self._session.end(BadInput(expected))
+            self._refuse("expected a backward pass that ends, got one that failed")
         if module.training and torch.is_grad_enabled() and self._synchronises:
             self._check_roster()
             self._share_buffers()
@@ -271,17 +261,12 @@ class Distributed(torch.nn.Module):
             torch.autograd.Variable._execution_engine.queue_callback(self._finish)
             self._queued = True
 
-    @staticmethod
-    def _refuse(name: str) -> None:
-        raise BadInput(
-            f"{name}: a gradient came, but the plan does not have it: record the job anew"
-        )
+    def _refuse(self, message: str) -> None:
+        raise self._session.end(BadInput(message))
 
     def _refuse_to_train(self, module, _inputs) -> None:
         if module.training and torch.is_grad_enabled():
-            raise self._session.end(
-                BadInput("expected serve() on the rank that serves, got a forward pass that trains")
-            )
+            self._refuse("expected serve() on the rank that serves, got a forward pass that trains")
 
     def on_gradient(self, index: int, parameter: torch.nn.Parameter) -> None:
         """Takes the gradient of the parameter with that number in the plan's order."""
@@ -309,8 +294,10 @@ class Distributed(torch.nn.Module):
         self._exchange(absent)
         for index, gradient in self._gradients.items():
             if self._in_order[index].grad is not gradient:
-                expected = f"{self._names[index]}: expected its gradient to stay until backward()"
-                raise self._session.end(BadInput(f"{expected} returns, as its average goes there"))
+                self._refuse(
+                    f"{self._names[index]}: expected its gradient to stay until backward() "
+                    "returns, as its average goes there"
+                )
         self._gradients.clear()
 
     def _exchange(self, absent: list[int]) -> None:
@@ -427,8 +414,8 @@ class Distributed(torch.nn.Module):
     def verify(self) -> None:
         """Fails unless all ranks got the same averages, bit for bit; all ranks call it.
 
-        If one does not call it within a minute, it fails on those that do. `measure` and `trace`
-        wait as long.
+        Who calls it waits for the others as long as the process group's timeout lets it, and fails
+        if they call something else; so do all calls that all ranks make.
         """
         self._session.verify()
 
@@ -452,7 +439,9 @@ class Distributed(torch.nn.Module):
         tensors = dict(self.module.named_parameters())
         if buffers:
             tensors.update(self.module.named_buffers())
-        check_equal(tensors, lambda own: self._session.gather(own)[: self.trainers])
+        check_equal(
+            tensors, lambda own: self._session.gather("check_parameters", own)[: self.trainers]
+        )
 
     # ---- going on later -------------------------------------------------------------------------
 

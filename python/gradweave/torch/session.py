@@ -7,9 +7,11 @@ import contextlib
 import ctypes
 import os
 import weakref
+import zlib
 from collections.abc import Sequence
 from ctypes import byref, c_void_p
 from datetime import timedelta
+from itertools import zip_longest
 from typing import Any
 
 import torch
@@ -19,11 +21,20 @@ from gradweave import _library
 from gradweave._library import BadInput, GradweaveError, call, failure, library
 from gradweave.torch.group import LentGroup, OwnGroup, global_rank, need_group, view
 
-# Steps that all ranks take next: rank 0 sends the server a byte, apart from C's own messages.
-_DEEDS = ("close", "iterate", "verify", "measure", "gather")
+# Steps that all ranks take together: those that train compare bits of a byte, which has one for
+# each step, and rank 0 sends the server the step's index, apart from C's own messages.
+_DEEDS = (
+    "close",
+    "iterate",
+    "verify",
+    "measure",
+    "trace",
+    "check_parameters",
+    "load_exchange_state",
+)
 _TAG, _FLAGS, _MEETING, _SHARED = 2, 3, 4, 5
 _HOWEVER_LONG = timedelta(days=3650)
-_LISTENS = timedelta(minutes=1)
+_LISTENS = timedelta(minutes=1)  # the server, when rank 0 tells it the next step
 _WAITED_IN_VAIN = "a rank failed, or had fewer iterations: join() is for uneven inputs"
 _LEFT_BY_PEER = ("closed by peer", "reset by peer")  # gloo's words for what another rank caused
 _EXPLAINS = timedelta(seconds=2)  # time for that rank to say why
@@ -63,7 +74,8 @@ class Session:
     Without `group` it has connections of its own between all ranks, which it closes in the end; an
     OwnGroup it closes only when it fails on one. Whatever fails, the session is then over. Tensors
     on a GPU, which `gpu` names, travel through the host's memory. Messages call tensors by `names`,
-    or by their numbers.
+    or by their numbers. Fails on all ranks unless they agree on these arguments, and on `alike`,
+    which says what else must be the same.
 
     Of pipelines with a server the last rank is that: it only serves, and the others train.
     """
@@ -81,6 +93,7 @@ class Session:
         seed: int = 0,
         gpu: torch.device | None = None,
         names: Sequence[str] = (),
+        alike: Sequence[str] = (),
     ) -> None:
         self._own: OwnGroup | None = None
         if names and len(names) != len(sizes):
@@ -120,12 +133,26 @@ class Session:
             seed=seed,
             gpu=ctypes.pointer(where) if where else None,
         )
+        options = {
+            "algorithm": algorithm,
+            "density": density,
+            "groups": [*map(tuple, groups)],
+            "compressor": compressor,
+            "exchange": exchange,
+            "seed": seed,
+        }
+        tensors = zip(names or range(len(sizes)), sizes)
         call("gradweave_join_group", byref(self._lent.functions), byref(self._joined))
         try:
+            self._check_alike(
+                *alike,
+                *(f"{name}={value}" for name, value in options.items()),
+                *(f"tensor {name} of {size} elements" for name, size in tensors),
+            )
             call("gradweave_session_open", byref(training), self._joined, byref(self._session))
             self.serves = library.gradweave_session_serves(self._session) != 0
             self._open_notes()
-            self.trainers = self.gather_all(self.serves).count(False)
+            self.trainers = self._gather(self.serves).count(False)
             if self.serves:
                 self._await_next()
         except Exception:
@@ -138,12 +165,25 @@ class Session:
     def group(self) -> dist.ProcessGroup | None:
         return self._lent.group
 
-    def gather(self, thing: Any) -> list[Any]:
-        """Returns every rank's thing, by rank; None for a server that is in serve()."""
-        self._together("gather")
-        return self.gather_all(thing)
+    def _check_alike(self, *own: str) -> None:
+        """Fails unless all ranks pass the same; all of it travels only where its sums differ."""
+        if len(set(self._gather(zlib.crc32("\n".join(own).encode())))) == 1:
+            return
+        of_ranks = self._gather(own)
+        for rank, other in enumerate(of_ranks):
+            for first, one in zip_longest(of_ranks[0], other, fillvalue="no more"):
+                if first != one:
+                    raise BadInput(
+                        f"expected the same on all ranks, but rank {rank} has {one} where rank 0 "
+                        f"has {first}"
+                    )
 
-    def gather_all(self, thing: Any) -> list[Any]:
+    def gather(self, deed: str, thing: Any) -> list[Any]:
+        """Returns what every rank passes to it in `deed`; None for a server that is in serve()."""
+        self._meet(deed)
+        return self._gather(thing)
+
+    def _gather(self, thing: Any) -> list[Any]:
         """Returns every rank's thing, by rank; a server calls it as well."""
         things = [None] * self.ranks
         try:
@@ -202,7 +242,6 @@ class Session:
 
     def verify(self) -> None:
         self._meet("verify")
-        self._together("verify")
         self._verify()
 
     def _verify(self) -> None:
@@ -210,7 +249,6 @@ class Session:
 
     def measure(self) -> dict[str, float]:
         self._meet("measure")
-        self._together("measure")
         return self._measure()
 
     def _measure(self) -> dict[str, float]:
@@ -220,7 +258,6 @@ class Session:
 
     def trace(self, path: str) -> None:
         self._meet("trace")
-        self._together("measure")
         own = os.fsencode(path) if self.rank == 0 else None
         self._call("gradweave_session_trace", self._session, own)
 
@@ -258,14 +295,17 @@ class Session:
         return [note[8:] if note[:8] == now else None for note in notes]
 
     def _open_notes(self) -> None:
-        """Replaces the notes that an earlier session of the group left."""
+        """Replaces what an earlier session of the group left, which all ranks have read by now.
+
+        No rank comes here before each one has left that session, and compares its arguments.
+        """
         for self._iteration in (0, 1):
             self._write_note(b"")
         self._iteration = 1
 
     # ---- among ranks that train -----------------------------------------------------------------
 
-    def _unite(self, flags: torch.Tensor, tag: int, timeout: timedelta = timedelta()) -> None:
+    def _unite(self, flags: torch.Tensor, tag: int) -> None:
         """Puts the bits of all ranks that train into each one's bytes.
 
         After each round a rank has those of twice as many ranks before it.
@@ -282,7 +322,7 @@ class Session:
                 dist.isend(flags, to, group=self.group, tag=tag),
             )
             for work in works:
-                work.wait(timeout)
+                work.wait()
             flags |= theirs
             distance *= 2
 
@@ -316,16 +356,24 @@ class Session:
         if self.rank != root:
             tensor.detach().copy_(data)
 
-    def _meet(self, name: str) -> None:
-        """Fails unless all ranks that train call it, before one waits for what others never do."""
+    def _meet(self, deed: str) -> None:
+        """Begins what all ranks call; fails unless they do, before one waits in it for the others.
+
+        Those that train meet first, as long as the group's timeout lets them, then tell the server.
+        """
         self._need_open()
-        if self.serves:
-            return
-        try:
-            self._unite(torch.zeros(1, dtype=torch.uint8), _MEETING, _LISTENS)
-        except RuntimeError as error:
-            expected = f"expected all ranks to call it within {_LISTENS.total_seconds():g} s"
-            raise self.end(GradweaveError(f"{name}: {expected}: {error}")) from None
+        if not self.serves:
+            called = torch.tensor([1 << _DEEDS.index(deed)], dtype=torch.uint8)
+            try:
+                self._unite(called, _MEETING)
+            except RuntimeError as error:
+                expected = f"{deed}: expected all ranks to call it: {error}"
+                raise self.end(GradweaveError(expected)) from None
+            calls = [one for bit, one in enumerate(_DEEDS) if int(called) >> bit & 1]
+            if len(calls) > 1:
+                got = " and ".join(calls)
+                raise self.end(BadInput(f"expected all ranks to call the same, got {got}"))
+        self._together(deed)
 
     # ---- with a server --------------------------------------------------------------------------
 
@@ -339,10 +387,10 @@ class Session:
                 served += 1
             elif deed == "verify":
                 self._verify()
-            elif deed == "measure":
+            elif deed in ("measure", "trace"):
                 self._measure()
             else:
-                self.gather_all(None)
+                self._gather(None)
         return served
 
     def _together(self, deed: str) -> None:
@@ -411,8 +459,8 @@ class Session:
     # ---- the end --------------------------------------------------------------------------------
 
     def _need_open(self) -> None:
-        if not self._session:
-            raise BadInput("expected a session that is open, got one that was closed")
+        if self.group is None:
+            raise BadInput("expected a session that is open, got one that was closed, or failed")
 
     def _call(self, name: str, *arguments) -> None:
         self._need_open()
@@ -422,25 +470,25 @@ class Session:
             raise self.end(error) from None
 
     def end(self, error: GradweaveError) -> GradweaveError:
-        """Lets the others' calls fail as well, and returns what to raise, of the error's class."""
+        """Lets the others' calls fail as well, and returns what to raise: the first error."""
         said = str(error)
         if self._waited_in_vain(error):
             said = f"{error} ({_WAITED_IN_VAIN})"
-        first = own = f"rank {self.rank}: {said}"
+        first = own = f"{type(error).__name__}: rank {self.rank}: {said}"
         if self._own is not None:
             with contextlib.suppress(RuntimeError):  # the store may have gone with its rank
                 store = dist.distributed_c10d._get_default_store()
                 if any(words in said for words in _LEFT_BY_PEER):
                     # gloo closes connections of a rank whose wait timed out, before that rank knows
-                    with contextlib.suppress(dist.DistStoreError):
+                    with contextlib.suppress(RuntimeError):
                         store.wait([self._key], _EXPLAINS)
                 first = store.compare_set(self._key, "", own).decode(errors="replace")
         self._interrupt()
         self._keeps_own = False
         self._leave()
-        if first.partition(": ")[2] == said:
-            return type(error)(said)
-        return type(error)(f"{first} (here: {error})")
+        kind, rank, text = first.split(": ", 2)
+        raised = getattr(_library, kind)
+        return raised(said if text == said else f"{rank}: {text} (here: {error})")
 
     def _waited_in_vain(self, error: GradweaveError) -> bool:
         """Whether the process group failed while it exchanged gradients."""
