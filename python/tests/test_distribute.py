@@ -136,6 +136,18 @@ def _change_nothing(rank: int) -> None:
     distributed.close()
 
 
+def _move_a_buffer(rank: int) -> None:
+    model = _normed()
+    distributed = gt.distribute(model, "topk")
+    _pass(model, rank)
+    if rank == 1:
+        model[1].running_mean = model[1].running_mean.to("meta")
+    expected = "1.running_mean: expected a buffer of 8 .* on cpu, .* got 8 of .* on meta"
+    with pytest.raises(gt.BadInput, match=expected):
+        _pass(model, rank)
+    distributed.close()
+
+
 def _train_what_is_not_planned(rank: int) -> None:
     """On rank 1 alone."""
     model = network()
@@ -149,6 +161,7 @@ def _train_what_is_not_planned(rank: int) -> None:
 
 def _change_what_else_there_is(rank: int) -> None:
     _change_nothing(rank)
+    _move_a_buffer(rank)
     _train_what_is_not_planned(rank)
 
 
@@ -262,6 +275,8 @@ def _share_buffers(rank: int, algorithm: str) -> None:
     some = dist.new_group(list(range(trainers)))
     for shares in (True, False):
         model, theirs = _normed(), _normed()
+        model[1].running_mean += rank  # which the first forward pass that shares makes rank 0's
+        theirs[1].running_mean += rank
         distributed = gt.distribute(model, algorithm, broadcast_buffers=shares)
         if distributed.serves:
             distributed.serve()
@@ -274,12 +289,38 @@ def _share_buffers(rank: int, algorithm: str) -> None:
             torch.testing.assert_close(own, other, rtol=1e-5, atol=1e-6)
         with pytest.raises(GradweaveError, match="1.running_mean: expected the same on all ranks"):
             distributed.check_parameters(buffers=True)  # each has seen a batch of its own since
+        for trained in (distributed, ddp):
+            with torch.no_grad():
+                trained(batch(rank, 0)[0])  # each rank has buffers of its own again
+            trained.eval()
+            with torch.no_grad():
+                trained(batch(rank, 0)[0])
+        for own, other in zip(model.buffers(), theirs.buffers()):
+            torch.testing.assert_close(own, other, rtol=1e-5, atol=1e-6)
         distributed.close()
+
+
+def _evaluate(rank: int) -> None:
+    """After a pass that trained all evaluate with rank 0's buffers; also when it was closed."""
+    model = _normed()
+    distributed = gt.distribute(model, "topk")
+    train(distributed, rank, 2, model)
+    model.eval()
+    if rank == 0:
+        model(batch(0, 0)[0])  # the bare module, alone
+    with torch.no_grad():
+        distributed(batch(0, 0)[0])
+    distributed.check_parameters(buffers=True)
+    model.train()
+    train(distributed, rank, 2, model)
+    distributed.close()
+    distributed(batch(rank, 0)[0])
 
 
 def test_buffers_are_rank_0s_as_with_ddp(tmp_path):
     on_ranks(tmp_path, _share_buffers, "dense")
     on_ranks(tmp_path, _share_buffers, "ps", ranks=4)
+    on_ranks(tmp_path, _evaluate)
 
 
 # ---- uneven inputs ------------------------------------------------------------------------------
@@ -307,7 +348,27 @@ def _join(rank: int, algorithm: str, counts: list[int], stops: bool = False) -> 
     distributed.close()
 
 
+def _evaluate_within(rank: int) -> None:
+    """Each rank evaluates after its iterations; rank 0 has none."""
+    model = _normed()
+    distributed = gt.distribute(model, "dense")
+    with torch.no_grad():
+        distributed(batch(rank, 0)[0])
+    with distributed.join():
+        for _ in range(rank):
+            model.train()
+            train(distributed, rank, 1, model)
+            model.eval()
+            distributed(batch(rank, 0)[0])
+    distributed.check_parameters(buffers=True)
+    model.train()
+    train(distributed, rank, 2, model)
+    distributed.check_parameters()
+    distributed.close()
+
+
 def _join_all(rank: int) -> None:
+    _evaluate_within(rank)
     for algorithm in ("dense", "topk", "gaussiank"):
         for counts in ([5, 3, 4], [2, 6, 2], [3, 3, 3], [0, 2, 1]):
             _join(rank, algorithm, counts)
@@ -414,7 +475,11 @@ def _refuse(rank: int) -> None:
     fully_shard(sharded)
     with pytest.raises(gt.BadInput, match="0.weight: expected a plain tensor .* got .*FSDP2"):
         gt.distribute(sharded, "topk")
-    with pytest.raises(gt.BadInput, match="0.weight: expected a parameter with a shape"):
+    sharded = network()
+    fully_shard(sharded[0].requires_grad_(False))
+    with pytest.raises(gt.BadInput, match="0.weight: expected a plain tensor .* got .*FSDP2"):
+        gt.distribute(sharded, "topk")
+    with pytest.raises(gt.BadInput, match="0.weight: expected a tensor with a shape"):
         gt.distribute(torch.nn.Sequential(torch.nn.LazyLinear(4)), "topk")
     pair = dist.new_group([0])
     if rank == 1:

@@ -161,12 +161,17 @@ class Distributed(torch.nn.Module):
                 f"init_sync={init_sync}",
             ],
         )
-        self._shared_buffers = Buffers(module) if broadcast_buffers else None
+        self._shared_buffers = Buffers(module) if broadcast_buffers and not self.serves else None
+        self._buffers_differ = True  # maybe: none have been shared since a pass trained
         self._checkpoints = Checkpoints(self._session, self._names, density)
         _open.add(self)
-        for _, tensor in held if init_sync else ():
-            self._session.broadcast(tensor)
+        if init_sync:
+            for tensor in self._list_shared(broadcast_buffers):
+                self._session.broadcast(tensor)
         self._listen()
+
+    def _list_shared(self, with_buffers: bool) -> list[torch.Tensor]:
+        return [*self.module.parameters(), *(self.module.buffers() if with_buffers else ())]
 
     def _listen(self) -> None:
         if self.serves:
@@ -193,6 +198,12 @@ class Distributed(torch.nn.Module):
             )
 
     def forward(self, *inputs, **options) -> Any:
+        """Calls the module, also to evaluate, with the buffers that all ranks then share.
+
+        The bare module shares them only where it trains, and may evaluate on one rank alone.
+        """
+        if not self._queued:
+            self._share_buffers()
         return self.module(*inputs, **options)
 
     def named_learning(self) -> Iterator[tuple[str, torch.nn.Parameter]]:
@@ -215,9 +226,14 @@ class Distributed(torch.nn.Module):
             raise self._session.end(error) from None
 
     def _share_buffers(self) -> None:
-        """Gives all ranks rank 0's buffers; inside join() those of a rank that has inputs."""
-        if self._shared_buffers is None or (self._uneven and self._begun):
+        """Gives all ranks rank 0's buffers, unless they have had them since a pass that trained.
+
+        Inside join() all get those of a rank that has inputs.
+        """
+        shares = self._shared_buffers is not None and self._buffers_differ
+        if not shares or (self._uneven and self._begun):
             return
+        self._buffers_differ = False
         root = self._uneven.announce(SHARES_BUFFERS)[1] if self._uneven else 0
         try:
             self._shared_buffers.share(self._session, root)
@@ -236,6 +252,7 @@ class Distributed(torch.nn.Module):
         if module.training and torch.is_grad_enabled() and self._synchronises:
             self._check_roster()
             self._share_buffers()
+            self._buffers_differ = True
             if self.trainers == self._session.ranks:
                 self._begin()
 
@@ -390,6 +407,7 @@ class Distributed(torch.nn.Module):
         try:
             yield
             self._go_along()
+            self._buffers_differ = True  # on all ranks alike, whatever each has called
         finally:
             self._uneven = None
 
@@ -407,7 +425,7 @@ class Distributed(torch.nn.Module):
             elif self._shared_buffers is not None:
                 self._shared_buffers.share(self._session, root)
         root = self._uneven.find_trained()
-        for tensor in [*self.module.parameters(), *self.module.buffers()]:
+        for tensor in self._list_shared(self._shared_buffers is not None):
             if root is not None:
                 self._session.share(tensor, root)
 
@@ -511,6 +529,7 @@ class Distributed(torch.nn.Module):
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
+        self._shared_buffers = None
         self._session.close()
         _open.discard(self)
 

@@ -18,14 +18,19 @@ _FLOATS, _DENSE = torch.float32, torch.strided
 _EXPECTED = "expected 32-bit floats, all on the CPU or on one GPU"
 
 
-def _check(name: str, parameter: torch.nn.Parameter, device: torch.device) -> None:
-    if is_lazy(parameter):
-        raise BadInput(f"{name}: expected a parameter with a shape: run a forward pass first")
-    if is_traceable_wrapper_subclass(parameter):
+def _check_plain(name: str, tensor: torch.Tensor) -> None:
+    """Fails unless a rank can send the tensor's bytes."""
+    if is_lazy(tensor):
+        raise BadInput(f"{name}: expected a tensor with a shape: run a forward pass first")
+    if is_traceable_wrapper_subclass(tensor):
         raise BadInput(
             f"{name}: expected a plain tensor that each rank has in full, got "
-            f"{type(parameter).__name__}, as FSDP2 and tensor parallelism make"
+            f"{type(tensor).__name__}, as FSDP2 and tensor parallelism make"
         )
+
+
+def _check(name: str, parameter: torch.nn.Parameter, device: torch.device) -> None:
+    _check_plain(name, parameter)
     known = device.type in ("cpu", "cuda")
     if not known or parameter.device != device or parameter.dtype != torch.float32:
         raise BadInput(f"{name}: {_EXPECTED}, got {parameter.dtype} on {parameter.device}")
@@ -77,6 +82,8 @@ class Roster:
 
     def __init__(self, module: torch.nn.Module) -> None:
         self._module = module
+        for name, tensor in chain(module.named_parameters(), module.named_buffers()):
+            _check_plain(name, tensor)
         self.registered = learning(module)
         self._look()
 
@@ -123,12 +130,25 @@ class Roster:
                 )
 
 
+def _registered(
+    kind: tuple[torch.dtype, torch.device], name: str, holder: dict, key: str, size: int
+) -> torch.Tensor:
+    """Returns a buffer; fails unless it is as when its module was distributed."""
+    buffer = holder.get(key)
+    if buffer is None or (buffer.dtype, buffer.device) != kind or buffer.numel() != size:
+        got = "none" if buffer is None else f"{buffer.numel()} of {buffer.dtype} on {buffer.device}"
+        raise BadInput(
+            f"{name}: expected a buffer of {size} elements of {kind[0]} on {kind[1]}, as when its "
+            f"module was distributed, got {got}"
+        )
+    return buffer
+
+
 class Buffers:
-    """A module's buffers, which travel together: those of a type in one message."""
+    """A module's buffers, which travel together: those of a type and device in one message."""
 
     def __init__(self, module: torch.nn.Module) -> None:
-        self._places: dict[torch.dtype, list[tuple[str, dict, str]]] = {}
-        self._sizes: dict[torch.dtype, list[int]] = {}
+        self._places: dict[tuple[torch.dtype, torch.device], list[tuple[str, dict, str, int]]] = {}
         seen: set[int] = set()
         for path, part in module.named_modules():
             for key, buffer in part._buffers.items():
@@ -136,26 +156,16 @@ class Buffers:
                     continue
                 seen.add(id(buffer))
                 name = f"{path}.{key}" if path else key
-                self._places.setdefault(buffer.dtype, []).append((name, part._buffers, key))
-                self._sizes.setdefault(buffer.dtype, []).append(buffer.numel())
+                place = (name, part._buffers, key, buffer.numel())
+                self._places.setdefault((buffer.dtype, buffer.device), []).append(place)
 
     def share(self, session: Session, root: int) -> None:
         """Gives the buffers of rank `root` to all ranks that train; all call it."""
-        for dtype, places in self._places.items():
-            buffers = [holder.get(key) for _, holder, key in places]
-            self._check(dtype, buffers)
+        for kind, places in self._places.items():
+            buffers = [_registered(kind, *place) for place in places]
             flat = _flatten_dense_tensors(buffers)
             session.share(flat, root)
             if session.rank != root:
                 with torch.no_grad():
                     for buffer, new in zip(buffers, _unflatten_dense_tensors(flat, buffers)):
                         buffer.copy_(new)
-
-    def _check(self, dtype: torch.dtype, buffers: list[torch.Tensor | None]) -> None:
-        for (name, *_), size, buffer in zip(self._places[dtype], self._sizes[dtype], buffers):
-            if buffer is None or buffer.dtype is not dtype or buffer.numel() != size:
-                got = "none" if buffer is None else f"{buffer.numel()} of {buffer.dtype}"
-                raise BadInput(
-                    f"{name}: expected a buffer of {size} elements of {dtype}, as when its module "
-                    f"was distributed, got {got}"
-                )
