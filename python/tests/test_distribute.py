@@ -451,6 +451,24 @@ REFUSED = {
 }
 
 
+def _wrap_twice(rank: int) -> None:
+    """DistributedDataParallel around a distributed module, made before that or after it."""
+    for is_first in (True, False):
+        module = network()
+        ddp = DistributedDataParallel(module) if is_first else None
+        distributed = gt.distribute(module, "dense")
+        ddp = ddp or DistributedDataParallel(module)
+        with pytest.raises(gt.BadInput, match="got a forward pass of DistributedDataParallel aro"):
+            _pass(ddp, rank)
+        distributed.close()
+    inner, outer = network(), torch.nn.Linear(20, 20)
+    distributed = gt.distribute(inner, "dense")
+    outer.register_forward_hook(lambda _module, _inputs, output: distributed(output))
+    _pass(DistributedDataParallel(outer), rank)  # which has other parameters
+    assert_equal_on_ranks(inner)
+    distributed.close()
+
+
 def _refuse(rank: int) -> None:
     model = network()
     for message, options in REFUSED.items():
@@ -492,6 +510,7 @@ def test_acts_as_ddp_does_or_says_why_not(tmp_path):
     on_ranks(tmp_path, _replace_ddp, False)
     on_ranks(tmp_path, _copy)
     on_ranks(tmp_path, _refuse)
+    on_ranks(tmp_path, _wrap_twice)
 
 
 def test_a_missing_process_group_is_named(tmp_path):

@@ -225,6 +225,15 @@ class Distributed(torch.nn.Module):
         except BadInput as error:
             raise self._session.end(error) from None
 
+    def _check_around(self) -> None:
+        """Fails if a DistributedDataParallel that has the same parameters calls the module."""
+        around = DistributedDataParallel._get_active_ddp_module()
+        if around and not set(around._module_parameters).isdisjoint(self._in_order):
+            self._refuse(
+                "expected a distributed module to exchange its gradients alone, got a forward pass "
+                "of DistributedDataParallel around it, which would exchange them too"
+            )
+
     def _share_buffers(self) -> None:
         """Gives all ranks rank 0's buffers, unless they have had them since a pass that trained.
 
@@ -250,6 +259,7 @@ class Distributed(torch.nn.Module):
         if self._queued:
             self._refuse("expected a backward pass that ends, got one that failed")
         if module.training and torch.is_grad_enabled() and self._synchronises:
+            self._check_around()
             self._check_roster()
             self._share_buffers()
             self._buffers_differ = True
