@@ -154,10 +154,10 @@ static bool find_range(const cJSON *details, double size, double range[2]) {
         const cJSON *elements = cJSON_GetObjectItemCaseSensitive(raw, "elements");
         const cJSON *p5 = cJSON_GetObjectItemCaseSensitive(raw, "p5_s");
         const cJSON *p95 = cJSON_GetObjectItemCaseSensitive(raw, "p95_s");
-        if (cJSON_GetNumberValue(bytes != NULL ? bytes : elements) == size && cJSON_IsNumber(p5) &&
-            cJSON_IsNumber(p95)) {
-            range[0] = p5->valuedouble;
-            range[1] = p95->valuedouble;
+        range[0] = cJSON_GetNumberValue(p5);
+        range[1] = cJSON_GetNumberValue(p95);
+        if (cJSON_GetNumberValue(bytes != NULL ? bytes : elements) == size && isfinite(range[0]) &&
+            isfinite(range[1])) {
             return true;
         }
     }

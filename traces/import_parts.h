@@ -92,7 +92,7 @@ enum gw_import_setting {
     GW_IMPORT_LOGGED,   /* variables that the library has logged */
     GW_IMPORT_SETTINGS
 };
-enum { GW_IMPORT_MOST_SETTING = 512 };
+enum { GW_IMPORT_MOST_SETTING = 1000 };
 
 /* Contents of a table, collected row by row; all zero at first. */
 struct gw_import_table {

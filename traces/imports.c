@@ -93,10 +93,10 @@ void gw_import_put_word(char setting[GW_IMPORT_MOST_SETTING], const char *word) 
     char made[IMPORT_TEXT_SIZE];
     (void)snprintf(made, sizeof made, "%.*s%s%s%s%s", (int)at, old, is_last && at > 0 ? " " : "",
                    word, is_last ? "" : " ", old + at);
-    if (strlen(made) >= GW_IMPORT_MOST_SETTING) {
+    if (strlen(made) >= GW_IMPORT_MOST_SETTING) { /* keeps whole words alone */
         made[GW_IMPORT_MOST_SETTING - 1] = '\0';
-        made[strrchr(made, ' ') == NULL ? strlen(made) : (size_t)(strrchr(made, ' ') - made)] =
-            '\0';
+        char *last = strrchr(made, ' ');
+        made[last == NULL ? strlen(made) : (size_t)(last - made)] = '\0';
     }
     (void)snprintf(setting, GW_IMPORT_MOST_SETTING, "%s", made);
 }

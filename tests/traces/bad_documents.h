@@ -232,6 +232,11 @@ static const struct bad_document bad_documents[] = {
          "{'points': [[1, 100], [2, 0.008]], 'raw': [{'elements': 1, 'p5_s': 1e-5, 'p95_s': 0.01}, "
          "{'elements': 2, 'p5_s': 0.007, 'p95_s': 0.01}]}"),
      "compressors.topk.points[1][1]: expected no less time than for the smaller sizes, got 0.008"},
+    /* an infinite end of a range, which a file that is written does not keep */
+    {CLUSTER,
+     TOPK("{'points': [[1, 2], [2, 1]], 'raw': [{'elements': 1, 'p5_s': 1.5, 'p95_s': 1e999}, "
+          "{'elements': 2, 'p5_s': 0.5, 'p95_s': 1.6}]}"),
+     "compressors.topk.points[1][1]: expected no less time than for the smaller sizes, got 1"},
 
     /* what is larger than anything that is measured */
     {MODEL, MODEL_WITH("'update_s': 1e20"), "update_s: expected at most 1e6 seconds, got 1e+20"},

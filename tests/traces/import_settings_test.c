@@ -138,6 +138,24 @@ TEST_IN_FOLDER(settings_of_all_tables_are_kept) {
                           "NCCL_NET=eth0.100 NCCL_SOCKET_IFNAME=eth0.100 (x.txt:9)");
 }
 
+/* Keeps whole words of a list that is longer than its room, as a value that is cut is another one.
+ */
+TEST_IN_FOLDER(variables_without_room_are_not_cut) {
+    char first[8192], second[8192], both[16384];
+    int length = snprintf(first, sizeof first, "# Collective test starting: all_reduce_perf\n");
+    for (int i = 0; i < 40; i++) {
+        length += snprintf(first + length, sizeof first - (size_t)length,
+                           "left:1:1 [0] NCCL INFO NCCL_V%02d set by environment to "
+                           "/a/path/of/forty/letters/or/so/for/a/file\n",
+                           i);
+    }
+    (void)snprintf(first + length, sizeof first - (size_t)length, "%s", strstr(run, "# nThread"));
+    replace(first, "NCCL_V00 set by", "NCCL_V00 by", second, sizeof second);
+    (void)snprintf(both, sizeof both, "%s%s", first, second);
+    struct gw_cluster cluster = import_text(*state, NCCL, "x.txt", both, 0);
+    gw_cluster_free(&cluster);
+}
+
 /* Takes a setting that one of two tables lacks for that of the other. */
 TEST_IN_FOLDER(settings_that_are_not_said_may_be_the_same) {
     static const char *const parts[][2] = {{"# nccl-tests version 2.17.6 nccl-library=22807\n", ""},
