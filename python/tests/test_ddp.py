@@ -211,7 +211,7 @@ def _least_registered() -> list[int]:
 
 
 def _moved(_rank: int, plan: gt.Plan) -> None:
-    """Of equal layers, with gradients of which two have changed places: as many bytes in each."""
+    """Checks buckets of equal layers after two gradients have changed places: sizes stay alike."""
     module = _layers()
     ddp = torch.nn.parallel.DistributedDataParallel(module, **gt.ddp_arguments(plan))
     for _ in range(4):
