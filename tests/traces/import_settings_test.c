@@ -146,7 +146,7 @@ TEST_IN_FOLDER(variables_without_room_are_not_cut) {
     for (int i = 0; i < 40; i++) {
         length += snprintf(first + length, sizeof first - (size_t)length,
                            "left:1:1 [0] NCCL INFO NCCL_V%02d set by environment to "
-                           "/a/path/of/forty/letters/or/so/for/a/file\n",
+                           "/a/path/of/forty/letters/or/so/for/file\n",
                            i);
     }
     (void)snprintf(first + length, sizeof first - (size_t)length, "%s", strstr(run, "# nThread"));
