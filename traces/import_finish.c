@@ -176,7 +176,10 @@ static void put_halved_margin(struct gw_json_writer *writer, const struct gw_mar
     gw_writer_end(writer);
 }
 
-/* At the ends of the measured sizes, and beyond them in steps, as far as the allreduce's grow. */
+/*
+ * At the ends of the measured sizes, and beyond them in steps, as far as the allreduce's grow and
+ * readers take sizes.
+ */
 static void put_halved_margins(struct gw_json_writer *writer, const struct gw_margins *margins,
                                size_t workers) {
     enum { STEPS = 10 };
@@ -191,7 +194,9 @@ static void put_halved_margins(struct gw_json_writer *writer, const struct gw_ma
     }
     put_halved_margin(writer, margins, workers, smallest);
     for (int i = largest > smallest ? 0 : 1; i <= STEPS; i++) {
-        put_halved_margin(writer, margins, workers, largest * pow(step, i));
+        if (largest * pow(step, i) / (double)workers <= GW_IMPORT_MOST_EXACT) {
+            put_halved_margin(writer, margins, workers, largest * pow(step, i));
+        }
     }
     gw_writer_end(writer);
 }

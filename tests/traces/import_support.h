@@ -32,6 +32,19 @@ static inline struct gw_cluster new_cluster(void) {
     return cluster;
 }
 
+/* Asserts that readers take what writing the cluster gives. */
+static inline void assert_readable(const struct gw_cluster *cluster) {
+    struct gw_cluster again = {0};
+    cJSON *document = NULL;
+    char *text = NULL;
+    assert_ok(gw_cluster_document(cluster, &document, &error));
+    assert_ok(gw_json_print(document, &text, &error));
+    assert_ok(gw_cluster_parse(text, strlen(text), "c.json", &again, &error));
+    gw_cluster_free(&again);
+    cJSON_Delete(document);
+    free(text);
+}
+
 /* Imports a cluster from one file. */
 static inline struct gw_cluster import_text(const char *folder, enum tool tool, const char *name,
                                             const char *text, size_t workers) {
@@ -40,6 +53,7 @@ static inline struct gw_cluster import_text(const char *folder, enum tool tool, 
         gw_import_finish(&cluster, &error) != GW_OK) {
         fail_msg("%s", error.message);
     }
+    assert_readable(&cluster);
     return cluster;
 }
 

@@ -126,6 +126,17 @@ TEST_IN_FOLDER(an_allreduce_alone_says_what_gathering_takes) {
     gw_cluster_free(&cluster);
 }
 
+TEST_IN_FOLDER(no_margin_is_of_a_size_that_readers_refuse) {
+    static const char *const largest[] = {"    134217728      33554432",
+                                          "8796093022208 2199023255552",
+                                          "9007199254740992 2251799813685248"};
+    for (size_t i = 0; i < sizeof largest / sizeof *largest; i++) {
+        struct gw_cluster cluster = import_text(
+            *state, NCCL, "x.txt", with(new_text, "       16384          4096", largest[i]), 0);
+        gw_cluster_free(&cluster);
+    }
+}
+
 /* Takes one rank's block of a size that has all ranks' blocks, and vectors and messages whole. */
 TEST_IN_FOLDER(sizes_are_what_one_worker_contributes) {
     static const struct {
