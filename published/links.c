@@ -26,8 +26,8 @@
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /*
- * A network's rate is that of one link. Ethernet with TCP is in the order of rates, as any other
- * rate has the efficiency and the steps of the next one.
+ * A network's rate is that of one link. Ethernet is in the order of rates with each protocol, as
+ * any other rate lies between two of them.
  */
 const struct gw_link gw_links[] = {
     {.name = "1gbit",
@@ -265,7 +265,34 @@ static const char *name_rate(const struct rate *rate, struct gw_arena *arena) {
                            slow ? "mbit" : "gbit", rate->protocol);
 }
 
-/* Ethernet of a rate that is not in the table, from the next faster one there, or the fastest. */
+/* The part of the way from the slower link's rate to the faster one's at which a rate lies. */
+static double blend(double slower, double faster, double share) {
+    return slower + share * (faster - slower);
+}
+
+/*
+ * Between two links of one protocol: what collectives reach, and a step, lie on straight lines over
+ * the rate, so that no faster network carries less. The range is that of both: no less than the
+ * slower one carries at worst; at best its share, and no more than the faster one carries.
+ */
+static void interpolate(const struct gw_link *slower, const struct gw_link *faster,
+                        double bytes_per_s, struct gw_link *out) {
+    double share =
+        (bytes_per_s - slower->bytes_per_s) / (faster->bytes_per_s - slower->bytes_per_s);
+    out->efficiency = (struct gw_range){
+        .low = slower->efficiency.low * slower->bytes_per_s / bytes_per_s,
+        .typical = blend(slower->efficiency.typical * slower->bytes_per_s,
+                         faster->efficiency.typical * faster->bytes_per_s, share) /
+                   bytes_per_s,
+        .high = fmin(slower->efficiency.high,
+                     faster->efficiency.high * faster->bytes_per_s / bytes_per_s)};
+    out->step_s =
+        (struct gw_range){.low = faster->step_s.low,
+                          .typical = blend(slower->step_s.typical, faster->step_s.typical, share),
+                          .high = slower->step_s.high};
+}
+
+/* Ethernet of a rate that is not in the table, from the next slower and faster ones there. */
 static enum gw_status make_ethernet(const char *name, const struct rate *rate,
                                     struct gw_arena *arena, struct gw_link *out,
                                     struct gw_error *error) {
@@ -274,23 +301,27 @@ static enum gw_status make_ethernet(const char *name, const struct rate *rate,
         return gw_fail(error, GW_BAD_INPUT,
                        "network: expected a rate from 0.001mbit to 10000gbit; got \"%s\"", name);
     }
-    const struct gw_link *like = NULL;
+    const struct gw_link *slower = NULL;
+    const struct gw_link *faster = NULL;
     struct rate own = {0};
-    for (const struct gw_link *row = gw_links; row->name != NULL; row++) {
+    for (const struct gw_link *row = gw_links; row->name != NULL && faster == NULL; row++) {
         if (parse_rate(row->name, &own) && strcmp(own.protocol, rate->protocol) == 0) {
-            like = row;
-            if (own.bytes_per_s >= bytes_per_s) {
-                break;
-            }
+            *(own.bytes_per_s < bytes_per_s ? &slower : &faster) = row;
         }
     }
-    *out = *(const struct gw_link *)gw_needed(like);
+    const struct gw_link *like = gw_needed(slower == NULL ? faster : slower);
+    *out = *like;
+    out->source = gw_arena_format(arena, "as %s: %s", like->title, like->source);
+    if (slower != NULL && faster != NULL) {
+        interpolate(slower, faster, bytes_per_s, out);
+        out->source = gw_arena_format(arena, "between %s (%s) and %s (%s)", slower->title,
+                                      slower->source, faster->title, faster->source);
+    }
     out->name = name_rate(rate, arena);
     out->title = gw_arena_format(
         arena, "%.6g %s Ethernet, %s", bytes_per_s / (bytes_per_s < 0.125e9 ? 0.125e6 : 0.125e9),
         bytes_per_s < 0.125e9 ? "Mb/s" : "Gb/s", rate->protocol == tcp ? "TCP" : "RoCE");
     out->bytes_per_s = bytes_per_s;
-    out->source = gw_arena_format(arena, "as %s: %s", like->title, like->source);
     return gw_arena_check(arena, "making a link", error);
 }
 

@@ -95,14 +95,13 @@ TEST(links_are_found_where_they_belong) {
     gw_arena_free(&arena);
 }
 
-TEST(any_rate_is_ethernet_like_the_next_faster_one) {
+TEST(a_listed_rate_and_those_beyond_all_are_ethernet_as_listed) {
     const struct {
         const char *text, *name, *title, *like;
         double bytes_per_s;
     } table[] = {
         {"25gbit", "25gbit", "25 Gb/s Ethernet, TCP", "25gbit", 3.125e9},
         {"25000mbit", "25gbit", "25 Gb/s Ethernet, TCP", "25gbit", 3.125e9},
-        {"2.5gbit", "2.5gbit", "2.5 Gb/s Ethernet, TCP", "10gbit", 0.3125e9},
         {"800mbit", "800mbit", "800 Mb/s Ethernet, TCP", "1gbit", 0.1e9},
         {"0.001mbit", "0.001mbit", "0.001 Mb/s Ethernet, TCP", "1gbit", 125},
         {"800gbit", "800gbit", "800 Gb/s Ethernet, TCP", "400gbit", 100e9},
@@ -114,7 +113,7 @@ TEST(any_rate_is_ethernet_like_the_next_faster_one) {
         {"625Mbit", "625mbit", "625 Mb/s Ethernet, TCP", "1gbit", 78.125e6},
         {"12.5GB/s", "100gbit", "100 Gb/s Ethernet, TCP", "100gbit", 12.5e9},
         {"100Gb/s-RoCE", "100gbit-roce", "100 Gb/s Ethernet, RoCE", "100gbit-roce", 12.5e9},
-        {"50G-roce", "50gbit-roce", "50 Gb/s Ethernet, RoCE", "100gbit-roce", 6.25e9},
+        {"10G-roce", "10gbit-roce", "10 Gb/s Ethernet, RoCE", "25gbit-roce", 1.25e9},
         {"400G-EFA", "400gbit-efa", "AWS EFA, 400 Gb/s", "400gbit-efa", 50e9},
         {"EDR", "edr", "InfiniBand EDR", "edr", 12.5e9}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -133,6 +132,60 @@ TEST(any_rate_is_ethernet_like_the_next_faster_one) {
     }
 }
 
+static struct gw_range reach_of(const struct gw_link *link) {
+    return (struct gw_range){.low = link->bytes_per_s * link->efficiency.low,
+                             .typical = link->bytes_per_s * link->efficiency.typical,
+                             .high = link->bytes_per_s * link->efficiency.high};
+}
+
+/* Asserts that collectives never take longer on the faster link, as usual and at worst and best. */
+static void assert_no_slower(const struct gw_link *slower, const struct gw_link *faster) {
+    static const double rounding = 1e-9;
+    struct gw_range before = reach_of(slower);
+    struct gw_range after = reach_of(faster);
+    assert_true(after.low >= before.low * (1 - rounding));
+    assert_true(after.typical >= before.typical * (1 - rounding));
+    assert_true(after.high >= before.high * (1 - rounding));
+    assert_true(faster->step_s.low <= slower->step_s.low);
+    assert_true(faster->step_s.typical <= slower->step_s.typical);
+    assert_true(faster->step_s.high <= slower->step_s.high);
+}
+
+TEST(no_faster_ethernet_is_slower) {
+    static const char *const protocols[] = {"", "-roce"};
+    for (size_t p = 0; p < 2; p++) {
+        struct gw_arena arena = {0};
+        struct gw_link before = {0};
+        for (int rate = 1; rate <= 1000; rate++) {
+            struct gw_link link;
+            const char *name = gw_arena_format(&arena, "%dgbit%s", rate, protocols[p]);
+            assert_ok(gw_link_find(name, false, &arena, &link, &error));
+            assert_share(&link.efficiency);
+            if (rate > 1) {
+                assert_no_slower(&before, &link);
+            }
+            before = link;
+        }
+        gw_arena_free(&arena);
+    }
+}
+
+TEST(a_rate_between_listed_ones_lies_between_them) {
+    struct gw_arena arena = {0};
+    struct gw_link link;
+    assert_ok(gw_link_find("70G", false, &arena, &link, &error));
+    assert_true(near(reach_of(&link).typical, 3.125e9 + 0.4 * (5e9 - 3.125e9), 1e-12));
+    assert_true(near(reach_of(&link).low, 0.25 * 6.25e9, 1e-12)); /* what 50 Gb/s carry at worst */
+    assert_true(near(link.efficiency.high, 0.82, 1e-12));
+    assert_non_null(strstr(link.source, "between 50 Gb/s Ethernet, TCP (assumed, between 25 and"));
+    assert_non_null(strstr(link.source, "and 100 Gb/s Ethernet, TCP (NCCL reaches 4 to 6 GB/s"));
+    assert_ok(gw_link_find("2.5gbit", false, &arena, &link, &error));
+    assert_true(near(link.step_s.typical, 50e-6 - 20e-6 / 6, 1e-12));
+    assert_true(near(link.step_s.low, 10e-6, 1e-12));
+    assert_true(near(link.step_s.high, 120e-6, 1e-12));
+    gw_arena_free(&arena);
+}
+
 TEST(a_link_is_put_beside_others_of_its_rate) {
     struct gw_arena arena = {0};
     struct gw_link link;
@@ -142,7 +195,7 @@ TEST(a_link_is_put_beside_others_of_its_rate) {
                         "100gbit-roce, 11.5 GB/s by edr, 6.88 GB/s by 100gbit-efa)");
     assert_ok(gw_link_find("2.5gbit", false, &arena, &link, &error));
     assert_string_equal(gw_link_reach(&link, &arena),
-                        "0.25 GB/s by 2.5 Gb/s Ethernet, TCP, of 0.312");
+                        "0.255 GB/s by 2.5 Gb/s Ethernet, TCP, of 0.312");
     gw_arena_free(&arena);
 }
 
