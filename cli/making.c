@@ -99,6 +99,19 @@ static enum gw_status make_model(const struct gw_making_options *made, const cha
     return gw_model_make(&request, out, error);
 }
 
+/* Says where the names are of what a model may be; a job in Python is recorded as one. */
+static enum gw_status fail_no_model(const char *name, struct gw_error *error) {
+    return strstr(name, ".py:") != NULL
+               ? gw_fail(error, GW_BAD_INPUT,
+                         "%s: expected a model; of a PyTorch job python -m gradweave.torch record "
+                         "%s makes one",
+                         name, name)
+               : gw_fail(error, GW_BAD_INPUT,
+                         "%s: expected a file, a model that ships (gradweave list models), or with "
+                         "--gpu a network (gradweave list networks), found none of them",
+                         name);
+}
+
 /* Fails where a model that is not made is none, which of a network's name says how it is made, and
  * where options of models that are made would do nothing. */
 static enum gw_status check_read(const struct gw_making_options *made, const char *name,
@@ -119,7 +132,7 @@ static enum gw_status check_read(const struct gw_making_options *made, const cha
                        "name ships",
                        name);
     }
-    GW_TRY(status);
+    GW_TRY(status == GW_BAD_INPUT ? fail_no_model(name, error) : status);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         if (options[i].is_given) {
             return gw_fail(error, GW_BAD_INPUT,

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/terminal.h"
 
@@ -91,6 +92,16 @@ static bool numbers_agree(const char *a, const char *b) {
     }
 }
 
+/* The first name that is the text, a hyphen and more. */
+static const char *find_longer(const char *text, const char *const *names) {
+    size_t length = strlen(text);
+    while (*names != NULL &&
+           !(length > 0 && strncasecmp(text, *names, length) == 0 && (*names)[length] == '-')) {
+        names++;
+    }
+    return *names;
+}
+
 const char *gw_find_nearest(const char *text, const char *const *names) {
     const char *nearest = NULL;
     const char *equals = strchr(text, '='); /* of "operation=name", the name is what may be wrong */
@@ -103,6 +114,7 @@ const char *gw_find_nearest(const char *text, const char *const *names) {
             nearest = names[i];
         }
     }
+    nearest = nearest == NULL ? find_longer(text, names) : nearest;
     return nearest == NULL || strcmp(text, nearest) == 0 ? NULL : nearest;
 }
 

@@ -12,7 +12,8 @@ bool gw_names_agree(const char *a, const char *b);
 
 /*
  * The nearest of the names (ended by NULL) if it is so near that it may be meant, whatever its
- * case, and has no other number in it; NULL: there is none, or one is just the text.
+ * case, and has no other number in it; else the first that goes on behind the text with a hyphen,
+ * as bert-base behind "BERT". NULL: there is none, or one is just the text.
  */
 const char *gw_find_nearest(const char *text, const char *const *names);
 

@@ -151,8 +151,8 @@ TEST(names_agree_whatever_their_case_and_hyphens) {
 
 /* Another number names another thing; a number that is cut short may be a slip. */
 TEST(the_nearest_name_has_no_other_number) {
-    static const char *const names[] = {"resnet50", "resnet152",    "vgg16",
-                                        "omgs",     "p102-1gbe-16", NULL};
+    static const char *const names[] = {"resnet50",     "resnet152", "vgg16",      "omgs",
+                                        "p102-1gbe-16", "bert-base", "bert-large", NULL};
     static const char *const texts[][2] = {{"resnt50", "resnet50"},
                                            {"RESNT50", "resnet50"},
                                            {"resnet5", "resnet50"},
@@ -160,6 +160,8 @@ TEST(the_nearest_name_has_no_other_number) {
                                            {"vgg19", NULL},
                                            {"OMGSS", "omgs"},
                                            {"p102-1gb-16", "p102-1gbe-16"},
+                                           {"BERT", "bert-base"},
+                                           {"ber", NULL},
                                            {"resnet50", NULL}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const char *nearest = gw_find_nearest(texts[i][0], names);
