@@ -59,7 +59,11 @@ static void print_needed(const struct gw_iterations_factor *iterations) {
 
 static void print_trainings(const struct gw_advice *advice) {
     const struct gw_iterations_factor *iterations = &advice->iterations[advice->compressed];
-    if (iterations->runs > 0) {
+    if (iterations->is_beyond) {
+        gw_print("No training kept as little as density %g: iterations are known for density %g "
+                 "and above (docs/convergence.md).\n",
+                 advice->question->density, iterations->density);
+    } else if (iterations->runs > 0) {
         gw_print("In trainings of five small networks at density %g %s ", iterations->density,
                  gw_advice_result(advice, advice->compressed)->algorithm);
         print_needed(iterations);
@@ -106,6 +110,8 @@ static void add_iterations(struct gw_table *table, enum gw_objection objection,
     } else if (objection == GW_FEW_LEARNT) {
         gw_table_cell(table, "not recommended: %zu of %zu did not learn", iterations->failed,
                       iterations->runs);
+    } else if (objection == GW_NEVER_TRAINED) {
+        gw_table_cell(table, "%s", "not recommended: no training kept so little");
     } else if (objection == GW_SENT_MORE) {
         gw_table_cell(table, "not recommended: there it sent %.3g times as much", iterations->sent);
     } else if (isnan(iterations->median)) {
@@ -231,6 +237,7 @@ static void print_exposed(const struct gw_advice *advice) {
 /* Prints the buckets that are faster than the defaults wherever curves may be. */
 static void print_buckets(const struct gw_advice *advice) {
     char text[GW_UNITS_SIZE];
+    char besides[GW_UNITS_SIZE];
     char bucket[GW_BUCKET_TEXT_SIZE];
     bool has_cap = advice->cap_mib > 0;
     gw_print("DDP without compression: ");
@@ -248,12 +255,14 @@ static void print_buckets(const struct gw_advice *advice) {
                  advice->cap_mib, gw_format_seconds(advice->cap_iteration_s, text));
     }
     if (has_cap || advice->buckets_hold) {
-        gw_print("by default %s.\n", gw_format_seconds(advice->default_iteration_s, text));
+        gw_print("by default %s.", gw_format_seconds(advice->default_iteration_s, text));
     } else {
         gw_print("leave its buckets alone (%s): no others are faster wherever the interval may "
-                 "be, by more than buckets cost besides their exchange.\n",
+                 "be.",
                  gw_format_seconds(advice->default_iteration_s, text));
     }
+    gw_print(" These times count %s for each bucket besides its exchange; the table does not.\n",
+             gw_format_seconds(gw_bucket_besides_s, besides));
 }
 
 static void print_widest(const struct gw_advice *advice) {
@@ -365,6 +374,7 @@ static void write_iterations(const struct gw_iterations_factor *iterations,
 static void write_objection(enum gw_objection objection, struct gw_json_writer *writer) {
     static const char *const words[] = {[GW_LITTLE_ENERGY] = "too little energy",
                                         [GW_FEW_LEARNT] = "too few trainings learnt as much",
+                                        [GW_NEVER_TRAINED] = "no training kept so little",
                                         [GW_SENT_MORE] = "trainings sent more"};
     if (objection != GW_NO_OBJECTION) {
         gw_writer_text(writer, "not_recommended", words[objection]);
@@ -423,6 +433,7 @@ static void write_plan(const struct gw_advice *advice, struct gw_json_writer *wr
     write_known(writer, "bucket_cap_iteration_s",
                 advice->cap_mib > 0 ? advice->cap_iteration_s : NAN);
     gw_writer_number(writer, "bucket_default_iteration_s", advice->default_iteration_s);
+    gw_writer_number(writer, "bucket_besides_s", gw_bucket_besides_s);
     gw_writer_number(writer, "exposed_comm_s", explanation->exposed_comm_s);
     gw_writer_number(writer, "first_exposed_group", (double)first_exposed(advice));
     gw_writer_number(writer, "groups", (double)explanation->plan->group_count);

@@ -119,6 +119,7 @@ static const double most_sent = 2;
 enum gw_objection gw_advice_objection(const struct gw_advice *advice, size_t place) {
     const struct gw_iterations_factor *iterations = &advice->iterations[place];
     return advice->energy[place] < advice->least_energy ? GW_LITTLE_ENERGY
+           : iterations->is_beyond                      ? GW_NEVER_TRAINED
            : 2 * iterations->failed > iterations->runs  ? GW_FEW_LEARNT
            : iterations->sent > most_sent               ? GW_SENT_MORE
                                                         : GW_NO_OBJECTION;

@@ -38,6 +38,9 @@ struct gw_recommendation {
     struct gw_iterations_factor iterations; /* that training needed, over dense ones */
 };
 
+/* What a bucket of DistributedDataParallel takes besides its exchange, in seconds. */
+extern const double gw_bucket_besides_s;
+
 /* Compressed beside dense: the soonest of each kind that one may advise. */
 struct gw_advice {
     const struct gw_question *question;
@@ -115,6 +118,7 @@ enum gw_objection {
     GW_NO_OBJECTION,
     GW_LITTLE_ENERGY, /* it sends less than half of the energy that exact top-k does */
     GW_FEW_LEARNT,    /* of this project's trainings more than half did not learn as much */
+    GW_NEVER_TRAINED, /* none of them kept so little */
     GW_SENT_MORE,     /* these sent more than twice what is predicted here */
 };
 enum gw_objection gw_advice_objection(const struct gw_advice *advice, size_t place);

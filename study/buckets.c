@@ -13,7 +13,7 @@
  * percentiles of PyTorch's benchmarks/distributed/ddp/README.md, bf69c149), though exchanges alone
  * say that they take as long: 96 and 81 us a bucket. On 16 of them it is 150 us of ResNet-50.
  */
-static const double bucket_s = 100e-6;
+const double gw_bucket_besides_s = 100e-6;
 
 /* Less than this share of an iteration is not worth a setting: chosen. */
 static const double least_gain = 0.01;
@@ -76,7 +76,7 @@ static enum gw_status add_times(const struct gw_advice *advice, const struct gw_
         status = gw_simulator_open(&simulator, &pipeline.schedule, &question.cluster, &simulation,
                                    NULL, error);
     }
-    double besides_s = bucket_s * (double)plan->group_count;
+    double besides_s = gw_bucket_besides_s * (double)plan->group_count;
     if (status == GW_OK) {
         status = deviating ? add_deviations(simulator, besides_s, out, error)
                            : add_time(simulator, besides_s, out, error);

@@ -101,11 +101,17 @@ static double nearest_density(double asked) {
     return nearest;
 }
 
+/* Trainings stand for densities down to so much of theirs: chosen, half a step from one to the next
+ * density that was trained, as a factor. */
+static const double least_share = 1.0 / 3;
+
 bool gw_iterations_find(const char *algorithm, double density, struct gw_iterations_factor *out) {
     *out = (struct gw_iterations_factor){
         .low = NAN, .median = NAN, .high = NAN, .density = nearest_density(density)};
     const struct trained *row = FIND(short_trainings, algorithm, out->density);
     const struct trained *longer = FIND(long_trainings, algorithm, out->density);
+    out->is_beyond = density < least_share * out->density && (row == NULL || row->density > 0);
+    row = out->is_beyond ? NULL : row;
     double factors[NETWORKS];
     size_t reached = 0;
     for (size_t i = 0; row != NULL && i < NETWORKS; i++) {

@@ -14,11 +14,13 @@ struct gw_iterations_factor {
     size_t runs, failed; /* how many there were, and how many did not come there in their time */
     double sent;         /* bytes that they sent, over what compressors were asked to keep */
     double density;      /* at which they were trained: the nearest one to what was asked for */
+    bool is_beyond;      /* less was asked for than any training kept: nothing else is known */
 };
 
 /*
  * `algorithm` is the preset's name, "dense" for all that compress nothing, or "fp16" for a hook
- * that halves the bytes. False: none was trained so.
+ * that halves the bytes. False: none was trained so. Trainings stand for densities down to a third
+ * of the least at which they were.
  */
 bool gw_iterations_find(const char *algorithm, double density, struct gw_iterations_factor *out);
 

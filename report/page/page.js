@@ -103,7 +103,8 @@ function writeVerdict() {
       `${named(dense)}, the fastest without, ${seconds(dense.iteration_s)}.`),
     el("p", {}, `They are ${rough(speedup.value)} times as fast (${known})` +
       (speedup.value >= 1.005 ? `: it pays if training needs fewer than ${rough(speedup.value)} times as many iterations. ` : ". ") +
-      (factor && factor.median !== null ? `In trainings of five small networks at density ${advice.iterations_density} ${named(compressed)} needed ${rough(factor.low)} to ${rough(factor.high)} times as many, and ${percent(factor.never)} of the runs did not learn as much in their time.` : "")),
+      (factor && factor.median !== null ? `In trainings of five small networks at density ${advice.iterations_density} ${named(compressed)} needed ${rough(factor.low)} to ${rough(factor.high)} times as many, and ${percent(factor.never)} of the runs did not learn as much in their time.` : "") +
+      (compressed.not_recommended === "no training kept so little" ? `No training kept as little as density ${advice.density}.` : "")),
     el("p", {}, `Recommended: ${recommended}.`),
     sayMeasured() || "",
     el("dl", { class: "cards" },
@@ -119,14 +120,15 @@ function writeVerdict() {
 // Those that are faster than the defaults wherever curves may be.
 function writeBuckets() {
   const list = advice.bucket_cap_mb_list, cap = advice.bucket_cap_mb, byDefault = seconds(advice.bucket_default_iteration_s);
+  const counted = `These times count ${seconds(advice.bucket_besides_s)} for each bucket besides its exchange; the table does not.`;
   if (list === null && cap === null) {
-    return [el("p", {}, `DistributedDataParallel without compression: leave its buckets alone (${byDefault}).`)];
+    return [el("p", {}, `DistributedDataParallel without compression: leave its buckets alone (${byDefault}). ${counted}`)];
   }
   const argument = list !== null ? `bucket_cap_mb_list=[${list.join(", ")}]` : `bucket_cap_mb=${cap}`;
   const takes = list !== null ? advice.bucket_iteration_s : advice.bucket_cap_iteration_s;
   return [el("p", {}, `For DistributedDataParallel without compression (${seconds(takes)}; ` +
       `${list !== null && cap !== null ? `of one cap bucket_cap_mb=${cap}, ${seconds(advice.bucket_cap_iteration_s)}; ` : ""}by default ${byDefault}):`),
-    el("pre", { tabindex: "0" }, `DistributedDataParallel(module, ${argument})`)];
+    el("pre", { tabindex: "0" }, `DistributedDataParallel(module, ${argument})`), el("p", {}, counted)];
 }
 
 // What was measured of just this question, beside what is recommended.

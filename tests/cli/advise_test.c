@@ -59,8 +59,26 @@ TEST_IN_FOLDER(advice_hangs_together) {
     assert_string_equal(text_at(advice, "rests_on.model"), "assumed");
     assert_string_equal(text_at(advice, "rests_on.cluster"), "assumed");
     check_says(*state, "gradweave " ASKED, "gpt2", text_at(advice, "recommended"),
-               "leave its buckets alone", "assumed", NULL);
+               "leave its buckets alone",
+               "count 100.0 us for each bucket besides its exchange; the table does not", "assumed",
+               NULL);
     assert_true(cJSON_IsNull(item_at(advice, "bucket_cap_mb_list")));
+    assert_true(near(number_at(advice, "bucket_besides_s"), 100e-6, 1e-12));
+}
+
+TEST_IN_FOLDER(what_keeps_almost_nothing_is_not_recommended) {
+    cJSON *advice =
+        ask_for(*state, "gradweave/advice@1", "gradweave " ASKED "--density 1e-12 --json");
+    const cJSON *row = NULL;
+    cJSON_ArrayForEach(row, item_at(advice, "recommendations")) {
+        assert_true(number_at(row, "iterations_factor.median") < 1.5); /* halved bytes, or dense */
+    }
+    assert_string_equal(text_at(result_of(advice, "topk"), "not_recommended"),
+                        "no training kept so little");
+    check_says(*state, "gradweave " ASKED "--density 1e-12",
+               "No training kept as little as density 1e-12: iterations are known for density "
+               "0.001 and above",
+               NULL);
 }
 
 /* Names may be written as their makers write them. */

@@ -118,3 +118,12 @@ TEST(the_median_is_that_of_networks) {
     assert_true(gw_iterations_find("exdyna", 0.002, &found) && found.density == 0.001);
     assert_false(gw_iterations_find("no-such", 0.01, &found));
 }
+
+/* A factor of three below the least density that was trained, trainings say nothing. */
+TEST(no_training_stands_for_far_lower_densities) {
+    struct gw_iterations_factor found;
+    assert_true(gw_iterations_find("topk", 4e-4, &found) && !found.is_beyond && found.runs == 11);
+    assert_false(gw_iterations_find("topk", 3e-4, &found));
+    assert_true(found.is_beyond && found.runs == 0 && isnan(found.median));
+    assert_true(gw_iterations_find("dense", 1e-12, &found) && found.median == 1);
+}
