@@ -335,7 +335,7 @@ static const struct {
     {JOB("'clusters': 'small.json'"), "bad.json: models: expected at least one: a file, or"},
     {JOB("'models': [], 'clusters': 'small.json'"), "bad.json: models: expected at least one"},
     {JOB("'models': [3], 'clusters': 'small.json'"), "models[0]: expected a name, got 3"},
-    {JOB("'models': 'absent', 'clusters': 'small.json'"), "absent: expected a file, or a model"},
+    {JOB("'models': 'absent', 'clusters': 'small.json'"), "absent: expected a file, a model"},
     {JOB("'models': 'a.json', 'clusters': 'small.json'"), "a.json: cannot be read"},
     {JOB("'models': 'small.json', 'clusters': 'small.json'"), "small.json: schema: expected"},
     {JOB("'models': ['tiny.json', 'tiny.json'], 'clusters': 'small.json'"),
