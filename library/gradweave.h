@@ -147,10 +147,11 @@ struct gradweave_prediction {
 
 /*
  * The name of pipeline number i, counted from 0: "dense", "omgs"; NULL behind the last. And whether
- * it has a server, a rank beside the workers: not 0.
+ * it has a server, a rank beside the workers, and whether it compresses gradients: not 0.
  */
 GRADWEAVE_API const char *gradweave_algorithm_name(size_t i);
 GRADWEAVE_API int gradweave_algorithm_has_server(size_t i);
+GRADWEAVE_API int gradweave_algorithm_is_sparse(size_t i);
 
 /*
  * Simulates an iteration of a pipeline. GRADWEAVE_BAD_INPUT for files that cannot be read, and for
@@ -263,8 +264,8 @@ struct gradweave_measurement {
     struct gradweave_prediction prediction; /* filled */
     /* Filled: where its iteration_s is in 95% of cases; both 0: nobody knows. */
     double prediction_low_s, prediction_high_s;
-    double error;                           /* filled: (predicted - measured) / measured */
-    const double *iterations_s;             /* [iteration_count], each by itself; NULL: not known */
+    double error;               /* filled: (predicted - measured) / measured */
+    const double *iterations_s; /* [iteration_count], each by itself; NULL: not known */
     size_t iteration_count;
     /* Filled, of these, and by the noise: 50th, 95th and 99th; 0: of less than 5, 59, 299. */
     double measured_percentiles_s[3], prediction_percentiles_s[3];

@@ -184,6 +184,15 @@ struct gradweave_training {
 struct gradweave_session;
 
 /*
+ * GRADWEAVE_BAD_INPUT for sizes, names and a density that gradweave_session_open() refuses,
+ * whatever the ranks; that also checks groups, GPUs and the number of ranks. *servers gets how many
+ * of them serve: 1 or 0.
+ */
+GRADWEAVE_API enum gradweave_status
+gradweave_session_check(const struct gradweave_training *training, size_t *servers,
+                        struct gradweave_error *error);
+
+/*
  * All ranks call it. Both live as long as the session. GRADWEAVE_BAD_INPUT, on all ranks, if one
  * lacks its GPU, this library was built without CUDA, or the compressor is not for GPUs.
  */

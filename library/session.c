@@ -106,12 +106,26 @@ static enum gw_status open_gpu(const struct gradweave_gpu *gpu, struct gw_commun
     return gw_gpu_transport_choose(ranks, out->device, &options->transport, &sharing, error);
 }
 
+static enum gw_status choose(const struct gradweave_training *training, struct gw_algorithm *out,
+                             struct gw_error *error) {
+    GW_TRY(check_tensors(training, error));
+    return gw_library_choose(training->algorithm, training->compressor, training->exchange,
+                             training->group_count, out, error);
+}
+
+enum gradweave_status gradweave_session_check(const struct gradweave_training *training,
+                                              size_t *servers, struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    struct gw_algorithm algorithm;
+    enum gw_status status = choose(training, &algorithm, &failure);
+    *servers = status == GW_OK && algorithm.exchange->server ? 1 : 0;
+    return gw_library_finish(status, &failure, error);
+}
+
 static enum gw_status open_session(const struct gradweave_training *training,
                                    struct gradweave_ranks *ranks, struct gradweave_session *out,
                                    struct gw_error *error) {
-    GW_TRY(check_tensors(training, error));
-    GW_TRY(gw_library_choose(training->algorithm, training->compressor, training->exchange,
-                             training->group_count, &out->algorithm, error));
+    GW_TRY(choose(training, &out->algorithm, error));
     size_t servers = out->algorithm.exchange->server ? 1 : 0;
     size_t size = (size_t)ranks->communicator.size;
     if (size <= servers) {

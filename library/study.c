@@ -25,6 +25,11 @@ int gradweave_algorithm_has_server(size_t i) {
     return algorithm != NULL && algorithm->exchange->server;
 }
 
+int gradweave_algorithm_is_sparse(size_t i) {
+    const struct gw_algorithm *algorithm = find_algorithm(i);
+    return algorithm != NULL && gw_algorithm_is_sparse(algorithm);
+}
+
 static enum gw_status check_micro_batches(size_t count, struct gw_error *error) {
     return count <= GW_MOST_MICRO_BATCHES
                ? GW_OK

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from ctypes import CFUNCTYPE, POINTER, byref, c_char, c_char_p, c_double, c_int, c_size_t
 from ctypes import c_uint64, c_void_p
 from pathlib import Path
+from typing import SupportsFloat
 
 
 class GradweaveError(RuntimeError):
@@ -215,6 +216,7 @@ _FUNCTIONS = {
     "gradweave_join_group": [POINTER(ProcessGroup), POINTER(c_void_p), _ERROR],
     "gradweave_calibrate": [POINTER(Calibration), c_void_p, c_char_p, _ERROR],
     "gradweave_ranks_broadcast": [c_void_p, c_void_p, c_size_t, _ERROR],
+    "gradweave_session_check": [POINTER(Training), POINTER(c_size_t), _ERROR],
     "gradweave_session_open": [POINTER(Training), c_void_p, POINTER(c_void_p), _ERROR],
     "gradweave_session_begin": [c_void_p, _ERROR],
     "gradweave_session_ready": [c_void_p, c_size_t, c_void_p, c_void_p, _ERROR],
@@ -246,6 +248,7 @@ library.gradweave_version.restype = c_char_p
 library.gradweave_algorithm_name.argtypes = [c_size_t]
 library.gradweave_algorithm_name.restype = c_char_p
 library.gradweave_algorithm_has_server.argtypes = [c_size_t]
+library.gradweave_algorithm_is_sparse.argtypes = [c_size_t]
 
 _BAD_INPUT = 2
 
@@ -275,6 +278,12 @@ def file_errors(
         raise kind(f"{path}: cannot be {done}: {error.strerror}") from error
 
 
+def check_density(given: SupportsFloat) -> None:
+    """Fails unless it is a share of elements; C would take 0 for the default."""
+    if not isinstance(given, SupportsFloat) or not 0 < float(given) <= 1:
+        raise BadInput(f"density: expected a number in (0, 1], got {given!r}")
+
+
 def version() -> str:
     """Returns libgradweave's version."""
     return library.gradweave_version().decode()
@@ -291,3 +300,8 @@ def algorithms() -> list[str]:
 def has_server(algorithm: str) -> bool:
     """Returns whether a rank that does not train takes part."""
     return bool(library.gradweave_algorithm_has_server(algorithms().index(algorithm)))
+
+
+def is_sparse(algorithm: str) -> bool:
+    """Returns whether gradients are compressed before they travel."""
+    return bool(library.gradweave_algorithm_is_sparse(algorithms().index(algorithm)))

@@ -11,7 +11,7 @@ from os import PathLike, fspath
 from typing import Union
 
 from gradweave import _library
-from gradweave._library import BadInput, algorithms, call
+from gradweave._library import BadInput, algorithms, call, check_density
 
 Path = Union[str, "PathLike[str]"]
 
@@ -19,6 +19,7 @@ Path = Union[str, "PathLike[str]"]
 def _question(
     model: Path, cluster: Path, workers: int, density: float, interference: bool, accumulate: int
 ) -> _library.Question:
+    check_density(density)
     if accumulate < 1:
         raise BadInput(f"accumulate: expected at least 1 micro-batch, got {accumulate}")
     return _library.Question(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import math
 import pickle
 import time
 
@@ -448,6 +449,14 @@ REFUSED = {
     "device_ids: expected None, as gradweave has nothing like it": {"device_ids": [0, 1]},
     "expected None, as parameters are 32-bit floats": {"mixed_precision": "bf16"},
     "process_group: expected none beside group": {"group": 1, "process_group": 1},
+    r"density: expected a number in \(0, 1\], got 0": {"density": 0},
+    r"density: expected a number in \(0, 1\], got 50": {"density": 50},
+    r"density: expected a number in \(0, 1\], got nan": {"density": math.nan},
+    r"density: expected a number in \(0, 1\], got '1%'": {"density": "1%"},
+    r"density: expected a number in \(0, 1\], got None": {"density": None},
+    "groups: expected pairs of numbers of tensors, .* got None": {"groups": None},
+    r"groups: expected pairs of numbers of tensors, .* got \[5, 0\]": {"groups": [5, 0]},
+    "compressor: expected a name, got int": {"compressor": 3},
 }
 
 
@@ -473,7 +482,11 @@ def _refuse(rank: int) -> None:
     model = network()
     for message, options in REFUSED.items():
         with pytest.raises(gt.BadInput, match=message):
-            gt.distribute(model, "topk", **options)
+            gt.distribute(model, algorithm="topk", **options)
+    with pytest.raises(gt.BadInput, match="algorithm: expected a name, got NoneType"):
+        gt.distribute(model, None)
+    with pytest.raises(gt.BadInput, match="module: expected a torch.nn.Module, got generator"):
+        gt.distribute(model.parameters(), "topk")
     with pytest.raises(TypeError, match="unexpected keyword argument 'densty'"):
         gt.distribute(model, "topk", densty=0.1)
     with pytest.raises(gt.BadInput, match="expected a bare module, got DistributedDataParallel"):

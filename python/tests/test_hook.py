@@ -101,13 +101,6 @@ def _others(rank: int) -> None:
         assert_equal_on_ranks(model)
         assert sum(losses[-10:]) < 0.9 * sum(losses[:10]), algorithm
         state.close()
-    with pytest.raises(gt.BadInput, match="start_iteration: expected 1 at least, got 0"):
-        gt.comm_hook("topk", start_iteration=0)
-    model = network()
-    ddp = _ddp(model)
-    ddp.register_comm_hook(*gt.comm_hook("ps"))
-    with pytest.raises(gt.BadInput, match="ps: expected a pipeline without a server, as all ranks"):
-        train(ddp, rank, 3, model)
     model = network()
     ddp = _ddp(model)
     ddp.register_comm_hook(*gt.comm_hook("topk", density=0.2 if rank == 1 else 0.1))
@@ -139,6 +132,23 @@ def _meet_nan(rank: int) -> None:
 
 def test_failures_name_parameters(tmp_path):
     on_ranks(tmp_path, _meet_nan)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "options", "message"),
+    [
+        ("topk", {"start_iteration": 0}, "start_iteration: expected 1 at least, got 0"),
+        ("topk", {"density": 0}, r"density: expected a number in \(0, 1\], got 0"),
+        ("topk", {"compressor": "foo"}, 'got "foo"'),
+        ("foo", {}, 'got "foo"'),
+        (3, {}, "algorithm: expected a name, got int"),
+        ("ps", {}, "ps: expected a pipeline without a server, as all ranks"),
+        ("dense", {"exchange": "server"}, "dense: expected a pipeline without a server"),
+    ],
+)
+def test_what_no_session_takes_is_refused_at_once(algorithm, options, message):
+    with pytest.raises(gt.BadInput, match=message):
+        gt.comm_hook(algorithm, **options)
 
 
 # ---- DDP's buckets, as it rebuilds, reorders and skips them -------------------------------------

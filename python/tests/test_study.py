@@ -124,8 +124,9 @@ def test_what_makes_no_sense_is_refused(files, tmp_path):
         gradweave.predict(*files, "omgs", accumulate=0)
     with pytest.raises(gradweave.BadInput, match="at most 4096 micro-batches, got 4097"):
         gradweave.compare(*files, accumulate=4097)
-    with pytest.raises(gradweave.BadInput, match="density"):
-        gradweave.plan(*files, algorithm="omgs", density=2)
+    for density in (0, 2, "1%"):
+        with pytest.raises(gradweave.BadInput, match=r"density: expected a number in \(0, 1\], got"):
+            gradweave.plan(*files, algorithm="omgs", density=density)
 
 
 def test_without_pytorch_its_part_says_what_it_needs():

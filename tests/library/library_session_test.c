@@ -123,8 +123,24 @@ TEST(refuses_training_that_makes_no_sense) {
         if (strstr(error.message, messages[i]) == NULL) {
             fail_msg("expected \"%s\" in \"%s\"", messages[i], error.message);
         }
+        size_t servers = 1;
+        assert_int_equal(gradweave_session_check(&cases[i], &servers, &error),
+                         cases[i].groups != NULL ? GRADWEAVE_OK : GRADWEAVE_BAD_INPUT);
     }
     gradweave_leave(ranks);
+}
+
+TEST(says_whether_a_rank_serves) {
+    static const char *const exchanges[] = {NULL, "server"};
+    struct gradweave_training training = {
+        .tensor_count = LAYERS, .elements = layers, .algorithm = "dense"};
+    for (size_t i = 0; i < 2; i++) {
+        size_t servers = 2;
+        struct gradweave_error error = {""};
+        training.exchange = exchanges[i];
+        assert_int_equal(gradweave_session_check(&training, &servers, &error), GRADWEAVE_OK);
+        assert_int_equal(servers, i);
+    }
 }
 
 /* A compressor hears of elements of a group alone. */

@@ -451,6 +451,22 @@ TEST(says_which_pipelines_have_a_server) {
     assert_false(gradweave_algorithm_has_server(0) || gradweave_algorithm_has_server(i));
 }
 
+TEST(says_which_pipelines_compress) {
+    static const char *const dense[] = {"dense", "p-sgd", "mg-wfbp", "ddp", "ps"};
+    size_t found = 0;
+    size_t i = 0;
+    for (const char *name; (name = gradweave_algorithm_name(i)) != NULL; i++) {
+        for (size_t k = 0; k < 5 && !gradweave_algorithm_is_sparse(i); k++) {
+            found += strcmp(name, dense[k]) == 0;
+        }
+        if (strcmp(name, "topk") == 0 || strcmp(name, "sketched-sgd") == 0) {
+            assert_true(gradweave_algorithm_is_sparse(i));
+        }
+    }
+    assert_int_equal(found, 5);
+    assert_false(gradweave_algorithm_is_sparse(i));
+}
+
 /* The plan of a pipeline takes as long as its prediction, and its file holds the same groups. */
 TEST(plans_a_pipeline) {
     static const char *const names[] = {"omgs", "p-sgd", "topk", "omgs-optimal"};

@@ -16,7 +16,7 @@ import torch.distributed as dist
 from torch import nn
 
 from gradweave import _library
-from gradweave._library import BadInput, GradweaveError, call, library
+from gradweave._library import BadInput, GradweaveError, call, check_density, library
 from gradweave.torch.distributed import Distributed
 from gradweave.torch.group import LentGroup, need_group
 
@@ -272,6 +272,7 @@ def calibrate(
     of the same ranks, which keeps what is not measured.
     """
     _check_group(group)
+    check_density(density)
     only = _join(only)  # an iterator gives its names once
     if step is None and _measures_overlap(only):
         step = _products()

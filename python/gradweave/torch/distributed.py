@@ -30,6 +30,8 @@ _open: weakref.WeakSet[Distributed] = weakref.WeakSet()
 
 def _check_bare(module: torch.nn.Module) -> None:
     """Fails if another object exchanges the module's gradients; closes those that have failed."""
+    if not isinstance(module, torch.nn.Module):
+        raise BadInput(f"module: expected a torch.nn.Module, got {type(module).__name__}")
     for name, part in module.named_modules():
         kind = type(part).__name__
         if isinstance(part, Distributed):
@@ -544,13 +546,13 @@ class Distributed(torch.nn.Module):
         _open.discard(self)
 
 
-def distribute(module: torch.nn.Module, plan: Plan | str, **options) -> Distributed:
+def distribute(module: torch.nn.Module, algorithm: str | Plan, **options) -> Distributed:
     """Lets a module's gradients travel by a plan, or by the pipeline of a name, all in one group.
 
     `options` are Distributed's, and those of DistributedDataParallel that make sense without its
     buckets. Parameters that a plan does not name must never get a gradient.
     """
-    if isinstance(plan, str):
-        return Distributed(module, plan, **options)
-    options = {"density": plan.density, "groups": plan.groups, "names": plan.names, **options}
-    return Distributed(module, plan.algorithm, **options)
+    if isinstance(algorithm, Plan):
+        plan, algorithm = algorithm, algorithm.algorithm
+        options = {"density": plan.density, "groups": plan.groups, "names": plan.names, **options}
+    return Distributed(module, algorithm, **options)

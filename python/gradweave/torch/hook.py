@@ -11,7 +11,7 @@ from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 
 from gradweave._library import BadInput
 from gradweave.torch.group import OwnGroup
-from gradweave.torch.session import Session
+from gradweave.torch.session import Session, check_options
 
 # DDP rebuilds its buckets before the second iteration, with static_graph before the third.
 _SETTLED = 3
@@ -52,12 +52,6 @@ class _Exchange:
         self._names = names
         called = list(map(self._name, self._parameters))
         self._session = Session(sizes, algorithm, groups=groups, names=called, **options)
-        if self._session.trainers < self._session.ranks:
-            self._session.close()
-            raise BadInput(
-                f"{algorithm}: expected a pipeline without a server, as all ranks of "
-                "DistributedDataParallel train"
-            )
         self._missing: set[torch.nn.Parameter] = set()
         self._travelling: list[tuple[torch.futures.Future, torch.Tensor]] = []
 
@@ -133,6 +127,11 @@ class HookState:
     ) -> None:
         if start_iteration < 1:
             raise BadInput(f"start_iteration: expected 1 at least, got {start_iteration}")
+        if check_options(algorithm, **options) > 0:
+            raise BadInput(
+                f"{algorithm}: expected a pipeline without a server, as all ranks of "
+                "DistributedDataParallel train"
+            )
         self._algorithm = algorithm
         self._options = options
         self._group = group

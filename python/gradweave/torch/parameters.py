@@ -16,6 +16,7 @@ from gradweave.torch.session import Session
 
 _FLOATS, _DENSE = torch.float32, torch.strided
 _EXPECTED = "expected 32-bit floats, all on the CPU or on one GPU"
+_ANEW = "close() and distribute the module anew"
 
 
 def _check_plain(name: str, tensor: torch.Tensor) -> None:
@@ -73,7 +74,7 @@ class GradientCheck:
         return BadInput(
             f"{name}: expected a gradient of {size} 32-bit floats on {self._device}, as when it "
             f"was distributed, got {gradient.numel()} of {gradient.dtype} on {gradient.device}: "
-            "close() and distribute the module anew"
+            f"{_ANEW}"
         )
 
 
@@ -113,20 +114,19 @@ class Roster:
             self._compare()
 
     def _compare(self) -> None:
-        again = "close() and distribute the module anew"
         now = dict(self._module.named_parameters(remove_duplicate=False))
         for name, parameter in self.registered.items():
             if now.get(name) is not parameter:
                 became = "is gone" if name not in now else "is another one"
                 raise BadInput(
-                    f"{name}: expected the parameter that was distributed, but it {became}: {again}"
+                    f"{name}: expected the parameter that was distributed, but it {became}: {_ANEW}"
                 )
         named = {id(parameter) for parameter in self.registered.values()}
         for name, parameter in now.items():
             if parameter.requires_grad and id(parameter) not in named:
                 raise BadInput(
                     f"{name}: expected a parameter that was distributed, or that does not learn: "
-                    f"{again}"
+                    f"{_ANEW}"
                 )
 
 
@@ -139,7 +139,7 @@ def _registered(
         got = "none" if buffer is None else f"{buffer.numel()} of {buffer.dtype} on {buffer.device}"
         raise BadInput(
             f"{name}: expected a buffer of {size} elements of {kind[0]} on {kind[1]}, as when its "
-            f"module was distributed, got {got}"
+            f"module was distributed, got {got}: {_ANEW}"
         )
     return buffer
 

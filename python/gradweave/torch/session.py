@@ -18,7 +18,7 @@ import torch
 import torch.distributed as dist
 
 from gradweave import _library
-from gradweave._library import BadInput, GradweaveError, call, failure, library
+from gradweave._library import BadInput, GradweaveError, call, check_density, failure, library
 from gradweave.torch.group import LentGroup, OwnGroup, global_rank, need_group, view
 
 # Steps that all ranks take together: those that train compare bits of a byte, which has one for
@@ -43,6 +43,53 @@ _EXPLAINS = timedelta(seconds=2)  # time for that rank to say why
 def _stream(gpu: torch.device) -> int:
     """Returns the CUDA stream that gradients are made on from now on."""
     return torch.cuda.current_stream(gpu).cuda_stream
+
+
+def make_training(
+    sizes: Sequence[int],
+    algorithm: str,
+    *,
+    density: float,
+    groups: Sequence[tuple[int, int]] = (),
+    compressor: str | None,
+    exchange: str | None,
+    seed: int = 0,
+    gpu: torch.device | None = None,
+    names: Sequence[str] = (),
+) -> _library.Training:
+    """Returns what C opens a session by; fails unless its types and the density make sense."""
+    check_density(density)
+    chosen = {"algorithm": algorithm, "compressor": compressor, "exchange": exchange}
+    for option, name in chosen.items():
+        if not isinstance(name, str) and (option == "algorithm" or name is not None):
+            raise BadInput(f"{option}: expected a name, got {type(name).__name__}")
+    try:
+        pairs = [_library.Group(first, last) for first, last in groups]
+    except (TypeError, ValueError):
+        expected = "groups: expected pairs of numbers of tensors, the first and the last"
+        raise BadInput(f"{expected}, got {groups!r}") from None
+    where = _library.Gpu(gpu.index, _stream(gpu)) if gpu else None
+    return _library.Training(
+        tensor_count=len(sizes),
+        elements=(ctypes.c_uint64 * len(sizes))(*sizes),
+        names=(ctypes.c_char_p * len(names))(*map(str.encode, names)) if names else None,
+        algorithm=algorithm.encode(),
+        compressor=compressor.encode() if compressor else None,
+        exchange=exchange.encode() if exchange else None,
+        density=float(density),
+        groups=(_library.Group * len(pairs))(*pairs),
+        group_count=len(pairs),
+        average=1,
+        seed=seed,
+        gpu=ctypes.pointer(where) if where else None,
+    )
+
+
+def check_options(algorithm: str, **options) -> int:
+    """Fails for names and a density that no session takes; returns how many ranks would serve."""
+    servers = ctypes.c_size_t()
+    call("gradweave_session_check", byref(make_training([1], algorithm, **options)), byref(servers))
+    return servers.value
 
 
 class _OnGpu:
@@ -118,25 +165,10 @@ class Session:
         self._session = c_void_p()
         self._joined = c_void_p()
         self._error = _library.Error()
-        where = _library.Gpu(gpu.index, _stream(gpu)) if gpu else None
-        training = _library.Training(
-            tensor_count=len(sizes),
-            elements=(ctypes.c_uint64 * len(sizes))(*sizes),
-            names=(ctypes.c_char_p * len(names))(*map(str.encode, names)) if names else None,
-            algorithm=algorithm.encode(),
-            compressor=compressor.encode() if compressor else None,
-            exchange=exchange.encode() if exchange else None,
-            density=density,
-            groups=(_library.Group * len(groups))(*[_library.Group(*pair) for pair in groups]),
-            group_count=len(groups),
-            average=1,
-            seed=seed,
-            gpu=ctypes.pointer(where) if where else None,
-        )
         options = {
             "algorithm": algorithm,
             "density": density,
-            "groups": [*map(tuple, groups)],
+            "groups": groups,
             "compressor": compressor,
             "exchange": exchange,
             "seed": seed,
@@ -149,6 +181,7 @@ class Session:
                 *(f"{name}={value}" for name, value in options.items()),
                 *(f"tensor {name} of {size} elements" for name, size in tensors),
             )
+            training = make_training(sizes, **options, gpu=gpu, names=names)
             call("gradweave_session_open", byref(training), self._joined, byref(self._session))
             self.serves = library.gradweave_session_serves(self._session) != 0
             self._open_notes()
