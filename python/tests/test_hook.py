@@ -151,6 +151,29 @@ def test_what_no_session_takes_is_refused_at_once(algorithm, options, message):
         gt.comm_hook(algorithm, **options)
 
 
+def _join(rank: int) -> None:
+    """Ranks without inputs exchange zeros, outside of backward passes, and their residuals."""
+    for counts in ([7, 5], [1, 4], [0, 6]):
+        ours, theirs, sparse = network(), network(), network()
+        state, hook = gt.comm_hook("topk", density=1, start_iteration=1)  # all travels
+        second_state, second_hook = gt.comm_hook("topk", density=0.1)
+        hooked, plain, second = map(_ddp, (ours, theirs, sparse))
+        hooked.register_comm_hook(state, hook)
+        second.register_comm_hook(second_state, second_hook)
+        for ddp, model in ((hooked, ours), (plain, theirs), (second, sparse)):
+            with ddp.join():
+                train(ddp, rank, counts[rank], model, momentum=0)
+        torch.testing.assert_close(flat(ours), flat(theirs), rtol=1e-5, atol=1e-6)
+        train(second, rank, 2, sparse, momentum=0)
+        assert_equal_on_ranks(sparse)
+        state.close()
+        second_state.close()
+
+
+def test_ranks_with_fewer_inputs_join_as_with_ddps_hooks(tmp_path):
+    on_ranks(tmp_path, _join)
+
+
 # ---- DDP's buckets, as it rebuilds, reorders and skips them -------------------------------------
 
 

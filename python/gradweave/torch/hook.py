@@ -19,6 +19,11 @@ _SETTLED = 3
 _Bucket = Sequence[torch.nn.Parameter]
 
 
+def _is_backward() -> bool:
+    """Whether a backward pass goes on: DDP's join() exchanges zeros outside of one."""
+    return torch._C._current_graph_task_id() != -1
+
+
 def _is_nested() -> bool:
     """Whether this backward pass was begun within another one, as reentrant checkpoints do."""
     passes, frame = 0, sys._getframe()
@@ -82,7 +87,7 @@ class _Exchange:
             for sent, means in self._travelling:
                 sent.set_result(means)
             self._travelling.clear()
-        else:
+        elif _is_backward():
             torch.autograd.Variable._execution_engine.queue_callback(self._check_complete)
         return future
 
