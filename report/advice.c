@@ -341,11 +341,15 @@ static void print_text(const struct gw_advice *advice, double price) {
     const char *cluster = gw_cluster_origin(&advice->question->cluster);
     const char *compressors = origin_of_compressors(&advice->question->cluster);
     bool differs = strcmp(cluster, compressors) != 0;
-    gw_print("Rests on: times of the model %s, costs of the cluster %s%s%s.\n",
-             gw_origin(advice->question->model.kind), cluster,
-             differs ? ", of its compressors " : "", differs ? compressors : "");
+    char assumed[GW_ASSUMED_SIZE];
+    gw_cluster_name_assumed(&advice->question->cluster, assumed);
+    gw_print("Rests on: times of the model %s, costs of the cluster %s%s%s%s%s%s.\n",
+             gw_origin(advice->question->model.kind), cluster, assumed[0] == '\0' ? "" : " (",
+             assumed, assumed[0] == '\0' ? "" : ")", differs ? ", of its compressors " : "", differs ? compressors : "");
     struct gw_result all = advice->ranking.notes;
     gw_result_collect(&all, advice->chosen->result);
+    gw_result_collect(&all, gw_advice_result(advice, advice->dense));
+    gw_result_collect(&all, gw_advice_result(advice, advice->compressed));
     gw_print_collected_notes(&all);
 }
 
@@ -488,6 +492,11 @@ void gw_advice_write(const struct gw_advice *advice, double price, struct gw_jso
         gw_writer_text(writer, "precision", advice->question->model.precision);
     }
     gw_writer_text(writer, "cluster", gw_cluster_origin(&advice->question->cluster));
+    char assumed[GW_ASSUMED_SIZE];
+    gw_cluster_name_assumed(&advice->question->cluster, assumed);
+    if (assumed[0] != '\0') {
+        gw_writer_text(writer, "assumed_collectives", assumed);
+    }
     gw_writer_text(writer, "compressors", origin_of_compressors(&advice->question->cluster));
     gw_writer_end(writer);
     gw_writer_number(writer, "iterations_density", advice->iterations[advice->compressed].density);

@@ -132,6 +132,23 @@ static void print_others(const struct gw_cluster *cluster, struct gw_arena *aren
     }
 }
 
+/* "allreduce among 16: nothing above 256 B was measured": times of more are extrapolated. */
+static void print_short(const struct gw_cluster *cluster, struct gw_arena *arena) {
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        const struct gw_collective_cost *cost = &cluster->collectives[i];
+        char size[GW_UNITS_SIZE];
+        struct gw_margins margins =
+            margins_of(cost->kept, "bytes", &cost->curve, GW_COLLECTIVE_MARGIN, arena);
+        if (is_shown(cluster, cost) && gw_margins_are_short(&margins)) {
+            gw_print_note("",
+                          "%s among %zu: nothing above %s was measured; times of more are "
+                          "extrapolated.",
+                          cost->name, cost->workers,
+                          gw_format_bytes(margins.sizes[margins.count - 1], size));
+        }
+    }
+}
+
 static void print_collectives(const struct gw_cluster *cluster, struct gw_arena *arena) {
     static const char *const headings[] = {"collective", "workers", "1 KiB",  "64 KiB",
                                            "1 MiB",      "16 MiB",  "256 MiB"};
@@ -148,6 +165,7 @@ static void print_collectives(const struct gw_cluster *cluster, struct gw_arena 
     }
     gw_table_print_and_close(table);
     print_others(cluster, arena);
+    print_short(cluster, arena);
 }
 
 static void print_kernels(const struct gw_kernel_costs *costs, const char *what,
@@ -171,6 +189,7 @@ static void print_kernels(const struct gw_kernel_costs *costs, const char *what,
 
 void gw_print_cluster(const struct gw_cluster *cluster) {
     struct gw_arena arena = {0};
+    char assumed[GW_ASSUMED_SIZE];
     const char *reach = gw_cluster_source(cluster, GW_CLUSTER_NETWORK_REACH);
     const char *const notes[] = {gw_cluster_source(cluster, "note"),
                                  gw_cluster_source(cluster, GW_CLUSTER_ASSUMED_COMPRESSORS)};
@@ -188,6 +207,10 @@ void gw_print_cluster(const struct gw_cluster *cluster) {
     }
     if (notes[0] != NULL) {
         gw_print_note("", "%s", notes[0]);
+    }
+    gw_cluster_name_assumed(cluster, assumed);
+    if (assumed[0] != '\0') {
+        gw_print_note("", "Not measured: %s.", assumed);
     }
     if (notes[1] != NULL) {
         gw_print_note("", "Compressors are assumed: %s.", notes[1]);

@@ -255,6 +255,20 @@ static void note_extrapolated(const struct gw_parameter *parameter, struct gw_re
     }
 }
 
+/* Says that nobody measured a collective, which importing assumed from another one. */
+static void note_assumed(const struct gw_parameter *parameter, struct gw_result *result) {
+    for (size_t i = 0; i < parameter->margin_count && parameter->kind == GW_COLLECTIVE_CURVE; i++) {
+        const struct gw_collective_cost *cost = parameter->parts[i].nearest;
+        const char *from = cost == NULL ? NULL : gw_collective_assumed_from(cost);
+        if (from != NULL) {
+            char note[GW_RESULT_NOTE_SIZE];
+            (void)snprintf(note, sizeof note, "%s: assumed from %s, nobody measured it", cost->name,
+                           from);
+            gw_result_warn(result, note);
+        }
+    }
+}
+
 /* What is known exactly, or of which nothing says how well, is none. */
 static void keep_uncertain(struct gw_simulator *simulator) {
     size_t kept = 0;
@@ -288,6 +302,7 @@ enum gw_status gw_parameters_open(struct gw_simulator *simulator, struct gw_resu
         const struct gw_parameter *one = &simulator->parameters[i];
         gw_result_uncertain(result, one->name, one->derived, one->relative);
         note_extrapolated(one, result);
+        note_assumed(one, result);
     }
     return GW_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "study/check_parts.h"
 #include "study/study.h"
+#include "traces/margins.h"
 
 /* ---- curves -------------------------------------------------------------------------------- */
 
@@ -65,6 +66,19 @@ static void check_curve(struct gw_checking *check, const char *place, const stru
 
 /* ---- clusters ------------------------------------------------------------------------------ */
 
+/* Of a collective that was measured, but with small messages alone. */
+static void check_sizes(struct gw_checking *check, const char *place,
+                        const struct gw_collective_cost *cost) {
+    struct gw_margins margins = {0};
+    char size[GW_UNITS_SIZE];
+    if (gw_margins_open(cost->kept, "bytes", &cost->curve, GW_COLLECTIVE_MARGIN, check->arena,
+                        &margins, NULL) == GW_OK &&
+        gw_margins_are_short(&margins)) {
+        ODD(check, "%s: nothing above %s was measured, too little to tell of bandwidth", place,
+            gw_format_bytes(margins.sizes[margins.count - 1], size));
+    }
+}
+
 static void check_collectives(struct gw_checking *check, const struct gw_cluster *cluster) {
     size_t index = 0;
     bool own = false;
@@ -78,6 +92,7 @@ static void check_collectives(struct gw_checking *check, const struct gw_cluster
             check_curve(check, place, &cost->curve,
                         cost->workers <= cluster->workers_per_node ? &node_speeds : &link_speeds);
         }
+        check_sizes(check, place, cost);
         char excess[GW_EXCESS_SIZE];
         if (gw_cluster_exceeds_messages(cluster, cost, excess)) {
             ODD(check, "%s: %s", place, excess);
@@ -200,8 +215,7 @@ static void note_answers(struct gw_checking *check, const struct gw_cluster *clu
     }
     NOTE(check, "messages (--network messages): %s",
          cluster->network == NULL ? "by parameters derived from curves" : "by its network");
-    NOTE(check, "overlap: %s",
-         cluster->overlap == NULL ? "not measured" : "by its factors");
+    NOTE(check, "overlap: %s", cluster->overlap == NULL ? "not measured" : "by its factors");
 }
 
 /* Of each collective, whose entries follow each other. */
@@ -209,6 +223,7 @@ static void note_workers(struct gw_checking *check, const struct gw_cluster *clu
     size_t i = 0;
     while (i < cluster->collective_count) {
         const char *name = cluster->collectives[i].name;
+        const char *from = gw_collective_assumed_from(&cluster->collectives[i]);
         char numbers[128] = "";
         for (; i < cluster->collective_count && strcmp(cluster->collectives[i].name, name) == 0;
              i++) {
@@ -216,7 +231,9 @@ static void note_workers(struct gw_checking *check, const struct gw_cluster *clu
             (void)snprintf(number, sizeof number, "%zu", cluster->collectives[i].workers);
             gw_list_name(numbers, sizeof numbers, number);
         }
-        NOTE(check, "%.60s %.40s among %s workers", name, gw_cluster_origin(cluster), numbers);
+        NOTE(check, "%.60s %.40s%.60s among %s workers", name,
+             from == NULL ? gw_cluster_origin(cluster) : "assumed from ", from == NULL ? "" : from,
+             numbers);
     }
 }
 

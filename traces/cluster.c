@@ -214,6 +214,33 @@ const char *gw_cluster_origin(const struct gw_cluster *cluster) {
     return gw_origin(gw_cluster_source(cluster, "kind"));
 }
 
+const char *gw_collective_assumed_from(const struct gw_collective_cost *cost) {
+    const cJSON *source = cJSON_GetObjectItemCaseSensitive(cost->kept, "source");
+    const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "kind"));
+    return kind != NULL && strcmp(kind, "assumed") == 0
+               ? cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "measured"))
+               : NULL;
+}
+
+void gw_cluster_name_assumed(const struct gw_cluster *cluster, char out[GW_ASSUMED_SIZE]) {
+    const char *from = NULL;
+    const char *last = NULL;
+    out[0] = '\0';
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        const struct gw_collective_cost *cost = &cluster->collectives[i];
+        const char *own = gw_collective_assumed_from(cost);
+        if (own != NULL && (last == NULL || strcmp(last, cost->name) != 0)) {
+            gw_list_name(out, GW_ASSUMED_SIZE, cost->name);
+            from = own;
+            last = cost->name;
+        }
+    }
+    if (from != NULL) {
+        size_t used = strlen(out);
+        (void)snprintf(out + used, GW_ASSUMED_SIZE - used, " assumed from %s", from);
+    }
+}
+
 enum gw_status gw_cluster_put_source(struct gw_cluster *cluster, const char *key, const char *text,
                                      struct gw_error *error) {
     if (!cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(cluster->kept, "source"))) {

@@ -316,6 +316,14 @@ enum gw_status gw_cluster_put_source(struct gw_cluster *cluster, const char *key
 const char *gw_origin(const char *kind);
 const char *gw_cluster_origin(const struct gw_cluster *cluster);
 
+/* The collective from whose curve that of another one was assumed; NULL: it was not. */
+const char *gw_collective_assumed_from(const struct gw_collective_cost *cost);
+
+/* "allgather, allgatherv assumed from allreduce": collectives that nobody measured, of a cluster
+ * that was imported; "": none. */
+enum { GW_ASSUMED_SIZE = 256 };
+void gw_cluster_name_assumed(const struct gw_cluster *cluster, char out[GW_ASSUMED_SIZE]);
+
 /* What its compressors were timed on, as its source says: "cpu", "cuda" or a name; NULL: not said.
  */
 const char *gw_cluster_device(const struct gw_cluster *cluster);

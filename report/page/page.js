@@ -373,7 +373,7 @@ function writeBasis() {
   section("basis").append(
     el("ul", {},
       el("li", {}, `Times of the model: ${origins[rests.model] || rests.model}${model.device ? `, on ${model.device}` : ""}. Forward ${seconds(model.forward_s)}, backward ${seconds(model.backward_s)}, update ${seconds(model.update_s)}.`),
-      el("li", {}, `Costs of collectives: ${origins[rests.cluster] || rests.cluster}.`),
+      el("li", {}, `Costs of collectives: ${origins[rests.cluster] || rests.cluster}${rests.assumed_collectives ? `; ${rests.assumed_collectives}` : ""}.`),
       el("li", {}, `Costs of compressors: ${origins[rests.compressors] || rests.compressors}${cluster.assumed_compressors ? ` (${cluster.assumed_compressors})` : ""}.`),
       cluster.note ? el("li", {}, cluster.note) : null),
     uncertainties.length ? el("p", {}, `How far off what ${named(chosen)} hangs on may be, in 95% of cases:`) : null,

@@ -535,6 +535,37 @@ TEST_IN_FOLDER(benchmarks_become_a_cluster) {
     assert_true(number_at(cluster, "workers") == 4);
 }
 
+TEST_IN_FOLDER(what_a_log_leaves_open_is_said) {
+    static const char *const asks[] = {
+        "gradweave simulate resnet50 --cluster c.json --algo topk",
+        "gradweave compare resnet50 --cluster c.json",
+        "gradweave advise resnet50 --gpu h100 --cluster c.json",
+    };
+    write_text(*state, "osu.txt",
+               "# OSU MPI Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n"
+               "64 30.0\n128 31.0\n256 33.0\n");
+    check_says(*state, "gradweave cluster import osu osu.txt --workers 4 --gpu h100 --out c.json",
+               "allreduce among 4: nothing above 256 B was measured",
+               "Not measured: allgather, allgatherv assumed from allreduce.", NULL);
+    struct answer check = ask(*state, "gradweave check c.json");
+    assert_int_equal(check.status, 1);
+    assert_non_null(
+        strstr(check.out, "collectives.allreduce[0]: nothing above 256 B was measured"));
+    assert_non_null(strstr(check.out, "allreduce imported among 4"));
+    assert_non_null(strstr(check.out, "allgather assumed from allreduce among 4"));
+    for (size_t i = 0; i < sizeof asks / sizeof *asks; i++) {
+        struct answer answer = ask(*state, "%s", asks[i]);
+        bool is_dense = strstr(answer.out, "allreduce: nothing above 256 B was measured") != NULL;
+        assert_true(is_dense == (i > 0));
+        assert_non_null(strstr(answer.out, "note: allgather: assumed from allreduce"));
+    }
+    check_says(*state, asks[2], "imported (allgather, allgatherv assumed from allreduce)", NULL);
+    cJSON *advice = ask_for(*state, "gradweave/advice@1",
+                            "gradweave advise resnet50 --gpu h100 --cluster c.json --json");
+    assert_string_equal(text_at(advice, "rests_on.assumed_collectives"),
+                        "allgather, allgatherv assumed from allreduce");
+}
+
 /* A cluster that was made is shown on a screen, as what it is. */
 TEST_IN_FOLDER(a_made_cluster_is_shown_on_a_screen) {
     struct answer answer = ask(*state, "gradweave cluster make --nodes 4 --gpus-per-node 8 --gpu "
