@@ -42,6 +42,7 @@ static const struct gw_option option_table[] = {
      .help = "Plan at many values of density, workers or bandwidth, sparse and dense, such as "
              "density=1e-4:1e-1:log20, workers=2:64 or bandwidth=1gbit:100gbit",
      .choices = parameters},
+    {.kind = GW_INCLUDE, .offset = IN(question.interference), .table = gw_interference_table},
     {.kind = GW_INCLUDE, .table = gw_strict_table},
     {.kind = GW_INCLUDE, .table = gw_force_table},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},

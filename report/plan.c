@@ -236,6 +236,13 @@ static void write_explanation(struct gw_json_writer *writer,
     gw_writer_end(writer);
 }
 
+static void write_interfered(struct gw_json_writer *writer, const struct gw_plans *plans,
+                             size_t i) {
+    if (plans->interfered_s != NULL) {
+        gw_writer_number(writer, "interfered_iteration_s", plans->interfered_s[i]);
+    }
+}
+
 /* All plans, or (not `ranking`) the first one alone; that with its explanation if there is one. */
 static enum gw_status print_document(const struct gw_plans *plans, bool ranking,
                                      const struct gw_explanation *best, struct gw_error *error) {
@@ -244,6 +251,7 @@ static enum gw_status print_document(const struct gw_plans *plans, bool ranking,
     GW_TRY(gw_plan_document(&plans->plans[0], &plan, error));
     if (!ranking) {
         gw_writer_begin_with(&writer, plan);
+        write_interfered(&writer, plans, 0);
         write_explanation(&writer, best);
         return gw_print_written(&writer, error);
     }
@@ -251,12 +259,15 @@ static enum gw_status print_document(const struct gw_plans *plans, bool ranking,
     gw_writer_text(&writer, "schema", "gradweave/plans@1");
     gw_writer_array(&writer, "plans");
     gw_writer_open(&writer, NULL, plan);
+    write_interfered(&writer, plans, 0);
     write_explanation(&writer, best);
     gw_writer_end(&writer);
     for (size_t i = 1; i < plans->count; i++) {
         plan = NULL;
         (void)gw_plan_document(&plans->plans[i], &plan, error);
-        gw_writer_part(&writer, NULL, plan);
+        gw_writer_open(&writer, NULL, plan);
+        write_interfered(&writer, plans, i);
+        gw_writer_end(&writer);
     }
     gw_writer_end(&writer);
     return gw_print_written(&writer, error);
@@ -270,12 +281,29 @@ static double gap(const struct gw_plan *plan) {
                                                    : 0;
 }
 
+static void note_interference(const struct gw_plans *made) {
+    size_t least = 0;
+    char text[GW_UNITS_SIZE];
+    for (size_t i = 1; i < made->count; i++) {
+        least = made->interfered_s[i] < made->interfered_s[least] ? i : least;
+    }
+    gw_print_note("note: ",
+                  "iteration and above optimum leave out how operations that run at once slow each "
+                  "other, as the proof of the optimum does; with interference counts it, as "
+                  "compare and simulate do: %s takes %s",
+                  made->plans[least].policy, gw_format_seconds(made->interfered_s[least], text));
+}
+
 static void print_table(const struct gw_question *question, const struct gw_plans *made,
                         const char *exchange) {
     static const char *const headings[] = {"policy", "groups", "iteration", "above optimum"};
+    static const char *const interfered_headings[] = {"policy", "groups", "iteration",
+                                                      "above optimum", "with interference"};
     const struct gw_plan *plans = made->plans;
+    bool interferes = made->interfered_s != NULL;
     gw_print_heading(question, strcmp(plans[0].compressor, "none") == 0);
-    struct gw_table *table = gw_table_open(headings, "lrrr");
+    struct gw_table *table =
+        interferes ? gw_table_open(interfered_headings, "lrrrr") : gw_table_open(headings, "lrrr");
     for (size_t i = 0; i < made->count; i++) {
         char time[GW_UNITS_SIZE];
         char above[GW_UNITS_SIZE];
@@ -284,13 +312,20 @@ static void print_table(const struct gw_question *question, const struct gw_plan
         gw_table_cell(table, "%zu", plan->group_count);
         gw_table_cell(table, "%s", gw_format_seconds(plan->iteration_s, time));
         gw_table_cell(table, "%s", gw_format_percent(gap(plan), above));
+        if (interferes) {
+            gw_table_cell(table, "%s", gw_format_seconds(made->interfered_s[i], time));
+        }
     }
     gw_table_print_and_close(table);
     char bound[GW_UNITS_SIZE];
-    gw_print("\n%s exchange%s%s; no plan takes less than %s\n",
+    gw_print("\n%s exchange%s%s; %sno plan takes less than %s\n",
              strcmp(plans[0].compressor, "none") == 0 ? "dense" : plans[0].compressor,
              exchange == NULL ? "" : " by ", exchange == NULL ? "" : exchange,
+             interferes ? "without interference " : "",
              gw_format_seconds(plans[0].lower_bound_s, bound));
+    if (interferes) {
+        note_interference(made);
+    }
     gw_print_notes((const char *const *)plans[0].notes, plans[0].note_count);
 }
 

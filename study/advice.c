@@ -370,7 +370,25 @@ void gw_advice_keep_measured(struct gw_advice *advice,
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* All presets, and DDP by the best plan that it can be given. */
+/* Chooses DDP's own buckets in place of the optimal plan, which is made without interference, where
+ * they are as fast with it. */
+static enum gw_status choose_planned(struct gw_advice *advice, const struct gw_algorithm *ddp,
+                                     struct gw_error *error) {
+    const struct gw_prediction_options options = {0};
+    struct gw_result planned;
+    struct gw_result own;
+    if (!gw_question_counts_interference(advice->question)) {
+        return GW_OK;
+    }
+    GW_TRY(gw_predict(advice->question, &advice->planned_ddp, &options, &planned, error));
+    GW_TRY(gw_predict(advice->question, ddp, &options, &own, error));
+    if (own.iteration_s <= planned.iteration_s) {
+        advice->planned_ddp = *ddp;
+    }
+    return GW_OK;
+}
+
+/* All presets, and DDP by the best plan that it can be given, where that is not its own. */
 static enum gw_status list_algorithms(struct gw_advice *advice,
                                       const struct gw_algorithm *const **out, size_t *count,
                                       struct gw_error *error) {
@@ -380,6 +398,11 @@ static enum gw_status list_algorithms(struct gw_advice *advice,
     GW_TRY(gw_algorithm_find("ddp", &ddp, error));
     GW_TRY(gw_algorithm_change(ddp, &(struct gw_choice_changes){.policy = "optimal"},
                                &advice->planned_ddp, error));
+    GW_TRY(choose_planned(advice, ddp, error));
+    if (advice->planned_ddp.policy == ddp->policy) {
+        *out = presets;
+        return GW_OK;
+    }
     const struct gw_algorithm **all = gw_arena_zeros(&advice->arena, *count + 1, sizeof *all);
     GW_TRY(gw_arena_check(&advice->arena, "advising", error));
     all[0] = &advice->planned_ddp;

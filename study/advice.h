@@ -45,8 +45,10 @@ extern const double gw_bucket_besides_s;
 struct gw_advice {
     const struct gw_question *question;
     char warning[GW_RESULT_NOTE_SIZE]; /* why nothing of this can be trained so; "": it can */
-    struct gw_algorithm planned_ddp;   /* DistributedDataParallel with the optimal plan */
-    struct gw_ranking ranking;         /* of all presets and of that */
+    /* DistributedDataParallel with the optimal plan, or where interference is counted and makes
+     * that no faster, with its own. */
+    struct gw_algorithm planned_ddp;
+    struct gw_ranking ranking; /* of all presets and of that */
     /*
      * [ranking.count]: the share of the energy of a bell-shaped gradient, the sum of its squares,
      * that a worker sends of it; 1 where nothing is compressed.

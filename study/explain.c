@@ -39,6 +39,35 @@ static enum gw_status plan_one(const struct gw_costs *costs, const char *policy,
     return GW_OK;
 }
 
+/* Predicts an iteration of each plan as simulate does. */
+static enum gw_status count_interference(const struct gw_question *question, const char *compressor,
+                                         const char *exchange, struct gw_plans *plans,
+                                         struct gw_error *error) {
+    const struct gw_choice_changes changes = {
+        .policy = "given", .compressor = compressor, .exchange = exchange};
+    const struct gw_prediction_options options = {0};
+    const struct gw_algorithm *preset = NULL;
+    const struct gw_compressor *known = NULL;
+    struct gw_algorithm algorithm;
+    if (gw_compressor_choose(compressor, &known, NULL) != GW_OK) {
+        return GW_OK; /* one that only the cluster's file knows, which nothing simulates */
+    }
+    GW_TRY(gw_algorithm_find("topk", &preset, error));
+    GW_TRY(gw_algorithm_change(preset, &changes, &algorithm, error));
+    plans->interfered_s = gw_arena_zeros(&plans->arena, plans->count, sizeof *plans->interfered_s);
+    GW_TRY(gw_arena_check(&plans->arena, "planning", error));
+    enum gw_status status = GW_OK;
+    for (size_t i = 0; i < plans->count && status == GW_OK; i++) {
+        struct gw_pipeline pipeline;
+        struct gw_result result;
+        GW_TRY(gw_pipeline_open(question, &algorithm, &plans->plans[i], &pipeline, error));
+        status = gw_pipeline_predict(question, &pipeline, &options, NULL, &result, error);
+        plans->interfered_s[i] = status == GW_OK ? result.iteration_s : 0;
+        gw_pipeline_close(&pipeline);
+    }
+    return status;
+}
+
 enum gw_status gw_plans_make(const struct gw_question *question, const char *compressor,
                              const char *exchange, const char *policy, struct gw_plans *out,
                              struct gw_error *error) {
@@ -59,7 +88,9 @@ enum gw_status gw_plans_make(const struct gw_question *question, const char *com
                                             : plan_one(&costs, policy, out, error);
     }
     gw_costs_close(&costs);
-    return status;
+    return status == GW_OK && gw_question_counts_interference(question)
+               ? count_interference(question, compressor, exchange, out, error)
+               : status;
 }
 
 void gw_plans_free(struct gw_plans *plans) {

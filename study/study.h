@@ -163,6 +163,10 @@ const char *gw_policy_text(const struct gw_policy *policy, uint64_t argument,
 struct gw_plans {
     size_t count;
     struct gw_plan *plans;
+    /* [count]: their iterations with what slows operations that run at once, which plans and their
+     * bound leave out; NULL: the question counts nothing of it, or no
+     * pipeline has the compressor. */
+    double *interfered_s;
     struct gw_arena arena;
 };
 

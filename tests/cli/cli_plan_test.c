@@ -227,6 +227,34 @@ TEST(explains_only_when_asked) {
     assert_null(strstr(answer.out, "Exchanges take"));
 }
 
+/* Each plan's iteration with interference is that of its pipeline, as simulate has it. */
+TEST(says_what_plans_take_with_interference) {
+    static const char *const pairs[][2] = {
+        {"optimal", "omgs-optimal"}, {"threshold:8192", "mgs"}, {"single", "topk"}};
+    cJSON *plans = ask_document(*state, "gradweave plan resnet50 --cluster box-4x1gbit --json",
+                                "gradweave/plans@1");
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        const cJSON *plan = NULL;
+        size_t found = 0;
+        cJSON *result = ask_for(
+            *state, "gradweave/result@1",
+            "gradweave simulate resnet50 --cluster box-4x1gbit --algo %s --json", pairs[i][1]);
+        cJSON_ArrayForEach(plan, item_at(plans, "plans")) {
+            if (strcmp(text_at(plan, "policy"), pairs[i][0]) == 0) {
+                assert_true(near(number_at(plan, "interfered_iteration_s"),
+                                 number_at(result, "iteration_s"), 1e-9));
+                found++;
+            }
+        }
+        assert_int_equal(found, 1);
+    }
+    check_says(*state, "gradweave plan resnet50 --cluster box-4x1gbit", "with interference",
+               "without interference no plan takes less than", "as compare and simulate do:", NULL);
+    struct answer answer =
+        ask(*state, "gradweave plan resnet50 --cluster box-4x1gbit --no-interference");
+    assert_null(strstr(answer.out, "interference"));
+}
+
 /* ---- pictures ------------------------------------------------------------------------------ */
 
 static void check_start(const char *folder, const char *name, const char *start) {

@@ -91,6 +91,34 @@ TEST(all_is_about_half_the_bytes_where_these_are_recommended) {
     gw_cluster_free(&question.cluster);
 }
 
+/*
+ * 1 ms a MiB, beside which backward passes and exchanges take three times as long. The optimal plan
+ * exchanges 25 of 26 tensors beside the backward pass, 2 ms more for each; DDP's two buckets one.
+ */
+TEST(a_plan_that_interference_makes_slower_than_ddp_is_not_advised) {
+    static const struct gw_overlap_factor thrice = {.factor = 3, .low = 3, .high = 3};
+    const struct gw_overlap_point point = {.bytes = 1, .compute = thrice, .communication = thrice};
+    struct gw_question question = ask_about(26, 1e-3, 1e-3);
+    struct gw_overlap *overlap = calloc(1, sizeof *overlap);
+    assert_non_null(overlap);
+    overlap->workers = 4;
+    assert_ok(gw_overlap_add(overlap, "allreduce", "backward", point, &error));
+    gw_cluster_set_overlap(&question.cluster, overlap);
+    struct gw_advice advice;
+    assert_ok(gw_advise(&question, "", &advice, &error));
+    size_t rows = 0;
+    for (size_t i = 0; i < advice.ranking.count; i++) {
+        rows += strcmp(advice.ranking.results[i].algorithm, "ddp") == 0;
+    }
+    assert_true(rows == 1 && advice.ranking.results[advice.dense].policy == NULL);
+    gw_advice_free(&advice);
+    question.interference = GW_INTERFERENCE_NONE;
+    assert_ok(gw_advise(&question, "", &advice, &error));
+    assert_string_equal(advice.ranking.results[advice.dense].policy, "optimal");
+    gw_advice_free(&advice);
+    gw_cluster_free(&question.cluster);
+}
+
 /* DDP by the optimal plan is recommended; a measurement of it says so by its changed policy. */
 TEST(the_recommended_plan_is_found_among_measurements) {
     struct gw_validated results[] = {
