@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import socket
 from collections.abc import Callable
 
 import torch
@@ -22,6 +23,14 @@ forked = multiprocessing.get_context("forkserver")
 forked.set_forkserver_preload(
     ["pytest", "gradweave.torch", "gradweave.torch.__main__", "torch._dynamo"]
 )
+
+
+def place(ranks: int) -> dict[str, str]:
+    """Returns what torchrun tells all ranks."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    return {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(ranks)}
 
 
 def _enter(rank: int, ranks: int, store: str, run: Callable[..., None], arguments: tuple) -> None:

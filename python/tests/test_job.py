@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 torch = pytest.importorskip("torch")
-from ranks import forked, on_ranks  # noqa: E402
+from ranks import forked, on_ranks, place  # noqa: E402
 
 from gradweave.torch import ways  # noqa: E402
 from gradweave.torch.__main__ import main  # noqa: E402
@@ -48,14 +47,6 @@ def folder(tmp_path):
     (tmp_path / "train.py").write_text(JOB)
     (tmp_path / "cluster.json").write_text(json.dumps(CLUSTER))
     return tmp_path
-
-
-def place(ranks: int) -> dict[str, str]:
-    """Returns what torchrun tells all ranks."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    return {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": str(ranks)}
 
 
 def start(folder, *arguments: str, ranks: int = 2) -> tuple[int, str, str]:
@@ -234,7 +225,8 @@ def test_trains_an_example(folder):
     [
         (["validate", "train.py:job", "--algo", "topk"], "or --calibrate, which does so first"),
         (["record", "train.py:work", "--out", "m.json"], "train.py: expected a function work"),
-        (["record", "none.py:job", "--out", "m.json"], "expected FILE.py:FUNCTION"),
+        (["record", "none.py:job", "--out", "m.json"], "none.py: expected a file that exists"),
+        (["record", "train.py", "--out", "m.json"], "expected FILE.py:FUNCTION, got train.py"),
         (
             ["record", "train.py:job", "--out", "train.py"],
             "train.py: expected a file that does not",
@@ -336,10 +328,34 @@ def test_a_failure_of_the_jobs_own_says_where(folder):
     assert (status, out) == (3, "")
     assert "train.py\", line 2, in job\n" in err
     assert err.endswith("\nFileNotFoundError: /data/train.bin\n")
-    (folder / "train.py").write_text("def job():\n    return 3\n")
-    status, out, err = run(folder, "record", "train.py:job", "--out", "m.json", ranks=1)
-    assert (status, out) == (2, "")
-    assert "train.py:job: expected it to return (module, optimizer, step), got int" in err
+
+
+_STEP = "return model(torch.randn(8, 64)).square().mean()"
+_END = "return module, torch.optim.SGD(module.parameters(), lr=0.01), step"
+
+
+@pytest.mark.parametrize(
+    ("line", "other", "message"),
+    [
+        (_END, "return 3", "it to return (module, optimizer, step), got int"),
+        (_END, "return module, step", "it to return (module, optimizer, step), got (Sequential, func"),
+        (_STEP, _STEP.replace("model(", "module("), "step(module) to call the module that it is"),
+        (_STEP, f"{_STEP}.item()", "step(module) to return a loss of one element, got float"),
+        (_STEP, "return model(torch.ones(8, 64))", "got [8, 4], requires_grad=True"),
+        (_STEP, f"{_STEP}.detach()", "got [], requires_grad=False"),
+        (
+            _STEP,
+            f"loss = {_STEP[7:]}; loss.backward(); return loss",
+            "step(module) to return before the backward pass",
+        ),
+    ],
+)
+def test_a_job_that_is_none_is_named(folder, line, other, message):
+    (folder / "train.py").write_text(JOB.replace(line, other))
+    asked = ["validate", "train.py:job", "--cluster", "cluster.json", "--algo", "torch-ddp"]
+    status, out, err = run(folder, *asked, ranks=1)
+    assert (status, out) == (2, "") and err.startswith("gradweave.torch: train.py:job: expected ")
+    assert message in err and err.count("\n") == 1
 
 
 def test_what_one_rank_refuses_is_bad_input_on_the_others(folder):

@@ -7,6 +7,7 @@ batch. Nothing in it needs to know of ranks.
 from __future__ import annotations
 
 import importlib.util
+import operator
 import sys
 import time
 from collections.abc import Callable
@@ -29,8 +30,10 @@ Job = Callable[[], "tuple[torch.nn.Module, torch.optim.Optimizer, Step]"]
 def load(text: str) -> Job:
     """The function that `FILE.py:FUNCTION` names."""
     path, _, name = text.rpartition(":")
-    if not path.endswith(".py") or not Path(path).is_file():
-        raise BadInput(f"expected FILE.py:FUNCTION with a file that exists, got {text}")
+    if not path.endswith(".py"):
+        raise BadInput(f"expected FILE.py:FUNCTION, got {text}")
+    if not Path(path).is_file():
+        raise BadInput(f"{path}: expected a file that exists, for {text}")
     specification = importlib.util.spec_from_file_location(Path(path).stem, path)
     module = importlib.util.module_from_spec(specification)
     sys.modules[specification.name] = module
@@ -45,11 +48,48 @@ def load(text: str) -> Job:
 def _begin(function: Job, text: str) -> tuple[torch.nn.Module, torch.optim.Optimizer, Step]:
     """The job anew, whose parameters a session can take: before anything is measured with it."""
     begun = function()
-    if not isinstance(begun, tuple) or len(begun) != 3 or not isinstance(begun[0], torch.nn.Module):
-        kind = type(begun).__name__
-        raise BadInput(f"{text}: expected it to return (module, optimizer, step), got {kind}")
-    learning(begun[0])
-    return begun
+    kinds = (torch.nn.Module, torch.optim.Optimizer, Callable)
+    given = begun if isinstance(begun, tuple) else (begun,)
+    if len(given) != len(kinds) or not all(map(isinstance, given, kinds)):
+        got = ", ".join(type(one).__name__ for one in given)
+        got = f"({got})" if isinstance(begun, tuple) else got
+        raise BadInput(f"{text}: expected it to return (module, optimizer, step), got {got}")
+    module, optimizer, step = begun
+    learning(module)
+    return module, optimizer, _checked(step, text)
+
+
+def _checked(step: Step, text: str) -> Step:
+    """The step, which fails if its first call does not use the model, or does not return a loss."""
+    is_first = True
+
+    def checked(model: torch.nn.Module) -> torch.Tensor:
+        nonlocal is_first
+        if not is_first:
+            return step(model)
+        is_first = False
+        calls = []
+        handle = model.register_forward_pre_hook(lambda *_: calls.append(model))
+        before = [parameter.grad for parameter in model.parameters()]
+        loss = step(model)
+        handle.remove()
+        if not calls:
+            raise BadInput(
+                f"{text}: expected step(module) to call the module that it is given, which "
+                "exchanges gradients, got a step that does not"
+            )
+        is_tensor = isinstance(loss, torch.Tensor)
+        if not is_tensor or loss.numel() != 1 or not loss.requires_grad:
+            got = type(loss).__name__
+            if is_tensor:
+                got = f"{list(loss.shape)}, requires_grad={loss.requires_grad}"
+            raise BadInput(f"{text}: expected step(module) to return a loss of one element, got {got}")
+        after = [parameter.grad for parameter in model.parameters()]
+        if any(map(operator.is_not, before, after)):
+            raise BadInput(f"{text}: expected step(module) to return before the backward pass")
+        return loss
+
+    return checked
 
 
 class Recording:
