@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import re
+import subprocess
+import sys
 import time
 from datetime import timedelta
 
@@ -11,7 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import torch.distributed as dist  # noqa: E402
-from ranks import on_ranks  # noqa: E402
+from ranks import on_ranks, place  # noqa: E402
 from test_torch import batch, network, train  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
@@ -63,7 +65,7 @@ def test_ranks_that_ask_for_different_things_are_refused(tmp_path):
 
 def _end_early(rank: int) -> None:
     distributed = gt.distribute(network(), "dense")
-    expected = r"Connection.* \(a rank failed, or had fewer iterations: join\(\) .* inputs\)$"
+    expected = r"^rank 1: closed after 2 iterations, and others .*: join\(\) is for uneven inputs$"
     fails = pytest.raises(GradweaveError, match=expected)
     with fails if rank == 0 else contextlib.nullcontext():
         train(distributed, rank, 3 - rank, distributed.module)
@@ -73,6 +75,33 @@ def _end_early(rank: int) -> None:
 
 def test_uneven_inputs_end_with_a_hint(tmp_path):
     on_ranks(tmp_path, _end_early)
+
+
+ENDS = """
+import sys, torch, torch.distributed as dist, gradweave.torch as gt
+rank = int(sys.argv[1])
+dist.init_process_group("gloo", init_method=sys.argv[2], rank=rank, world_size=2)
+layer = torch.nn.Linear(20, 4)
+model = gt.distribute(layer, "topk", density=0.1)
+for _ in range(3 + rank):
+    model(torch.ones(2, 20)).sum().backward()
+dist.destroy_process_group()
+"""
+
+
+def test_a_rank_whose_script_ends_is_named(tmp_path):
+    jobs = [
+        subprocess.Popen(
+            [sys.executable, "-c", ENDS, str(rank), f"file://{tmp_path}/store"],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    told = [job.communicate(timeout=60)[1] for job in jobs]
+    assert [job.returncode for job in jobs] == [0, 1], told
+    expected = "rank 0: ended after 3 iterations, and others went on: join() is for uneven inputs"
+    assert told[1].endswith(f"gradweave._library.GradweaveError: {expected}\n")
 
 
 CALLS = {
@@ -129,6 +158,35 @@ def test_calls_that_not_all_ranks_make_are_named(tmp_path):
     on_ranks(tmp_path, _call_differently)
 
 
+LAST = """
+import sys, torch, torch.distributed as dist, gradweave.torch as gt
+rank = int(sys.argv[1])
+dist.init_process_group("gloo", init_method=sys.argv[2], rank=rank, world_size=2)
+model = gt.distribute(torch.nn.Linear(20, 4), "topk", density=0.1)
+model(torch.ones(2, 20)).sum().backward()
+if rank == 1:
+    sys.stdin.read()
+model.close()
+"""
+
+
+def test_a_rank_that_ends_after_the_stores_says_nothing(tmp_path):
+    told = place(2)
+    store = f"tcp://{told['MASTER_ADDR']}:{told['MASTER_PORT']}"
+    first, last = (
+        subprocess.Popen(
+            [sys.executable, "-c", LAST, str(rank), store],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for rank in range(2)
+    )
+    for job in (first, last):
+        assert job.communicate(timeout=60)[0] == "" and job.returncode == 0
+
+
 # ---- failures -----------------------------------------------------------------------------------
 
 
@@ -161,9 +219,8 @@ class _Lost:
 
 def _lose_the_store(_rank: int) -> None:
     one, store = session.Session([3], "dense"), _Lost()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dist.distributed_c10d, "_get_default_store", lambda: store)
-        error = one.end(gt.BadInput("Connection closed by peer"))
+    one._store = store
+    error = one.end(gt.BadInput("Connection closed by peer"))
     assert store.said == ["BadInput: rank 0: Connection closed by peer"]
     assert repr(error) == "BadInput('Connection closed by peer')"
     one.close()

@@ -6,6 +6,7 @@ import atexit
 import contextlib
 import ctypes
 import os
+import socket
 import weakref
 import zlib
 from collections.abc import Sequence
@@ -38,6 +39,7 @@ _LISTENS = timedelta(minutes=1)  # the server, when rank 0 tells it the next ste
 _WAITED_IN_VAIN = "a rank failed, or had fewer iterations: join() is for uneven inputs"
 _LEFT_BY_PEER = ("closed by peer", "reset by peer")  # gloo's words for what another rank caused
 _EXPLAINS = timedelta(seconds=2)  # time for that rank to say why
+_CONNECTS = timedelta(seconds=2)  # to a store on a host that may have gone
 
 
 def _stream(gpu: torch.device) -> int:
@@ -104,13 +106,26 @@ class _OnGpu:
         }
 
 
+def _is_there(store: dist.Store) -> bool:
+    """Whether the store has not gone with its rank: a TCPStore that asks prints where it failed."""
+    while isinstance(store, dist.PrefixStore):
+        store = store.underlying_store
+    if isinstance(store, dist.TCPStore):
+        try:
+            socket.create_connection((store.host, store.port), _CONNECTS.total_seconds()).close()
+        except OSError:
+            return False
+    return True
+
+
 _open: weakref.WeakSet[Session] = weakref.WeakSet()
 
 
 @atexit.register
 def _close_all() -> None:
-    """Ends threads that still exchange: they would abort the process as it ends."""
+    """Tells ranks that go on; ends threads that still exchange: they would abort the process."""
     for session in list(_open):
+        session.say_that_it_ended("ended")
         if session.in_flight:
             session.close()
 
@@ -156,6 +171,8 @@ class Session:
         self._keeps_own = False  # when it closes
         self._gpu = gpu
         self._sizes = list(sizes)
+        # The group keeps the store as well, also when the process group of all ranks is destroyed.
+        self._store: dist.Store | None = dist.distributed_c10d._get_default_store()
         self._key = f"gradweave/{self.group.group_name}"  # in the store
         self._iteration = 0
         self.rank, self.ranks = dist.get_rank(self.group), dist.get_world_size(self.group)
@@ -197,6 +214,11 @@ class Session:
     @property
     def group(self) -> dist.ProcessGroup | None:
         return self._lent.group
+
+    @property
+    def iterations(self) -> int:
+        """How many have begun."""
+        return self._iteration - 1
 
     def _check_alike(self, *own: str) -> None:
         """Fails unless all ranks pass the same; all of it travels only where its sums differ."""
@@ -302,9 +324,9 @@ class Session:
 
     def _write_note(self, flags: bytes) -> None:
         """Writes to the store, and waits until it is there, which set() alone does not."""
-        store = dist.distributed_c10d._get_default_store()
-        store.set(self._note(self.rank), self._iteration.to_bytes(8, "little") + flags)
-        store.check([self._note(self.rank)])
+        note = self._note(self.rank)
+        self._store.set(note, self._iteration.to_bytes(8, "little") + flags)
+        self._store.check([note])
 
     def note_absent(self, flags: bytes) -> None:
         """Notes a byte for each tensor, before wait(), on a rank that lacks gradients.
@@ -320,8 +342,7 @@ class Session:
     def read_notes(self) -> list[bytes | None]:
         """Returns this iteration's notes after wait(), by rank; None: the rank has all gradients."""
         try:
-            store = dist.distributed_c10d._get_default_store()
-            notes = store.multi_get([self._note(rank) for rank in range(self.trainers)])
+            notes = self._store.multi_get([self._note(rank) for rank in range(self.trainers)])
         except RuntimeError as error:
             raise self.end(GradweaveError(str(error))) from None
         now = self._iteration.to_bytes(8, "little")
@@ -507,21 +528,34 @@ class Session:
         said = str(error)
         if self._waited_in_vain(error):
             said = f"{error} ({_WAITED_IN_VAIN})"
-        first = own = f"{type(error).__name__}: rank {self.rank}: {said}"
-        if self._own is not None:
-            with contextlib.suppress(RuntimeError):  # the store may have gone with its rank
-                store = dist.distributed_c10d._get_default_store()
-                if any(words in said for words in _LEFT_BY_PEER):
-                    # gloo closes connections of a rank whose wait timed out, before that rank knows
-                    with contextlib.suppress(RuntimeError):
-                        store.wait([self._key], _EXPLAINS)
-                first = store.compare_set(self._key, "", own).decode(errors="replace")
+        was_left = any(words in said for words in _LEFT_BY_PEER)
+        if was_left and self._own is not None:
+            # gloo closes connections of a rank whose wait timed out, before that rank knows
+            with contextlib.suppress(RuntimeError):
+                self._store.wait([self._key], _EXPLAINS)
+        first = self._say_first(f"{type(error).__name__}: rank {self.rank}: {said}")
         self._interrupt()
         self._keeps_own = False
         self._leave()
         kind, rank, text = first.split(": ", 2)
         raised = getattr(_library, kind)
-        return raised(said if text == said else f"{rank}: {text} (here: {error})")
+        if text == said:
+            return raised(said)
+        return raised(f"{rank}: {text}" if was_left else f"{rank}: {text} (here: {error})")
+
+    def _say_first(self, own: str) -> str:
+        """Writes why this rank ends to the store, unless another has; returns the first's reason."""
+        if self._own is not None and _is_there(self._store):
+            with contextlib.suppress(RuntimeError):
+                return self._store.compare_set(self._key, "", own).decode(errors="replace")
+        return own
+
+    def say_that_it_ended(self, how: str) -> None:
+        """Tells the ranks that go on, which fail then."""
+        count = self.iterations
+        when = f"in iteration {count}" if self.in_flight else f"after {count} iterations"
+        hint = "" if self.serves else ", and others went on: join() is for uneven inputs"
+        self._say_first(f"GradweaveError: rank {self.rank}: {how} {when}{hint}")
 
     def _waited_in_vain(self, error: GradweaveError) -> bool:
         """Whether the process group failed while it exchanged gradients."""
@@ -539,11 +573,14 @@ class Session:
         """Connections close once nobody refers to them."""
         self._lent.leave()
         own, self._own = self._own, None
-        self._next = None
+        self._next = self._store = None
         if own is not None and not self._keeps_own:
             own.close()
 
     def close(self) -> None:
+        if self in _open and not self._keeps_own:
+            self.say_that_it_ended("closed")
+        _open.discard(self)
         if self.in_flight:
             self._interrupt()
         else:
