@@ -162,13 +162,19 @@ def _go_on(rank: int, folder: str, ranks: int) -> None:
     old = [torch.load(os.path.join(folder, f"{r}.pt")) for r in range(2)]
     model = network()
     distributed = gt.distribute(model, "lags", density=1)  # all travels at once
-    with pytest.raises(gt.BadInput, match="states of one job, each on one rank"):
-        distributed.load_exchange_state(*old[:1], *old[:1])
+    with pytest.raises(gt.BadInput, match="on one rank, got rank 0's on ranks 0 and [01]"):
+        distributed.load_exchange_state(old[0], *old[: int(ranks == 1)])
+    with pytest.raises(gt.BadInput, match="states of one job, got those of a job of 2 ranks and .* 5"):
+        distributed.load_exchange_state(old[0], dict(old[1], ranks=5))
+    with pytest.raises(gt.BadInput, match="states of one job, got none"):
+        distributed.load_exchange_state()
     distributed.load_exchange_state(*old[rank::ranks], residual_only=ranks == 2)
     (0 * model(batch(0, 0)[0]).sum()).backward()
     travelled = torch.cat([p.grad.flatten() for p in model.parameters()])
     torch.testing.assert_close(travelled, unsent, rtol=1e-5, atol=1e-7)
     assert unsent.abs().max() > 0
+    with pytest.raises(gt.BadInput, match="expected it before the first iteration, got 1"):
+        distributed.load_exchange_state(*old[rank::ranks], residual_only=True)
     distributed.close()
 
 

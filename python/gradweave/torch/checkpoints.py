@@ -43,13 +43,24 @@ class Checkpoints:
 
     def load(self, states: Sequence[dict[str, Any]], residual_only: bool) -> None:
         """Goes on from what ranks have saved; all ranks call it."""
-        self._agree("" if all(map(is_exchange_state, states)) else _NO_STATE)
         session = self._session
+        self._agree("" if all(map(is_exchange_state, states)) else _NO_STATE)
+        if session.iterations > 0:
+            got = f"got {session.iterations}"
+            raise BadInput(f"{_DEED}: expected it before the first iteration, {got}")
         given = session.gather(_DEED, [(s["rank"], s["ranks"], s["trainers"]) for s in states])
         olds = {tuple(job) for of_rank in given for _, *job in of_rank}
         loaded = sorted(rank for of_rank in given for rank, *_ in of_rank)
-        if len(olds) != 1 or len(set(loaded)) != len(loaded):
-            raise BadInput(f"expected states of one job, each on one rank, got {given}")
+        if len(olds) != 1:
+            got = " and ".join(f"those of a job of {ranks} ranks" for ranks, _ in sorted(olds))
+            raise BadInput(f"{_DEED}: expected states of one job, got {got or 'none'}")
+        for old in loaded:
+            at = [str(rank) for rank, of_rank in enumerate(given) for one, *_ in of_rank if one == old]
+            if len(at) > 1:
+                raise BadInput(
+                    f"{_DEED}: expected each rank's state on one rank, got rank {old}'s on ranks "
+                    f"{' and '.join(at)}"
+                )
         own = (session.ranks, session.trainers)
         alike = all(of_rank == [(rank, *own)] for rank, of_rank in enumerate(given))
         exact = alike and not residual_only
