@@ -15,7 +15,7 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 from gradweave import study
-from gradweave._library import BadInput
+from gradweave._library import BadInput, is_sparse
 from gradweave.study import Plan
 
 
@@ -111,6 +111,11 @@ def ddp_arguments(
     the parameters of `module` are registered, and the plan is made anew for that order. With
     `static_graph` DDP does rebuild them, before the third iteration: leave the option out then.
     """
+    if is_sparse(plan.algorithm):
+        raise BadInput(
+            f"expected a dense plan, as DistributedDataParallel compresses nothing, got one of "
+            f"{plan.algorithm}: distribute(module, plan) trains by it"
+        )
     taken = inspect.signature(DistributedDataParallel.__init__).parameters
     if not find_unused_parameters:
         # The option is among the arguments, so that no other value of it is passed beside them.
@@ -167,7 +172,8 @@ def _why_rebuilt_differ(
 def check_buckets(module: DistributedDataParallel, plan: Plan) -> None:
     """Fails, and says why, unless DDP's buckets are the plan's; asked after the third iteration.
 
-    With find_unused_parameters: unless they are those of the plan for the order of registration.
+    With static_graph it is asked after the fourth. With find_unused_parameters: unless they are
+    those of the plan for the order of registration.
     """
     data = module._get_ddp_logging_data()
     learning = _learning(module.module)
@@ -181,10 +187,10 @@ def check_buckets(module: DistributedDataParallel, plan: Plan) -> None:
         )
     else:
         if not data.get("has_rebuilt_buckets"):
-            when = "third iteration, with static_graph=True" if module.static_graph else "second"
+            count = "four, with static_graph=True" if module.static_graph else "three"
             raise BadInput(
-                "expected DistributedDataParallel to have rebuilt its buckets by now, as it does "
-                f"before the {when}"
+                "check_buckets: expected as many iterations before it as DistributedDataParallel "
+                f"rebuilds its buckets in, {count}, got fewer"
             )
         expected, sizes = _bucket_bytes(plan), _sizes(data["rebuilt_bucket_sizes"])
         names, indices = list(learning), data["rebuilt_per_bucket_param_indices"]
