@@ -76,11 +76,12 @@ const char *gw_format_percent(double share, char out[GW_UNITS_SIZE]) {
 }
 
 const char *gw_format_margin(double relative, int decimals, char out[GW_UNITS_SIZE]) {
-    static const double most = 10;
-    if (relative < most) {
+    static const double rounded_to_all = 0.995;
+    if (relative < rounded_to_all) {
         snprintf(out, GW_UNITS_SIZE, "+-%.*f%%", decimals, 100 * relative);
     } else {
-        snprintf(out, GW_UNITS_SIZE, "within a factor of %.3g", 1 + relative);
+        snprintf(out, GW_UNITS_SIZE, "within a factor of %.*g", relative < 99 ? 3 : 4,
+                 1 + relative);
     }
     return out;
 }

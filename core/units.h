@@ -11,7 +11,7 @@ const char *gw_format_seconds(double seconds, char out[GW_UNITS_SIZE]); /* "12.3
 const char *gw_format_bytes(double bytes, char out[GW_UNITS_SIZE]);     /* "1.5 MiB" */
 const char *gw_format_count(double count, char out[GW_UNITS_SIZE]);     /* "25,557,032" */
 const char *gw_format_percent(double share, char out[GW_UNITS_SIZE]);   /* 0.021: "+2.1%" */
-/* Half of an interval, relative: 0.203: "+-20.3%"; from 10 on: "within a factor of 80". */
+/* Half of an interval, relative: 0.203: "+-20.3%"; from 1 on: "within a factor of 2.3". */
 const char *gw_format_margin(double relative, int decimals, char out[GW_UNITS_SIZE]);
 
 /* How long something will still take: "42 s", "3 min 20 s", "5 h 12 min", "2 d 7 h". */

@@ -83,20 +83,23 @@ static const double shown_bytes[] = {1 << 10, 1 << 16, 1 << 20, 1 << 24, 1 << 28
 static const double shown_elements[] = {1 << 12, 1 << 16, 1 << 20, 1 << 24, 1 << 28};
 enum { SHOWN = sizeof shown_bytes / sizeof *shown_bytes };
 
-/* "1.2 ms +-30%" */
+/* Times at the sizes, and how far off they are at these: "+-30%", or "+-4% to +-30%". */
 static void add_times(struct gw_table *table, const struct gw_curve *curve,
                       const struct gw_margins *margins, const double *sizes) {
+    double least = INFINITY;
+    double most = 0;
+    char text[2][GW_UNITS_SIZE];
     for (size_t i = 0; i < SHOWN; i++) {
-        char text[GW_UNITS_SIZE];
-        char half[GW_UNITS_SIZE];
         double margin = gw_margins_at(margins, sizes[i]);
-        gw_format_seconds(gw_curve_time(curve, sizes[i]), text);
-        if (margin > 0) {
-            gw_table_cell(table, "%s %s", text, gw_format_margin(margin, 0, half));
-        } else {
-            gw_table_cell(table, "%s", text);
-        }
+        least = fmin(least, margin);
+        most = fmax(most, margin);
+        gw_table_cell(table, "%s", gw_format_seconds(gw_curve_time(curve, sizes[i]), text[0]));
     }
+    gw_format_margin(least, 0, text[0]);
+    gw_format_margin(most, 0, text[1]);
+    bool is_one = strcmp(text[0], text[1]) == 0;
+    gw_table_cell(table, "%s%s%s", most > 0 ? text[0] : "not known", is_one ? "" : " to ",
+                  is_one ? "" : text[1]);
 }
 
 static struct gw_margins margins_of(const cJSON *entry, const char *unit,
@@ -150,9 +153,9 @@ static void print_short(const struct gw_cluster *cluster, struct gw_arena *arena
 }
 
 static void print_collectives(const struct gw_cluster *cluster, struct gw_arena *arena) {
-    static const char *const headings[] = {"collective", "workers", "1 KiB",  "64 KiB",
-                                           "1 MiB",      "16 MiB",  "256 MiB"};
-    struct gw_table *table = gw_table_open(headings, "lrrrrrr");
+    static const char *const headings[] = {"collective", "workers", "1 KiB",   "64 KiB",
+                                           "1 MiB",      "16 MiB",  "256 MiB", "off by"};
+    struct gw_table *table = gw_table_open(headings, "lrrrrrrl");
     for (size_t i = 0; i < cluster->collective_count; i++) {
         const struct gw_collective_cost *cost = &cluster->collectives[i];
         struct gw_margins margins =
@@ -170,13 +173,13 @@ static void print_collectives(const struct gw_cluster *cluster, struct gw_arena 
 
 static void print_kernels(const struct gw_kernel_costs *costs, const char *what,
                           struct gw_arena *arena) {
-    const char *const headings[] = {what,        "4,096",      "65,536",
-                                    "1,048,576", "16,777,216", "268,435,456"};
+    const char *const headings[] = {what,         "4,096",       "65,536", "1,048,576",
+                                    "16,777,216", "268,435,456", "off by"};
     if (costs->count == 0) {
         return;
     }
     gw_print("\n");
-    struct gw_table *table = gw_table_open(headings, "lrrrrr");
+    struct gw_table *table = gw_table_open(headings, "lrrrrrl");
     for (size_t i = 0; i < costs->count; i++) {
         const struct gw_kernel_cost *cost = &costs->list[i];
         struct gw_margins margins =

@@ -64,7 +64,8 @@ enum gw_status gw_print_plans(const struct gw_question *question, const struct g
 enum gw_status gw_draw_explanation(const struct gw_explanation *explanation, const char *path,
                                    struct gw_error *error);
 
-/* How far off it may be: "+-12%", or "+12.0%" where it only makes iterations longer. */
+/* How far off it may be: "+-12%", "within a factor of 2.3", or "+12.0%" where it only makes
+ * iterations longer. */
 const char *gw_format_uncertainty(const struct gw_result_uncertainty *uncertainty, int decimals,
                                   char out[GW_UNITS_SIZE]);
 

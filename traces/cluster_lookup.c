@@ -246,6 +246,7 @@ static void describe_growth(const struct gw_cluster *cluster, const struct gw_gr
     char slope[GW_GROWTH_NAME_SIZE];
     char measured[48];
     char beyond[48] = "";
+    char half[GW_UNITS_SIZE];
     size_t largest = growth->samples[growth->count - 1].workers;
     list_measured(growth, measured, sizeof measured);
     if (workers > largest) {
@@ -254,11 +255,11 @@ static void describe_growth(const struct gw_cluster *cluster, const struct gw_gr
     }
     (void)snprintf(derivation, GW_DERIVATION_SIZE,
                    "%s: %zu workers not measured; from %s by growth laws %s (startup) and %s "
-                   "(bandwidth), off by %.1f%% when each measured one is left out; %s+-%.1f%%%s",
+                   "(bandwidth), off by %.1f%% when each measured one is left out; %s%s%s",
                    growth->collective, workers, measured,
                    gw_growth_law_name(&growth->startup, startup),
                    gw_growth_law_name(&growth->slope, slope), 100 * growth->left_out_error, beyond,
-                   100 * gw_growth_uncertainty(growth, workers),
+                   gw_format_margin(gw_growth_uncertainty(growth, workers), 1, half),
                    advise_messages(cluster, (double)workers / (double)largest));
 }
 

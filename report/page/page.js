@@ -32,6 +32,7 @@ function bytes(x) {
 }
 const count = (x) => Math.round(x).toString().replace(/\B(?=(\d{3})+$)/g, ",");
 const percent = (x) => `${(100 * x).toFixed(1)}%`;
+const margin = (x) => (x < 0.995 ? percent(x) : `a factor of ${Number((1 + x).toPrecision(3))}`);
 const factor = (x) => (x === null || x === undefined ? "not known" : `${rough(x)} times`);
 const policyOf = (result) => (result.changed || {}).policy || null;
 const halfName = "half the bytes (bf16 or fp16 hook)";
@@ -377,7 +378,7 @@ function writeBasis() {
       el("li", {}, `Costs of compressors: ${origins[rests.compressors] || rests.compressors}${cluster.assumed_compressors ? ` (${cluster.assumed_compressors})` : ""}.`),
       cluster.note ? el("li", {}, cluster.note) : null),
     uncertainties.length ? el("p", {}, `How far off what ${named(chosen)} hangs on may be, in 95% of cases:`) : null,
-    uncertainties.length ? table(["what", "by up to"], uncertainties.map(([name, share]) => [name, share === null ? "not known" : percent(share)])) : null,
+    uncertainties.length ? table(["what", "by up to"], uncertainties.map(([name, share]) => [name, share === null ? "not known" : margin(share)])) : null,
     ...(chosen.notes || []).map((note) => el("p", { class: "faint" }, `Note: ${note}.`)));
 }
 

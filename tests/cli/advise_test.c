@@ -378,7 +378,7 @@ TEST_IN_FOLDER(what_narrows_the_interval_most_is_said_with_its_command) {
         {"advise tiny.json --cluster exact.json",
          "%): python -m gradweave.torch calibrate --job FILE.py:FUNCTION\n"},
         {"advise tiny.json --cluster exact.json", "measure interference (+"},
-        {"advise resnet50 --cluster box-4x1gbit", "%): gradweave calibrate\n"},
+        {"advise resnet50 --cluster box-4x1gbit", "): gradweave calibrate\n"},
     };
     write_text(*state, "tiny.json", tiny_model);
     write_text(*state, "exact.json",

@@ -7,6 +7,10 @@
 
 /* ---- units --------------------------------------------------------------------------------- */
 
+static const char *format_margin(double relative, char out[GW_UNITS_SIZE]) {
+    return gw_format_margin(relative, 1, out);
+}
+
 TEST(units_as_a_person_would_write_them) {
     const struct {
         const char *(*format)(double, char[GW_UNITS_SIZE]);
@@ -42,6 +46,11 @@ TEST(units_as_a_person_would_write_them) {
         {gw_format_percent, 0.021, "+2.1%"},
         {gw_format_percent, -0.5, "-50.0%"},
         {gw_format_percent, 0, "+0.0%"},
+        {format_margin, 0.203, "+-20.3%"},
+        {format_margin, 0.994, "+-99.4%"},
+        {format_margin, 0.9999, "within a factor of 2"},
+        {format_margin, 1.3, "within a factor of 2.3"},
+        {format_margin, 1000, "within a factor of 1001"},
         {gw_format_duration, 0, "0 s"},
         {gw_format_duration, 59.4, "59 s"},
         {gw_format_duration, 59.6, "1 min 0 s"},
