@@ -270,7 +270,7 @@ static void print_widest(const struct gw_advice *advice) {
     if (widest == NULL) {
         return;
     }
-    const char *command = gw_uncertainty_kind(widest).command;
+    const char *command = gw_uncertainty_command(widest, &advice->question->cluster);
     char off[GW_UNITS_SIZE];
     if (isnan(widest->relative)) {
         gw_print("How far off %s is, is not known: measure it (%s).\n", widest->name, command);
@@ -345,7 +345,8 @@ static void print_text(const struct gw_advice *advice, double price) {
     gw_cluster_name_assumed(&advice->question->cluster, assumed);
     gw_print("Rests on: times of the model %s, costs of the cluster %s%s%s%s%s%s.\n",
              gw_origin(advice->question->model.kind), cluster, assumed[0] == '\0' ? "" : " (",
-             assumed, assumed[0] == '\0' ? "" : ")", differs ? ", of its compressors " : "", differs ? compressors : "");
+             assumed, assumed[0] == '\0' ? "" : ")", differs ? ", of its compressors " : "",
+             differs ? compressors : "");
     struct gw_result all = advice->ranking.notes;
     gw_result_collect(&all, advice->chosen->result);
     gw_result_collect(&all, gw_advice_result(advice, advice->dense));

@@ -45,7 +45,7 @@ static int compare_added(const void *a, const void *b) {
 
 const char *gw_format_uncertainty(const struct gw_result_uncertainty *uncertainty, int decimals,
                                   char out[GW_UNITS_SIZE]) {
-    return gw_uncertainty_kind(uncertainty).only_lengthens
+    return gw_uncertainty_only_lengthens(uncertainty)
                ? gw_format_percent(uncertainty->relative, out)
                : gw_format_margin(uncertainty->relative, decimals, out);
 }

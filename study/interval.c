@@ -9,21 +9,21 @@ enum { MOST_ITERATIONS = 20 };
 
 /* ---- one of its uncertainties -------------------------------------------------------------- */
 
-struct gw_uncertainty_kind gw_uncertainty_kind(const struct gw_result_uncertainty *uncertainty) {
-    static const char in_job[] = "python -m gradweave.torch calibrate --job FILE.py:FUNCTION";
-    static const struct {
-        const char *name;
-        struct gw_uncertainty_kind kind;
-    } no_curves[] = {
-        {GW_MODEL_TIMES_NAME, {false, "python -m gradweave.torch record FILE.py:FUNCTION"}},
-        {GW_PASSES_NAME, {true, in_job}},
-        {GW_LEFT_OUT, {true, in_job}}};
-    for (size_t i = 0; i < sizeof no_curves / sizeof *no_curves; i++) {
-        if (strcmp(uncertainty->name, no_curves[i].name) == 0) {
-            return no_curves[i].kind;
-        }
+bool gw_uncertainty_only_lengthens(const struct gw_result_uncertainty *uncertainty) {
+    return strcmp(uncertainty->name, GW_PASSES_NAME) == 0 ||
+           strcmp(uncertainty->name, GW_LEFT_OUT) == 0;
+}
+
+const char *gw_uncertainty_command(const struct gw_result_uncertainty *uncertainty,
+                                   const struct gw_cluster *cluster) {
+    if (strcmp(uncertainty->name, GW_MODEL_TIMES_NAME) == 0) {
+        return "python -m gradweave.torch record FILE.py:FUNCTION";
     }
-    return (struct gw_uncertainty_kind){false, "gradweave calibrate"};
+    const char *transport = gw_cluster_source(cluster, "transport");
+    bool is_of_trainer = transport != NULL && strcmp(transport, "group") == 0;
+    return is_of_trainer || gw_uncertainty_only_lengthens(uncertainty)
+               ? "python -m gradweave.torch calibrate --job FILE.py:FUNCTION"
+               : "gradweave calibrate";
 }
 
 /* ---- of one prediction --------------------------------------------------------------------- */

@@ -330,7 +330,7 @@ static void warn_of_left_out(const struct gw_question *question, struct gw_resul
                            "how exchanges and what runs beside them slow each other was not "
                            "measured: the longer end has both at 1/1.4 of their pace; %s measures "
                            "it",
-                           gw_uncertainty_kind(&result->uncertainties[i]).command);
+                           gw_uncertainty_command(&result->uncertainties[i], &question->cluster));
             gw_result_warn(result, note);
         }
     }

@@ -309,12 +309,12 @@ enum gw_status gw_predict(const struct gw_question *question, const struct gw_al
 /* Name, in results, of interference that a prediction leaves out. */
 #define GW_LEFT_OUT "interference"
 
-/* What an uncertainty of a result does to it, and how one learns more. */
-struct gw_uncertainty_kind {
-    bool only_lengthens; /* the iteration may take longer by it, and not less */
-    const char *command; /* measures it */
-};
-struct gw_uncertainty_kind gw_uncertainty_kind(const struct gw_result_uncertainty *uncertainty);
+/* Whether the iteration may take longer by an uncertainty of its result, and not less. */
+bool gw_uncertainty_only_lengthens(const struct gw_result_uncertainty *uncertainty);
+
+/* The command that measures it, as the cluster was measured. */
+const char *gw_uncertainty_command(const struct gw_result_uncertainty *uncertainty,
+                                   const struct gw_cluster *cluster);
 
 /*
  * Finds where a prediction is in 95% of cases: simulates again with each of its curves at the ends

@@ -379,6 +379,8 @@ TEST_IN_FOLDER(what_narrows_the_interval_most_is_said_with_its_command) {
          "%): python -m gradweave.torch calibrate --job FILE.py:FUNCTION\n"},
         {"advise tiny.json --cluster exact.json", "measure interference (+"},
         {"advise resnet50 --cluster box-4x1gbit", "): gradweave calibrate\n"},
+        {"advise tiny.json --cluster job.json",
+         "measure allreduce (+-50%): python -m gradweave.torch calibrate --job FILE.py:FUNCTION\n"},
     };
     write_text(*state, "tiny.json", tiny_model);
     write_text(*state, "exact.json",
@@ -386,6 +388,12 @@ TEST_IN_FOLDER(what_narrows_the_interval_most_is_said_with_its_command) {
                "'allgather': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 3e-8}],"
                "'allreduce': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 2e-8,"
                "'uncertainty': [[1, 1e-6]]}]}, 'compressors': {'topk': {'fixed_s': 0.01}}}");
+    write_text(*state, "job.json",
+               "{'schema': 'gradweave/cluster@1', 'name': 'job', 'workers': 4, 'source': {"
+               "'kind': 'measured', 'transport': 'group'}, 'collectives': {'allreduce': ["
+               "{'workers': 4, 'alpha_s': 0.5, 'beta_s_per_byte': 2e-8, 'uncertainty': [[1, 0.5]]"
+               "}], 'allgather': [{'workers': 4, 'alpha_s': 5, 'beta_s_per_byte': 3e-8}]},"
+               "'compressors': {'topk': {'fixed_s': 0.01}}}");
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct answer answer = ask(*state, "gradweave %s", table[i].command);
         assert_int_equal(answer.status, 0);
