@@ -144,6 +144,19 @@ def test_records_and_validates_a_job(folder):
     assert "note: p102-1gbe-16 is one that ships, and was not measured in this job: predict" in out
 
 
+def test_a_job_is_calibrated_before_it_is_validated(folder):
+    asked = ["validate", "train.py:job", "--calibrate", "--time", "1", "--cluster", "c.json"]
+    asked += ["--algo", "topk,torch-ddp", "--iterations", "2", "--out", "v.json"]
+    status, out, err = run(folder, *asked)
+    assert (status, err) == (0, "measuring network and compressors, 1 s ...\n")
+    assert "c.json" not in out  # which would be a note that it is not the job's own
+    measured = json.loads((folder / "c.json").read_text())
+    assert measured["workers"] == 2 and "backward" in str(measured["overlap"]["factors"])
+    results = json.loads((folder / "v.json").read_text())["results"]
+    assert [one["algorithm"] for one in results] == ["topk", "torch-ddp"]
+    assert all(one["predicted"]["iteration_s"] > 0 for one in results)
+
+
 def test_percentiles_stand_beside_measured_ones(folder):
     asked = ["validate", "train.py:job", "--cluster", "cluster.json", "--algo", "topk,torch-none"]
     status, out, err = run(folder, *asked, "--iterations", "60", "--out", "v.json")
@@ -223,6 +236,12 @@ def test_trains_an_example(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["advise", "train.py:job"], "as with torchrun --nproc-per-node 2 -m gradweave.torch advise"),
+        (["calibrate", "--out", "c.json"], "expected at least 2 ranks, got 1: start it on all of"),
+        (
+            ["validate", "train.py:job", "--calibrate", "--algo", "topk"],
+            "gradweave.torch validate --calibrate ...",
+        ),
         (["validate", "train.py:job", "--algo", "topk"], "or --calibrate, which does so first"),
         (["record", "train.py:work", "--out", "m.json"], "train.py: expected a function work"),
         (["record", "none.py:job", "--out", "m.json"], "none.py: expected a file that exists"),
@@ -254,7 +273,11 @@ def test_trains_an_example(folder):
                 "--algo",
                 "topk",
             ],
-            "expected valid JSON",
+            "gradweave.torch: train.py: line 2, column 1: expected valid JSON",
+        ),
+        (
+            ["validate", "train.py:job", "--cluster", "train.py", "--algo", "torch-ddp:plan"],
+            "gradweave.torch: train.py: line 2, column 1: expected valid JSON",
         ),
         (
             ["validate", "train.py:job", "--cluster", "c.json", "--noise", "n", "--algo", "topk"],
@@ -276,22 +299,22 @@ def test_bad_input_is_refused(folder, arguments, message):
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float64"])
 @pytest.mark.parametrize(
-    "arguments",
+    ("ranks", "arguments"),
     [
-        ["record", "{}", "--out", "m.json"],
-        ["calibrate", "--out", "c.json", "--job", "{}"],
-        ["validate", "{}", "--cluster", "cluster.json", "--algo", "torch-ddp", "--out", "v.json"],
-        ["advise", "{}"],
+        (1, ["record", "{}", "--out", "m.json"]),
+        (2, ["calibrate", "--out", "c.json", "--job", "{}"]),
+        (1, ["validate", "{}", "--cluster", "cluster.json", "--algo", "dense", "--out", "v.json"]),
+        (2, ["advise", "{}"]),
     ],
 )
 def test_parameters_of_another_type_are_refused_before_anything_is_measured(
-    folder, dtype, arguments
+    folder, dtype, ranks, arguments
 ):
     half = JOB.replace("    def step", f"    module[2].to(torch.{dtype})\n    def step")
     (folder / "half.py").write_text(half)
     before = sorted(path.name for path in folder.iterdir())
     asked = [argument.format("half.py:job") for argument in arguments]
-    status, out, err = run(folder, *asked, ranks=1)
+    status, out, err = run(folder, *asked, ranks=ranks)
     assert (status, out) == (2, "")
     assert f"2.weight: expected 32-bit floats, all on the CPU or on one GPU, got torch.{dtype}" in err
     assert sorted(path.name for path in folder.iterdir() if path.name != "__pycache__") == before
@@ -317,7 +340,7 @@ def test_a_file_that_cannot_be_written_is_named(folder):
     status, out, err = run(folder, "record", "train.py:job", "--out", "none/m.json", ranks=1)
     assert (status, out) == (3, "")
     assert err == "gradweave.torch: none/m.json: cannot be written: No such file or directory\n"
-    status, out, err = run(folder, "advise", "train.py:job", "--folder", "train.py/of", ranks=1)
+    status, out, err = run(folder, "advise", "train.py:job", "--folder", "train.py/of")
     assert (status, out) == (3, "")
     assert err == "gradweave.torch: train.py/of: cannot be made: Not a directory\n"
 

@@ -61,6 +61,15 @@ def _say_progress(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
+def _need_ranks(verb: str) -> None:
+    """Fails on a rank alone, which has no network to measure."""
+    if dist.get_world_size() == 1:
+        raise BadInput(
+            "expected at least 2 ranks, got 1: start it on all of them, as with torchrun "
+            f"--nproc-per-node 2 -m gradweave.torch {verb} ..."
+        )
+
+
 def _check_target(path: str, force: bool) -> None:
     if Path(path).exists() and not force:
         raise BadInput(f"{path}: expected a file that does not exist, or --force")
@@ -134,6 +143,15 @@ def _parser() -> argparse.ArgumentParser:
             help="share of elements that sparse pipelines send (0.001)",
         )
 
+    def add_time(verb: argparse.ArgumentParser, text: str) -> None:
+        verb.add_argument(
+            "--time",
+            type=_positive,
+            default=_CALIBRATION_S,
+            metavar="S",
+            help=f"{text}({_CALIBRATION_S:g})",
+        )
+
     verb = add("record", "Writes the job's network with its own times.", of_job=True)
     verb.add_argument("--out", required=True, metavar="MODEL.json")
     verb.add_argument(
@@ -160,9 +178,7 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument(
         "--only", metavar="X[,Y..]", help="these collectives and compressors, network, overlap"
     )
-    verb.add_argument(
-        "--time", type=_positive, default=_CALIBRATION_S, metavar="S", help=f"({_CALIBRATION_S:g})"
-    )
+    add_time(verb, "")
     verb.add_argument(
         "--add", action="store_true", help="to the file, which keeps what is not measured"
     )
@@ -180,6 +196,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="calibrate in the job first, into CLUSTER.json where --cluster is given",
     )
+    add_time(verb, "to calibrate ")
     verb.add_argument("--model", metavar="MODEL.json", help="of the job (it is recorded first)")
     verb.add_argument(
         "--noise",
@@ -217,13 +234,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="keeps model.json, cluster.json and validation.json here (nowhere)",
     )
-    verb.add_argument(
-        "--time",
-        type=_positive,
-        default=_CALIBRATION_S,
-        metavar="S",
-        help=f"to calibrate ({_CALIBRATION_S:g})",
-    )
+    add_time(verb, "to calibrate ")
     verb.add_argument("--iterations", type=_count, default=20, metavar="N", help="(20)")
     add_density(verb)
 
@@ -267,6 +278,8 @@ def _record(asked: argparse.Namespace) -> int:
 
 
 def _calibrate(asked: argparse.Namespace) -> int:
+    if not asked.only:  # compressors are measured on one rank as well
+        _need_ranks(asked.verb)
     _check_target(asked.out, asked.force or asked.add)
     calibrate(
         asked.out,
@@ -286,18 +299,36 @@ def _calibrate(asked: argparse.Namespace) -> int:
 _DRIFT = 0.03  # of the machine's pace, beyond which it is said
 
 
-def _everywhere(path: str, folder: str) -> str:
-    """Rank 0's file on every rank, as others' hosts may not have it; names of none stay names."""
-    content = [None]
-    if _is_first() and Path(path).is_file():
-        with file_errors(path, "read", BadInput):
-            content = [Path(path).read_bytes()]
-    dist.broadcast_object_list(content)
-    if content[0] is None:
-        return path
-    copy = Path(folder) / f"{dist.get_rank()}-{Path(path).name}"
-    copy.write_bytes(content[0])
-    return str(copy)
+class _Copies:
+    """Rank 0's files on every rank, as others' hosts may not have them. Errors name rank 0's."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._copies: dict[str, str] = {}  # by rank 0's file
+
+    def of(self, path: str) -> str:
+        """Returns this rank's copy as it is now; names of no file stay names."""
+        content = [None]
+        if _is_first() and Path(path).is_file():
+            with file_errors(path, "read", BadInput):
+                content = [Path(path).read_bytes()]
+        dist.broadcast_object_list(content)
+        if content[0] is None:
+            return path
+        name = f"{dist.get_rank()}-{len(self._copies)}-{Path(path).name}"
+        copy = self._copies.setdefault(path, str(Path(self._folder) / name))
+        Path(copy).write_bytes(content[0])
+        return copy
+
+    def __enter__(self) -> _Copies:
+        return self
+
+    def __exit__(self, _kind, error: BaseException | None, _traceback) -> None:
+        if isinstance(error, GradweaveError):
+            text = str(error)
+            for path, copy in self._copies.items():
+                text = text.replace(copy, path)
+            raise type(error)(text) from None
 
 
 def _taken_by_others() -> tuple[int, int]:
@@ -314,24 +345,20 @@ class _Study:
     """A job's model and cluster, and what is measured and predicted with them."""
 
     asked: argparse.Namespace
-    folder: str  # for this rank's copies of files
+    copies: _Copies
     model: str  # rank 0's file
     cluster: str
     noise: str | None  # rank 0's file, recorded with the model
     recording: job.Recording | None  # that the model is of; None: it was given
 
     def setting(self) -> ways.Setting:
-        model = _everywhere(self.model, self.folder)
+        model = self.copies.of(self.model)
         if not Path(model).is_file():
             raise BadInput(f"{model}: expected the file of a model that was recorded")
-        try:
-            tensor_bytes = [tensor.bytes for tensor in tensors(model)]
-        except BadInput as error:
-            raise BadInput(str(error).replace(model, self.model)) from None
         return ways.Setting(
             model=model,
-            tensor_bytes=tensor_bytes,
-            cluster=_everywhere(self.cluster, self.folder),
+            tensor_bytes=[tensor.bytes for tensor in tensors(model)],
+            cluster=self.copies.of(self.cluster),
             density=self.asked.density,
             interference=self.asked.interference,
         )
@@ -379,7 +406,7 @@ class _Study:
             iterations=self.asked.iterations,
             tolerance=self.asked.tolerance,
             path=out if _is_first() else None,
-            noise=_everywhere(self.noise, self.folder) if self.noise else None,
+            noise=self.copies.of(self.noise) if self.noise else None,
         )
 
 
@@ -427,14 +454,16 @@ def _validate(asked: argparse.Namespace) -> int:
         raise BadInput("--noise: expected --model beside it, as the job is recorded otherwise")
     if asked.out:
         _check_target(asked.out, asked.force)
-    with tempfile.TemporaryDirectory() as folder:
+    if asked.calibrate:
+        _need_ranks(f"{asked.verb} --calibrate")
+    with tempfile.TemporaryDirectory() as folder, _Copies(folder) as copies:
         recording = None if asked.model else job.Recording(job.load(asked.job))
         model = asked.model or str(Path(folder) / "model.json")
         noise = asked.noise if asked.model else str(Path(folder) / "noise.json")
         cluster = asked.cluster or str(Path(folder) / "cluster.json")
         if asked.calibrate:
-            _calibrate_in(job.load(asked.job), cluster, asked.density, _CALIBRATION_S)
-        study = _Study(asked, folder, model, cluster, noise, recording)
+            _calibrate_in(job.load(asked.job), cluster, asked.density, asked.time)
+        study = _Study(asked, copies, model, cluster, noise, recording)
         if recording:
             study.record(asked.iterations)
         validation = study.validate(names, asked.out)
@@ -448,10 +477,9 @@ def _validate(asked: argparse.Namespace) -> int:
 _FILES = ("model", "cluster", "validation")
 
 
-def _advise_in(asked: argparse.Namespace, folder: str, copies: str) -> None:
+def _advise_in(asked: argparse.Namespace, folder: str, noise: str, copies: _Copies) -> None:
     model, cluster, out = (str(Path(folder) / f"{name}.json") for name in _FILES)
     the_job = job.load(asked.job)
-    noise = str(Path(copies) / "noise.json")
     study = _Study(asked, copies, model, cluster, noise, job.Recording(the_job))
     _say_progress("recording the job ...")
     study.record(asked.iterations)
@@ -474,15 +502,14 @@ def _advise_in(asked: argparse.Namespace, folder: str, copies: str) -> None:
 
 def _advise(asked: argparse.Namespace) -> int:
     asked.interference, asked.tolerance = True, 0.0
-    with tempfile.TemporaryDirectory() as copies:
-        if asked.folder is None:
-            _advise_in(asked, copies, copies)
-            return 0
+    _need_ranks(asked.verb)
+    if asked.folder is not None:
         for name in _FILES:
             _check_target(str(Path(asked.folder) / f"{name}.json"), asked.force)
         with file_errors(asked.folder, "made"):
             Path(asked.folder).mkdir(parents=True, exist_ok=True)
-        _advise_in(asked, asked.folder, copies)
+    with tempfile.TemporaryDirectory() as folder, _Copies(folder) as copies:
+        _advise_in(asked, asked.folder or folder, str(Path(folder) / "noise.json"), copies)
     return 0
 
 
