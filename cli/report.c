@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/cli.h"
 #include "cli/making.h"
@@ -36,9 +37,22 @@ static const struct gw_option_rule rules[] = {
 
 /* ---- how to repeat it ------------------------------------------------------------------------ */
 
+/* A word as a shell takes it: in quotes where it has more in it than letters, digits and signs. */
+static void print_word(const char *word, FILE *stream) {
+    bool is_plain =
+        word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                          "-_./:=,+@%")] == '\0';
+    (void)fputs(is_plain ? "" : "'", stream);
+    for (const char *c = word; *c != '\0'; c++) {
+        (void)(*c == '\'' ? fputs("'\\''", stream) : fputc(*c, stream));
+    }
+    (void)fputs(is_plain ? "" : "'", stream);
+}
+
 static void print_text_option(const char *name, const char *value, FILE *stream) {
     if (gw_option_is_given(name)) {
-        (void)fprintf(stream, " --%s %s", name, value);
+        (void)fprintf(stream, " --%s ", name);
+        print_word(value, stream);
     }
 }
 
@@ -52,7 +66,7 @@ static void print_number_option(const char *name, double value, const char *unit
 static void print_asked(const struct gw_asking_options *asked, FILE *stream) {
     const struct gw_model_request *model = &asked->made.model;
     const struct gw_cluster_request *cluster = &asked->made.cluster;
-    (void)fprintf(stream, "%s", asked->question.model);
+    print_word(asked->question.model, stream);
     print_text_option("gpu", model->gpu, stream);
     if (gw_option_is_given("precision")) {
         (void)fprintf(stream, " --precision %s", gw_precision_names[model->precision]);
@@ -81,7 +95,8 @@ static void print_commands(const struct options *options, const struct gw_result
     print_number_option("price", options->asking.price, "", stream);
     print_text_option("validation", options->validation, stream);
     print_text_option("accuracy", options->accuracy, stream);
-    (void)fprintf(stream, " --out %s", options->out == NULL ? "report.html" : options->out);
+    (void)fprintf(stream, " --out ");
+    print_word(options->out == NULL ? "report.html" : options->out, stream);
     (void)fprintf(stream, "\ngradweave advise ");
     print_asked(&options->asking, stream);
     print_number_option("price", options->asking.price, "", stream);
@@ -167,6 +182,19 @@ static enum gw_status read_validation(const char *path, struct gw_arena *arena, 
     return gw_validation_read(*out, path, arena, read, error);
 }
 
+/* A page is HTML: a name that promises another kind of file is refused. */
+static enum gw_status check_out(const char *path, struct gw_error *error) {
+    static const char *const others[] = {".pdf", ".png", ".svg", ".json", ".csv", ".md", ".txt"};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot != NULL && i < sizeof others / sizeof *others; i++) {
+        if (strcasecmp(dot, others[i]) == 0) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "--out: expected a name of HTML, such as page.html, got \"%s\"", path);
+        }
+    }
+    return gw_file_check_target(path, GW_PAGE_START, error);
+}
+
 static enum gw_status answer(void *values, struct gw_error *error) {
     const struct options *options = values;
     struct gw_page page = {.price = options->asking.price};
@@ -174,8 +202,7 @@ static enum gw_status answer(void *values, struct gw_error *error) {
     struct gw_validation_document measured = {0};
     struct gw_arena arena = {0};
     cJSON *validation = NULL;
-    enum gw_status status =
-        options->out == NULL ? GW_OK : gw_file_check_target(options->out, GW_PAGE_START, error);
+    enum gw_status status = options->out == NULL ? GW_OK : check_out(options->out, error);
     if (status == GW_OK && options->validation != NULL) {
         status = read_validation(options->validation, &arena, &validation, &measured, error);
         page.validation = validation;

@@ -11,6 +11,7 @@
  * and what they reach in fp32 is assumed.
  */
 #include <string.h>
+#include <strings.h>
 
 #include "published/published.h"
 
@@ -22,11 +23,17 @@ const char *const gw_precision_names[] = {
     "efficiencies: Lambda, deeplearning-benchmark, PyTorch training of ResNet-50 and BERT-large "  \
     "(github.com/lambdal/deeplearning-benchmark)"
 
+#define V100                                                                                       \
+    "peaks: NVIDIA V100 data sheet; " LAMBDA                                                       \
+    "; NVIDIA DeepLearningExamples, ResNet-50 v1.5 on DGX-1; link: SXM2 boards as in a DGX-1 and " \
+    "a DGX-2"
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /* A P102-100 has no link: it is a card for mining, on four lanes of PCIe 1.0. */
 const struct gw_published_gpu gw_published_gpus[] = {
     {.name = "p100",
+     .aliases = {"p100-sxm2", "p100-sxm2-16gb"},
      .title = "NVIDIA P100 SXM2 16 GB",
      .flops = {[GW_FP32] = 10.6e12},
      .bytes_per_s = 732e9,
@@ -48,6 +55,7 @@ const struct gw_published_gpu gw_published_gpus[] = {
                "efficiencies: ResNet-50 in the OMGS paper (Shi et al., 2020) and on a GTX 1080 Ti, "
                "which has the same chip (Lambda, deeplearning-benchmark)"},
     {.name = "v100",
+     .aliases = {"v100-sxm", "v100-sxm2", "v100-16gb", "v100-sxm2-16gb"},
      .title = "NVIDIA V100 SXM2 16 GB",
      .flops = {[GW_FP32] = 15.7e12, [GW_FP16] = 125e12},
      .bytes_per_s = 900e9,
@@ -55,9 +63,17 @@ const struct gw_published_gpu gw_published_gpus[] = {
      .compute_efficiency = {[GW_FP32] = {0.6, 0.8, 1.05}, [GW_FP16] = {0.3, 0.42, 0.75}},
      .memory_efficiency = {0.6, 0.8, 0.9},
      .within = "nvlink2",
-     .source = "peaks: NVIDIA V100 data sheet; " LAMBDA
-               "; NVIDIA DeepLearningExamples, ResNet-50 v1.5 on DGX-1; link: SXM2 boards as in a "
-               "DGX-1 and a DGX-2"},
+     .source = V100},
+    {.name = "v100-32gb",
+     .aliases = {"v100-sxm2-32gb", "v100-sxm3-32gb"},
+     .title = "NVIDIA V100 SXM2 32 GB",
+     .flops = {[GW_FP32] = 15.7e12, [GW_FP16] = 125e12},
+     .bytes_per_s = 900e9,
+     .memory_bytes = 32e9,
+     .compute_efficiency = {[GW_FP32] = {0.6, 0.8, 1.05}, [GW_FP16] = {0.3, 0.42, 0.75}},
+     .memory_efficiency = {0.6, 0.8, 0.9},
+     .within = "nvlink2",
+     .source = V100},
     {.name = "t4",
      .title = "NVIDIA T4 16 GB",
      .flops = {[GW_FP32] = 8.1e12, [GW_FP16] = 65e12},
@@ -95,6 +111,7 @@ const struct gw_published_gpu gw_published_gpus[] = {
      .within = "pcie4",
      .source = "peaks: NVIDIA A10 data sheet; " LAMBDA "; link: its data sheet, PCIe 4.0 x16"},
     {.name = "a100-40gb",
+     .aliases = {"a100-sxm-40gb", "a100-sxm4-40gb"},
      .title = "NVIDIA A100 SXM 40 GB",
      .flops = {[GW_FP32] = 19.5e12, [GW_TF32] = 156e12, [GW_FP16] = 312e12, [GW_BF16] = 312e12},
      .bytes_per_s = 1555e9,
@@ -108,6 +125,7 @@ const struct gw_published_gpu gw_published_gpus[] = {
      .source = "peaks: NVIDIA A100 data sheet; " LAMBDA
                ", of the PCIe card; link: SXM boards as in a DGX A100"},
     {.name = "a100",
+     .aliases = {"a100-sxm", "a100-sxm4", "a100-80gb", "a100-sxm-80gb", "a100-sxm4-80gb"},
      .title = "NVIDIA A100 SXM 80 GB",
      .flops = {[GW_FP32] = 19.5e12, [GW_TF32] = 156e12, [GW_FP16] = 312e12, [GW_BF16] = 312e12},
      .bytes_per_s = 2039e9,
@@ -164,6 +182,8 @@ const struct gw_published_gpu gw_published_gpus[] = {
                "from the RTX 4090, which has the same chip; no throughput was found; link: its "
                "data sheet, PCIe 4.0 x16"},
     {.name = "h100",
+     .aliases = {"h100-sxm", "h100-sxm5", "h100-80gb", "h100-sxm-80gb", "h100-sxm5-80gb",
+                 "h100-80gb-hbm3"},
      .title = "NVIDIA H100 SXM 80 GB",
      .flops = {[GW_FP32] = 67e12, [GW_TF32] = 494.7e12, [GW_FP16] = 989.4e12, [GW_BF16] = 989.4e12},
      .bytes_per_s = 3350e9,
@@ -176,7 +196,23 @@ const struct gw_published_gpu gw_published_gpus[] = {
      .within = "nvlink4",
      .source = "peaks: NVIDIA H100 data sheet, half of those with sparsity; " LAMBDA
                "; link: SXM boards as in a DGX H100"},
+    {.name = "h100-pcie",
+     .aliases = {"h100-80gb-pcie", "h100-pcie-80gb"},
+     .title = "NVIDIA H100 PCIe 80 GB",
+     .flops = {[GW_FP32] = 51e12, [GW_TF32] = 378e12, [GW_FP16] = 756e12, [GW_BF16] = 756e12},
+     .bytes_per_s = 2000e9,
+     .memory_bytes = 80e9,
+     .compute_efficiency = {[GW_FP32] = {0.4, 0.65, 0.85},
+                            [GW_TF32] = {0.15, 0.26, 0.38},
+                            [GW_FP16] = {0.1, 0.22, 0.38},
+                            [GW_BF16] = {0.1, 0.22, 0.38}},
+     .memory_efficiency = {0.65, 0.8, 0.92},
+     .within = "pcie5",
+     .source = "peaks: NVIDIA H100 data sheet, half of those with sparsity; efficiencies: assumed "
+               "from the SXM card, at worst lower as its 350 W bound it; link: its data sheet, "
+               "PCIe 5.0 x16; NVLink bridges join two of them at most"},
     {.name = "h200",
+     .aliases = {"h200-sxm", "h200-141gb"},
      .title = "NVIDIA H200 SXM 141 GB",
      .flops = {[GW_FP32] = 67e12, [GW_TF32] = 494.7e12, [GW_FP16] = 989.4e12, [GW_BF16] = 989.4e12},
      .bytes_per_s = 4800e9,
@@ -191,6 +227,7 @@ const struct gw_published_gpu gw_published_gpus[] = {
                "; gradweave's ResNet-50, VGG-16 and BERT-large on an H200 with TF32; link: SXM "
                "boards as in a DGX H200"},
     {.name = "b200",
+     .aliases = {"b200-sxm"},
      .title = "NVIDIA B200 SXM 180 GB",
      .flops = {[GW_FP32] = 75e12, [GW_TF32] = 1.12e15, [GW_FP16] = 2.25e15, [GW_BF16] = 2.25e15},
      .bytes_per_s = 7700e9,
@@ -209,11 +246,23 @@ const struct gw_published_gpu gw_published_gpus[] = {
 
 /* ---- one of them ----------------------------------------------------------------------------- */
 
+/* Takes the maker and the brand off a name: "NVIDIA GeForce RTX 3090" is "RTX 3090". */
+static const char *find_model(const char *name) {
+    static const char *const before[] = {"NVIDIA", "Tesla", "GeForce"};
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        size_t length = strlen(before[i]);
+        size_t gap = strncasecmp(name, before[i], length) == 0 ? strspn(name + length, "-_ ") : 0;
+        name += gap > 0 ? length + gap : 0;
+    }
+    return name;
+}
+
 enum gw_status gw_published_gpu_find(const char *name, const struct gw_published_gpu **out,
                                      struct gw_error *error) {
     char names[256] = "";
+    const char *model = find_model(name);
     for (const struct gw_published_gpu *row = gw_published_gpus; row->name != NULL; row++) {
-        if (strcmp(row->name, name) == 0) {
+        if (gw_name_is_one_of(model, row->name, row->aliases)) {
             *out = row;
             return GW_OK;
         }

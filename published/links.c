@@ -121,6 +121,7 @@ const struct gw_link gw_links[] = {
      .source = "54.54 Gb/s of data (64b/66b; infiniband.jp); efficiency: assumed from "
                "EDR" NCCL_RDMA_STEP},
     {.name = "edr",
+     .aliases = {"hdr100", "100gbit-ib"},
      .title = "InfiniBand EDR",
      .bytes_per_s = 12.5e9,
      .efficiency = {0.65, 0.92, 0.98},
@@ -128,6 +129,7 @@ const struct gw_link gw_links[] = {
      .source = "12.2 GB/s among four nodes, as good as it gets (nccl-tests/issues/29); 47 of 50 "
                "GB/s of four in a DGX-1 (nccl/issues/307)" NCCL_RDMA_STEP},
     {.name = "hdr",
+     .aliases = {"hdr200", "ndr200", "200gbit-ib"},
      .title = "InfiniBand HDR",
      .bytes_per_s = 25e9,
      .efficiency = {0.61, 0.92, 0.97},
@@ -136,6 +138,7 @@ const struct gw_link gw_links[] = {
                "(nccl/issues/812), 15.3 GB/s where it is attached to the CPU "
                "(nccl/issues/412)" NCCL_RDMA_STEP},
     {.name = "ndr",
+     .aliases = {"ndr400", "400gbit-ib"},
      .title = "InfiniBand NDR",
      .bytes_per_s = 50e9,
      .efficiency = {0.65, 0.92, 0.97},
@@ -235,7 +238,8 @@ struct rate {
     const char *protocol; /* part of the name */
 };
 
-/* "2.5gbit", "800Mb/s-RoCE", "25G": digits, perhaps with a point among them, a unit, a protocol. */
+/* "2.5gbit", "800Mb/s-RoCE", "200G IB", "25G": digits, perhaps with a point among them, a unit, a
+ * protocol. */
 static bool parse_rate(const char *name, struct rate *out) {
     static const char digits[] = "0123456789";
     static const double bits = 8;
@@ -247,7 +251,7 @@ static bool parse_rate(const char *name, struct rate *out) {
         size_t places = strspn(unit + 1, digits);
         unit += places == 0 ? 0 : 1 + places;
     }
-    size_t length = strcspn(unit, "-");
+    size_t length = strcspn(unit, "- ");
     double unit_bit_per_s = 0;
     out->bytes_per_s = strtod(name, NULL);
     out->protocol = unit + length;
@@ -344,7 +348,7 @@ static enum gw_status refuse(const char *name, bool within, bool elsewhere,
 
 static const struct gw_link *find_row(const char *name) {
     const struct gw_link *row = gw_links;
-    while (row->name != NULL && !gw_names_agree(row->name, name)) {
+    while (row->name != NULL && !gw_name_is_one_of(name, row->name, row->aliases)) {
         row++;
     }
     return row->name == NULL ? NULL : row;

@@ -13,6 +13,16 @@ struct gw_range {
     double low, typical, high;
 };
 
+/* Whether a text names a thing by its name or one of its others, which NULL ends. */
+static inline bool gw_name_is_one_of(const char *text, const char *name,
+                                     const char *const *aliases) {
+    bool agrees = gw_names_agree(name, text);
+    for (size_t i = 0; !agrees && aliases[i] != NULL; i++) {
+        agrees = gw_names_agree(aliases[i], text);
+    }
+    return agrees;
+}
+
 /* ---- architectures --------------------------------------------------------------------------- */
 
 /*
@@ -58,8 +68,12 @@ enum gw_status gw_architecture_find(const char *name, const struct gw_architectu
 enum gw_precision { GW_FP32, GW_TF32, GW_FP16, GW_BF16, GW_PRECISIONS };
 extern const char *const gw_precision_names[]; /* ended by NULL: "fp32", "tf32", "fp16", "bf16" */
 
+enum { GW_MOST_ALIASES = 8 };
+
 struct gw_published_gpu {
-    const char *name;            /* "a100" */
+    const char *name; /* "a100" */
+    /* Others that name it, ended by NULL, as nvidia-smi does behind the maker: "A100-SXM4-80GB". */
+    const char *aliases[GW_MOST_ALIASES];
     const char *title;           /* "NVIDIA A100 SXM 80 GB" */
     double flops[GW_PRECISIONS]; /* published peak, without sparsity; 0: has no such units. A
                                     multiply-add is two */
@@ -73,14 +87,19 @@ struct gw_published_gpu {
 };
 extern const struct gw_published_gpu gw_published_gpus[]; /* ended by one without a name */
 
+/*
+ * Finds a GPU by its name or another, whatever its case, hyphens and spaces, also behind the maker
+ * and the brand: "NVIDIA A100-SXM4-40GB", "Tesla V100-SXM2-16GB", "GeForce RTX 3090".
+ */
 enum gw_status gw_published_gpu_find(const char *name, const struct gw_published_gpu **out,
                                      struct gw_error *error);
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
 struct gw_link {
-    const char *name;   /* "25gbit", "hdr", "nvlink4", "pcie4" */
-    const char *title;  /* "25 Gb/s Ethernet, TCP" */
+    const char *name;                     /* "25gbit", "hdr", "nvlink4", "pcie4" */
+    const char *aliases[GW_MOST_ALIASES]; /* ended by NULL: "ndr200", "200gbit-ib" */
+    const char *title;                    /* "25 Gb/s Ethernet, TCP" */
     double bytes_per_s; /* published, each way, of one node (network) or one GPU (within a node) */
     /* What collectives reach of it with large messages. */
     struct gw_range efficiency;
@@ -92,9 +111,10 @@ struct gw_link {
 extern const struct gw_link gw_links[]; /* ended by one without a name */
 
 /*
- * Finds a link by its name, whatever its case; a network by any rate too that gw_rate_unit knows
- * ("2.5gbit", "10Gb/s", "25GbE"), which is Ethernet with TCP, or with RoCE where "-roce" stands
- * behind it. The link is the caller's, its texts are the arena's.
+ * Finds a link by its name or another, whatever its case; a network by any rate too that
+ * gw_rate_unit knows ("2.5gbit", "10Gb/s", "25GbE"), which is Ethernet with TCP, or with RoCE where
+ * "-roce" stands behind it, or InfiniBand of a rate that is in the table where "-ib" does. The link
+ * is the caller's, its texts are the arena's.
  */
 enum gw_status gw_link_find(const char *name, bool within, struct gw_arena *arena,
                             struct gw_link *out, struct gw_error *error);

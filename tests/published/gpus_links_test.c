@@ -56,13 +56,44 @@ TEST(gpus_are_found_by_their_names) {
     }
 }
 
+/* Names as nvidia-smi prints them, and as people write them. */
+TEST(gpus_are_found_by_what_others_call_them) {
+    static const char *const table[][2] = {{"NVIDIA A100-SXM4-40GB", "a100-40gb"},
+                                           {"NVIDIA A100-SXM4-80GB", "a100"},
+                                           {"A100 SXM", "a100"},
+                                           {"A100-80GB", "a100"},
+                                           {"A100 40GB", "a100-40gb"},
+                                           {"Tesla V100-SXM2-16GB", "v100"},
+                                           {"Tesla V100-SXM2-32GB", "v100-32gb"},
+                                           {"V100", "v100"},
+                                           {"NVIDIA H100 80GB HBM3", "h100"},
+                                           {"H100 SXM5", "h100"},
+                                           {"NVIDIA H100 PCIe", "h100-pcie"},
+                                           {"NVIDIA GeForce RTX 3090", "rtx3090"},
+                                           {"Tesla T4", "t4"},
+                                           {"Tesla P100-SXM2-16GB", "p100"},
+                                           {"NVIDIA H200", "h200"},
+                                           {"nvidia_l40s", "l40s"}};
+    static const char *const others[] = {"A100 PCIe", "NVIDIA", "NVIDIAA100", "V100-PCIE-16GB",
+                                         "H100 NVL"};
+    const struct gw_published_gpu *gpu = NULL;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        assert_ok(gw_published_gpu_find(table[i][0], &gpu, &error));
+        assert_string_equal(gpu->name, table[i][1]);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_int_equal(gw_published_gpu_find(others[i], &gpu, &error), GW_BAD_INPUT);
+    }
+}
+
 TEST(an_unknown_gpu_is_refused_with_the_known_ones) {
     const struct gw_published_gpu *gpu = NULL;
     assert_int_equal(gw_published_gpu_find("a101", &gpu, &error), GW_BAD_INPUT);
     assert_null(gpu);
-    assert_string_equal(error.message,
-                        "GPU: expected one of p100, p102-100, v100, t4, rtx3090, a10, a100-40gb, "
-                        "a100, rtx4090, l4, l40s, h100, h200, b200; got \"a101\"");
+    assert_string_equal(
+        error.message,
+        "GPU: expected one of p100, p102-100, v100, v100-32gb, t4, rtx3090, a10, "
+        "a100-40gb, a100, rtx4090, l4, l40s, h100, h100-pcie, h200, b200; got \"a101\"");
 }
 
 /* ---- links ----------------------------------------------------------------------------------- */
@@ -115,6 +146,12 @@ TEST(a_listed_rate_and_those_beyond_all_are_ethernet_as_listed) {
         {"100Gb/s-RoCE", "100gbit-roce", "100 Gb/s Ethernet, RoCE", "100gbit-roce", 12.5e9},
         {"10G-roce", "10gbit-roce", "10 Gb/s Ethernet, RoCE", "25gbit-roce", 1.25e9},
         {"400G-EFA", "400gbit-efa", "AWS EFA, 400 Gb/s", "400gbit-efa", 50e9},
+        {"100G RoCE", "100gbit-roce", "100 Gb/s Ethernet, RoCE", "100gbit-roce", 12.5e9},
+        {"200G IB", "hdr", "InfiniBand HDR", "hdr", 25e9},
+        {"400Gb/s-IB", "ndr", "InfiniBand NDR", "ndr", 50e9},
+        {"NDR200", "hdr", "InfiniBand HDR", "hdr", 25e9},
+        {"HDR100", "edr", "InfiniBand EDR", "edr", 12.5e9},
+        {"NDR400", "ndr", "InfiniBand NDR", "ndr", 50e9},
         {"EDR", "edr", "InfiniBand EDR", "edr", 12.5e9}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct gw_arena arena = {0};
@@ -204,7 +241,7 @@ TEST(what_is_no_link_is_refused) {
                            "infgbit",    "0x10gbit",     " 25gbit", ".5gbit",    "5.gbit",
                            "1.2.3gbit",  "1,5gbit",      "gbit",    "25",        "2-5gbit",
                            "25GB",       "0gbit",        "0.0mbit", "10001gbit", "1e308gbit",
-                           "0.0001mbit", "25gbit-iwarp", "qdr"};
+                           "0.0001mbit", "25gbit-iwarp", "qdr",     "25G IB",    "10 gbit"};
     struct gw_arena arena = {0};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct gw_link link;
