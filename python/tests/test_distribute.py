@@ -16,6 +16,7 @@ from ranks import on_ranks  # noqa: E402
 from test_torch import SERVED, assert_equal_on_ranks, batch, flat, network, train  # noqa: E402
 from torch.distributed.fsdp import fully_shard  # noqa: E402
 from torch.nn.parallel import DistributedDataParallel  # noqa: E402
+from torch.testing._internal.two_tensor import TwoTensor  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
 from gradweave._library import GradweaveError  # noqa: E402
@@ -318,7 +319,23 @@ def _evaluate(rank: int) -> None:
     distributed(batch(rank, 0)[0])
 
 
+def _begin_alike(rank: int) -> None:
+    """Only DDP's old name for it leaves buffers alone at first as well."""
+    for option, mean in (("forward_sync_buffers", 0), ("broadcast_buffers", rank)):
+        model = _normed()
+        model[1].running_mean.fill_(rank)
+        distributed = gt.distribute(model, "dense", **{option: False})
+        assert bool((model[1].running_mean == mean).all())
+        train(distributed, rank, 2, model)
+        with torch.no_grad():
+            distributed(batch(rank, 0)[0])
+        with pytest.raises(GradweaveError, match="1.running_mean: expected the same on all ranks"):
+            distributed.check_parameters(buffers=True)
+        distributed.close()
+
+
 def test_buffers_are_rank_0s_as_with_ddp(tmp_path):
+    on_ranks(tmp_path, _begin_alike)
     on_ranks(tmp_path, _share_buffers, "dense")
     on_ranks(tmp_path, _share_buffers, "ps", ranks=4)
     on_ranks(tmp_path, _evaluate)
@@ -448,6 +465,10 @@ REFUSED = {
     "device_ids: expected that of the module's parameters, cpu, got cuda:0": {"device_ids": [0]},
     "device_ids: expected None, as gradweave has nothing like it": {"device_ids": [0, 1]},
     "expected None, as parameters are 32-bit floats": {"mixed_precision": "bf16"},
+    "forward_sync_buffers: expected none beside broadcast_buffers": {
+        "broadcast_buffers": True,
+        "forward_sync_buffers": False,
+    },
     "process_group: expected none beside group": {"group": 1, "process_group": 1},
     r"density: expected a number in \(0, 1\], got 0": {"density": 0},
     r"density: expected a number in \(0, 1\], got 50": {"density": 50},
@@ -512,13 +533,36 @@ def _refuse(rank: int) -> None:
         gt.distribute(sharded, "topk")
     with pytest.raises(gt.BadInput, match="0.weight: expected a tensor with a shape"):
         gt.distribute(torch.nn.Sequential(torch.nn.LazyLinear(4)), "topk")
+    wrapped = network()
+    wrapped.scales = torch.nn.Parameter(
+        TwoTensor(torch.ones(3), torch.ones(3)), requires_grad=False
+    )
+    for options in ({}, {"init_sync": False}, {"broadcast_buffers": False}):
+        wrapped.register_buffer("shifts", TwoTensor(torch.ones(3), torch.ones(3)))
+        with pytest.raises(gt.BadInput, match="s: expected a plain tensor .*; frozen ones"):
+            gt.distribute(wrapped, "topk", **options)
     pair = dist.new_group([0])
     if rank == 1:
         with pytest.raises(gt.BadInput, match="group: expected one that this rank is in"):
             gt.distribute(model, "topk", group=pair)
 
 
+def _wrap_tensors(rank: int) -> None:
+    """Frozen tensors that hold others, such as quantised ones, stay each rank's own."""
+    model = network()
+    model.scales = torch.nn.Parameter(TwoTensor(torch.ones(3), torch.ones(3)), requires_grad=False)
+    model.register_buffer("shifts", TwoTensor(torch.ones(3), torch.full((3,), float(rank))))
+    distributed = gt.distribute(model, "topk", init_sync=False, broadcast_buffers=False)
+    with distributed.join():
+        train(distributed, rank, 2 + rank, model)
+    distributed.check_parameters()
+    with pytest.raises(GradweaveError, match="shifts: expected the same on all ranks"):
+        distributed.check_parameters(buffers=True)
+    distributed.close()
+
+
 def test_acts_as_ddp_does_or_says_why_not(tmp_path):
+    on_ranks(tmp_path, _wrap_tensors)
     on_ranks(tmp_path, _replace_ddp, True)
     on_ranks(tmp_path, _replace_ddp, False)
     on_ranks(tmp_path, _copy)

@@ -8,11 +8,13 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DataParallel, DistributedDataParallel
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from torch.utils._pytree import tree_leaves
 
 from gradweave._library import BadInput, GradweaveError
@@ -58,6 +60,9 @@ def _check_bare(module: torch.nn.Module) -> None:
 
 
 def _checksum(tensor: torch.Tensor) -> int:
+    if is_traceable_wrapper_subclass(tensor):
+        parts, _ = tensor.__tensor_flatten__()
+        return zlib.crc32(str([_checksum(getattr(tensor, part)) for part in parts]).encode())
     data = tensor.detach().cpu().contiguous()
     size = data.numel() * data.element_size()
     return zlib.crc32((ctypes.c_char * size).from_address(data.data_ptr())) if size else 0
@@ -113,7 +118,8 @@ class Distributed(torch.nn.Module):
         exchange: str | None = None,
         group: dist.ProcessGroup | None = None,
         seed: int = 0,
-        broadcast_buffers: bool = True,
+        broadcast_buffers: bool | None = None,
+        forward_sync_buffers: bool | None = None,
         init_sync: bool = True,
         process_group: dist.ProcessGroup | None = None,
         **ddp_arguments,
@@ -121,7 +127,17 @@ class Distributed(torch.nn.Module):
         super().__init__()
         _check_bare(module)
         self.module = module
-        self._roster = Roster(module)
+        if broadcast_buffers is not None and forward_sync_buffers is not None:
+            expected = "expected none beside broadcast_buffers, its old name"
+            raise BadInput(f"forward_sync_buffers: {expected}")
+        buffers_begin_alike = broadcast_buffers is not False
+        shares_buffers = (
+            buffers_begin_alike if forward_sync_buffers is None else forward_sync_buffers
+        )
+        sent = dict(module.named_parameters()) if init_sync else {}
+        if shares_buffers or (init_sync and buffers_begin_alike):
+            sent.update(module.named_buffers())
+        self._roster = Roster(module, sent)
         learning = self._roster.registered
         unknown = [name for name in names if name not in learning]
         if unknown:
@@ -159,21 +175,19 @@ class Distributed(torch.nn.Module):
                     f"requires_grad={one.requires_grad}"
                     for name, one in held
                 ),
-                f"broadcast_buffers={broadcast_buffers}",
+                f"broadcast_buffers={buffers_begin_alike}",
+                f"forward_sync_buffers={shares_buffers}",
                 f"init_sync={init_sync}",
             ],
         )
-        self._shared_buffers = Buffers(module) if broadcast_buffers and not self.serves else None
+        self._shared_buffers = Buffers(module) if shares_buffers and not self.serves else None
         self._buffers_differ = True  # maybe: none have been shared since a pass trained
         self._checkpoints = Checkpoints(self._session, self._names, density)
         _open.add(self)
         if init_sync:
-            for tensor in self._list_shared(broadcast_buffers):
+            for tensor in sent.values():
                 self._session.broadcast(tensor)
         self._listen()
-
-    def _list_shared(self, with_buffers: bool) -> list[torch.Tensor]:
-        return [*self.module.parameters(), *(self.module.buffers() if with_buffers else ())]
 
     def _listen(self) -> None:
         if self.serves:
@@ -437,9 +451,11 @@ class Distributed(torch.nn.Module):
             elif self._shared_buffers is not None:
                 self._shared_buffers.share(self._session, root)
         root = self._uneven.find_trained()
-        for tensor in self._list_shared(self._shared_buffers is not None):
-            if root is not None:
-                self._session.share(tensor, root)
+        if root is None:
+            return
+        shares_buffers = self._shared_buffers is not None
+        for tensor in chain(self._in_order, self.module.buffers() if shares_buffers else ()):
+            self._session.share(tensor, root)
 
     def verify(self) -> None:
         """Fails unless all ranks got the same averages, bit for bit; all ranks call it.

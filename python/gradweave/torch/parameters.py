@@ -19,18 +19,23 @@ _EXPECTED = "expected 32-bit floats, all on the CPU or on one GPU"
 _ANEW = "close() and distribute the module anew"
 
 
-def _check_plain(name: str, tensor: torch.Tensor) -> None:
-    """Fails unless a rank can send the tensor's bytes."""
+def _check_shaped(name: str, tensor: torch.Tensor) -> None:
     if is_lazy(tensor):
         raise BadInput(f"{name}: expected a tensor with a shape: run a forward pass first")
+
+
+def _check_plain(name: str, tensor: torch.Tensor) -> None:
+    """Fails unless a rank can send the tensor's bytes."""
     if is_traceable_wrapper_subclass(tensor):
         raise BadInput(
             f"{name}: expected a plain tensor that each rank has in full, got "
-            f"{type(tensor).__name__}, as FSDP2 and tensor parallelism make"
+            f"{type(tensor).__name__}, as FSDP2 and tensor parallelism make; frozen ones want "
+            "init_sync=False and broadcast_buffers=False"
         )
 
 
 def _check(name: str, parameter: torch.nn.Parameter, device: torch.device) -> None:
+    _check_shaped(name, parameter)
     _check_plain(name, parameter)
     known = device.type in ("cpu", "cuda")
     if not known or parameter.device != device or parameter.dtype != torch.float32:
@@ -79,11 +84,16 @@ class GradientCheck:
 
 
 class Roster:
-    """The parameters of a module that learned when it was registered; others must not."""
+    """The parameters of a module that learned when it was registered; others must not.
 
-    def __init__(self, module: torch.nn.Module) -> None:
+    Ranks send each other the tensors `sent` as they are, by name.
+    """
+
+    def __init__(self, module: torch.nn.Module, sent: Mapping[str, torch.Tensor]) -> None:
         self._module = module
         for name, tensor in chain(module.named_parameters(), module.named_buffers()):
+            _check_shaped(name, tensor)
+        for name, tensor in sent.items():
             _check_plain(name, tensor)
         self.registered = learning(module)
         self._look()
