@@ -164,7 +164,7 @@ def _go_on(rank: int, folder: str, ranks: int) -> None:
     distributed = gt.distribute(model, "lags", density=1)  # all travels at once
     with pytest.raises(gt.BadInput, match="on one rank, got rank 0's on ranks 0 and [01]"):
         distributed.load_exchange_state(old[0], *old[: int(ranks == 1)])
-    with pytest.raises(gt.BadInput, match="states of one job, got those of a job of 2 ranks and .* 5"):
+    with pytest.raises(gt.BadInput, match="got those of a job of 2 ranks and those of a job of 5"):
         distributed.load_exchange_state(old[0], dict(old[1], ranks=5))
     with pytest.raises(gt.BadInput, match="states of one job, got none"):
         distributed.load_exchange_state()

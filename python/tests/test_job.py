@@ -236,7 +236,7 @@ def test_trains_an_example(folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["advise", "train.py:job"], "as with torchrun --nproc-per-node 2 -m gradweave.torch advise"),
+        (["advise", "train.py:job"], "torchrun --nproc-per-node 2 -m gradweave.torch advise ..."),
         (["calibrate", "--out", "c.json"], "expected at least 2 ranks, got 1: start it on all of"),
         (
             ["validate", "train.py:job", "--calibrate", "--algo", "topk"],
@@ -361,7 +361,7 @@ _END = "return module, torch.optim.SGD(module.parameters(), lr=0.01), step"
     ("line", "other", "message"),
     [
         (_END, "return 3", "it to return (module, optimizer, step), got int"),
-        (_END, "return module, step", "it to return (module, optimizer, step), got (Sequential, func"),
+        (_END, "return module, step", "to return (module, optimizer, step), got (Sequential, func"),
         (_STEP, _STEP.replace("model(", "module("), "step(module) to call the module that it is"),
         (_STEP, f"{_STEP}.item()", "step(module) to return a loss of one element, got float"),
         (_STEP, "return model(torch.ones(8, 64))", "got [8, 4], requires_grad=True"),

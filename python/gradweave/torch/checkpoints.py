@@ -55,7 +55,8 @@ class Checkpoints:
             got = " and ".join(f"those of a job of {ranks} ranks" for ranks, _ in sorted(olds))
             raise BadInput(f"{_DEED}: expected states of one job, got {got or 'none'}")
         for old in loaded:
-            at = [str(rank) for rank, of_rank in enumerate(given) for one, *_ in of_rank if one == old]
+            held = [[one for one, *_ in of_rank if one == old] for of_rank in given]
+            at = [str(rank) for rank, same in enumerate(held) for _ in same]
             if len(at) > 1:
                 raise BadInput(
                     f"{_DEED}: expected each rank's state on one rank, got rank {old}'s on ranks "

@@ -83,7 +83,8 @@ def _checked(step: Step, text: str) -> Step:
             got = type(loss).__name__
             if is_tensor:
                 got = f"{list(loss.shape)}, requires_grad={loss.requires_grad}"
-            raise BadInput(f"{text}: expected step(module) to return a loss of one element, got {got}")
+            expected = "expected step(module) to return a loss of one element"
+            raise BadInput(f"{text}: {expected}, got {got}")
         after = [parameter.grad for parameter in model.parameters()]
         if any(map(operator.is_not, before, after)):
             raise BadInput(f"{text}: expected step(module) to return before the backward pass")

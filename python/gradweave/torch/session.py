@@ -544,7 +544,7 @@ class Session:
         return raised(f"{rank}: {text}" if was_left else f"{rank}: {text} (here: {error})")
 
     def _say_first(self, own: str) -> str:
-        """Writes why this rank ends to the store, unless another has; returns the first's reason."""
+        """Writes why this rank ends to the store, unless another did; returns the first's."""
         if self._own is not None and _is_there(self._store):
             with contextlib.suppress(RuntimeError):
                 return self._store.compare_set(self._key, "", own).decode(errors="replace")
