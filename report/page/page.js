@@ -45,7 +45,8 @@ function table(headings, rows) {
     el("table", {},
       el("thead", {}, el("tr", {}, ...headings.map((text) => el("th", { scope: "col" }, text)))),
       el("tbody", {}, ...rows.map((cells) => el("tr", {}, ...cells.map((cell, i) =>
-        cell instanceof Element && cell.tagName === "TD" ? cell : el(i === 0 ? "th" : "td", i === 0 ? { scope: "row" } : {}, cell)))))));
+        cell instanceof Element && cell.tagName === "TD" ? cell
+          : i === 0 ? el("th", { scope: "row" }, cell) : el("td", { "data-heading": headings[i] }, cell)))))));
 }
 // On narrow screens a figure keeps its size, and is scrolled.
 const figure = (svg) => el("figure", {}, el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Figure" }, svg));
@@ -66,7 +67,8 @@ const find = (key) => results.find((r) => r.algorithm === advice[key] && policyO
 const chosen = advice.recommended_half_bytes ? advice.half_bytes : find("recommended");
 // Behind the results stands that with half the bytes.
 const resultAt = (place) => (place < results.length ? results[place] : advice.half_bytes);
-const interval = (r) => ("iteration_low_s" in r ? `${seconds(r.iteration_low_s)} to ${seconds(r.iteration_high_s)}` : "not known");
+// Breaks between its ends, and not before a unit.
+const interval = (r) => ("iteration_low_s" in r ? `${seconds(r.iteration_low_s)} to ${seconds(r.iteration_high_s)}`.replace(/ (?=\D)/g, "\u00a0") : "not known");
 
 function writeHead() {
   const { model, cluster } = data;
