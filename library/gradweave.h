@@ -3,10 +3,10 @@
  *
  *     #include <gradweave.h>              cc trainer.c $(pkg-config --cflags --libs gradweave)
  *
- * Nothing here prints or exits. Only gradweave_rank and gradweave_sweep start threads without being
- * told how many; a session has one for its exchanges, and a calibration one at a time. Calls that
- * share no arguments may run at the same time. Times are seconds, sizes are elements or bytes as
- * the name says.
+ * Nothing here prints or exits. Only gradweave_rank, gradweave_advise and gradweave_sweep start
+ * threads without being told how many; a session has one for its exchanges, and a calibration one
+ * at a time. Calls that share no arguments may run at the same time. Times are seconds, sizes are
+ * elements or bytes as the name says.
  */
 #ifndef GRADWEAVE_H
 #define GRADWEAVE_H
@@ -171,6 +171,24 @@ GRADWEAVE_API enum gradweave_status gradweave_predict(const struct gradweave_que
 GRADWEAVE_API enum gradweave_status gradweave_rank(const struct gradweave_question *question,
                                                    struct gradweave_prediction *predictions,
                                                    size_t *count, struct gradweave_error *error);
+
+/* A pipeline that may be recommended, and how many times as many iterations as without compression
+ * trainings of five small networks needed with it (docs/convergence.md). */
+struct gradweave_advised {
+    const char *algorithm; /* NULL: ddp with half the bytes, as by DDP's bf16 and fp16 hooks */
+    double iteration_s;
+    double least, median, most; /* NAN: nobody trained so */
+};
+
+/*
+ * Advises as `gradweave advise` does: gives the pipelines that may be recommended, the one with
+ * which training is soonest done first. *count says how many `advised` has room for, and gets how
+ * many there are, which may be more: then the first are given. ddp may be there twice, by the
+ * optimal plan too.
+ */
+GRADWEAVE_API enum gradweave_status gradweave_advise(const struct gradweave_question *question,
+                                                     struct gradweave_advised *advised,
+                                                     size_t *count, struct gradweave_error *error);
 
 /*
  * The plan that a question's pipeline makes by a policy (as gradweave_plan has it; NULL: its own),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "library/library.h"
+#include "study/advice.h"
 #include "study/sweep.h"
 
 static const struct gw_algorithm *find_algorithm(size_t i) {
@@ -221,6 +222,40 @@ enum gradweave_status gradweave_rank(const struct gradweave_question *question,
     struct gw_error failure = {0};
     enum gw_status status = rank_all(question, predictions, count, &failure);
     return gw_library_finish(status, &failure, error);
+}
+
+/* ---- advise ---------------------------------------------------------------------------------- */
+
+static enum gw_status advise(const struct gradweave_question *question,
+                             struct gradweave_advised *advised, size_t *count,
+                             struct gw_error *error) {
+    struct gw_question read;
+    struct gw_advice advice;
+    GW_TRY(gw_library_ask(question, &read, error));
+    enum gw_status status = gw_advise(&read, "", &advice, error);
+    if (status == GW_OK) {
+        for (size_t i = 0; i < advice.recommendation_count && i < *count; i++) {
+            const struct gw_recommendation *one = &advice.recommendations[i];
+            bool is_half = one->result == &advice.half;
+            advised[i] =
+                (struct gradweave_advised){.algorithm = is_half ? NULL : one->result->algorithm,
+                                           .iteration_s = one->result->iteration_s,
+                                           .least = one->iterations.low,
+                                           .median = one->iterations.median,
+                                           .most = one->iterations.high};
+        }
+        *count = advice.recommendation_count;
+    }
+    gw_advice_free(&advice);
+    gw_question_close(&read);
+    return status;
+}
+
+enum gradweave_status gradweave_advise(const struct gradweave_question *question,
+                                       struct gradweave_advised *advised, size_t *count,
+                                       struct gradweave_error *error) {
+    struct gw_error failure = {0};
+    return gw_library_finish(advise(question, advised, count, &failure), &failure, error);
 }
 
 /* ---- explain --------------------------------------------------------------------------------- */

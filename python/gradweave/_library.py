@@ -89,6 +89,16 @@ class Prediction(ctypes.Structure):
     ]
 
 
+class Advised(ctypes.Structure):
+    _fields_ = [
+        ("algorithm", c_char_p),
+        ("iteration_s", c_double),
+        ("least", c_double),
+        ("median", c_double),
+        ("most", c_double),
+    ]
+
+
 class Measurement(ctypes.Structure):
     _fields_ = [
         ("algorithm", c_char_p),
@@ -196,6 +206,7 @@ _FUNCTIONS = {
     "gradweave_model_tensors": [c_char_p, POINTER(Tensor), POINTER(c_size_t), _ERROR],
     "gradweave_predict": [POINTER(Question), c_char_p, POINTER(Prediction), _ERROR],
     "gradweave_rank": [POINTER(Question), POINTER(Prediction), POINTER(c_size_t), _ERROR],
+    "gradweave_advise": [POINTER(Question), POINTER(Advised), POINTER(c_size_t), _ERROR],
     "gradweave_plan_pipeline": [
         POINTER(Question),
         c_char_p,

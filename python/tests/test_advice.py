@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from gradweave.study import Measurement, Validation  # noqa: E402
+from gradweave.study import Advised, Measurement, Validation  # noqa: E402
 from gradweave.torch import advice  # noqa: E402
 
 
@@ -16,8 +16,16 @@ from gradweave.torch import advice  # noqa: E402
 UNEVEN = (0.96, 0.98, 0.985, 0.99, 1.0, 1.025, 1.04, 1.06)
 
 
-def _advice(measured_ms: list[float], predicted_ms: list[float | None]) -> list[str]:
-    """Advises on DDP, DDP with the plan, topk, and no exchange; intervals are 3% wide each way."""
+HALF = Advised(None, 0.2, 1, 1, 1.2)
+
+
+def _advice(
+    measured_ms: list[float], predicted_ms: list[float | None], needed: float = 1.1
+) -> list[str]:
+    """Advises on DDP, DDP with the plan, topk, and no exchange; intervals are 3% wide each way.
+
+    Trainings with topk needed so many times as many iterations.
+    """
     names = ("torch-ddp", "torch-ddp:plan", "topk", "torch-none")
     measurements = tuple(
         Measurement(name, None, (), ms / 1e3, iterations_s=tuple(ms / 1e3 * one for one in each))
@@ -26,7 +34,8 @@ def _advice(measured_ms: list[float], predicted_ms: list[float | None]) -> list[
     intervals = [ms and (0.97e-3 * ms, 1.03e-3 * ms) for ms in (*predicted_ms, None)]
     validation = Validation(measurements, (), tuple(intervals), (), 0.0, 0.0, (), ())
     planned = types.SimpleNamespace(algorithm="topk", density=0.001)
-    return advice.lines(validation, planned, 0.2, "study")
+    topk = Advised("topk", 0.08, needed, needed, needed + 1)
+    return advice.lines(validation, planned, 0.2, "study", [HALF, topk])
 
 
 def _sole(said: list[str], beginning: str) -> str:
@@ -51,7 +60,7 @@ def _sole(said: list[str], beginning: str) -> str:
 def test_what_contradicts_itself_is_no_advice(measured_ms, predicted_ms, change, buckets):
     said = _advice(measured_ms, predicted_ms)
     assert said[1].startswith("No change: ") and change in said[1]
-    assert said[2].startswith("Without loss: no change of ") and buckets in said[2]
+    assert buckets in _sole(said, "Without loss: no change of ")
 
 
 @pytest.mark.parametrize(
@@ -75,3 +84,48 @@ def test_a_gain_is_as_sure_as_predictions_allow(measured_ms, predicted_ms, sure)
 def test_other_buckets_are_advised():
     said = _advice([400, 360, 80, 70], [405, 355, 82])
     assert "takes 360 ms, 1.11 times as fast (95%: " in _sole(said, "Without loss: ")
+
+
+@pytest.mark.parametrize(
+    ("measured_ms", "faster"),
+    [([400, 360, 80, 100], "topk took 80 ms"), ([400, 90, 130, 100], "torch-ddp:plan took 90 ms")],
+)
+def test_a_way_faster_than_no_exchange_refutes_the_measurements(measured_ms, faster):
+    said = _advice(measured_ms, [None, None, None])
+    assert len(said) == 2
+    assert said[1].startswith(f"No change: {faster}, less than no exchange at all, 100 ms: ")
+
+
+def test_what_is_about_as_fast_as_no_exchange_refutes_nothing():
+    assert "it would be 82 ms (0% less)" in _sole(
+        _advice([400, 360, 80, 82], [None, None, None]), "Gain: "
+    )
+
+
+@pytest.mark.parametrize(("needed", "pays"), [(4.9, True), (5.1, False)])
+def test_a_gain_that_trainings_need_is_no_change(needed, pays):
+    said = _advice([400, 360, 80, 70], [405, 355, 82], needed)
+    times = f"needed {needed} to {needed + 1:.2g} times as many iterations as without compression"
+    assert times in _sole(said, "Cost: " if pays else "No change: ")
+    assert "takes 200 ms by prediction, and such trainings needed 1 to 1.2 " in _sole(said, "Half ")
+
+
+def test_only_what_may_be_recommended_is_chosen(monkeypatch):
+    """Of compressed ones, as soonest trained; those within 5% by what they keep."""
+    shares = {"topk": 0.2, "gtopk": 0.4, "dgc": 0.9}
+    monkeypatch.setattr(advice, "energy_kept", lambda job, planned: shares[planned])
+    advised = [
+        HALF,
+        Advised("topk", 0.1, 1, 2, 3),
+        Advised("gtopk", 0.08, 1, 2.6, 3),
+        Advised("dgc", 0.05, 1, 5, 6),
+        Advised("ddp", 0.15, 1, 1, 1),
+    ]
+    assert advice.choose(None, advised, str) == ("gtopk", 0.4)
+    shares["ddp"] = 1.0
+    assert advice.choose(None, advised[-1:], str) == ("ddp", 1.0)
+
+
+def test_half_the_bytes_are_advised_where_they_are_faster():
+    said = _advice([150, 140, 60, 50], [None, None, None])
+    assert not any(line.startswith("Half the bytes") for line in said)

@@ -51,6 +51,18 @@ def test_an_iteration_adds_up_by_hand(files):
     assert sparse.bytes_per_worker == 8 * int(0.01 * elements)
 
 
+def test_advice_is_the_commands(files):
+    """As `gradweave advise` has it: topk where trainings pay, and half the bytes."""
+    advised = gradweave.study.advise(*files, density=0.01)
+    by_name = {one.algorithm: one for one in advised}
+    durations = [one.iteration_s * one.median for one in advised]
+    assert durations == sorted(durations)
+    assert by_name["ddp"].median == 1 and 1 < by_name["topk"].least < by_name["topk"].most
+    assert by_name["topk"].iteration_s == gradweave.predict(*files, "topk", density=0.01).iteration_s
+    assert by_name[None].iteration_s < by_name["ddp"].iteration_s
+    assert not any(one.algorithm == "topk" for one in gradweave.study.advise(*files, density=1e-6))
+
+
 def test_the_fastest_comes_first(files):
     ranking = gradweave.compare(*files)
     times = [one.iteration_s for one in ranking]

@@ -19,7 +19,7 @@ import torch
 import torch.distributed as dist
 
 from gradweave._library import BadInput, GradweaveError, file_errors
-from gradweave.study import Validation, compare, tensors, validate
+from gradweave.study import Advised, Validation, advise, tensors, validate
 from gradweave.torch import advice, examples, job, launcher, ways
 from gradweave.torch.calibrate import calibrate
 from gradweave.torch.group import leave_all
@@ -371,6 +371,16 @@ class _Study:
         name = self.asked.job.rpartition(":")[2]
         self.recording.write(self.model, name, noise=self.noise)
 
+    def advise(self) -> list[Advised]:
+        """What may be recommended, by all that is recorded so far."""
+        setting = self.setting()
+        return advise(
+            setting.model,
+            setting.cluster,
+            density=self.asked.density,
+            workers=dist.get_world_size(),
+        )
+
     def validate(self, names: list[str], out: str | None) -> Validation:
         """Plans are made with the model so far; predictions with all that is recorded meanwhile."""
         before = _taken_by_others()
@@ -391,7 +401,8 @@ class _Study:
             if abs(one.pace - 1) > _DRIFT:
                 _say(
                     f"note: just before {one.name}'s iterations those without any exchange took "
-                    f"{one.pace - 1:+.0%} of what all such took: the machine was another then\n"
+                    f"{abs(one.pace - 1):.0%} {'more' if one.pace > 1 else 'less'} than all such: "
+                    "the machine was another then\n"
                 )
         if self.recording:
             self.write_model()
@@ -485,18 +496,12 @@ def _advise_in(asked: argparse.Namespace, folder: str, noise: str, copies: _Copi
     study.record(asked.iterations)
     _calibrate_in(the_job, cluster, asked.density, asked.time)
     setting = study.setting()
-    ranking = compare(
-        setting.model,
-        setting.cluster,
-        density=asked.density,
-        workers=dist.get_world_size(),
-    )
-    planned, kept = advice.choose(the_job, ranking, setting.plan)
+    planned, kept = advice.choose(the_job, study.advise(), setting.plan)
     _say_progress(f"running {planned.algorithm} and DistributedDataParallel ...\n")
     names = ["torch-ddp", "torch-ddp:plan", planned.algorithm, "torch-none"]
     validation = study.validate(names, out)
     _say(f"{validation}\n")
-    for line in advice.lines(validation, planned, kept, asked.folder or "."):
+    for line in advice.lines(validation, planned, kept, asked.folder or ".", study.advise()):
         _say(line)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,8 +11,8 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-from gradweave._library import has_server
-from gradweave.study import Measurement, Plan, Prediction, Validation
+from gradweave._library import has_server, is_sparse
+from gradweave.study import Advised, Measurement, Plan, Validation
 from gradweave.torch.distributed import distribute
 from gradweave.torch.job import Job
 from gradweave.torch.recorder import middle_half
@@ -124,51 +125,107 @@ def energy_kept(job: Job, planned: Plan) -> float:
     return 1 - lost / whole if whole > 0 else 1.0
 
 
-def choose(
-    job: Job, ranking: Sequence[Prediction], plan: Callable[[str], Plan]
-) -> tuple[Plan, float]:
-    """Chooses the pipeline that keeps most energy among those predicted to be about the fastest.
+def _duration_s(one: Advised) -> float:
+    """How long training takes, in iterations of one without compression."""
+    return one.iteration_s * (1 if math.isnan(one.median) else one.median)
 
-    Returns the share that it keeps too; all ranks call it, alike.
+
+def choose(
+    job: Job, advised: Sequence[Advised], plan: Callable[[str], Plan]
+) -> tuple[Plan, float]:
+    """Chooses the pipeline that keeps most energy among those that are about the soonest trained.
+
+    Takes those that may be recommended, and of these, if there are any, those that compress.
+    Returns the share that the pipeline keeps too; all ranks call it, alike.
     """
-    able = [one for one in ranking if not has_server(one.algorithm)]
-    fastest_s = min(one.iteration_s for one in able)
-    plans = [plan(one.algorithm) for one in able if one.iteration_s <= _ALIKE * fastest_s]
+    able = [one for one in advised if one.algorithm and not has_server(one.algorithm)]
+    able = [one for one in able if is_sparse(one.algorithm)] or able
+    soonest_s = min(map(_duration_s, able))
+    alike = {one.algorithm for one in able if _duration_s(one) <= _ALIKE * soonest_s}
+    plans = [plan(algorithm) for algorithm in sorted(alike)]
     kept = [(energy_kept(job, planned), planned) for planned in plans]
     share, planned = max(kept, key=lambda pair: pair[0])
     return planned, share
 
 
-def lines(validation: Validation, planned: Plan, kept: float, folder: str) -> list[str]:
+def _refuted(none: Way, ways: Sequence[Way]) -> str | None:
+    """Says which way was faster than no exchange at all, which none can be; None: none was."""
+    for way in ways:
+        gain = Gain(none, way)
+        if gain.low > 1 and gain.times > _ALIKE:
+            return (
+                f"{way.measured.name} took {_milliseconds(way.measured.iteration_s)}, less than no "
+                f"exchange at all, {_milliseconds(none.measured.iteration_s)}: other work on the "
+                "machine was in these measurements. Measure again"
+            )
+    return None
+
+
+def _needed(one: Advised) -> str:
+    return (
+        f"needed {one.least:.2g} to {one.most:.2g} times as many iterations as without compression "
+        f"(median {one.median:.2g})"
+    )
+
+
+def _of_half(advised: Sequence[Advised], ddp_s: float) -> list[str]:
+    """Says what DDP with half the bytes takes, where that is predicted to be faster than DDP."""
+    return [
+        "Half the bytes: DistributedDataParallel with torch.distributed.algorithms.ddp_comm_hooks."
+        f"default_hooks.bf16_compress_hook or fp16_compress_hook takes "
+        f"{_milliseconds(one.iteration_s)} by prediction, and such trainings {_needed(one)}."
+        for one in advised
+        if one.algorithm is None and one.iteration_s < ddp_s
+    ]
+
+
+def lines(
+    validation: Validation, planned: Plan, kept: float, folder: str, advised: Sequence[Advised]
+) -> list[str]:
     """The advice: what is, what to change, what it gains, what it costs, and what is left.
 
     `validation` is of DDP, DDP with the optimal dense plan, the pipeline of `planned`, and no
-    exchange. `folder` is where the model and the cluster are kept.
+    exchange. `folder` is where the model and the cluster are kept. `advised` may be recommended.
     """
     ddp, dense, best, none = validation.measurements
-    now, buckets, change, _ = map(Way, validation.measurements, validation.intervals)
+    now, buckets, change, idle = map(Way, validation.measurements, validation.intervals)
     gain, of_buckets = Gain(now, change), Gain(now, buckets)
+    refuted = _refuted(idle, (now, buckets, change))
+    trained = min(
+        (one for one in advised if one.algorithm == planned.algorithm),
+        key=lambda one: one.iteration_s,
+    )
     files = ", ".join(f"'{Path(folder) / name}.json'" for name in ("model", "cluster"))
     said = [
         f"Now: DistributedDataParallel takes {_milliseconds(ddp.iteration_s)} an iteration, of "
         f"which {_milliseconds(ddp.exposed_comm_s)} wait for the network."
     ]
+    if refuted:
+        return [*said, f"No change: {refuted}."]
     why = gain.why_not()
+    if not why and gain.sure <= trained.median:
+        why = (
+            f"{best.name} takes {_milliseconds(best.iteration_s)}, {gain}, but trainings of five "
+            f"small networks with it {_needed(trained)}"
+        )
     if why:
         said.append(f"No change: {why}.")
     else:
-        ratio = none.iteration_s / best.iteration_s
+        less = max(0, 1 - none.iteration_s / best.iteration_s)
         said += [
             f"Change: in place of DistributedDataParallel(model), gradweave.torch.distribute("
             f"model, gradweave.plan({files}, algorithm='{planned.algorithm}', "
             f"density={planned.density:g})).",
             f"Gain: {_milliseconds(best.iteration_s)} an iteration, {gain}; without any "
-            f"exchange it would be {_milliseconds(none.iteration_s)} ({100 * (1 - ratio):.0f}% "
-            "less).",
-            f"Cost: {100 * kept:.1f}% of a gradient's energy arrives at once, the rest in later "
+            f"exchange it would be {_milliseconds(none.iteration_s)} ({100 * less:.0f}% less).",
+            "Cost: none, as nothing is left out."
+            if not is_sparse(planned.algorithm)
+            else f"Cost: {100 * kept:.1f}% of a gradient's energy arrives at once, the rest in later "
             "iterations (error feedback): it pays if training needs fewer than "
-            f"{gain.sure:.2f} times as many iterations. Compare accuracies before you keep it.",
+            f"{gain.sure:.2f} times as many iterations. Trainings of five small networks with it "
+            f"{_needed(trained)}. Compare accuracies before you keep it.",
         ]
+    said += _of_half(advised, ddp.iteration_s)
     why = of_buckets.why_not()
     if why:
         said.append(f"Without loss: no change of DistributedDataParallel's buckets: {why}.")
