@@ -241,7 +241,7 @@ TEST(what_is_no_link_is_refused) {
                            "infgbit",    "0x10gbit",     " 25gbit", ".5gbit",    "5.gbit",
                            "1.2.3gbit",  "1,5gbit",      "gbit",    "25",        "2-5gbit",
                            "25GB",       "0gbit",        "0.0mbit", "10001gbit", "1e308gbit",
-                           "0.0001mbit", "25gbit-iwarp", "qdr",     "25G IB",    "10 gbit"};
+                           "0.0001mbit", "25gbit-iwarp", "qdr",     "25G IB"};
     struct gw_arena arena = {0};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct gw_link link;
