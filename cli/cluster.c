@@ -146,6 +146,19 @@ static enum gw_status find_tool(const struct options *options, enum tool *out,
     return GW_OK;
 }
 
+/* Of nccl-tests, whose texts list ranks as a rule: fails where all of them do, and others. */
+static enum gw_status check_workers(const struct options *options, const struct gw_cluster *cluster,
+                                    struct gw_error *error) {
+    bool is_used = options->workers == 0;
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        is_used = is_used || cluster->collectives[i].workers == options->workers;
+    }
+    return is_used ? GW_OK
+                   : gw_fail(error, GW_BAD_INPUT,
+                             "--workers: expected %zu, as the text lists its ranks, got %zu",
+                             cluster->workers, options->workers);
+}
+
 static enum gw_status import_all(const struct options *options, enum tool tool,
                                  const struct gw_import_paths *paths, struct gw_cluster *cluster,
                                  struct gw_error *error) {
@@ -157,6 +170,7 @@ static enum gw_status import_all(const struct options *options, enum tool tool,
     GW_TRY(tool == INSPECTOR ? gw_import_inspector(paths, options->communicator, cluster, error)
                              : GW_OK);
     GW_TRY(gw_import_finish(cluster, error));
+    GW_TRY(tool == NCCL_TESTS ? check_workers(options, cluster, error) : GW_OK);
     GW_TRY(gw_cluster_assume_passes(cluster, error));
     return options->request.gpu == NULL
                ? GW_OK

@@ -315,8 +315,11 @@ static void print_basis(const struct gw_question *question) {
     char text[512] = "";
     if (reach != NULL) {
         (void)snprintf(text, sizeof text, "Network: collectives reach %s.", reach);
-    } else if (gw_axis_find_own_bandwidth(&question->cluster, &own, NULL) == GW_OK) {
-        (void)snprintf(text, sizeof text, "Network: %.3g GB/s, %s.",
+    } else if (within == NULL &&
+               gw_axis_find_own_bandwidth(&question->cluster, &own, NULL) == GW_OK) {
+        (void)snprintf(text, sizeof text, "%s: %.3g GB/s, %s.",
+                       question->workers <= question->cluster.workers_per_node ? "Within the node"
+                                                                               : "Network",
                        own.own_bit_per_s / bits_per_gb, own.derivation);
     }
     if (text[0] != '\0') {

@@ -292,9 +292,10 @@ static enum gw_status add_allgatherv(struct gw_cluster *cluster, struct gw_error
     return GW_OK;
 }
 
-static void set_workers(struct gw_cluster *cluster) {
+/* Where nothing says how many workers a node has, each has one of its own, with a note. */
+static enum gw_status set_workers(struct gw_cluster *cluster, struct gw_error *error) {
     size_t workers = 0;
-    size_t per_node = 1;
+    size_t per_node = 0;
     for (size_t i = 0; i < cluster->collective_count; i++) {
         const struct gw_collective_cost *cost = &cluster->collectives[i];
         double here = cJSON_GetNumberValue(
@@ -303,8 +304,16 @@ static void set_workers(struct gw_cluster *cluster) {
         per_node = here > (double)per_node ? (size_t)here : per_node;
     }
     cluster->workers = workers > cluster->workers ? workers : cluster->workers;
-    cluster->workers_per_node =
-        cluster->workers_per_node == 0 ? per_node : cluster->workers_per_node;
+    if (cluster->workers_per_node > 0) {
+        return GW_OK;
+    }
+    cluster->workers_per_node = per_node > 0 ? per_node : 1;
+    return per_node > 0
+               ? GW_OK
+               : gw_cluster_put_source(cluster, "note",
+                                       "Nothing imported says how many workers a node has: one is "
+                                       "assumed, --gpus-per-node says otherwise.",
+                                       error);
 }
 
 static enum gw_status put_files(struct gw_cluster *cluster, struct gw_error *error) {
@@ -326,7 +335,7 @@ enum gw_status gw_import_finish(struct gw_cluster *cluster, struct gw_error *err
     GW_TRY(make_curves(cluster, error));
     GW_TRY(add_allgather(cluster, error));
     GW_TRY(add_allgatherv(cluster, error));
-    set_workers(cluster);
     GW_TRY(put_files(cluster, error));
+    GW_TRY(set_workers(cluster, error));
     return gw_cluster_put_growth(cluster, error);
 }

@@ -536,7 +536,11 @@ TEST_IN_FOLDER(benchmarks_become_a_cluster) {
                "# OSU MPI Allreduce Latency Test v7.3\n# Size       Avg Latency(us)\n"
                "1024 50.0\n1048576 9000.0\n");
     check_says(*state, "gradweave cluster import osu osu.txt --workers 4 --out c.json", "imported",
-               "allreduce", NULL);
+               "allreduce", "Nothing imported says how many workers a node has: one", NULL);
+    struct answer answer = ask(*state, "gradweave cluster import osu osu.txt --workers 4 "
+                                       "--gpus-per-node 2 --out d.json");
+    assert_non_null(strstr(answer.out, "4 workers, 2 a node"));
+    assert_null(strstr(answer.out, "Nothing imported"));
     cJSON *cluster = parse_document(read_text(*state, "c.json"), "gradweave/cluster@1");
     const cJSON *entry = cJSON_GetArrayItem(item_at(cluster, "collectives.allreduce"), 0);
     assert_true(number_at(entry, "workers") == 4);
@@ -572,6 +576,36 @@ TEST_IN_FOLDER(what_a_log_leaves_open_is_said) {
                             "gradweave advise resnet50 --gpu h100 --cluster c.json --json");
     assert_string_equal(text_at(advice, "rests_on.assumed_collectives"),
                         "allgather, allgatherv assumed from allreduce");
+}
+
+TEST_IN_FOLDER(a_single_node_has_no_network) {
+    struct answer answer =
+        ask(*state, "gradweave advise resnet50 --gpu a100 --nodes 1 --gpus-per-node 8");
+    assert_non_null(strstr(answer.out, "Within a node: NVLink 3"));
+    assert_null(strstr(answer.out, "Network: "));
+}
+
+TEST_IN_FOLDER(workers_that_no_text_lists_are_refused) {
+    static const char rows[] =
+        "#       size         count      type   redop    root     time   algbw   "
+        "busbw  #wrong\n"
+        "  1024  256  float  sum  -1  20.50  0.05  0.07  0\n"
+        "  4096  1024  float  sum  -1  31.25  0.13  0.20  0\n";
+    char text[1024];
+    (void)snprintf(text, sizeof text,
+                   "# Using devices\n#  Rank  0 Group  0 Pid 1 on left device 0\n"
+                   "#  Rank  1 Group  0 Pid 2 on left device 1\n%s",
+                   rows);
+    write_text(*state, "all_reduce.txt", text);
+    struct answer answer =
+        ask(*state, "gradweave cluster import nccl-tests all_reduce.txt --workers "
+                    "4 --out c.json");
+    assert_int_equal(answer.status, 2);
+    assert_non_null(
+        strstr(answer.err, "--workers: expected 2, as the text lists its ranks, got 4"));
+    check_says(*state,
+               "gradweave cluster import nccl-tests all_reduce.txt --workers 2 --out c.json",
+               "2 workers, 2 a node", NULL);
 }
 
 /* A cluster that was made is shown on a screen, as what it is. */

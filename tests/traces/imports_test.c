@@ -358,7 +358,9 @@ TEST_IN_FOLDER(sizes_of_several_files_are_merged) {
         assert_true(cJSON_GetObjectItem(item, "rows")->valuedouble == means[i][2]);
     }
     assert_same_json(cJSON_Duplicate(cJSON_GetObjectItem(cluster.kept, "source"), 1),
-                     "{'kind': 'imported', 'files': ['0.txt', '1.txt', '2.txt']}");
+                     "{'kind': 'imported', 'files': ['0.txt', '1.txt', '2.txt'], 'note': 'Nothing "
+                     "imported says how many workers a node has: one is assumed, "
+                     "--gpus-per-node says otherwise.'}");
     gw_cluster_free(&cluster);
 }
 
