@@ -4,7 +4,7 @@
 
 #include "study/check_parts.h"
 #include "study/study.h"
-#include "traces/margins.h"
+#include "traces/traces.h"
 
 /* ---- curves -------------------------------------------------------------------------------- */
 
