@@ -220,8 +220,8 @@ def lines(
             f"exchange it would be {_milliseconds(none.iteration_s)} ({100 * less:.0f}% less).",
             "Cost: none, as nothing is left out."
             if not is_sparse(planned.algorithm)
-            else f"Cost: {100 * kept:.1f}% of a gradient's energy arrives at once, the rest in later "
-            "iterations (error feedback): it pays if training needs fewer than "
+            else f"Cost: {100 * kept:.1f}% of a gradient's energy arrives at once, the rest in "
+            "later iterations (error feedback): it pays if training needs fewer than "
             f"{gain.sure:.2f} times as many iterations. Trainings of five small networks with it "
             f"{_needed(trained)}. Compare accuracies before you keep it.",
         ]
