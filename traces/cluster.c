@@ -183,8 +183,15 @@ static enum gw_status read_document(struct gw_cluster *cluster, const char *path
 enum gw_status gw_cluster_parse(const char *text, size_t length, const char *path,
                                 struct gw_cluster *out, struct gw_error *error) {
     *out = (struct gw_cluster){0};
-    GW_TRY(gw_json_parse(text, length, path, &out->kept, error));
-    enum gw_status status = read_document(out, path, error);
+    enum gw_status status = gw_json_parse(text, length, path, &out->kept, error);
+    if (status == GW_BAD_INPUT && length > 0 && text[0] == '#') {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: expected a cluster, which gradweave cluster import makes of what "
+                       "benchmarks print, got such a text",
+                       path);
+    }
+    GW_TRY(status);
+    status = read_document(out, path, error);
     if (status != GW_OK) {
         gw_cluster_free(out);
     }

@@ -541,6 +541,10 @@ TEST_IN_FOLDER(benchmarks_become_a_cluster) {
                                        "--gpus-per-node 2 --out d.json");
     assert_non_null(strstr(answer.out, "4 workers, 2 a node"));
     assert_null(strstr(answer.out, "Nothing imported"));
+    answer = ask(*state, "gradweave compare resnet50 --cluster osu.txt");
+    assert_int_equal(answer.status, 2);
+    assert_non_null(
+        strstr(answer.err, "osu.txt: expected a cluster, which gradweave cluster import"));
     cJSON *cluster = parse_document(read_text(*state, "c.json"), "gradweave/cluster@1");
     const cJSON *entry = cJSON_GetArrayItem(item_at(cluster, "collectives.allreduce"), 0);
     assert_true(number_at(entry, "workers") == 4);
