@@ -3,6 +3,7 @@
 # Runs copies of them, which find what they call in a folder of stand-ins.
 # shellcheck disable=SC2016 # stand-ins and other shells expand what is quoted
 set -euo pipefail
+unset CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER # of the build that this test is of
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 mkdir "$tree/tools" "$tree/build"
