@@ -146,7 +146,7 @@ static enum gw_status find_tool(const struct options *options, enum tool *out,
     return GW_OK;
 }
 
-/* Of nccl-tests, whose texts list ranks as a rule: fails where all of them do, and others. */
+/* Refuses --workers where no imported curve is of so many, as all texts listed their ranks. */
 static enum gw_status check_workers(const struct options *options, const struct gw_cluster *cluster,
                                     struct gw_error *error) {
     bool is_used = options->workers == 0;

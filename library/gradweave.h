@@ -3,7 +3,7 @@
  *
  *     #include <gradweave.h>              cc trainer.c $(pkg-config --cflags --libs gradweave)
  *
- * Nothing here prints or exits. Only gradweave_rank, gradweave_advise and gradweave_sweep start
+ * No function here prints or exits. Only gradweave_rank, gradweave_advise and gradweave_sweep start
  * threads without being told how many; a session has one for its exchanges, and a calibration one
  * at a time. Calls that share no arguments may run at the same time. Times are seconds, sizes are
  * elements or bytes as the name says.

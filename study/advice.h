@@ -38,7 +38,7 @@ struct gw_recommendation {
     struct gw_iterations_factor iterations; /* that training needed, over dense ones */
 };
 
-/* What a bucket of DistributedDataParallel takes besides its exchange, in seconds. */
+/* Time of a bucket of DistributedDataParallel besides its exchange, in seconds. */
 extern const double gw_bucket_besides_s;
 
 /* Compressed beside dense: the soonest of each kind that one may advise. */

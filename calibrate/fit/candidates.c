@@ -1,4 +1,4 @@
-/* What a cost curve may be, and which of these predicts sizes that were not measured best. */
+/* Fits kinds of cost curves to points, and chooses the one that predicts held-out sizes best. */
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
@@ -51,7 +51,7 @@ static enum gw_status find_break(const struct gw_curve_point *points, size_t cou
     return GW_OK;
 }
 
-/* As points: the ends of both segments. */
+/* Fits one line up to a size and another from the next on; the curve is the ends of both. */
 static enum gw_status fit_two_segments(const struct gw_curve_point *points, size_t count,
                                        size_t fewest, struct gw_candidate *out,
                                        struct gw_error *error) {
@@ -180,8 +180,8 @@ static enum gw_status open_one(enum gw_candidate_kind kind, const struct gw_curv
 static const double level = 0.025;
 
 /*
- * Of all 2^count ways to give the ranks 1 .. count a sign, the share in which those with a plus add
- * up to `sum` or more. shares: room for 1 + count (count + 1) / 2.
+ * Returns the share of the 2^count ways to give the ranks 1 .. count a sign in which the ranks with
+ * a plus add up to `sum` or more. shares: room for 1 + count (count + 1) / 2.
  */
 static double tail_of_signed_ranks(size_t count, double sum, double *shares) {
     size_t reach = 0;
@@ -202,7 +202,9 @@ static double tail_of_signed_ranks(size_t count, double sum, double *shares) {
     return tail;
 }
 
-/* By how much the richer one's losses are less; what rounding makes of equal ones does not count.
+/*
+ * Lists by how much the richer candidate's losses are less than the poorer one's, leaving out
+ * differences that rounding makes of equal losses.
  */
 static size_t find_gains(const struct gw_candidate *richer, const struct gw_candidate *poorer,
                          double *gains) {
@@ -291,9 +293,9 @@ static double noise_of_last(const struct gw_curve_point *points, size_t count) {
 }
 
 /*
- * By how much sizes miss the line between their neighbours: those that cost most, if small ones
- * miss it by more, as where waking up takes as long as what is measured, but half as much at least.
- * Noise of small sizes is none of large ones that lie on a line.
+ * Returns how far sizes lie from the line between their neighbours: the sizes that cost most, but
+ * no more than the mean of all sizes, and no less than half of it. Small ones may lie farther off,
+ * as waking up takes as long as the measured work; large ones on a line have no such noise.
  */
 static double noise_of(const struct gw_candidate *of, const struct gw_curve_point *points,
                        size_t count) {
