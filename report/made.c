@@ -142,12 +142,12 @@ static void print_short(const struct gw_cluster *cluster, struct gw_arena *arena
         char size[GW_UNITS_SIZE];
         struct gw_margins margins =
             margins_of(cost->kept, "bytes", &cost->curve, GW_COLLECTIVE_MARGIN, arena);
-        if (is_shown(cluster, cost) && gw_margins_are_short(&margins)) {
+        if (is_shown(cluster, cost) && gw_margins_largest_short(&margins) > 0) {
             gw_print_note("",
                           "%s among %zu: nothing above %s was measured; times of more are "
                           "extrapolated.",
                           cost->name, cost->workers,
-                          gw_format_bytes(margins.sizes[margins.count - 1], size));
+                          gw_format_bytes(gw_margins_largest_short(&margins), size));
         }
     }
 }

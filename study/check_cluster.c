@@ -73,9 +73,9 @@ static void check_sizes(struct gw_checking *check, const char *place,
     char size[GW_UNITS_SIZE];
     if (gw_margins_open(cost->kept, "bytes", &cost->curve, GW_COLLECTIVE_MARGIN, check->arena,
                         &margins, NULL) == GW_OK &&
-        gw_margins_are_short(&margins)) {
+        gw_margins_largest_short(&margins) > 0) {
         ODD(check, "%s: nothing above %s was measured, too little to tell of bandwidth", place,
-            gw_format_bytes(margins.sizes[margins.count - 1], size));
+            gw_format_bytes(gw_margins_largest_short(&margins), size));
     }
 }
 

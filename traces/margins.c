@@ -152,7 +152,7 @@ static double factor_above(const struct gw_margins *margins, double r) {
     static const double exponent = 0.02;
     double largest_size = margins->sizes[margins->count - 1];
     double weights[GW_MOST_LAST];
-    if (gw_margins_are_short(margins) || margins->line_count == 0) {
+    if (gw_margins_largest_short(margins) > 0 || margins->line_count == 0) {
         return sqrt(r);
     }
     weigh(margins, r * largest_size, weights);
@@ -161,9 +161,12 @@ static double factor_above(const struct gw_margins *margins, double r) {
     return fmax(pow(r, exponent), fmin(sqrt(r), fmax(ratio, 1 / ratio)));
 }
 
-bool gw_margins_are_short(const struct gw_margins *margins) {
-    return margins->count > 0 && margins->first_s > 0 &&
-           margins->sizes[margins->count - 1] < GW_MARGINS_FEWEST_LONG;
+double gw_margins_largest_short(const struct gw_margins *margins) {
+    if (margins->count == 0 || margins->first_s == 0) {
+        return 0;
+    }
+    double largest_size = margins->sizes[margins->count - 1];
+    return largest_size < GW_MARGINS_FEWEST_LONG ? largest_size : 0;
 }
 
 double gw_margins_distance(const struct gw_margins *margins, double size) {

@@ -77,7 +77,8 @@ double gw_margins_at(const struct gw_margins *margins, double size);
 #define GW_MARGINS_FEWEST_LONG (256 << 10) /* bytes or elements */
 double gw_margins_distance(const struct gw_margins *margins, double size);
 
-/* Whether all measured sizes are so small that they tell of no bandwidth. */
-bool gw_margins_are_short(const struct gw_margins *margins);
+/* Largest measured size if it is too small to tell of bandwidth (GW_MARGINS_FEWEST_LONG), else 0.
+ */
+double gw_margins_largest_short(const struct gw_margins *margins);
 
 #endif
