@@ -27,7 +27,7 @@ const struct gw_collective *const gw_collectives[] = {
     NULL,
 };
 
-static enum gw_status unknown_operation(const char *operation, struct gw_error *error) {
+static enum gw_status fail_unknown_operation(const char *operation, struct gw_error *error) {
     char known[256] = "";
     const char *last = "";
     for (size_t i = 0; gw_collectives[i] != NULL; i++) {
@@ -54,7 +54,7 @@ enum gw_status gw_collective_find(const char *operation, const char *name,
         }
         gw_list_name(known, sizeof known, collective->name);
     }
-    return known[0] == '\0' ? unknown_operation(operation, error)
+    return known[0] == '\0' ? fail_unknown_operation(operation, error)
                             : gw_fail(error, GW_BAD_INPUT, "%s: expected one of %s; got \"%s\"",
                                       operation, known, name);
 }

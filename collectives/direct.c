@@ -1,12 +1,12 @@
-/* Algorithms in which every message goes straight to where it is wanted. */
+/* Algorithms in which every message goes straight to its destination. */
 #include "collectives/layout.h"
 
 static uint32_t linear_steps(const struct gw_call *call, uint32_t rank) {
     return rank == 0 ? call->workers - 1 : 1;
 }
 
-static void gather_step(const struct gw_call *call, uint32_t rank, uint32_t index,
-                        struct gw_step *out) {
+static void linear_gather_step(const struct gw_call *call, uint32_t rank, uint32_t index,
+                               struct gw_step *out) {
     (void)index;
     const struct gw_transfer transfer = {.from = rank == 0 ? GW_ANYBODY : rank,
                                          .to = 0,
@@ -28,13 +28,13 @@ const struct gw_collective gw_collective_gather_linear = {
     .title = "all send to rank 0, which takes them as they come",
     .source = "Alexandrov et al. 1995",
     .steps = linear_steps,
-    .step = gather_step,
+    .step = linear_gather_step,
     .cut = GW_BLOCK_PER_WORKER,
     .cost = linear_cost,
 };
 
-static void scatter_step(const struct gw_call *call, uint32_t rank, uint32_t index,
-                         struct gw_step *out) {
+static void linear_scatter_step(const struct gw_call *call, uint32_t rank, uint32_t index,
+                                struct gw_step *out) {
     uint32_t receiver = rank == 0 ? index + 1 : rank;
     const struct gw_transfer transfer = {
         .from = 0, .to = receiver, .blocks = {.first = receiver, .count = 1}, .bytes = call->bytes};
@@ -47,12 +47,12 @@ const struct gw_collective gw_collective_scatter_linear = {
     .title = "rank 0 sends to one after another",
     .source = "Alexandrov et al. 1995",
     .steps = linear_steps,
-    .step = scatter_step,
+    .step = linear_scatter_step,
     .cut = GW_BLOCK_PER_WORKER,
     .cost = linear_cost,
 };
 
-/* The last of an odd number of workers has nobody. */
+/* The last of an odd number of workers has no partner. */
 static uint32_t pairs_steps(const struct gw_call *call, uint32_t rank) {
     return (rank | 1) < call->workers ? 1 : 0;
 }
@@ -81,7 +81,7 @@ const struct gw_collective gw_collective_sendrecv_pairs = {
 
 /* ---- the parameter server, rank number `workers` --------------------------------------------- */
 
-/* One way: a step of each worker, and all of them the server's. */
+/* One direction: each worker takes one step, the server takes all of them. */
 static uint32_t server_steps(const struct gw_call *call, uint32_t rank) {
     return rank == call->workers ? call->workers : 1;
 }
@@ -113,12 +113,12 @@ static void server_pull(const struct gw_call *call, uint32_t rank, uint32_t inde
     *out = gw_transfer_step(&pull, rank);
 }
 
-static uint32_t both_ways_steps(const struct gw_call *call, uint32_t rank) {
+static uint32_t server_both_ways_steps(const struct gw_call *call, uint32_t rank) {
     return 2 * server_steps(call, rank);
 }
 
-static void both_ways_step(const struct gw_call *call, uint32_t rank, uint32_t index,
-                           struct gw_step *out) {
+static void server_both_ways_step(const struct gw_call *call, uint32_t rank, uint32_t index,
+                                  struct gw_step *out) {
     uint32_t pushes = server_steps(call, rank);
     if (index < pushes) {
         server_push(call, rank, index, out);
@@ -127,7 +127,8 @@ static void both_ways_step(const struct gw_call *call, uint32_t rank, uint32_t i
     }
 }
 
-static double both_ways_cost(const struct gw_call *call, double alpha_s, double beta_s_per_byte) {
+static double server_both_ways_cost(const struct gw_call *call, double alpha_s,
+                                    double beta_s_per_byte) {
     return 2 * server_cost(call, alpha_s, beta_s_per_byte);
 }
 
@@ -137,9 +138,9 @@ const struct gw_collective gw_collective_parameter_server = {
     .title = "all workers push to a server, which adds, then all pull from it",
     .source = "Li, Andersen, Smola and Yu 2014",
     .server = true,
-    .steps = both_ways_steps,
-    .step = both_ways_step,
-    .cost = both_ways_cost,
+    .steps = server_both_ways_steps,
+    .step = server_both_ways_step,
+    .cost = server_both_ways_cost,
 };
 
 const struct gw_collective gw_collective_push = {

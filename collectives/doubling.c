@@ -1,10 +1,10 @@
 /*
- * Algorithms in which what a rank holds doubles (or halves) in every round.
+ * Algorithms in which the data of a rank doubles (or halves) in every round.
  *
- * Those for powers of two take any number of workers: of the first pairs of neighbours, as many as
- * there are workers too many, the odd one hands its data to the even one, waits, and is handed the
- * result. Those that remain are the core, numbered from 0 without gaps. (Rabenseifner, ICCS 2004;
- * Thakur, Rabenseifner and Gropp 2005.)
+ * Algorithms for powers of two take any number of workers: the first pairs of neighbours, as many
+ * as there are workers above the power of two, fold. The odd rank of a pair sends its data to the
+ * even one, waits, and receives the result. The remaining ranks are the core, numbered from 0
+ * without gaps. (Rabenseifner, ICCS 2004; Thakur, Rabenseifner and Gropp 2005.)
  */
 #include "collectives/layout.h"
 
@@ -15,11 +15,11 @@ struct fold {
     uint32_t pairs;           /* workers - core */
 };
 
-/* Where a rank's step stands if the core takes `rounds` rounds. */
+/* The phase of a rank's step, if the core takes `rounds` rounds. */
 struct fold_place {
     enum { FOLD_IN, FOLD_ROUND, FOLD_OUT } phase;
-    uint32_t odd, even;     /* in and out: the pair, of which the rank is one */
-    uint32_t number, round; /* round: the rank's number in the core */
+    uint32_t odd, even;     /* FOLD_IN and FOLD_OUT: the pair; the rank is one of it */
+    uint32_t number, round; /* FOLD_ROUND: the rank's number in the core */
 };
 
 static struct fold fold_workers(uint32_t workers) {
@@ -29,9 +29,8 @@ static struct fold fold_workers(uint32_t workers) {
 }
 
 /*
- * The rank that is number `number` of the core; for `core`, the number of workers. Data in the
- * order of ranks is then in the order of the core too, and what its numbers a .. b-1 stand for lies
- * between these ranks of a and b.
+ * The rank with number `number` in the core; for `core`, the number of workers. Ranks and core
+ * numbers ascend together, so the data of core numbers a .. b-1 lies between the ranks of a and b.
  */
 static uint32_t fold_rank(const struct fold *fold, uint32_t number) {
     return number + gw_smaller(number, fold->pairs);
@@ -41,7 +40,7 @@ static bool is_paired(const struct fold *fold, uint32_t rank) {
     return rank < 2 * fold->pairs;
 }
 
-/* With `rounds` rounds of the core. */
+/* The number of a rank's steps, if the core takes `rounds` rounds. */
 static uint32_t fold_steps(const struct fold *fold, uint32_t rank, uint32_t rounds) {
     if (!is_paired(fold, rank)) {
         return rounds;
@@ -49,7 +48,7 @@ static uint32_t fold_steps(const struct fold *fold, uint32_t rank, uint32_t roun
     return rank % 2 == 1 ? 2 : rounds + 2;
 }
 
-static struct fold_place find_place(const struct fold *fold, uint32_t rank, uint32_t index,
+static struct fold_place find_fold_place(const struct fold *fold, uint32_t rank, uint32_t index,
                                     uint32_t rounds) {
     if (!is_paired(fold, rank)) {
         return (struct fold_place){
@@ -67,7 +66,7 @@ static struct fold_place find_place(const struct fold *fold, uint32_t rank, uint
     return place;
 }
 
-/* The step in or out of an allreduce of vectors of so many blocks. */
+/* The folding step of an allreduce, of vectors of `blocks` blocks. */
 static struct gw_step fold_allreduce(const struct gw_call *call, const struct fold_place *place,
                                      uint32_t rank, uint32_t blocks) {
     bool in = place->phase == FOLD_IN;
@@ -79,7 +78,7 @@ static struct gw_step fold_allreduce(const struct gw_call *call, const struct fo
     return gw_transfer_step(&vector, rank);
 }
 
-/* What both steps cost if there are pairs. */
+/* The cost of both folding steps; 0 without pairs. */
 static double fold_allreduce_cost(const struct gw_call *call, double alpha_s,
                                   double beta_s_per_byte) {
     return fold_workers(call->workers).pairs == 0
@@ -94,8 +93,10 @@ static uint32_t gathering_steps(const struct gw_call *call, uint32_t rank) {
     return fold_steps(&fold, rank, fold.log2_core);
 }
 
-/* What 2^round numbers of the core, the first of them a multiple of it, have gathered. */
-static struct gw_blocks gathered(const struct fold *fold, uint32_t number, uint32_t round) {
+/*
+ * The blocks that 2^round numbers of the core have gathered; the first number is a multiple of it.
+ */
+static struct gw_blocks gathered_blocks(const struct fold *fold, uint32_t number, uint32_t round) {
     uint32_t begin = number >> round << round;
     uint32_t first = fold_rank(fold, begin);
     return (struct gw_blocks){.first = first,
@@ -106,8 +107,8 @@ static struct gw_step gathering_exchange(const struct gw_call *call, const struc
                                          const struct fold_place *place) {
     uint32_t other = place->number ^ (1U << place->round);
     uint32_t partner = fold_rank(fold, other);
-    struct gw_blocks mine = gathered(fold, place->number, place->round);
-    struct gw_blocks others = gathered(fold, other, place->round);
+    struct gw_blocks mine = gathered_blocks(fold, place->number, place->round);
+    struct gw_blocks others = gathered_blocks(fold, other, place->round);
     return (struct gw_step){.to = partner,
                             .from = partner,
                             .send_bytes = gw_copies_bytes(call->bytes, mine.count),
@@ -116,9 +117,9 @@ static struct gw_step gathering_exchange(const struct gw_call *call, const struc
                             .receive = others};
 }
 
-/* The odd rank of a pair hands in its block, and is handed all others. */
-static struct gw_step hand_over(const struct gw_call *call, const struct fold_place *place,
-                                uint32_t rank) {
+/* The odd rank of a pair sends its block, and receives all others. */
+static struct gw_step fold_allgather(const struct gw_call *call, const struct fold_place *place,
+                                     uint32_t rank) {
     bool in = place->phase == FOLD_IN;
     struct gw_transfer transfer = {.from = in ? place->odd : place->even,
                                    .to = in ? place->even : place->odd,
@@ -134,19 +135,19 @@ static struct gw_step hand_over(const struct gw_call *call, const struct fold_pl
 static void gathering_step(const struct gw_call *call, uint32_t rank, uint32_t index,
                            struct gw_step *out) {
     struct fold fold = fold_workers(call->workers);
-    struct fold_place place = find_place(&fold, rank, index, fold.log2_core);
+    struct fold_place place = find_fold_place(&fold, rank, index, fold.log2_core);
     *out = place.phase == FOLD_ROUND ? gathering_exchange(call, &fold, &place)
-                                     : hand_over(call, &place, rank);
+                                     : fold_allgather(call, &place, rank);
 }
 
-/* For powers of two log2(P) alpha + (P - 1) n beta; otherwise the first ranks have the largest
- * messages in every round, and hand all but one block to the odd ones. */
+/* log2(P) alpha + (P - 1) n beta for powers of two. Otherwise the first ranks have the largest
+ * messages in every round, and send all but one block to the odd ranks. */
 static double gathering_cost(const struct gw_call *call, double alpha_s, double beta_s_per_byte) {
     struct fold fold = fold_workers(call->workers);
     double rounds = fold.log2_core;
     double blocks = 0;
     for (uint32_t round = 0; round < fold.log2_core; round++) {
-        blocks += gathered(&fold, 0, round).count;
+        blocks += gathered_blocks(&fold, 0, round).count;
     }
     if (fold.pairs > 0) {
         rounds += 2;
@@ -216,7 +217,7 @@ static uint32_t doubling_steps(const struct gw_call *call, uint32_t rank) {
 static void doubling_step(const struct gw_call *call, uint32_t rank, uint32_t index,
                           struct gw_step *out) {
     struct fold fold = fold_workers(call->workers);
-    struct fold_place place = find_place(&fold, rank, index, fold.log2_core);
+    struct fold_place place = find_fold_place(&fold, rank, index, fold.log2_core);
     if (place.phase != FOLD_ROUND) {
         *out = fold_allreduce(call, &place, rank, 1);
         return;
@@ -251,9 +252,9 @@ const struct gw_collective gw_collective_allreduce_recursive_doubling = {
 /* ---- Rabenseifner's allreduce ---------------------------------------------------------------- */
 
 /*
- * Reduce-scatter with halved vectors and doubled distances, then
- * allgather the same way back, so that the largest messages go to the nearest. In round k a rank
- * keeps the lower or the upper half of what it has, as bit k of its number says.
+ * Reduce-scatter with halved vectors and doubled distances, then allgather in reverse, so that the
+ * largest messages go to the nearest ranks. In round k a rank keeps the lower or the upper half of
+ * its data, according to bit k of its number.
  */
 
 static uint32_t halving_steps(const struct gw_call *call, uint32_t rank) {
@@ -261,9 +262,9 @@ static uint32_t halving_steps(const struct gw_call *call, uint32_t rank) {
     return fold_steps(&fold, rank, 2 * fold.log2_core);
 }
 
-/* The halves of what rank `number` of the core has before the halving of round `bit`. */
-static void halve(const struct fold *fold, uint32_t number, uint32_t bit, struct gw_blocks *kept,
-                  struct gw_blocks *given) {
+/* The halves of the data of rank `number` of the core before the halving of round `bit`. */
+static void halve_blocks(const struct fold *fold, uint32_t number, uint32_t bit,
+                         struct gw_blocks *kept, struct gw_blocks *given) {
     uint32_t first = 0;
     for (uint32_t i = 0; i < bit; i++) {
         first += (number >> i & 1) * (fold->core >> (i + 1));
@@ -281,7 +282,7 @@ static struct gw_step halving_exchange(const struct gw_call *call, const struct 
     uint32_t partner = fold_rank(fold, place->number ^ (1U << bit));
     struct gw_blocks kept;
     struct gw_blocks given;
-    halve(fold, place->number, bit, &kept, &given);
+    halve_blocks(fold, place->number, bit, &kept, &given);
     struct gw_step step = {.to = partner,
                            .from = partner,
                            .send = halving ? given : kept,
@@ -295,12 +296,12 @@ static struct gw_step halving_exchange(const struct gw_call *call, const struct 
 static void halving_step(const struct gw_call *call, uint32_t rank, uint32_t index,
                          struct gw_step *out) {
     struct fold fold = fold_workers(call->workers);
-    struct fold_place place = find_place(&fold, rank, index, 2 * fold.log2_core);
+    struct fold_place place = find_fold_place(&fold, rank, index, 2 * fold.log2_core);
     *out = place.phase == FOLD_ROUND ? halving_exchange(call, &fold, &place)
                                      : fold_allreduce(call, &place, rank, fold.core);
 }
 
-/* 2 log2(P) alpha + 2 (P - 1)/P n beta for powers of two P; unequal halves count as the lower one,
+/* 2 log2(P) alpha + 2 (P - 1)/P n beta for powers of two P. Unequal halves count as the lower one,
  * which has the larger shares. */
 static double halving_cost(const struct gw_call *call, double alpha_s, double beta_s_per_byte) {
     struct fold fold = fold_workers(call->workers);

@@ -1,5 +1,4 @@
-/* The rows of the table of collectives, and what they say of data in common; private to this room.
- */
+/* Rows of the table of collectives, and their common arithmetic of blocks; private to this room. */
 #ifndef GW_COLLECTIVES_LAYOUT_H
 #define GW_COLLECTIVES_LAYOUT_H
 
@@ -14,10 +13,10 @@ extern const struct gw_collective gw_collective_allgather_ring,
     gw_collective_parameter_server, gw_collective_push, gw_collective_pull,
     gw_collective_gtopk_tree, gw_collective_sketch_tree, gw_collective_sendrecv_pairs;
 
-/* The whole vector, where it is not cut. */
+/* The whole vector, of algorithms that do not cut it. */
 static const struct gw_blocks gw_whole = {.first = 0, .count = 1};
 
-/* Of n >= 1. */
+/* n >= 1. */
 static inline uint32_t gw_floor_log2(uint32_t n) {
     return 31 - (uint32_t)__builtin_clz(n);
 }
@@ -29,12 +28,12 @@ static inline uint32_t gw_smaller(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
-/* A message in one direction, and the step in which one of the two ranks sends or receives it. */
+/* A message in one direction, and the step in which one of its two ranks sends or receives it. */
 struct gw_transfer {
     uint32_t from, to;
     struct gw_blocks blocks;
     uint64_t bytes;
-    bool combined; /* with what the receiver holds */
+    bool combined; /* with the receiver's data */
 };
 static inline struct gw_step gw_transfer_step(const struct gw_transfer *transfer, uint32_t rank) {
     if (rank == transfer->from) {
@@ -50,12 +49,12 @@ static inline struct gw_step gw_transfer_step(const struct gw_transfer *transfer
                             .receive = transfer->blocks};
 }
 
-/* Of `count` blocks that have `bytes` each. */
+/* The bytes of `count` blocks of `bytes` each; UINT64_MAX if they are more. */
 static inline uint64_t gw_copies_bytes(uint64_t bytes, uint32_t count) {
     return count > 0 && bytes > UINT64_MAX / count ? UINT64_MAX : bytes * count;
 }
 
-/* Shares of `bytes`, for single blocks: the first `longer` have an element more than `each`. */
+/* Shares of `bytes`: the first `longer` blocks have one element more than `each`. */
 struct gw_shares {
     uint64_t element, each, longer;
 };
@@ -63,7 +62,7 @@ struct gw_shares {
 static inline struct gw_shares gw_shares_of(uint64_t bytes, uint32_t blocks) {
     uint64_t element = bytes % 4 == 0 ? 4 : 1;
     uint64_t elements = bytes / element;
-    if (elements <= UINT32_MAX) { /* which divides faster */
+    if (elements <= UINT32_MAX) { /* 32 bits divide faster */
         uint32_t few = (uint32_t)elements;
         /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): there is a block at least */
         return (struct gw_shares){.element = element, .each = few / blocks, .longer = few % blocks};
@@ -77,13 +76,13 @@ static inline uint64_t gw_share_bytes(const struct gw_shares *shares, uint32_t b
     return shares->element * (shares->each + (block < shares->longer));
 }
 
-/* Where block `block` begins if `bytes` are cut into `blocks` shares, 0 <= block <= blocks. */
+/* The offset of block `block` if `bytes` are cut into `blocks` shares, 0 <= block <= blocks. */
 static inline uint64_t gw_share_offset(uint64_t bytes, uint32_t blocks, uint32_t block) {
     struct gw_shares shares = gw_shares_of(bytes, blocks);
     return shares.element * (shares.each * block + (block < shares.longer ? block : shares.longer));
 }
 
-/* Of blocks that do not go round the end. */
+/* The bytes of blocks that do not wrap around. */
 static inline uint64_t gw_shares_bytes(uint64_t bytes, uint32_t blocks, struct gw_blocks which) {
     return gw_share_offset(bytes, blocks, which.first + which.count) -
            gw_share_offset(bytes, blocks, which.first);

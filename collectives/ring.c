@@ -1,10 +1,8 @@
-/*
- * The ring: in every step each rank hands the block that it got last to its right neighbour, so
- * that after P - 1 steps each block was everywhere.
- */
+/* The ring: in every step each rank sends the block that it received last to its right neighbour,
+ * so that each block has been everywhere after P - 1 steps. */
 #include "collectives/layout.h"
 
-/* Ranks and blocks of a step, which may be of a second round; bytes are the caller's to fill. */
+/* Sets ranks and blocks of a step (of a second round too); the caller sets the bytes. */
 static inline void ring_step(uint32_t workers, uint32_t rank, uint32_t index, struct gw_step *out) {
     uint32_t round = index < workers ? index : index - workers;
     uint32_t sent = rank >= round ? rank - round : rank + workers - round;
@@ -46,7 +44,7 @@ const struct gw_collective gw_collective_allgather_ring = {
     .cost = allgather_cost,
 };
 
-/* Once round for the sums, and once more for handing them on. */
+/* Once around for the sums, and once more to distribute them. */
 static uint32_t allreduce_steps(const struct gw_call *call, uint32_t rank) {
     (void)rank;
     return 2 * (call->workers - 1);
@@ -61,7 +59,7 @@ static void allreduce_step(const struct gw_call *call, uint32_t rank, uint32_t i
     out->combined_bytes = index < call->workers - 1 ? out->receive_bytes : 0;
 }
 
-/* The largest share, the first, is always on its way. */
+/* In every step some rank sends the first share, which is the largest. */
 static double allreduce_cost(const struct gw_call *call, double alpha_s, double beta_s_per_byte) {
     double share = (double)gw_share_offset(call->bytes, call->workers, 1);
     return 2 * (double)(call->workers - 1) * (alpha_s + share * beta_s_per_byte);

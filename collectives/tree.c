@@ -1,43 +1,44 @@
 /*
- * The binomial tree: the parent of a rank is what is left without its lowest bit, the root is rank
- * 0. Up, a rank hears its children from the nearest to the farthest, then tells its parent; down,
- * it goes the other way round. What lies below a rank are the ranks from it on, without gaps.
+ * The binomial tree: the parent of a rank is the rank without its lowest bit; the root is rank 0.
+ * On the way up, a rank receives from its children, nearest first, then sends to its parent; on the
+ * way down, it does the reverse. The ranks below a rank follow it without gaps.
  */
 #include "collectives/layout.h"
 
-/* Whom a step is about, and the ranks from the lower one of the two on down. */
+/* The two ranks of a step, and the number of ranks from the child on down. */
 struct tree_edge {
     uint32_t parent, child;
     uint32_t below; /* child .. child + below - 1 */
 };
 
 /* Children are rank + 1, rank + 2, rank + 4, ..., below the rank's lowest bit and the workers. */
-static uint32_t children(uint32_t workers, uint32_t rank) {
+static uint32_t count_children(uint32_t workers, uint32_t rank) {
     uint32_t fit = gw_ceil_log2(workers - rank);
     return rank == 0 ? fit : gw_smaller(fit, (uint32_t)__builtin_ctz(rank));
 }
 
-/* How many steps it is up, and as many down: the rank's children and its parent, if it has one. */
+/* The number of steps up, and down: one for each child and one for the parent, if there is one. */
 static uint32_t tree_steps(uint32_t workers, uint32_t rank) {
-    return children(workers, rank) + (rank > 0 ? 1 : 0);
+    return count_children(workers, rank) + (rank > 0 ? 1 : 0);
 }
 
-static struct tree_edge edge_to(uint32_t workers, uint32_t child) {
+static struct tree_edge tree_edge_to(uint32_t workers, uint32_t child) {
     uint32_t lowest = child & (~child + 1);
     return (struct tree_edge){
         .parent = child - lowest, .child = child, .below = gw_smaller(lowest, workers - child)};
 }
 
-/* The `index`th step of the way up, or of the way down. */
-static struct tree_edge edge_of_step(uint32_t workers, uint32_t rank, uint32_t index, bool up) {
+/* The edge of the `index`th step of the way up, or of the way down. */
+static struct tree_edge tree_edge_of_step(uint32_t workers, uint32_t rank, uint32_t index,
+                                          bool up) {
     uint32_t hop = up ? index : tree_steps(workers, rank) - 1 - index;
-    return edge_to(workers, hop < children(workers, rank) ? rank + (1U << hop) : rank);
+    return tree_edge_to(workers, hop < count_children(workers, rank) ? rank + (1U << hop) : rank);
 }
 
 /* Whole vectors, combined on the way up. */
-static struct gw_step vector_step(const struct gw_call *call, uint32_t rank, uint32_t index,
-                                  bool up) {
-    struct tree_edge edge = edge_of_step(call->workers, rank, index, up);
+static struct gw_step tree_vector_step(const struct gw_call *call, uint32_t rank, uint32_t index,
+                                       bool up) {
+    struct tree_edge edge = tree_edge_of_step(call->workers, rank, index, up);
     const struct gw_transfer vector = {.from = up ? edge.child : edge.parent,
                                        .to = up ? edge.parent : edge.child,
                                        .blocks = gw_whole,
@@ -46,10 +47,10 @@ static struct gw_step vector_step(const struct gw_call *call, uint32_t rank, uin
     return gw_transfer_step(&vector, rank);
 }
 
-/* The blocks of all ranks below. */
-static struct gw_step blocks_step(const struct gw_call *call, uint32_t rank, uint32_t index,
-                                  bool up) {
-    struct tree_edge edge = edge_of_step(call->workers, rank, index, up);
+/* The blocks of the child and all ranks below it. */
+static struct gw_step tree_blocks_step(const struct gw_call *call, uint32_t rank, uint32_t index,
+                                       bool up) {
+    struct tree_edge edge = tree_edge_of_step(call->workers, rank, index, up);
     const struct gw_transfer transfer = {.from = up ? edge.child : edge.parent,
                                          .to = up ? edge.parent : edge.child,
                                          .blocks = {.first = edge.child, .count = edge.below},
@@ -73,8 +74,8 @@ static uint32_t tree_both_ways_steps(const struct gw_call *call, uint32_t rank) 
 static void tree_both_ways_step(const struct gw_call *call, uint32_t rank, uint32_t index,
                                 struct gw_step *out) {
     uint32_t up = tree_steps(call->workers, rank);
-    *out = index < up ? vector_step(call, rank, index, true)
-                      : vector_step(call, rank, index - up, false);
+    *out = index < up ? tree_vector_step(call, rank, index, true)
+                      : tree_vector_step(call, rank, index - up, false);
 }
 
 static double tree_both_ways_cost(const struct gw_call *call, double alpha_s,
@@ -87,9 +88,9 @@ static double tree_blocks_cost(const struct gw_call *call, double alpha_s, doubl
            (double)(call->workers - 1) * (double)call->bytes * beta_s_per_byte;
 }
 
-static void reduce_step(const struct gw_call *call, uint32_t rank, uint32_t index,
-                        struct gw_step *out) {
-    *out = vector_step(call, rank, index, true);
+static void tree_reduce_step(const struct gw_call *call, uint32_t rank, uint32_t index,
+                             struct gw_step *out) {
+    *out = tree_vector_step(call, rank, index, true);
 }
 
 const struct gw_collective gw_collective_reduce_binomial = {
@@ -98,13 +99,13 @@ const struct gw_collective gw_collective_reduce_binomial = {
     .title = "sums go up a binomial tree to rank 0",
     .source = "Thakur, Rabenseifner and Gropp 2005",
     .steps = tree_one_way_steps,
-    .step = reduce_step,
+    .step = tree_reduce_step,
     .cost = tree_one_way_cost,
 };
 
-static void broadcast_step(const struct gw_call *call, uint32_t rank, uint32_t index,
-                           struct gw_step *out) {
-    *out = vector_step(call, rank, index, false);
+static void tree_broadcast_step(const struct gw_call *call, uint32_t rank, uint32_t index,
+                                struct gw_step *out) {
+    *out = tree_vector_step(call, rank, index, false);
 }
 
 const struct gw_collective gw_collective_broadcast_binomial = {
@@ -113,13 +114,13 @@ const struct gw_collective gw_collective_broadcast_binomial = {
     .title = "from rank 0 down a binomial tree",
     .source = "Thakur, Rabenseifner and Gropp 2005",
     .steps = tree_one_way_steps,
-    .step = broadcast_step,
+    .step = tree_broadcast_step,
     .cost = tree_one_way_cost,
 };
 
-static void gather_step(const struct gw_call *call, uint32_t rank, uint32_t index,
-                        struct gw_step *out) {
-    *out = blocks_step(call, rank, index, true);
+static void tree_gather_step(const struct gw_call *call, uint32_t rank, uint32_t index,
+                             struct gw_step *out) {
+    *out = tree_blocks_step(call, rank, index, true);
 }
 
 const struct gw_collective gw_collective_gather_binomial = {
@@ -128,14 +129,14 @@ const struct gw_collective gw_collective_gather_binomial = {
     .title = "up a binomial tree to rank 0, growing on the way",
     .source = "Thakur, Rabenseifner and Gropp 2005",
     .steps = tree_one_way_steps,
-    .step = gather_step,
+    .step = tree_gather_step,
     .cut = GW_BLOCK_PER_WORKER,
     .cost = tree_blocks_cost,
 };
 
-static void scatter_step(const struct gw_call *call, uint32_t rank, uint32_t index,
-                         struct gw_step *out) {
-    *out = blocks_step(call, rank, index, false);
+static void tree_scatter_step(const struct gw_call *call, uint32_t rank, uint32_t index,
+                              struct gw_step *out) {
+    *out = tree_blocks_step(call, rank, index, false);
 }
 
 const struct gw_collective gw_collective_scatter_binomial = {
@@ -144,7 +145,7 @@ const struct gw_collective gw_collective_scatter_binomial = {
     .title = "from rank 0 down a binomial tree, shrinking on the way",
     .source = "Thakur, Rabenseifner and Gropp 2005",
     .steps = tree_one_way_steps,
-    .step = scatter_step,
+    .step = tree_scatter_step,
     .cut = GW_BLOCK_PER_WORKER,
     .cost = tree_blocks_cost,
 };
@@ -159,7 +160,7 @@ const struct gw_collective gw_collective_allreduce_tree = {
     .cost = tree_both_ways_cost,
 };
 
-/* A call's bytes are a list of k entries: two merged lists keep k, so messages do not grow. */
+/* A call's bytes are a list of k entries. Two merged lists keep k, so messages do not grow. */
 const struct gw_collective gw_collective_gtopk_tree = {
     .operation = "gtopk",
     .name = "tree",
@@ -171,8 +172,9 @@ const struct gw_collective gw_collective_gtopk_tree = {
 };
 
 /*
- * In round i those ranks add in pairs that are left after i rounds, an odd one out goes on to the
- * next round: the binomial tree, in which a child that does not exist is not waited for.
+ * In round i the ranks that remain after i rounds add in pairs; one without a partner goes on to
+ * the next round. This is the binomial tree, in which no rank waits for a child that does not
+ * exist.
  */
 const struct gw_collective gw_collective_sketch_tree = {
     .operation = "sketch",

@@ -1,7 +1,4 @@
-/*
- * What a build without CUDA answers: there is no GPU to open, and so nothing is ever called with
- * one.
- */
+/* The device room of a build without CUDA: opening a GPU fails, so no other function is called. */
 #include "device/device.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"

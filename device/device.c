@@ -24,22 +24,23 @@ enum gw_status gw_cuda_check(cudaError_t result, const char *call, struct gw_err
     if (result == cudaSuccess) {
         return GW_OK;
     }
-    (void)cudaGetLastError(); /* or the next launch would seem to have failed */
+    (void)cudaGetLastError(); /* clears the error, which the check of the next launch would report
+                               * again */
     return gw_fail(error, GW_FAILED, "%s: %s", call, cudaGetErrorString(result));
 }
 
-/* A thread's first call of CUDA is for GPU 0 until it says otherwise. */
-static enum gw_status enter(const struct gw_device *device, struct gw_error *error) {
+/* Makes the GPU the calling thread's. CUDA gives each new thread GPU 0. */
+static enum gw_status set_device(const struct gw_device *device, struct gw_error *error) {
     return gw_cuda_check(cudaSetDevice(device->ordinal), "cudaSetDevice", error);
 }
 
-/* ---- what there is ------------------------------------------------------------------------- */
+/* ---- the machine's GPUs --------------------------------------------------------------------- */
 
 const char *gw_cuda_version(void) {
     return GW_CUDA_VERSION;
 }
 
-static int attribute_of(int device, enum cudaDeviceAttr attribute) {
+static int attribute_or_zero(int device, enum cudaDeviceAttr attribute) {
     int value = 0;
     return cudaDeviceGetAttribute(&value, attribute, device) == cudaSuccess ? value : 0;
 }
@@ -55,15 +56,16 @@ size_t gw_cuda_devices(struct gw_gpu *gpus, size_t capacity) {
         if (cudaGetDeviceProperties(&properties, i) == cudaSuccess) {
             struct gw_gpu *gpu = &gpus[listed++];
             *gpu = (struct gw_gpu){.memory_bytes = (double)properties.totalGlobalMem,
-                                   .clock_hz = 1e3 * attribute_of(i, cudaDevAttrClockRate),
-                                   .ecc = attribute_of(i, cudaDevAttrEccEnabled) != 0};
+                                   .clock_hz = 1e3 * attribute_or_zero(i, cudaDevAttrClockRate),
+                                   .ecc = attribute_or_zero(i, cudaDevAttrEccEnabled) != 0};
             snprintf(gpu->name, sizeof gpu->name, "%.63s", properties.name);
             if (cudaDeviceGetPCIBusId(gpu->pci, sizeof gpu->pci, i) != cudaSuccess) {
                 gpu->pci[0] = '\0';
             }
         }
     }
-    (void)cudaGetLastError(); /* of what could not be asked: no launch has failed */
+    (void)cudaGetLastError(); /* clears errors of the queries above, for the check of the next
+                               * launch */
     return listed;
 }
 
@@ -82,8 +84,8 @@ static enum gw_status check_ordinal(size_t ordinal, struct gw_error *error) {
                          ordinal, count);
 }
 
-static enum gw_status ask(const struct gw_device *device, enum cudaDeviceAttr attribute,
-                          size_t *out, struct gw_error *error) {
+static enum gw_status read_attribute(const struct gw_device *device, enum cudaDeviceAttr attribute,
+                                     size_t *out, struct gw_error *error) {
     int value = 0;
     GW_TRY(gw_cuda_check(cudaDeviceGetAttribute(&value, attribute, device->ordinal),
                          "cudaDeviceGetAttribute", error));
@@ -92,9 +94,9 @@ static enum gw_status ask(const struct gw_device *device, enum cudaDeviceAttr at
 }
 
 static enum gw_status open_ordinal(struct gw_device *device, struct gw_error *error) {
-    GW_TRY(enter(device, error));
-    GW_TRY(ask(device, cudaDevAttrMultiProcessorCount, &device->multiprocessors, error));
-    return ask(device, cudaDevAttrL2CacheSize, &device->cache_bytes, error);
+    GW_TRY(set_device(device, error));
+    GW_TRY(read_attribute(device, cudaDevAttrMultiProcessorCount, &device->multiprocessors, error));
+    return read_attribute(device, cudaDevAttrL2CacheSize, &device->cache_bytes, error);
 }
 
 enum gw_status gw_device_join(struct gw_device **out, size_t ordinal, struct gw_error *error) {
@@ -149,14 +151,14 @@ size_t gw_device_cache_bytes(const struct gw_device *device) {
 enum gw_status gw_device_allocate(struct gw_device *device, size_t bytes, void **out,
                                   struct gw_error *error) {
     *out = NULL;
-    GW_TRY(enter(device, error));
+    GW_TRY(set_device(device, error));
     if (bytes == 0) {
         return GW_OK;
     }
     GW_TRY(gw_cuda_check(cudaMalloc(out, bytes), "cudaMalloc", error));
     enum gw_status status = gw_cuda_check(cudaMemset(*out, 0, bytes), "cudaMemset", error);
     if (status == GW_OK) {
-        /* The stream of cudaMemset is one that others do not wait for. */
+        /* cudaMemset works on the default stream, for which non-blocking streams do not wait. */
         status = gw_cuda_check(cudaStreamSynchronize(NULL), "cudaStreamSynchronize", error);
     }
     if (status != GW_OK) {
@@ -167,7 +169,7 @@ enum gw_status gw_device_allocate(struct gw_device *device, size_t bytes, void *
 }
 
 void gw_device_free(struct gw_device *device, void *memory) {
-    if (memory != NULL && enter(device, NULL) == GW_OK) {
+    if (memory != NULL && set_device(device, NULL) == GW_OK) {
         (void)cudaFree(memory);
     }
 }
@@ -175,7 +177,7 @@ void gw_device_free(struct gw_device *device, void *memory) {
 enum gw_status gw_device_allocate_host(struct gw_device *device, size_t bytes, void **out,
                                        struct gw_error *error) {
     *out = NULL;
-    GW_TRY(enter(device, error));
+    GW_TRY(set_device(device, error));
     if (bytes == 0) {
         return GW_OK;
     }
@@ -185,7 +187,7 @@ enum gw_status gw_device_allocate_host(struct gw_device *device, size_t bytes, v
 }
 
 void gw_device_free_host(struct gw_device *device, void *memory) {
-    if (memory != NULL && enter(device, NULL) == GW_OK) {
+    if (memory != NULL && set_device(device, NULL) == GW_OK) {
         (void)cudaFreeHost(memory);
     }
 }
@@ -196,7 +198,7 @@ enum gw_status gw_device_stream_open(struct gw_device *device, bool urgent,
                                      struct gw_device_stream **out, struct gw_error *error) {
     int least = 0;
     int greatest = 0;
-    GW_TRY(enter(device, error));
+    GW_TRY(set_device(device, error));
     GW_TRY(gw_cuda_check(cudaDeviceGetStreamPriorityRange(&least, &greatest),
                          "cudaDeviceGetStreamPriorityRange", error));
     struct gw_device_stream *stream = malloc(sizeof *stream);
@@ -268,7 +270,7 @@ enum gw_status gw_device_clear(struct gw_device_stream *stream, void *memory, si
 enum gw_status gw_device_event_open(struct gw_device *device, bool timed,
                                     struct gw_device_event **out, struct gw_error *error) {
     unsigned flags = cudaEventBlockingSync | (timed ? 0u : cudaEventDisableTiming);
-    GW_TRY(enter(device, error));
+    GW_TRY(set_device(device, error));
     struct gw_device_event *event = malloc(sizeof *event);
     if (event == NULL) {
         return gw_fail_memory(error, "opening an event of a GPU");
@@ -286,7 +288,7 @@ enum gw_status gw_device_event_open(struct gw_device *device, bool timed,
 
 void gw_device_event_close(struct gw_device_event *event) {
     if (event != NULL) {
-        (void)enter(event->device, NULL);
+        (void)set_device(event->device, NULL);
         (void)cudaEventDestroy(event->event);
         free(event);
     }
@@ -305,17 +307,18 @@ enum gw_status gw_device_event_hold(struct gw_device_event *event, struct gw_dev
 }
 
 enum gw_status gw_device_event_finish(struct gw_device_event *event, struct gw_error *error) {
-    GW_TRY(enter(event->device, error));
+    GW_TRY(set_device(event->device, error));
     return gw_cuda_check(cudaEventSynchronize(event->event), "cudaEventSynchronize", error);
 }
 
 enum gw_status gw_device_event_reached(struct gw_device_event *event, bool *reached,
                                        struct gw_error *error) {
-    GW_TRY(enter(event->device, error));
+    GW_TRY(set_device(event->device, error));
     cudaError_t result = cudaEventQuery(event->event);
     *reached = result == cudaSuccess;
     if (result == cudaErrorNotReady) {
-        (void)cudaGetLastError(); /* or the next launch would seem to have failed */
+        (void)cudaGetLastError(); /* clears the error, which the check of the next launch would
+                                   * report again */
         return GW_OK;
     }
     return gw_cuda_check(result, "cudaEventQuery", error);
@@ -324,7 +327,7 @@ enum gw_status gw_device_event_reached(struct gw_device_event *event, bool *reac
 enum gw_status gw_device_event_elapsed_s(struct gw_device_event *from, struct gw_device_event *to,
                                          double *seconds, struct gw_error *error) {
     float milliseconds = 0;
-    GW_TRY(enter(from->device, error));
+    GW_TRY(set_device(from->device, error));
     GW_TRY(gw_cuda_check(cudaEventElapsedTime(&milliseconds, from->event, to->event),
                          "cudaEventElapsedTime", error));
     *seconds = 1e-3 * (double)milliseconds;

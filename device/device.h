@@ -1,8 +1,8 @@
 /*
- * A GPU behind C: its memory, work that is done in order on streams, and points in that work. In a
- * build without CUDA, and where there is no GPU, opening one fails with GW_BAD_INPUT and a message
- * that says which; all else is then never called. Calls of the CUDA runtime that fail give
- * GW_FAILED, with the call named.
+ * The GPU behind a C interface: its memory, streams of work that is done in order, and events,
+ * which are points in that work. Opening a GPU fails with GW_BAD_INPUT in a build without CUDA and
+ * on a machine without a GPU; the message says which of the two. No other function is called then.
+ * A call of the CUDA runtime that fails gives GW_FAILED, and the message names the call.
  */
 #ifndef GW_DEVICE_DEVICE_H
 #define GW_DEVICE_DEVICE_H
@@ -12,17 +12,17 @@
 
 #include "core/core.h"
 
-/* ---- what there is ------------------------------------------------------------------------- */
+/* ---- the machine's GPUs --------------------------------------------------------------------- */
 
 struct gw_gpu {
     char name[64];
-    char pci[32]; /* where it is plugged in: "0000:3B:00.0"; empty: not known */
+    char pci[32]; /* the PCI address, "0000:3B:00.0"; empty: unknown */
     double memory_bytes;
-    double clock_hz; /* the highest of its processors; 0: not known */
-    bool ecc;        /* whether its memory corrects errors, which costs bandwidth */
+    double clock_hz; /* the highest clock of the multiprocessors; 0: unknown */
+    bool ecc;        /* memory corrects errors, at a cost in bandwidth */
 };
 
-/* The CUDA Toolkit that this build has in it ("13.0"), or NULL. */
+/* The version of the CUDA Toolkit that this build links ("13.0"), or NULL. */
 const char *gw_cuda_version(void);
 
 /* Describes this machine's GPUs, at most `capacity`, and returns their number; 0 without CUDA. */
@@ -32,53 +32,53 @@ size_t gw_cuda_devices(struct gw_gpu *gpus, size_t capacity);
 
 struct gw_device;
 
-/* GPU `ordinal` of those that this process sees. Several processes may open the same one. */
+/* Opens GPU `ordinal` of those that this process sees. Several processes may open the same one. */
 enum gw_status gw_device_open(struct gw_device **out, size_t ordinal, struct gw_error *error);
 
-/* The same in a process that uses it already, which goes on waiting for it as it did. */
+/* Opens a GPU that this process uses already, and leaves the process's way of waiting unchanged. */
 enum gw_status gw_device_join(struct gw_device **out, size_t ordinal, struct gw_error *error);
 void gw_device_close(struct gw_device *device);
 
-/* Its multiprocessors: launches are made to fill them. */
+/* The number of multiprocessors, to size launches by. */
 size_t gw_device_multiprocessors(const struct gw_device *device);
 
-/* Where it is on the machine's PCI, "0000:3b:00.0": the same for all processes that see it. */
+/* Writes the PCI address, "0000:3b:00.0": the same in all processes that see the GPU. */
 enum { GW_BUS_SIZE = 16 };
 enum gw_status gw_device_bus(const struct gw_device *device, char bus[GW_BUS_SIZE],
                              struct gw_error *error);
 
-/* Of the cache before its memory, in bytes. */
+/* The size of the L2 cache, in bytes. */
 size_t gw_device_cache_bytes(const struct gw_device *device);
 
-/* Zeroed memory of the GPU, aligned to 256 bytes; 0 bytes give NULL. */
+/* Allocates zeroed memory of the GPU, aligned to 256 bytes; 0 bytes give NULL. */
 enum gw_status gw_device_allocate(struct gw_device *device, size_t bytes, void **out,
                                   struct gw_error *error);
 void gw_device_free(struct gw_device *device, void *memory);
 
-/* The same of the host, page-locked: copies from and to it do not wait. */
+/* Allocates zeroed page-locked memory of the host: copies from and to it are asynchronous. */
 enum gw_status gw_device_allocate_host(struct gw_device *device, size_t bytes, void **out,
                                        struct gw_error *error);
 void gw_device_free_host(struct gw_device *device, void *memory);
 
 /* ---- streams ------------------------------------------------------------------------------- */
 
-/* Work on one stream is done in order; on two, at the same time where nothing makes one wait. */
+/* A queue of work that is done in order. Work of two streams may be done at the same time. */
 struct gw_device_stream;
 
-/* `urgent` work goes first where there is a choice, as communication should. */
+/* Opens a stream. Work of an `urgent` one (communication) is scheduled first. */
 enum gw_status gw_device_stream_open(struct gw_device *device, bool urgent,
                                      struct gw_device_stream **out, struct gw_error *error);
-/* What CUDA calls cudaStream_t (NULL: the default stream), which stays the caller's. */
+/* Wraps a cudaStream_t (NULL: the default stream), which stays the caller's. */
 enum gw_status gw_device_stream_borrow(struct gw_device *device, void *handle,
                                        struct gw_device_stream **out, struct gw_error *error);
 void gw_device_stream_close(struct gw_device_stream *stream);
 
 struct gw_device *gw_device_stream_device(const struct gw_device_stream *stream);
 
-/* Until all of its work is done the calling thread sleeps. Errors of earlier work come out here. */
+/* Sleeps until all work of the stream is done. Returns errors of earlier work. */
 enum gw_status gw_device_stream_finish(struct gw_device_stream *stream, struct gw_error *error);
 
-/* Copies between any two places on the GPU and on the host. */
+/* Copies `bytes` between any two buffers of the GPU or the host, as work of the stream. */
 enum gw_status gw_device_copy(struct gw_device_stream *stream, void *to, const void *from,
                               size_t bytes, struct gw_error *error);
 
@@ -91,27 +91,27 @@ enum gw_status gw_device_clear(struct gw_device_stream *stream, void *memory, si
 /* A point in a stream's work. */
 struct gw_device_event;
 
-/* Only `timed` ones know when it was reached, and are slower. */
+/* Opens an event. Only a `timed` event records its time; recording it is slower. */
 enum gw_status gw_device_event_open(struct gw_device *device, bool timed,
                                     struct gw_device_event **out, struct gw_error *error);
 void gw_device_event_close(struct gw_device_event *event);
 
-/* The point behind all work that the stream has now; an event may be recorded again. */
+/* Records the point after all work that the stream has now; an event may be recorded again. */
 enum gw_status gw_device_event_record(struct gw_device_event *event,
                                       struct gw_device_stream *stream, struct gw_error *error);
 
-/* What comes on the stream from now on waits for the point; the caller does not. */
+/* Makes later work of the stream wait for the event; the caller does not wait. */
 enum gw_status gw_device_event_hold(struct gw_device_event *event, struct gw_device_stream *stream,
                                     struct gw_error *error);
 
-/* The caller sleeps until the point is reached. */
+/* Sleeps until the event is reached. */
 enum gw_status gw_device_event_finish(struct gw_device_event *event, struct gw_error *error);
 
-/* Whether it has been, without waiting. */
+/* Sets *reached to whether the event has been reached, without waiting. */
 enum gw_status gw_device_event_reached(struct gw_device_event *event, bool *reached,
                                        struct gw_error *error);
 
-/* From one point to another, both timed and reached. */
+/* Sets *seconds to the time between two events, both timed and reached. */
 enum gw_status gw_device_event_elapsed_s(struct gw_device_event *from, struct gw_device_event *to,
                                          double *seconds, struct gw_error *error);
 

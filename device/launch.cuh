@@ -1,13 +1,11 @@
-/* How kernels are launched, on a GPU or where one is emulated (tests/emulation); for .cu files. */
+/* Kernel launches on a GPU and on an emulated one (tests/emulation); for .cu files. */
 #ifndef GW_DEVICE_LAUNCH_CUH
 #define GW_DEVICE_LAUNCH_CUH
 
 #include "device/cuda.h"
 
-/*
- * Runs `blocks` (0: nothing is launched) blocks of `threads` threads; what is wrong with the launch
- * itself is the status. Kernels have static shared memory alone, and arguments by value.
- */
+/* Launches `blocks` (0: no launch) blocks of `threads` threads. The value is the status of the
+ * launch itself. Kernels use static shared memory only, and take their arguments by value. */
 #ifdef GW_CUDA_EMULATED
 #define GW_LAUNCH(kernel, blocks, threads, stream, error, ...)                                     \
     (gw_emulated_launch((blocks), (threads), gw_cuda_stream(stream), kernel, __VA_ARGS__),         \
@@ -21,7 +19,7 @@
      gw_cuda_check(cudaGetLastError(), #kernel, (error)))
 #endif
 
-/* What is there now, which another block changes meanwhile. */
+/* Loads a value that another block may be changing. */
 static __device__ __forceinline__ unsigned long long gw_load_now(const unsigned long long *place) {
 #ifdef GW_CUDA_EMULATED
     return gw_emulated_load_now(place);
@@ -30,7 +28,7 @@ static __device__ __forceinline__ unsigned long long gw_load_now(const unsigned 
 #endif
 }
 
-/* The same that other threads may store there meanwhile. */
+/* Stores a value that other threads may be storing at the same time. */
 static __device__ __forceinline__ void gw_store_now(float *place, float value) {
 #ifdef GW_CUDA_EMULATED
     gw_emulated_store_now(place, value);

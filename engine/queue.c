@@ -3,7 +3,7 @@
 
 #include "engine/engine.h"
 
-/* ---- a run of events in order: what the queue takes from next -------------------------------- */
+/* ---- the sorted run, from which events are taken -------------------------------------------- */
 
 static inline bool is_before(const struct gw_event *a, const struct gw_event *b) {
     return a->time < b->time || (a->time == b->time && a->order < b->order);
@@ -13,12 +13,12 @@ struct run {
     size_t next, count, capacity;
     struct gw_event *events;
     size_t spare_capacity;
-    struct gw_event *spare; /* for merging */
+    struct gw_event *spare; /* the buffer that merges write to */
 };
 
-enum { INSERTED = 24 }; /* as many are sorted by insertion */
+enum { INSERTION_LENGTH = 24 }; /* the longest run that is sorted by insertion */
 
-/* Empties the run and makes room for `count` events, which the caller writes to run->events. */
+/* Empties the run and reserves `count` events, which the caller writes to run->events. */
 static enum gw_status run_start(struct run *run, size_t count, struct gw_error *error) {
     struct gw_event *events = gw_grow(run->events, count, &run->capacity, sizeof *events);
     if (events == NULL) {
@@ -30,7 +30,7 @@ static enum gw_status run_start(struct run *run, size_t count, struct gw_error *
     return GW_OK;
 }
 
-static void insert(struct gw_event *events, size_t count) {
+static void insertion_sort(struct gw_event *events, size_t count) {
     for (size_t i = 1; i < count; i++) {
         struct gw_event event = events[i];
         size_t hole = i;
@@ -41,8 +41,8 @@ static void insert(struct gw_event *events, size_t count) {
     }
 }
 
-/* How many events from `first` on are in order. */
-static size_t ascending(const struct gw_event *events, size_t first, size_t count) {
+/* The number of events from `first` on that are in order. */
+static size_t ascending_length(const struct gw_event *events, size_t first, size_t count) {
     size_t end = first + 1;
     while (end < count && !is_before(&events[end], &events[end - 1])) {
         end++;
@@ -50,8 +50,8 @@ static size_t ascending(const struct gw_event *events, size_t first, size_t coun
     return end - first;
 }
 
-static void merge(const struct gw_event *a, size_t a_count, const struct gw_event *b,
-                  size_t b_count, struct gw_event *out) {
+static void merge_events(const struct gw_event *a, size_t a_count, const struct gw_event *b,
+                         size_t b_count, struct gw_event *out) {
     while (a_count > 0 && b_count > 0) {
         bool second = is_before(b, a);
         *out++ = second ? *b : *a;
@@ -63,28 +63,28 @@ static void merge(const struct gw_event *a, size_t a_count, const struct gw_even
     memcpy(out, a_count > 0 ? a : b, (a_count + b_count) * sizeof *out);
 }
 
-/* Merges neighbouring ascending stretches once; returns whether there was more than one. */
+/* Merges neighbouring ascending stretches once; returns false if all events are in order. */
 static bool merge_stretches(const struct gw_event *from, size_t count, struct gw_event *to) {
-    size_t first = ascending(from, 0, count);
+    size_t first = ascending_length(from, 0, count);
     if (first == count) {
         return false;
     }
     for (size_t done = 0; done < count;) {
-        size_t a = ascending(from, done, count);
-        size_t b = done + a < count ? ascending(from, done + a, count) : 0;
-        merge(from + done, a, from + done + a, b, to + done);
+        size_t a = ascending_length(from, done, count);
+        size_t b = done + a < count ? ascending_length(from, done + a, count) : 0;
+        merge_events(from + done, a, from + done + a, b, to + done);
         done += a + b;
     }
     return true;
 }
 
-/* Sorts the run: in one pass if it is in order, as events of symmetric simulations mostly are. */
+/* Sorts the run. One pass suffices if it is in order, as in most symmetric simulations. */
 static enum gw_status run_sort(struct run *run, struct gw_error *error) {
-    if (run->count <= INSERTED) {
-        insert(run->events, run->count);
+    if (run->count <= INSERTION_LENGTH) {
+        insertion_sort(run->events, run->count);
         return GW_OK;
     }
-    if (ascending(run->events, 0, run->count) == run->count) {
+    if (ascending_length(run->events, 0, run->count) == run->count) {
         return GW_OK;
     }
     struct gw_event *spare =
@@ -113,15 +113,15 @@ static void run_free(struct run *run) {
 
 enum {
     BLOCK_EVENTS = 31, /* a block is 512 bytes */
-    MOST_RUNGS = 12,
-    SORTED_AT_ONCE = 64, /* a bucket of at most so many events is not spread any further */
+    MAX_RUNGS = 12,
+    MAX_SORTED = 64, /* the largest bucket that is sorted, not spread further */
     EVENTS_PER_BUCKET = 4,
-    MOST_BUCKETS = 1 << 16,
-    SETTLED_AT_ONCE = 32, /* so many late events at least */
+    MAX_BUCKETS = 1 << 16,
+    MIN_LATE = 32, /* the fewest late events that are sorted into the run */
     SLAB_BLOCKS = 256
 };
 
-/* Events that wait unsorted, in the order in which they were pushed. */
+/* Unsorted events, in the order in which they were pushed. */
 struct block {
     struct block *next;
     size_t count;
@@ -134,8 +134,9 @@ struct bucket {
 };
 
 /*
- * A stretch of time from `start`, in buckets of 2^shift each; those before `next` are taken. The
- * last one goes on to where the rung before begins, so that what is late comes before all buckets.
+ * The time from `start` on, in buckets of 2^shift each. Buckets before `next` have been taken. The
+ * last bucket extends to where the rung before begins, so that only late events come before all
+ * buckets.
  */
 struct rung {
     uint64_t start;
@@ -146,16 +147,16 @@ struct rung {
 };
 
 /*
- * From far to near: `far` holds times from far_start on; rung r+1 spreads the bucket of rung r that
- * was taken last; `run` is the bucket that is being used up, and `late` (a heap) what was pushed
- * into its stretch of time, or before it, since it was sorted. When more is late than left of the
- * run, both are put in order anew.
+ * Events by their time, from far to near. `far` holds the times from far_start on. Rung r + 1
+ * spreads the bucket of rung r that was taken last. `run` is the bucket that is being taken now.
+ * `late` (a heap) holds events that were pushed into the time of the run, or before it, after the
+ * run was sorted. Both are sorted again once there are more late events than the run has left.
  */
 struct gw_queue {
     uint64_t far_start;
     struct bucket far;
     size_t rung_count;
-    struct rung rungs[MOST_RUNGS];
+    struct rung rungs[MAX_RUNGS];
     struct run run;
     size_t late_count, late_capacity;
     struct gw_event *late;
@@ -177,7 +178,7 @@ void gw_queue_close(struct gw_queue *queue) {
     for (size_t i = 0; i < queue->slab_count; i++) {
         free(queue->slabs[i]);
     }
-    for (size_t i = 0; i < MOST_RUNGS; i++) {
+    for (size_t i = 0; i < MAX_RUNGS; i++) {
         free(queue->rungs[i].buckets);
     }
     free(queue->slabs);
@@ -233,8 +234,8 @@ static inline enum gw_status bucket_add(struct gw_queue *queue, struct bucket *b
     return GW_OK;
 }
 
-/* Gives the bucket's first block back; returns the one after it. */
-static struct block *release(struct gw_queue *queue, struct block *block) {
+/* Frees the bucket's first block; returns the next one. */
+static struct block *release_block(struct gw_queue *queue, struct block *block) {
     struct block *next = block->next;
     block->next = queue->free_blocks;
     queue->free_blocks = block;
@@ -253,7 +254,7 @@ static void bucket_times(const struct bucket *bucket, uint64_t *least, uint64_t 
     }
 }
 
-/* ---- what comes next ----------------------------------------------------------------------- */
+/* ---- the next events ------------------------------------------------------------------------ */
 
 static enum gw_status push_late(struct gw_queue *queue, struct gw_event event,
                                 struct gw_error *error) {
@@ -293,10 +294,11 @@ static struct gw_event pop_late(struct gw_queue *queue) {
 }
 
 /* Moves the bucket's events into the run, sorted, and empties the bucket. */
-static enum gw_status take(struct gw_queue *queue, struct bucket *bucket, struct gw_error *error) {
+static enum gw_status sort_bucket(struct gw_queue *queue, struct bucket *bucket,
+                                  struct gw_error *error) {
     GW_TRY(run_start(&queue->run, bucket->count, error));
     struct gw_event *out = queue->run.events;
-    for (struct block *block = bucket->first; block != NULL; block = release(queue, block)) {
+    for (struct block *block = bucket->first; block != NULL; block = release_block(queue, block)) {
         memcpy(out, block->events, block->count * sizeof *out);
         out += block->count;
     }
@@ -304,12 +306,12 @@ static enum gw_status take(struct gw_queue *queue, struct bucket *bucket, struct
     return run_sort(&queue->run, error);
 }
 
-/* A rung of buckets for `count` events of times from `least` to `most`. */
+/* Opens a rung of buckets for `count` events of times from `least` to `most`. */
 static enum gw_status open_rung(struct gw_queue *queue, size_t count, uint64_t least, uint64_t most,
                                 struct gw_error *error) {
     struct rung *rung = &queue->rungs[queue->rung_count];
     size_t wanted = count / EVENTS_PER_BUCKET;
-    wanted = wanted < MOST_BUCKETS ? wanted : MOST_BUCKETS;
+    wanted = wanted < MAX_BUCKETS ? wanted : MAX_BUCKETS;
     rung->start = least;
     rung->shift = 0;
     while ((most - least) >> rung->shift >= wanted) {
@@ -329,13 +331,14 @@ static enum gw_status open_rung(struct gw_queue *queue, size_t count, uint64_t l
 }
 
 /* Spreads the bucket's events over a new rung, and empties the bucket. */
-static enum gw_status spread(struct gw_queue *queue, struct bucket *bucket, uint64_t least,
-                             uint64_t most, struct gw_error *error) {
-    struct bucket from = *bucket; /* it may lie in the rung above, which stays where it is */
+static enum gw_status spread_bucket(struct gw_queue *queue, struct bucket *bucket, uint64_t least,
+                                    uint64_t most, struct gw_error *error) {
+    struct bucket from = *bucket; /* a copy: the bucket may be one of the rung above, which does not
+                                   * move */
     GW_TRY(open_rung(queue, from.count, least, most, error));
     *bucket = (struct bucket){0};
     struct rung *rung = &queue->rungs[queue->rung_count - 1];
-    for (struct block *block = from.first; block != NULL; block = release(queue, block)) {
+    for (struct block *block = from.first; block != NULL; block = release_block(queue, block)) {
         for (size_t i = 0; i < block->count; i++) {
             struct gw_event event = block->events[i];
             size_t index = (size_t)((event.time - rung->start) >> rung->shift);
@@ -345,7 +348,7 @@ static enum gw_status spread(struct gw_queue *queue, struct bucket *bucket, uint
     return GW_OK;
 }
 
-/* The rung's next bucket that holds anything, or NULL; it is then one that has been taken. */
+/* Takes the rung's next bucket that is not empty, or NULL. */
 static struct bucket *next_bucket(struct rung *rung) {
     while (rung->next < rung->bucket_count) {
         struct bucket *bucket = &rung->buckets[rung->next++];
@@ -356,19 +359,21 @@ static struct bucket *next_bucket(struct rung *rung) {
     return NULL;
 }
 
-/* Takes a bucket, or spreads it if it is large and not all of one time. */
-static enum gw_status use(struct gw_queue *queue, struct bucket *bucket, struct gw_error *error) {
-    if (bucket->count <= SORTED_AT_ONCE || queue->rung_count == MOST_RUNGS) {
-        return take(queue, bucket, error);
+/* Sorts a bucket into the run, or spreads it if it is large and has several times. */
+static enum gw_status use_bucket(struct gw_queue *queue, struct bucket *bucket,
+                                 struct gw_error *error) {
+    if (bucket->count <= MAX_SORTED || queue->rung_count == MAX_RUNGS) {
+        return sort_bucket(queue, bucket, error);
     }
     uint64_t least = 0;
     uint64_t most = 0;
     bucket_times(bucket, &least, &most);
-    return least == most ? take(queue, bucket, error) : spread(queue, bucket, least, most, error);
+    return least == most ? sort_bucket(queue, bucket, error)
+                         : spread_bucket(queue, bucket, least, most, error);
 }
 
-/* Fills the run, which is used up; it stays empty if nothing is pending. */
-static enum gw_status refill(struct gw_queue *queue, struct gw_error *error) {
+/* Refills the run, which is empty; it stays empty if no event is pending. */
+static enum gw_status refill_run(struct gw_queue *queue, struct gw_error *error) {
     while (queue->run.next == queue->run.count) {
         if (queue->rung_count == 0) {
             if (queue->far.count == 0) {
@@ -377,24 +382,22 @@ static enum gw_status refill(struct gw_queue *queue, struct gw_error *error) {
             uint64_t least = 0;
             bucket_times(&queue->far, &least, &queue->far_start);
             queue->far_start += queue->far_start < UINT64_MAX;
-            GW_TRY(use(queue, &queue->far, error));
+            GW_TRY(use_bucket(queue, &queue->far, error));
             continue;
         }
         struct bucket *bucket = next_bucket(&queue->rungs[queue->rung_count - 1]);
         if (bucket == NULL) {
             queue->rung_count--;
         } else {
-            GW_TRY(use(queue, bucket, error));
+            GW_TRY(use_bucket(queue, bucket, error));
         }
     }
     return GW_OK;
 }
 
-/*
- * Spreads or sorts what is left of the run with what is late. Rungs that are used up would only be
- * noticed when the run is.
- */
-static enum gw_status settle(struct gw_queue *queue, struct gw_error *error) {
+/* Sorts or spreads the rest of the run together with the late events. Removes rungs without buckets
+ * first: they are otherwise removed only when the run is empty. */
+static enum gw_status sort_late(struct gw_queue *queue, struct gw_error *error) {
     struct run *run = &queue->run;
     struct bucket bucket = {0};
     while (queue->rung_count > 0 && queue->rungs[queue->rung_count - 1].next ==
@@ -408,12 +411,11 @@ static enum gw_status settle(struct gw_queue *queue, struct gw_error *error) {
         GW_TRY(bucket_add(queue, &bucket, queue->late[i], error));
     }
     queue->late_count = 0;
-    return use(queue, &bucket, error);
+    return use_bucket(queue, &bucket, error);
 }
 
-static inline bool is_unsettled(const struct gw_queue *queue) {
-    return queue->late_count >= SETTLED_AT_ONCE &&
-           queue->late_count > queue->run.count - queue->run.next;
+static inline bool is_late_due(const struct gw_queue *queue) {
+    return queue->late_count >= MIN_LATE && queue->late_count > queue->run.count - queue->run.next;
 }
 
 /* ---- the queue ----------------------------------------------------------------------------- */
@@ -437,15 +439,15 @@ enum gw_status gw_queue_push(struct gw_queue *queue, struct gw_event event,
     return push_late(queue, event, error);
 }
 
-/* The run is filled first: what is late may come after what still lies in buckets. */
+/* Refills the run first: a late event may come after events that still lie in buckets. */
 enum gw_status gw_queue_pop(struct gw_queue *queue, struct gw_event *out, bool *any,
                             struct gw_error *error) {
     struct run *run = &queue->run;
-    if (is_unsettled(queue)) {
-        GW_TRY(settle(queue, error));
+    if (is_late_due(queue)) {
+        GW_TRY(sort_late(queue, error));
     }
     if (run->next == run->count) {
-        GW_TRY(refill(queue, error));
+        GW_TRY(refill_run(queue, error));
     }
     bool in_run = run->next < run->count;
     *any = in_run || queue->late_count > 0;

@@ -6,21 +6,21 @@
 
 #include "goal/text.h"
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- descriptions of operations -------------------------------------------------------------- */
 
-static void describe(const struct gw_statement *statement, char out[GW_GOAL_PLACE_SIZE]) {
-    enum { most_shown = 40 };
+static void describe_statement(const struct gw_statement *statement, char out[GW_GOAL_PLACE_SIZE]) {
+    enum { max_shown = 40 };
     const struct gw_word *label = &statement->label;
-    bool cut = label->length > most_shown;
+    bool cut = label->length > max_shown;
     char operation[GW_OPERATION_TEXT_SIZE];
     (void)gw_operation_format(&statement->operation, operation);
     (void)snprintf(out, GW_GOAL_PLACE_SIZE, "line %llu: %.*s%s%s%s",
-                   (unsigned long long)statement->line, cut ? most_shown : (int)label->length,
+                   (unsigned long long)statement->line, cut ? max_shown : (int)label->length,
                    label->bytes, cut ? "..." : "", label->length > 0 ? ": " : "", operation);
 }
 
-static enum gw_status find(struct gw_goal_text *text, uint32_t index, char out[GW_GOAL_PLACE_SIZE],
-                           struct gw_error *error) {
+static enum gw_status find_operation(struct gw_goal_text *text, uint32_t index,
+                                     char out[GW_GOAL_PLACE_SIZE], struct gw_error *error) {
     struct gw_statement statement;
     uint32_t count = 0;
     for (;;) {
@@ -29,14 +29,14 @@ static enum gw_status find(struct gw_goal_text *text, uint32_t index, char out[G
             return gw_scanner_expected(&text->scanner, error, "more than %u operations", index);
         }
         if (statement.kind == GW_STATEMENT_OPERATION && count++ == index) {
-            describe(&statement, out);
+            describe_statement(&statement, out);
             return GW_OK;
         }
     }
 }
 
-/* A pipe has been used up, and would wait for ever for someone to write to it again; so might what
- * cannot be looked at. */
+/* True for a pipe, which has been read already and cannot be read again, and for a file that stat
+ * cannot examine. */
 static bool is_pipe(const char *path) {
     struct stat about;
     return stat(path, &about) == 0 ? !S_ISREG(about.st_mode) : errno != ENOENT;
@@ -51,14 +51,14 @@ enum gw_status gw_goal_place(const char *path, uint32_t index, char out[GW_GOAL_
         return GW_OK;
     }
     GW_TRY(gw_scanner_open(&text.scanner, path, error));
-    enum gw_status status = find(&text, index, out, error);
+    enum gw_status status = find_operation(&text, index, out, error);
     gw_scanner_close(&text.scanner);
     return status;
 }
 
-/* ---- times that a run can keep --------------------------------------------------------------- */
+/* ---- the largest time ------------------------------------------------------------------------ */
 
-static const char *name_of(const char *path) {
+static const char *schedule_name(const char *path) {
     return path == NULL ? "GOAL schedule" : path;
 }
 
@@ -82,8 +82,8 @@ static enum gw_status check_parameters(const struct gw_loggops *parameters,
     return GW_OK;
 }
 
-/* The largest message whose bytes are not charged longer. */
-static uint64_t most_bytes(const struct gw_loggops *parameters) {
+/* The largest message whose bytes are charged at most GW_GOAL_LONGEST_NS. */
+static uint64_t max_message_bytes(const struct gw_loggops *parameters) {
     uint64_t per_byte = parameters->O > parameters->G ? parameters->O : parameters->G;
     per_byte += parameters->O_part > 0 || parameters->G_part > 0;
     return per_byte == 0 ? UINT64_MAX : GW_GOAL_LONGEST_NS / per_byte + 1;
@@ -92,7 +92,7 @@ static uint64_t most_bytes(const struct gw_loggops *parameters) {
 enum gw_status gw_goal_check_times(const struct gw_goal *goal, const struct gw_loggops *parameters,
                                    const char *path, struct gw_error *error) {
     GW_TRY(check_parameters(parameters, error));
-    const uint64_t most[] = {[GW_GOAL_SEND] = most_bytes(parameters),
+    const uint64_t most[] = {[GW_GOAL_SEND] = max_message_bytes(parameters),
                              [GW_GOAL_RECEIVE] = UINT64_MAX,
                              [GW_GOAL_CALC] = GW_GOAL_LONGEST_NS};
     for (uint32_t i = 0; i < goal->operation_count; i++) {
@@ -102,7 +102,7 @@ enum gw_status gw_goal_check_times(const struct gw_goal *goal, const struct gw_l
             return gw_fail(error, GW_BAD_INPUT,
                            "%s: %s: expected no operation longer than 2^62 ns (146 years), got "
                            "one",
-                           name_of(path), place);
+                           schedule_name(path), place);
         }
     }
     return GW_OK;
@@ -113,18 +113,18 @@ enum gw_status gw_goal_fail_late(const char *path, uint32_t operation, struct gw
     GW_TRY(gw_goal_place(path, operation, place, error));
     return gw_fail(error, GW_BAD_INPUT,
                    "%s: %s: expected times of at most 2^62 ns (146 years), got a later one",
-                   name_of(path), place);
+                   schedule_name(path), place);
 }
 
 enum gw_status gw_goal_fail_late_rank(const char *path, uint32_t rank, struct gw_error *error) {
     return gw_fail(error, GW_BAD_INPUT,
                    "%s: rank %u: expected an end of at most 2^62 ns (146 years), got a later one",
-                   name_of(path), rank);
+                   schedule_name(path), rank);
 }
 
-/* ---- operations that wait for ever ----------------------------------------------------------- */
+/* ---- deadlocks ------------------------------------------------------------------------------- */
 
-static const char *why_it_waits(const struct gw_goal_operation *operation) {
+static const char *wait_reason(const struct gw_goal_operation *operation) {
     if ((operation->state & FREE) == 0) {
         return "what it requires never happens";
     }
@@ -138,7 +138,8 @@ static bool is_waiting(const struct gw_goal_operation *operation) {
     return (operation->state & ENDED) == 0;
 }
 
-/* Operations that wait for a message first: those that require them follow from that. */
+/* Finds an operation at `from` or later that waits: for a message (free_ones), or for other
+ * operations. */
 static uint32_t find_waiting(const struct gw_goal *goal, bool free_ones, uint32_t from) {
     for (uint32_t i = from; i < goal->operation_count; i++) {
         const struct gw_goal_operation *operation = &goal->operations[i];
@@ -149,7 +150,7 @@ static uint32_t find_waiting(const struct gw_goal *goal, bool free_ones, uint32_
     return goal->operation_count;
 }
 
-static uint32_t rank_of(const struct gw_goal *goal, uint32_t operation) {
+static uint32_t rank_of_operation(const struct gw_goal *goal, uint32_t operation) {
     uint32_t rank = 0;
     while (operation - goal->ranks[rank].first >= goal->ranks[rank].count) {
         rank++;
@@ -159,7 +160,7 @@ static uint32_t rank_of(const struct gw_goal *goal, uint32_t operation) {
 
 enum gw_status gw_goal_check_ended(const struct gw_goal *goal, const char *path,
                                    struct gw_error *error) {
-    enum { NAMED = 4 };
+    enum { MAX_NAMED = 4 };
     uint64_t waiting = 0;
     for (uint32_t i = 0; i < goal->operation_count; i++) {
         waiting += is_waiting(&goal->operations[i]);
@@ -167,22 +168,22 @@ enum gw_status gw_goal_check_ended(const struct gw_goal *goal, const char *path,
     if (waiting == 0) {
         return GW_OK;
     }
-    char text[NAMED * (GW_GOAL_PLACE_SIZE + 80)] = "";
+    char text[MAX_NAMED * (GW_GOAL_PLACE_SIZE + 80)] = "";
     size_t length = 0;
     uint64_t named = 0;
     for (int free_ones = 1; free_ones >= 0; free_ones--) {
         uint32_t i = find_waiting(goal, free_ones, 0);
-        for (; i < goal->operation_count && named < NAMED;
+        for (; i < goal->operation_count && named < MAX_NAMED;
              i = find_waiting(goal, free_ones, i + 1), named++) {
             char place[GW_GOAL_PLACE_SIZE] = "";
             GW_TRY(gw_goal_place(path, i, place, error));
             int printed = snprintf(text + length, sizeof text - length, "%srank %u, %s: %s",
-                                   named > 0 ? "; " : "", rank_of(goal, i), place,
-                                   why_it_waits(&goal->operations[i]));
+                                   named > 0 ? "; " : "", rank_of_operation(goal, i), place,
+                                   wait_reason(&goal->operations[i]));
             length += (size_t)printed;
         }
     }
     return gw_fail(error, GW_BAD_INPUT, "%s: deadlock: %llu operation%s wait%s for ever: %s%s",
-                   name_of(path), (unsigned long long)waiting, waiting == 1 ? "" : "s",
+                   schedule_name(path), (unsigned long long)waiting, waiting == 1 ? "" : "s",
                    waiting == 1 ? "s" : "", text, waiting > named ? "; and others" : "");
 }

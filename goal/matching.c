@@ -2,11 +2,11 @@
 
 #include <stdlib.h>
 
-static uint32_t next(const struct gw_matching *matching, uint32_t operation) {
+static uint32_t next_in_list(const struct gw_matching *matching, uint32_t operation) {
     return (uint32_t)matching->operations[operation].size;
 }
 
-static uint32_t last(const struct gw_matching *matching, const struct gw_match_list *list) {
+static uint32_t last_in_list(const struct gw_matching *matching, const struct gw_match_list *list) {
     return (uint32_t)(matching->operations[list->first].size >> 32);
 }
 
@@ -23,33 +23,35 @@ static void set_last(struct gw_matching *matching, const struct gw_match_list *l
     }
 }
 
-static void append(struct gw_matching *matching, struct gw_match_list *list, uint32_t operation) {
+static void list_append(struct gw_matching *matching, struct gw_match_list *list,
+                        uint32_t operation) {
     set_next(matching, operation, GW_UNMATCHED);
     if (list->first == GW_UNMATCHED) {
         list->first = operation;
     } else {
-        set_next(matching, last(matching, list), operation);
+        set_next(matching, last_in_list(matching, list), operation);
     }
     set_last(matching, list, operation);
 }
 
-/* Takes out the operation that stands after `before` (GW_UNMATCHED: the first). */
-static uint32_t take(struct gw_matching *matching, struct gw_match_list *list, uint32_t before) {
-    uint32_t last_one = last(matching, list);
-    uint32_t taken = before == GW_UNMATCHED ? list->first : next(matching, before);
+/* Removes the operation after `before` (GW_UNMATCHED: the first), and returns it. */
+static uint32_t list_remove(struct gw_matching *matching, struct gw_match_list *list,
+                            uint32_t before) {
+    uint32_t last_one = last_in_list(matching, list);
+    uint32_t taken = before == GW_UNMATCHED ? list->first : next_in_list(matching, before);
     if (before == GW_UNMATCHED) {
-        list->first = next(matching, taken);
+        list->first = next_in_list(matching, taken);
     } else {
-        set_next(matching, before, next(matching, taken));
+        set_next(matching, before, next_in_list(matching, taken));
     }
     set_last(matching, list, last_one == taken ? before : last_one);
     return taken;
 }
 
-/* ---- ranks where anything may match --------------------------------------------------------- */
+/* ---- ranks with wildcards -------------------------------------------------------------------- */
 
-static enum gw_status find_wild(struct gw_matching *matching, const struct gw_goal *goal,
-                                struct gw_error *error) {
+static enum gw_status find_wild_ranks(struct gw_matching *matching, const struct gw_goal *goal,
+                                      struct gw_error *error) {
     for (uint32_t rank = 0; rank < goal->rank_count; rank++) {
         const struct gw_goal_rank *place = &goal->ranks[rank];
         for (uint32_t i = place->first; i < place->first + place->count; i++) {
@@ -74,20 +76,20 @@ static enum gw_status find_wild(struct gw_matching *matching, const struct gw_go
     return GW_OK;
 }
 
-static bool same(uint32_t a, uint32_t b) {
+static bool are_matching(uint32_t a, uint32_t b) {
     return a == b || a == GW_GOAL_ANY || b == GW_GOAL_ANY;
 }
 
-/* Takes the first operation out of the list that matches, or GW_UNMATCHED. */
-static uint32_t search(struct gw_matching *matching, struct gw_match_list *list,
-                       const struct gw_match_key *key) {
+/* Removes the first matching operation from the list, and returns it, or GW_UNMATCHED. */
+static uint32_t list_match(struct gw_matching *matching, struct gw_match_list *list,
+                           const struct gw_match_key *key) {
     uint32_t before = GW_UNMATCHED;
-    for (uint32_t i = list->first; i != GW_UNMATCHED; before = i, i = next(matching, i)) {
+    for (uint32_t i = list->first; i != GW_UNMATCHED; before = i, i = next_in_list(matching, i)) {
         struct gw_match_key other = gw_match_key_of(&matching->operations[i]);
-        if (!same(other.peer, key->peer) || !same(other.tag, key->tag)) {
+        if (!are_matching(other.peer, key->peer) || !are_matching(other.tag, key->tag)) {
             continue;
         }
-        return take(matching, list, before);
+        return list_remove(matching, list, before);
     }
     return GW_UNMATCHED;
 }
@@ -96,14 +98,14 @@ static uint32_t match_wild(struct gw_matching *matching, uint32_t operation,
                            const struct gw_match_key *key) {
     struct gw_match_wild *wild = &matching->wild[key->rank];
     bool message = matching->operations[operation].kind == GW_GOAL_SEND;
-    uint32_t found = search(matching, message ? &wild->receives : &wild->messages, key);
+    uint32_t found = list_match(matching, message ? &wild->receives : &wild->messages, key);
     if (found == GW_UNMATCHED) {
-        append(matching, message ? &wild->messages : &wild->receives, operation);
+        list_append(matching, message ? &wild->messages : &wild->receives, operation);
     }
     return found;
 }
 
-/* ---- ranks where keys are exact ------------------------------------------------------------- */
+/* ---- ranks with exact keys ------------------------------------------------------------------- */
 
 static struct gw_match_slot *free_slots(size_t count) {
     struct gw_match_slot *slots = malloc(count * sizeof *slots);
@@ -114,8 +116,8 @@ static struct gw_match_slot *free_slots(size_t count) {
     return slots;
 }
 
-/* Twice the slots, when half of them are used. */
-static enum gw_status grow(struct gw_matching *matching, struct gw_error *error) {
+/* Doubles the number of slots. */
+static enum gw_status double_slots(struct gw_matching *matching, struct gw_error *error) {
     size_t count = 2 * matching->slot_count;
     struct gw_match_slot *slots = free_slots(count);
     if (slots == NULL) {
@@ -137,8 +139,8 @@ static enum gw_status grow(struct gw_matching *matching, struct gw_error *error)
     return GW_OK;
 }
 
-/* Frees a slot, moving up those behind it that would no longer be found (linear probing). */
-static void vacate(struct gw_matching *matching, size_t hole) {
+/* Frees a slot. Moves up slots behind it that linear probing would no longer find. */
+static void vacate_slot(struct gw_matching *matching, size_t hole) {
     size_t mask = matching->slot_count - 1;
     size_t at = hole;
     for (;;) {
@@ -165,9 +167,10 @@ static enum gw_status match_exact(struct gw_matching *matching, uint32_t operati
         struct gw_match_slot *slot = &matching->slots[at];
         if (slot->list.first == GW_UNMATCHED) {
             slot->hash = hash;
-            append(matching, &slot->list, operation);
+            list_append(matching, &slot->list, operation);
             *found = GW_UNMATCHED;
-            return 2 * ++matching->used > matching->slot_count ? grow(matching, error) : GW_OK;
+            return 2 * ++matching->used > matching->slot_count ? double_slots(matching, error)
+                                                               : GW_OK;
         }
         if (slot->hash != hash) {
             continue;
@@ -178,13 +181,13 @@ static enum gw_status match_exact(struct gw_matching *matching, uint32_t operati
             continue;
         }
         if (first->kind == matching->operations[operation].kind) {
-            append(matching, &slot->list, operation);
+            list_append(matching, &slot->list, operation);
             *found = GW_UNMATCHED;
             return GW_OK;
         }
-        *found = take(matching, &slot->list, GW_UNMATCHED);
+        *found = list_remove(matching, &slot->list, GW_UNMATCHED);
         if (slot->list.first == GW_UNMATCHED) {
-            vacate(matching, at);
+            vacate_slot(matching, at);
         }
         return GW_OK;
     }
@@ -219,7 +222,7 @@ enum gw_status gw_matching_open(struct gw_matching **out, const struct gw_goal *
     matching->slot_count = first_slot_count(matched);
     matching->slots = free_slots(matching->slot_count);
     enum gw_status status = matching->slots == NULL ? gw_fail_memory(error, "simulating")
-                            : matched->wildcards    ? find_wild(matching, goal, error)
+                            : matched->wildcards    ? find_wild_ranks(matching, goal, error)
                                                     : GW_OK;
     if (status != GW_OK) {
         gw_matching_close(matching);

@@ -10,16 +10,16 @@ struct node {
     uint32_t child, sibling;
 };
 
-/* A resource that is waited for. */
+/* A resource that operations wait for. */
 struct slot {
     uint64_t resource;
-    uint32_t next_order; /* of the one in the queue */
-    uint32_t root;       /* of those that are parked, or NONE */
+    uint32_t next_order; /* order of the one in the event queue */
+    uint32_t root;       /* heap of parked operations, or NONE */
     bool used;
 };
 
 struct gw_parking {
-    size_t slot_count, used; /* a power of two */
+    size_t slot_count, used; /* slot_count is a power of two */
     struct slot *slots;
     size_t node_count, node_capacity;
     struct node *nodes;
@@ -28,7 +28,7 @@ struct gw_parking {
 
 /* ---- heaps --------------------------------------------------------------------------------- */
 
-static uint32_t merge(struct node *nodes, uint32_t a, uint32_t b) {
+static uint32_t merge_heaps(struct node *nodes, uint32_t a, uint32_t b) {
     if (a == NONE || b == NONE) {
         return a == NONE ? b : a;
     }
@@ -39,7 +39,7 @@ static uint32_t merge(struct node *nodes, uint32_t a, uint32_t b) {
     return first;
 }
 
-/* Merges the children two by two from the front, then the pairs from the back. */
+/* Merges the children in pairs from the front, then the pairs from the back. */
 static uint32_t merge_children(struct node *nodes, uint32_t child) {
     uint32_t pairs = NONE;
     while (child != NONE) {
@@ -50,7 +50,7 @@ static uint32_t merge_children(struct node *nodes, uint32_t child) {
         if (b != NONE) {
             nodes[b].sibling = NONE;
         }
-        uint32_t pair = merge(nodes, a, b);
+        uint32_t pair = merge_heaps(nodes, a, b);
         nodes[pair].sibling = pairs;
         pairs = pair;
     }
@@ -58,7 +58,7 @@ static uint32_t merge_children(struct node *nodes, uint32_t child) {
     while (pairs != NONE) {
         uint32_t next = nodes[pairs].sibling;
         nodes[pairs].sibling = NONE;
-        root = merge(nodes, root, pairs);
+        root = merge_heaps(nodes, root, pairs);
         pairs = next;
     }
     return root;
@@ -88,8 +88,8 @@ static size_t home_of(uint64_t resource, size_t slot_count) {
     return (size_t)(resource * 0x9e3779b97f4a7c15u >> 32) & (slot_count - 1);
 }
 
-/* The resource's slot, or the free one where it would be. */
-static struct slot *find(struct slot *slots, size_t count, uint64_t resource) {
+/* Finds the resource's slot, or the free one where it belongs. */
+static struct slot *find_slot(struct slot *slots, size_t count, uint64_t resource) {
     size_t at = home_of(resource, count);
     while (slots[at].used && slots[at].resource != resource) {
         at = (at + 1) & (count - 1);
@@ -97,7 +97,7 @@ static struct slot *find(struct slot *slots, size_t count, uint64_t resource) {
     return &slots[at];
 }
 
-static enum gw_status grow(struct gw_parking *parking, struct gw_error *error) {
+static enum gw_status double_slots(struct gw_parking *parking, struct gw_error *error) {
     size_t count = 2 * parking->slot_count;
     struct slot *slots = calloc(count, sizeof *slots);
     if (slots == NULL) {
@@ -105,7 +105,7 @@ static enum gw_status grow(struct gw_parking *parking, struct gw_error *error) {
     }
     for (size_t i = 0; i < parking->slot_count; i++) {
         if (parking->slots[i].used) {
-            *find(slots, count, parking->slots[i].resource) = parking->slots[i];
+            *find_slot(slots, count, parking->slots[i].resource) = parking->slots[i];
         }
     }
     free(parking->slots);
@@ -114,8 +114,8 @@ static enum gw_status grow(struct gw_parking *parking, struct gw_error *error) {
     return GW_OK;
 }
 
-/* Frees a slot, moving up those behind it that would no longer be found (linear probing). */
-static void vacate(struct gw_parking *parking, struct slot *slot) {
+/* Frees a slot. Moves up slots behind it that linear probing would no longer find. */
+static void vacate_slot(struct gw_parking *parking, struct slot *slot) {
     size_t mask = parking->slot_count - 1;
     size_t hole = (size_t)(slot - parking->slots);
     size_t at = hole;
@@ -137,14 +137,14 @@ static void vacate(struct gw_parking *parking, struct slot *slot) {
 enum gw_status gw_park(struct gw_parking *parking, uint64_t resource, uint32_t order, uint32_t id,
                        bool *parked, struct gw_error *error) {
     if (2 * (parking->used + 1) > parking->slot_count) {
-        GW_TRY(grow(parking, error));
+        GW_TRY(double_slots(parking, error));
     }
-    struct slot *slot = find(parking->slots, parking->slot_count, resource);
+    struct slot *slot = find_slot(parking->slots, parking->slot_count, resource);
     *parked = slot->used && order > slot->next_order;
     if (*parked) {
         uint32_t node = NONE;
         GW_TRY(add_node(parking, order, id, &node, error));
-        slot->root = merge(parking->nodes, slot->root, node);
+        slot->root = merge_heaps(parking->nodes, slot->root, node);
         return GW_OK;
     }
     if (!slot->used) {
@@ -157,13 +157,13 @@ enum gw_status gw_park(struct gw_parking *parking, uint64_t resource, uint32_t o
 
 bool gw_unpark(struct gw_parking *parking, uint64_t resource, uint32_t used, uint32_t *order,
                uint32_t *id) {
-    struct slot *slot = find(parking->slots, parking->slot_count, resource);
+    struct slot *slot = find_slot(parking->slots, parking->slot_count, resource);
     if (!slot->used || slot->next_order != used) {
         return false;
     }
     uint32_t root = slot->root;
     if (root == NONE) {
-        vacate(parking, slot);
+        vacate_slot(parking, slot);
         return false;
     }
     struct node *node = &parking->nodes[root];

@@ -2,14 +2,14 @@
 
 #include "goal/text.h"
 
-/* ---- the labels of one rank, and the operations that they name ------------------------------- */
+/* ---- labels of a rank ------------------------------------------------------------------------ */
 
 struct label {
-    size_t bytes; /* where they are in `text`: the length, then as many */
+    size_t bytes; /* offset in `text` of its length, followed by its bytes */
     uint32_t hash, operation;
 };
 
-/* All zeros at first. What a rank needed is kept for the next. */
+/* Labels of the current rank. Zero-initialise. Memory is kept from rank to rank. */
 struct labels {
     struct label *items;
     size_t count, capacity;
@@ -29,7 +29,8 @@ static void labels_free(struct labels *labels) {
     *labels = (struct labels){0};
 }
 
-static enum gw_status resize(struct labels *labels, size_t slot_count, struct gw_error *error) {
+static enum gw_status labels_resize(struct labels *labels, size_t slot_count,
+                                    struct gw_error *error) {
     uint32_t *slots =
         gw_grow(labels->slots, slot_count, &labels->slot_capacity, sizeof *labels->slots);
     if (slots == NULL) {
@@ -41,7 +42,7 @@ static enum gw_status resize(struct labels *labels, size_t slot_count, struct gw
     return GW_OK;
 }
 
-/* Forgets them all, for the next rank: work as for the labels that were there. */
+/* Removes all labels, for the next rank, in time proportional to their number. */
 static void labels_clear(struct labels *labels) {
     labels->count = 0;
     labels->text_used = 0;
@@ -51,8 +52,10 @@ static void labels_clear(struct labels *labels) {
     }
 }
 
-/* Neighbouring labels ("l1", "l2") differ in their hashes' lowest bits, so they rarely collide. */
-static size_t first_slot(const struct labels *labels, uint32_t hash) {
+/*
+ * Hashes of neighbouring labels ("l1", "l2") differ in their lowest bits, so they rarely collide.
+ */
+static size_t home_slot(const struct labels *labels, uint32_t hash) {
     return hash & (labels->slot_count - 1);
 }
 
@@ -67,9 +70,9 @@ static bool is_label(const struct labels *labels, const struct label *item,
            memcmp(bytes + 1, label->bytes, label->length) == 0;
 }
 
-/* The slot of the label, or the empty one in which it belongs. */
+/* Finds the label's slot, or the empty one where it belongs. */
 static size_t find_slot(const struct labels *labels, const struct gw_word *label) {
-    size_t slot = first_slot(labels, label->hash);
+    size_t slot = home_slot(labels, label->hash);
     while (labels->slots[slot] != 0 &&
            !is_label(labels, &labels->items[labels->slots[slot] - 1], label)) {
         slot = next_slot(labels, slot);
@@ -77,7 +80,7 @@ static size_t find_slot(const struct labels *labels, const struct gw_word *label
     return slot;
 }
 
-/* NULL: it names nothing. */
+/* Finds a label, or NULL. */
 static const struct label *labels_find(const struct labels *labels, const struct gw_word *label) {
     if (labels->slot_count == 0) {
         return NULL;
@@ -87,13 +90,14 @@ static const struct label *labels_find(const struct labels *labels, const struct
 }
 
 /* Keeps at least half of the slots empty. */
-static enum gw_status make_slots(struct labels *labels, struct gw_error *error) {
+static enum gw_status labels_reserve(struct labels *labels, struct gw_error *error) {
     if (2 * (labels->count + 1) <= labels->slot_count) {
         return GW_OK;
     }
-    GW_TRY(resize(labels, labels->slot_count == 0 ? first_slots : 2 * labels->slot_count, error));
+    GW_TRY(labels_resize(labels, labels->slot_count == 0 ? first_slots : 2 * labels->slot_count,
+                         error));
     for (size_t i = 0; i < labels->count; i++) {
-        size_t slot = first_slot(labels, labels->items[i].hash);
+        size_t slot = home_slot(labels, labels->items[i].hash);
         while (labels->slots[slot] != 0) {
             slot = next_slot(labels, slot);
         }
@@ -102,8 +106,8 @@ static enum gw_status make_slots(struct labels *labels, struct gw_error *error) 
     return GW_OK;
 }
 
-static enum gw_status append(struct labels *labels, const struct gw_word *label, uint32_t operation,
-                             struct gw_error *error) {
+static enum gw_status labels_append(struct labels *labels, const struct gw_word *label,
+                                    uint32_t operation, struct gw_error *error) {
     struct label *items =
         gw_grow(labels->items, labels->count + 1, &labels->capacity, sizeof *items);
     labels->items = items != NULL ? items : labels->items;
@@ -121,14 +125,14 @@ static enum gw_status append(struct labels *labels, const struct gw_word *label,
     return GW_OK;
 }
 
-/* *is_new: false if the label names an operation already; nothing is added then. */
+/* Adds a label. Sets *is_new to false, and adds nothing, if it names an operation already. */
 static enum gw_status labels_add(struct labels *labels, const struct gw_word *label,
                                  uint32_t operation, bool *is_new, struct gw_error *error) {
-    GW_TRY(make_slots(labels, error));
+    GW_TRY(labels_reserve(labels, error));
     size_t slot = find_slot(labels, label);
     *is_new = labels->slots[slot] == 0;
     if (*is_new) {
-        GW_TRY(append(labels, label, operation, error));
+        GW_TRY(labels_append(labels, label, operation, error));
         labels->slots[slot] = (uint32_t)labels->count;
     }
     return GW_OK;
@@ -147,16 +151,18 @@ struct block {
     struct gw_goal_rank operations;
 };
 
-/* A schedule under construction. */
+/* A schedule that is being read. */
 struct reader {
     struct gw_goal_text text;
-    struct gw_statement statement; /* the last that was read */
+    struct gw_statement statement; /* the last one read */
     struct gw_goal goal;
     size_t operation_capacity, dependent_count, dependent_capacity;
-    /* In the order of the file; whatever num_ranks says, only ranks that are there take memory. */
+    /*
+     * Ranks in the file's order. Memory grows with the ranks that the file has, not with num_ranks.
+     */
     struct block *ranks;
     size_t rank_count, rank_capacity;
-    /* Of the rank that is being read: */
+    /* The rank that is being read: */
     struct labels labels;
     struct dependency *dependencies;
     size_t dependency_count, dependency_capacity;
@@ -264,7 +270,9 @@ static enum gw_status open_rank(struct reader *reader, struct gw_error *error) {
     return GW_OK;
 }
 
-/* Where the dependents of each of the rank's operations will lie; *end: how many there then are. */
+/*
+ * Reserves the places of the dependents of each of the rank's operations; *end: the total number.
+ */
 static enum gw_status lay_out_dependents(struct reader *reader, const struct gw_goal_rank *rank,
                                          uint32_t *end, struct gw_error *error) {
     struct gw_goal *goal = &reader->goal;
@@ -286,7 +294,9 @@ static enum gw_status lay_out_dependents(struct reader *reader, const struct gw_
     return GW_OK;
 }
 
-/* Adds those that wait for a start, or for an end, behind what is there already. */
+/*
+ * Appends the dependents that wait for a start (at_start is GW_GOAL_AT_START), or for an end (0).
+ */
 static void place_dependents(const struct reader *reader, uint32_t at_start) {
     for (size_t i = 0; i < reader->dependency_count; i++) {
         const struct dependency *dependency = &reader->dependencies[i];
@@ -302,7 +312,7 @@ static void place_dependents(const struct reader *reader, uint32_t at_start) {
     }
 }
 
-/* A counting sort of the rank's dependencies by the operation that they depend on. */
+/* Sorts the rank's dependencies by the operation that they depend on (counting sort). */
 static enum gw_status close_rank(struct reader *reader, struct gw_error *error) {
     struct gw_goal *goal = &reader->goal;
     struct gw_goal_rank *rank = &reader->ranks[reader->rank_count - 1].operations;
@@ -320,11 +330,11 @@ static enum gw_status close_rank(struct reader *reader, struct gw_error *error) 
 }
 
 /*
- * Reserves what an operation for every so many bytes of text takes, which is mostly enough: memory
- * that is not touched costs nothing, and none has to move. If there is not as much, it grows later.
- * A text that is too long is refused when it is read.
+ * Reserves memory for one operation per BYTES_PER_OPERATION bytes of text, which mostly suffices:
+ * untouched memory costs nothing, and nothing has to be moved. Without that much memory, arrays
+ * grow later. A text that is too long is refused when it is read.
  */
-static void reserve(struct reader *reader) {
+static void reserve_operations(struct reader *reader) {
     enum { BYTES_PER_OPERATION = 16 };
     struct gw_goal *goal = &reader->goal;
     uint64_t length = gw_scanner_length(&reader->text.scanner);
@@ -337,7 +347,7 @@ static void reserve(struct reader *reader) {
     gw_prefer_large_pages(goal->dependents, count * sizeof *goal->dependents);
 }
 
-/* ---- the whole ----------------------------------------------------------------------------- */
+/* ---- the schedule -------------------------------------------------------------------------- */
 
 static int compare_ranks(const void *a, const void *b) {
     const struct block *x = a;
@@ -348,7 +358,7 @@ static int compare_ranks(const void *a, const void *b) {
     return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* Each rank must be there once. */
+/* Each rank must occur once. */
 static enum gw_status check_ranks(const struct reader *reader, struct gw_error *error) {
     const struct gw_scanner *scanner = &reader->text.scanner;
     for (size_t i = 0; i < reader->rank_count; i++) {
@@ -366,13 +376,13 @@ static enum gw_status check_ranks(const struct reader *reader, struct gw_error *
                : gw_scanner_expected(scanner, error, "rank %zu", reader->rank_count);
 }
 
-/* Gives back what has been allocated ahead; if that fails, nothing is lost. */
-static void *shrink(void *items, size_t count, size_t size) {
+/* Shrinks an array that was reserved; keeps it as it is if that fails. */
+static void *shrink_array(void *items, size_t count, size_t size) {
     void *moved = count > 0 ? realloc(items, count * size) : NULL;
     return moved != NULL ? moved : items;
 }
 
-static enum gw_status finish(struct reader *reader, struct gw_error *error) {
+static enum gw_status finish_schedule(struct reader *reader, struct gw_error *error) {
     struct gw_goal *goal = &reader->goal;
     if (reader->rank_count > 0) {
         qsort(reader->ranks, reader->rank_count, sizeof *reader->ranks, compare_ranks);
@@ -386,12 +396,13 @@ static enum gw_status finish(struct reader *reader, struct gw_error *error) {
     for (size_t i = 0; i < reader->rank_count; i++) {
         goal->ranks[i] = reader->ranks[i].operations;
     }
-    goal->operations = shrink(goal->operations, goal->operation_count, sizeof *goal->operations);
-    goal->dependents = shrink(goal->dependents, reader->dependent_count, sizeof(uint32_t));
+    goal->operations =
+        shrink_array(goal->operations, goal->operation_count, sizeof *goal->operations);
+    goal->dependents = shrink_array(goal->dependents, reader->dependent_count, sizeof(uint32_t));
     return GW_OK;
 }
 
-static enum gw_status read_all(struct reader *reader, struct gw_error *error) {
+static enum gw_status read_statements(struct reader *reader, struct gw_error *error) {
     for (;;) {
         GW_TRY(gw_statement_read(&reader->text, &reader->statement, error));
         switch (reader->statement.kind) {
@@ -410,17 +421,17 @@ static enum gw_status read_all(struct reader *reader, struct gw_error *error) {
             GW_TRY(close_rank(reader, error));
             break;
         case GW_STATEMENT_END:
-            return finish(reader, error);
+            return finish_schedule(reader, error);
         }
     }
 }
 
-/* Uses up the reader, whose scanner is open. */
+/* Reads a schedule, and frees the reader, whose scanner is open. */
 static enum gw_status read_and_close(struct reader *reader, struct gw_goal *out,
                                      struct gw_error *error) {
     reader->goal.cpus = reader->goal.nics = 1;
-    reserve(reader);
-    enum gw_status status = read_all(reader, error);
+    reserve_operations(reader);
+    enum gw_status status = read_statements(reader, error);
     memcpy(reader->goal.loggp, reader->text.scanner.loggp, sizeof reader->goal.loggp);
     gw_scanner_close(&reader->text.scanner);
     labels_free(&reader->labels);

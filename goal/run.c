@@ -1,14 +1,14 @@
 /*
  * The LogGOPS model as LogGOPSim runs it (Hoefler, Schneider and Lumsdaine, "LogGOPSim - simulating
- * large-scale applications in the LogGOPS model", 2010). Times are whole nanoseconds. As there, a
- * message of 0 bytes is charged -1 byte.
+ * large-scale applications in the LogGOPS model", 2010). Times are whole nanoseconds. As in
+ * LogGOPSim, a message of 0 bytes is charged -1 byte.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "goal/run.h"
 
-/* Operations that became free while an event was handled, of one rank. */
+/* Operations of one rank that became free while an event was handled. */
 struct freed {
     uint32_t rank;
     size_t count, capacity;
@@ -22,17 +22,16 @@ struct run {
     struct gw_matching *matching;
     struct gw_parking *parking;
     struct gw_start_order start_order;
-    /*
-     * Until when resources are busy: of each rank first its processors, then its network interfaces
-     * as they send, then as they receive.
-     */
+    /* Times until which resources are busy, rank by rank: first its processors, then its network
+     * interfaces as they send, then as they receive. */
     size_t clocks_per_rank;
     uint64_t *clocks;
-    struct freed here, there; /* at the event's rank, and at the rank of a message's sender */
-    uint32_t next_order;      /* counts events, which is what they are ordered by at equal times */
+    struct freed freed_here;  /* of the event's rank */
+    struct freed freed_there; /* of the rank that sent a message */
+    uint32_t next_order;      /* number of events so far, which orders events of equal times */
     uint32_t waiting;         /* operations that have not ended, or whose message has not arrived */
-    bool goes_back; /* clocks may; then all that waits has a time of its own, and nothing is parked
-                     */
+    bool clocks_go_back; /* clocks may go back: then each waiting operation has a time of its own,
+                          * and none is parked */
     uint64_t now;
     const char *path; /* for messages, or NULL */
     struct gw_error *error;
@@ -43,26 +42,28 @@ static uint64_t later(uint64_t a, uint64_t b) {
 }
 
 /*
- * When a clock that is charged at `now` is free again. A charge may be negative: for -1 byte, where
- * a byte costs more than a message. Then the clock goes back, as LogGOPSim's does, but not below 0.
+ * The time at which a resource that is charged at `now` is free again. A charge may be negative:
+ * for -1 byte, where a byte costs more than a message. Then the clock goes back, as LogGOPSim's
+ * does, but not below 0.
  */
-static uint64_t after(uint64_t now, uint64_t charge) {
+static uint64_t charge_clock(uint64_t now, uint64_t charge) {
     uint64_t back = 0 - charge;
     return charge > INT64_MAX && back > now ? 0 : now + charge;
 }
 
-/* What bytes are charged; one less than 0 is charged -1. */
-static uint64_t per_bytes(uint64_t each, double part, uint64_t bytes) {
+/* The charge for bytes. The caller passes one byte less than the message has; 0 - 1 is charged as
+ * -1. */
+static uint64_t byte_charge(uint64_t each, double part, uint64_t bytes) {
     uint64_t whole = bytes * each;
     return part == 0 ? whole : whole + (uint64_t)llround((double)(int64_t)bytes * part);
 }
 
-static uint64_t bytes_on_cpu(const struct run *run, uint64_t bytes) {
-    return per_bytes(run->p.O, run->p.O_part, bytes);
+static uint64_t cpu_byte_charge(const struct run *run, uint64_t bytes) {
+    return byte_charge(run->p.O, run->p.O_part, bytes);
 }
 
-static uint64_t bytes_on_nic(const struct run *run, uint64_t bytes) {
-    return per_bytes(run->p.G, run->p.G_part, bytes);
+static uint64_t nic_byte_charge(const struct run *run, uint64_t bytes) {
+    return byte_charge(run->p.G, run->p.G_part, bytes);
 }
 
 static uint64_t *cpu_clock(struct run *run, uint32_t rank, uint8_t cpu) {
@@ -90,8 +91,10 @@ static enum gw_status add_freed(struct freed *freed, uint32_t operation, struct 
     return GW_OK;
 }
 
-/* Lets go those that wait for the operation's start, or (at_end) for its end. */
-static enum gw_status let_go(struct run *run, struct freed *freed, uint32_t index, bool at_end) {
+/* Counts down the dependents that wait for the operation's start, or (at_end) for its end, and adds
+ * those that become free. */
+static enum gw_status release_dependents(struct run *run, struct freed *freed, uint32_t index,
+                                         bool at_end) {
     const struct gw_goal_operation *operation = &run->goal->operations[index];
     const uint32_t *dependents = gw_goal_dependents(run->goal, operation);
     for (uint32_t i = 0; i < operation->dependent_count; i++) {
@@ -106,19 +109,19 @@ static enum gw_status let_go(struct run *run, struct freed *freed, uint32_t inde
     return GW_OK;
 }
 
-static enum gw_status start(struct run *run, uint32_t operation) {
+static enum gw_status start_operation(struct run *run, uint32_t operation) {
     run->goal->operations[operation].state |= STARTED;
-    return let_go(run, &run->here, operation, false);
+    return release_dependents(run, &run->freed_here, operation, false);
 }
 
-static enum gw_status end(struct run *run, struct freed *freed, uint32_t index) {
+static enum gw_status end_operation(struct run *run, struct freed *freed, uint32_t index) {
     struct gw_goal_operation *operation = &run->goal->operations[index];
     operation->state |= ENDED;
     run->waiting -= operation->kind != GW_GOAL_SEND;
-    return let_go(run, freed, index, true);
+    return release_dependents(run, freed, index, true);
 }
 
-/* When an operation that is free now would start, as far as its rank's clocks tell. */
+/* The time at which an operation that is free now would start, by its rank's clocks. */
 static uint64_t ready_time(struct run *run, const struct gw_goal_operation *operation,
                            uint32_t rank) {
     uint64_t cpu = *cpu_clock(run, rank, operation->cpu);
@@ -126,7 +129,7 @@ static uint64_t ready_time(struct run *run, const struct gw_goal_operation *oper
                                            : cpu;
 }
 
-/* Orders what became free at a rank; from now on it knows its rank. */
+/* Orders the operations that became free at a rank, and stores the rank in each of them. */
 static enum gw_status order_freed(struct run *run, struct freed *freed, uint32_t rank) {
     struct gw_goal_operation *operations = run->goal->operations;
     GW_TRY(gw_goal_start_order(&run->start_order, operations, freed->operations, freed->count,
@@ -138,8 +141,8 @@ static enum gw_status order_freed(struct run *run, struct freed *freed, uint32_t
     return GW_OK;
 }
 
-/* Puts what became free into the queue. */
-static enum gw_status queue_freed(struct run *run, struct freed *freed) {
+/* Pushes the operations that became free. */
+static enum gw_status push_freed(struct run *run, struct freed *freed) {
     if (freed->count == 0) {
         return GW_OK;
     }
@@ -158,20 +161,22 @@ static enum gw_status queue_freed(struct run *run, struct freed *freed) {
 
 /* ---- busy resources ------------------------------------------------------------------------ */
 
-/* What an operation, or its message, waits for: a processor of a rank with a network interface. */
+/*
+ * The resource of an operation, or of its message: a processor of a rank with a network interface.
+ */
 static uint64_t resource_of(const struct gw_goal_operation *operation, uint32_t rank) {
     uint64_t kind = operation->kind == GW_GOAL_CALC ? 0 : (operation->state & STARTED) == 0 ? 1 : 2;
     uint64_t nic = operation->kind == GW_GOAL_CALC ? 0 : operation->nic;
     return ((uint64_t)rank << 18) | (kind << 16) | ((uint64_t)operation->cpu << 8) | nic;
 }
 
-/* The event comes too early: its resource is busy until `free_at`. */
-static enum gw_status wait_until(struct run *run, struct gw_event event, uint32_t rank,
-                                 uint64_t free_at) {
+/* Delays an event whose resource is busy until `free_at`. */
+static enum gw_status delay_event(struct run *run, struct gw_event event, uint32_t rank,
+                                  uint64_t free_at) {
     struct gw_goal_operation *operation = &run->goal->operations[event.id];
     bool parked = false;
     event.time = free_at;
-    if (run->goes_back) {
+    if (run->clocks_go_back) {
         return gw_queue_push(run->queue, event, run->error);
     }
     GW_TRY(gw_park(run->parking, resource_of(operation, rank), event.order, event.id, &parked,
@@ -183,9 +188,11 @@ static enum gw_status wait_until(struct run *run, struct gw_event event, uint32_
     return gw_queue_push(run->queue, event, run->error);
 }
 
-/* The event has used its resource, busy now until `free_at`: the next one in order may queue. */
-static enum gw_status queue_next(struct run *run, struct gw_event event, uint64_t resource,
-                                 uint64_t free_at) {
+/*
+ * Pushes the next event in order for a resource that the event has used, busy now until `free_at`.
+ */
+static enum gw_status push_next(struct run *run, struct gw_event event, uint64_t resource,
+                                uint64_t free_at) {
     struct gw_event next = {.time = later(free_at, run->now)};
     if (!gw_unpark(run->parking, resource, event.order, &next.order, &next.id)) {
         return GW_OK;
@@ -196,51 +203,52 @@ static enum gw_status queue_next(struct run *run, struct gw_event event, uint64_
 
 /* ---- events -------------------------------------------------------------------------------- */
 
-static enum gw_status calculate(struct run *run, struct gw_event event) {
+static enum gw_status start_calculation(struct run *run, struct gw_event event) {
     struct gw_goal_operation *operation = &run->goal->operations[event.id];
     uint32_t rank = operation->waits;
     uint64_t *cpu = cpu_clock(run, rank, operation->cpu);
     if (*cpu > run->now) {
-        return wait_until(run, event, rank, *cpu);
+        return delay_event(run, event, rank, *cpu);
     }
     bool queued_up = (operation->state & QUEUED_UP) != 0;
     uint64_t resource = resource_of(operation, rank);
     *cpu = run->now + operation->size;
-    GW_TRY(start(run, event.id));
-    GW_TRY(end(run, &run->here, event.id));
-    return queued_up ? queue_next(run, event, resource, *cpu) : GW_OK;
+    GW_TRY(start_operation(run, event.id));
+    GW_TRY(end_operation(run, &run->freed_here, event.id));
+    return queued_up ? push_next(run, event, resource, *cpu) : GW_OK;
 }
 
-static enum gw_status send(struct run *run, struct gw_event event) {
+static enum gw_status start_send(struct run *run, struct gw_event event) {
     struct gw_goal_operation *operation = &run->goal->operations[event.id];
     uint32_t rank = operation->waits;
     uint64_t *cpu = cpu_clock(run, rank, operation->cpu);
     uint64_t *nic = send_clock(run, rank, operation->nic);
     if (later(*cpu, *nic) > run->now) {
-        return wait_until(run, event, rank, later(*cpu, *nic));
+        return delay_event(run, event, rank, later(*cpu, *nic));
     }
     bool queued_up = (operation->state & QUEUED_UP) != 0;
     uint64_t resource = resource_of(operation, rank);
-    GW_TRY(start(run, event.id));
+    GW_TRY(start_operation(run, event.id));
     operation->state &= (uint8_t)~QUEUED_UP;
-    *cpu = after(run->now, run->p.o + bytes_on_cpu(run, operation->size - 1));
-    *nic = after(run->now, run->p.g + bytes_on_nic(run, operation->size - 1));
+    *cpu = charge_clock(run->now, run->p.o + cpu_byte_charge(run, operation->size - 1));
+    *nic = charge_clock(run->now, run->p.g + nic_byte_charge(run, operation->size - 1));
     struct gw_event message = {
         .time = run->now + run->p.o + run->p.L, .order = run->next_order++, .id = event.id};
     GW_TRY(gw_queue_push(run->queue, message, run->error));
     if (operation->size <= run->p.S) {
-        GW_TRY(end(run, &run->here, event.id));
+        GW_TRY(end_operation(run, &run->freed_here, event.id));
     }
-    return queued_up ? queue_next(run, event, resource, later(*cpu, *nic)) : GW_OK;
+    return queued_up ? push_next(run, event, resource, later(*cpu, *nic)) : GW_OK;
 }
 
 /*
- * A message has arrived and been matched. If it is a rendezvous, its sender, which has waited, goes
- * on now. Its processor and network interface are those of the same number as at the event that
- * ends the wait. (LogGOPSim takes the receive's size for the message's; they should be equal.)
+ * Ends the transfer of a message that has arrived and been matched. The sender of a rendezvous has
+ * waited, and continues now. Its processor and network interface are those of the same number as at
+ * the event that ends the wait. (LogGOPSim takes the receive's size for the message's; they should
+ * be equal.)
  */
-static enum gw_status arrived(struct run *run, uint32_t message,
-                              const struct gw_goal_operation *by) {
+static enum gw_status deliver_message(struct run *run, uint32_t message,
+                                      const struct gw_goal_operation *by) {
     run->goal->operations[message].state |= ARRIVED;
     run->waiting--;
     if ((run->goal->operations[message].state & ENDED) != 0) {
@@ -251,75 +259,73 @@ static enum gw_status arrived(struct run *run, uint32_t message,
     uint64_t *nic = send_clock(run, sender, by->nic);
     *cpu = later(*cpu, run->now);
     *nic = later(*nic, run->now);
-    struct freed *freed = &run->here;
-    if (sender != run->here.rank) {
-        freed = &run->there;
+    struct freed *freed = &run->freed_here;
+    if (sender != run->freed_here.rank) {
+        freed = &run->freed_there;
         freed->rank = sender;
     }
-    return end(run, freed, message);
+    return end_operation(run, freed, message);
 }
 
-static enum gw_status receive(struct run *run, struct gw_event event) {
+static enum gw_status start_receive(struct run *run, struct gw_event event) {
     struct gw_goal_operation *operation = &run->goal->operations[event.id];
     uint32_t message = GW_UNMATCHED;
-    GW_TRY(start(run, event.id));
+    GW_TRY(start_operation(run, event.id));
     GW_TRY(gw_match(run->matching, event.id, &message, run->error));
     if (message == GW_UNMATCHED) {
         return GW_OK;
     }
-    GW_TRY(arrived(run, message, operation));
-    return end(run, &run->here, event.id);
+    GW_TRY(deliver_message(run, message, operation));
+    return end_operation(run, &run->freed_here, event.id);
 }
 
-static enum gw_status arrive(struct run *run, struct gw_event event) {
+static enum gw_status receive_message(struct run *run, struct gw_event event) {
     struct gw_goal_operation *message = &run->goal->operations[event.id];
     uint32_t rank = message->peer;
     uint64_t *cpu = cpu_clock(run, rank, message->cpu);
     uint64_t *nic = receive_clock(run, rank, message->nic);
     if (later(*cpu, *nic) > run->now) {
-        return wait_until(run, event, rank, later(*cpu, *nic));
+        return delay_event(run, event, rank, later(*cpu, *nic));
     }
     bool queued_up = (message->state & QUEUED_UP) != 0;
     uint64_t resource = resource_of(message, rank);
     uint64_t size = message->size;
-    *cpu =
-        after(run->now, run->p.o + later(bytes_on_cpu(run, size - 1), bytes_on_nic(run, size - 1)));
-    *nic = after(run->now, run->p.g + bytes_on_nic(run, size - 1));
+    *cpu = charge_clock(
+        run->now, run->p.o + later(cpu_byte_charge(run, size - 1), nic_byte_charge(run, size - 1)));
+    *nic = charge_clock(run->now, run->p.g + nic_byte_charge(run, size - 1));
     uint64_t free_at = later(*cpu, *nic);
     uint32_t posted = GW_UNMATCHED;
     GW_TRY(gw_match(run->matching, event.id, &posted, run->error));
     if (posted != GW_UNMATCHED) {
-        GW_TRY(arrived(run, event.id, message));
-        GW_TRY(end(run, &run->here, posted));
+        GW_TRY(deliver_message(run, event.id, message));
+        GW_TRY(end_operation(run, &run->freed_here, posted));
     }
-    return queued_up ? queue_next(run, event, resource, free_at) : GW_OK;
+    return queued_up ? push_next(run, event, resource, free_at) : GW_OK;
 }
 
-static enum gw_status handle(struct run *run, struct gw_event event) {
+static enum gw_status handle_event(struct run *run, struct gw_event event) {
     const struct gw_goal_operation *operation = &run->goal->operations[event.id];
     run->now = event.time;
-    run->here.rank = operation->waits;
+    run->freed_here.rank = operation->waits;
     if (operation->kind == GW_GOAL_CALC) {
-        GW_TRY(calculate(run, event));
+        GW_TRY(start_calculation(run, event));
     } else if (operation->kind == GW_GOAL_RECEIVE) {
-        GW_TRY(receive(run, event));
+        GW_TRY(start_receive(run, event));
     } else if ((operation->state & STARTED) == 0) {
-        GW_TRY(send(run, event));
+        GW_TRY(start_send(run, event));
     } else {
-        run->here.rank = operation->peer;
-        GW_TRY(arrive(run, event));
+        run->freed_here.rank = operation->peer;
+        GW_TRY(receive_message(run, event));
     }
-    bool here_first = run->there.count == 0 || run->here.rank < run->there.rank;
-    GW_TRY(queue_freed(run, here_first ? &run->here : &run->there));
-    return queue_freed(run, here_first ? &run->there : &run->here);
+    bool here_first = run->freed_there.count == 0 || run->freed_here.rank < run->freed_there.rank;
+    GW_TRY(push_freed(run, here_first ? &run->freed_here : &run->freed_there));
+    return push_freed(run, here_first ? &run->freed_there : &run->freed_here);
 }
 
 /* ---- a run --------------------------------------------------------------------------------- */
 
-/*
- * What depends on nothing: at time 0, in order of rank. Events that follow from it have later
- * orders, so it is done first of all and need not go through the queue.
- */
+/* Handles operations without dependencies: at time 0, in order of rank. Events that follow from
+ * them have later orders, so they are handled first and need not go through the queue. */
 static enum gw_status run_roots(struct run *run) {
     struct freed roots = {0};
     enum gw_status status = GW_OK;
@@ -339,29 +345,26 @@ static enum gw_status run_roots(struct run *run) {
         for (size_t i = 0; i < roots.count && status == GW_OK; i++) {
             struct gw_event event = {.order = order, .id = roots.operations[i]};
             order++;
-            status = handle(run, event);
+            status = handle_event(run, event);
         }
     }
     free(roots.operations);
     return status;
 }
 
-static bool is_message(const struct gw_goal_operation *operation) {
+static bool is_sent(const struct gw_goal_operation *operation) {
     return operation->kind == GW_GOAL_SEND && (operation->state & STARTED) != 0;
 }
 
-/*
- * The memory of events to come is asked for early, in stages, since each reads what the one before
- * it asked for. What would not be in time costs nothing but time. For ALWAYS_INLINE see
- * gw_match_soon.
- */
+/* Prefetches memory of future events in stages, since each stage reads memory that the stage before
+ * it prefetched. A prefetch that is late costs time only. For ALWAYS_INLINE see gw_match_soon. */
 #define ALWAYS_INLINE __attribute__((always_inline)) static inline
 
 ALWAYS_INLINE void prefetch_operation(const struct run *run, uint32_t index) {
     __builtin_prefetch(&run->goal->operations[index], 1);
 }
 
-/* Whom an operation will let go. */
+/* Prefetches the dependents of an operation. */
 ALWAYS_INLINE void prefetch_dependents(const struct run *run, uint32_t index) {
     const struct gw_goal_operation *operation = &run->goal->operations[index];
     if (operation->dependent_count == 1) {
@@ -371,21 +374,21 @@ ALWAYS_INLINE void prefetch_dependents(const struct run *run, uint32_t index) {
     }
 }
 
-/* Its rank's clocks, and where it is matched. */
-ALWAYS_INLINE void prefetch_place(const struct run *run, uint32_t index) {
+/* Prefetches the clocks of the operation's rank, and the slot where it is matched. */
+ALWAYS_INLINE void prefetch_clocks(const struct run *run, uint32_t index) {
     const struct gw_goal_operation *operation = &run->goal->operations[index];
-    uint32_t rank = is_message(operation) ? operation->peer : operation->waits;
+    uint32_t rank = is_sent(operation) ? operation->peer : operation->waits;
     __builtin_prefetch(&run->clocks[rank * run->clocks_per_rank], 1);
     prefetch_dependents(run, index);
-    if (operation->kind == GW_GOAL_RECEIVE || is_message(operation)) {
+    if (operation->kind == GW_GOAL_RECEIVE || is_sent(operation)) {
         gw_match_soon(run->matching, operation);
     }
 }
 
-/* The receive that a message is for. */
+/* The receive that a message will probably match. */
 ALWAYS_INLINE uint32_t guess_match(const struct run *run, uint32_t index) {
     const struct gw_goal_operation *operation = &run->goal->operations[index];
-    return is_message(operation) ? gw_match_guess(run->matching, operation) : GW_UNMATCHED;
+    return is_sent(operation) ? gw_match_guess(run->matching, operation) : GW_UNMATCHED;
 }
 
 ALWAYS_INLINE void prefetch_match(const struct run *run, uint32_t index) {
@@ -410,15 +413,13 @@ ALWAYS_INLINE void prefetch_ahead(const struct run *run, size_t ahead,
     }
 }
 
-/*
- * Each stage so many events ahead. When new events have come together, the first ones have no time
- * for the later stages, which would only wait for memory.
- */
-static void prefetch(const struct run *run) {
+/* Runs each stage for an event that many events ahead. Events that have just been sorted are near,
+ * and get only the first two stages: later ones would wait for memory. */
+static void prefetch_events(const struct run *run) {
     enum { OPERATION = 28, PLACE = 20, MATCH = 12, MATCH_DEPENDENTS = 6 };
     if (gw_queue_is_warm(run->queue)) {
         prefetch_ahead(run, OPERATION, prefetch_operation);
-        prefetch_ahead(run, PLACE, prefetch_place);
+        prefetch_ahead(run, PLACE, prefetch_clocks);
         prefetch_ahead(run, MATCH, prefetch_match);
         prefetch_ahead(run, MATCH_DEPENDENTS, prefetch_match_dependents);
         return;
@@ -427,7 +428,7 @@ static void prefetch(const struct run *run) {
         prefetch_ahead(run, ahead, prefetch_operation);
     }
     for (size_t ahead = 0; ahead <= PLACE; ahead++) {
-        prefetch_ahead(run, ahead, prefetch_place);
+        prefetch_ahead(run, ahead, prefetch_clocks);
     }
 }
 
@@ -440,17 +441,17 @@ static enum gw_status run_events(struct run *run) {
         if (!any) {
             return GW_OK;
         }
-        prefetch(run);
+        prefetch_events(run);
         if (event.time > GW_GOAL_LONGEST_NS) {
             return gw_goal_fail_late(run->path, event.id, run->error);
         }
-        GW_TRY(handle(run, event));
+        GW_TRY(handle_event(run, event));
     }
 }
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
-static enum gw_status collect(struct run *run, struct gw_goal_result *out) {
+static enum gw_status collect_result(struct run *run, struct gw_goal_result *out) {
     out->finish_ns = calloc(run->goal->rank_count + 1, sizeof *out->finish_ns);
     if (out->finish_ns == NULL) {
         return gw_fail_memory(run->error, "simulating");
@@ -467,8 +468,9 @@ static enum gw_status collect(struct run *run, struct gw_goal_result *out) {
     return GW_OK;
 }
 
-/* Counts what depends on nothing, and what is matched; sees whether a charge may be negative. */
-static void survey(struct run *run, struct gw_matched *matched) {
+/* Counts operations without dependencies, and those that are matched; finds whether a charge may be
+ * negative. */
+static void survey_operations(struct run *run, struct gw_matched *matched) {
     uint64_t gap = run->p.G + (run->p.G_part > 0);
     uint64_t per_byte = later(run->p.O + (run->p.O_part > 0), gap);
     bool negative = run->p.o < per_byte || run->p.g < gap;
@@ -479,14 +481,14 @@ static void survey(struct run *run, struct gw_matched *matched) {
         run->next_order += root;
         matched->posted += root && operation->kind == GW_GOAL_RECEIVE;
         matched->wildcards |= wildcard && operation->kind != GW_GOAL_CALC;
-        run->goes_back |= negative && operation->kind == GW_GOAL_SEND && operation->size == 0;
+        run->clocks_go_back |= negative && operation->kind == GW_GOAL_SEND && operation->size == 0;
     }
     run->waiting = run->goal->operation_count;
 }
 
 static enum gw_status open_run(struct run *run) {
     struct gw_matched matched = {0};
-    survey(run, &matched);
+    survey_operations(run, &matched);
     run->clocks_per_rank = run->goal->cpus + 2 * (size_t)run->goal->nics;
     run->clocks = calloc(run->goal->rank_count * run->clocks_per_rank + 1, sizeof *run->clocks);
     if (run->clocks == NULL) {
@@ -499,8 +501,8 @@ static enum gw_status open_run(struct run *run) {
 
 static void close_run(struct run *run) {
     free(run->clocks);
-    free(run->here.operations);
-    free(run->there.operations);
+    free(run->freed_here.operations);
+    free(run->freed_there.operations);
     gw_start_order_free(&run->start_order);
     gw_queue_close(run->queue);
     gw_parking_close(run->parking);
@@ -518,7 +520,7 @@ enum gw_status gw_goal_run(struct gw_goal *goal, const struct gw_loggops *parame
     if (status == GW_OK && run.waiting > 0) {
         status = gw_goal_check_ended(goal, path, error);
     }
-    status = status == GW_OK ? collect(&run, out) : status;
+    status = status == GW_OK ? collect_result(&run, out) : status;
     out->wall_s = gw_clock_now_s() - start_s;
     close_run(&run);
     if (status != GW_OK) {

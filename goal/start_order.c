@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW = 16 }; /* so many the sort leaves to insertion, which keeps equals in their order */
+enum {
+    MAX_INSERTION = 16
+}; /* the longest range that the sort leaves to insertion, which is stable */
 
-/* What is sorted. Only the kind counts; the rest is carried along. */
+/* An operation that is sorted by its kind; the other members are carried along. */
 struct item {
     uint32_t operation;
     uint32_t came; /* its number among those that became free */
@@ -15,21 +17,21 @@ struct item {
 
 /* ---- quicksort as GCC's std::sort does it --------------------------------------------------- */
 
-static void swap(struct item *a, struct item *b) {
+static void swap_items(struct item *a, struct item *b) {
     struct item kept = *a;
     *a = *b;
     *b = kept;
 }
 
-static struct item *median(struct item *a, struct item *b, struct item *c) {
+static struct item *median_of_three(struct item *a, struct item *b, struct item *c) {
     if (a->kind < b->kind) {
         return b->kind < c->kind ? b : a->kind < c->kind ? c : a;
     }
     return a->kind < c->kind ? a : b->kind < c->kind ? c : b;
 }
 
-/* Hoare's partition by the kind of first[0]; where the second part begins. */
-static struct item *partition(struct item *first, struct item *last) {
+/* Hoare's partition by the kind of first[0]; returns where the second part begins. */
+static struct item *partition_items(struct item *first, struct item *last) {
     const struct item *pivot = first++;
     for (;;) {
         while (first->kind < pivot->kind) {
@@ -42,19 +44,17 @@ static struct item *partition(struct item *first, struct item *last) {
         if (first >= last) {
             return first;
         }
-        swap(first, last);
+        swap_items(first, last);
         first++;
     }
 }
 
-/*
- * Leaves stretches of at most FEW items unsorted. With three kinds, all but two partitions halve
- * what they are given, so the limit of depth at which std::sort would turn to heaps is not reached.
- */
+/* Leaves ranges of at most MAX_INSERTION items unsorted. With three kinds, all but two partitions
+ * halve their range, so the depth at which std::sort would switch to heapsort is not reached. */
 static void sort_roughly(struct item *first, struct item *last) {
-    while (last - first > FEW) {
-        swap(first, median(first + 1, first + (last - first) / 2, last - 1));
-        struct item *cut = partition(first, last);
+    while (last - first > MAX_INSERTION) {
+        swap_items(first, median_of_three(first + 1, first + (last - first) / 2, last - 1));
+        struct item *cut = partition_items(first, last);
         sort_roughly(cut, last);
         last = cut;
     }
@@ -73,30 +73,31 @@ static void sort_by_insertion(struct item *items, size_t count) {
 
 /* ---- receives ------------------------------------------------------------------------------ */
 
-static int compare(uint32_t a, uint32_t b) {
+static int compare_numbers(uint32_t a, uint32_t b) {
     return (a > b) - (a < b);
 }
 
 static int by_match_then_came(const void *a, const void *b) {
     const struct item *x = a;
     const struct item *y = b;
-    int peers = compare(x->peer, y->peer);
-    int tags = compare(x->tag, y->tag);
-    return peers != 0 ? peers : tags != 0 ? tags : compare(x->came, y->came);
+    int peers = compare_numbers(x->peer, y->peer);
+    int tags = compare_numbers(x->tag, y->tag);
+    return peers != 0 ? peers : tags != 0 ? tags : compare_numbers(x->came, y->came);
 }
 
 static int by_came(const void *a, const void *b) {
-    return compare(((const struct item *)a)->came, ((const struct item *)b)->came);
+    return compare_numbers(((const struct item *)a)->came, ((const struct item *)b)->came);
 }
 
-/* A place in the order for each receive: `came` is then the place. */
+/* Sets each receive's `came` to its place in the order. */
 static void number_places(struct item *items, size_t count) {
     for (size_t i = 0; i < count; i++) {
         items[i].came = (uint32_t)i;
     }
 }
 
-/* Whether two receives match the same messages, or one of them matches any. `places`: room. */
+/* True if two receives match the same messages, or one of them matches any. `places`: scratch
+ * memory. */
 static bool is_ambiguous(const struct item *receives, size_t count, struct item *places) {
     uint32_t *slots = (uint32_t *)(void *)places; /* more than 4 for each receive */
     size_t slot_count = 4;
@@ -122,7 +123,7 @@ static bool is_ambiguous(const struct item *receives, size_t count, struct item 
     return false;
 }
 
-/* Receives of the same messages change places, so that the first that came is first. */
+/* Restores the order of arrival among receives that match the same messages. */
 static void restore_receives(struct item *receives, size_t count, struct item *places) {
     if (!is_ambiguous(receives, count, places)) {
         return;
@@ -143,7 +144,7 @@ static void restore_receives(struct item *receives, size_t count, struct item *p
     qsort(receives, count, sizeof *receives, by_came);
 }
 
-/* ---- few, and many --------------------------------------------------------------------------- */
+/* ---- orders of few and of many operations ---------------------------------------------------- */
 
 static void order_few(const struct gw_goal_operation *operations, uint32_t *free_ones,
                       size_t count) {
@@ -169,7 +170,7 @@ static size_t count_kind(const struct item *items, size_t count, uint8_t kind) {
 enum gw_status gw_goal_start_order(struct gw_start_order *order,
                                    const struct gw_goal_operation *operations, uint32_t *free_ones,
                                    size_t count, struct gw_error *error) {
-    if (count <= FEW) {
+    if (count <= MAX_INSERTION) {
         order_few(operations, free_ones, count);
         return GW_OK;
     }

@@ -6,17 +6,15 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/*
- * A piece stays in the processor's cache. Behind it are zeros, so that a token can be compared with
- * any that is expected without looking for the end first.
- */
-enum { piece_size = 256 * 1024, token_room = 2 * (GW_LONGEST_WORD + 1) };
+/* A piece fits in the processor's cache. Zeros follow it, so that a token can be compared with any
+ * expected one without a check for the end of the piece. */
+enum { PIECE_SIZE = 256 * 1024, MAX_TOKEN = 2 * (GW_LONGEST_WORD + 1) };
 
 /* ---- pieces -------------------------------------------------------------------------------- */
 
 static enum gw_status open_piece(struct gw_scanner *scanner, struct gw_error *error) {
     scanner->line = 1;
-    scanner->piece = calloc(piece_size + token_room, 1);
+    scanner->piece = calloc(PIECE_SIZE + MAX_TOKEN, 1);
     scanner->at = scanner->end = scanner->whole = scanner->piece;
     return scanner->piece == NULL ? gw_fail_memory(error, "reading a schedule") : GW_OK;
 }
@@ -57,7 +55,7 @@ uint64_t gw_scanner_length(const struct gw_scanner *scanner) {
     return known ? (uint64_t)status.st_size : 0;
 }
 
-static size_t copy_rest(struct gw_scanner *scanner, char *out, size_t room) {
+static size_t copy_text(struct gw_scanner *scanner, char *out, size_t room) {
     size_t length = room < scanner->rest_length ? room : scanner->rest_length;
     if (length > 0) {
         memcpy(out, scanner->rest, length);
@@ -67,7 +65,7 @@ static size_t copy_rest(struct gw_scanner *scanner, char *out, size_t room) {
     return length;
 }
 
-/* What never ends, blanks and comments alone among it, is no schedule. */
+/* Refuses a text that is too long, and endless blanks and comments. */
 static enum gw_status check_size(const struct gw_scanner *scanner, struct gw_error *error) {
     if (scanner->bytes > GW_GOAL_MOST_BYTES || gw_scanner_length(scanner) > GW_GOAL_MOST_BYTES) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected at most %d GiB, got more", scanner->name,
@@ -81,24 +79,24 @@ static enum gw_status check_size(const struct gw_scanner *scanner, struct gw_err
                          GW_FILE_MOST_BYTES >> 20);
 }
 
-/* Moves what is left of the piece to its front and fills it up. */
-static enum gw_status read_on(struct gw_scanner *scanner, struct gw_error *error) {
+/* Moves the rest of the piece to its front and fills the piece up. */
+static enum gw_status fill_piece(struct gw_scanner *scanner, struct gw_error *error) {
     GW_TRY(check_size(scanner, error));
     size_t kept = (size_t)(scanner->end - scanner->at);
-    size_t room = piece_size - kept;
+    size_t room = PIECE_SIZE - kept;
     memmove(scanner->piece, scanner->at, kept);
-    size_t added = scanner->stream == NULL ? copy_rest(scanner, scanner->piece + kept, room)
+    size_t added = scanner->stream == NULL ? copy_text(scanner, scanner->piece + kept, room)
                                            : fread(scanner->piece + kept, 1, room, scanner->stream);
     if (scanner->stream != NULL && ferror(scanner->stream)) {
         return gw_file_unreadable(scanner->name, errno, error);
     }
     char *end = scanner->piece + kept + added;
     scanner->bytes += added;
-    memset(end, 0, token_room);
+    memset(end, 0, MAX_TOKEN);
     scanner->at = scanner->piece;
     scanner->end = end;
     scanner->last = added < room;
-    scanner->whole = scanner->last ? end : end - token_room;
+    scanner->whole = scanner->last ? end : end - MAX_TOKEN;
     return GW_OK;
 }
 
@@ -124,8 +122,8 @@ static inline bool at_end(const struct gw_scanner *scanner) {
     return scanner->at == scanner->end && scanner->last;
 }
 
-/* Whether these bytes stand there; then they are passed. `text` is short. */
-static inline bool take(struct gw_scanner *scanner, const char *text) {
+/* Passes `text`, which is short, if the scanner is at it. */
+static inline bool pass_text(struct gw_scanner *scanner, const char *text) {
     size_t length = strlen(text);
     bool there = memcmp(scanner->at, text, length) == 0;
     scanner->at += there ? length : 0;
@@ -144,7 +142,7 @@ static inline bool is_of_word(char byte) {
     return is_letter(byte) || is_digit(byte) || byte == '_';
 }
 
-/* How many bytes from `at` on a reader would take for one thing. */
+/* The length of the token at `at`. */
 static size_t measure_token(const struct gw_scanner *scanner) {
     const char *at = scanner->at;
     size_t length = *at == '-' ? 1 : 0;
@@ -155,7 +153,7 @@ static size_t measure_token(const struct gw_scanner *scanner) {
 }
 
 static void describe_token(const struct gw_scanner *scanner, char *out, size_t size) {
-    enum { most_shown = 40 };
+    enum { max_shown = 40 };
     const char *at = scanner->at;
     if (at_end(scanner)) {
         (void)snprintf(out, size, "the end of the file");
@@ -165,8 +163,8 @@ static void describe_token(const struct gw_scanner *scanner, char *out, size_t s
         (void)snprintf(out, size, "the byte 0x%02x", (unsigned)(unsigned char)*at);
     } else {
         size_t length = measure_token(scanner);
-        bool cut = length > most_shown;
-        (void)snprintf(out, size, "%.*s%s", cut ? most_shown : (int)length, at, cut ? "..." : "");
+        bool cut = length > max_shown;
+        (void)snprintf(out, size, "%.*s%s", cut ? max_shown : (int)length, at, cut ? "..." : "");
     }
 }
 
@@ -184,7 +182,7 @@ enum gw_status gw_scanner_expected(const struct gw_scanner *scanner, struct gw_e
 
 /* ---- blanks and comments ------------------------------------------------------------------- */
 
-/* Keeps what a comment says behind "// loggp ", if it is the first that does. */
+/* Keeps the text of the first comment that begins with "// loggp ". */
 static void keep_loggp(struct gw_scanner *scanner) {
     static const char first[] = "// loggp ";
     if (scanner->loggp[0] != '\0' || memcmp(scanner->at, first, strlen(first)) != 0) {
@@ -200,7 +198,7 @@ static void keep_loggp(struct gw_scanner *scanner) {
     }
 }
 
-/* Up to the end of the line, which stays. */
+/* Skips up to the end of the line, but not the end itself. */
 static enum gw_status skip_line_comment(struct gw_scanner *scanner, struct gw_error *error) {
     const char *newline = NULL;
     keep_loggp(scanner);
@@ -210,7 +208,7 @@ static enum gw_status skip_line_comment(struct gw_scanner *scanner, struct gw_er
         if (newline != NULL || scanner->last) {
             return GW_OK;
         }
-        GW_TRY(read_on(scanner, error));
+        GW_TRY(fill_piece(scanner, error));
     }
 }
 
@@ -219,9 +217,9 @@ static enum gw_status skip_block_comment(struct gw_scanner *scanner, struct gw_e
     scanner->at += strlen("/*");
     for (;;) {
         if (scanner->at > scanner->whole) {
-            GW_TRY(read_on(scanner, error));
+            GW_TRY(fill_piece(scanner, error));
         }
-        if (take(scanner, "*/")) {
+        if (pass_text(scanner, "*/")) {
             return GW_OK;
         }
         if (at_end(scanner)) {
@@ -232,14 +230,14 @@ static enum gw_status skip_block_comment(struct gw_scanner *scanner, struct gw_e
     }
 }
 
-/* Skips blanks and comments, and with `lines` ends of lines. Before every token. */
+/* Skips blanks and comments, and with `lines` ends of lines. Called before every token. */
 static enum gw_status skip_all(struct gw_scanner *scanner, bool lines, struct gw_error *error) {
     for (;;) {
         if (scanner->at > scanner->whole || scanner->at == scanner->end) {
             if (scanner->last) {
                 return GW_OK;
             }
-            GW_TRY(read_on(scanner, error));
+            GW_TRY(fill_piece(scanner, error));
         }
         char byte = *scanner->at;
         if (byte == ' ' || byte == '\t' || byte == '\r') {
@@ -257,8 +255,8 @@ static enum gw_status skip_all(struct gw_scanner *scanner, bool lines, struct gw
     }
 }
 
-/* The same in a line, where mostly a single blank or none stands before the next token. */
-static inline enum gw_status skip(struct gw_scanner *scanner, struct gw_error *error) {
+/* Skips blanks and comments in a line, where mostly one blank or none precedes the next token. */
+static inline enum gw_status skip_blanks(struct gw_scanner *scanner, struct gw_error *error) {
     scanner->at += *scanner->at == ' ' ? 1 : 0;
     bool at_token = *scanner->at > '/' && scanner->at <= scanner->whole;
     return at_token ? GW_OK : skip_all(scanner, false, error);
@@ -266,7 +264,7 @@ static inline enum gw_status skip(struct gw_scanner *scanner, struct gw_error *e
 
 /* ---- tokens -------------------------------------------------------------------------------- */
 
-/* A letter, then letters, digits and underscores; `what` it should be, for messages. */
+/* Reads a letter, then letters, digits and underscores. Messages call it `what`. */
 static enum gw_status read_word(struct gw_scanner *scanner, const char *what, struct gw_word *out,
                                 struct gw_error *error) {
     /* FNV-1a (Fowler, Noll, Vo), 32 bits: one multiplication a byte, and words are short. */
@@ -295,7 +293,7 @@ static enum gw_status read_word(struct gw_scanner *scanner, const char *what, st
 struct number {
     const char *what; /* for messages */
     uint64_t least, most;
-    bool any; /* -1 may stand there, which reads as UINT32_MAX */
+    bool any; /* accepts -1, which is read as UINT32_MAX */
 };
 
 static enum gw_status expected_number(const struct gw_scanner *scanner,
@@ -305,13 +303,11 @@ static enum gw_status expected_number(const struct gw_scanner *scanner,
                                (unsigned long long)expected->most, expected->any ? " or -1" : "");
 }
 
-/*
- * So many zeros that they do not fit into a piece end the number early; as no digit can follow a
- * number, they are refused then.
- */
+/* Leading zeros that fill a piece end the number early; as no digit can follow a number, they are
+ * refused then. */
 static enum gw_status read_number(struct gw_scanner *scanner, const struct number *expected,
                                   uint64_t *out, struct gw_error *error) {
-    GW_TRY(skip(scanner, error));
+    GW_TRY(skip_blanks(scanner, error));
     const char *at = scanner->at;
     if (expected->any && at[0] == '-' && at[1] == '1' && !is_digit(at[2])) {
         scanner->at += strlen("-1");
@@ -334,16 +330,16 @@ static enum gw_status read_number(struct gw_scanner *scanner, const struct numbe
     return GW_OK;
 }
 
-static inline enum gw_status pass(struct gw_scanner *scanner, const char *token,
-                                  struct gw_error *error) {
-    GW_TRY(skip(scanner, error));
-    return take(scanner, token) ? GW_OK : gw_scanner_expected(scanner, error, "%s", token);
+static inline enum gw_status expect_text(struct gw_scanner *scanner, const char *token,
+                                         struct gw_error *error) {
+    GW_TRY(skip_blanks(scanner, error));
+    return pass_text(scanner, token) ? GW_OK : gw_scanner_expected(scanner, error, "%s", token);
 }
 
-/* Passes the keyword if it is all of the word that stands there. */
-static bool take_word(struct gw_scanner *scanner, const char *keyword) {
+/* Passes the keyword if it is a whole word. */
+static bool pass_word(struct gw_scanner *scanner, const char *keyword) {
     const char *before = scanner->at;
-    if (take(scanner, keyword) && !is_of_word(*scanner->at)) {
+    if (pass_text(scanner, keyword) && !is_of_word(*scanner->at)) {
         return true;
     }
     scanner->at = before;
@@ -375,7 +371,7 @@ static enum gw_status read_tag(struct gw_scanner *scanner, uint32_t *out, struct
     return GW_OK;
 }
 
-/* tag, cpu and nic, each at most once, up to the end of the line or of the rank. */
+/* Reads tag, cpu and nic, each at most once, up to the end of the line or of the rank. */
 static enum gw_status read_options(struct gw_scanner *scanner, struct gw_goal_operation *out,
                                    struct gw_error *error) {
     bool is_calc = out->kind == GW_GOAL_CALC;
@@ -383,17 +379,17 @@ static enum gw_status read_options(struct gw_scanner *scanner, struct gw_goal_op
     bool nic = !is_calc;
     bool cpu = true;
     for (;;) {
-        GW_TRY(skip(scanner, error));
+        GW_TRY(skip_blanks(scanner, error));
         if (*scanner->at == '\n' || *scanner->at == '}' || at_end(scanner)) {
             return GW_OK;
         }
-        if (tag && take(scanner, "tag")) {
+        if (tag && pass_text(scanner, "tag")) {
             tag = false;
             GW_TRY(read_tag(scanner, &out->tag, error));
-        } else if (cpu && take(scanner, "cpu")) {
+        } else if (cpu && pass_text(scanner, "cpu")) {
             cpu = false;
             GW_TRY(read_byte_sized(scanner, &out->cpu, "a cpu", error));
-        } else if (nic && take(scanner, "nic")) {
+        } else if (nic && pass_text(scanner, "nic")) {
             nic = false;
             GW_TRY(read_byte_sized(scanner, &out->nic, "a nic", error));
         } else {
@@ -418,15 +414,15 @@ static enum gw_status read_message(struct gw_goal_text *text, enum gw_goal_kind 
         .what = "a rank", .least = 0, .most = text->rank_count - 1, .any = kind == GW_GOAL_RECEIVE};
     uint64_t peer = 0;
     GW_TRY(read_number(&text->scanner, &size, &out->size, error));
-    GW_TRY(pass(&text->scanner, "b", error));
-    GW_TRY(kind == GW_GOAL_SEND ? pass(&text->scanner, "to", error)
-                                : pass(&text->scanner, "from", error));
+    GW_TRY(expect_text(&text->scanner, "b", error));
+    GW_TRY(kind == GW_GOAL_SEND ? expect_text(&text->scanner, "to", error)
+                                : expect_text(&text->scanner, "from", error));
     GW_TRY(read_number(&text->scanner, &rank, &peer, error));
     out->peer = (uint32_t)peer;
     return read_options(&text->scanner, out, error);
 }
 
-/* What follows send, recv or calc. */
+/* Reads the rest of an operation after send, recv or calc. */
 static enum gw_status read_operation(struct gw_goal_text *text, enum gw_goal_kind kind,
                                      struct gw_statement *out, struct gw_error *error) {
     out->kind = GW_STATEMENT_OPERATION;
@@ -436,58 +432,60 @@ static enum gw_status read_operation(struct gw_goal_text *text, enum gw_goal_kin
                                 : read_message(text, kind, &out->operation, error);
 }
 
-/* Passes send, recv or calc; 0: none of them stands there. */
-static enum gw_goal_kind take_kind(struct gw_scanner *scanner) {
-    return take(scanner, "send")   ? GW_GOAL_SEND
-           : take(scanner, "recv") ? GW_GOAL_RECEIVE
-           : take(scanner, "calc") ? GW_GOAL_CALC
-                                   : 0;
+/* Passes send, recv or calc; returns 0 if the scanner is at none of them. */
+static enum gw_goal_kind pass_kind(struct gw_scanner *scanner) {
+    return pass_text(scanner, "send")   ? GW_GOAL_SEND
+           : pass_text(scanner, "recv") ? GW_GOAL_RECEIVE
+           : pass_text(scanner, "calc") ? GW_GOAL_CALC
+                                        : 0;
 }
 
 static enum gw_status read_labelled(struct gw_goal_text *text, struct gw_statement *out,
                                     struct gw_error *error) {
-    GW_TRY(skip(&text->scanner, error));
-    enum gw_goal_kind kind = take_kind(&text->scanner);
+    GW_TRY(skip_blanks(&text->scanner, error));
+    enum gw_goal_kind kind = pass_kind(&text->scanner);
     return kind == 0 ? gw_scanner_expected(&text->scanner, error, "send, recv or calc")
                      : read_operation(text, kind, out, error);
 }
 
 /* ---- in a rank ----------------------------------------------------------------------------- */
 
-/* What follows requires. */
+/* Reads the rest of a dependency after requires or irequires. */
 static enum gw_status read_dependency(struct gw_scanner *scanner, bool at_start,
                                       struct gw_statement *out, struct gw_error *error) {
     out->kind = GW_STATEMENT_DEPENDENCY;
     out->at_start = at_start;
-    GW_TRY(skip(scanner, error));
+    GW_TRY(skip_blanks(scanner, error));
     GW_TRY(read_word(scanner, "a label", &out->other, error));
-    GW_TRY(skip(scanner, error));
+    GW_TRY(skip_blanks(scanner, error));
     if (*scanner->at == '\n' || *scanner->at == '}' || at_end(scanner)) {
         return GW_OK;
     }
     return gw_scanner_expected(scanner, error, "the end of the line");
 }
 
-/* What begins with a word: an operation, or a label and what is said of it. */
+/*
+ * Reads a line that begins with a word: an operation, or a label and its operation or dependency.
+ */
 static enum gw_status read_line(struct gw_goal_text *text, struct gw_statement *out,
                                 struct gw_error *error) {
     struct gw_scanner *scanner = &text->scanner;
     const char *before = scanner->at;
-    enum gw_goal_kind kind = take_kind(scanner);
+    enum gw_goal_kind kind = pass_kind(scanner);
     out->label.length = 0;
     if (kind != 0 && !is_of_word(*scanner->at)) {
         return read_operation(text, kind, out, error);
     }
     scanner->at = before;
     GW_TRY(read_word(scanner, "an operation, a label or }", &out->label, error));
-    GW_TRY(skip(scanner, error));
-    if (take(scanner, ":")) {
+    GW_TRY(skip_blanks(scanner, error));
+    if (pass_text(scanner, ":")) {
         return read_labelled(text, out, error);
     }
-    if (take(scanner, "requires")) {
+    if (pass_text(scanner, "requires")) {
         return read_dependency(scanner, false, out, error);
     }
-    if (take(scanner, "irequires")) {
+    if (pass_text(scanner, "irequires")) {
         return read_dependency(scanner, true, out, error);
     }
     return gw_scanner_expected(scanner, error, ":, requires or irequires");
@@ -496,13 +494,13 @@ static enum gw_status read_line(struct gw_goal_text *text, struct gw_statement *
 static enum gw_status read_in_rank(struct gw_goal_text *text, struct gw_statement *out,
                                    struct gw_error *error) {
     struct gw_scanner *scanner = &text->scanner;
-    if (take(scanner, "}")) {
+    if (pass_text(scanner, "}")) {
         text->in_rank = false;
         out->kind = GW_STATEMENT_CLOSE;
         return GW_OK;
     }
     const char *before = scanner->at;
-    if (take_word(scanner, "rank") || take_word(scanner, "num_ranks")) {
+    if (pass_word(scanner, "rank") || pass_word(scanner, "num_ranks")) {
         scanner->at = before;
         return gw_scanner_expected(scanner, error, "}");
     }
@@ -515,7 +513,7 @@ static enum gw_status read_num_ranks(struct gw_goal_text *text, struct gw_statem
                                      struct gw_error *error) {
     const struct number expected = {.what = "a number", .least = 1, .most = UINT32_MAX};
     uint64_t number = 0;
-    if (!take_word(&text->scanner, "num_ranks")) {
+    if (!pass_word(&text->scanner, "num_ranks")) {
         return gw_scanner_expected(&text->scanner, error, "num_ranks");
     }
     GW_TRY(read_number(&text->scanner, &expected, &number, error));
@@ -530,12 +528,12 @@ static enum gw_status read_rank(struct gw_goal_text *text, struct gw_statement *
     const struct number expected = {.what = "a rank", .most = text->rank_count - 1};
     struct gw_scanner *scanner = &text->scanner;
     uint64_t number = 0;
-    if (!take_word(scanner, "rank")) {
+    if (!pass_word(scanner, "rank")) {
         return gw_scanner_expected(scanner, error, "rank or the end of the file");
     }
     GW_TRY(read_number(scanner, &expected, &number, error));
     GW_TRY(skip_all(scanner, true, error));
-    GW_TRY(pass(scanner, "{", error));
+    GW_TRY(expect_text(scanner, "{", error));
     text->in_rank = true;
     out->kind = GW_STATEMENT_RANK;
     out->number = (uint32_t)number;

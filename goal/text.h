@@ -1,8 +1,5 @@
-/*
- * GOAL as text: bytes, words and numbers, and messages that say where they stand and what stands
- * there instead; what they mean, one statement at a time; and operations as they are written.
- * Private to this room.
- */
+/* GOAL as text: the scanner of bytes, words and numbers with its error messages; the reader of
+ * statements; and the format of operations. Private to this room. */
 #ifndef GW_GOAL_TEXT_H
 #define GW_GOAL_TEXT_H
 
@@ -18,14 +15,14 @@
 enum { GW_LONGEST_WORD = 255 };
 
 struct gw_scanner {
-    const char *at;    /* the next byte; zeros follow the last */
-    const char *whole; /* where `at` is not behind this, the next token is in memory as a whole */
-    const char *end;   /* of what is in memory */
-    uint64_t bytes, bytes_before; /* that were read; and when the statement was begun */
-    uint64_t line;                /* where `at` is, from 1 */
+    const char *at;               /* the next byte; zeros follow the last */
+    const char *whole;            /* up to here, the token at `at` is wholly in memory */
+    const char *end;              /* end of the text in memory */
+    uint64_t bytes, bytes_before; /* read so far; and when the statement began */
+    uint64_t line;                /* of `at`, from 1 */
     const char *name;             /* the file's, for messages */
 
-    FILE *stream;     /* NULL: the text is in memory, and so much of it is still to come */
+    FILE *stream;     /* NULL: the text comes from memory, and this part of it is not yet read */
     const char *rest; /* belongs to the caller */
     size_t rest_length;
     bool last; /* no text follows `end` */
@@ -39,20 +36,20 @@ struct gw_word {
 };
 
 enum gw_status gw_scanner_open(struct gw_scanner *out, const char *path, struct gw_error *error);
-/* Over text that must stay where it is; `name` is what messages call it. */
+/* Scans a text, which must outlive the scanner. Messages call it `name`. */
 enum gw_status gw_scanner_open_text(struct gw_scanner *out, const char *text, size_t length,
                                     const char *name, struct gw_error *error);
 void gw_scanner_close(struct gw_scanner *scanner);
 
-/* How long the text is, or 0 where only reading it tells. */
+/* The length of the text, or 0 if it is unknown before the end. */
 uint64_t gw_scanner_length(const struct gw_scanner *scanner);
 
-/* "<name>:<line>: expected <format...>" */
+/* Fails with "<name>:<line>: expected <format...>". */
 enum gw_status gw_scanner_fail(const struct gw_scanner *scanner, uint64_t line,
                                struct gw_error *error, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* GW_BAD_INPUT, "<name>:<line>: expected <format...>, got <what stands there>" */
+/* Fails with GW_BAD_INPUT and "<name>:<line>: expected <format...>, got <the next token>". */
 enum gw_status gw_scanner_expected(const struct gw_scanner *scanner, struct gw_error *error,
                                    const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -64,12 +61,12 @@ enum gw_statement_kind {
     GW_STATEMENT_CLOSE,      /* } */
     GW_STATEMENT_OPERATION,  /* operation, and label (length 0: none) */
     GW_STATEMENT_DEPENDENCY, /* label requires (at_start: irequires) other */
-    GW_STATEMENT_END,        /* of the file, after at least num_ranks */
+    GW_STATEMENT_END,        /* end of the file, after at least num_ranks */
 };
 
 struct gw_statement {
     enum gw_statement_kind kind;
-    uint64_t line; /* on which it begins */
+    uint64_t line; /* of its first token */
     uint32_t number;
     bool at_start;
     struct gw_goal_operation operation;
@@ -82,10 +79,8 @@ struct gw_goal_text {
     bool in_rank;
 };
 
-/*
- * The next statement. Ranks do not nest, peers are ranks, numbers fit; that each rank is there once
- * and labels name operations is for the caller to check.
- */
+/* Reads the next statement. Ranks do not nest, peers are ranks, and numbers fit; the caller checks
+ * that each rank occurs once and that labels name operations. */
 enum gw_status gw_statement_read(struct gw_goal_text *text, struct gw_statement *out,
                                  struct gw_error *error);
 
@@ -94,7 +89,8 @@ enum gw_status gw_statement_read(struct gw_goal_text *text, struct gw_statement 
 /* "recv 18446744073709551615b from 4294967295 tag 4294967295 cpu 255 nic 255", and a zero */
 enum { GW_OPERATION_TEXT_SIZE = 80 };
 
-/* "send 8b to 3 tag 0"; cpu and nic (of messages) only where they are not 0. Returns the length. */
+/* Formats "send 8b to 3 tag 0", with cpu and nic (of messages) where they are not 0. Returns the
+ * length. */
 size_t gw_operation_format(const struct gw_goal_operation *operation,
                            char out[GW_OPERATION_TEXT_SIZE]);
 

@@ -8,12 +8,12 @@
 
 static char *put_text(char *at, const char *text) {
     size_t length = strlen(text);
-    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): more comes behind it */
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): more text follows */
     memcpy(at, text, length);
     return at + length;
 }
 
-/* By hand: schedules have millions of lines, and printf takes five times as long. */
+/* Formats a number. printf takes five times as long, and schedules have millions of lines. */
 static char *put_number(char *at, uint64_t number) {
     char digits[20];
     size_t first = sizeof digits;
@@ -25,7 +25,7 @@ static char *put_number(char *at, uint64_t number) {
     return at + sizeof digits - first;
 }
 
-/* A rank or a tag. */
+/* Formats a rank or a tag. */
 static char *put_rank(char *at, uint32_t number) {
     return number == GW_GOAL_ANY ? put_text(at, "-1") : put_number(at, number);
 }
@@ -66,7 +66,7 @@ static enum gw_status fail_to_write(const char *path, int cause, struct gw_error
     return gw_fail(error, GW_FAILED, "%s: cannot be written: %s", path, strerror(cause));
 }
 
-static void destroy(struct gw_goal_writer *writer) {
+static void free_writer(struct gw_goal_writer *writer) {
     free(writer->path);
     free(writer->temporary);
     free(writer);
@@ -79,7 +79,7 @@ static void write_text(struct gw_goal_writer *writer, const char *text, const ch
     }
 }
 
-static enum gw_status check(const struct gw_goal_writer *writer, struct gw_error *error) {
+static enum gw_status check_writes(const struct gw_goal_writer *writer, struct gw_error *error) {
     return writer->failure == 0 ? GW_OK : fail_to_write(writer->path, writer->failure, error);
 }
 
@@ -110,7 +110,7 @@ enum gw_status gw_goal_writer_open(struct gw_goal_writer **out, const char *path
     writer->path = strdup(path);
     enum gw_status status = open_stream(writer, error);
     if (status != GW_OK) {
-        destroy(writer);
+        free_writer(writer);
         return status;
     }
     char line[64];
@@ -134,7 +134,7 @@ static void end_rank(struct gw_goal_writer *writer) {
     writer->in_rank = false;
 }
 
-/* The stream is closed then, whatever comes of it. */
+/* Closes the stream, also on failure. */
 static void finish_stream(struct gw_goal_writer *writer) {
     if (fflush(writer->stream) != 0 && writer->failure == 0) {
         writer->failure = errno;
@@ -147,13 +147,13 @@ static void finish_stream(struct gw_goal_writer *writer) {
 enum gw_status gw_goal_writer_close(struct gw_goal_writer *writer, struct gw_error *error) {
     end_rank(writer);
     finish_stream(writer);
-    enum gw_status status = check(writer, error);
+    enum gw_status status = check_writes(writer, error);
     if (status == GW_OK) {
         status = gw_file_replace(writer->temporary, writer->path, error);
     } else {
         gw_file_discard(writer->temporary);
     }
-    destroy(writer);
+    free_writer(writer);
     return status;
 }
 
@@ -161,7 +161,7 @@ void gw_goal_writer_discard(struct gw_goal_writer *writer) {
     if (writer != NULL) {
         (void)fclose(writer->stream);
         gw_file_discard(writer->temporary);
-        destroy(writer);
+        free_writer(writer);
     }
 }
 
@@ -175,7 +175,7 @@ enum gw_status gw_goal_write_rank(struct gw_goal_writer *writer, uint32_t rank,
     write_text(writer, line, put_text(at, " {\n"));
     writer->in_rank = true;
     writer->operation_count = 0;
-    return check(writer, error);
+    return check_writes(writer, error);
 }
 
 static char *put_label(char *at, uint32_t label) {
