@@ -98,9 +98,6 @@ struct gw_loggp_fit {
     struct gw_loggp_error ping_pong, flood;
 };
 
-double gw_loggp_message_s(const struct gw_loggp *loggp, double bytes); /* T(n) */
-double gw_loggp_flood_s(const struct gw_loggp *loggp, double bytes);   /* F(n) */
-
 /*
  * Refuses points of which a kind has fewer than two sizes (one: floods), and sizes or times that
  * are not positive and finite. No parameter becomes negative.

@@ -5,12 +5,14 @@
 
 #include "calibrate/fit/fit.h"
 
-double gw_loggp_message_s(const struct gw_loggp *loggp, double bytes) {
+/* T(n) of calibrate/fit/fit.h. */
+static double message_s(const struct gw_loggp *loggp, double bytes) {
     return 2 * loggp->overhead_s + bytes * loggp->overhead_s_per_byte +
            fmax(loggp->gap_s, bytes * loggp->gap_s_per_byte) + loggp->latency_s;
 }
 
-double gw_loggp_flood_s(const struct gw_loggp *loggp, double bytes) {
+/* F(n) of calibrate/fit/fit.h. */
+static double flood_message_s(const struct gw_loggp *loggp, double bytes) {
     double busy_s = loggp->overhead_s + bytes * loggp->overhead_s_per_byte;
     return fmax(busy_s, fmax(loggp->gap_s, bytes * loggp->gap_s_per_byte));
 }
@@ -174,7 +176,7 @@ static double rest_of_short(const struct series *series, size_t count, const str
                             double *room) {
     for (size_t i = 0; i < count; i++) {
         const struct gw_curve_point *point = &series->points[i];
-        room[i] = point->time_s - gw_loggp_message_s(loggp, point->size);
+        room[i] = point->time_s - message_s(loggp, point->size);
     }
     return fmax(0, median(room, count));
 }
@@ -244,8 +246,8 @@ enum gw_status gw_loggp_fit(const struct gw_loggp_point *points, size_t count,
         status = fit(series, room, &out->loggp, error);
     }
     if (status == GW_OK) {
-        out->ping_pong = judge(&series[GW_PING_PONG], &out->loggp, gw_loggp_message_s, room);
-        out->flood = judge(&series[GW_FLOOD], &out->loggp, gw_loggp_flood_s, room);
+        out->ping_pong = judge(&series[GW_PING_PONG], &out->loggp, message_s, room);
+        out->flood = judge(&series[GW_FLOOD], &out->loggp, flood_message_s, room);
     }
     gw_arena_free(&arena);
     return status;

@@ -4,8 +4,9 @@
 
 #include "calibrate/hosts/hosts.h"
 
-enum gw_status gw_host_list_of(char (*hosts)[GW_HOST_SIZE], int size, struct gw_host_list *out,
-                               struct gw_error *error) {
+/* The list of ranks whose hosts' names are known: hosts[size]. */
+static enum gw_status list_hosts(char (*hosts)[GW_HOST_SIZE], int size, struct gw_host_list *out,
+                                 struct gw_error *error) {
     size_t ranks = (size_t)size;
     *out = (struct gw_host_list){0};
     out->names = gw_arena_zeros(&out->arena, ranks, sizeof *out->names);
@@ -49,7 +50,7 @@ static enum gw_status gather_list(struct gw_communicator *communicator,
         status = gw_allgather(communicator, mine, GW_HOST_SIZE, names, error);
     }
     if (status == GW_OK) {
-        status = gw_host_list_of(names, communicator->size, out, error);
+        status = list_hosts(names, communicator->size, out, error);
     }
     gw_arena_free(&arena);
     enum gw_status agreed = gw_agree(communicator, status, error);

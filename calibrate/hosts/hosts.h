@@ -31,9 +31,6 @@ enum gw_status gw_host_list_open(struct gw_communicator *communicator, struct gw
  */
 enum gw_status gw_machine_list_open(struct gw_communicator *communicator, struct gw_host_list *out,
                                     struct gw_error *error);
-/* Of ranks whose hosts' names are known: hosts[size]. */
-enum gw_status gw_host_list_of(char (*hosts)[GW_HOST_SIZE], int size, struct gw_host_list *out,
-                               struct gw_error *error);
 void gw_host_list_close(struct gw_host_list *list);
 
 /* How many ranks there are on the host that has most. */
@@ -51,9 +48,6 @@ size_t gw_host_list_most_ranks(const struct gw_host_list *list);
  */
 enum gw_status gw_sharing_find(struct gw_communicator *communicator, struct gw_sharing *out,
                                int *first, struct gw_error *error);
-/* Of ranks whose machines are known: *first, and how many of these are on that machine. */
-size_t gw_ranks_together(const struct gw_host_list *machines, size_t machine, size_t processors,
-                         int *first);
 
 /* ---- sets of processors, as Linux numbers and lists them ("0-3,8") ------------------------- */
 
@@ -137,7 +131,7 @@ void gw_write_environment(struct gw_json_writer *writer, char *const *variables)
  */
 void gw_write_gpu_facts(struct gw_json_writer *writer, const char *root);
 
-/* The library's part of that: of the GPU at this place ("0000:3B:00.0"), and of a host. */
+/* What the management library says of the GPU at this place ("0000:3B:00.0"), and of a host. */
 void gw_nvml_write_gpu(struct gw_json_writer *writer, const char *pci);
 void gw_nvml_write_host(struct gw_json_writer *writer, const char *const *pcis, size_t count,
                         bool has_driver);
@@ -148,20 +142,13 @@ void gw_nvml_write_now(struct gw_json_writer *writer, const char *pci);
 /* ---- provenance ---------------------------------------------------------------------------- */
 
 /*
- * "source" of the cluster: date, command, versions, hosts and what they are made of, where ranks
- * may run, and the environment; sets its workers_per_node.
+ * "source" of the cluster: date, command, versions, and the environment; "hosts" (names, in the
+ * order of their first ranks), "nodes" (descriptions; those that are alike share one, with their
+ * names as "hosts") and "ranks" (where each may run). Sets the cluster's workers_per_node.
  */
 enum gw_status gw_put_provenance(struct gw_communicator *communicator,
                                  const struct gw_calibration *calibration,
                                  struct gw_cluster *cluster, struct gw_error *error);
-
-/*
- * Puts "hosts" (names, in the order of their first ranks), "nodes" (descriptions; those that are
- * alike share one, with their names as "hosts") and "ranks" into `source`. Each rank's text, of
- * `stride` bytes, is {"rank": {"rank", "host", ...}, "node": {...}}.
- */
-enum gw_status gw_put_hosts(const char *texts, size_t stride, const struct gw_host_list *list,
-                            int size, cJSON *source, struct gw_error *error);
 
 /* ---- speeds -------------------------------------------------------------------------------- */
 
@@ -223,7 +210,7 @@ enum gw_status gw_time_links(struct gw_communicator *communicator, const struct 
 
 /* ---- warnings, in words that say what to do ------------------------------------------------ */
 
-/* From "nodes" and "ranks" (gw_put_hosts): clock rates that vary, cores with several ranks. */
+/* From "nodes" and "ranks" (gw_put_provenance): clock rates that vary, cores with several ranks. */
 enum gw_status gw_warn_of_nodes(cJSON *source, struct gw_error *error);
 
 /* Hosts that are slower than the median one, or unsteady, or whose ranks or clocks hinder. */

@@ -109,8 +109,10 @@ static enum gw_status add_rank(cJSON *source, cJSON *said, const char *new_host,
                     cJSON_DetachItemFromObjectCaseSensitive(said, "node"), error);
 }
 
-enum gw_status gw_put_hosts(const char *texts, size_t stride, const struct gw_host_list *list,
-                            int size, cJSON *source, struct gw_error *error) {
+/* Puts "hosts", "nodes" and "ranks" into `source`: each rank's text, of `stride` bytes, is
+ * {"rank": {"rank", "host", ...}, "node": {...}}. */
+static enum gw_status put_hosts(const char *texts, size_t stride, const struct gw_host_list *list,
+                                int size, cJSON *source, struct gw_error *error) {
     static const char *const arrays[] = {"hosts", "nodes", "ranks"};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
         GW_TRY(gw_json_put(source, arrays[i], cJSON_CreateArray(), error));
@@ -192,7 +194,7 @@ static enum gw_status put_ranks(struct gw_communicator *communicator,
     enum gw_status status = gather_texts(communicator, text, &arena, &texts, &stride, error);
     free(text);
     if (status == GW_OK) {
-        status = gw_put_hosts(texts, stride, list, communicator->size, source, error);
+        status = put_hosts(texts, stride, list, communicator->size, source, error);
     }
     gw_arena_free(&arena);
     return status;

@@ -10,8 +10,9 @@ static size_t fullest(const struct gw_host_list *machines) {
     return most;
 }
 
-size_t gw_ranks_together(const struct gw_host_list *machines, size_t machine, size_t processors,
-                         int *first) {
+/* *first of the ranks (gw_sharing_find), and how many of these are on that machine. */
+static size_t count_together(const struct gw_host_list *machines, size_t machine, size_t processors,
+                             int *first) {
     size_t count = 0;
     size_t ranks = machines->rank_count[machine];
     size_t together = ranks;
@@ -48,7 +49,7 @@ enum gw_status gw_sharing_find(struct gw_communicator *communicator, struct gw_s
     out->processors = gw_cpus_count(&usable);
     if (status == GW_OK && out->processors > 0) {
         out->ranks = machines.rank_count[machine];
-        out->together = gw_ranks_together(&machines, machine, out->processors, first);
+        out->together = count_together(&machines, machine, out->processors, first);
     }
     gw_host_list_close(&machines);
     return status;

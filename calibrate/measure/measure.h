@@ -2,8 +2,8 @@
  * Measuring subjects - collectives, compressors, messages - at sizes, with a clock that is given;
  * private to this room.
  *
- * One loop times everything: a subject is run once (gw_time_once), by one rank for itself
- * (gw_time_alone) or by all ranks in blocks of repeats that begin together (gw_time_block). A point
+ * One loop times everything: a subject is run by one rank for itself (gw_time_alone) or by all
+ * ranks in blocks of repeats that begin together (gw_time_block). A point
  * is a subject at one size; it gets blocks until its median is known (gw_time_point), or a block at
  * a time in rounds over many points, for as long as there is time (gw_measure_points).
  */
@@ -97,10 +97,6 @@ static inline double gw_runs(size_t row) {
 }
 
 /* ---- repeats ------------------------------------------------------------------------------- */
-
-/* Runs the subject once and restores it: from when to when it ran, by the clock. */
-enum gw_status gw_time_once(const struct gw_clock *clock, const struct gw_subject *subject,
-                            double *began_s, double *done_s, struct gw_error *error);
 
 /*
  * What each of several repeats takes this rank, which no other one waits for: `most` of them, or
@@ -294,10 +290,6 @@ enum {
     GW_FAR_DEVIATIONS = 3 /* from so many on a repeat counts as an outlier */
 };
 
-/* Runs of a repeat of this size. */
-enum { GW_LONGEST_ROW = 8 };
-size_t gw_row_of(const struct gw_subject *subject, size_t size);
-
 /*
  * Each series at `per_factor_four` sizes to a factor of four, from its smallest to its largest:
  * multiples of 8, the smallest and a largest within the subject's among them.
@@ -444,7 +436,13 @@ enum { GW_MOST_WORKER_COUNTS = 40 };
  * the job's, each as a communicator of the first so many. And one, for compressors, and as many as
  * take turns alike (gw_sharing_find).
  */
-bool gw_is_measured(int workers); /* whether it is a power of two or three times one */
+static inline bool gw_is_measured(int workers) {
+    int odd = workers;
+    while (odd % 2 == 0) {
+        odd /= 2;
+    }
+    return odd == 1 || odd == 3;
+}
 
 struct gw_worker_counts {
     struct gw_communicator *world;
@@ -502,11 +500,6 @@ enum gw_status gw_survey_open(struct gw_communicator *communicator,
                               const struct gw_calibration *calibration, struct gw_survey *out,
                               struct gw_error *error);
 void gw_survey_close(struct gw_survey *survey);
-
-/* The survey's first part: communicators and clocks, and no series. */
-enum gw_status gw_survey_open_empty(struct gw_communicator *communicator,
-                                    const struct gw_calibration *calibration, struct gw_survey *out,
-                                    struct gw_error *error);
 
 /*
  * Adds the collectives asked for, for each number of workers; the compressors asked for, on one

@@ -32,9 +32,12 @@ static size_t density_for(const struct gw_subject *subject, size_t per_factor_fo
     return denser;
 }
 
-size_t gw_row_of(const struct gw_subject *subject, size_t size) {
+enum { LONGEST_ROW = 8 };
+
+/* Runs of a repeat of this size. */
+static size_t count_runs(const struct gw_subject *subject, size_t size) {
     size_t fitting = subject->row_size / size;
-    return fitting < 1 ? 1 : gw_lesser(fitting, GW_LONGEST_ROW);
+    return fitting < 1 ? 1 : gw_lesser(fitting, LONGEST_ROW);
 }
 
 /* ---- series and points --------------------------------------------------------------------- */
@@ -84,7 +87,7 @@ enum gw_status gw_points_add(struct gw_points *points, size_t series, size_t siz
     points->items[points->count++] =
         (struct gw_point){.series = series,
                           .size = size,
-                          .row = gw_row_of(&points->series[series].subject, size),
+                          .row = count_runs(&points->series[series].subject, size),
                           .error = INFINITY};
     return GW_OK;
 }

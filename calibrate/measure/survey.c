@@ -9,14 +9,6 @@
 
 /* ---- numbers of workers -------------------------------------------------------------------- */
 
-bool gw_is_measured(int workers) {
-    int odd = workers;
-    while (odd % 2 == 0) {
-        odd /= 2;
-    }
-    return odd == 1 || odd == 3;
-}
-
 static enum gw_status open_both(struct gw_worker_counts *counts, size_t which,
                                 struct gw_error *error) {
     struct gw_communicator *world = counts->world;
@@ -71,24 +63,6 @@ static enum gw_status find_sharers(struct gw_communicator *communicator,
                : GW_OK;
 }
 
-enum gw_status gw_survey_open_empty(struct gw_communicator *communicator,
-                                    const struct gw_calibration *calibration, struct gw_survey *out,
-                                    struct gw_error *error) {
-    *out = (struct gw_survey){
-        .communicator = communicator,
-        .worker_counts = {.world = communicator, .gpu_world = calibration->gpu_communicator},
-        .rule = {.precision = calibration->precision,
-                 .max_s_per_point = calibration->max_s_per_point,
-                 .fewest_visits = GW_FEWEST_VISITS,
-                 .seed = calibration->seed}};
-    if (compresses(calibration)) {
-        GW_TRY(find_sharers(communicator, calibration, out, error));
-    }
-    GW_TRY(open_worker_counts(&out->worker_counts, calibration->collectives[0] != NULL,
-                              out->sharers, error));
-    return gw_clocks_open(communicator, calibration->clock, &out->clocks, error);
-}
-
 static enum gw_status open_vectors(struct gw_survey *survey,
                                    const struct gw_calibration *calibration,
                                    struct gw_error *error) {
@@ -104,7 +78,19 @@ static enum gw_status open_vectors(struct gw_survey *survey,
 enum gw_status gw_survey_open(struct gw_communicator *communicator,
                               const struct gw_calibration *calibration, struct gw_survey *out,
                               struct gw_error *error) {
-    GW_TRY(gw_survey_open_empty(communicator, calibration, out, error));
+    *out = (struct gw_survey){
+        .communicator = communicator,
+        .worker_counts = {.world = communicator, .gpu_world = calibration->gpu_communicator},
+        .rule = {.precision = calibration->precision,
+                 .max_s_per_point = calibration->max_s_per_point,
+                 .fewest_visits = GW_FEWEST_VISITS,
+                 .seed = calibration->seed}};
+    if (compresses(calibration)) {
+        GW_TRY(find_sharers(communicator, calibration, out, error));
+    }
+    GW_TRY(open_worker_counts(&out->worker_counts, calibration->collectives[0] != NULL,
+                              out->sharers, error));
+    GW_TRY(gw_clocks_open(communicator, calibration->clock, &out->clocks, error));
     GW_TRY(gw_survey_add_collectives(out, calibration, error));
     if (compresses(calibration)) {
         GW_TRY(open_vectors(out, calibration, error));

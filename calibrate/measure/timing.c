@@ -5,8 +5,9 @@
 
 /* ---- one rank ------------------------------------------------------------------------------ */
 
-enum gw_status gw_time_once(const struct gw_clock *clock, const struct gw_subject *subject,
-                            double *began_s, double *done_s, struct gw_error *error) {
+/* Runs the subject once and restores it: from when to when it ran, by the clock. */
+static enum gw_status time_once(const struct gw_clock *clock, const struct gw_subject *subject,
+                                double *began_s, double *done_s, struct gw_error *error) {
     *began_s = gw_clock_read_s(clock);
     GW_TRY(subject->run(subject->context, error));
     *done_s = subject->took_s == NULL ? gw_clock_read_s(clock)
@@ -26,7 +27,7 @@ enum gw_status gw_time_alone(const struct gw_clock *clock, const struct gw_subje
          (*count)++) {
         double began_s = 0;
         double done_s = 0;
-        GW_TRY(gw_time_once(clock, subject, &began_s, &done_s, error));
+        GW_TRY(time_once(clock, subject, &began_s, &done_s, error));
         seconds[*count] = done_s - began_s;
     }
     return GW_OK;
@@ -82,10 +83,10 @@ static enum gw_status repeat(const struct gw_clocks *clocks, const struct gw_sub
         double planned_s = gw_clocks_from_common_s(clocks, start_s + (double)i * block->window_s);
         double due_s = fmax(planned_s, free_s + subject->idle_s);
         gw_clock_wait_until_s(clocks->own, due_s);
-        GW_TRY(gw_time_once(clocks->own, subject, &began_s, &done_s, error));
+        GW_TRY(time_once(clocks->own, subject, &began_s, &done_s, error));
         for (size_t run = 1; run < block->row; run++) {
             double before_s = 0;
-            GW_TRY(gw_time_once(clocks->own, subject, &before_s, &done_s, error));
+            GW_TRY(time_once(clocks->own, subject, &before_s, &done_s, error));
         }
         free_s = gw_clock_read_s(clocks->own);
         out->due_s[i] = gw_clocks_common_s(clocks, due_s);

@@ -4,12 +4,11 @@
  */
 #include <malloc.h>
 
-#include "calibrate/hosts/hosts.h"
 #include "tests/test.h"
 
 #include "tests/ranks.h"
 
-#include "tests/calibrate/fake_time.h"
+#include "tests/calibrate/fake_hosts.h"
 
 static const double message_rate = 20e6; /* bytes per second of links that are not slow */
 
@@ -24,21 +23,20 @@ struct rank {
 
 static enum gw_status list_hosts(struct gw_communicator *communicator, struct rank *rank,
                                  struct gw_error *error) {
-    char hosts[MOST_RANKS][GW_HOST_SIZE] = {""};
-    for (int r = 0; r < communicator->size; r++) {
-        (void)snprintf(hosts[r], sizeof hosts[r], "node-%d", r / rank->ranks_per_host);
-    }
+    communicator->transport = &fake_hosts_transport;
     rank->rank = communicator->rank;
-    return gw_host_list_of(hosts, communicator->size, &rank->list, error);
+    return gw_host_list_open(communicator, &rank->list, error);
 }
 
-/* Runs it on all of them, which are like this one. */
+/* Runs it on `size` ranks like this one, on hosts "a", "b", .. in turn. */
 static void run_like(int size, const struct rank *like, fake_run *run,
                      struct rank ranks[MOST_RANKS]) {
+    char letters[MOST_RANKS + 1] = "";
     for (int r = 0; r < size; r++) {
+        letters[r] = (char)('a' + r / like->ranks_per_host);
         ranks[r] = *like;
     }
-    run_fake_ranks(size, run, ranks, sizeof *ranks, NULL);
+    run_on_fake_hosts(letters, run, ranks, sizeof *ranks);
 }
 
 static void close_lists(int size, struct rank *ranks) {
@@ -121,13 +119,11 @@ static enum gw_status time_links(struct gw_communicator *communicator, void *con
 static void check_links(int size, int ranks_per_host, int from, int to, size_t expected_count) {
     struct rank ranks[MOST_RANKS];
     const struct rank like = {.ranks_per_host = ranks_per_host};
-    char name[2][GW_HOST_SIZE];
+    const char name[2][2] = {{(char)('a' + from)}, {(char)('a' + to)}};
     size_t slow = 0;
     slow_from = from < 0 ? -1 : from * ranks_per_host;
     slow_to = to * ranks_per_host;
     fake_message_s = message_s;
-    (void)snprintf(name[0], sizeof name[0], "node-%d", from);
-    (void)snprintf(name[1], sizeof name[1], "node-%d", to);
     run_like(size, &like, time_links, ranks);
     assert_int_equal(gw_link_count(&ranks[0].list), expected_count);
     for (size_t i = 0; i < expected_count; i++) {
@@ -196,4 +192,96 @@ TEST(one_host_is_compared_with_itself) {
     char nothing[MOST_RANKS];
     run_ranks(1, calibrate_hosts, nothing, 1);
     run_ranks(3, calibrate_hosts, nothing, 1);
+}
+
+/* ---- sharing and provenance ---------------------------------------------------------------- */
+
+struct sharing {
+    struct gw_sharing sharing;
+    int first;
+};
+
+static enum gw_status find_sharing(struct gw_communicator *communicator, void *context,
+                                   struct gw_error *error) {
+    struct sharing *found = context;
+    communicator->transport = &fake_hosts_transport;
+    return gw_sharing_find(communicator, &found->sharing, &found->first, error);
+}
+
+/* A letter for each rank's machine; the fullest is the first one's. */
+TEST(as_many_ranks_compress_together_as_take_turns_alike) {
+    static const struct {
+        const char *machines;
+        size_t processors, together;
+        int first;
+    } cases[] = {{"aaaaa", 2, 4, 4},
+                 {"aaaa", 2, 4, 4},
+                 {"aaaaaaa", 2, 6, 6},
+                 {"aaaaaaaaaaa", 2, 8, 8},
+                 {"aaaaaaaaaa", 2, 10, 10},
+                 {"aaaaaaa", 3, 6, 6},
+                 {"aa", 4, 2, 2},
+                 {"aaa", 2, 3, 3},
+                 {"aaaaaaaaaaa", 5, 11, 11},
+                 {"ababababab", 2, 4, 8},
+                 {"aaaaabbbbb", 2, 4, 4},
+                 {"aaaabbbb", 2, 4, 8},
+                 {"aaaaaaaaaaaaa", 4, 12, 12}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sharing found[MOST_RANKS] = {0};
+        fake_processors = cases[i].processors;
+        run_on_fake_hosts(cases[i].machines, find_sharing, found, sizeof *found);
+        for (size_t r = 0; cases[i].machines[r] != '\0'; r++) {
+            assert_int_equal(found[r].sharing.processors, cases[i].processors);
+            assert_int_equal(found[r].sharing.together, cases[i].together);
+            assert_int_equal(found[r].first, cases[i].first);
+        }
+    }
+}
+
+/* Hosts a and c have another kernel than b and d. */
+static void change_kernel(int rank, char *text) {
+    static const char key[] = "\"kernel\":";
+    char *kernel = strstr(text, key);
+    assert_non_null(kernel);
+    strchr(kernel + strlen(key), '"')[1] = fake_hosts[rank][0] % 2 == 0 ? 'x' : 'y';
+}
+
+static enum gw_status put_provenance(struct gw_communicator *communicator, void *context,
+                                     struct gw_error *error) {
+    struct gw_cluster *cluster = context;
+    const struct gw_calibration calibration = gw_calibration_defaults();
+    communicator->transport = &fake_hosts_transport;
+    GW_TRY(gw_cluster_create(cluster, "c", (size_t)communicator->size, 1, error));
+    return gw_put_provenance(communicator, &calibration, cluster, error);
+}
+
+static void check_names(const cJSON *names, const char *expected) {
+    assert_int_equal(cJSON_GetArraySize(names), strlen(expected));
+    for (int i = 0; expected[i] != '\0'; i++) {
+        const char letter[] = {expected[i], '\0'};
+        assert_string_equal(cJSON_GetStringValue(cJSON_GetArrayItem(names, i)), letter);
+    }
+}
+
+TEST(like_hosts_are_described_once) {
+    struct gw_cluster clusters[MOST_RANKS];
+    fake_change_facts = change_kernel;
+    run_on_fake_hosts("bacad", put_provenance, clusters, sizeof *clusters);
+    fake_change_facts = NULL;
+    for (int r = 0; r < 5; r++) {
+        const cJSON *source = cJSON_GetObjectItem(clusters[r].kept, "source");
+        const cJSON *nodes = cJSON_GetObjectItem(source, "nodes");
+        const cJSON *ranks = cJSON_GetObjectItem(source, "ranks");
+        check_names(cJSON_GetObjectItem(source, "hosts"), "bacd");
+        assert_int_equal(cJSON_GetArraySize(nodes), 2);
+        check_names(cJSON_GetObjectItem(cJSON_GetArrayItem(nodes, 0), "hosts"), "bd");
+        check_names(cJSON_GetObjectItem(cJSON_GetArrayItem(nodes, 1), "hosts"), "ac");
+        assert_int_equal(clusters[r].workers_per_node, 2);
+        for (int i = 0; i < 5; i++) {
+            const cJSON *rank = cJSON_GetObjectItem(cJSON_GetArrayItem(ranks, i), "rank");
+            assert_int_equal(cJSON_GetNumberValue(rank), i);
+        }
+        gw_cluster_free(&clusters[r]);
+    }
 }

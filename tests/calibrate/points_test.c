@@ -104,18 +104,6 @@ TEST(the_last_size_before_a_step_is_measured) {
     gw_points_free(&points);
 }
 
-TEST(small_sizes_run_in_rows) {
-    const struct gw_subject alone = {.name = "x"};
-    const struct gw_subject in_rows = {.name = "x", .row_size = 4096};
-    static const struct {
-        size_t size, row;
-    } cases[] = {{8, GW_LONGEST_ROW}, {1024, 4}, {1500, 2}, {2049, 1}, {4096, 1}, {1 << 20, 1}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(gw_row_of(&in_rows, cases[i].size), cases[i].row);
-        assert_int_equal(gw_row_of(&alone, cases[i].size), 1);
-    }
-}
-
 /* ---- when to stop -------------------------------------------------------------------------- */
 
 static double draw(double spread) {

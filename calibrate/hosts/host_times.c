@@ -1,0 +1,284 @@
+/* Times of fixed work on each host, and rates of the links between hosts. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrate/hosts/hosts.h"
+
+enum { MOST_TURNS = 16 }; /* hosts or links are measured in turns; of more hosts, many at once */
+
+/* ---- hosts ------------------------------------------------------------------------------- */
+
+enum {
+    TOGETHER_REPEATS = 40, /* some 30 ms: longer than the kernel lets one of two have a core */
+    COMPUTE_REPEATS = 15,
+    MEMORY_REPEATS = 5,
+    FEWEST_REPEATS = 3
+};
+static const double turn_s = 0.04;
+static const double longest_s = 0.015; /* of compute, and of memory, in a turn */
+
+static enum gw_status time_action(const struct gw_clock *clock, gw_action *action, void *context,
+                                  struct gw_repeats repeats, struct gw_spread *out,
+                                  struct gw_error *error) {
+    const struct gw_subject subject = {.run = action, .context = context};
+    double seconds[TOGETHER_REPEATS];
+    size_t count = 0;
+    GW_TRY(gw_time_alone(clock, &subject, repeats, seconds, &count, error));
+    gw_spread_of(seconds, count, out);
+    return GW_OK;
+}
+
+static enum gw_status time_together(const struct gw_clock *clock, const struct gw_host_work *work,
+                                    struct gw_host_times *out, struct gw_error *error) {
+    const struct gw_repeats repeats = {.fewest = TOGETHER_REPEATS, .most = TOGETHER_REPEATS};
+    struct gw_clock_cost cost;
+    struct gw_spread spread;
+    GW_TRY(time_action(clock, work->compute, work->context, repeats, &spread, error));
+    gw_time_clock(clock, &cost);
+    out->together_s = spread.mean;
+    out->clock_s = cost.mean_s;
+    out->clock_step_s = cost.step_s;
+    return GW_OK;
+}
+
+static enum gw_status time_alone(const struct gw_clock *clock, const struct gw_host_work *work,
+                                 struct gw_host_times *out, struct gw_error *error) {
+    const struct gw_repeats compute = {
+        .fewest = FEWEST_REPEATS, .most = COMPUTE_REPEATS, .longest_s = longest_s};
+    const struct gw_repeats memory = {
+        .fewest = FEWEST_REPEATS, .most = MEMORY_REPEATS, .longest_s = longest_s};
+    struct gw_spread spread;
+    GW_TRY(time_action(clock, work->compute, work->context, compute, &spread, error));
+    out->compute_low_s = spread.percentiles[1];
+    out->compute_s = spread.percentiles[2];
+    out->compute_high_s = spread.percentiles[3];
+    GW_TRY(time_action(clock, work->memory, work->context, memory, &spread, error));
+    out->memory_s = spread.percentiles[2];
+    return GW_OK;
+}
+
+/* What a host's further ranks add to what its first rank found. */
+static void add_rank(const struct gw_host_times *rank, struct gw_host_times *host) {
+    host->together_s = fmax(host->together_s, rank->together_s);
+    host->clock_s = fmax(host->clock_s, rank->clock_s);
+    if (rank->clock_step_s < 0 || host->clock_step_s < 0) {
+        host->clock_step_s = fmin(rank->clock_step_s, host->clock_step_s);
+    } else {
+        host->clock_step_s = fmax(rank->clock_step_s, host->clock_step_s);
+    }
+}
+
+static enum gw_status combine(struct gw_communicator *communicator, const struct gw_host_list *list,
+                              const struct gw_host_times *own, struct gw_host_times *times,
+                              struct gw_error *error) {
+    struct gw_host_times *all = calloc((size_t)communicator->size, sizeof *all);
+    if (all == NULL) {
+        return gw_fail_memory(error, "comparing hosts");
+    }
+    enum gw_status status = gw_allgather(communicator, own, sizeof *own, all, error);
+    for (size_t h = 0; h < list->count; h++) {
+        times[h] = all[list->first_rank[h]];
+    }
+    for (int r = 0; r < communicator->size; r++) {
+        add_rank(&all[r], &times[list->host_of[r]]);
+    }
+    free(all);
+    return status;
+}
+
+enum gw_status gw_time_hosts(struct gw_communicator *communicator, const struct gw_clock *clock,
+                             const struct gw_host_list *list, const struct gw_host_work *work,
+                             struct gw_host_times *times, struct gw_error *error) {
+    struct gw_host_times own = {0};
+    size_t host = list->host_of[communicator->rank];
+    size_t turns = list->count <= MOST_TURNS ? list->count : 1;
+    GW_TRY(work->compute(work->context, error));
+    GW_TRY(communicator->transport->barrier(communicator, error));
+    GW_TRY(time_together(clock, work, &own, error));
+    GW_TRY(communicator->transport->barrier(communicator, error));
+    double started_s = gw_clock_read_s(clock);
+    if (list->first_rank[host] == communicator->rank) {
+        gw_clock_wait_until_s(clock, started_s + turn_s * (turns == 1 ? 0 : (double)host));
+        GW_TRY(time_alone(clock, work, &own, error));
+    }
+    /* Whoever waited in a collective would take a core from those who measure. */
+    gw_clock_wait_until_s(clock, started_s + turn_s * (double)turns);
+    return combine(communicator, list, &own, times, error);
+}
+
+/* ---- links ------------------------------------------------------------------------------- */
+
+/*
+ * Rates of links each way. One rank leads: its clock counts, and it says how long the messages are,
+ * so that slow and fast links take about as long.
+ */
+enum { SHORT_BYTES = 64 << 10, LARGEST_BYTES = 4 << 20, WARM_UPS = 3, MOST_ROUNDS = 5 };
+static const double message_s = 0.004;  /* what a message is to take: much longer than it takes to
+                                           start one, and a few of them within a turn */
+static const double link_turn_s = 0.06; /* of a link that goes alone */
+static const double shared_turn_s = 0.15;
+static const double rounds_share = 0.4; /* of a turn: a last message may take longer */
+
+struct link {
+    struct gw_communicator *communicator;
+    const struct gw_clock *clock;
+    int leader, follower;
+    char *data; /* [LARGEST_BYTES] */
+    double turn_s;
+    uint64_t bytes;   /* of a message */
+    double best_s[2]; /* there and back: of several rounds the fastest, as what else goes on only
+                         adds to times */
+};
+
+static enum gw_status lead_round(void *context, struct gw_error *error) {
+    struct link *link = context;
+    struct gw_communicator *communicator = link->communicator;
+    char signal = 0;
+    GW_TRY(gw_send(communicator, link->follower, &link->bytes, sizeof link->bytes, error));
+    GW_TRY(gw_receive(communicator, link->follower, &signal, 1, error));
+    double started_s = gw_clock_read_s(link->clock);
+    GW_TRY(gw_send(communicator, link->follower, link->data, link->bytes, error));
+    GW_TRY(gw_receive(communicator, link->follower, &signal, 1, error));
+    double half_s = gw_clock_read_s(link->clock);
+    GW_TRY(gw_send(communicator, link->follower, &signal, 1, error));
+    GW_TRY(gw_receive(communicator, link->follower, link->data, link->bytes, error));
+    link->best_s[0] = fmin(link->best_s[0], half_s - started_s);
+    link->best_s[1] = fmin(link->best_s[1], gw_clock_read_s(link->clock) - half_s);
+    return GW_OK;
+}
+
+/* Until the leader says 0 bytes. */
+static enum gw_status follow(const struct link *link, struct gw_error *error) {
+    struct gw_communicator *communicator = link->communicator;
+    for (;;) {
+        uint64_t bytes = 0;
+        char signal = 0;
+        GW_TRY(gw_receive(communicator, link->leader, &bytes, sizeof bytes, error));
+        if (bytes == 0) {
+            return GW_OK;
+        }
+        GW_TRY(gw_send(communicator, link->leader, &signal, 1, error));
+        GW_TRY(gw_receive(communicator, link->leader, link->data, bytes, error));
+        GW_TRY(gw_send(communicator, link->leader, &signal, 1, error));
+        GW_TRY(gw_receive(communicator, link->leader, &signal, 1, error));
+        GW_TRY(gw_send(communicator, link->leader, link->data, bytes, error));
+    }
+}
+
+static enum gw_status lead_rounds(struct link *link, uint64_t bytes, struct gw_repeats rounds,
+                                  struct gw_error *error) {
+    const struct gw_subject subject = {.run = lead_round, .context = link};
+    double seconds[MOST_ROUNDS];
+    size_t count = 0;
+    link->bytes = bytes;
+    link->best_s[0] = link->best_s[1] = INFINITY;
+    return gw_time_alone(link->clock, &subject, rounds, seconds, &count, error);
+}
+
+/* Bytes per second there and back. */
+static enum gw_status lead(struct link *link, double rates[2], struct gw_error *error) {
+    const struct gw_repeats warm_ups = {.fewest = WARM_UPS, .most = WARM_UPS}; /* it connects */
+    const struct gw_repeats rounds = {
+        .fewest = 1, .most = MOST_ROUNDS, .longest_s = rounds_share * link->turn_s};
+    GW_TRY(lead_rounds(link, SHORT_BYTES, warm_ups, error));
+    double fitting = message_s / fmax(fmin(link->best_s[0], link->best_s[1]), 1e-9) * SHORT_BYTES;
+    uint64_t bytes =
+        fitting >= LARGEST_BYTES ? LARGEST_BYTES : (uint64_t)fmax(fitting, SHORT_BYTES);
+    GW_TRY(lead_rounds(link, bytes, rounds, error));
+    for (int way = 0; way < 2; way++) {
+        rates[way] = (double)bytes / fmax(link->best_s[way], 1e-9);
+    }
+    bytes = 0;
+    return gw_send(link->communicator, link->follower, &bytes, sizeof bytes, error);
+}
+
+/* From how many hosts links lead to the next one. */
+static size_t leader_count(const struct gw_host_list *list) {
+    return list->count < 2 ? 0 : list->count == 2 ? 1 : list->count;
+}
+
+size_t gw_link_count(const struct gw_host_list *list) {
+    return 2 * leader_count(list);
+}
+
+/*
+ * When the link from a host to the next one has its turn. Of many, those of even and of odd hosts,
+ * and that of the last one if their number is odd: a host is in one link at a time.
+ */
+static size_t turn_of(const struct gw_host_list *list, size_t host) {
+    if (list->count <= MOST_TURNS) {
+        return host;
+    }
+    return list->count % 2 == 1 && host + 1 == list->count ? 2 : host % 2;
+}
+
+static double turn_length(const struct gw_host_list *list) {
+    return list->count <= MOST_TURNS ? link_turn_s : shared_turn_s;
+}
+
+/* This rank's part in the link from `host`; it has none if it is not the first of a host. */
+static enum gw_status take_part(struct gw_communicator *communicator, const struct gw_clock *clock,
+                                const struct gw_host_list *list, size_t host, double started_s,
+                                char *data, double rates[2], struct gw_error *error) {
+    struct link link = {.communicator = communicator,
+                        .clock = clock,
+                        .leader = list->first_rank[host],
+                        .follower = list->first_rank[(host + 1) % list->count],
+                        .data = data,
+                        .turn_s = turn_length(list)};
+    if (communicator->rank != link.leader && communicator->rank != link.follower) {
+        return GW_OK;
+    }
+    gw_clock_wait_until_s(clock, started_s + link.turn_s * (double)turn_of(list, host));
+    return communicator->rank == link.leader ? lead(&link, rates, error) : follow(&link, error);
+}
+
+static enum gw_status take_turns(struct gw_communicator *communicator, const struct gw_clock *clock,
+                                 const struct gw_host_list *list, char *data, double rates[2],
+                                 struct gw_error *error) {
+    double started_s = gw_clock_read_s(clock);
+    size_t last = 0;
+    for (size_t h = 0; h < leader_count(list); h++) {
+        last = turn_of(list, h) > last ? turn_of(list, h) : last;
+    }
+    for (size_t turn = 0; turn <= last; turn++) {
+        for (size_t h = 0; h < leader_count(list); h++) {
+            if (turn_of(list, h) == turn) {
+                GW_TRY(take_part(communicator, clock, list, h, started_s, data, rates, error));
+            }
+        }
+    }
+    gw_clock_wait_until_s(clock, started_s + turn_length(list) * (double)(last + 1));
+    return GW_OK;
+}
+
+enum gw_status gw_time_links(struct gw_communicator *communicator, const struct gw_clock *clock,
+                             const struct gw_host_list *list, struct gw_link_rate *rates,
+                             struct gw_error *error) {
+    struct gw_arena arena = {0};
+    double own[2] = {0};
+    double(*all)[2] = gw_arena_zeros(&arena, (size_t)communicator->size, sizeof *all);
+    char *data = gw_arena_zeros(&arena, LARGEST_BYTES, 1);
+    enum gw_status status = GW_OK;
+    if (all == NULL || data == NULL) {
+        status = gw_fail_memory(error, "comparing links");
+    } else {
+        memset(data, 1, LARGEST_BYTES);
+        status = communicator->transport->barrier(communicator, error);
+    }
+    if (status == GW_OK) {
+        status = take_turns(communicator, clock, list, data, own, error);
+    }
+    if (status == GW_OK) {
+        status = gw_allgather(communicator, own, sizeof own, all, error);
+    }
+    for (size_t h = 0; h < leader_count(list) && status == GW_OK; h++) {
+        const char *next = list->names[(h + 1) % list->count];
+        const double *found = all[list->first_rank[h]];
+        rates[2 * h] = (struct gw_link_rate){list->names[h], next, found[0]};
+        rates[2 * h + 1] = (struct gw_link_rate){next, list->names[h], found[1]};
+    }
+    gw_arena_free(&arena);
+    return status;
+}
