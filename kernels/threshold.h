@@ -11,12 +11,6 @@
 
 /* ---- passes -------------------------------------------------------------------------------- */
 
-/*
- * Each of these functions is one pass over u. What they give is the same to the last bit on
- * every processor, with any number of threads and on a GPU, as sums are made in a fixed order.
- * GW_BAD_INPUT if u holds a NaN.
- */
-
 /* Of u: the deviation of the whole, not of a sample. */
 struct gw_moments_of_u {
     double mean, deviation;
@@ -31,34 +25,18 @@ GW_ON_BOTH static inline struct gw_moments_of_u gw_moments_from(double sum, doub
     return moments;
 }
 
-/* Adds the gradient first. */
-enum gw_status gw_threshold_moments(const struct gw_task *task, struct gw_moments_of_u *out,
-                                    struct gw_error *error);
-
 /* Of the elements with |u| >= a threshold. */
 struct gw_exceedances {
     size_t count;
     double sum, largest; /* of |u| */
 };
 
-/* Adds the gradient first if `adding`. */
-enum gw_status gw_threshold_exceed(const struct gw_task *task, double threshold, bool adding,
-                                   struct gw_exceedances *out, struct gw_error *error);
-
 enum { GW_MOST_THRESHOLDS = 16 };
 
-/* counts[j]: the elements with |u| >= thresholds[j], j < `count`; adds nothing. */
-enum gw_status gw_threshold_count(const struct gw_task *task, const double *thresholds,
-                                  size_t count, size_t *counts, struct gw_error *error);
-
 /*
- * One pass: selects |u| >= threshold; adds the gradient first if `adding`. GW_BAD_INPUT if u holds
- * a NaN.
+ * Adds the gradient to u[begin..end) and selects |u| >= threshold of these. GW_BAD_INPUT if they
+ * hold a NaN.
  */
-enum gw_status gw_threshold_select(const struct gw_task *task, double threshold, bool adding,
-                                   struct gw_selection *out, struct gw_error *error);
-
-/* The same of u[begin..end) alone, where the gradient is added. */
 enum gw_status gw_threshold_select_range(const struct gw_task *task, size_t begin, size_t end,
                                          double threshold, struct gw_selection *out,
                                          struct gw_error *error);

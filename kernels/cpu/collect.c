@@ -81,7 +81,8 @@ static struct range range_of(const struct gw_entry *entries, size_t count) {
     return range;
 }
 
-int32_t gw_kth_largest(const struct gw_entry *entries, size_t count, size_t k, size_t *ties) {
+/* The magnitude of the k-th largest of `count` entries; *ties of just that belong to the k. */
+static int32_t kth_largest(const struct gw_entry *entries, size_t count, size_t k, size_t *ties) {
     struct range range = range_of(entries, count);
     size_t rank = k; /* from above, within the range */
     unsigned bits = BUCKET_BITS;
@@ -117,7 +118,7 @@ int32_t gw_kth_largest(const struct gw_entry *entries, size_t count, size_t k, s
 int32_t gw_keep_largest(struct gw_selection *selection, size_t k) {
     struct gw_entry *entries = selection->entries;
     size_t ties;
-    int32_t least = gw_kth_largest(entries, selection->count, k, &ties);
+    int32_t least = kth_largest(entries, selection->count, k, &ties);
     size_t kept = 0;
     for (size_t i = 0; i < selection->count; i++) {
         struct gw_entry entry = entries[i];
@@ -178,7 +179,7 @@ enum gw_status gw_sample_magnitude(const struct gw_task *task, const struct gw_s
     }
     take_sample(task, sample, stride, count, taken);
     size_t ties;
-    int32_t sampled = gw_kth_largest(taken, count, rank, &ties);
+    int32_t sampled = kth_largest(taken, count, rank, &ties);
     *magnitude = sampled < GW_INFINITE ? sampled : GW_INFINITE; /* NaNs must reach it */
     free(taken);
     return GW_OK;

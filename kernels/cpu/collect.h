@@ -64,9 +64,6 @@ enum gw_status gw_collect(const struct gw_task *task, struct gw_collection *coll
 enum gw_status gw_collect_best(const struct gw_task *task, struct gw_collection *collection,
                                size_t least, struct gw_selection *out, struct gw_error *error);
 
-/* The magnitude of the k-th largest of `count` entries; *ties of just that belong to the k. */
-int32_t gw_kth_largest(const struct gw_entry *entries, size_t count, size_t k, size_t *ties);
-
 /* ---- samples ------------------------------------------------------------------------------- */
 
 /* What is sampled of u. */

@@ -1,4 +1,8 @@
-/* Passes over u on a processor, and the compressors that find a threshold by them. */
+/*
+ * Passes over u on a processor, and the compressors that find a threshold by them. Results are the
+ * same to the last bit on every processor, with any number of threads and on a GPU, as sums are
+ * made in a fixed order. A pass returns GW_BAD_INPUT if u holds a NaN.
+ */
 #include "kernels/threshold.h"
 
 #include <gsl/gsl_cdf.h>
@@ -78,8 +82,9 @@ static void moments_of_segment(size_t segment, void *context) {
                        segment_size(task, segment), &segments->moments[segment]);
 }
 
-enum gw_status gw_threshold_moments(const struct gw_task *task, struct gw_moments_of_u *out,
-                                    struct gw_error *error) {
+/* Adds the gradient first. */
+static enum gw_status find_moments(const struct gw_task *task, struct gw_moments_of_u *out,
+                                   struct gw_error *error) {
     struct segments segments = {0};
     GW_TRY(run_over_segments(task, sizeof *segments.moments, moments_of_segment, &segments, error));
     double sums[GW_SCAN_PARTS] = {0};
@@ -109,8 +114,9 @@ static void exceed_segment(size_t segment, void *context) {
                     segment_size(task, segment), segments->magnitude, &segments->tails[segment]);
 }
 
-enum gw_status gw_threshold_exceed(const struct gw_task *task, double threshold, bool adding,
-                                   struct gw_exceedances *out, struct gw_error *error) {
+/* Adds the gradient first if `adding`. */
+static enum gw_status find_exceedances(const struct gw_task *task, double threshold, bool adding,
+                                       struct gw_exceedances *out, struct gw_error *error) {
     struct segments segments = {.magnitude = gw_magnitude_from(threshold), .adding = adding};
     GW_TRY(run_over_segments(task, sizeof *segments.tails, exceed_segment, &segments, error));
     double sums[GW_SCAN_PARTS] = {0};
@@ -139,8 +145,9 @@ static void count_segment(size_t segment, void *context) {
                      segments->counting->count, segments->counts[segment]);
 }
 
-enum gw_status gw_threshold_count(const struct gw_task *task, const double *thresholds,
-                                  size_t count, size_t *counts, struct gw_error *error) {
+/* counts[j]: the elements with |u| >= thresholds[j], j < `count`; adds nothing. */
+static enum gw_status count_exceeding(const struct gw_task *task, const double *thresholds,
+                                      size_t count, size_t *counts, struct gw_error *error) {
     int32_t magnitudes[GW_MOST_THRESHOLDS];
     for (size_t j = 0; j < count; j++) {
         magnitudes[j] = gw_magnitude_from(thresholds[j]);
@@ -159,8 +166,13 @@ enum gw_status gw_threshold_count(const struct gw_task *task, const double *thre
 
 /* ---- selecting ----------------------------------------------------------------------------- */
 
-enum gw_status gw_threshold_select(const struct gw_task *task, double threshold, bool adding,
-                                   struct gw_selection *out, struct gw_error *error) {
+/*
+ * One pass: selects |u| >= threshold; adds the gradient first if `adding`. GW_BAD_INPUT if u holds
+ * a NaN.
+ */
+static enum gw_status select_from_threshold(const struct gw_task *task, double threshold,
+                                            bool adding, struct gw_selection *out,
+                                            struct gw_error *error) {
     struct gw_collection everything = {.end = task->n,
                                        .adding = adding,
                                        .magnitude = gw_magnitude_from(threshold),
@@ -185,7 +197,7 @@ enum gw_status gw_threshold_select_range(const struct gw_task *task, size_t begi
 
 static enum gw_status select_hard(const struct gw_task *task, struct gw_selection *out,
                                   struct gw_error *error) {
-    return gw_threshold_select(task, task->threshold, true, out, error);
+    return select_from_threshold(task, task->threshold, true, out, error);
 }
 
 const struct gw_kernel gw_kernel_hard_threshold = {.select = select_hard};
@@ -207,13 +219,13 @@ static enum gw_status select_redsync(const struct gw_task *task, struct gw_selec
     struct gw_exceedances all;
     double thresholds[GW_REDSYNC_STEPS];
     size_t counts[GW_REDSYNC_STEPS];
-    GW_TRY(gw_threshold_exceed(task, 0, true, &all, error));
+    GW_TRY(find_exceedances(task, 0, true, &all, error));
     for (int step = 1; step < GW_REDSYNC_STEPS; step++) {
         thresholds[step] = threshold_at(task, &all, step);
     }
-    GW_TRY(gw_threshold_count(task, thresholds + 1, GW_REDSYNC_STEPS - 1, counts + 1, error));
+    GW_TRY(count_exceeding(task, thresholds + 1, GW_REDSYNC_STEPS - 1, counts + 1, error));
     int step = gw_redsync_last_step(counts, task->k);
-    return gw_threshold_select(task, thresholds[step], false, out, error);
+    return select_from_threshold(task, thresholds[step], false, out, error);
 }
 
 const struct gw_kernel gw_kernel_redsync = {.select = select_redsync};
@@ -235,12 +247,12 @@ static enum gw_status select_gaussiank(const struct gw_task *task, struct gw_sel
     struct gw_moments_of_u moments = {0};
     double thresholds[GW_GAUSSIANK_THRESHOLDS];
     size_t counts[GW_GAUSSIANK_THRESHOLDS];
-    GW_TRY(gw_threshold_moments(task, &moments, error));
+    GW_TRY(find_moments(task, &moments, error));
     double first = gw_gaussiank_first(moments, quantile(task));
     gw_gaussiank_thresholds(first, thresholds);
-    GW_TRY(gw_threshold_count(task, thresholds, GW_GAUSSIANK_THRESHOLDS, counts, error));
+    GW_TRY(count_exceeding(task, thresholds, GW_GAUSSIANK_THRESHOLDS, counts, error));
     double threshold = gw_gaussiank_adjust(first, counts, task->k);
-    return gw_threshold_select(task, threshold, false, out, error);
+    return select_from_threshold(task, threshold, false, out, error);
 }
 
 const struct gw_kernel gw_kernel_gaussiank = {.select = select_gaussiank};
@@ -315,10 +327,10 @@ static enum gw_status select_sidco(const struct gw_task *task, struct gw_selecti
     double threshold = 0;
     for (size_t m = 0; m < stages; m++) {
         struct gw_exceedances above;
-        GW_TRY(gw_threshold_exceed(task, threshold, m == 0, &above, error));
+        GW_TRY(find_exceedances(task, threshold, m == 0, &above, error));
         threshold = gw_sidco_exceed_threshold(threshold, above.count, above.sum, log(ratios[m]));
     }
-    GW_TRY(gw_threshold_select(task, threshold, false, out, error));
+    GW_TRY(select_from_threshold(task, threshold, false, out, error));
     gw_sidco_stages_adapt(state, out->count, task->k, rho);
     return GW_OK;
 }

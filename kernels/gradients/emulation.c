@@ -9,51 +9,6 @@
 #include "kernels/gradients/training.h"
 #include "kernels/kernels.h"
 
-/* ---- groups at a reduced size -------------------------------------------------------------- */
-
-static double within(double x, double low, double high) {
-    return fmin(fmax(x, low), high);
-}
-
-/* Each tensor's share, by where it ends, and one element at least: they add up to all of them. */
-static void share_out(const struct gw_slice *slice, const size_t *layers, struct gw_shrunk *out) {
-    double share = (double)out->elements / (double)slice->elements;
-    double end = 0;
-    double taken = 0;
-    for (size_t i = 0; i < slice->layer_count; i++) {
-        end += (double)layers[slice->first_layer + i];
-        double others = (double)(slice->layer_count - i - 1);
-        double place = within(round(end * share), taken + 1, (double)out->elements - others);
-        out->layers[i] = (size_t)(place - taken);
-        taken = place;
-    }
-}
-
-enum gw_status gw_shrink(const struct gw_slice *slice, const size_t *layers, double reduction,
-                         size_t least_kept, struct gw_arena *arena, struct gw_shrunk *out,
-                         struct gw_error *error) {
-    double n = (double)slice->elements;
-    double k = (double)slice->kept;
-    double kept = within(round(k / reduction), fmin((double)least_kept, k), k);
-    double elements = within(round(n * kept / k), (double)slice->layer_count, n);
-    *out = (struct gw_shrunk){.elements = (size_t)elements,
-                              .kept = (size_t)fmax(1, round(elements * k / n)),
-                              .layers =
-                                  gw_arena_zeros(arena, slice->layer_count, sizeof *out->layers)};
-    GW_TRY(gw_arena_check(arena, "emulation", error));
-    share_out(slice, layers, out);
-    return GW_OK;
-}
-
-uint64_t gw_grown_count(const struct gw_slice *slice, const struct gw_shrunk *shrunk,
-                        size_t count) {
-    if (count <= shrunk->kept) {
-        return (uint64_t)round((double)count * (double)slice->kept / (double)shrunk->kept);
-    }
-    double share = (double)(count - shrunk->kept) / (double)(shrunk->elements - shrunk->kept);
-    return slice->kept + (uint64_t)round(share * (double)(slice->elements - slice->kept));
-}
-
 /* ---- emulation ----------------------------------------------------------------------------- */
 
 static const double tensor_spread = 0.5;
