@@ -190,8 +190,7 @@ static enum gw_status apply_and_answer(const struct options *options,
                                        struct gw_error *error) {
     struct gw_question changed = *question;
     const struct gw_axis_values *varied = NULL;
-    enum gw_status status = GW_OK;
-    for (size_t i = 0; i < PARAMETERS && status == GW_OK; i++) {
+    for (size_t i = 0; i < PARAMETERS; i++) {
         const struct gw_axis_values *one = &parameters[i];
         if (one->count > 1 && varied != NULL) {
             return gw_fail(error, GW_BAD_INPUT,
@@ -201,14 +200,11 @@ static enum gw_status apply_and_answer(const struct options *options,
         }
         varied = one->count > 1 ? one : varied;
         if (one->count == 1) {
-            const struct gw_question before = changed;
-            status = gw_axis_ask(one, one->values[0], &before, &changed, error);
+            changed = gw_axis_ask(one, one->values[0], &changed);
         }
     }
-    status = status == GW_OK ? check_varied(options, varied != NULL, error) : status;
-    status = status == GW_OK ? answer(options, &changed, &parameters[1], varied, error) : status;
-    gw_question_end_bandwidth(&changed, question);
-    return status;
+    GW_TRY(check_varied(options, varied != NULL, error));
+    return answer(options, &changed, &parameters[1], varied, error);
 }
 
 static enum gw_status open_and_answer(void *values, struct gw_error *error) {

@@ -209,14 +209,13 @@ static enum gw_status answer_at_bandwidth(const struct options *options,
                                           const struct gw_question *question,
                                           const struct gw_plan *plan, struct gw_error *error) {
     struct gw_axis_values values = {0};
-    struct gw_question changed = *question;
+    struct gw_question changed;
     char note[GW_RESULT_NOTE_SIZE];
     enum gw_status status = gw_axis_ask_bandwidth(options->bandwidth, options->network.level,
                                                   question, &values, &changed, error);
     if (status == GW_OK) {
         status = answer(options, &changed, plan, gw_bandwidth_note(&values, note), error);
     }
-    gw_question_end_bandwidth(&changed, question);
     free(values.values);
     return status;
 }

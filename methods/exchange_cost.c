@@ -35,11 +35,12 @@ static void find_calls(enum gw_recurrence recurrence, size_t workers, double *ca
 }
 
 struct gw_turns gw_turns_behind(const struct gw_cluster *cluster, const char *collective,
-                                size_t workers, double bytes) {
+                                size_t workers, double byte_factor, double bytes) {
     double part = gw_sharing_part(&cluster->sharing, workers);
     return (struct gw_turns){
         .part = part,
-        .ahead_s = part > 0 ? gw_cluster_skew_s(cluster, collective, workers, bytes) : 0};
+        .ahead_s =
+            part > 0 ? gw_cluster_skew_s(cluster, collective, workers, byte_factor, bytes) : 0};
 }
 
 bool gw_aggregation_shares(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
@@ -121,6 +122,16 @@ double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_co
 }
 
 /* ---- a group ------------------------------------------------------------------------------- */
+
+enum gw_status gw_collective_curve(const struct gw_cluster *cluster, const char *collective,
+                                   size_t workers, double byte_factor, struct gw_curve *out,
+                                   char derivation[GW_DERIVATION_SIZE], struct gw_error *error) {
+    struct gw_curve measured = {0};
+    GW_TRY(gw_cluster_collective(cluster, collective, workers, &measured, derivation, error));
+    enum gw_status status = gw_curve_scaled(&measured, 1, byte_factor, out, error);
+    gw_curve_free(&measured);
+    return status;
+}
 
 static bool is_dense(const struct gw_exchange_question *question) {
     return question->compressor == &gw_compressor_none;
@@ -324,8 +335,8 @@ static enum gw_status look_up(struct gw_exchange_cost *cost, const struct gw_clu
     double elements = (double)gw_model_elements(question->model);
     for (size_t i = 0; i < exchange->leg_count; i++) {
         char *derivation = cost->derivations[i];
-        GW_TRY(gw_cluster_collective(cluster, exchange->legs[i].collective, question->workers,
-                                     &cost->legs[i], derivation, error));
+        GW_TRY(gw_collective_curve(cluster, exchange->legs[i].collective, question->workers,
+                                   1 / question->bandwidth, &cost->legs[i], derivation, error));
         for (size_t before = 0; before < i; before++) {
             if (strcmp(cost->derivations[before], cost->derivations[i]) == 0) {
                 cost->derivations[i][0] = '\0';

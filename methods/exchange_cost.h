@@ -40,9 +40,10 @@ struct gw_turns {
     double ahead_s; /* for how long some have been at it by when the last one can begin */
 };
 
-/* Behind a collective to which each of the workers contributes `bytes`. */
+/* Behind a collective to which each of the workers contributes `bytes`, each of which takes
+ * byte_factor times what was measured. */
 struct gw_turns gw_turns_behind(const struct gw_cluster *cluster, const char *collective,
-                                size_t workers, double bytes);
+                                size_t workers, double byte_factor, double bytes);
 
 /*
  * Seconds that workers spend on what the leg brings, from when the last one has it: in all, or by
@@ -56,6 +57,14 @@ double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_co
 
 /* ---- exchanges ------------------------------------------------------------------------------- */
 
+/*
+ * The curve of a collective among `workers`, the caller's, where a byte takes byte_factor times
+ * what was measured; startups stay. `derivation`: as gw_cluster_collective has it.
+ */
+enum gw_status gw_collective_curve(const struct gw_cluster *cluster, const char *collective,
+                                   size_t workers, double byte_factor, struct gw_curve *out,
+                                   char derivation[GW_DERIVATION_SIZE], struct gw_error *error);
+
 /* For groups of which a compressor keeps a share. Pointers are borrowed. */
 struct gw_exchange_question {
     const struct gw_exchange_kind *exchange;
@@ -63,6 +72,7 @@ struct gw_exchange_question {
     double density;
     const struct gw_model *model;
     size_t workers;
+    double bandwidth; /* a factor of what was measured */
 };
 
 struct gw_exchange_cost {

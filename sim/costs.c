@@ -36,20 +36,6 @@ static enum gw_status find_congestion(const struct gw_cluster *cluster,
     return GW_OK;
 }
 
-static enum gw_status look_up(const char *name, const struct gw_cluster *cluster, size_t workers,
-                              double congestion, struct gw_curve *out,
-                              char derivation[GW_DERIVATION_SIZE], struct gw_error *error) {
-    GW_TRY(gw_cluster_collective(cluster, name, workers, out, derivation, error));
-    if (congestion == 1) {
-        return GW_OK;
-    }
-    struct gw_curve quiet = *out;
-    *out = (struct gw_curve){0};
-    enum gw_status status = gw_curve_scaled(&quiet, 1, congestion, out, error);
-    gw_curve_free(&quiet);
-    return status;
-}
-
 static const struct gw_price *find_price(const struct gw_prices *prices, const char *collective) {
     for (size_t i = 0; i < prices->count; i++) {
         if (strcmp(prices->list[i].collective, collective) == 0) {
@@ -60,8 +46,7 @@ static const struct gw_price *find_price(const struct gw_prices *prices, const c
 }
 
 static enum gw_status add_price(struct gw_simulator *simulator, const char *collective,
-                                double congestion, struct gw_result *result,
-                                struct gw_error *error) {
+                                struct gw_result *result, struct gw_error *error) {
     struct gw_prices *prices = &simulator->prices;
     size_t workers = simulator->simulation.workers;
     struct gw_price *larger =
@@ -73,8 +58,8 @@ static enum gw_status add_price(struct gw_simulator *simulator, const char *coll
     struct gw_price *added = &larger[prices->count];
     char derivation[GW_DERIVATION_SIZE];
     *added = (struct gw_price){.collective = collective};
-    GW_TRY(look_up(collective, simulator->cluster, workers, congestion, &added->curve, derivation,
-                   error));
+    GW_TRY(gw_collective_curve(simulator->cluster, collective, workers, simulator->byte_factor,
+                               &added->curve, derivation, error));
     prices->count++;
     if (result != NULL) {
         if (workers > 1) {
@@ -115,7 +100,7 @@ static double aggregation_s(const struct gw_simulator *simulator,
     struct gw_turns turns = {0};
     if (simulator->simulation.interference) {
         turns = gw_turns_behind(simulator->cluster, operation->method, workers,
-                                (double)operation->bytes);
+                                simulator->byte_factor, (double)operation->bytes);
     }
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
         if (costs->by[i] != NULL) {
@@ -204,13 +189,15 @@ static void find_aggregations(struct gw_simulator *simulator) {
 enum gw_status gw_operation_costs(struct gw_simulator *simulator, struct gw_result *result,
                                   struct gw_error *error) {
     const struct gw_schedule *schedule = simulator->schedule;
-    double congestion = 1;
     if (gw_arena_own(&simulator->arena, &simulator->prices, release_prices) == NULL) {
         return gw_fail_memory(error, "opening a simulation");
     }
     if (simulator->simulation.level == GW_LEVEL_CURVES) {
+        double factor = simulator->simulation.bandwidth_factor;
+        double congestion = 1;
         GW_TRY(find_congestion(simulator->cluster, &simulator->simulation, &congestion, result,
                                error));
+        simulator->byte_factor = congestion / (factor > 0 ? factor : 1);
     }
     find_aggregations(simulator);
     for (size_t i = 0; i < schedule->operation_count; i++) {
@@ -221,7 +208,7 @@ enum gw_status gw_operation_costs(struct gw_simulator *simulator, struct gw_resu
         } else if (operation->kind == GW_EXCHANGE &&
                    simulator->simulation.level == GW_LEVEL_CURVES &&
                    find_price(&simulator->prices, operation->method) == NULL) {
-            GW_TRY(add_price(simulator, operation->method, congestion, result, error));
+            GW_TRY(add_price(simulator, operation->method, result, error));
         }
     }
     GW_TRY(gw_parameters_open(simulator, result, error));

@@ -8,16 +8,11 @@
 
 /* ---- one ----------------------------------------------------------------------------------- */
 
-/* The entry's curve at the bandwidth that was measured. */
-static const struct gw_curve *measured_curve(const struct gw_collective_cost *entry) {
-    return entry->measured == NULL ? &entry->curve : entry->measured;
-}
-
 /* Time that the bandwidth of messages adds to a curve, relative; 0: none. */
 static double excess_at(const struct gw_simulator *simulator, const struct gw_collective_part *part,
                         double size) {
     double least_s = gw_cluster_least_s(simulator->cluster, part->name, part->ranks, size);
-    return fmax(least_s / gw_curve_time(measured_curve(part->nearest), size) - 1, 0);
+    return fmax(least_s / gw_curve_time(&part->nearest->curve, size) - 1, 0);
 }
 
 /*
@@ -88,9 +83,8 @@ static enum gw_status find_collective_margins(struct gw_simulator *simulator,
         gw_cluster_collective_parts(cluster, parameter->name, workers, parameter->parts);
     for (size_t i = 0; i < parameter->margin_count; i++) {
         const struct gw_collective_cost *nearest = gw_needed(parameter->parts[i].nearest);
-        GW_TRY(gw_margins_open(nearest->kept, "bytes", measured_curve(nearest),
-                               GW_COLLECTIVE_MARGIN, &simulator->arena, &parameter->margins[i],
-                               error));
+        GW_TRY(gw_margins_open(nearest->kept, "bytes", &nearest->curve, GW_COLLECTIVE_MARGIN,
+                               &simulator->arena, &parameter->margins[i], error));
     }
     return GW_OK;
 }

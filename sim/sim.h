@@ -30,6 +30,7 @@ struct gw_simulation {
      */
     const double *bandwidth;
     double background;
+    double bandwidth_factor;       /* of the whole network, by curves; 0: 1 */
     struct gw_noise compute_noise; /* on each compute time of each worker */
     struct gw_noise network_noise; /* on each message, or on each exchange as a whole */
     enum gw_network_level level;

@@ -45,7 +45,8 @@ struct gw_simulator {
      * what is done with what they bring.
      */
     double *seconds;
-    struct gw_prices prices;                                /* of exchanges by curves */
+    double byte_factor;      /* on what a byte's exchange takes, by curves */
+    struct gw_prices prices; /* of exchanges by curves */
     struct gw_aggregation_costs aggregations[GW_MOST_LEGS]; /* of the legs of its exchange */
     size_t *slots; /* per operation: where its end is kept, or GW_NO_SLOT */
     size_t slot_count;

@@ -251,7 +251,7 @@ static enum gw_status find_lead(const struct gw_advice *advice, double factor, d
     const size_t places[] = {advice->dense, advice->compressed};
     struct gw_question question = *advice->question;
     double seconds[2] = {0};
-    GW_TRY(gw_question_set_bandwidth(&question, factor, error));
+    question.bandwidth = factor;
     enum gw_status status = GW_OK;
     for (int i = 0; i < 2 && status == GW_OK; i++) {
         struct gw_result result;
@@ -260,7 +260,6 @@ static enum gw_status find_lead(const struct gw_advice *advice, double factor, d
             gw_predict(&question, gw_advice_algorithm(advice, places[i]), &options, &result, error);
         seconds[i] = status == GW_OK ? result.iteration_s : 0;
     }
-    gw_question_end_bandwidth(&question, advice->question);
     *out = log(seconds[1] / seconds[0]);
     return status;
 }

@@ -7,25 +7,25 @@
 
 /* ---- the axes ------------------------------------------------------------------------------- */
 
-enum gw_status gw_setting_change(struct gw_setting *setting, enum gw_axis axis, double value,
-                                 struct gw_error *error) {
+void gw_setting_change(struct gw_setting *setting, enum gw_axis axis, double value) {
     switch (axis) {
     case GW_AXIS_WORKERS:
         setting->question.workers = (size_t)value;
-        return GW_OK;
+        break;
     case GW_AXIS_DENSITY:
         setting->question.density = value;
-        return GW_OK;
+        break;
     case GW_AXIS_BANDWIDTH:
-        return value == 1 ? GW_OK : gw_question_set_bandwidth(&setting->question, value, error);
+        setting->question.bandwidth *= value;
+        break;
     case GW_AXIS_STRAGGLER:
         setting->straggler = value;
-        return GW_OK;
+        break;
     case GW_AXIS_NOISE:
         setting->noise = value;
-        return GW_OK;
+        break;
     default:
-        return GW_OK;
+        break;
     }
 }
 
@@ -170,15 +170,12 @@ const char *gw_axis_text(const struct gw_axis_values *values, double value,
     return out;
 }
 
-enum gw_status gw_axis_ask(const struct gw_axis_values *values, double value,
-                           const struct gw_question *question, struct gw_question *out,
-                           struct gw_error *error) {
+struct gw_question gw_axis_ask(const struct gw_axis_values *values, double value,
+                               const struct gw_question *question) {
     struct gw_setting setting = {.question = *question};
     double relative = values->own_bit_per_s > 0 ? value / values->own_bit_per_s : value;
-    enum gw_axis axis = (enum gw_axis)(values->kind - gw_axis_kinds);
-    GW_TRY(gw_setting_change(&setting, axis, relative, error));
-    *out = setting.question;
-    return GW_OK;
+    gw_setting_change(&setting, (enum gw_axis)(values->kind - gw_axis_kinds), relative);
+    return setting.question;
 }
 
 /* ---- notes ---------------------------------------------------------------------------------- */
@@ -236,10 +233,12 @@ enum gw_status gw_axis_ask_bandwidth(const char *text, enum gw_network_level lev
     }
     GW_TRY(
         gw_axis_parse(GW_AXIS_BANDWIDTH, text, "--bandwidth", &question->cluster, values, error));
-    return values->count == 1
-               ? gw_axis_ask(values, values->values[0], question, out, error)
-               : gw_fail(error, GW_BAD_INPUT,
-                         "--bandwidth: expected one value, got %zu (compare, sweep and plan "
-                         "--sweep take several values)",
-                         values->count);
+    if (values->count > 1) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--bandwidth: expected one value, got %zu (compare, sweep and plan "
+                       "--sweep take several values)",
+                       values->count);
+    }
+    *out = gw_axis_ask(values, values->values[0], question);
+    return GW_OK;
 }

@@ -63,13 +63,14 @@ static enum gw_status add_times(const struct gw_advice *advice, const struct gw_
                                 double bandwidth, bool deviating, struct times *out,
                                 struct gw_error *error) {
     struct gw_question question = *advice->question;
+    question.bandwidth = bandwidth;
     const struct gw_simulation simulation = {.workers = question.workers,
+                                             .bandwidth_factor = bandwidth,
                                              .margins = true,
                                              .interference =
                                                  gw_question_counts_interference(&question)};
     struct gw_pipeline pipeline = {0};
     struct gw_simulator *simulator = NULL;
-    GW_TRY(gw_question_set_bandwidth(&question, bandwidth, error));
     enum gw_status status =
         gw_pipeline_open(&question, &advice->planned_ddp, plan, &pipeline, error);
     if (status == GW_OK) {
@@ -83,7 +84,6 @@ static enum gw_status add_times(const struct gw_advice *advice, const struct gw_
     }
     gw_simulator_close(simulator);
     gw_pipeline_close(&pipeline);
-    gw_question_end_bandwidth(&question, advice->question);
     return status;
 }
 

@@ -28,10 +28,8 @@ static enum gw_status predict_at(const struct search *search,
     changed.algorithms = algorithms;
     changed.count = count;
     changed.intervals = intervals;
-    GW_TRY(gw_axis_ask(search->found->values, value, comparison->question, &question, error));
-    enum gw_status status = gw_comparison_predict(&changed, search->predictions, error);
-    gw_question_end_bandwidth(&question, comparison->question);
-    return status;
+    question = gw_axis_ask(search->found->values, value, comparison->question);
+    return gw_comparison_predict(&changed, search->predictions, error);
 }
 
 static double time_of(const struct gw_prediction *answer) {

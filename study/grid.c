@@ -505,20 +505,17 @@ void gw_point_predict(const struct gw_grid *grid, const struct gw_point *point,
     measured.model.micro_batches = grid->micro_batches;
     struct gw_setting setting = {.question = measured};
     *out = (struct gw_prediction){0};
-    for (size_t axis = 0; axis < GW_AXES && out->status == GW_OK; axis++) {
+    for (size_t axis = 0; axis < GW_AXES; axis++) {
         if (gw_axis_kinds[axis].rule != NULL) {
             double value = gw_point_value(grid, point, (enum gw_axis)axis);
             if (axis == GW_AXIS_BANDWIDTH && grid->own_bit_per_s != NULL) {
                 value /= grid->own_bit_per_s[point->at[GW_AXIS_CLUSTER]];
             }
-            out->status = gw_setting_change(&setting, (enum gw_axis)axis, value, &out->why);
+            gw_setting_change(&setting, (enum gw_axis)axis, value);
         }
     }
-    if (out->status == GW_OK) {
-        const struct gw_algorithm *algorithm = &grid->algorithms[point->at[GW_AXIS_ALGORITHM]];
-        out->status = predict(grid, algorithm, &setting, &out->result, &out->why);
-    }
-    gw_question_end_bandwidth(&setting.question, &measured);
+    const struct gw_algorithm *algorithm = &grid->algorithms[point->at[GW_AXIS_ALGORITHM]];
+    out->status = predict(grid, algorithm, &setting, &out->result, &out->why);
 }
 
 enum gw_status gw_grid_require_alike(const struct gw_grid *grid,

@@ -98,7 +98,7 @@ static double find_aggregation(const struct gw_question *question,
     struct gw_turns turns = {0};
     if (predicted->interference) {
         turns = gw_turns_behind(&question->cluster, operation->method, question->workers,
-                                predicted->bytes);
+                                1 / question->bandwidth, predicted->bytes);
     }
     struct gw_extent extent = gw_schedule_extent(schedule, operation->group);
     struct gw_aggregation_costs costs = gw_aggregation_costs_of(leg, &question->cluster);
@@ -128,8 +128,8 @@ static enum gw_status find_collective(const struct gw_question *question,
     char derivation[GW_DERIVATION_SIZE];
     size_t count =
         gw_cluster_collective_parts(cluster, operation->method, question->workers, parts);
-    GW_TRY(gw_cluster_collective(cluster, operation->method, question->workers, &curve, derivation,
-                                 error));
+    GW_TRY(gw_collective_curve(cluster, operation->method, question->workers,
+                               1 / question->bandwidth, &curve, derivation, error));
     if (predicted->beside != NULL &&
         is_slowed(predicted, gw_curve_time(&curve, predicted->bytes) + aggregation_s)) {
         append(name, "overlap.factors.%s.%s", operation->method, predicted->beside);

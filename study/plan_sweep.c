@@ -129,12 +129,9 @@ static enum gw_status find_exchanges_at(const struct gw_question *question,
 /* What the largest value needs, smaller ones do not need more than. */
 static enum gw_status find_exchanges(const struct gw_plan_sweep_request *request,
                                      struct gw_plan_sweep *sweep, struct gw_error *error) {
-    struct gw_question question;
     double largest = sweep->values.values[sweep->values.count - 1];
-    GW_TRY(gw_axis_ask(&sweep->values, largest, sweep->question, &question, error));
-    enum gw_status status = find_exchanges_at(&question, request, sweep, error);
-    gw_question_end_bandwidth(&question, sweep->question);
-    return status;
+    struct gw_question question = gw_axis_ask(&sweep->values, largest, sweep->question);
+    return find_exchanges_at(&question, request, sweep, error);
 }
 
 /* ---- planning ------------------------------------------------------------------------------- */
@@ -168,16 +165,14 @@ static enum gw_status plan_policies(struct gw_plan_sweep *sweep, size_t exchange
 static enum gw_status plan_value(struct gw_plan_sweep *sweep, size_t exchange, size_t value,
                                  struct gw_error *error) {
     const struct gw_axis_values *values = &sweep->values;
-    struct gw_question question;
+    struct gw_question question = gw_axis_ask(values, values->values[value], sweep->question);
     struct gw_costs costs;
-    GW_TRY(gw_axis_ask(values, values->values[value], sweep->question, &question, error));
     enum gw_status status = gw_costs_open(&question, sweep->compressors[exchange],
                                           sweep->exchanges[exchange], &costs, error);
     if (status == GW_OK) {
         status = plan_policies(sweep, exchange, value, &costs, error);
         gw_costs_close(&costs);
     }
-    gw_question_end_bandwidth(&question, sweep->question);
     if (status != GW_OK) {
         char text[GW_UNITS_SIZE];
         char place[GW_UNITS_SIZE + 32];

@@ -98,7 +98,8 @@ static enum gw_status open_costs(const struct gw_question *question,
                                          .compressor = compressor,
                                          .density = question->density,
                                          .model = &question->model,
-                                         .workers = question->workers};
+                                         .workers = question->workers,
+                                         .bandwidth = question->bandwidth};
     out->question = question;
     out->planning = (struct gw_planning){.model = &question->model,
                                          .workers = question->workers,
@@ -400,6 +401,7 @@ enum gw_status gw_pipeline_predict(const struct gw_question *question, struct gw
     struct gw_simulation simulation = options->simulation;
     size_t iterations = options->iterations == 0 ? 1 : options->iterations;
     simulation.workers = question->workers;
+    simulation.bandwidth_factor = question->bandwidth;
     simulation.interference = counts_interference(question, &simulation);
     simulation.margins = options->interval;
     enum gw_status status = gw_taken_counts_open(&options->counts, question, pipeline, iterations,

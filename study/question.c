@@ -29,8 +29,11 @@ struct gw_question gw_question_of(struct gw_model model, struct gw_cluster clust
     if (cluster.overlap != NULL) {
         model.update_s += cluster.overlap->session_s;
     }
-    return (struct gw_question){
-        .model = model, .cluster = cluster, .workers = cluster.workers, .density = 0.001};
+    return (struct gw_question){.model = model,
+                                .cluster = cluster,
+                                .workers = cluster.workers,
+                                .density = 0.001,
+                                .bandwidth = 1};
 }
 
 bool gw_question_counts_interference(const struct gw_question *question) {
@@ -96,42 +99,6 @@ enum gw_status gw_question_read_plan(const char *path, struct gw_question_option
 void gw_question_close(struct gw_question *question) {
     gw_model_free(&question->model);
     gw_cluster_free(&question->cluster);
-}
-
-static void free_collectives(struct gw_collective_cost *collectives, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        gw_curve_free(&collectives[i].curve);
-    }
-    free(collectives);
-}
-
-enum gw_status gw_question_set_bandwidth(struct gw_question *question, double factor,
-                                         struct gw_error *error) {
-    struct gw_cluster *cluster = &question->cluster;
-    struct gw_collective_cost *scaled = calloc(cluster->collective_count + 1, sizeof *scaled);
-    if (scaled == NULL) {
-        return gw_fail_memory(error, "scaling a cluster");
-    }
-    for (size_t i = 0; i < cluster->collective_count; i++) {
-        scaled[i] = cluster->collectives[i];
-        scaled[i].measured =
-            scaled[i].measured == NULL ? &cluster->collectives[i].curve : scaled[i].measured;
-        enum gw_status status =
-            gw_curve_scaled(&cluster->collectives[i].curve, 1, 1 / factor, &scaled[i].curve, error);
-        if (status != GW_OK) {
-            free_collectives(scaled, i);
-            return status;
-        }
-    }
-    cluster->collectives = scaled;
-    return GW_OK;
-}
-
-void gw_question_end_bandwidth(struct gw_question *question, const struct gw_question *original) {
-    if (question->cluster.collectives != original->cluster.collectives) {
-        free_collectives(question->cluster.collectives, question->cluster.collective_count);
-        question->cluster.collectives = original->cluster.collectives;
-    }
 }
 
 /* ---- a heterogeneous cluster -------------------------------------------------------------- */

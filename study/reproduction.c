@@ -87,7 +87,7 @@ static enum gw_status open_question(const struct gw_paper_row *row, struct gw_qu
                                     struct gw_error *error) {
     cJSON *model = NULL;
     char *text = NULL;
-    *out = (struct gw_question){.density = row->density};
+    *out = (struct gw_question){.density = row->density, .bandwidth = 1};
     if (cJSON_IsString(row->model.node)) {
         GW_TRY(gw_model_open(row->model.node->valuestring, &out->model, error));
     } else {

@@ -28,6 +28,7 @@ struct gw_question {
     struct gw_cluster cluster;
     size_t workers;
     double density;
+    double bandwidth; /* of collectives' bytes, a factor of what was measured; startups stay */
     enum gw_interference_rule interference;
 };
 
@@ -73,15 +74,6 @@ enum gw_status gw_question_open(const struct gw_question_options *options, struc
 enum gw_status gw_question_read_plan(const char *path, struct gw_question_options *options,
                                      struct gw_plan *plan, struct gw_error *error);
 void gw_question_close(struct gw_question *question);
-
-/*
- * Gives the question a cluster whose collectives move bytes `factor` times as fast; startups stay.
- * `question` is a copy of another one, which keeps its cluster; gw_question_end_bandwidth frees
- * what the copy got, and does nothing to a copy whose bandwidth was never changed.
- */
-enum gw_status gw_question_set_bandwidth(struct gw_question *question, double factor,
-                                         struct gw_error *error);
-void gw_question_end_bandwidth(struct gw_question *question, const struct gw_question *original);
 
 /* ---- the network ----------------------------------------------------------------------------- */
 

@@ -156,8 +156,9 @@ static enum gw_status slow_down(struct gw_survey *survey, double factor,
 
 static enum gw_status change_bandwidth(struct gw_survey *survey, double factor,
                                        struct gw_question *question, struct gw_error *error) {
-    (void)survey;
-    return gw_question_set_bandwidth(question, factor, error);
+    (void)survey, (void)error;
+    question->bandwidth *= factor;
+    return GW_OK;
 }
 
 static enum gw_status change_density(struct gw_survey *survey, double factor,
@@ -191,7 +192,6 @@ static enum gw_status find_changes(struct gw_survey *survey, struct gw_error *er
         enum gw_status status = changes[i].change(survey, found->factor, &question, error);
         status =
             status == GW_OK ? predict_shown(survey, &question, found->iteration_s, error) : status;
-        gw_question_end_bandwidth(&question, survey->advice->question);
         GW_TRY(status);
     }
     return GW_OK;
@@ -231,8 +231,8 @@ static enum gw_status find_row(struct gw_survey *survey, size_t bandwidth, const
                                size_t count, double *iteration_s, struct gw_error *error) {
     const struct gw_question *original = survey->advice->question;
     struct gw_question question = *original;
-    enum gw_status status =
-        gw_question_set_bandwidth(&question, survey->bandwidths[bandwidth], error);
+    enum gw_status status = GW_OK;
+    question.bandwidth *= survey->bandwidths[bandwidth];
     for (size_t i = 0; i < survey->density_count && status == GW_OK; i++) {
         question.density = survey->densities[i];
         status = predict_places(survey, &question, places, count, iteration_s, error);
@@ -240,7 +240,6 @@ static enum gw_status find_row(struct gw_survey *survey, size_t bandwidth, const
             judge_cell(survey, places, count, iteration_s, i * survey->bandwidth_count + bandwidth);
         }
     }
-    gw_question_end_bandwidth(&question, original);
     return status;
 }
 

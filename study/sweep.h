@@ -40,9 +40,8 @@ struct gw_axis_kind {
 };
 extern const struct gw_axis_kind gw_axis_kinds[GW_AXES];
 
-/* On an axis of numbers. A bandwidth is freed by gw_question_end_bandwidth. */
-enum gw_status gw_setting_change(struct gw_setting *setting, enum gw_axis axis, double value,
-                                 struct gw_error *error);
+/* Sets the setting's value on an axis of numbers; a bandwidth multiplies the one it has. */
+void gw_setting_change(struct gw_setting *setting, enum gw_axis axis, double value);
 
 /* Values of an axis of numbers, ascending. */
 struct gw_axis_values {
@@ -78,18 +77,16 @@ const char *gw_axis_text(const struct gw_axis_values *values, double value,
 
 /*
  * The question at the one bandwidth of the whole network that --bandwidth says, by curves:
- * `values`, which the caller frees, and `out`, as gw_axis_ask leaves it; `out` is a copy of the
- * question.
+ * `values`, which the caller frees, and `out`, which borrows from the question.
  */
 enum gw_status gw_axis_ask_bandwidth(const char *text, enum gw_network_level level,
                                      const struct gw_question *question,
                                      struct gw_axis_values *values, struct gw_question *out,
                                      struct gw_error *error);
 
-/* Makes `out` the question at a value; gw_question_end_bandwidth frees what that takes. */
-enum gw_status gw_axis_ask(const struct gw_axis_values *values, double value,
-                           const struct gw_question *question, struct gw_question *out,
-                           struct gw_error *error);
+/* The question at a value; borrows from the question. */
+struct gw_question gw_axis_ask(const struct gw_axis_values *values, double value,
+                               const struct gw_question *question);
 
 /* ---- notes (axes.c) ------------------------------------------------------------------------- */
 

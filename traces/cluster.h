@@ -100,8 +100,6 @@ struct gw_collective_cost {
     size_t workers;
     struct gw_curve curve; /* of the bytes that one worker contributes */
     cJSON *kept;           /* the entry as it was read or measured, with what gradweave ignores */
-    const struct gw_curve
-        *measured; /* `curve` before its bandwidth was changed; NULL: it is that */
 };
 
 /*
@@ -277,12 +275,12 @@ bool gw_cluster_exceeds_messages(const struct gw_cluster *cluster,
                                  const struct gw_collective_cost *cost, char out[GW_EXCESS_SIZE]);
 
 /*
- * For how long before the last of the workers the first one is done with it, but for a root; of
- * one that others make up, with the last of those. 0: not known, as where the number of workers was
- * not measured.
+ * For how long before the last of the workers the first one is done with it, but for a root, where
+ * a byte takes byte_factor times what was measured; of one that others make up, with the last of
+ * those. 0: not known, as where the number of workers was not measured.
  */
 double gw_cluster_skew_s(const struct gw_cluster *cluster, const char *name, size_t workers,
-                         double bytes);
+                         double byte_factor, double bytes);
 
 /*
  * By how much that curve may be off beyond what measuring left open, relative to its times: 0 where

@@ -375,13 +375,17 @@ static double skew_at(const cJSON *shares, double bytes) {
 }
 
 double gw_cluster_skew_s(const struct gw_cluster *cluster, const char *name, size_t workers,
-                         double bytes) {
+                         double byte_factor, double bytes) {
     struct gw_collective_part parts[GW_COLLECTIVE_MOST_PARTS] = {{0}};
     size_t count = gw_cluster_collective_parts(cluster, name, workers, parts);
     const struct gw_collective_cost *last = parts[count - 1].measured;
-    return last == NULL ? 0
-                        : skew_at(cJSON_GetObjectItemCaseSensitive(last->kept, "skew"), bytes) *
-                              gw_curve_time(&last->curve, bytes);
+    if (last == NULL) {
+        return 0;
+    }
+    double startup_s = gw_curve_startup(&last->curve);
+    double above_s = gw_curve_time(&last->curve, bytes) - startup_s;
+    return skew_at(cJSON_GetObjectItemCaseSensitive(last->kept, "skew"), bytes) *
+           fmax(startup_s + byte_factor * above_s, 0);
 }
 
 enum gw_status gw_cluster_uncertainty(const struct gw_cluster *cluster, const char *name,

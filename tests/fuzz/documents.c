@@ -32,7 +32,7 @@ static char *print(enum gw_status status, cJSON **document) {
 /* ---- models -------------------------------------------------------------------------------- */
 
 bool fuzz_model(const char *text, size_t length) {
-    struct gw_question question = {.density = 0.01};
+    struct gw_question question = {.density = 0.01, .bandwidth = 1};
     struct gw_model *model = &question.model;
     if (!is_accepted(gw_model_parse(text, length, file, model, &fuzz_error), model,
                      sizeof *model)) {
@@ -158,7 +158,7 @@ static void ask_costs(const struct gw_cluster *cluster, const char *collective) 
 }
 
 bool fuzz_cluster(const char *text, size_t length) {
-    struct gw_question question = {.density = 0.01};
+    struct gw_question question = {.density = 0.01, .bandwidth = 1};
     struct gw_cluster *cluster = &question.cluster;
     struct gw_network network;
     char derivation[GW_DERIVATION_SIZE];
@@ -227,7 +227,8 @@ static void explain(const struct gw_plan *plan) {
     struct gw_question question = {.model = *fuzz_usual_model(),
                                    .cluster = *fuzz_usual_cluster(),
                                    .workers = plan->workers,
-                                   .density = plan->density};
+                                   .density = plan->density,
+                                   .bandwidth = 1};
     struct gw_arena arena = {0};
     struct gw_explanation explanation;
     if (gw_plan_check(plan, &question.model, file, &fuzz_error) == GW_OK) {

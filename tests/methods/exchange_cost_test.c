@@ -148,7 +148,8 @@ static void add_denser(struct gw_kernel_costs *costs, size_t which, bool longer,
 static void open_scene(struct scene *scene, struct gw_random *random, size_t pair) {
     static const size_t counts[] = {2, 3, 4, 5, 8};
     size_t workers = counts[gw_random_below(random, 5)];
-    *scene = (struct scene){.question = {.model = &scene->model, .workers = workers}};
+    *scene =
+        (struct scene){.question = {.model = &scene->model, .workers = workers, .bandwidth = 1}};
     open_model(scene, random);
     assert_int_equal(
         gw_compressor_choose(pairs[pair].compressor, &scene->question.compressor, &error), GW_OK);

@@ -341,7 +341,7 @@ TEST(an_iteration_is_as_uncertain_as_its_model) {
         "{},"
         "\"collectives\": {\"allreduce\": [{\"workers\": 2, \"alpha_s\": 1e-9,"
         "\"beta_s_per_byte\": 0, \"uncertainty\": [[1, 3]]}]}}";
-    struct gw_question question = {.workers = 2, .density = 0.001};
+    struct gw_question question = {.workers = 2, .density = 0.001, .bandwidth = 1};
     const struct gw_algorithm *dense = NULL;
     struct gw_result result;
     assert_ok(gw_model_parse(text, strlen(text), "m", &question.model, &error));

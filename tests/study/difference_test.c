@@ -38,7 +38,7 @@ static int open_all(void **state) {
     static struct gw_algorithm algorithm;
     const struct gw_algorithm *lags = NULL;
     (void)state;
-    question = (struct gw_question){.workers = WORKERS, .density = 0.001};
+    question = (struct gw_question){.workers = WORKERS, .density = 0.001, .bandwidth = 1};
     assert_ok(gw_model_parse(model_text, strlen(model_text), "m", &question.model, &error));
     assert_ok(gw_cluster_parse(cluster_text, strlen(cluster_text), "c", &question.cluster, &error));
     assert_ok(gw_algorithm_find("lags", &lags, &error));

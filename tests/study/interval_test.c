@@ -62,6 +62,7 @@ static struct gw_result ask_wide(const char *pipeline, const struct gw_cluster *
                                    .cluster = *cluster,
                                    .workers = WORKERS,
                                    .density = 0.5,
+                                   .bandwidth = bandwidth,
                                    .interference = turns == COUNTED ? GW_INTERFERENCE_KNOWN
                                                                     : GW_INTERFERENCE_NONE};
     const struct gw_algorithm *algorithm = NULL;
@@ -70,11 +71,8 @@ static struct gw_result ask_wide(const char *pipeline, const struct gw_cluster *
     if (turns != NONE) {
         question.cluster.sharing = (struct gw_sharing){WORKERS, WORKERS / 2, WORKERS};
     }
-    struct gw_question faster = question;
-    assert_ok(gw_question_set_bandwidth(&faster, bandwidth, &error));
     assert_ok(gw_algorithm_find(pipeline, &algorithm, &error));
-    assert_ok(gw_predict(&faster, algorithm, &options, &result, &error));
-    gw_question_end_bandwidth(&faster, &question);
+    assert_ok(gw_predict(&question, algorithm, &options, &result, &error));
     return result;
 }
 

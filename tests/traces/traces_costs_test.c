@@ -132,7 +132,7 @@ TEST(the_first_worker_is_done_before_the_last) {
     parse_cluster(text, &cluster);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         assert_true(
-            near(gw_cluster_skew_s(&cluster, table[i].name, table[i].workers, table[i].bytes),
+            near(gw_cluster_skew_s(&cluster, table[i].name, table[i].workers, 1, table[i].bytes),
                  table[i].skew_s, 1e-12));
     }
     gw_cluster_free(&cluster);
