@@ -8,19 +8,22 @@
 
 /* ---- descriptions of operations -------------------------------------------------------------- */
 
-static void describe_statement(const struct gw_statement *statement, char out[GW_GOAL_PLACE_SIZE]) {
+/* The size of the description of an operation. */
+enum { PLACE_SIZE = 160 };
+
+static void describe_statement(const struct gw_statement *statement, char out[PLACE_SIZE]) {
     enum { max_shown = 40 };
     const struct gw_word *label = &statement->label;
     bool cut = label->length > max_shown;
     char operation[GW_OPERATION_TEXT_SIZE];
     (void)gw_operation_format(&statement->operation, operation);
-    (void)snprintf(out, GW_GOAL_PLACE_SIZE, "line %llu: %.*s%s%s%s",
-                   (unsigned long long)statement->line, cut ? max_shown : (int)label->length,
-                   label->bytes, cut ? "..." : "", label->length > 0 ? ": " : "", operation);
+    (void)snprintf(out, PLACE_SIZE, "line %llu: %.*s%s%s%s", (unsigned long long)statement->line,
+                   cut ? max_shown : (int)label->length, label->bytes, cut ? "..." : "",
+                   label->length > 0 ? ": " : "", operation);
 }
 
 static enum gw_status find_operation(struct gw_goal_text *text, uint32_t index,
-                                     char out[GW_GOAL_PLACE_SIZE], struct gw_error *error) {
+                                     char out[PLACE_SIZE], struct gw_error *error) {
     struct gw_statement statement;
     uint32_t count = 0;
     for (;;) {
@@ -42,12 +45,17 @@ static bool is_pipe(const char *path) {
     return stat(path, &about) == 0 ? !S_ISREG(about.st_mode) : errno != ENOENT;
 }
 
-enum gw_status gw_goal_place(const char *path, uint32_t index, char out[GW_GOAL_PLACE_SIZE],
-                             struct gw_error *error) {
+/*
+ * Describes operation `index`: "line 12: l3: recv 8b from 2 tag 0". Labels and lines are not kept
+ * in memory: the file, which must still exist, is read again. For a pipe, and without a path
+ * (NULL): "operation 11".
+ */
+static enum gw_status find_place(const char *path, uint32_t index, char out[PLACE_SIZE],
+                                 struct gw_error *error) {
     struct gw_goal_text text = {0};
     out[0] = '\0';
     if (path == NULL || is_pipe(path)) {
-        (void)snprintf(out, GW_GOAL_PLACE_SIZE, "operation %u", index);
+        (void)snprintf(out, PLACE_SIZE, "operation %u", index);
         return GW_OK;
     }
     GW_TRY(gw_scanner_open(&text.scanner, path, error));
@@ -97,8 +105,8 @@ enum gw_status gw_goal_check_times(const struct gw_goal *goal, const struct gw_l
                              [GW_GOAL_CALC] = GW_GOAL_LONGEST_NS};
     for (uint32_t i = 0; i < goal->operation_count; i++) {
         if (goal->operations[i].size > most[goal->operations[i].kind]) {
-            char place[GW_GOAL_PLACE_SIZE];
-            GW_TRY(gw_goal_place(path, i, place, error));
+            char place[PLACE_SIZE];
+            GW_TRY(find_place(path, i, place, error));
             return gw_fail(error, GW_BAD_INPUT,
                            "%s: %s: expected no operation longer than 2^62 ns (146 years), got "
                            "one",
@@ -109,8 +117,8 @@ enum gw_status gw_goal_check_times(const struct gw_goal *goal, const struct gw_l
 }
 
 enum gw_status gw_goal_fail_late(const char *path, uint32_t operation, struct gw_error *error) {
-    char place[GW_GOAL_PLACE_SIZE];
-    GW_TRY(gw_goal_place(path, operation, place, error));
+    char place[PLACE_SIZE];
+    GW_TRY(find_place(path, operation, place, error));
     return gw_fail(error, GW_BAD_INPUT,
                    "%s: %s: expected times of at most 2^62 ns (146 years), got a later one",
                    schedule_name(path), place);
@@ -168,15 +176,15 @@ enum gw_status gw_goal_check_ended(const struct gw_goal *goal, const char *path,
     if (waiting == 0) {
         return GW_OK;
     }
-    char text[MAX_NAMED * (GW_GOAL_PLACE_SIZE + 80)] = "";
+    char text[MAX_NAMED * (PLACE_SIZE + 80)] = "";
     size_t length = 0;
     uint64_t named = 0;
     for (int free_ones = 1; free_ones >= 0; free_ones--) {
         uint32_t i = find_waiting(goal, free_ones, 0);
         for (; i < goal->operation_count && named < MAX_NAMED;
              i = find_waiting(goal, free_ones, i + 1), named++) {
-            char place[GW_GOAL_PLACE_SIZE] = "";
-            GW_TRY(gw_goal_place(path, i, place, error));
+            char place[PLACE_SIZE] = "";
+            GW_TRY(find_place(path, i, place, error));
             int printed = snprintf(text + length, sizeof text - length, "%srank %u, %s: %s",
                                    named > 0 ? "; " : "", rank_of_operation(goal, i), place,
                                    wait_reason(&goal->operations[i]));

@@ -67,20 +67,7 @@ static inline const uint32_t *gw_goal_dependents(const struct gw_goal *goal,
  * *out is an empty schedule.
  */
 enum gw_status gw_goal_read(const char *path, struct gw_goal *out, struct gw_error *error);
-enum gw_status gw_goal_parse(const char *text, size_t length, const char *name, struct gw_goal *out,
-                             struct gw_error *error);
 void gw_goal_free(struct gw_goal *goal);
-
-/* The size of the description of an operation. */
-enum { GW_GOAL_PLACE_SIZE = 160 };
-
-/*
- * Describes operation `index`: "line 12: l3: recv 8b from 2 tag 0". Labels and lines are not kept
- * in memory: the file, which must still exist, is read again. For a pipe, and without a path
- * (NULL): "operation 11".
- */
-enum gw_status gw_goal_place(const char *path, uint32_t index, char out[GW_GOAL_PLACE_SIZE],
-                             struct gw_error *error);
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
@@ -107,9 +94,8 @@ enum gw_status gw_goal_write_rank(struct gw_goal_writer *writer, uint32_t rank,
  * the rank's first ("l1"), and so on. */
 uint32_t gw_goal_write_operation(struct gw_goal_writer *writer,
                                  const struct gw_goal_operation *operation);
-/* Makes operation `label` wait for the end (irequires: the start) of `other`; both are written. */
+/* Makes operation `label` wait for the end of `other`; both are written. */
 void gw_goal_write_requires(struct gw_goal_writer *writer, uint32_t label, uint32_t other);
-void gw_goal_write_irequires(struct gw_goal_writer *writer, uint32_t label, uint32_t other);
 
 /* ---- running ------------------------------------------------------------------------------- */
 

@@ -426,36 +426,21 @@ static enum gw_status read_statements(struct reader *reader, struct gw_error *er
     }
 }
 
-/* Reads a schedule, and frees the reader, whose scanner is open. */
-static enum gw_status read_and_close(struct reader *reader, struct gw_goal *out,
-                                     struct gw_error *error) {
-    reader->goal.cpus = reader->goal.nics = 1;
-    reserve_operations(reader);
-    enum gw_status status = read_statements(reader, error);
-    memcpy(reader->goal.loggp, reader->text.scanner.loggp, sizeof reader->goal.loggp);
-    gw_scanner_close(&reader->text.scanner);
-    labels_free(&reader->labels);
-    free(reader->dependencies);
-    free(reader->ranks);
-    if (status == GW_OK) {
-        *out = reader->goal;
-    } else {
-        gw_goal_free(&reader->goal);
-    }
-    return status;
-}
-
 enum gw_status gw_goal_read(const char *path, struct gw_goal *out, struct gw_error *error) {
-    struct reader reader = {0};
+    struct reader reader = {.goal = {.cpus = 1, .nics = 1}};
     *out = (struct gw_goal){0};
     GW_TRY(gw_scanner_open(&reader.text.scanner, path, error));
-    return read_and_close(&reader, out, error);
-}
-
-enum gw_status gw_goal_parse(const char *text, size_t length, const char *name, struct gw_goal *out,
-                             struct gw_error *error) {
-    struct reader reader = {0};
-    *out = (struct gw_goal){0};
-    GW_TRY(gw_scanner_open_text(&reader.text.scanner, text, length, name, error));
-    return read_and_close(&reader, out, error);
+    reserve_operations(&reader);
+    enum gw_status status = read_statements(&reader, error);
+    memcpy(reader.goal.loggp, reader.text.scanner.loggp, sizeof reader.goal.loggp);
+    gw_scanner_close(&reader.text.scanner);
+    labels_free(&reader.labels);
+    free(reader.dependencies);
+    free(reader.ranks);
+    if (status == GW_OK) {
+        *out = reader.goal;
+    } else {
+        gw_goal_free(&reader.goal);
+    }
+    return status;
 }

@@ -12,57 +12,31 @@ enum { PIECE_SIZE = 256 * 1024, MAX_TOKEN = 2 * (GW_LONGEST_WORD + 1) };
 
 /* ---- pieces -------------------------------------------------------------------------------- */
 
-static enum gw_status open_piece(struct gw_scanner *scanner, struct gw_error *error) {
-    scanner->line = 1;
-    scanner->piece = calloc(PIECE_SIZE + MAX_TOKEN, 1);
-    scanner->at = scanner->end = scanner->whole = scanner->piece;
-    return scanner->piece == NULL ? gw_fail_memory(error, "reading a schedule") : GW_OK;
-}
-
 enum gw_status gw_scanner_open(struct gw_scanner *out, const char *path, struct gw_error *error) {
-    *out = (struct gw_scanner){.name = path, .stream = fopen(path, "rbe")};
+    *out = (struct gw_scanner){.name = path, .line = 1, .stream = fopen(path, "rbe")};
     if (out->stream == NULL) {
         return gw_file_unreadable(path, errno, error);
     }
     gw_input_note(fileno(out->stream));
-    enum gw_status status = open_piece(out, error);
-    if (status != GW_OK) {
+    out->piece = calloc(PIECE_SIZE + MAX_TOKEN, 1);
+    out->at = out->end = out->whole = out->piece;
+    if (out->piece == NULL) {
         gw_scanner_close(out);
+        return gw_fail_memory(error, "reading a schedule");
     }
-    return status;
-}
-
-enum gw_status gw_scanner_open_text(struct gw_scanner *out, const char *text, size_t length,
-                                    const char *name, struct gw_error *error) {
-    *out = (struct gw_scanner){.name = name, .rest = text, .rest_length = length};
-    return open_piece(out, error);
+    return GW_OK;
 }
 
 void gw_scanner_close(struct gw_scanner *scanner) {
-    if (scanner->stream != NULL) {
-        (void)fclose(scanner->stream);
-    }
+    (void)fclose(scanner->stream);
     free(scanner->piece);
     *scanner = (struct gw_scanner){0};
 }
 
 uint64_t gw_scanner_length(const struct gw_scanner *scanner) {
     struct stat status;
-    if (scanner->stream == NULL) {
-        return scanner->rest_length;
-    }
     bool known = fstat(fileno(scanner->stream), &status) == 0 && S_ISREG(status.st_mode);
     return known ? (uint64_t)status.st_size : 0;
-}
-
-static size_t copy_text(struct gw_scanner *scanner, char *out, size_t room) {
-    size_t length = room < scanner->rest_length ? room : scanner->rest_length;
-    if (length > 0) {
-        memcpy(out, scanner->rest, length);
-        scanner->rest += length;
-        scanner->rest_length -= length;
-    }
-    return length;
 }
 
 /* Refuses a text that is too long, and endless blanks and comments. */
@@ -85,9 +59,8 @@ static enum gw_status fill_piece(struct gw_scanner *scanner, struct gw_error *er
     size_t kept = (size_t)(scanner->end - scanner->at);
     size_t room = PIECE_SIZE - kept;
     memmove(scanner->piece, scanner->at, kept);
-    size_t added = scanner->stream == NULL ? copy_text(scanner, scanner->piece + kept, room)
-                                           : fread(scanner->piece + kept, 1, room, scanner->stream);
-    if (scanner->stream != NULL && ferror(scanner->stream)) {
+    size_t added = fread(scanner->piece + kept, 1, room, scanner->stream);
+    if (ferror(scanner->stream)) {
         return gw_file_unreadable(scanner->name, errno, error);
     }
     char *end = scanner->piece + kept + added;

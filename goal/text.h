@@ -22,9 +22,7 @@ struct gw_scanner {
     uint64_t line;                /* of `at`, from 1 */
     const char *name;             /* the file's, for messages */
 
-    FILE *stream;     /* NULL: the text comes from memory, and this part of it is not yet read */
-    const char *rest; /* belongs to the caller */
-    size_t rest_length;
+    FILE *stream;
     bool last; /* no text follows `end` */
     char *piece;
     char loggp[GW_GOAL_LOGGP_SIZE]; /* as in struct gw_goal */
@@ -36,9 +34,6 @@ struct gw_word {
 };
 
 enum gw_status gw_scanner_open(struct gw_scanner *out, const char *path, struct gw_error *error);
-/* Scans a text, which must outlive the scanner. Messages call it `name`. */
-enum gw_status gw_scanner_open_text(struct gw_scanner *out, const char *text, size_t length,
-                                    const char *name, struct gw_error *error);
 void gw_scanner_close(struct gw_scanner *scanner);
 
 /* The length of the text, or 0 if it is unknown before the end. */

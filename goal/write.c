@@ -192,17 +192,8 @@ uint32_t gw_goal_write_operation(struct gw_goal_writer *writer,
     return label;
 }
 
-static void write_dependency(struct gw_goal_writer *writer, uint32_t label, const char *verb,
-                             uint32_t other) {
-    char line[64];
-    char *at = put_text(put_label(line, label), verb);
-    write_text(writer, line, put_text(put_label(at, other), "\n"));
-}
-
 void gw_goal_write_requires(struct gw_goal_writer *writer, uint32_t label, uint32_t other) {
-    write_dependency(writer, label, " requires ", other);
-}
-
-void gw_goal_write_irequires(struct gw_goal_writer *writer, uint32_t label, uint32_t other) {
-    write_dependency(writer, label, " irequires ", other);
+    char line[64];
+    char *at = put_text(put_label(line, label), " requires ");
+    write_text(writer, line, put_text(put_label(at, other), "\n"));
 }

@@ -9,6 +9,7 @@
 #include "calibrate/hosts/hosts.h"
 #include "calibrate/measure/measure.h"
 #include "tests/fuzz/readers.h"
+#include "tests/goal/goal_text.h"
 #include "traces/imports.h"
 
 /* ---- GOAL ---------------------------------------------------------------------------------- */
@@ -86,7 +87,7 @@ bool fuzz_goal(const char *text, size_t length) {
         abort();
     }
     memcpy(ends, text, length);
-    enum gw_status status = gw_goal_parse(ends, length, "f", &goal, &fuzz_error);
+    enum gw_status status = read_goal_text(ends, length, "f", &goal, &fuzz_error);
     free(ends);
     if (fuzz_accepted(status, "f")) {
         check_goal(&goal);

@@ -1,6 +1,7 @@
 /* Runs small enough to be worked out by hand, schedules that wait for ever, and times at the limit.
  */
 #include "goal/goal.h"
+#include "tests/goal/goal_text.h"
 #include "tests/test.h"
 
 static struct gw_error error;
@@ -12,7 +13,7 @@ static enum gw_status run(const char *text, const struct gw_loggops *parameters,
                           struct gw_goal_result *result) {
     struct gw_goal goal;
     error = (struct gw_error){0};
-    if (gw_goal_parse(text, strlen(text), "f", &goal, &error) != GW_OK) {
+    if (read_goal_text(text, strlen(text), "f", &goal, &error) != GW_OK) {
         fail_msg("%s", error.message);
     }
     enum gw_status status = gw_goal_run(&goal, parameters, path, result, &error);

@@ -6,6 +6,7 @@
 #include "tests/test.h"
 
 #include "tests/goal/goal_model.h"
+#include "tests/goal/goal_text.h"
 
 enum { cases = 5000 };
 
@@ -133,7 +134,7 @@ TEST(texts_mean_what_they_say) {
         size_t length = 0;
         make_model(random, &model);
         char *text = print_model(random, &model, &length);
-        if (gw_goal_parse(text, length, "f", &goal, &error) != GW_OK) {
+        if (read_goal_text(text, length, "f", &goal, &error) != GW_OK) {
             fail_msg("%s: %s", error.message, text);
         }
         expect_model(&goal, &model);

@@ -5,6 +5,7 @@
 #ifndef GW_TESTS_GOAL_PATTERNS_H
 #define GW_TESTS_GOAL_PATTERNS_H
 
+#include "tests/goal/goal_text.h"
 #include "tests/support.h"
 
 /* `after` waits for `before`, both of the same rank. */
@@ -129,7 +130,7 @@ static inline struct gw_goal pattern_read(const struct pattern *pattern) {
     assert_non_null(out);
     print_pattern(out, pattern);
     assert_int_equal(fclose(out), 0);
-    if (gw_goal_parse(text, length, "pattern", &goal, &error) != GW_OK) {
+    if (read_goal_text(text, length, "pattern", &goal, &error) != GW_OK) {
         fail_msg("%s", error.message);
     }
     free(text);

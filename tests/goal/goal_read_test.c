@@ -2,7 +2,8 @@
  * GOAL texts: what they mean, what is refused and on which line, and that it does not matter where
  * the reader's pieces of a file end.
  */
-#include "goal/goal.h"
+#include "goal/run.h"
+#include "tests/goal/goal_text.h"
 #include "tests/test.h"
 
 static struct gw_error error;
@@ -44,7 +45,7 @@ static char *show(const struct gw_goal *goal) {
 
 static void expect_meaning(const char *text, const char *expected) {
     struct gw_goal goal;
-    enum gw_status status = gw_goal_parse(text, strlen(text), "f", &goal, &error);
+    enum gw_status status = read_goal_text(text, strlen(text), "f", &goal, &error);
     if (status != GW_OK) {
         fail_msg("%s: %s", text, error.message);
     }
@@ -197,7 +198,7 @@ static const struct {
 static void expect_refusal(const char *text, size_t length, const char *message) {
     static const struct gw_goal nothing;
     struct gw_goal goal;
-    assert_int_equal(gw_goal_parse(text, length, "f", &goal, &error), GW_BAD_INPUT);
+    assert_int_equal(read_goal_text(text, length, "f", &goal, &error), GW_BAD_INPUT);
     assert_int_equal(error.status, GW_BAD_INPUT);
     assert_string_equal(error.message, message);
     assert_memory_equal(&goal, &nothing, sizeof goal);
@@ -278,7 +279,7 @@ TEST(ranks_keep_their_labels_apart) {
     char *text = make_ranks(2000, counts, &length);
     struct gw_goal goal;
     uint32_t dependents = 0;
-    assert_int_equal(gw_goal_parse(text, length, "f", &goal, &error), GW_OK);
+    assert_int_equal(read_goal_text(text, length, "f", &goal, &error), GW_OK);
     for (uint32_t rank = 0; rank < goal.rank_count; rank++) {
         uint32_t first = goal.ranks[rank].first;
         for (uint32_t i = 0; i < goal.ranks[rank].count; i++) {
@@ -303,7 +304,6 @@ static void put_file(const char *path, const char *text) {
 
 TEST_IN_FOLDER(places_name_the_line_and_the_operation) {
     const char *path = path_in(*state, "f.goal");
-    char place[GW_GOAL_PLACE_SIZE];
     char text[1200];
     char longest[256];
     memset(longest, 'y', 255);
@@ -322,13 +322,17 @@ TEST_IN_FOLDER(places_name_the_line_and_the_operation) {
          "tag 4294967294 cpu 255 nic 255"),
     };
     for (uint32_t i = 0; i < 4; i++) {
-        assert_int_equal(gw_goal_place(path, i, place, &error), GW_OK);
-        assert_string_equal(place, expected[i]);
+        char message[512];
+        (void)snprintf(message, sizeof message,
+                       "%s: %s: expected times of at most 2^62 ns (146 years), got a later one",
+                       path, expected[i]);
+        assert_int_equal(gw_goal_fail_late(path, i, &error), GW_BAD_INPUT);
+        assert_string_equal(error.message, message);
     }
-    assert_int_equal(gw_goal_place(path, 4, place, &error), GW_BAD_INPUT);
+    assert_int_equal(gw_goal_fail_late(path, 4, &error), GW_BAD_INPUT);
     assert_non_null(strstr(error.message, "f.goal:12: expected more than 4 operations, got the end "
                                           "of the file"));
-    assert_int_equal(gw_goal_place(path_in(*state, "g"), 0, place, &error), GW_BAD_INPUT);
+    assert_int_equal(gw_goal_fail_late(path_in(*state, "g"), 0, &error), GW_BAD_INPUT);
 }
 
 /* ---- pieces of a file ---------------------------------------------------------------------- */
@@ -361,7 +365,7 @@ static void expect_everywhere(char with, size_t pieces) {
     for (size_t before = 0; before < around; before++) {
         size_t length = fill(text, pieces * piece, with, before, body);
         struct gw_goal goal;
-        assert_int_equal(gw_goal_parse(text, length, "f", &goal, &error), GW_OK);
+        assert_int_equal(read_goal_text(text, length, "f", &goal, &error), GW_OK);
         char *shown = show(&goal);
         assert_string_equal(shown,
                             "2 x 1: 0+2 2+1; send 8 (1, -2, 1, 0) waits 0 < 1; recv "
@@ -403,7 +407,7 @@ TEST(zeros_without_end_are_no_number) {
     int start = snprintf(text, sizeof text, "num_ranks 1\nrank 0 {\ncalc ");
     memset(text + start, '0', sizeof text - (size_t)start);
     struct gw_goal goal;
-    assert_int_equal(gw_goal_parse(text, sizeof text, "f", &goal, &error), GW_BAD_INPUT);
+    assert_int_equal(read_goal_text(text, sizeof text, "f", &goal, &error), GW_BAD_INPUT);
     assert_string_equal(error.message, "f:3: expected cpu or the end of the line, got "
                                        "0000000000000000000000000000000000000000...");
 }
