@@ -39,8 +39,9 @@ size_t gw_list_options(const struct gw_option *table, struct gw_option_row rows[
     return add_rows(table, 0, rows, 0);
 }
 
-const char *gw_join_choices(const char *const *choices, const char *between, const char *last,
-                            char *out, size_t size) {
+/* "curves, messages or waves", with the last two in between. */
+static const char *join_choices(const char *const *choices, const char *between, const char *last,
+                                char *out, size_t size) {
     size_t used = 0;
     for (size_t i = 0; choices[i] != NULL && used < size; i++) {
         const char *separator = i == 0 ? "" : choices[i + 1] == NULL ? last : between;
@@ -51,7 +52,7 @@ const char *gw_join_choices(const char *const *choices, const char *between, con
 
 const char *gw_option_metavar(const struct gw_option *option, char out[GW_METAVAR_SIZE]) {
     return option->metavar == NULL && option->choices != NULL
-               ? gw_join_choices(option->choices, "|", "|", out, GW_METAVAR_SIZE)
+               ? join_choices(option->choices, "|", "|", out, GW_METAVAR_SIZE)
                : option->metavar;
 }
 
@@ -263,7 +264,7 @@ static int find_choice(const struct gw_option *option, const char *text, struct 
         gw_refuse(state, "%s \"%s\"", option->expected, text);
     } else {
         gw_refuse(state, "--%s: expected %s, got \"%s\"", option->name,
-                  gw_join_choices(option->choices, ", ", " or ", all, sizeof all), text);
+                  join_choices(option->choices, ", ", " or ", all, sizeof all), text);
     }
     return 0;
 }
@@ -471,7 +472,7 @@ static error_t parse(int key, char *argument, struct argp_state *state) {
 const char *gw_option_all_names(const struct gw_option *option, char out[GW_NAMES_SIZE]) {
     out[0] = '\0';
     if (option->names == GW_NAMES_CALIBRATED) {
-        (void)gw_join_choices(gw_option_names(option), ", ", " or ", out, GW_NAMES_SIZE);
+        (void)join_choices(gw_option_names(option), ", ", " or ", out, GW_NAMES_SIZE);
     }
     return out;
 }

@@ -131,10 +131,6 @@ void gw_option_turn_to(const char *name, const char *value);
 void gw_refuse(struct argp_state *state, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* "curves, messages or waves", with the last two in between. */
-const char *gw_join_choices(const char *const *choices, const char *between, const char *last,
-                            char *out, size_t size);
-
 /* A factor that is part of a value, such as 0.5 or 0.5x, GW_LEAST_FACTOR at least, or the end of
  * the program. */
 double gw_parse_factor(const char *text, const char *option, struct argp_state *state);

@@ -59,7 +59,7 @@ enum gw_status gw_collective_find(const char *operation, const char *name,
                                       operation, known, name);
 }
 
-/* ---- ranks and blocks ---------------------------------------------------------------------- */
+/* ---- ranks -------------------------------------------------------------------------------- */
 
 bool gw_collective_symmetric(const struct gw_collective *collective, uint32_t workers) {
     return collective->symmetric == GW_SYMMETRIC_ALWAYS ||
@@ -68,23 +68,4 @@ bool gw_collective_symmetric(const struct gw_collective *collective, uint32_t wo
 
 uint32_t gw_collective_ranks(const struct gw_collective *collective, uint32_t workers) {
     return workers + (collective->server ? 1 : 0);
-}
-
-uint32_t gw_collective_blocks(const struct gw_collective *collective, uint32_t workers) {
-    switch (collective->cut) {
-    case GW_BLOCK_PER_WORKER:
-        return workers;
-    case GW_BLOCK_PER_CORE_WORKER:
-        return 1U << gw_floor_log2(workers);
-    default:
-        return 1;
-    }
-}
-
-uint64_t gw_collective_offset(const struct gw_collective *collective, const struct gw_call *call,
-                              uint32_t block) {
-    return collective->shares
-               ? gw_share_offset(call->bytes, gw_collective_blocks(collective, call->workers),
-                                 block)
-               : gw_copies_bytes(call->bytes, block);
 }

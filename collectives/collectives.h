@@ -90,12 +90,4 @@ bool gw_collective_symmetric(const struct gw_collective *collective, uint32_t wo
 /* The number of ranks, servers included. */
 uint32_t gw_collective_ranks(const struct gw_collective *collective, uint32_t workers);
 
-uint32_t gw_collective_blocks(const struct gw_collective *collective, uint32_t workers);
-
-/*
- * The offset of a block in the call's data, in bytes; for block number `blocks`, the data's length.
- */
-uint64_t gw_collective_offset(const struct gw_collective *collective, const struct gw_call *call,
-                              uint32_t block);
-
 #endif

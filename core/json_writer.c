@@ -146,23 +146,11 @@ enum gw_status gw_writer_finish_text(struct gw_json_writer *writer, char **text,
     return status;
 }
 
-static enum gw_status finish_with(struct gw_json_writer *writer, const char *path,
-                                  enum gw_status (*write)(const cJSON *document, const char *path,
-                                                          struct gw_error *error),
-                                  struct gw_error *error) {
-    cJSON *document = NULL;
-    GW_TRY(gw_writer_finish(writer, &document, error));
-    enum gw_status status = write(document, path, error);
-    cJSON_Delete(document);
-    return status;
-}
-
-enum gw_status gw_writer_finish_file(struct gw_json_writer *writer, const char *path,
-                                     struct gw_error *error) {
-    return finish_with(writer, path, gw_json_write, error);
-}
-
 enum gw_status gw_writer_finish_compact_file(struct gw_json_writer *writer, const char *path,
                                              struct gw_error *error) {
-    return finish_with(writer, path, gw_json_write_compact, error);
+    cJSON *document = NULL;
+    GW_TRY(gw_writer_finish(writer, &document, error));
+    enum gw_status status = gw_json_write_compact(document, path, error);
+    cJSON_Delete(document);
+    return status;
 }

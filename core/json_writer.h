@@ -76,9 +76,7 @@ enum gw_status gw_writer_finish(struct gw_json_writer *writer, cJSON **document,
 /* The same as text that ends in a newline, which the caller frees. */
 enum gw_status gw_writer_finish_text(struct gw_json_writer *writer, char **text,
                                      struct gw_error *error);
-/* The same into a file, as gw_json_write does, or gw_json_write_compact. */
-enum gw_status gw_writer_finish_file(struct gw_json_writer *writer, const char *path,
-                                     struct gw_error *error);
+/* The same into a file, as gw_json_write_compact does. */
 enum gw_status gw_writer_finish_compact_file(struct gw_json_writer *writer, const char *path,
                                              struct gw_error *error);
 

@@ -64,10 +64,6 @@ static inline double limited(double x, double value) {
     return x > 709 ? INFINITY : x >= -708 ? value : 0;
 }
 
-double gw_portable_exp(double x) {
-    return limited(x, exponential(x));
-}
-
 /* Branches in loops of their own, so that the arithmetic is vectorised. */
 void gw_portable_exp_each(double *x, size_t count) {
     double given[BLOCK];
@@ -103,7 +99,7 @@ static double log_near_one(double m) {
     return 2 * (s + rest);
 }
 
-double gw_portable_log(double x) {
+static double natural_log(double x) {
     double m = 0;
     double k = split(x, &m);
     return k * LN2_HIGH + (log_near_one(m) + k * LN2_LOW);
@@ -164,7 +160,7 @@ static double in_tail(double rest) {
                                 1.84631831751005468180e-5,
                                 1.42151175831644588870e-7,
                                 2.04426310338993978564e-15};
-    double r = sqrt(-gw_portable_log(rest));
+    double r = sqrt(-natural_log(rest));
     return r <= 5 ? ratio(c, d, r - 1.6) : ratio(e, f, r - 5);
 }
 
@@ -174,10 +170,6 @@ static inline bool is_near_median(double p) {
 
 static double beyond(double p) {
     return p < 0.5 ? -in_tail(p) : in_tail(1 - p);
-}
-
-double gw_normal_quantile(double p) {
-    return is_near_median(p) ? near_median(p - 0.5) : beyond(p);
 }
 
 /* All as if near the median, in one loop without a branch; then the tails, 15% of them. */

@@ -11,22 +11,20 @@
 
 #include <stddef.h>
 
-/* e^x, within 1.5 units of the last place; 0 below -708 and infinite above 709. */
-double gw_portable_exp(double x);
-
-/* Of a positive, normal x, within 3 units of the last place; log2 is exact for powers of two. */
-double gw_portable_log(double x);
+/* Of a positive, normal x, within 3 units of the last place; exact for powers of two. */
 double gw_portable_log2(double x);
 
 /*
- * The x at which a standard normal variable's distribution function is p, 2^-64 < p < 1, to 1e-15
- * relative: algorithm AS 241 (PPND16) of Wichura, "The percentage points of the normal
- * distribution", Applied Statistics 37, 1988.
+ * Replaces each of `count` numbers by e^x, within 1.5 units of the last place; 0 below -708 and
+ * infinite above 709. Vectorised: the bits do not depend on the count.
  */
-double gw_normal_quantile(double p);
-
-/* Each of `count` numbers in place, to the same bits; vectorised. */
 void gw_portable_exp_each(double *x, size_t count);
+
+/*
+ * Replaces each of `count` numbers p, 2^-64 < p < 1, by the x at which a standard normal variable's
+ * distribution function is p, to 1e-15 relative: algorithm AS 241 (PPND16) of Wichura, "The
+ * percentage points of the normal distribution", Applied Statistics 37, 1988.
+ */
 void gw_normal_quantile_each(double *p, size_t count);
 
 #endif

@@ -139,7 +139,8 @@ static void robust_line(enum gw_line_terms terms, const struct line_points *poin
 
 /* ---- cost curves ----------------------------------------------------------------------------- */
 
-double gw_curve_basis(enum gw_curve_shape shape, double size) {
+/* The slope is multiplied with this at `size`. */
+static double curve_basis(enum gw_curve_shape shape, double size) {
     return shape == GW_STRAIGHT ? size : size * log2(size);
 }
 
@@ -181,7 +182,7 @@ static enum gw_status fit(enum gw_curve_shape shape, bool startup_free,
     double *x = room;
     double *y = room + count;
     for (size_t i = 0; i < count; i++) {
-        x[i] = gw_curve_basis(shape, points[i].size);
+        x[i] = curve_basis(shape, points[i].size);
         y[i] = points[i].time_s;
     }
     struct line_points as_line = {
@@ -445,7 +446,7 @@ enum gw_status gw_fit_intervals(const struct gw_fit *fit, const struct gw_curve_
         .startups = y + 6 * count,
         .slopes = y + 6 * count + REPLICATES};
     for (size_t i = 0; i < count; i++) {
-        x[i] = gw_curve_basis(fit->shape, points[i].size);
+        x[i] = curve_basis(fit->shape, points[i].size);
     }
     smooth(relative_errors, count, problem.variances);
     enum gw_status status = solve_for(fit, &problem, out, error);

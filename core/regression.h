@@ -24,9 +24,6 @@ struct gw_fit {
     double median_error, max_error; /* |fit - measured| / measured over the points */
 };
 
-/* What the slope is multiplied with at `size`. */
-double gw_curve_basis(enum gw_curve_shape shape, double size);
-
 /*
  * Fits startup + slope * size (or size * log2 size), both >= 0, to `count` >= 2 points whose times
  * are > 0. Residuals are relative, so that a microsecond counts at 1 KiB as a millisecond does at

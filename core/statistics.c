@@ -153,9 +153,15 @@ static double select_quantile(double *values, size_t count, double share) {
                : (1 - part) * low + part * gsl_stats_select(values, 1, count, index + 1);
 }
 
-enum gw_status gw_median_interval(const double *sorted, size_t count, size_t resamples,
-                                  struct gw_random *random, double *low, double *high,
-                                  struct gw_error *error) {
+/*
+ * The 2.5th and 97.5th percentile of the medians of `resamples` >= 40 samples of `count` >= 1 that
+ * are drawn with replacement from `sorted` (ascending). A sample is not drawn value by value: of n
+ * uniform draws the k-th smallest is Beta(k, n - k + 1), and where it falls among the values is the
+ * sample's k-th smallest, so that a resample costs a draw or two however many values there are.
+ */
+static enum gw_status find_median_interval(const double *sorted, size_t count, size_t resamples,
+                                           struct gw_random *random, double *low, double *high,
+                                           struct gw_error *error) {
     double *medians = malloc(resamples * sizeof *medians);
     if (medians == NULL) {
         return gw_fail_memory(error, "resampling measurements");
@@ -177,8 +183,8 @@ enum gw_status gw_summarise_bootstrap(double *values, size_t count, size_t fewes
     out->median_low = values[0];
     out->median_high = values[count - 1];
     return count < fewest ? GW_OK
-                          : gw_median_interval(values, count, RESAMPLES, random, &out->median_low,
-                                               &out->median_high, error);
+                          : find_median_interval(values, count, RESAMPLES, random, &out->median_low,
+                                                 &out->median_high, error);
 }
 
 size_t gw_count_outliers(const double *sorted, size_t count, double deviations) {

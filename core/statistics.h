@@ -84,16 +84,6 @@ void gw_sum_add(struct gw_sum *sum, double value, double times);
 /* How well the median of repeated measurements is known: Efron's percentile bootstrap. */
 
 /*
- * The 2.5th and 97.5th percentile of the medians of `resamples` >= 40 samples of `count` >= 1 that
- * are drawn with replacement from `sorted` (ascending). A sample is not drawn value by value: of n
- * uniform draws the k-th smallest is Beta(k, n - k + 1), and where it falls among the values is the
- * sample's k-th smallest, so that a resample costs a draw or two however many values there are.
- */
-enum gw_status gw_median_interval(const double *sorted, size_t count, size_t resamples,
-                                  struct gw_random *random, double *low, double *high,
-                                  struct gw_error *error);
-
-/*
  * gw_summarise, with this interval of the median. With fewer than `fewest` values the interval is
  * their whole range: what a few repeats have in common says little. (That of five or fewer
  * is anyway.)

@@ -211,12 +211,12 @@ enum gw_status gw_session_add_residual(struct gw_session *session, const void *b
 
 /*
  * What this rank holds after an iteration, for checks against a sequential reference, copied to
- * `out` of gw_session_elements() floats: the gradient that it contributed, its residual, or the
- * aggregate over all workers. Zeros for what it does not hold: a server any of them, a trainer's
- * session the gradient of a compressor, which is in the residual, or a residual without one.
+ * `out` of as many floats as the schedule has elements: the gradient that it contributed, its
+ * residual, or the aggregate over all workers. Zeros for what it does not hold: a server any of
+ * them, a trainer's session the gradient of a compressor, which is in the residual, or a residual
+ * without one.
  */
 enum gw_vector { GW_GRADIENT, GW_RESIDUAL, GW_AGGREGATE };
-size_t gw_session_elements(const struct gw_session *session);
 enum gw_status gw_session_copy(struct gw_session *session, enum gw_vector vector, float *out,
                                struct gw_error *error);
 

@@ -451,15 +451,11 @@ enum gw_status gw_session_timeline(const struct gw_session *session, struct gw_t
     return gw_timeline_create(out, session->worker.workers, error);
 }
 
-size_t gw_session_elements(const struct gw_session *session) {
-    return gw_vectors_elements(session->schedule);
-}
-
 enum gw_status gw_session_copy(struct gw_session *session, enum gw_vector vector, float *out,
                                struct gw_error *error) {
     struct gw_worker *worker = &session->worker;
     const struct gw_memory *memory = &worker->exchange;
-    size_t bytes = gw_session_elements(session) * sizeof *out;
+    size_t bytes = gw_vectors_elements(session->schedule) * sizeof *out;
     const float *from = vector == GW_GRADIENT   ? worker->vectors.gradient
                         : vector == GW_RESIDUAL ? worker->vectors.residual
                                                 : worker->vectors.aggregate;

@@ -6,7 +6,7 @@
 
 /* ---- vectors ------------------------------------------------------------------------------- */
 
-const double gw_gradient_deviation = 1e-3;
+static const double gradient_deviation = 1e-3;
 
 enum { MARGIN = 1 << 16, CACHE_LINE = 64 };
 
@@ -29,8 +29,7 @@ static enum gw_status draw(struct gw_drawn_gradients *drawn, size_t count, size_
         return GW_OK;
     }
     GW_TRY(gw_buffer_reserve(&drawn->values, NULL, count * sizeof(float), error));
-    GW_TRY(
-        gw_gradient_fill(drawn->values.memory, count, gw_gradient_deviation, seed, worker, error));
+    GW_TRY(gw_gradient_fill(drawn->values.memory, count, gradient_deviation, seed, worker, error));
     drawn->count = count;
     return GW_OK;
 }
@@ -152,7 +151,7 @@ struct gw_task gw_worker_task(const struct gw_worker *worker, const struct gw_gr
 /* Of the first gradients, which are normal, this lets just `kept` through (two-sided). */
 static double first_threshold(const struct gw_slice *slice) {
     double tail = (double)slice->kept / (2 * (double)slice->elements);
-    return gw_gradient_deviation * gsl_cdf_ugaussian_Qinv(tail);
+    return gradient_deviation * gsl_cdf_ugaussian_Qinv(tail);
 }
 
 static enum gw_status open_group(struct gw_worker *worker, uint32_t g,

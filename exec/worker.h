@@ -15,9 +15,6 @@ struct gw_group_state;
 
 /* ---- a worker's gradient, residual and aggregate ------------------------------------------- */
 
-/* Of gradients: their standard deviation. */
-extern const double gw_gradient_deviation;
-
 enum { GW_VECTORS = 3 };
 
 /*

@@ -202,7 +202,7 @@ static bool is_bounded(const struct gw_collective *collective, const struct gw_c
     }
     return strcmp(collective->name, "recursive-doubling") == 0 ||
            (strcmp(collective->name, "halving-doubling") == 0 &&
-            call->bytes % (4ULL * gw_collective_blocks(collective, call->workers)) != 0);
+            call->bytes % (4ULL * count_blocks(collective, call->workers)) != 0);
 }
 
 static void check_clocks(const struct gw_collective *collective, const struct gw_call *call) {

@@ -15,6 +15,17 @@
         }                                                                                          \
     } while (0)
 
+/* Blocks that the data is cut into, as the header says it. */
+static inline uint32_t count_blocks(const struct gw_collective *collective, uint32_t workers) {
+    uint32_t core = 1;
+    while (core <= workers / 2) {
+        core *= 2;
+    }
+    return collective->cut == GW_ONE_BLOCK          ? 1
+           : collective->cut == GW_BLOCK_PER_WORKER ? workers
+                                                    : core;
+}
+
 /* What one block has, counted from the header's words: shares in elements, the first ones larger.
  */
 static inline uint64_t block_bytes(const struct gw_collective *collective,
@@ -23,7 +34,7 @@ static inline uint64_t block_bytes(const struct gw_collective *collective,
         return call->bytes;
     }
     uint64_t element = call->bytes % 4 == 0 ? 4 : 1;
-    uint32_t blocks = gw_collective_blocks(collective, call->workers);
+    uint32_t blocks = count_blocks(collective, call->workers);
     uint64_t elements = call->bytes / element;
     return (elements / blocks + (block < elements % blocks ? 1 : 0)) * element;
 }

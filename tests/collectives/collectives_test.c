@@ -109,7 +109,7 @@ static void queue(struct run *run, uint32_t rank) {
 
 static void start(struct run *run, const struct gw_collective *collective, struct gw_call call) {
     uint32_t ranks = gw_collective_ranks(collective, call.workers);
-    uint32_t blocks = gw_collective_blocks(collective, call.workers);
+    uint32_t blocks = count_blocks(collective, call.workers);
     *run = (struct run){
         .collective = collective, .call = call, .rank_count = ranks, .block_count = blocks};
     run->ranks = allocate(ranks, sizeof *run->ranks);
@@ -336,19 +336,6 @@ TEST(one_worker_has_nothing_to_do) {
         bool served = gw_collective_ranks(gw_collectives[i], 1) == 2;
         check(&call, gw_collectives[i], (gw_collectives[i]->steps(&call, 0) > 0) == served);
         check(&call, gw_collectives[i], (gw_collectives[i]->cost(&call, 1, 1) > 0) == served);
-    }
-}
-
-/* 10 elements of 4 bytes for 4 workers: 3, 3, 2, 2. 10 bytes are not whole elements. */
-TEST(blocks_lie_one_after_another) {
-    const uint64_t words[] = {0, 12, 24, 32, 40};
-    const uint64_t bytes[] = {0, 3, 6, 8, 10};
-    const struct gw_collective *ring = find("allreduce", "ring");
-    const struct gw_collective *gather = find("allgather", "ring");
-    for (uint32_t b = 0; b <= 4; b++) {
-        assert_int_equal(gw_collective_offset(ring, &(struct gw_call){4, 40}, b), words[b]);
-        assert_int_equal(gw_collective_offset(ring, &(struct gw_call){4, 10}, b), bytes[b]);
-        assert_int_equal(gw_collective_offset(gather, &(struct gw_call){4, 40}, b), 40 * b);
     }
 }
 

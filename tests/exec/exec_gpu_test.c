@@ -139,7 +139,7 @@ static void warm_up_rank(struct gw_communicator *communicator, void *context) {
         status = gw_session_warm_up(executor, &limits, &rank->warmed_up, &error);
     }
     if (status == GW_OK) {
-        rank->elements = gw_session_elements(executor);
+        rank->elements = gw_vectors_elements(&rank->scenario->schedule);
         rank->residual = calloc(rank->elements, sizeof *rank->residual);
         status = gw_session_copy(executor, GW_RESIDUAL, rank->residual, &error);
     }

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "exec/worker.h"
 #include "tests/exec/exec_checks.h"
 #include "tests/local_transport.h"
 #include "tests/test.h"
@@ -78,7 +79,7 @@ static inline void open_rank(struct rank *rank, struct gw_error *error) {
                                options, error),
                error);
     require_ok(rank, gw_session_timeline(rank->executor, &rank->timeline, error), error);
-    rank->elements = gw_session_elements(rank->executor);
+    rank->elements = gw_vectors_elements(&rank->scenario->schedule);
     size_t all = (size_t)rank->communicator->size * rank->elements;
     rank->own = calloc(rank->elements, sizeof *rank->own);
     rank->gradients = calloc(all, sizeof *rank->gradients);

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "exec/worker.h"
 #include "tests/exec/exec_scene.h"
 #include "tests/test.h"
 
@@ -65,7 +66,7 @@ static uint64_t expected_elements(const struct gw_schedule *schedule,
 /* Gradients are as good as never zero. */
 static void check_aggregate(struct rank *rank) {
     const struct gw_schedule *schedule = rank->schedule;
-    float *aggregate = calloc(gw_session_elements(rank->executor), sizeof *aggregate);
+    float *aggregate = calloc(gw_vectors_elements(schedule), sizeof *aggregate);
     (void)gw_session_copy(rank->executor, GW_AGGREGATE, aggregate, NULL);
     for (size_t g = 0; g < schedule->group_count; g++) {
         const struct gw_slice *slice = &schedule->groups[g];
