@@ -66,7 +66,7 @@ struct gw_collective {
     /*
      * The literature's closed form for equal, uncontended links on which a message of n bytes takes
      * alpha_s + n * beta_s_per_byte and ranks send and receive at the same time
-     * (docs/collectives.md says where it is exact). Unequal shares count as the largest.
+     * (docs/methods.md says where it is exact). Unequal shares count as the largest.
      */
     double (*cost)(const struct gw_call *call, double alpha_s, double beta_s_per_byte);
 };

@@ -3,9 +3,9 @@
  * with one thread per stream; compression is the real kernel with residual memory, exchanges are
  * real. Forward, backward and update are a trainer's own, or made up: timed waiting (an emulated
  * accelerator) between bell-shaped gradients, and so can compression be. It yields a timeline. On a
- * GPU each thread has a stream of the GPU's, where all of this is done: docs/gpu.md. A schedule
- * with a server has one rank more, the last one: it takes part in exchanges and waits out its
- * updates, and is not in the timeline.
+ * GPU each thread has a stream of the GPU's, where all of this is done (docs/clusters.md). A
+ * schedule with a server has one rank more, the last one: it takes part in exchanges and waits out
+ * its updates, and is not in the timeline.
  */
 #ifndef GW_EXEC_EXEC_H
 #define GW_EXEC_EXEC_H

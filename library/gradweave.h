@@ -173,7 +173,7 @@ GRADWEAVE_API enum gradweave_status gradweave_rank(const struct gradweave_questi
                                                    size_t *count, struct gradweave_error *error);
 
 /* A pipeline that may be recommended, and how many times as many iterations as without compression
- * trainings of five small networks needed with it (docs/convergence.md). */
+ * trainings of five small networks needed with it (docs/results/convergence.md). */
 struct gradweave_advised {
     const char *algorithm; /* NULL: ddp with half the bytes, as by DDP's bf16 and fp16 hooks */
     double iteration_s;

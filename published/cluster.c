@@ -30,9 +30,9 @@
  * What a compressor with its residual takes on a GPU: a time that does not depend on the elements,
  * and so many passes of 4 bytes an element over memory at its peak. Straight lines through what
  * `gradweave bench compressors --device cuda` measured on an H200 at 25,557,032 and 138,357,544
- * elements (docs/gpu-measuring.md). Its line of count-sketch, which leaves the caches, would begin
- * below zero: it has the fixed time of topk, as it looks for the largest of its estimates, and the
- * passes with which that is least off from both, by a tenth.
+ * elements (docs/results/kernels.md). The line of count-sketch, which leaves the caches, would
+ * begin below zero: it has the fixed time of topk, as it looks for the largest of its estimates,
+ * and the passes with which that is least off from both, by a tenth.
  */
 static const struct {
     const char *name;

@@ -61,13 +61,13 @@ static void print_trainings(const struct gw_advice *advice) {
     const struct gw_iterations_factor *iterations = &advice->iterations[advice->compressed];
     if (iterations->is_beyond) {
         gw_print("No training kept as little as density %g: iterations are known for density %g "
-                 "and above (docs/convergence.md).\n",
+                 "and above (docs/results/convergence.md).\n",
                  advice->question->density, iterations->density);
     } else if (iterations->runs > 0) {
         gw_print("In trainings of five small networks at density %g %s ", iterations->density,
                  gw_advice_result(advice, advice->compressed)->algorithm);
         print_needed(iterations);
-        gw_print(" (docs/convergence.md).\n");
+        gw_print(" (docs/results/convergence.md).\n");
     }
 }
 

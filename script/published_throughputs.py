@@ -8,7 +8,7 @@ is held to what was published. Prints a table, and how many are within 10% and w
 
 By how much passes may take longer among workers than alone ("passes" of made clusters) was set by
 these rows: the smallest whole percent that holds 95% of them. The last table finds it again from
-all sources but one, and says how many rows of that one it holds.
+all sources but one, and says how many rows of that one it holds, source by source.
 """
 import argparse
 import json
@@ -66,20 +66,23 @@ def smallest_percent(shares):
     return math.ceil(100 * sorted(shares)[math.ceil(HELD * len(shares)) - 1]) / 100
 
 
-def print_held_out(rows, shares):
-    """The uncertainty by all sources but one, and how many rows of that one it holds: in all."""
-    print("\n| held out | rows | passes by the others | of its rows inside |")
-    print("| --- | ---: | ---: | ---: |")
-    inside = 0
+def print_by_source(rows, errors, are_inside, shares):
+    """A line a source: errors, rows inside their intervals, and rows that the passes found from all
+    other sources hold. Returns how many these hold in all."""
+    print("\n| source | rows | mean error | largest | inside | passes by the others | inside by these |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    total = 0
     for source in dict.fromkeys(row["source"] for row in rows):
-        own = [share for row, share in zip(rows, shares) if row["source"] == source]
-        found = smallest_percent([share for row, share in zip(rows, shares) if row["source"] != source])
-        held = sum(share <= found for share in own)
-        inside += held
-        print(f"| {source.split(' (')[0]} | {len(own)} | {found:.0%} | {held} |")
-    print(f"\nby all sources {smallest_percent(shares):.0%}; {inside} of {len(rows)} inside by sources other than "
+        own = [i for i, row in enumerate(rows) if row["source"] == source]
+        found = smallest_percent([share for i, share in enumerate(shares) if i not in own])
+        held = sum(shares[i] <= found for i in own)
+        total += held
+        own_errors = [errors[i] for i in own]
+        print(f"| {source.split(' (')[0]} | {len(own)} | {sum(own_errors) / len(own):.1%} | {max(own_errors):.1%} "
+              f"| {sum(are_inside[i] for i in own)} | {found:.0%} | {held} |")
+    print(f"\nby all sources {smallest_percent(shares):.0%}; {total} of {len(rows)} inside by sources other than "
           "their own")
-    return inside
+    return total
 
 
 def main():
@@ -91,8 +94,7 @@ def main():
                         help="the same unless just so many are by the sources that are not their own")
     options = parser.parse_args()
     rows = json.loads((ROOT / "traces/papers/throughputs.json").read_text())["rows"]
-    near = inside = 0
-    errors, shares, widths = [], [], []
+    errors, are_inside, shares, widths = [], [], [], []
     print("| network | nodes x GPUs | link | published | linear | predicted | off | interval | in it |")
     print("| --- | --- | --- | ---: | ---: | ---: | ---: | --- | --- |")
     with tempfile.TemporaryDirectory() as folder:
@@ -109,19 +111,19 @@ def main():
             widths.append(((links_slow_s - links_fast_s) / middle_s, (slow_s - fast_s) / middle_s))
             error = published_s / middle_s - 1
             is_inside = fast_s <= published_s <= slow_s
-            near += abs(error) <= 0.1
-            inside += is_inside
             errors.append(abs(error))
+            are_inside.append(is_inside)
             linear = row["all_per_s"] / (row["one_per_s"] * row["nodes"] * row["gpus_per_node"])
             links = ", ".join(filter(None, (row["link"], row["within"])))
             print(f"| {row['network']} | {row['nodes']} x {row['gpus_per_node']} | {links} "
                   f"| {row['all_per_s']:,.0f} | {linear:.0%} | {samples / middle_s:,.0f} | {error:+.1%} "
                   f"| {samples / slow_s:,.0f} to {samples / fast_s:,.0f} | {'yes' if is_inside else 'no'} |")
+    inside = sum(are_inside)
     by_links, with_passes = (sum(width) / len(rows) for width in zip(*widths))
     print(f"\nmean error {sum(errors) / len(errors):.1%}, largest {max(errors):.1%}; "
-          f"{near} of {len(rows)} within 10%, {inside} in their intervals, which are {with_passes:.0%} of the "
+          f"{sum(error <= 0.1 for error in errors)} of {len(rows)} within 10%, {inside} in their intervals, which are {with_passes:.0%} of the "
           f"prediction wide in the mean, {by_links:.0%} by the links alone")
-    held_out = print_held_out(rows, shares)
+    held_out = print_by_source(rows, errors, are_inside, shares)
     return inside < options.within * len(rows) or options.held_out not in (None, held_out)
 
 

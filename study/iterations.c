@@ -7,8 +7,8 @@
 /* ---- what was measured ----------------------------------------------------------------------- */
 
 /*
- * Iterations to 90% of what dense pipelines learn, by 4 workers: docs/convergence.md, which says
- * how (script/convergence). The columns are fnn3, LeNet-5, ResNet-20, an LSTM and a GPT.
+ * Iterations to 90% of what dense pipelines learn, by 4 workers (docs/results/convergence.md, by
+ * script/convergence). The columns are fnn3, LeNet-5, ResNet-20, an LSTM and a GPT.
  */
 enum { NETWORKS = 5 };
 static const unsigned runs[NETWORKS] = {3, 3, 3, 1, 1};

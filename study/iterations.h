@@ -6,7 +6,8 @@
 
 /*
  * Iterations until a network has learnt as much as 90% of what dense exchange makes of it, over
- * those of dense exchange, in this project's trainings of small networks (docs/convergence.md).
+ * those of dense exchange, in this project's trainings of small networks
+ * (docs/results/convergence.md).
  */
 struct gw_iterations_factor {
     /* Least, median and largest of the networks of which a run came there; NAN: of none. */

@@ -294,7 +294,7 @@ enum gw_status gw_predict(const struct gw_question *question, const struct gw_al
 
 /*
  * What no curve accounts for, in 95% of cases, relative to the iteration: found on ResNet-50 and
- * VGG-16 and judged on other models (docs/pipelines.md).
+ * VGG-16 and judged on other models (docs/results/validation.md).
  */
 #define GW_UNEXPLAINED 0.004
 

@@ -10,7 +10,8 @@
 /*
  * What a curve that was measured once is off by from one calibration to the next, and in a job from
  * what it was in a calibration, in 95% of cases, relative to its times: of collectives, and of
- * compressors and aggregators. Found on two models and judged on others (docs/pipelines.md).
+ * compressors and aggregators. Found on two models and judged on two others
+ * (docs/results/validation.md).
  */
 #define GW_COLLECTIVE_MARGIN 0.04
 #define GW_KERNEL_MARGIN 0.5

@@ -1,6 +1,6 @@
 /*
  * A table or figure that a paper published, and how to come to its numbers: "schema":
- * "gradweave/table@1" (docs/reproduction.md). A row asks a question, a column says what of the
+ * "gradweave/table@1" (docs/files.md). A row asks a question, a column says what of the
  * answer, and a cell has what was published.
  */
 #ifndef GW_TRACES_PAPER_TABLE_H

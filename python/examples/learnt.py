@@ -293,11 +293,14 @@ def table(rows: list[list]) -> str:
 
 
 def right_of(each: list[dict], goal: float | None) -> str:
-    """In the end, and behind it the iterations to the goal, and how many diverged."""
-    right = with_interval([one["curve"][-1]["right"] for one in each])
-    diverged = sum(one["diverged"] for one in each)
-    after = [to_goal(each, goal, None)[0], f"{diverged} diverged" if diverged else ""]
-    return f"{right} ({', '.join(filter(None, after))})" if any(after) else right
+    """Percent right in the end ± half of its 95% interval, and behind it the iterations to the
+    goal and how many runs did not reach it; a dagger where some diverged."""
+    right = with_interval([one["curve"][-1]["right"] for one in each]).replace("%", "")
+    mean, _, half = right.partition(" ± ")
+    half = f" ±{float(half):.{int(float(half) < 10)}f}" if half else ""
+    after = to_goal(each, goal, None)[0].replace("never", "no")
+    after += "†" if any(one["diverged"] for one in each) else ""
+    return f"{mean}{half} ({after})" if after else f"{mean}{half}"
 
 
 def summary(found: Kinds, density: float) -> str:

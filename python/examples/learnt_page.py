@@ -1,10 +1,10 @@
-"""Writes the tables of docs/convergence.md anew, of what the runs of convergence.py come to.
+"""Writes the tables of docs/results/convergence.md anew, of what the runs of convergence.py come to.
 
-    build/python/bin/python python/examples/learnt_page.py convergence docs/convergence.md
+    build/python/bin/python python/examples/learnt_page.py convergence docs/results/convergence.md
 
 A comment above each says what it shows: <!-- learnt WHAT DENSITY WAYS CASE.. -->. WHAT is one of
-SHOWN; WAYS are all, compressed, or names with commas between them; and a CASE is lenet5-4 of four
-workers, lenet5-4-1000 of 1000 iterations.
+SHOWN; WAYS are all, distinct, compressed, or names with commas between them; and a CASE is lenet5-4
+of four workers, lenet5-4-1000 of 1000 iterations.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from learnt import Case, Forecast, Kinds, case_of, plain_runs
 from networks import NETWORKS
 from ways import DENSE
 
-GROUPS = ("all", "compressed")  # of ways
-MARK = re.compile(r"<!-- learnt (.*) -->\n+(?:\|.*\n)*\n*")  # and the table behind it
+GROUPS = ("all", "distinct", "compressed")  # of ways
+ALIKE = ("torch-ddp", "p-sgd", "ddp", "mg-wfbp", "ps")  # these learn what `dense` learns
+MARK = re.compile(r"<!-- learnt ([^>]*) -->\n+(?:\|.*\n)*\n*")  # and the table behind it
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Table:
             return False
         if self.ways == "compressed":
             return run.way not in DENSE
+        if self.ways == "distinct":
+            return run.way not in ALIKE
         return self.ways == "all" or run.way in self.ways.split(",")
 
 
@@ -91,7 +94,8 @@ def sent(shown: Table, facts: Facts) -> list[list[str]]:
         known = [statistics.fmean(sent_bytes)] if sent_bytes else [None]
         known += [foretold.generated, foretold.recorded]
         percent = 4 * each[0]["parameters"] / 100
-        return ", ".join("?" if one is None else f"{one / percent:.2f}" for one in known)
+        shares = [None if one is None else one / percent for one in known]
+        return ", ".join("?" if one is None else f"{one:.{int(one < 10)}f}" for one in shares)
 
     return [["way", *titles(shown, {})], *by_way(shown, facts, cell)]
 
@@ -107,47 +111,7 @@ def kept(shown: Table, facts: Facts) -> list[list[str]]:
     return [["way", *titles(shown, {})], *by_way(shown, facts, cell)]
 
 
-def seconds(shown: Table, facts: Facts) -> list[list[str]]:
-    """Iterations' seconds, and how far predictions were off: beforehand, and at the pace then."""
-    errors_then: dict[str, list[float]] = {}
-
-    def cell(run: Run, each: list[dict]) -> str:
-        foretold = facts.forecasts[run]
-        if foretold.iteration_s is None:
-            return ""
-        took_s = learnt.took_s(learnt.middle(each))
-        off, then = foretold.iteration_s / took_s - 1, foretold.then_s / took_s - 1
-        errors_then.setdefault(f"`{run.way}`", []).append(then)
-        return f"{1e3 * took_s:.1f} ms, {off:+.0%}, {then:+.0%}"
-
-    rows = by_way(shown, facts, cell)
-    heading = ["way", *titles(shown, {}), "median then"]
-    return [heading, *([*row, f"{statistics.median(errors_then[row[0]]):+.1%}"] for row in rows)]
-
-
 # ---- others --------------------------------------------------------------------------------------
-
-
-def errors(shown: Table, facts: Facts) -> list[list[str]]:
-    """Errors of those predictions, by cases and in all."""
-    found = {run: each for run, each in facts.found.items() if shown.has(run)}
-    return learnt.errors_rows(found, facts.forecasts, shown.density)
-
-
-def options(shown: Table, facts: Facts) -> list[list[str]]:
-    """Shares that are right by each momentum and warm-up, in the end."""
-    rows: dict[tuple[str, str, int], dict[Case, str]] = {}
-    for run, each in facts.found.items():
-        if shown.has(run) and run.density == shown.density:
-            row = rows.setdefault((run.way, run.momentum, run.warm_up), {})
-            row[case_of(run)] = learnt.right_of(each, facts.goals[case_of(run)])
-    return [
-        ["way", "momentum", "warm-up", *titles(shown, facts.goals)],
-        *(
-            [f"`{key[0]}`", *key[1:], *(row.get(case, "") for case in shown.cases)]
-            for key, row in sorted(rows.items())
-        ),
-    ]
 
 
 def first(shown: Table, facts: Facts) -> list[list[str]]:
@@ -181,15 +145,14 @@ def first_of(case: Case, density: float, facts: Facts) -> str:
     return f"`{best}`, +{later:.1%}" if math.isfinite(later) else f"`{best}`, never"
 
 
-SHOWN = {one.__name__: one for one in (right, sent, kept, seconds, errors, options, first)}
-FORECAST = ("sent", "seconds", "errors")  # take their time
+SHOWN = {one.__name__: one for one in (right, sent, kept, first)}
 
 
 # ---- the page ------------------------------------------------------------------------------------
 
 
 def parse(mark: str, goals: dict[Case, float], ways: set[str]) -> Table:
-    parts = re.fullmatch(r"(\w+) (0?\.\d+) (\S+)((?: \w+-\d+(?:-\d+)?)+)", mark)
+    parts = re.fullmatch(r"(\w+) (0?\.\d+) (\S+)((?:\s\w+-\d+(?:-\d+)?)+)", mark)
     if parts is None or parts[1] not in SHOWN:
         raise ValueError(f"expected {'|'.join(SHOWN)} DENSITY WAYS CASE.., got {mark}")
     cases = []
@@ -208,7 +171,7 @@ def parse(mark: str, goals: dict[Case, float], ways: set[str]) -> Table:
 def forecasts_for(shown: list[Table], asked: argparse.Namespace, found: Kinds) -> dict:
     needed: Kinds = {}
     for one in shown:
-        if one.what in FORECAST:
+        if one.what == "sent":  # forecasts take their time
             plain = plain_runs(found, one.density)
             needed |= {run: each for run, each in plain.items() if one.has(run)}
     return learnt.forecasts_of(asked, needed)

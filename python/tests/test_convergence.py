@@ -6,6 +6,7 @@ import json
 import math
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 
@@ -149,7 +150,8 @@ PAGE = """# What they learn
 
 Between.
 
-<!-- learnt seconds 0.05 topk,ps fnn3-2-100 -->
+<!-- learnt sent 0.05 topk,dgc
+fnn3-2-100 -->
 
 <!-- learnt first 0.05 all fnn3-2-100 -->
 
@@ -165,7 +167,7 @@ def test_tables_are_put_where_comments_ask_for_them(folder):
     _ran(folder, command)
     parts = page.read_text().split("\n\n")
     assert [parts[0], parts[3], parts[-1]] == [PAGE.split("\n\n")[i] for i in (0, 3, -1)]
-    right, seconds, first = (
+    right, sent, first = (
         [[cell.strip() for cell in line.strip("|").split("|")] for line in parts[i].splitlines()]
         for i in (2, 5, 7)
     )
@@ -174,11 +176,13 @@ def test_tables_are_put_where_comments_ask_for_them(folder):
     for row in right[2:]:
         for name, cell in zip(("fnn3", "lenet5"), row[1:]):
             last = runs[name, row[0].strip("`")]["curve"][-1]
-            assert cell.startswith(f"{last['right']:.1%}")
-    assert [row[0] for row in seconds[2:]] == ["`topk`", "`ps`"]
-    for row in seconds[2:]:
-        last = runs["fnn3", row[0].strip("`")]["curve"][-1]
-        assert row[1].startswith(f"{1e3 * last['seconds'] / last['iteration']:.1f} ms, ")
+            assert cell.startswith(f"{100 * last['right']:.1f}")
+    assert [row[0] for row in sent[2:]] == ["`topk`", "`dgc`"]
+    for row in sent[2:]:
+        run = runs["fnn3", row[0].strip("`")]
+        bytes_sent = statistics.fmean(one["bytes"] for one in run["curve"])
+        percent = 100 * bytes_sent / (4 * run["parameters"])
+        assert float(row[1].split(", ")[0]) == pytest.approx(percent, abs=0.5)
     way, later = first[2][0].split(", ")
     goal = json.loads((folder / "convergence" / "fnn3-2-100-accuracy.json").read_text())["goal"]
     there_s = {

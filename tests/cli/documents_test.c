@@ -3,7 +3,6 @@
  * below "$ gradweave ..." is what the program prints, but for white space, and "..." for anything.
  */
 #include <glob.h>
-#include <math.h>
 
 #include "tests/cli/program.h"
 #include "tests/support.h"
@@ -141,124 +140,12 @@ TEST(documents_show_what_is_printed) {
     glob_t found;
     check_markdown(*state, "README.md");
     assert_int_equal(glob(GW_SOURCE "/docs/*.md", 0, NULL, &found), 0);
+    assert_int_equal(glob(GW_SOURCE "/docs/results/*.md", GLOB_APPEND, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         check_markdown(*state, found.gl_pathv[i] + sizeof GW_SOURCE);
     }
     globfree(&found);
     assert_int_equal(untrue, 0);
-}
-
-/* ---- figures --------------------------------------------------------------------------------- */
-
-/* A pipeline in docs/pipelines.md. */
-struct executed {
-    char name[32];
-    double predicted_s, measured_s, error, selected; /* in percent; selected: 0: as asked */
-};
-
-enum { PIPELINES = 22, FIXED = 15 }; /* these send what they are asked for */
-
-static bool read_executed(const char *line, struct executed *out) {
-    char units[2][4];
-    *out = (struct executed){.selected = 0};
-    if (sscanf(line, "| `%31[^`]` | %lf %3s | %lf %3s | %lf%% | %*[^|] | %lf", out->name,
-               &out->predicted_s, units[0], &out->measured_s, units[1], &out->error,
-               &out->selected) < 6) {
-        return false;
-    }
-    out->predicted_s *= strcmp(units[0], "ms") == 0 ? 1e-3 : 1;
-    out->measured_s *= strcmp(units[1], "ms") == 0 ? 1e-3 : 1;
-    double error = 100 * (out->predicted_s / out->measured_s - 1);
-    assert_true(fabs(error - out->error) < 0.15);
-    out->error = error;
-    return true;
-}
-
-static void check_stands(const char *document, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void check_stands(const char *document, const char *format, ...) {
-    static char squeezed[MOST_TEXT];
-    char expected[512];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(expected, sizeof expected, format, arguments);
-    va_end(arguments);
-    squeezed[0] = '\0';
-    append_squeezed(squeezed, read_text(GW_SOURCE, document));
-    if (strstr(squeezed, expected) == NULL) {
-        fail_msg("%s: expected \"%s\"", document, expected);
-    }
-}
-
-static void read_all_executed(struct executed rows[PIPELINES]) {
-    char *rest = read_text(GW_SOURCE, "docs/pipelines.md");
-    size_t count = 0;
-    for (char *line = strsep(&rest, "\n"); line != NULL && count < PIPELINES;
-         line = strsep(&rest, "\n")) {
-        count += read_executed(line, &rows[count]);
-    }
-    assert_int_equal(count, PIPELINES);
-}
-
-/* What was measured stands in one table, and each summary of it says what follows from there. */
-TEST(summaries_follow_from_the_table) {
-    struct executed rows[PIPELINES];
-    const struct executed *largest = rows;
-    double sum = 0;
-    double sum_of_fixed = 0;
-    read_all_executed(rows);
-    for (size_t i = 0; i < PIPELINES; i++) {
-        double error = fabs(rows[i].error);
-        sum += error;
-        sum_of_fixed += rows[i].selected == 0 ? error : 0;
-        largest = error > fabs(largest->error) ? &rows[i] : largest;
-    }
-    for (size_t i = 0; i < 2; i++) {
-        check_stands(i == 0 ? "README.md" : "docs/pipelines.md",
-                     "ean error %.1f%%, largest %.1f%% (`%s`); of the %d whose bytes do not depend "
-                     "on the gradients %.1f%%",
-                     sum / PIPELINES, fabs(largest->error), largest->name, FIXED,
-                     sum_of_fixed / FIXED);
-    }
-}
-
-/* Predictions that rest on the shipped file alone, and on no recorded counts, are still its. */
-TEST(executed_pipelines_are_predicted_so) {
-    struct executed rows[PIPELINES];
-    read_all_executed(rows);
-    cJSON *ranking = ask_document(*state, "gradweave compare resnet50 --cluster box-4x1gbit --json",
-                                  "gradweave/comparison@1");
-    size_t checked = 0;
-    const cJSON *result = NULL;
-    cJSON_ArrayForEach(result, item_at(ranking, "results")) {
-        for (size_t i = 0; i < PIPELINES; i++) {
-            if (rows[i].selected == 0 && strcmp(text_at(result, "algorithm"), rows[i].name) == 0) {
-                assert_true(near(number_at(result, "iteration_s"), rows[i].predicted_s, 5.1e-4));
-                checked++;
-            }
-        }
-    }
-    assert_int_equal(checked, FIXED);
-}
-
-/* As docs/calibration.md shows it, where that is compared with what is printed. */
-TEST(readme_says_of_the_shipped_file_what_check_says) {
-    static const char *const what[] = {"collectives", "compressors"};
-    double mean[2], low[2], high[2];
-    const char *text = ask(*state, "gradweave check box-4x1gbit --json").out;
-    for (size_t i = 0; i < 2; i++) {
-        char begin[80];
-        (void)snprintf(begin, sizeof begin, "curves of %s: sizes that were held out are ", what[i]);
-        const char *found = strstr(text, begin);
-        assert_non_null(found);
-        assert_int_equal(sscanf(found + strlen(begin),
-                                "%lf%% off in the mean of %*d curves, %lf to %lf%%", &mean[i],
-                                &low[i], &high[i]),
-                         3);
-    }
-    check_stands("README.md", "mean %.1f%%, %.1f to %.1f%%; %.1f%%, %.1f to %.1f%%", mean[0],
-                 low[0], high[0], mean[1], low[1], high[1]);
 }
 
 /* ---- man pages ------------------------------------------------------------------------------- */

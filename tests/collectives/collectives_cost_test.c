@@ -245,7 +245,7 @@ TEST(also_where_bytes_do_not_divide) {
     }
 }
 
-/* What docs/collectives.md says of it: early messages keep others waiting, or fill gaps. */
+/* What docs/methods.md says of it: early messages keep others waiting, or fill gaps. */
 TEST(arrival_order_matters_to_folds_and_trees_alone) {
     static const uint64_t scales[] = {256, 16384, 16777216};
     double least = 1;

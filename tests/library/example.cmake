@@ -1,5 +1,5 @@
-# The example and the README: cmake -DPROGRAM=<the built example> -DSOURCE=<repository> -P example.cmake
-# The README shows what docs/examples/plan.c prints; docs/adding-an-algorithm.md shows a row that there is.
+# The example and the quickstart: cmake -DPROGRAM=<the built example> -DSOURCE=<repository> -P example.cmake
+# docs/quickstart.md shows what docs/examples/plan.c prints; docs/adding-an-algorithm.md shows a row that there is.
 
 cmake_minimum_required(VERSION 3.25)
 
@@ -8,11 +8,11 @@ if(NOT status EQUAL 0)
   message(FATAL_ERROR "${PROGRAM}: expected exit status 0, got ${status}: ${complaint}")
 endif()
 
-file(READ ${SOURCE}/README.md readme)
+file(READ ${SOURCE}/docs/quickstart.md quickstart)
 string(REGEX REPLACE "\n([^\n])" "\n    \\1" block "    ${output}")
-string(FIND "${readme}" "\n${block}" place)
+string(FIND "${quickstart}" "\n${block}" place)
 if(place EQUAL -1)
-  message(FATAL_ERROR "README.md: expected what docs/examples/plan.c prints:\n${block}")
+  message(FATAL_ERROR "docs/quickstart.md: expected what docs/examples/plan.c prints:\n${block}")
 endif()
 
 file(READ ${SOURCE}/docs/adding-an-algorithm.md adding)

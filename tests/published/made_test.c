@@ -135,7 +135,7 @@ TEST(what_is_made_can_be_written_and_read) {
 
 /* ---- against what was measured --------------------------------------------------------------- */
 
-/* Half copies by which the H200 took so long with residual, as docs/gpu-measuring.md has them. */
+/* Half copies by which the H200 took so long with residual, as docs/results/kernels.md has them. */
 TEST(compressors_take_what_they_took_on_an_h200) {
     static const double elements[] = {25557032, 138357544}, bytes_per_s[] = {3.87e12, 4.21e12};
     static const struct {

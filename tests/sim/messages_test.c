@@ -81,7 +81,7 @@ static bool is_power_of_two(size_t n) {
 }
 
 /*
- * What messages of latency alpha make of the closed forms (docs/collectives.md): ring, Bruck,
+ * What messages of latency alpha make of the closed forms (docs/methods.md): ring, Bruck,
  * linear forms and the parameter server are exact, the others where workers are a power of two.
  * Elsewhere folds and trees of messages that come early take 0.70 to 1.13 of the form.
  */

@@ -1,4 +1,4 @@
-/* Times as many iterations that trainings needed, against the tables of docs/convergence.md. */
+/* Iterations that trainings needed, against the tables of docs/results/convergence.md. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ static int read_page(void **state) {
     (void)state;
     struct gw_error error;
     size_t length = 0;
-    assert_ok(gw_file_read(GW_TEST_DATA "/../docs/convergence.md", &page, &length, &error));
+    assert_ok(gw_file_read(GW_TEST_DATA "/../docs/results/convergence.md", &page, &length, &error));
     return 0;
 }
 static int free_page(void **state) {
@@ -21,7 +21,7 @@ static int free_page(void **state) {
 }
 FIXTURES(read_page, free_page)
 
-/* "| 95.5% ± 1.1% (120, 2 never) |" in that table, row and column (from 1); NULL: no such row. */
+/* "| 95.5 ±1.1 (120, 2 no) |" in that table, row and column (from 1); NULL: no such row. */
 static const char *find_cell(const char *table, const char *way, size_t column) {
     char row[64];
     const char *start = strstr(page, table);
@@ -45,15 +45,15 @@ static void read_cell(const char *cell, double *iterations, size_t *never) {
     assert_non_null(first);
     char *rest = NULL;
     double number = strtod(first + 1, &rest);
-    bool none = strncmp(rest, " never", 6) == 0;
+    bool none = strncmp(rest, " no", 3) == 0;
     *iterations = none ? 0 : number;
     *never = none ? (size_t)number : 0;
-    if (rest[0] == ',' && strncmp(rest + 3, " never", 6) == 0) {
+    if (rest[0] == ',' && strncmp(rest + 3, " no", 3) == 0) {
         *never = (size_t)(rest[2] - '0');
     }
 }
 
-#define SHORT_DENSE "<!-- learnt right 0.01 all fnn3-4 lenet5-4"
+#define SHORT_DENSE "<!-- learnt right 0.01 distinct fnn3-4 lenet5-4"
 #define LONG "<!-- learnt right 0.001 all fnn3-4-1000"
 
 /* Takes the longer trainings where there are any. */

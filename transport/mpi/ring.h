@@ -3,7 +3,7 @@
  *
  * MPI libraries exchange halves, quarters and so on with ever other ranks. Ranks that do not begin
  * together then fall out of step: one is sent to by two at once, while another's link is idle, and
- * the exchange takes up to twice as long (docs/collectives.md). In a ring each link carries what
+ * the exchange takes up to twice as long (docs/methods.md). In a ring each link carries what
  * one neighbour sends to the other and nothing else, whenever they begin. Per rank as many bytes
  * travel, in more steps: P - 1 of an allgather, 2 (P - 1) of an allreduce (Thakur, Rabenseifner and
  * Gropp 2005; Patarasuk and Yuan 2009).
