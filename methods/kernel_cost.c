@@ -105,10 +105,6 @@ double gw_scatter_share(const struct gw_kernel_cost *cost, double density) {
     return fmax(share_of(measured, empty_lines(density)), 0);
 }
 
-const cJSON *gw_kernel_entry(const struct gw_kernel_cost *cost, bool denser) {
-    return denser ? cJSON_GetObjectItemCaseSensitive(cost->kept, "denser") : cost->kept;
-}
-
 /* ---- seconds --------------------------------------------------------------------------------- */
 
 static double half_s(const struct gw_kernel_cost *cost, double elements) {

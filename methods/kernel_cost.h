@@ -26,11 +26,10 @@ double gw_compressor_share(const struct gw_compressor *compressor,
 double gw_search_share(const struct gw_kernel_cost *cost, double elements, double columns);
 double gw_scatter_share(const struct gw_kernel_cost *cost, double density);
 
-/* Which density is nearer, and the entry of a cluster file that says what was measured there. */
+/* Whether the second density is the nearer one. */
 static inline bool gw_is_denser(double share) {
     return share > 0.5;
 }
-const cJSON *gw_kernel_entry(const struct gw_kernel_cost *cost, bool denser);
 
 /*
  * What compressors and searches take of so many elements, in seconds: on the line through what both

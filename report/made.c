@@ -102,15 +102,6 @@ static void add_times(struct gw_table *table, const struct gw_curve *curve,
                   is_one ? "" : text[1]);
 }
 
-static struct gw_margins margins_of(const cJSON *entry, const char *unit,
-                                    const struct gw_curve *curve, double elsewhere,
-                                    struct gw_arena *arena) {
-    struct gw_margins margins = {0};
-    return gw_margins_open(entry, unit, curve, elsewhere, arena, &margins, NULL) == GW_OK
-               ? margins
-               : (struct gw_margins){0};
-}
-
 /* More collectives than fit on a screen are shown among the cluster's own workers alone. */
 enum { MOST_ROWS = 24 };
 
@@ -136,18 +127,16 @@ static void print_others(const struct gw_cluster *cluster, struct gw_arena *aren
 }
 
 /* "allreduce among 16: nothing above 256 B was measured": times of more are extrapolated. */
-static void print_short(const struct gw_cluster *cluster, struct gw_arena *arena) {
+static void print_short(const struct gw_cluster *cluster) {
     for (size_t i = 0; i < cluster->collective_count; i++) {
         const struct gw_collective_cost *cost = &cluster->collectives[i];
         char size[GW_UNITS_SIZE];
-        struct gw_margins margins =
-            margins_of(cost->kept, "bytes", &cost->curve, GW_COLLECTIVE_MARGIN, arena);
-        if (is_shown(cluster, cost) && gw_margins_largest_short(&margins) > 0) {
+        double largest_short = gw_margins_largest_short(&cost->margins);
+        if (is_shown(cluster, cost) && largest_short > 0) {
             gw_print_note("",
                           "%s among %zu: nothing above %s was measured; times of more are "
                           "extrapolated.",
-                          cost->name, cost->workers,
-                          gw_format_bytes(gw_margins_largest_short(&margins), size));
+                          cost->name, cost->workers, gw_format_bytes(largest_short, size));
         }
     }
 }
@@ -158,21 +147,18 @@ static void print_collectives(const struct gw_cluster *cluster, struct gw_arena 
     struct gw_table *table = gw_table_open(headings, "lrrrrrrl");
     for (size_t i = 0; i < cluster->collective_count; i++) {
         const struct gw_collective_cost *cost = &cluster->collectives[i];
-        struct gw_margins margins =
-            margins_of(cost->kept, "bytes", &cost->curve, GW_COLLECTIVE_MARGIN, arena);
         if (is_shown(cluster, cost)) {
             gw_table_cell(table, "%s", cost->name);
             gw_table_cell(table, "%zu", cost->workers);
-            add_times(table, &cost->curve, &margins, shown_bytes);
+            add_times(table, &cost->curve, &cost->margins, shown_bytes);
         }
     }
     gw_table_print_and_close(table);
     print_others(cluster, arena);
-    print_short(cluster, arena);
+    print_short(cluster);
 }
 
-static void print_kernels(const struct gw_kernel_costs *costs, const char *what,
-                          struct gw_arena *arena) {
+static void print_kernels(const struct gw_kernel_costs *costs, const char *what) {
     const char *const headings[] = {what,         "4,096",       "65,536", "1,048,576",
                                     "16,777,216", "268,435,456", "off by"};
     if (costs->count == 0) {
@@ -182,10 +168,8 @@ static void print_kernels(const struct gw_kernel_costs *costs, const char *what,
     struct gw_table *table = gw_table_open(headings, "lrrrrrl");
     for (size_t i = 0; i < costs->count; i++) {
         const struct gw_kernel_cost *cost = &costs->list[i];
-        struct gw_margins margins =
-            margins_of(cost->kept, "elements", &cost->curve, GW_KERNEL_MARGIN, arena);
         gw_table_cell(table, "%s", cost->name);
-        add_times(table, &cost->curve, &margins, shown_elements);
+        add_times(table, &cost->curve, &cost->margins[0][0], shown_elements);
     }
     gw_table_print_and_close(table);
 }
@@ -203,8 +187,8 @@ void gw_print_cluster(const struct gw_cluster *cluster) {
     }
     gw_print("\n");
     print_collectives(cluster, &arena);
-    print_kernels(&cluster->compressors, "compressor, elements", &arena);
-    print_kernels(&cluster->aggregation, "aggregation, elements", &arena);
+    print_kernels(&cluster->compressors, "compressor, elements");
+    print_kernels(&cluster->aggregation, "aggregation, elements");
     for (size_t i = 0; gw_import_passed_over(cluster, i) != NULL; i++) {
         gw_print_note("passed over: ", "%s", gw_import_passed_over(cluster, i));
     }

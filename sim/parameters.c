@@ -27,10 +27,10 @@ static double margin_at(const struct gw_simulator *simulator, const struct gw_pa
         return parameter->relative;
     }
     if (!exchanges && parameter->margin_count > 1) {
-        return gw_margins_at(&parameter->margins[gw_is_denser(share)], size);
+        return gw_margins_at(parameter->margins[gw_is_denser(share)], size);
     }
     for (size_t i = 0; i < parameter->margin_count; i++) {
-        const struct gw_margins *margins = &parameter->margins[i];
+        const struct gw_margins *margins = parameter->margins[i];
         bool bounded = exchanges && !parameter->derived;
         double excess = bounded ? excess_at(simulator, &parameter->parts[i], size) : 0;
         margin = fmax(margin, hypot(gw_margins_at(margins, size), excess));
@@ -83,30 +83,19 @@ static enum gw_status find_collective_margins(struct gw_simulator *simulator,
         gw_cluster_collective_parts(cluster, parameter->name, workers, parameter->parts);
     for (size_t i = 0; i < parameter->margin_count; i++) {
         const struct gw_collective_cost *nearest = gw_needed(parameter->parts[i].nearest);
-        GW_TRY(gw_margins_open(nearest->kept, "bytes", &nearest->curve, GW_COLLECTIVE_MARGIN,
-                               &simulator->arena, &parameter->margins[i], error));
+        parameter->margins[i] = &nearest->margins;
     }
     return GW_OK;
 }
 
 /* Where ranks take turns, how well that is known what they take together; at both densities. */
-static enum gw_status find_kernel_margins(struct gw_simulator *simulator,
-                                          const struct gw_kernel_cost *cost, bool together,
-                                          struct gw_parameter *parameter, struct gw_error *error) {
+static void find_kernel_margins(const struct gw_kernel_cost *cost, bool together,
+                                struct gw_parameter *parameter) {
     parameter->margin_count = cost->densities[1] > 0 ? 2 : 1;
     for (size_t i = 0; i < parameter->margin_count; i++) {
-        bool denser = i == 1;
-        const cJSON *entry = gw_kernel_entry(cost, denser);
-        const struct gw_curve *curve = denser ? &cost->denser : &cost->curve;
-        const struct gw_curve *of_all = denser ? &cost->denser_together : &cost->together;
-        if (together && gw_curve_costs(of_all)) {
-            entry = cJSON_GetObjectItemCaseSensitive(entry, "together");
-            curve = of_all;
-        }
-        GW_TRY(gw_margins_open(entry, "elements", curve, GW_KERNEL_MARGIN, &simulator->arena,
-                               &parameter->margins[i], error));
+        const struct gw_curve *of_all = i == 1 ? &cost->denser_together : &cost->together;
+        parameter->margins[i] = &cost->margins[i][together && gw_curve_costs(of_all)];
     }
-    return GW_OK;
 }
 
 static void meet_size(const struct gw_simulator *simulator, struct gw_parameter *parameter,
@@ -120,49 +109,45 @@ static void meet_size(const struct gw_simulator *simulator, struct gw_parameter 
     }
 }
 
-static enum gw_status add_compressor(struct gw_simulator *simulator,
-                                     const struct gw_operation *operation, struct gw_error *error) {
+static void add_compressor(struct gw_simulator *simulator, const struct gw_operation *operation) {
     const struct gw_kernel_cost *cost =
         gw_kernel_cost_find(&simulator->cluster->compressors, operation->method);
     bool is_new = false;
     struct gw_parameter *parameter =
         parameter_of(simulator, GW_COMPRESSOR_CURVE, operation->method, &is_new);
     if (cost == NULL) {
-        return GW_OK;
+        return;
     }
     if (is_new) {
         bool together = simulator->interference.shares && gw_kernel_shares(cost);
-        GW_TRY(find_kernel_margins(simulator, cost, together, parameter, error));
+        find_kernel_margins(cost, together, parameter);
     }
     const struct gw_schedule *schedule = simulator->schedule;
     double elements = (double)operation->elements;
     double density = gw_schedule_density(schedule, operation, cost->densities[0]);
     meet_size(simulator, parameter, elements,
               gw_compressor_share(schedule->compressor, cost, elements, density));
-    return GW_OK;
 }
 
-static enum gw_status add_led(struct gw_simulator *simulator, const struct gw_operation *operation,
-                              struct gw_error *error) {
+static void add_led(struct gw_simulator *simulator, const struct gw_operation *operation) {
     const struct gw_kernel_cost *cost = gw_led_cost(simulator);
     bool is_new = false;
     if (cost == NULL) {
-        return GW_OK;
+        return;
     }
     struct gw_parameter *parameter =
         parameter_of(simulator, GW_AGGREGATOR_CURVE, cost->name, &is_new);
-    GW_TRY(is_new ? find_kernel_margins(simulator, cost, false, parameter, error) : GW_OK);
+    if (is_new) {
+        find_kernel_margins(cost, false, parameter);
+    }
     meet_size(simulator, parameter, (double)operation->elements, 0);
-    return GW_OK;
 }
 
-static enum gw_status add_aggregators(struct gw_simulator *simulator,
-                                      const struct gw_operation *operation,
-                                      struct gw_error *error) {
+static void add_aggregators(struct gw_simulator *simulator, const struct gw_operation *operation) {
     const struct gw_schedule *schedule = simulator->schedule;
     const struct gw_leg *leg = gw_schedule_leg(schedule, operation);
     if (leg == NULL || operation->group >= schedule->group_count) {
-        return GW_OK;
+        return;
     }
     const struct gw_aggregation_costs *costs =
         &simulator->aggregations[leg - schedule->exchange->legs];
@@ -179,11 +164,10 @@ static enum gw_status add_aggregators(struct gw_simulator *simulator,
             gw_aggregator_calls_of(leg, costs, i, &extent, simulator->simulation.workers);
         if (is_new) {
             bool together = gw_aggregation_shares(leg, costs, i, part);
-            GW_TRY(find_kernel_margins(simulator, costs->by[i], together, parameter, error));
+            find_kernel_margins(costs->by[i], together, parameter);
         }
         meet_size(simulator, parameter, calls.elements, calls.share);
     }
-    return GW_OK;
 }
 
 static enum gw_status add_operation(struct gw_simulator *simulator,
@@ -195,14 +179,17 @@ static enum gw_status add_operation(struct gw_simulator *simulator,
             parameter_of(simulator, GW_COLLECTIVE_CURVE, operation->method, &is_new);
         GW_TRY(is_new ? find_collective_margins(simulator, parameter, error) : GW_OK);
         meet_size(simulator, parameter, (double)operation->bytes, 0);
-        return measured ? add_aggregators(simulator, operation, error) : GW_OK;
-    }
-    bool compresses = operation->kind == GW_COMPRESS && !simulator->simulation.timed_compression;
-    if (!compresses || !measured) {
+        if (measured) {
+            add_aggregators(simulator, operation);
+        }
         return GW_OK;
     }
-    GW_TRY(add_compressor(simulator, operation, error));
-    return add_led(simulator, operation, error);
+    bool compresses = operation->kind == GW_COMPRESS && !simulator->simulation.timed_compression;
+    if (compresses && measured) {
+        add_compressor(simulator, operation);
+        add_led(simulator, operation);
+    }
+    return GW_OK;
 }
 
 static void add_compute_times(struct gw_simulator *simulator) {
@@ -236,10 +223,10 @@ static void note_beyond(const char *name, const struct gw_margins *margins, cons
 
 static void note_extrapolated(const struct gw_parameter *parameter, struct gw_result *result) {
     for (size_t i = 0; i < parameter->margin_count && parameter->kind == GW_COLLECTIVE_CURVE; i++) {
-        const struct gw_margins *margins = &parameter->margins[i];
+        const struct gw_margins *margins = parameter->margins[i];
         const char *name = parameter->parts[i].name;
-        double smallest = margins->count == 0 ? 0 : margins->sizes[0];
-        double largest = margins->count == 0 ? 0 : margins->sizes[margins->count - 1];
+        double smallest = margins->count == 0 ? 0 : margins->medians[0].size;
+        double largest = margins->count == 0 ? 0 : margins->medians[margins->count - 1].size;
         if (parameter->smallest < smallest) {
             note_beyond(name, margins, "below", smallest, parameter->smallest, result);
         }
@@ -253,7 +240,7 @@ static void note_extrapolated(const struct gw_parameter *parameter, struct gw_re
 static void note_assumed(const struct gw_parameter *parameter, struct gw_result *result) {
     for (size_t i = 0; i < parameter->margin_count && parameter->kind == GW_COLLECTIVE_CURVE; i++) {
         const struct gw_collective_cost *cost = parameter->parts[i].nearest;
-        const char *from = cost == NULL ? NULL : gw_collective_assumed_from(cost);
+        const char *from = cost == NULL ? NULL : cost->assumed_from;
         if (from != NULL) {
             char note[GW_RESULT_NOTE_SIZE];
             (void)snprintf(note, sizeof note, "%s: assumed from %s, nobody measured it", cost->name,

@@ -154,7 +154,7 @@ struct gw_parameter {
     /* Margins of a collective's parts, or of the curves that it was derived from; of a kernel's
      * curves, one for each density. */
     size_t margin_count;
-    struct gw_margins margins[GW_MOST_MARGINS];
+    const struct gw_margins *margins[GW_MOST_MARGINS];         /* the cluster's */
     struct gw_collective_part parts[GW_COLLECTIVE_MOST_PARTS]; /* of a collective, [margin_count] */
     double smallest, largest;                                  /* sizes that the schedule has */
     double relative; /* half of a 95% interval, the largest of the sizes that the schedule has */

@@ -69,13 +69,10 @@ static void check_curve(struct gw_checking *check, const char *place, const stru
 /* Of a collective that was measured, but with small messages alone. */
 static void check_sizes(struct gw_checking *check, const char *place,
                         const struct gw_collective_cost *cost) {
-    struct gw_margins margins = {0};
     char size[GW_UNITS_SIZE];
-    if (gw_margins_open(cost->kept, "bytes", &cost->curve, GW_COLLECTIVE_MARGIN, check->arena,
-                        &margins, NULL) == GW_OK &&
-        gw_margins_largest_short(&margins) > 0) {
+    if (gw_margins_largest_short(&cost->margins) > 0) {
         ODD(check, "%s: nothing above %s was measured, too little to tell of bandwidth", place,
-            gw_format_bytes(gw_margins_largest_short(&margins), size));
+            gw_format_bytes(gw_margins_largest_short(&cost->margins), size));
     }
 }
 
@@ -223,7 +220,7 @@ static void note_workers(struct gw_checking *check, const struct gw_cluster *clu
     size_t i = 0;
     while (i < cluster->collective_count) {
         const char *name = cluster->collectives[i].name;
-        const char *from = gw_collective_assumed_from(&cluster->collectives[i]);
+        const char *from = cluster->collectives[i].assumed_from;
         char numbers[128] = "";
         for (; i < cluster->collective_count && strcmp(cluster->collectives[i].name, name) == 0;
              i++) {

@@ -35,20 +35,15 @@ static void look_at(struct near *near, double size, double measured) {
     }
 }
 
-/* By what was measured ("raw") or, where the file does not have that, the curve's points. */
-static struct near find_near(double size, const cJSON *kept, const char *unit,
+/* By the sizes that were measured or, where the file does not have them, the curve's points. */
+static struct near find_near(double size, const struct gw_margins *margins,
                              const struct gw_curve *curve) {
     struct near near = {0};
-    const cJSON *raw = cJSON_GetObjectItemCaseSensitive(kept, "raw");
-    const cJSON *row = NULL;
-    cJSON_ArrayForEach(row, raw) {
-        const cJSON *measured = cJSON_GetObjectItemCaseSensitive(row, unit);
-        if (cJSON_IsNumber(measured)) {
-            look_at(&near, size, measured->valuedouble);
-        }
-    }
-    for (size_t i = 0; !cJSON_IsArray(raw) && i < curve->point_count; i++) {
-        look_at(&near, size, curve->points[i].size);
+    bool measured = margins->first_s > 0;
+    const struct gw_curve_point *points = measured ? margins->medians : curve->points;
+    size_t count = measured ? margins->count : curve->point_count;
+    for (size_t i = 0; i < count; i++) {
+        look_at(&near, size, points[i].size);
     }
     return near;
 }
@@ -142,8 +137,7 @@ static enum gw_status find_collective(const struct gw_question *question,
     }
     struct near near = {0};
     if (parts[0].measured != NULL) {
-        near = find_near(predicted->bytes, parts[0].measured->kept, "bytes",
-                         &parts[0].measured->curve);
+        near = find_near(predicted->bytes, &parts[0].measured->margins, &parts[0].measured->curve);
     }
     describe_size(predicted->bytes, near, gw_format_bytes, detail);
     if (parts[0].measured == NULL) {
@@ -175,8 +169,8 @@ static void find_compressor(const struct gw_question *question, const struct gw_
         append_curve(name, cost, share, slowed && turns);
     }
     bool denser = gw_is_denser(share);
-    struct near near = find_near(elements, gw_kernel_entry(cost, denser), "elements",
-                                 denser ? &cost->denser : &cost->curve);
+    struct near near =
+        find_near(elements, &cost->margins[denser][0], denser ? &cost->denser : &cost->curve);
     describe_size(elements, near, gw_format_count, detail);
     append(detail, " elements");
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/growth.h"
 #include "traces/parts.h"
 
 static const char *const schema = "gradweave/cluster@1";
@@ -192,6 +193,7 @@ enum gw_status gw_cluster_parse(const char *text, size_t length, const char *pat
     }
     GW_TRY(status);
     status = read_document(out, path, error);
+    status = status == GW_OK ? gw_cluster_find_growth(out, error) : status;
     if (status != GW_OK) {
         gw_cluster_free(out);
     }
@@ -221,21 +223,13 @@ const char *gw_cluster_origin(const struct gw_cluster *cluster) {
     return gw_origin(gw_cluster_source(cluster, "kind"));
 }
 
-const char *gw_collective_assumed_from(const struct gw_collective_cost *cost) {
-    const cJSON *source = cJSON_GetObjectItemCaseSensitive(cost->kept, "source");
-    const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "kind"));
-    return kind != NULL && strcmp(kind, "assumed") == 0
-               ? cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "measured"))
-               : NULL;
-}
-
 void gw_cluster_name_assumed(const struct gw_cluster *cluster, char out[GW_ASSUMED_SIZE]) {
     const char *from = NULL;
     const char *last = NULL;
     out[0] = '\0';
     for (size_t i = 0; i < cluster->collective_count; i++) {
         const struct gw_collective_cost *cost = &cluster->collectives[i];
-        const char *own = gw_collective_assumed_from(cost);
+        const char *own = cost->assumed_from;
         if (own != NULL && (last == NULL || strcmp(last, cost->name) != 0)) {
             gw_list_name(out, GW_ASSUMED_SIZE, cost->name);
             from = own;
@@ -276,6 +270,56 @@ enum gw_status gw_cluster_create(struct gw_cluster *out, const char *name, size_
     return GW_OK;
 }
 
+/* Pairs of sizes and shares, as gw_curve_read checked them. */
+static enum gw_status read_skew(const cJSON *pairs, struct gw_collective_cost *cost,
+                                struct gw_error *error) {
+    const cJSON *pair = NULL;
+    size_t count = (size_t)cJSON_GetArraySize(pairs);
+    cost->skew = count == 0 ? NULL : calloc(count, sizeof *cost->skew);
+    if (count > 0 && cost->skew == NULL) {
+        return gw_fail_memory(error, "reading a collective's skew");
+    }
+    cJSON_ArrayForEach(pair, pairs) {
+        cost->skew[cost->skew_count++] =
+            (struct gw_curve_point){cJSON_GetNumberValue(cJSON_GetArrayItem(pair, 0)),
+                                    cJSON_GetNumberValue(cJSON_GetArrayItem(pair, 1))};
+    }
+    return GW_OK;
+}
+
+static void free_details(struct gw_collective_cost *cost) {
+    gw_margins_free(&cost->margins);
+    free(cost->skew);
+    free(cost->assumed_from);
+    cost->skew = NULL;
+    cost->assumed_from = NULL;
+    cost->skew_count = 0;
+}
+
+enum gw_status gw_collective_read_details(struct gw_collective_cost *cost, struct gw_error *error) {
+    const cJSON *source = cJSON_GetObjectItemCaseSensitive(cost->kept, "source");
+    const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "kind"));
+    const char *from = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "measured"));
+    const cJSON *fit = cJSON_GetObjectItemCaseSensitive(cost->kept, "fit");
+    const cJSON *held_out = cJSON_GetObjectItemCaseSensitive(fit, "held_out_error");
+    free_details(cost);
+    cost->held_out_error = cJSON_IsNumber(held_out) ? fmin(fmax(held_out->valuedouble, 0), 1) : 0;
+    if (kind != NULL && strcmp(kind, "assumed") == 0 && from != NULL) {
+        cost->assumed_from = strdup(from);
+        GW_TRY(cost->assumed_from == NULL ? gw_fail_memory(error, "reading a collective") : GW_OK);
+    }
+    GW_TRY(read_skew(cJSON_GetObjectItemCaseSensitive(cost->kept, "skew"), cost, error));
+    return gw_margins_read(cost->kept, "bytes", &cost->curve, GW_COLLECTIVE_MARGIN, &cost->margins,
+                           error);
+}
+
+/* Laws of curves that change, or move in memory, no longer hold. */
+static void forget_growth(struct gw_cluster *cluster) {
+    free(cluster->growths);
+    cluster->growths = NULL;
+    cluster->growth_count = 0;
+}
+
 enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char *name,
                                          size_t workers, struct gw_curve curve, cJSON *details,
                                          struct gw_error *error) {
@@ -296,13 +340,16 @@ enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char 
         cJSON_Delete(details);
         return status;
     }
-    larger[cluster->collective_count++] = (struct gw_collective_cost){
+    struct gw_collective_cost *added = &larger[cluster->collective_count++];
+    *added = (struct gw_collective_cost){
         .name = copy, .workers = workers, .curve = curve, .kept = details};
-    return GW_OK;
+    forget_growth(cluster);
+    return gw_collective_read_details(added, error);
 }
 
 static void free_collective(struct gw_collective_cost *cost) {
     free(cost->name);
+    free_details(cost);
     gw_curve_free(&cost->curve);
     cJSON_Delete(cost->kept);
 }
@@ -310,6 +357,7 @@ static void free_collective(struct gw_collective_cost *cost) {
 void gw_cluster_remove_collective(struct gw_cluster *cluster, size_t index) {
     struct gw_collective_cost *removed = &cluster->collectives[index];
     free_collective(removed);
+    forget_growth(cluster);
     cluster->collective_count--;
     memmove(removed, removed + 1, (cluster->collective_count - index) * sizeof *removed);
 }
@@ -319,6 +367,7 @@ void gw_cluster_free(struct gw_cluster *cluster) {
         free_collective(&cluster->collectives[i]);
     }
     free(cluster->collectives);
+    forget_growth(cluster);
     gw_kernel_costs_free(&cluster->compressors);
     gw_kernel_costs_free(&cluster->aggregation);
     gw_network_free(cluster->network);

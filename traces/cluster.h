@@ -3,6 +3,7 @@
 #define GW_TRACES_CLUSTER_H
 
 #include "core/core.h"
+#include "traces/margins.h"
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
@@ -99,7 +100,14 @@ struct gw_collective_cost {
     char *name;
     size_t workers;
     struct gw_curve curve; /* of the bytes that one worker contributes */
-    cJSON *kept;           /* the entry as it was read or measured, with what gradweave ignores */
+    struct gw_margins margins;
+    double held_out_error; /* relative, of the curve at sizes left out, 0 to 1; 0: not known */
+    /* Share of the curve's time for which the first of the workers is done before the last, by
+     * size: on straight lines, and beyond them as at the last size. */
+    size_t skew_count;
+    struct gw_curve_point *skew; /* each a share in place of a time; owned */
+    char *assumed_from;          /* a collective, from whose curve it was assumed; NULL: measured */
+    cJSON *kept;                 /* the entry as it is written again, with what gradweave ignores */
 };
 
 /*
@@ -119,7 +127,8 @@ struct gw_kernel_cost {
      */
     struct gw_curve denser, denser_together;
     double densities[2];
-    cJSON *kept;
+    struct gw_margins margins[2][2]; /* [denser][together] */
+    cJSON *kept;                     /* the entry as it is written again */
 };
 
 struct gw_kernel_costs {
@@ -164,6 +173,10 @@ struct gw_cluster {
     /* Time that forward and backward passes may take longer among workers than alone, relative: the
      * upper end of a 95% interval, where overlap factors do not say it. 0: not said. */
     double passes_uncertainty;
+    /* Growth laws (traces/growth.h) of collectives with two or more measured numbers of workers,
+     * found once all are read; of a cluster that is being built they are found when needed. */
+    size_t growth_count;
+    struct gw_growth *growths;
     cJSON *kept;
 };
 
@@ -293,7 +306,7 @@ enum gw_status gw_cluster_uncertainty(const struct gw_cluster *cluster, const ch
 /*
  * For those who measure, after the last collective: keeps, as "growth", for each one that was
  * measured with two or more numbers of workers, its laws and how well they predict these from each
- * other. For readers: looking up costs finds them again. Replaces one that is there.
+ * other. For people: gw_cluster_parse finds them again. Replaces one that is there.
  */
 enum gw_status gw_cluster_put_growth(struct gw_cluster *cluster, struct gw_error *error);
 
@@ -313,9 +326,6 @@ enum gw_status gw_cluster_put_source(struct gw_cluster *cluster, const char *key
  * is: "measured", "assumed"; "of unknown origin" where it says nothing. */
 const char *gw_origin(const char *kind);
 const char *gw_cluster_origin(const struct gw_cluster *cluster);
-
-/* The collective from whose curve that of another one was assumed; NULL: it was not. */
-const char *gw_collective_assumed_from(const struct gw_collective_cost *cost);
 
 /* "allgather, allgatherv assumed from allreduce": collectives that nobody measured, of a cluster
  * that was imported; "": none. */

@@ -280,9 +280,10 @@ enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const cha
     if (composed != NULL) {
         return composed_curve(cluster, composed, workers, curve, derivation, error);
     }
-    struct gw_growth growth;
-    GW_TRY(gw_growth_find(cluster, name, &growth, error));
-    if (growth.count == 0) {
+    struct gw_growth scratch;
+    const struct gw_growth *growth = NULL;
+    GW_TRY(gw_cluster_growth(cluster, name, &scratch, &growth, error));
+    if (growth->count == 0) {
         return missing(cluster, "collectives", name, error);
     }
     *curve = (struct gw_curve){0};
@@ -290,11 +291,11 @@ enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const cha
         (void)snprintf(derivation, GW_DERIVATION_SIZE, "%s", alone);
         return GW_OK;
     }
-    if (growth.count == 1) {
-        return derive_from_one(&growth, workers, curve, derivation, error);
+    if (growth->count == 1) {
+        return derive_from_one(growth, workers, curve, derivation, error);
     }
-    describe_growth(cluster, &growth, workers, derivation);
-    return gw_growth_curve(&growth, workers, curve, error);
+    describe_growth(cluster, growth, workers, derivation);
+    return gw_growth_curve(growth, workers, curve, error);
 }
 
 size_t gw_cluster_collective_parts(const struct gw_cluster *cluster, const char *name,
@@ -356,22 +357,16 @@ bool gw_cluster_exceeds_messages(const struct gw_cluster *cluster,
     return least_s > alike * curve_s;
 }
 
-/* Between the sizes of the file on straight lines, and beyond as at the last one. */
-static double skew_at(const cJSON *shares, double bytes) {
-    double size = 0;
-    double share = 0;
-    const cJSON *pair = NULL;
-    cJSON_ArrayForEach(pair, shares) {
-        double next_size = cJSON_GetNumberValue(cJSON_GetArrayItem(pair, 0));
-        double next_share = cJSON_GetNumberValue(cJSON_GetArrayItem(pair, 1));
-        if (size > 0 && bytes < next_size) {
-            double way = fmax(bytes - size, 0) / (next_size - size);
-            return share + way * (next_share - share);
+static double skew_at(const struct gw_collective_cost *cost, double bytes) {
+    for (size_t i = 1; i < cost->skew_count; i++) {
+        const struct gw_curve_point *low = &cost->skew[i - 1];
+        const struct gw_curve_point *high = &cost->skew[i];
+        if (bytes < high->size) {
+            double way = fmax(bytes - low->size, 0) / (high->size - low->size);
+            return low->time_s + way * (high->time_s - low->time_s);
         }
-        size = next_size;
-        share = next_share;
     }
-    return share;
+    return cost->skew_count == 0 ? 0 : cost->skew[cost->skew_count - 1].time_s;
 }
 
 double gw_cluster_skew_s(const struct gw_cluster *cluster, const char *name, size_t workers,
@@ -384,13 +379,13 @@ double gw_cluster_skew_s(const struct gw_cluster *cluster, const char *name, siz
     }
     double startup_s = gw_curve_startup(&last->curve);
     double above_s = gw_curve_time(&last->curve, bytes) - startup_s;
-    return skew_at(cJSON_GetObjectItemCaseSensitive(last->kept, "skew"), bytes) *
-           fmax(startup_s + byte_factor * above_s, 0);
+    return skew_at(last, bytes) * fmax(startup_s + byte_factor * above_s, 0);
 }
 
 enum gw_status gw_cluster_uncertainty(const struct gw_cluster *cluster, const char *name,
                                       size_t workers, double *out, struct gw_error *error) {
-    struct gw_growth growth;
+    struct gw_growth scratch;
+    const struct gw_growth *growth = NULL;
     const struct composed *composed = find_composed(cluster, name);
     *out = 0;
     if (composed != NULL) {
@@ -399,8 +394,8 @@ enum gw_status gw_cluster_uncertainty(const struct gw_cluster *cluster, const ch
     if (workers == 1 || find_holding(cluster, name, workers) != NULL) {
         return GW_OK;
     }
-    GW_TRY(gw_growth_find(cluster, name, &growth, error));
-    *out = growth.count >= 2 ? gw_growth_uncertainty(&growth, workers) : NAN;
+    GW_TRY(gw_cluster_growth(cluster, name, &scratch, &growth, error));
+    *out = growth->count >= 2 ? gw_growth_uncertainty(growth, workers) : NAN;
     return GW_OK;
 }
 

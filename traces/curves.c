@@ -96,7 +96,7 @@ static enum gw_status check_no_coefficients(const struct gw_json *place, struct 
     return GW_OK;
 }
 
-/* What gw_margins_open makes margins of, and the skew: pairs of sizes and shares. */
+/* Stated margins or the skew: pairs of sizes and shares. */
 static enum gw_status check_shares(const struct gw_json *place, const char *key, double most,
                                    struct gw_error *error) {
     struct gw_json list = gw_json_member(place, key);

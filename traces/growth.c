@@ -169,13 +169,6 @@ static enum gw_status straighten(struct gw_growth_sample *sample, const double s
     return GW_OK;
 }
 
-/* kept: the entry, or NULL. By more than all of itself is as good as not known. */
-static double held_out_error(const cJSON *kept) {
-    const cJSON *fit = cJSON_GetObjectItemCaseSensitive(kept, "fit");
-    const cJSON *error = cJSON_GetObjectItemCaseSensitive(fit, "held_out_error");
-    return cJSON_IsNumber(error) ? fmin(fmax(error->valuedouble, 0), 1) : 0;
-}
-
 static void collect(const struct gw_cluster *cluster, const char *collective,
                     struct gw_growth *growth) {
     for (size_t i = 0; i < cluster->collective_count && growth->count < GW_GROWTH_MOST; i++) {
@@ -187,10 +180,9 @@ static void collect(const struct gw_cluster *cluster, const char *collective,
         for (; place > 0 && growth->samples[place - 1].workers > cost->workers; place--) {
             growth->samples[place] = growth->samples[place - 1];
         }
-        growth->samples[place] =
-            (struct gw_growth_sample){.workers = cost->workers,
-                                      .curve = &cost->curve,
-                                      .held_out_error = held_out_error(cost->kept)};
+        growth->samples[place] = (struct gw_growth_sample){.workers = cost->workers,
+                                                           .curve = &cost->curve,
+                                                           .held_out_error = cost->held_out_error};
     }
 }
 
@@ -487,6 +479,53 @@ enum gw_status gw_growth_find(const struct gw_cluster *cluster, const char *coll
     return status;
 }
 
+/* ---- of a cluster ---------------------------------------------------------------------------- */
+
+static bool is_first_of_its_name(const struct gw_cluster *cluster, size_t index) {
+    size_t first = 0;
+    while (strcmp(cluster->collectives[first].name, cluster->collectives[index].name) != 0) {
+        first++;
+    }
+    return first == index;
+}
+
+enum gw_status gw_cluster_find_growth(struct gw_cluster *cluster, struct gw_error *error) {
+    size_t capacity = 0;
+    cluster->growth_count = 0;
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        struct gw_growth growth;
+        if (!is_first_of_its_name(cluster, i)) {
+            continue;
+        }
+        GW_TRY(gw_growth_find(cluster, cluster->collectives[i].name, &growth, error));
+        if (growth.count >= 2) {
+            struct gw_growth *larger =
+                gw_grow(cluster->growths, cluster->growth_count + 1, &capacity, sizeof *larger);
+            if (larger == NULL) {
+                return gw_fail_memory(error, "finding growth laws");
+            }
+            cluster->growths = larger;
+            larger[cluster->growth_count++] = growth;
+        }
+    }
+    return GW_OK;
+}
+
+enum gw_status gw_cluster_growth(const struct gw_cluster *cluster, const char *collective,
+                                 struct gw_growth *scratch, const struct gw_growth **out,
+                                 struct gw_error *error) {
+    for (size_t i = 0; i < cluster->growth_count; i++) {
+        *out = &cluster->growths[i];
+        if (strcmp((*out)->collective, collective) == 0) {
+            return GW_OK;
+        }
+    }
+    *out = scratch;
+    return gw_growth_find(cluster, collective, scratch, error);
+}
+
+/* ---- how far off a prediction may be --------------------------------------------------------- */
+
 /*
  * The laws are the best of many on the few numbers that judge them, and meet two exactly by chance:
  * no prediction is better than the curves are at sizes that were not measured.
@@ -541,31 +580,16 @@ static void write_growth(struct gw_json_writer *writer, const struct gw_growth *
     gw_writer_end(writer);
 }
 
-static bool is_first_of_its_name(const struct gw_cluster *cluster, size_t index) {
-    size_t first = 0;
-    while (strcmp(cluster->collectives[first].name, cluster->collectives[index].name) != 0) {
-        first++;
-    }
-    return first == index;
-}
-
 enum gw_status gw_cluster_put_growth(struct gw_cluster *cluster, struct gw_error *error) {
     struct gw_json_writer writer;
-    enum gw_status status = GW_OK;
     cJSON *laws = NULL;
+    GW_TRY(gw_cluster_find_growth(cluster, error));
     gw_writer_begin(&writer);
-    for (size_t i = 0; i < cluster->collective_count && status == GW_OK; i++) {
-        struct gw_growth growth;
-        if (is_first_of_its_name(cluster, i)) {
-            status = gw_growth_find(cluster, cluster->collectives[i].name, &growth, error);
-            if (status == GW_OK && growth.count >= 2) {
-                write_growth(&writer, &growth);
-            }
-        }
+    for (size_t i = 0; i < cluster->growth_count; i++) {
+        write_growth(&writer, &cluster->growths[i]);
     }
-    enum gw_status written = gw_writer_finish(&writer, &laws, status == GW_OK ? error : NULL);
-    status = status == GW_OK ? written : status;
-    if (status != GW_OK || cJSON_GetArraySize(laws) == 0) {
+    enum gw_status status = gw_writer_finish(&writer, &laws, error);
+    if (status != GW_OK || cluster->growth_count == 0) {
         cJSON_DeleteItemFromObjectCaseSensitive(cluster->kept, "growth");
         cJSON_Delete(laws);
         return status;

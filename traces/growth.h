@@ -89,6 +89,14 @@ struct gw_growth {
 enum gw_status gw_growth_find(const struct gw_cluster *cluster, const char *collective,
                               struct gw_growth *out, struct gw_error *error);
 
+/* Finds those of all the cluster's collectives that have laws, for whoever looks them up. */
+enum gw_status gw_cluster_find_growth(struct gw_cluster *cluster, struct gw_error *error);
+
+/* The one that was found so, or one that is found now and put into `scratch`. */
+enum gw_status gw_cluster_growth(const struct gw_cluster *cluster, const char *collective,
+                                 struct gw_growth *scratch, const struct gw_growth **out,
+                                 struct gw_error *error);
+
 /*
  * The curve for `workers` > 1, the caller's: what the laws say, times what the nearest measured
  * numbers of workers on both sides took in terms of them, size by size; beyond the ends what the

@@ -26,26 +26,35 @@ static enum gw_status read_densities(const struct gw_json *denser, double out[2]
                      error);
 }
 
+/* The curve's entry says how far off it may be. */
+static enum gw_status read_margins(const cJSON *entry, const struct gw_curve *curve,
+                                   struct gw_margins *out, struct gw_error *error) {
+    gw_margins_free(out);
+    return gw_margins_read(entry, "elements", curve, GW_KERNEL_MARGIN, out, error);
+}
+
 static enum gw_status read_together(const struct gw_json *place, struct gw_curve *out,
-                                    struct gw_error *error) {
+                                    struct gw_margins *margins, struct gw_error *error) {
     struct gw_json together = gw_json_member(place, "together");
     if (together.node == NULL) {
         return GW_OK;
     }
     GW_TRY(gw_json_object(&together, error));
-    return gw_curve_read(&together, GW_KERNEL_NAMES, out, error);
+    GW_TRY(gw_curve_read(&together, GW_KERNEL_NAMES, out, error));
+    return read_margins(together.node, out, margins, error);
 }
 
 /* What was measured besides: by all ranks at once, and at another density. */
 static enum gw_status read_more(const struct gw_json *place, struct gw_kernel_cost *cost,
                                 struct gw_error *error) {
     struct gw_json denser = gw_json_member(place, "denser");
-    GW_TRY(read_together(place, &cost->together, error));
+    GW_TRY(read_together(place, &cost->together, &cost->margins[0][1], error));
     if (denser.node != NULL) {
         GW_TRY(gw_json_object(&denser, error));
         GW_TRY(read_densities(&denser, cost->densities, error));
         GW_TRY(gw_curve_read(&denser, GW_KERNEL_NAMES, &cost->denser, error));
-        GW_TRY(read_together(&denser, &cost->denser_together, error));
+        GW_TRY(read_margins(denser.node, &cost->denser, &cost->margins[1][0], error));
+        GW_TRY(read_together(&denser, &cost->denser_together, &cost->margins[1][1], error));
     }
     return GW_OK;
 }
@@ -113,8 +122,9 @@ enum gw_status gw_kernel_costs_add(struct gw_kernel_costs *costs, const char *na
         cJSON_Delete(details);
         return status;
     }
-    larger[costs->count++] = (struct gw_kernel_cost){.name = copy, .curve = curve, .kept = details};
-    return GW_OK;
+    struct gw_kernel_cost *added = &larger[costs->count++];
+    *added = (struct gw_kernel_cost){.name = copy, .curve = curve, .kept = details};
+    return read_margins(details, &curve, &added->margins[0][0], error);
 }
 
 /*
@@ -123,7 +133,7 @@ enum gw_status gw_kernel_costs_add(struct gw_kernel_costs *costs, const char *na
  */
 static enum gw_status add_more(struct gw_kernel_cost *cost, const char *within, const char *key,
                                struct gw_curve curve, cJSON *details, struct gw_curve *out,
-                               struct gw_error *error) {
+                               struct gw_margins *margins, struct gw_error *error) {
     cJSON *entry =
         within == NULL ? cost->kept : cJSON_GetObjectItemCaseSensitive(cost->kept, within);
     enum gw_status status = gw_curve_make_rise(&curve, details, error);
@@ -134,7 +144,9 @@ static enum gw_status add_more(struct gw_kernel_cost *cost, const char *within, 
     }
     gw_curve_free(out);
     *out = curve;
-    return gw_json_put(entry, key, details, error);
+    status = read_margins(details, out, margins, error);
+    enum gw_status put = gw_json_put(entry, key, details, error);
+    return status == GW_OK ? put : status;
 }
 
 /* NULL: there is none, and what was measured of it is freed. */
@@ -156,7 +168,8 @@ enum gw_status gw_kernel_costs_add_together(struct gw_kernel_costs *costs, const
     struct gw_kernel_cost *cost = find_measured(costs, name, &curve, details, error);
     return cost == NULL ? GW_FAILED
                         : add_more(cost, denser ? "denser" : NULL, "together", curve, details,
-                                   denser ? &cost->denser_together : &cost->together, error);
+                                   denser ? &cost->denser_together : &cost->together,
+                                   &cost->margins[denser][1], error);
 }
 
 enum gw_status gw_kernel_costs_add_denser(struct gw_kernel_costs *costs, const char *name,
@@ -167,7 +180,8 @@ enum gw_status gw_kernel_costs_add_denser(struct gw_kernel_costs *costs, const c
         return GW_FAILED;
     }
     memcpy(cost->densities, densities, sizeof cost->densities);
-    return add_more(cost, NULL, "denser", curve, details, &cost->denser, error);
+    return add_more(cost, NULL, "denser", curve, details, &cost->denser, &cost->margins[1][0],
+                    error);
 }
 
 void gw_kernel_costs_free(struct gw_kernel_costs *costs) {
@@ -177,6 +191,9 @@ void gw_kernel_costs_free(struct gw_kernel_costs *costs) {
         gw_curve_free(&costs->list[i].together);
         gw_curve_free(&costs->list[i].denser);
         gw_curve_free(&costs->list[i].denser_together);
+        for (size_t m = 0; m < 4; m++) {
+            gw_margins_free(&costs->list[i].margins[m / 2][m % 2]);
+        }
         cJSON_Delete(costs->list[i].kept);
     }
     free(costs->list);

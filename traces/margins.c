@@ -1,6 +1,7 @@
 #include "traces/margins.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "core/regression.h"
 
@@ -72,7 +73,7 @@ static size_t read_stated(const cJSON *entry, struct gw_margins *out) {
         double size = cJSON_GetNumberValue(cJSON_GetArrayItem(pair, 0));
         double relative = cJSON_GetNumberValue(cJSON_GetArrayItem(pair, 1));
         if (size > 0 && relative >= 0) {
-            out->sizes[count] = size;
+            out->medians[count].size = size;
             out->relative[count++] = fmin(relative, largest);
         }
     }
@@ -121,8 +122,8 @@ static double line_margin(const struct gw_margins *margins, double size) {
 }
 
 /* The last of all medians; what they are off from their own line counts too. */
-static void choose_line(const struct gw_curve *curve, struct gw_curve_point *medians, double *off_s,
-                        struct gw_margins *margins) {
+static void choose_line(const struct gw_curve *curve, double *off_s, struct gw_margins *margins) {
+    const struct gw_curve_point *medians = margins->medians;
     size_t count = margins->count;
     bool ends = curve->point_count > 0 && count > 0 &&
                 curve->points[curve->point_count - 1].size <= medians[count - 1].size;
@@ -150,7 +151,7 @@ static double factor_below(const struct gw_margins *margins, double r) {
 /* The same at r times the largest size. */
 static double factor_above(const struct gw_margins *margins, double r) {
     static const double exponent = 0.02;
-    double largest_size = margins->sizes[margins->count - 1];
+    double largest_size = margins->medians[margins->count - 1].size;
     double weights[GW_MOST_LAST];
     if (gw_margins_largest_short(margins) > 0 || margins->line_count == 0) {
         return sqrt(r);
@@ -165,7 +166,7 @@ double gw_margins_largest_short(const struct gw_margins *margins) {
     if (margins->count == 0 || margins->first_s == 0) {
         return 0;
     }
-    double largest_size = margins->sizes[margins->count - 1];
+    double largest_size = margins->medians[margins->count - 1].size;
     return largest_size < GW_MARGINS_FEWEST_LONG ? largest_size : 0;
 }
 
@@ -173,8 +174,8 @@ double gw_margins_distance(const struct gw_margins *margins, double size) {
     if (margins->count == 0 || margins->first_s == 0 || !(size > 0)) {
         return 0;
     }
-    double smallest = margins->sizes[0];
-    double largest_size = margins->sizes[margins->count - 1];
+    double smallest = margins->medians[0].size;
+    double largest_size = margins->medians[margins->count - 1].size;
     double factor = size < smallest       ? factor_below(margins, smallest / size)
                     : size > largest_size ? factor_above(margins, size / largest_size)
                                           : 1;
@@ -183,47 +184,62 @@ double gw_margins_distance(const struct gw_margins *margins, double size) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-enum gw_status gw_margins_open(const cJSON *entry, const char *unit, const struct gw_curve *curve,
-                               double elsewhere, struct gw_arena *arena, struct gw_margins *out,
-                               struct gw_error *error) {
-    const cJSON *raw = cJSON_GetObjectItemCaseSensitive(entry, "raw");
-    const cJSON *stated = cJSON_GetObjectItemCaseSensitive(entry, "uncertainty");
-    size_t most = (size_t)cJSON_GetArraySize(raw) + (size_t)cJSON_GetArraySize(stated) + 1;
-    struct measured *all = gw_arena_zeros(arena, most, sizeof *all);
-    struct gw_curve_point *medians = gw_arena_zeros(arena, most, sizeof *medians);
-    double *off_s = gw_arena_zeros(arena, most, sizeof *off_s);
-    *out = (struct gw_margins){.sizes = gw_arena_zeros(arena, most, sizeof *out->sizes),
-                               .relative = gw_arena_zeros(arena, most, sizeof *out->relative)};
-    GW_TRY(gw_arena_check(arena, "reading what is known of a curve", error));
-    if (raw == NULL) {
-        out->count = read_stated(entry, out);
-        return GW_OK;
-    }
-    out->count = read_measured(raw, unit, all);
-    out->elsewhere = elsewhere;
+static void find_measured_margins(const struct gw_curve *curve, const struct measured *all,
+                                  double *off_s, struct gw_margins *out) {
     out->startup_s = gw_curve_startup(curve);
     out->first_s = out->count > 0 ? gw_curve_time(curve, all[0].size) : 0;
     for (size_t i = 0; i < out->count; i++) {
         double margin = margin_at(all, out->count, i, curve);
-        out->sizes[i] = all[i].size;
-        out->relative[i] = hypot(elsewhere, margin);
-        medians[i] = (struct gw_curve_point){.size = all[i].size, .time_s = all[i].median_s};
+        out->relative[i] = hypot(out->elsewhere, margin);
+        out->medians[i] = (struct gw_curve_point){.size = all[i].size, .time_s = all[i].median_s};
         off_s[i] = margin * all[i].median_s;
     }
-    choose_line(curve, medians, off_s, out);
+    choose_line(curve, off_s, out);
+}
+
+enum gw_status gw_margins_read(const cJSON *entry, const char *unit, const struct gw_curve *curve,
+                               double elsewhere, struct gw_margins *out, struct gw_error *error) {
+    const cJSON *raw = cJSON_GetObjectItemCaseSensitive(entry, "raw");
+    const cJSON *stated = cJSON_GetObjectItemCaseSensitive(entry, "uncertainty");
+    size_t most = (size_t)cJSON_GetArraySize(raw) + (size_t)cJSON_GetArraySize(stated);
+    *out = (struct gw_margins){0};
+    if (most == 0) {
+        return GW_OK;
+    }
+    struct measured *all = calloc(most, sizeof *all);
+    out->medians = calloc(most, sizeof *out->medians + 2 * sizeof(double));
+    if (all == NULL || out->medians == NULL) {
+        free(all);
+        gw_margins_free(out);
+        return gw_fail_memory(error, "reading the margins of a curve");
+    }
+    out->relative = (double *)(out->medians + most);
+    if (raw == NULL) {
+        out->count = read_stated(entry, out);
+    } else {
+        out->count = read_measured(raw, unit, all);
+        out->elsewhere = elsewhere;
+        find_measured_margins(curve, all, out->relative + most, out);
+    }
+    free(all);
     return GW_OK;
+}
+
+void gw_margins_free(struct gw_margins *margins) {
+    free(margins->medians);
+    *margins = (struct gw_margins){0};
 }
 
 /* Without what the distance from all measured sizes adds. */
 static double margin_around(const struct gw_margins *margins, double size) {
     size_t above = 0;
-    while (above < margins->count && margins->sizes[above] < size) {
+    while (above < margins->count && margins->medians[above].size < size) {
         above++;
     }
     if (above == margins->count) {
         return margins->line_count > 0 ? line_margin(margins, size) : margins->relative[above - 1];
     }
-    bool exact = above == 0 || margins->sizes[above] == size;
+    bool exact = above == 0 || margins->medians[above].size == size;
     return exact ? margins->relative[above]
                  : fmax(margins->relative[above - 1], margins->relative[above]);
 }

@@ -16,20 +16,21 @@
 #define GW_COLLECTIVE_MARGIN 0.04
 #define GW_KERNEL_MARGIN 0.5
 
-/* Halves of 95% intervals, relative to the curve's times, by ascending sizes. */
+/* Halves of 95% intervals, relative to the curve's times, by ascending sizes; all 0: none. */
 struct gw_margins {
     size_t count;
-    double *sizes, *relative;
-    double elsewhere; /* a part of `relative` that is one for all sizes */
+    struct gw_curve_point *medians; /* [count], owned; of stated margins their sizes alone */
+    double *relative;               /* [count], behind the medians, as is line_off_s */
+    double elsewhere;               /* a part of `relative` that is one for all sizes */
     /* Of what was measured, the curve at size zero and at the smallest size, in seconds; 0: stated
      * margins, which hold beyond their ends. */
     double startup_s, first_s;
     /*
-     * Points through which the curve goes on beyond the last size (none, two or more): medians, and
-     * how far off each may be in seconds.
+     * Points through which the curve goes on beyond the last size (none, two or more): the last
+     * medians, and how far off each may be in seconds.
      */
     size_t line_count;
-    struct gw_curve_point *line;
+    const struct gw_curve_point *line;
     double *line_off_s;
 };
 
@@ -37,15 +38,15 @@ struct gw_margins {
  * Of an entry of a cluster file, whose "raw" has its sizes as "bytes" or "elements" (`unit`), each
  * with its median and that one's 95% interval; the curve is the entry's. Without "raw" it is the
  * entry's "uncertainty", if it has one: pairs of sizes and margins. None without either. At a
- * measured size the margin is, as for independent errors, `elsewhere` (one of those above, or 0),
+ * measured size the margin is, as for independent errors, `elsewhere` (one of those above),
  * half of the interval, and twice the larger of what the curve is off from the median, and a
  * quarter of what the curve is off there from the line between the neighbouring sizes: halfway
  * between measured sizes a smooth curve is off by so much. A median without an interval, as of what
- * was imported, counts as one of no width. The lists are the arena's.
+ * was imported, counts as one of no width.
  */
-enum gw_status gw_margins_open(const cJSON *entry, const char *unit, const struct gw_curve *curve,
-                               double elsewhere, struct gw_arena *arena, struct gw_margins *out,
-                               struct gw_error *error);
+enum gw_status gw_margins_read(const cJSON *entry, const char *unit, const struct gw_curve *curve,
+                               double elsewhere, struct gw_margins *out, struct gw_error *error);
+void gw_margins_free(struct gw_margins *margins);
 
 /*
  * The larger of those at the sizes around. Beyond all that were measured a curve goes on along the

@@ -54,6 +54,9 @@ enum gw_status gw_curve_make_rise(struct gw_curve *curve, const cJSON *details,
 enum { GW_LEAST_BEGUN = 1024 }; /* chosen */
 enum gw_status gw_curve_begin_above_zero(struct gw_curve *curve, struct gw_error *error);
 
+/* Reads again what the entry's `kept` says of its curve: margins, skew, held-out error, origin. */
+enum gw_status gw_collective_read_details(struct gw_collective_cost *cost, struct gw_error *error);
+
 /* Removes an entry of the cluster's collectives; those behind it move up. */
 void gw_cluster_remove_collective(struct gw_cluster *cluster, size_t index);
 

@@ -169,7 +169,6 @@ TEST(who_comes_first_is_not_waited_for) {
     static const double shares[] = {0, 0.25, 0.5, 1};
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
         struct scene scene;
-        char skew[64];
         open_scene(&scene, "topk");
         add_aggregation(&scene.cluster, 6);
         scene.cluster.compressors.list[0].together = (struct gw_curve){.per_unit_s = 1e-9};
@@ -177,8 +176,9 @@ TEST(who_comes_first_is_not_waited_for) {
         scene.simulation.timed_compression = true;
         double alone_s = iteration_s(&scene);
         set_no_overlap(&scene.cluster);
-        snprintf(skew, sizeof skew, "{\"skew\": [[1, %g], [1e9, %g]]}", shares[i], shares[i]);
-        scene.cluster.collectives[0].kept = cJSON_Parse(skew);
+        struct gw_collective_cost *exchange = &scene.cluster.collectives[0];
+        exchange->skew = calloc(1, sizeof *exchange->skew);
+        exchange->skew[exchange->skew_count++] = (struct gw_curve_point){1, shares[i]};
         scene.simulation.interference = true;
         double expected_s = fmax(turns_s - shares[i] * exchange_s, 0);
         assert_true(fabs(iteration_s(&scene) - alone_s - expected_s) < 1e-10);

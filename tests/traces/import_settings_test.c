@@ -299,12 +299,9 @@ TEST_IN_FOLDER(repeats_have_an_interval) {
     assert_true(near(cJSON_GetObjectItem(first, "median_low_s")->valuedouble, 10e-6, 1e-12));
     assert_true(near(cJSON_GetObjectItem(first, "median_high_s")->valuedouble, 16e-6, 1e-12));
     assert_null(cJSON_GetObjectItem(cJSON_GetArrayItem(raw, 1), "median_low_s"));
-    struct gw_arena arena = {0};
-    struct gw_margins margins;
-    assert_ok(gw_margins_open(cost->kept, "bytes", &cost->curve, 0, &arena, &margins, &error));
-    assert_true(near(gw_margins_at(&margins, 1024), 3. / 13, 1e-12));
-    assert_true(gw_margins_at(&margins, 2048) == 0);
-    gw_arena_free(&arena);
+    double margin = gw_margins_at(&cost->margins, 1024);
+    assert_true(near(margin, hypot(3. / 13, GW_COLLECTIVE_MARGIN), 1e-12));
+    assert_true(gw_margins_at(&cost->margins, 2048) == GW_COLLECTIVE_MARGIN);
     gw_cluster_free(&cluster);
 }
 

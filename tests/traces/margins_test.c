@@ -11,15 +11,14 @@
 
 static struct gw_error error;
 
-static struct gw_margins margins_of(const char *raw, struct gw_curve curve, double elsewhere,
-                                    struct gw_arena *arena) {
-    struct gw_margins margins;
+/* Reads margins into `out`, in place of what it had. */
+static void read_margins(const char *raw, struct gw_curve curve, double elsewhere,
+                         struct gw_margins *out) {
     cJSON *entry = cJSON_Parse(raw);
     assert_non_null(entry);
-    assert_int_equal(gw_margins_open(entry, "bytes", &curve, elsewhere, arena, &margins, &error),
-                     GW_OK);
+    gw_margins_free(out);
+    assert_ok(gw_margins_read(entry, "bytes", &curve, elsewhere, out, &error));
     cJSON_Delete(entry);
-    return margins;
 }
 
 static bool is(double value, double expected) {
@@ -34,18 +33,17 @@ static const char straight[] =
     "{\"bytes\": 400, \"median_s\": 4, \"median_low_s\": 4, \"median_high_s\": 4}]}";
 
 TEST(between_two_sizes_the_larger_margin_counts) {
-    struct gw_arena arena = {0};
-    struct gw_margins margins =
-        margins_of(straight, (struct gw_curve){.per_unit_s = 0.01}, 0, &arena);
+    struct gw_margins margins = {0};
+    read_margins(straight, (struct gw_curve){.per_unit_s = 0.01}, 0, &margins);
     assert_int_equal(margins.count, 3);
     static const double at[][2] = {{100, 0.1}, {101, 0.1}, {200, 0.02}, {300, 0.02}, {400, 0}};
     for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
         assert_true(is(gw_margins_at(&margins, at[i][0]), at[i][1]));
     }
-    margins = margins_of(straight, (struct gw_curve){.per_unit_s = 0.01}, 0.3, &arena);
+    read_margins(straight, (struct gw_curve){.per_unit_s = 0.01}, 0.3, &margins);
     assert_true(is(gw_margins_at(&margins, 100), hypot(0.1, 0.3)));
     assert_true(is(gw_margins_at(&margins, 400), 0.3));
-    gw_arena_free(&arena);
+    gw_margins_free(&margins);
 }
 
 /*
@@ -57,34 +55,34 @@ TEST(beyond_the_last_size_errors_of_the_line_add_up) {
         "{\"raw\": [{\"bytes\": 2e6, \"median_s\": 2, \"median_low_s\": 1.98,"
         "\"median_high_s\": 2.06}, {\"bytes\": 4e6, \"median_s\": 4}]}";
     const struct gw_curve curve = {.per_unit_s = 1e-6};
-    struct gw_arena arena = {0};
-    struct gw_margins margins = margins_of(large, curve, 0, &arena);
+    struct gw_margins margins = {0};
+    read_margins(large, curve, 0, &margins);
     assert_true(is(gw_margins_at(&margins, 8e6), hypot(2 * 0.04 / 8, pow(2, 0.02) - 1)));
     assert_true(gw_margins_at(&margins, 4e6 + 1) < 1e-6);
     assert_true(is(gw_margins_distance(&margins, 4e12), pow(1e6, 0.02) - 1));
-    margins = margins_of(large, curve, 0.3, &arena);
+    read_margins(large, curve, 0.3, &margins);
     assert_true(is(gw_margins_at(&margins, 8e6), hypot(hypot(0.3, 0.01), pow(2, 0.02) - 1)));
     /* A line that falls is taken to be level, and one size has no line. */
-    margins = margins_of("{\"raw\": [{\"bytes\": 1, \"median_s\": 4},"
-                         "{\"bytes\": 2, \"median_s\": 2}]}",
-                         (struct gw_curve){.fixed_s = 2}, 0, &arena);
+    read_margins("{\"raw\": [{\"bytes\": 1, \"median_s\": 4},"
+                 "{\"bytes\": 2, \"median_s\": 2}]}",
+                 (struct gw_curve){.fixed_s = 2}, 0, &margins);
     assert_true(is(gw_margins_at(&margins, 4), hypot(2 * 4 / 2., sqrt(2) - 1)));
-    margins = margins_of("{\"raw\": [{\"bytes\": 1, \"median_s\": 4}]}",
-                         (struct gw_curve){.fixed_s = 5}, 0, &arena);
+    read_margins("{\"raw\": [{\"bytes\": 1, \"median_s\": 4}]}", (struct gw_curve){.fixed_s = 5}, 0,
+                 &margins);
     assert_true(is(gw_margins_at(&margins, 4), hypot(0.5, 1)));
-    gw_arena_free(&arena);
+    gw_margins_free(&margins);
 }
 
 /* At 10 the points at 1 to 4 weigh -2, -0.5, 1 and 2.5 times, where the curve goes on beyond 4. */
 TEST(beyond_the_last_of_many_sizes_all_of_their_line_count) {
     static const double off_s[] = {0.1, 0.25, 0.5, 0.4};
-    struct gw_arena arena = {0};
     struct gw_curve_point points[] = {{1, 1}, {2, 2}, {3, 4}, {4, 4}, {32, 36}};
     static const char raw[] = "{\"raw\": [{\"bytes\": 1, \"median_s\": 1},"
                               "{\"bytes\": 2, \"median_s\": 2}, {\"bytes\": 3, \"median_s\": 4},"
                               "{\"bytes\": 4, \"median_s\": 4}]}";
     struct gw_curve curve = {.point_count = 5, .points = points};
-    struct gw_margins margins = margins_of(raw, curve, 0, &arena);
+    struct gw_margins margins = {0};
+    read_margins(raw, curve, 0, &margins);
     /* They are 0.1, 0.2, 0.7 and 0.4 s off their line; two are an eighth off by their neighbours.
      */
     double sum_s =
@@ -92,9 +90,9 @@ TEST(beyond_the_last_of_many_sizes_all_of_their_line_count) {
     assert_true(is(gw_margins_at(&margins, 10), hypot(sum_s / 11, sqrt(2.5) - 1)));
     /* A curve that ends with them goes on through the last two, 4 s and 4 s. */
     curve.point_count = 4;
-    margins = margins_of(raw, curve, 0, &arena);
+    read_margins(raw, curve, 0, &margins);
     assert_true(is(gw_margins_at(&margins, 10), hypot(6 * off_s[2] / 4, sqrt(2.5) - 1)));
-    gw_arena_free(&arena);
+    gw_margins_free(&margins);
 }
 
 /* Two sizes, exactly known, and how far off a curve may be elsewhere. */
@@ -111,39 +109,39 @@ TEST(margins_grow_with_the_distance_from_what_was_measured) {
                  {{1e4, 4e4}, {1, 4}, 4e6, 9}, /* short messages say little of long ones */
                  {{1e6, 4e6}, {1, 4}, 2e6, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct gw_arena arena = {0};
         char raw[200];
         const double *sizes = cases[i].sizes;
         const double *times = cases[i].times;
         struct gw_curve_point points[] = {{sizes[0], times[0]}, {sizes[1], times[1]}};
         (void)snprintf(raw, sizeof raw, two, sizes[0], times[0], sizes[1], times[1]);
         struct gw_curve curve = {.point_count = 2, .points = points};
-        struct gw_margins margins = margins_of(raw, curve, 0, &arena);
+        struct gw_margins margins = {0};
+        read_margins(raw, curve, 0, &margins);
         double distance = gw_margins_distance(&margins, cases[i].at);
         assert_true(fabs(distance - cases[i].distance) < 1e-3 * (1 + cases[i].distance));
         assert_true(is(gw_margins_at(&margins, cases[i].at), distance));
-        gw_arena_free(&arena);
+        gw_margins_free(&margins);
     }
 }
 
 /* Twice what the curve is off from a median, or half of what that is off from its neighbours. */
 TEST(what_is_off_from_medians_counts_twice) {
-    struct gw_arena arena = {0};
-    struct gw_margins off =
-        margins_of(straight, (struct gw_curve){.per_unit_s = 0.0103}, 0, &arena);
+    struct gw_margins off = {0};
+    read_margins(straight, (struct gw_curve){.per_unit_s = 0.0103}, 0, &off);
     assert_true(is(gw_margins_at(&off, 400), 0.06));
     assert_true(is(gw_margins_at(&off, 200), hypot(0.02, 0.06)));
     struct gw_curve_point points[] = {{100, 1}, {200, 2}, {400, 6}};
-    struct gw_margins bent =
-        margins_of("{\"raw\": ["
-                   "{\"bytes\": 100, \"median_s\": 1, \"median_low_s\": 1, \"median_high_s\": 1},"
-                   "{\"bytes\": 200, \"median_s\": 2, \"median_low_s\": 2, \"median_high_s\": 2},"
-                   "{\"bytes\": 400, \"median_s\": 6, \"median_low_s\": 6, \"median_high_s\": 6}]}",
-                   (struct gw_curve){.point_count = 3, .points = points}, 0, &arena);
+    struct gw_margins bent = {0};
+    read_margins("{\"raw\": ["
+                 "{\"bytes\": 100, \"median_s\": 1, \"median_low_s\": 1, \"median_high_s\": 1},"
+                 "{\"bytes\": 200, \"median_s\": 2, \"median_low_s\": 2, \"median_high_s\": 2},"
+                 "{\"bytes\": 400, \"median_s\": 6, \"median_low_s\": 6, \"median_high_s\": 6}]}",
+                 (struct gw_curve){.point_count = 3, .points = points}, 0, &bent);
     /* The line between 1 s and 6 s is at 8/3 s: off by a third. */
     assert_true(is(gw_margins_at(&bent, 200), 2 * (1.0 / 3) / 4));
     assert_true(is(gw_margins_at(&bent, 400), 0));
-    gw_arena_free(&arena);
+    gw_margins_free(&off);
+    gw_margins_free(&bent);
 }
 
 TEST(what_nothing_was_kept_of_has_no_margins) {
@@ -151,28 +149,27 @@ TEST(what_nothing_was_kept_of_has_no_margins) {
         "{}", "{\"raw\": []}", "{\"raw\": 5}", "{\"raw\": [5, null, {\"bytes\": 1}]}",
         "{\"raw\": [{\"bytes\": 1, \"median_s\": 0, \"median_low_s\": 0, \"median_high_s\": 0}]}"};
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
-        struct gw_arena arena = {0};
-        struct gw_margins margins = margins_of(entries[i], (struct gw_curve){0}, 0.1, &arena);
+        struct gw_margins margins = {0};
+        read_margins(entries[i], (struct gw_curve){0}, 0.1, &margins);
         assert_int_equal(margins.count, 0);
         assert_true(gw_margins_at(&margins, 7) == 0);
-        gw_arena_free(&arena);
+        gw_margins_free(&margins);
     }
 }
 
 /* What was not measured says itself how far off it is, unless it was measured after all. */
 TEST(a_file_may_state_margins_itself) {
-    struct gw_arena arena = {0};
     struct gw_curve curve = {.per_unit_s = 0.01};
-    struct gw_margins margins =
-        margins_of("{\"uncertainty\": [[10, 2], [1000, 0.3]]}", curve, 0.5, &arena);
+    struct gw_margins margins = {0};
+    read_margins("{\"uncertainty\": [[10, 2], [1000, 0.3]]}", curve, 0.5, &margins);
     assert_int_equal(margins.count, 2);
     assert_true(is(gw_margins_at(&margins, 1), 2));
     assert_true(is(gw_margins_at(&margins, 11), 2));
     assert_true(is(gw_margins_at(&margins, 1000), 0.3));
     assert_true(is(gw_margins_at(&margins, 1e9), 0.3));
-    margins = margins_of("{\"uncertainty\": [[10, 2]], \"raw\": []}", curve, 0.5, &arena);
+    read_margins("{\"uncertainty\": [[10, 2]], \"raw\": []}", curve, 0.5, &margins);
     assert_int_equal(margins.count, 0);
-    gw_arena_free(&arena);
+    gw_margins_free(&margins);
 }
 
 /* ---- collectives that were measured further -------------------------------------------------- */
@@ -203,7 +200,6 @@ static struct gw_curve_point go_on(const struct gw_curve_point *points, size_t c
  * as calibrated ones do, and its margins.
  */
 static void predict_others(const cJSON *raw, size_t kept, bool goes_on, struct tally *tally) {
-    struct gw_arena arena = {0};
     struct gw_curve_point points[64];
     struct gw_margins margins;
     cJSON *entry = cJSON_CreateObject();
@@ -216,9 +212,7 @@ static void predict_others(const cJSON *raw, size_t kept, bool goes_on, struct t
     points[kept] = go_on(points, kept);
     bool rises = goes_on && points[kept].time_s > points[kept - 1].time_s;
     struct gw_curve curve = {.point_count = kept + rises, .points = points};
-    assert_int_equal(
-        gw_margins_open(entry, "bytes", &curve, GW_COLLECTIVE_MARGIN, &arena, &margins, &error),
-        GW_OK);
+    assert_ok(gw_margins_read(entry, "bytes", &curve, GW_COLLECTIVE_MARGIN, &margins, &error));
     for (int i = (int)kept; i < cJSON_GetArraySize(raw); i++) {
         double bytes = number_at(raw, i, "bytes");
         double ratio = gw_curve_time(&curve, bytes) / number_at(raw, i, "median_s");
@@ -228,7 +222,7 @@ static void predict_others(const cJSON *raw, size_t kept, bool goes_on, struct t
         tally->all++;
     }
     cJSON_Delete(entry);
-    gw_arena_free(&arena);
+    gw_margins_free(&margins);
 }
 
 static void predict_all_others(bool goes_on) {
@@ -257,7 +251,6 @@ static void predict_all_others(bool goes_on) {
 
 /* Predicts all smaller sizes from those that begin at LEAST_BYTES or above. */
 static void predict_smaller(const cJSON *raw, int first, struct tally *tally) {
-    struct gw_arena arena = {0};
     struct gw_curve_point points[64];
     struct gw_margins margins;
     int count = cJSON_GetArraySize(raw);
@@ -272,8 +265,7 @@ static void predict_smaller(const cJSON *raw, int first, struct tally *tally) {
     struct gw_curve begun;
     assert_ok(gw_curve_copy(&curve, &begun, &error));
     assert_ok(gw_curve_begin_above_zero(&begun, &error));
-    assert_ok(
-        gw_margins_open(entry, "bytes", &begun, GW_COLLECTIVE_MARGIN, &arena, &margins, &error));
+    assert_ok(gw_margins_read(entry, "bytes", &begun, GW_COLLECTIVE_MARGIN, &margins, &error));
     for (int i = 0; i < first; i++) {
         double bytes = number_at(raw, i, "bytes");
         double ratio = gw_curve_time(&begun, bytes) / number_at(raw, i, "median_s");
@@ -284,7 +276,7 @@ static void predict_smaller(const cJSON *raw, int first, struct tally *tally) {
     }
     gw_curve_free(&begun);
     cJSON_Delete(entry);
-    gw_arena_free(&arena);
+    gw_margins_free(&margins);
 }
 
 TEST(smaller_sizes_than_were_measured_are_within_margins) {
