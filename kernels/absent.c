@@ -1,5 +1,5 @@
-/* What a build without CUDA answers: there are no streams, so that only what frees is ever called.
- */
+/* The kernels of a build without CUDA: there are no streams, so only the functions that free are
+ * ever called. */
 #include "kernels/gpu.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"

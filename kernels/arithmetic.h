@@ -1,7 +1,5 @@
-/*
- * What processors and GPUs compute alike, to the bit: the order of floats, the orders of sums, and
- * numbers that look random. Private to kernels/.
- */
+/* Arithmetic that processors and GPUs do alike, to the bit: the order of floats, the order of sums,
+ * and pseudo-random numbers. Private to kernels/. */
 #ifndef GW_KERNELS_ARITHMETIC_H
 #define GW_KERNELS_ARITHMETIC_H
 
@@ -14,23 +12,23 @@
 
 /* ---- the order of floats ------------------------------------------------------------------- */
 
-enum { GW_INFINITE = 0x7f800000 }; /* magnitude of infinity; NaNs lie above */
+enum { GW_INFINITE = 0x7f800000 }; /* magnitude of infinity; those of NaNs are larger */
 
-/* |value| as an integer: floats of one sign are ordered as their bits are (IEEE 754). */
+/* |value| as an integer: the bits of non-negative floats are ordered as the floats (IEEE 754). */
 GW_ON_BOTH static inline int32_t gw_magnitude(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return (int32_t)(bits & 0x7fffffffu);
 }
 
-/* The float of that magnitude that is not negative. */
+/* The non-negative float of a magnitude. */
 GW_ON_BOTH static inline float gw_magnitude_value(int32_t magnitude) {
     float value;
     memcpy(&value, &magnitude, sizeof value);
     return value;
 }
 
-/* The least magnitude of floats that reach a threshold. */
+/* The smallest magnitude of a float >= threshold. */
 GW_ON_BOTH static inline int32_t gw_magnitude_from(double threshold) {
     float nearest = (float)fmax(threshold, 0.0);
     return gw_magnitude((double)nearest < threshold ? nextafterf(nearest, INFINITY) : nearest);
@@ -39,36 +37,37 @@ GW_ON_BOTH static inline int32_t gw_magnitude_from(double threshold) {
 /* ---- the order of sums: thresholds --------------------------------------------------------- */
 
 /*
- * Within a run of GW_SCAN_RUN elements, i goes to lane i mod GW_SCAN_LANES; each lane is summed
- * over the runs of a segment of GW_SCAN_SEGMENT; then lane after lane. Segment s goes to part s mod
- * GW_SCAN_PARTS, and part after part makes the sum.
+ * The order of sums over u: within a run of GW_SCAN_RUN elements, element i goes to lane i mod
+ * GW_SCAN_LANES. Each lane is summed over the runs of a segment of GW_SCAN_SEGMENT elements; then
+ * the lanes are added in order. Segment s goes to part s mod GW_SCAN_PARTS, and the parts are added
+ * in order.
  */
 enum {
     GW_SCAN_LANES = 16,
     GW_SCAN_RUN = 1 << 10,
-    GW_SCAN_SEGMENT = 1 << 15, /* also what a thread of a processor takes at a time */
+    GW_SCAN_SEGMENT = 1 << 15, /* also the unit of work of a thread of a processor */
     GW_SCAN_PARTS = 128,
 };
 
 /* ---- the order of sums: layers and sketches ------------------------------------------------ */
 
 /*
- * Sums in double precision and in one order, which a processor's vectors and a GPU's threads make
- * alike, so that they are to the bit the same everywhere.
+ * Sums in double precision in a fixed order that a processor's vectors and a GPU's threads can both
+ * follow, so that they are equal to the bit everywhere.
  *
- * Values come in segments of GW_SUM_SEGMENT. In one of these, the value at place i goes to sum
- * i mod GW_SUM_LANES; segment s goes to sum s mod GW_SUM_GROUPS of segments. Sums of either kind
- * are added in halves: the first of the lower half to the first of the upper, and so on.
+ * Values are cut into segments of GW_SUM_SEGMENT. Value i of a segment goes to sum i mod
+ * GW_SUM_LANES; segment s goes to sum s mod GW_SUM_GROUPS of segments. Sums of either kind are
+ * added in halves: the first of the lower half to the first of the upper, and so on.
  */
 enum { GW_SUM_LANES = 16, GW_SUM_SEGMENT = 1024, GW_SUM_GROUPS = 512 };
 
-/* Of |values|. NaN if, and only if, there is one. */
+/* The sum of |values|; NaN if and only if a value is NaN. */
 double gw_sum_magnitudes(const float *values, size_t n);
 
-/* Of their squares. */
+/* The sum of the values' squares. */
 double gw_sum_squares(const float *values, size_t n);
 
-/* ---- numbers that look random -------------------------------------------------------------- */
+/* ---- pseudo-random numbers ----------------------------------------------------------------- */
 
 /* A bijection of 64-bit words that leaves no visible order (the finaliser of SplitMix64). */
 GW_ON_BOTH static inline uint64_t gw_mix(uint64_t word) {
@@ -77,15 +76,13 @@ GW_ON_BOTH static inline uint64_t gw_mix(uint64_t word) {
     return word ^ (word >> 31);
 }
 
-/* Of a pair. */
+/* A pseudo-random word for a pair of words. */
 GW_ON_BOTH static inline uint64_t gw_mix_pair(uint64_t first, uint64_t second) {
     return gw_mix(gw_mix(first + 0x9e3779b97f4a7c15u) ^ second);
 }
 
-/*
- * A pseudo-random permutation of the numbers below n: of [0, 2^(low + high)), an unbalanced
- * Feistel network, walked on until it is below n.
- */
+/* A pseudo-random permutation of the numbers below n: an unbalanced Feistel network permutes [0,
+ * 2^(low + high)), and is applied until the number is below n. */
 struct gw_permutation {
     uint64_t key, n;
     unsigned low, high; /* bits of the two halves */
@@ -117,7 +114,7 @@ GW_ON_BOTH static inline uint64_t gw_permutation_shuffle(const struct gw_permuta
     return left << low | right;
 }
 
-/* The place-th number, place < n: less than two steps are taken on average. */
+/* The number at `place` of the permutation, place < n; takes less than two steps on average. */
 GW_ON_BOTH static inline uint64_t gw_permutation_at(const struct gw_permutation *permutation,
                                                     uint64_t place) {
     do {

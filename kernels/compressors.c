@@ -1,4 +1,4 @@
-/* Which functions each compressor has, on a processor and on a GPU, and the memory they work in. */
+/* The table of compressors' functions on a processor and on a GPU, and the memory they work in. */
 #include "kernels/compressors.h"
 
 #include "kernels/memory.h"
@@ -9,11 +9,11 @@
 #define ON_GPU(name) NULL
 #endif
 
-static const struct attached {
+static const struct attachment {
     const struct gw_compressor *compressor;
     const struct gw_kernel *kernel;
     const struct gw_gpu_kernel *on_gpu;
-} all[] = {
+} attachments[] = {
     {&gw_compressor_topk, &gw_kernel_topk, ON_GPU(topk)},
     {&gw_compressor_randk, &gw_kernel_randk, ON_GPU(randk)},
     {&gw_compressor_dgc, &gw_kernel_dgc, ON_GPU(dgc)},
@@ -28,27 +28,27 @@ static const struct attached {
     {&gw_compressor_exdyna_static, &gw_kernel_exdyna_static, ON_GPU(exdyna)},
 };
 
-static const struct attached *find(const struct gw_compressor *compressor) {
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (all[i].compressor == compressor) {
-            return &all[i];
+static const struct attachment *find_attachment(const struct gw_compressor *compressor) {
+    for (size_t i = 0; i < sizeof attachments / sizeof *attachments; i++) {
+        if (attachments[i].compressor == compressor) {
+            return &attachments[i];
         }
     }
     return NULL;
 }
 
 const struct gw_kernel *gw_kernel_of(const struct gw_compressor *compressor) {
-    const struct attached *found = find(compressor);
+    const struct attachment *found = find_attachment(compressor);
     return found == NULL ? NULL : found->kernel;
 }
 
-/* Of one that selects. */
+/* The kernel of a compressor that selects. */
 static const struct gw_kernel *needed_kernel(const struct gw_compressor *compressor) {
     return gw_needed(gw_kernel_of(compressor));
 }
 
 const struct gw_gpu_kernel *gw_gpu_kernel_of(const struct gw_compressor *compressor) {
-    const struct attached *found = find(compressor);
+    const struct attachment *found = find_attachment(compressor);
     return found == NULL ? NULL : found->on_gpu;
 }
 

@@ -1,4 +1,6 @@
-/* Functions of compressors on a processor and on a GPU, as compressors.c attaches them; private. */
+/*
+ * The compressors' functions on a processor and on a GPU, for the table in compressors.c; private.
+ */
 #ifndef GW_KERNELS_COMPRESSORS_H
 #define GW_KERNELS_COMPRESSORS_H
 

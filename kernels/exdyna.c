@@ -4,23 +4,25 @@
 #include <math.h>
 
 enum {
-    BLOCKS = 1024,
-    BLOCKS_OF_A_WORKER = 4, /* at least; so a partition can shrink to a quarter of an equal share */
-    BLOCK_MULTIPLE = 32,    /* threads of a warp, which read next to each other */
-    SMALL = 1024,           /* elements of a block, below which the rest would be too large */
+    MIN_BLOCKS = 1024,
+    MIN_WORKER_BLOCKS = 4, /* minimum number for a worker; a partition can shrink to a quarter of
+                            * an equal share */
+    BLOCK_MULTIPLE = 32,   /* threads of a warp, which read adjacent elements */
+    MIN_BLOCK_SIZE = 1024, /* elements of a block; with smaller blocks the remainder would be too
+                            * large */
 };
 
-/* Loads above alpha times the mean are too much, below 1 / alpha times too little. */
+/* Loads above alpha times the mean are too large, loads below 1 / alpha times too small. */
 static const double alpha = 1.05;
 
-/* The same for k' / k, and by how much (gamma) the threshold then changes. */
+/* The same bounds for k' / k, and the step (gamma) by which the threshold then changes. */
 static const double beta = 1.1;
 static const double step = 0.005;
 
-/* A third of it follows the start of a drift too late, three times as much adds its own noise. */
+/* A third of this gain follows the start of a drift too late; three times as much adds noise. */
 static const double trend_gain = 0.001;
 
-/* ---- who looks where ----------------------------------------------------------------------- */
+/* ---- partitions ---------------------------------------------------------------------------- */
 
 static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
@@ -31,10 +33,10 @@ static size_t smaller(size_t a, size_t b) {
 }
 
 struct gw_exdyna_layout gw_exdyna_layout_of(size_t elements, size_t workers) {
-    size_t least_blocks = BLOCKS_OF_A_WORKER * workers;
-    size_t blocks = larger(BLOCKS, least_blocks);
+    size_t least_blocks = MIN_WORKER_BLOCKS * workers;
+    size_t blocks = larger(MIN_BLOCKS, least_blocks);
     size_t size = elements / blocks / BLOCK_MULTIPLE * BLOCK_MULTIPLE;
-    if (elements / blocks < SMALL) {
+    if (elements / blocks < MIN_BLOCK_SIZE) {
         size = larger(size, BLOCK_MULTIPLE);
         if (elements / size < least_blocks) {
             size = larger(elements / least_blocks, 1);
@@ -60,7 +62,8 @@ size_t gw_exdyna_partition(uint64_t iteration, size_t worker, size_t workers) {
     return (size_t)((iteration % workers + worker) % workers);
 }
 
-/* One block from one partition to its neighbour, if that leaves enough. */
+/* Moves one block from a partition to its neighbour, if enough blocks remain; returns the number
+ * moved. */
 static size_t move_block(const struct gw_exdyna_layout *layout, size_t *from, size_t *to) {
     if (*from <= layout->least) {
         return 0;
@@ -71,8 +74,8 @@ static size_t move_block(const struct gw_exdyna_layout *layout, size_t *from, si
 }
 
 /*
- * A pair's second load changes with a move, by what a block has on average, before it is compared
- * as the first of the next pair. The worker of partition p was (p - last) mod P (line 4).
+ * A move changes the second load of a pair by the average load of a block, before that load is
+ * compared as the first of the next pair. Partition p belonged to worker (p - last) mod P (line 4).
  */
 void gw_exdyna_allocate(const struct gw_exdyna_layout *layout, uint64_t last, const size_t *counts,
                         size_t *blocks_of) {
@@ -123,7 +126,7 @@ double gw_exdyna_padding(const size_t *counts, size_t workers) {
     return most == 0 ? 1 : (double)workers * (double)most / total;
 }
 
-/* ---- which threshold ----------------------------------------------------------------------- */
+/* ---- thresholds ---------------------------------------------------------------------------- */
 
 double gw_exdyna_first_threshold(size_t wanted) {
     return 0.5 / sqrt((double)wanted);
@@ -140,12 +143,12 @@ double gw_exdyna_next_threshold(double threshold, size_t selected, size_t wanted
     return threshold * (1 - step);
 }
 
-static double within(double x, double limit) {
+static double clamp(double x, double limit) {
     return fmin(fmax(x, -limit), limit);
 }
 
 void gw_exdyna_track(struct gw_exdyna_threshold *threshold, size_t selected, size_t wanted) {
-    double error = within(log((double)selected / (double)wanted), 1); /* log(0) is -infinity */
-    threshold->trend = within(threshold->trend + trend_gain * error, step);
+    double error = clamp(log((double)selected / (double)wanted), 1); /* log(0) is -infinity */
+    threshold->trend = clamp(threshold->trend + trend_gain * error, step);
     threshold->value *= exp(step * error + threshold->trend);
 }

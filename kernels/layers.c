@@ -1,4 +1,6 @@
-/* Layer dropping: means of layers, and which of them are sent (kernels/layers.h). */
+/*
+ * Layer dropping: means of layers, and the choice of the layers that are sent (kernels/layers.h).
+ */
 #include "kernels/layers.h"
 
 #include <math.h>
@@ -8,7 +10,7 @@
 
 /* ---- means --------------------------------------------------------------------------------- */
 
-static enum gw_status fail_nan(const float *u, size_t layer, struct gw_error *error) {
+static enum gw_status fail_layer_nan(const float *u, size_t layer, struct gw_error *error) {
     size_t i = 0;
     while (!isnan(u[i])) {
         i++;
@@ -22,7 +24,7 @@ enum gw_status gw_layers_means(const float *u, const size_t *sizes, size_t layer
     for (size_t layer = 0; layer < layers; layer++) {
         double sum = gw_sum_magnitudes(u, sizes[layer]);
         if (isnan(sum)) {
-            return fail_nan(u, layer, error);
+            return fail_layer_nan(u, layer, error);
         }
         means[layer] = sum / (double)sizes[layer];
         u += sizes[layer];

@@ -1,10 +1,9 @@
 /*
- * Memory of the host or of a GPU, and what is done there with vectors and with what was selected of
- * them. What is written with these operations does not know which of the two it is; what comes out
- * is the same, bit for bit.
+ * Memory of the host or of a GPU, and operations on vectors and selections in it. Code that uses
+ * these operations is the same for both, with the same results, bit for bit.
  *
- * On a GPU work is put on a stream, where it is done in order; none of it has been waited for, but
- * what `read` gives. On the host it is done when a function returns.
+ * On a GPU operations are work on a stream, done in order; only `read` waits for it. On the host an
+ * operation is done when its function returns.
  */
 #ifndef GW_KERNELS_MEMORY_H
 #define GW_KERNELS_MEMORY_H
@@ -14,39 +13,37 @@
 
 struct gw_memory;
 
-/*
- * Room in a memory, which grows where more is asked for than before. Zero-initialise, then free.
- * Its pages are there before time is taken (gw_resident_zeros).
- */
+/* A buffer in a memory, which grows on demand. Zero-initialise, then free. Its pages are touched
+ * when they are reserved, so that timed code does not (gw_resident_zeros). */
 struct gw_buffer {
-    const struct gw_memory *space; /* that it was reserved in */
+    const struct gw_memory *space; /* where it was reserved */
     size_t capacity;               /* bytes */
     void *memory;
 };
 
-/*
- * Makes it hold `bytes` of the space, always the same one (NULL: the host, for the host alone), and
- * keeps what is in it. It may move.
- */
+/* Makes the buffer hold `bytes` of the space, always the same one (NULL: the host), and keeps its
+ * contents. It may move. */
 enum gw_status gw_buffer_reserve(struct gw_buffer *buffer, const struct gw_memory *space,
                                  size_t bytes, struct gw_error *error);
 void gw_buffer_free(struct gw_buffer *buffer);
 
 struct gw_memory_operations {
-    /* Zeroed, and there before time is taken. */
+    /* Zeroed and touched, so that timed code does not. */
     enum gw_status (*allocate)(const struct gw_memory *memory, size_t bytes, void **out,
                                struct gw_error *error);
-    /* Work on other streams of a GPU may still be at it: its driver waits for all before. */
+    /*
+     * Work on other streams of a GPU may still use the block: its driver waits for all work first.
+     */
     void (*free)(const struct gw_memory *memory, void *block);
 
     enum gw_status (*copy)(const struct gw_memory *memory, void *to, const void *from, size_t bytes,
                            struct gw_error *error);
     enum gw_status (*clear)(const struct gw_memory *memory, void *to, size_t bytes,
                             struct gw_error *error);
-    /* For the host to look at: *out is `from` itself or a copy in `copy`, a buffer of the host. */
+    /* For the host: *out is `from` itself, or a copy of it in `copy`, a buffer of the host. */
     enum gw_status (*read)(const struct gw_memory *memory, const void *from, size_t bytes,
                            struct gw_buffer *copy, void **out, struct gw_error *error);
-    /* From the host, of whose `from` nothing is needed any more then; it may be `to`. */
+    /* From the host. `from` may be reused when this returns, and may be `to`. */
     enum gw_status (*write)(const struct gw_memory *memory, void *to, const void *from,
                             size_t bytes, struct gw_error *error);
 
@@ -60,24 +57,23 @@ struct gw_memory_operations {
     enum gw_status (*sum_blocks)(const struct gw_memory *memory, float *sums, size_t blocks,
                                  size_t count, struct gw_error *error);
 
-    /*
-     * dense[entry.index] += entry.value for the entries of each of `lists` lists, one list after
-     * the other; `counts` (of the host) of them each, no index twice in a list.
-     */
+    /* dense[entry.index] += entry.value for the entries of each of `lists` lists, one list after
+     * the other; counts[i] (of the host) entries each, no index twice in a list. */
     enum gw_status (*scatter_add)(const struct gw_memory *memory, const struct gw_entry *entries,
                                   const size_t *counts, size_t lists, float *dense,
                                   struct gw_error *error);
-    /* Of a list, those whose index is in another, ascending one if `listed`, or is not if not. */
+    /* The same for those entries of one list whose index is in another, ascending `list`, if
+     * `listed`, or is not in it otherwise. */
     enum gw_status (*scatter_add_where)(const struct gw_memory *memory,
                                         const struct gw_entry *entries, size_t count,
                                         const struct gw_entry *list, size_t list_count, bool listed,
                                         float *dense, struct gw_error *error);
     /*
-     * Merges two lists of k entries, each ascending without repeated indices. Their sums, those of
-     * one index added up (`list` + `came`), are at least k; the k of the largest magnitude, of
-     * equals those of lower index, are left in `list`, ascending. The others, at most k, go to
-     * `pruned`, [k], ascending, and behind them 0 with GW_NO_INDEX. `prepare_merge` makes room for
-     * it, before time is taken; on a GPU it refuses (GW_BAD_INPUT) more than 2^31 - 1 entries.
+     * Merges two lists of k entries, each ascending without repeated indices. Values of one index
+     * are added (`list` + `came`), which leaves at least k sums. The k of the largest magnitude, of
+     * equal ones those of lower index, go to `list`, ascending. The others, at most k, go to
+     * `pruned`, [k], ascending, followed by 0 with GW_NO_INDEX. `prepare_merge` reserves memory for
+     * it, before timed code; on a GPU it refuses (GW_BAD_INPUT) more than 2^31 - 1 entries.
      */
     enum gw_status (*prepare_merge)(struct gw_memory *memory, size_t k, struct gw_error *error);
     enum gw_status (*merge)(struct gw_memory *memory, struct gw_entry *list,
@@ -95,7 +91,7 @@ struct gw_memory_operations {
     enum gw_status (*flag_indices)(const struct gw_memory *memory, const struct gw_entry *entries,
                                    size_t count, const uint32_t *indices, size_t n, float *flags,
                                    struct gw_error *error);
-    /* values[i] = dense[indices[i]], and zero is left there; no index is twice. */
+    /* values[i] = dense[indices[i]], which becomes 0; no index occurs twice. */
     enum gw_status (*take)(const struct gw_memory *memory, float *dense, const uint32_t *indices,
                            size_t count, float *values, struct gw_error *error);
     /* dense[indices[i]] = values[i]; NULL for values: 0. */
@@ -103,19 +99,19 @@ struct gw_memory_operations {
                           size_t count, const float *values, struct gw_error *error);
 };
 
-/* One stream's. */
+/* The memory of one stream. */
 struct gw_memory {
     const struct gw_memory_operations *does;
     struct gw_device *device;               /* NULL: the host */
     struct gw_device_stream *stream;        /* borrowed */
     struct gw_gpu_workspace *gpu_workspace; /* of selections on the stream */
-    struct gw_workspace workspace;          /* the same of the host */
-    struct gw_selection selection;          /* or of a merge */
+    struct gw_workspace workspace;          /* of selections on the host */
+    struct gw_selection selection;          /* the result of one, or scratch memory of a merge */
 };
 
 extern const struct gw_memory_operations gw_memory_on_host, gw_memory_on_gpu;
 
-/* A stream's GPU or, for NULL, the host. *out is safe to close in any case. */
+/* Opens a stream's GPU or, for NULL, the host. *out may be closed on failure too. */
 enum gw_status gw_memory_open(struct gw_memory *out, struct gw_device_stream *stream,
                               struct gw_error *error);
 void gw_memory_close(struct gw_memory *memory);

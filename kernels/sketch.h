@@ -6,12 +6,12 @@
  *
  *     table[r][column_r(i)] += sign_r(i) u[i]
  *
- * so that sign_r(i) table[r][column_r(i)] is u[i] plus what else fell into the cell, with random
- * signs: mean u[i], variance at most ||u||^2 / columns. The estimate is the median over the rows.
- * Sketches are linear: sketch(a) + sketch(b) = sketch(a + b), to rounding.
+ * so that sign_r(i) table[r][column_r(i)] is u[i] plus the other coordinates of the cell, with
+ * random signs: mean u[i], variance at most ||u||^2 / columns. The estimate is the median over the
+ * rows. Sketches are linear: sketch(a) + sketch(b) = sketch(a + b), to rounding.
  *
- * The papers hash every coordinate. Here 16 neighbours, a block, are hashed together and fall into
- * the 16 cells of one cache line, in an order and with signs of the block's own:
+ * The papers hash every coordinate. Here 16 neighbours, a block, are hashed together to the 16
+ * cells of one cache line, in an order and with signs of the block's own:
  *
  *     column_r(i) = place_r(i / 16) xor (i mod 16)
  *     sign_r(i)   = -1 if bit i mod 16 of signs_r(i / 16) is set, 1 otherwise
@@ -23,14 +23,14 @@
  *
  * (multiply-shift: Dietzfelbinger, Universal hashing and k-wise independent random variables via
  * integer arithmetic without primes, 1996), which are uniform, and independent for two blocks.
- * From this follow the mean and the variance above, as for the papers' hash functions: two
- * coordinates of different blocks share a cell with probability 1 / columns, two of one block
- * never do; of a block that shares a line, one coordinate is in the cell; and signs of different
- * blocks are independent of each other and of the places. What it costs: a collision hits all of
- * a block at once, so that errors of neighbours come together. Blocks are not 4-wise independent,
- * which the usual bound for the error of ||u||^2 asks for: that one is tested, not proven. mix()
- * is a fixed bijection; it changes no probability, but without it neighbouring blocks, which have
- * gradients of similar size, would fall into lines of a regular pattern.
+ * The mean and the variance above follow, as for the papers' hash functions: two coordinates of
+ * different blocks share a cell with probability 1 / columns, two of one block never do; of a block
+ * that shares a line, one coordinate is in the cell; and signs of different blocks are independent
+ * of each other and of the places. The price: a collision hits all of a block at once, so that
+ * errors of neighbours are correlated. Blocks are not 4-wise independent, which the usual bound for
+ * the error of ||u||^2 requires; that bound is tested, not proven. mix() is a fixed bijection. It
+ * changes no probability, but without it neighbouring blocks, whose gradients have similar sizes,
+ * would go to lines of a regular pattern.
  */
 #ifndef GW_KERNELS_SKETCH_H
 #define GW_KERNELS_SKETCH_H
@@ -43,14 +43,12 @@ enum {
 
 struct gw_sketch {
     size_t rows, columns;
-    uint64_t seed; /* of the hash functions: sketches with another one cannot be added */
-    float *table;  /* [rows * columns], row by row: what travels */
+    uint64_t seed; /* of the hash functions: only sketches of the same seed can be added */
+    float *table;  /* [rows * columns], row by row: the part that is sent */
 };
 
-/*
- * A sketch of nothing. `rows` is odd and at most GW_SKETCH_ROWS_LIMIT, `columns` a power of two
- * from GW_SKETCH_BLOCK to 2^31; GW_BAD_INPUT otherwise, and *out is then safe to free.
- */
+/* Opens a sketch of zeros. `rows` is odd and at most GW_SKETCH_ROWS_LIMIT, `columns` a power of two
+ * from GW_SKETCH_BLOCK to 2^31; GW_BAD_INPUT otherwise, and *out may then be freed. */
 enum gw_status gw_sketch_open(struct gw_sketch *out, size_t rows, size_t columns, uint64_t seed,
                               struct gw_error *error);
 void gw_sketch_free(struct gw_sketch *sketch);
@@ -58,41 +56,38 @@ void gw_sketch_free(struct gw_sketch *sketch);
 void gw_sketch_clear(struct gw_sketch *sketch);
 
 /*
- * Adds u[0..n) as the coordinates first .. first + n - 1, all below 2^32. Chunks that follow each
- * other give the table, bit for bit, that one call for all gives. GW_BAD_INPUT if u holds a NaN;
- * the table is then to be cleared. An infinity makes its cells infinite, two may make them NaN:
- * every coordinate that meets those is then estimated as such.
+ * Adds u[0..n) as the coordinates first .. first + n - 1, all below 2^32. Adding consecutive chunks
+ * gives the same table, bit for bit, as one call. GW_BAD_INPUT if u holds a NaN; the caller then
+ * clears the table. An infinity makes its cells infinite, two may make them NaN; coordinates of
+ * such cells are estimated as infinite or NaN.
  */
 enum gw_status gw_sketch_encode(struct gw_sketch *sketch, const float *u, size_t first, size_t n,
                                 struct gw_error *error);
 
-/*
- * Estimates of the coordinates first .. first + n - 1, the median over the rows each. NaNs, which
- * only infinities or overflow leave in a table, lie beyond the infinity of their sign.
- */
+/* Estimates the coordinates first .. first + n - 1: the median over the rows of each. NaNs, which
+ * only infinities or overflow leave in a table, are ordered beyond the infinity of their sign. */
 void gw_sketch_estimate(const struct gw_sketch *sketch, size_t first, size_t n, float *estimates);
 
-/*
- * Estimate of ||u||^2: the median over the rows of the row's sum of squares. Infinite if a cell is
- * infinite or NaN in more than half of the rows.
- */
+/* Estimates ||u||^2: the median over the rows of the row's sum of squares. Infinite if a cell is
+ * infinite or NaN in more than half of the rows. */
 double gw_sketch_norm2(const struct gw_sketch *sketch);
 
 /*
- * HEAVYMIX (gs-SGD, Algorithm 2): k of the coordinates 0 .. n-1, ascending, into `indices`, and in
- * *heavy (may be NULL) how many of them are heavy hitters. Those are the coordinates with
+ * HEAVYMIX (gs-SGD, Algorithm 2): writes k of the coordinates 0 .. n-1, ascending, to `indices`,
+ * and the number of heavy hitters among them to *heavy (may be NULL). A heavy hitter is a
+ * coordinate with
  *
  *     estimate^2 >= ||u||^2 / k,
  *
- * ||u||^2 as estimated; of more than k those of the largest |estimate|, ties to the lower index.
- * Others, drawn at random without repetition from sketch->seed and `iteration`, fill up to k:
- * whoever has the same sketch chooses the same. An estimate of zero is never heavy, so that a
- * sketch of zeros gives a random choice and not always the first k. 1 <= k <= n < 2^32.
+ * with the estimated ||u||^2. Of more than k, those of the largest |estimate| are taken, ties by
+ * lower index. If there are fewer, coordinates drawn at random without repetition from
+ * sketch->seed and `iteration` fill up to k: workers with the same sketch choose the same ones. An
+ * estimate of zero is never heavy, so that a sketch of zeros gives a random choice and not always
+ * the first k. 1 <= k <= n < 2^32.
  *
  * The papers' line reads "estimate >= ||u||^2 / k", without the square, and without the magnitude
- * loses all negative elements; the query in the line above it is of the square. Exact values would
- * leave at most k heavy hitters, estimates may give more, for which the papers' l = k - |H| is
- * negative.
+ * loses all negative elements; the query in the line above it is of the square. Exact values have
+ * at most k heavy hitters, estimates may have more, for which the papers' l = k - |H| is negative.
  */
 enum gw_status gw_sketch_heavymix(const struct gw_sketch *sketch, size_t n, size_t k,
                                   uint64_t iteration, struct gw_workspace *workspace,

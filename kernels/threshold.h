@@ -1,7 +1,5 @@
-/*
- * Compressors that find a threshold: passes over u, and the rules by which thresholds follow from
- * them, on processors and on GPUs. Private to kernels/.
- */
+/* Compressors that find a threshold: passes over u, and the rules that derive thresholds from them,
+ * on processors and on GPUs. Private to kernels/. */
 #ifndef GW_KERNELS_THRESHOLD_H
 #define GW_KERNELS_THRESHOLD_H
 
@@ -11,12 +9,12 @@
 
 /* ---- passes -------------------------------------------------------------------------------- */
 
-/* Of u: the deviation of the whole, not of a sample. */
+/* The mean and standard deviation of u (of the population, not of a sample). */
 struct gw_moments_of_u {
     double mean, deviation;
 };
 
-/* From the sum of n elements and that of their squares. */
+/* Computes them from the sum of n elements and the sum of their squares. */
 GW_ON_BOTH static inline struct gw_moments_of_u gw_moments_from(double sum, double squares,
                                                                 double n) {
     struct gw_moments_of_u moments;
@@ -25,13 +23,13 @@ GW_ON_BOTH static inline struct gw_moments_of_u gw_moments_from(double sum, doub
     return moments;
 }
 
-/* Of the elements with |u| >= a threshold. */
+/* The elements with |u| >= a threshold. */
 struct gw_exceedances {
     size_t count;
     double sum, largest; /* of |u| */
 };
 
-enum { GW_MOST_THRESHOLDS = 16 };
+enum { GW_MAX_THRESHOLDS = 16 };
 
 /*
  * Adds the gradient to u[begin..end) and selects |u| >= threshold of these. GW_BAD_INPUT if they
@@ -49,9 +47,10 @@ enum {
 };
 
 /*
- * The two-sided quantile of the paper's released code: |u| beyond it has probability k/n where the
- * mean is 0, and more the further it is from 0. Where infinities make it undefined, only they are
- * selected. `quantile` is that of a standard normal, of which k/2n is above.
+ * The two-sided quantile of the paper's released code: |u| exceeds it with probability k/n if the
+ * mean is 0, and with a larger one the further the mean is from 0. If infinities make it undefined,
+ * only they are selected. `quantile` is the value that a standard normal exceeds with probability
+ * k/2n.
  */
 GW_ON_BOTH static inline double gw_gaussiank_first(struct gw_moments_of_u moments,
                                                    double quantile) {
@@ -59,7 +58,7 @@ GW_ON_BOTH static inline double gw_gaussiank_first(struct gw_moments_of_u moment
     return isfinite(threshold) ? threshold : (double)INFINITY;
 }
 
-/* What the threshold is multiplied by, given what it selects. */
+/* The factor of the threshold, given the number of elements that it selects. */
 GW_ON_BOTH static inline double gw_gaussiank_adjustment(size_t count, size_t k) {
     if (3 * count < 2 * k) {
         return 0.5;
@@ -67,7 +66,7 @@ GW_ON_BOTH static inline double gw_gaussiank_adjustment(size_t count, size_t k) 
     return 3 * count > 4 * k ? 1.5 : 1;
 }
 
-/* Where the threshold stands that was halved and raised so often: the order makes no difference. */
+/* The index of the threshold after these halvings and raises; their order has no effect. */
 GW_ON_BOTH static inline size_t gw_gaussiank_place(size_t halvings, size_t raises) {
     size_t steps = halvings + raises;
     return steps * (steps + 1) / 2 + raises;
@@ -86,7 +85,7 @@ GW_ON_BOTH static inline void gw_gaussiank_thresholds(double first, double *thre
     }
 }
 
-/* The last threshold, from what each selects. */
+/* The last threshold, from the number of elements that each selects. */
 GW_ON_BOTH static inline double gw_gaussiank_adjust(double first, const size_t *counts, size_t k) {
     double threshold = first;
     size_t halvings = 0;
@@ -105,20 +104,18 @@ GW_ON_BOTH static inline double gw_gaussiank_adjust(double first, const size_t *
 
 /* ---- RedSync: bisection -------------------------------------------------------------------- */
 
-/* An interval of 1/8 is below 0.2. */
+/* The last interval, 1/8, is below the published 0.2. */
 enum { GW_REDSYNC_HALVINGS = 3, GW_REDSYNC_STEPS = 1 << GW_REDSYNC_HALVINGS };
 
-/*
- * mean + r (max - mean), r = step / GW_REDSYNC_STEPS; where all are equal, or infinite, the
- * maximum. `sum` of the magnitudes of n elements.
- */
+/* mean + r (max - mean), r = step / GW_REDSYNC_STEPS; the maximum, if all are equal or infinite.
+ * `sum` is that of the magnitudes of n elements. */
 GW_ON_BOTH static inline double gw_redsync_threshold(double sum, double largest, size_t n,
                                                      int step) {
     double mean = sum / (double)n;
     return mean < largest ? mean + (largest - mean) * ((double)step / GW_REDSYNC_STEPS) : largest;
 }
 
-/* Half of the interval is left, the upper one if too many are selected. */
+/* The middle of the remaining half interval: the upper half if too many elements are selected. */
 GW_ON_BOTH static inline int gw_redsync_next_step(int step, int halving, size_t count, size_t k) {
     int by = GW_REDSYNC_STEPS >> (halving + 1);
     return count < k ? step - by : step + by;
@@ -128,7 +125,9 @@ GW_ON_BOTH static inline bool gw_redsync_is_near(size_t count, size_t k) {
     return count >= k && count <= 2 * k;
 }
 
-/* Where bisection ends; counts[step] is what that step's threshold selects, from 1 on. */
+/*
+ * The step at which bisection ends; counts[step] elements reach the threshold of a step, from 1 on.
+ */
 GW_ON_BOTH static inline int gw_redsync_last_step(const size_t *counts, size_t k) {
     int step = GW_REDSYNC_STEPS / 2;
     for (int halving = 1; halving < GW_REDSYNC_HALVINGS && !gw_redsync_is_near(counts[step], k);
@@ -141,32 +140,32 @@ GW_ON_BOTH static inline int gw_redsync_last_step(const size_t *counts, size_t k
 /* ---- SIDCo --------------------------------------------------------------------------------- */
 
 /*
- * SIDCo's threshold: |u| is taken to be exponential, and what exceeds a threshold to be exponential
- * again, with a mean of its own. Equations and algorithm are those of
- * Abdelmoniem, Elzanaty, Alouini and Canini, An Efficient Statistical-based Gradient Compression
- * Technique for Distributed Training Systems, MLSys 2021; the constants of the adaptation are those
- * of its released implementation.
+ * SIDCo's threshold: |u| is assumed to be exponential, and the excess over a threshold exponential
+ * again, with a mean of its own. Equations and algorithm are those of Abdelmoniem, Elzanaty,
+ * Alouini and Canini, An Efficient Statistical-based Gradient Compression Technique for Distributed
+ * Training Systems, MLSys 2021; constants of the adaptation are those of its released
+ * implementation.
  *
- * From one vector u to its threshold:
+ * The threshold of a vector u:
  *
  *     threshold = 0
  *     for m in stages: threshold = next(threshold, mean of |u| - threshold over |u| > threshold,
  *                                       ratios[m])
  */
 
-enum { GW_SIDCO_STAGES = 32 }; /* room for the ratios of a density down to 2^-32 */
+enum { GW_SIDCO_STAGES = 32 }; /* enough ratios for a density of 2^-32 */
 
 /*
- * Fills `ratios`, which has room for `stages`, and returns how many there are. The first is 0.25,
- * the others are equal, and their product is rho, 0 < rho <= 1. A density of 0.25 or more takes one
- * stage whatever `stages` says, since a later stage can only select fewer.
+ * Fills `ratios`, [stages], and returns their number. The first is 0.25, the others are equal, and
+ * their product is rho, 0 < rho <= 1. A density of 0.25 or more takes one stage whatever `stages`
+ * is, since a later stage can only select fewer elements.
  */
 size_t gw_sidco_ratios(double rho, size_t stages, double *ratios);
 
 /*
- * The next threshold, from `count` elements above the previous one and their sum, with ln(ratio):
- * the share `ratio` of an exponential with this mean excess lies above previous + mean ln(1 /
- * ratio). Where nothing exceeds a threshold, or only infinities do, it stays.
+ * The next threshold, from `count` elements above the previous one, their sum, and ln(ratio): an
+ * exponential with this mean excess exceeds previous + mean ln(1 / ratio) with probability `ratio`.
+ * The threshold stays if no element exceeds it, or only infinities do.
  */
 GW_ON_BOTH static inline double gw_sidco_exceed_threshold(double previous, size_t count, double sum,
                                                           double log_ratio) {
@@ -177,7 +176,8 @@ GW_ON_BOTH static inline double gw_sidco_exceed_threshold(double previous, size_
     return isnan(next) ? previous : next;
 }
 
-/* The number of stages, and what was seen since it was last looked at. Begins as {.stages = 1}. */
+/* The number of stages, and observations since its last change. Zero but for {.stages = 1} at
+ * first. */
 struct gw_sidco {
     size_t stages;
     size_t seen;
@@ -185,15 +185,15 @@ struct gw_sidco {
 };
 
 /*
- * After each iteration: `selected` is k', `wanted` is k >= 1, rho the density. After every fifth,
- * one stage less if the mean of k' / k is above 1.2, one more if it is below 0.8; at least 1, at
- * most ceil(log2(1 / rho)), so that no stage keeps more than about half. It takes more stages to
- * select more, which is so for tails lighter than exponential. A tail that is so heavy that one
- * stage selects too many gets no second one.
+ * Adapts the number of stages after each iteration: `selected` is k', `wanted` is k >= 1, rho the
+ * density. Every fifth time, takes one stage less if the mean of k' / k is above 1.2, and one more
+ * if it is below 0.8; at least 1, at most ceil(log2(1 / rho)), so that no stage keeps more than
+ * about half. More stages select more elements if tails are lighter than exponential. A tail so
+ * heavy that one stage selects too many elements does not get a second stage.
  */
 void gw_sidco_stages_adapt(struct gw_sidco *state, size_t selected, size_t wanted, double rho);
 
-/* ---- DGC: the sample, and when it errs too far --------------------------------------------- */
+/* ---- DGC ----------------------------------------------------------------------------------- */
 
 enum { GW_DGC_STRIDE = 100 }; /* one element in a hundred is sampled */
 
@@ -201,15 +201,16 @@ GW_ON_BOTH static inline size_t gw_dgc_samples(size_t n) {
     return (n + GW_DGC_STRIDE - 1) / GW_DGC_STRIDE;
 }
 
-/* Of a task. */
+/* The key of a task's sample. */
 static inline uint64_t gw_dgc_key(const struct gw_task *task) {
     return task->seed ^ gw_mix(task->iteration);
 }
 
 /*
- * One of each stretch, another in each iteration. Stretches are as long as each other, to an
- * element: were the last one shorter, its elements would be sampled more often, and a large one
- * among them would be the threshold, which it does not exceed, in iteration after iteration.
+ * The position of a sample: one in each stretch, a different one in each iteration. Stretches are
+ * equally long, up to one element: if the last one were shorter, its elements would be sampled more
+ * often, and a large one of them would be the threshold, which it does not exceed, in one iteration
+ * after the other.
  */
 GW_ON_BOTH static inline size_t gw_dgc_position(uint64_t key, size_t n, size_t sample) {
     uint64_t turn = gw_mix_pair(key, sample) >> 32;
@@ -219,7 +220,7 @@ GW_ON_BOTH static inline size_t gw_dgc_position(uint64_t key, size_t n, size_t s
     return (size_t)(first + (turn * (next - first) >> 32));
 }
 
-/* How many of the sample lie above the threshold or on it: the share rho = k/n, one at least. */
+/* The number of samples at or above the threshold: the share rho = k/n, at least one. */
 static inline size_t gw_dgc_rank(const struct gw_task *task) {
     double share = (double)task->k / (double)task->n;
     size_t rank = (size_t)floor(share * (double)gw_dgc_samples(task->n));

@@ -8,12 +8,12 @@
 #include "kernels/cpu/scan.h"
 
 enum {
-    CHUNK = 1 << 14,      /* elements that are collected from between two looks at the room */
-    SPARE = 1 << 16,      /* entries beyond the best at least, before any are dropped */
-    BUCKET_BITS = 11,     /* three passes cover 31 bits, and the counts stay in L1 */
-    PART_LEAST = 1 << 16, /* elements for which a thread is worth its start */
-    SAMPLES = 65536,      /* samples at most ... */
-    SAMPLE_STRIDE = 64,   /* ... and elements for each at least */
+    CHUNK = 1 << 14,     /* elements that are scanned between two checks of the capacity */
+    MIN_SPARE = 1 << 16, /* minimum number of entries beyond `best` before entries are dropped */
+    BUCKET_BITS = 11,    /* three passes cover 31 bits, and the counts stay in L1 */
+    MIN_PART = 1 << 16,  /* minimum number of elements that repays starting a thread */
+    MAX_SAMPLES = 65536, /* maximum number of samples */
+    MIN_STRIDE = 64,     /* minimum number of elements for each sample */
 };
 
 /* ---- NaNs ---------------------------------------------------------------------------------- */
@@ -36,7 +36,7 @@ enum gw_status gw_fail_first_nan(const struct gw_task *task, struct gw_error *er
 struct addition {
     const struct gw_task *task;
     size_t begin, end;
-    int32_t *largest; /* [segment], magnitudes */
+    int32_t *largest; /* [segment]: largest magnitude of the sums */
 };
 
 static void add_segment(size_t segment, void *context) {
@@ -81,13 +81,13 @@ static struct range range_of(const struct gw_entry *entries, size_t count) {
     return range;
 }
 
-/* The magnitude of the k-th largest of `count` entries; *ties of just that belong to the k. */
+/* The magnitude of the k-th largest of `count` entries; *ties of this magnitude belong to the k. */
 static int32_t kth_largest(const struct gw_entry *entries, size_t count, size_t k, size_t *ties) {
     struct range range = range_of(entries, count);
     size_t rank = k; /* from above, within the range */
     unsigned bits = BUCKET_BITS;
     while (bits > 4 && (size_t)1 << bits > count) {
-        bits--; /* few entries: empty buckets would cost more than another pass */
+        bits--; /* with few entries, empty buckets would cost more than another pass */
     }
     while (range.low < range.high) {
         uint32_t width = range.high - range.low;
@@ -135,8 +135,8 @@ int32_t gw_keep_largest(struct gw_selection *selection, size_t k) {
 /* ---- samples ------------------------------------------------------------------------------- */
 
 size_t gw_sample_stride(size_t n) {
-    size_t stride = n / SAMPLES + 1;
-    return stride > SAMPLE_STRIDE ? stride : SAMPLE_STRIDE;
+    size_t stride = n / MAX_SAMPLES + 1;
+    return stride > MIN_STRIDE ? stride : MIN_STRIDE;
 }
 
 size_t gw_sample_position(size_t index, size_t stride, uint64_t key) {
@@ -154,7 +154,7 @@ size_t gw_sample_rank(size_t n, size_t k, size_t *count) {
     return rank < (double)*count ? (size_t)rank : 0;
 }
 
-static void take_sample(const struct gw_task *task, const struct gw_sample *sample, size_t stride,
+static void read_sample(const struct gw_task *task, const struct gw_sample *sample, size_t stride,
                         size_t count, struct gw_entry *out) {
     for (size_t i = 0; i < count; i++) {
         size_t place = sample->begin + gw_sample_position(i, stride, sample->key);
@@ -177,19 +177,20 @@ enum gw_status gw_sample_magnitude(const struct gw_task *task, const struct gw_s
     if (taken == NULL) {
         return gw_fail_memory(error, "sampling a gradient");
     }
-    take_sample(task, sample, stride, count, taken);
+    read_sample(task, sample, stride, count, taken);
     size_t ties;
     int32_t sampled = kth_largest(taken, count, rank, &ties);
-    *magnitude = sampled < GW_INFINITE ? sampled : GW_INFINITE; /* NaNs must reach it */
+    *magnitude = sampled < GW_INFINITE ? sampled : GW_INFINITE; /* NaNs exceed it */
     free(taken);
     return GW_OK;
 }
 
 /* ---- the pass ------------------------------------------------------------------------------ */
 
-/* What a sample of the rest says. */
-static enum gw_status guess(const struct gw_task *task, const struct gw_collection *collection,
-                            size_t from, int32_t *guessed, struct gw_error *error) {
+/* A threshold from a sample of the rest of the range. */
+static enum gw_status guess_magnitude(const struct gw_task *task,
+                                      const struct gw_collection *collection, size_t from,
+                                      int32_t *guessed, struct gw_error *error) {
     uint64_t now = (uint64_t)(gw_clock_now_s() * 1e9);
     uint64_t unforeseen = gw_mix_pair(now, (uintptr_t)task->u) | 1;
     struct gw_sample rest = {.begin = from,
@@ -200,9 +201,9 @@ static enum gw_status guess(const struct gw_task *task, const struct gw_collecti
 }
 
 /*
- * Of about four times `best` entries, those that are too many are dropped: each costs a constant
- * then. The magnitude rises above the least that is kept, as an equal one that follows is no
- * better.
+ * Drops all but `best` entries once there are about four times as many, so that each entry costs a
+ * constant. The magnitude rises above the smallest one that is kept, because an equal one that
+ * follows has a higher index.
  */
 static enum gw_status collect_range(const struct gw_task *task, struct gw_collection *collection,
                                     struct gw_selection *out, struct gw_error *error) {
@@ -211,11 +212,11 @@ static enum gw_status collect_range(const struct gw_task *task, struct gw_collec
     int32_t magnitude = collection->magnitude;
     int32_t largest = 0;
     size_t best = collection->best;
-    size_t spare = best < SPARE / 3 ? SPARE : 3 * (best < task->n ? best : task->n);
+    size_t spare = best < MIN_SPARE / 3 ? MIN_SPARE : 3 * (best < task->n ? best : task->n);
     out->count = 0;
     collection->dropped = false;
     bool guessing = collection->guessing;
-    size_t since_guess = SIZE_MAX / 2; /* entries found since the magnitude was a guess */
+    size_t since_guess = SIZE_MAX / 2; /* entries found since the guess */
     for (size_t begin = collection->begin; begin < collection->end; begin += CHUNK) {
         size_t left = collection->end - begin;
         size_t size = left < CHUNK ? left : CHUNK;
@@ -227,7 +228,7 @@ static enum gw_status collect_range(const struct gw_task *task, struct gw_collec
         size_t found = scan->collect(task->u + begin, gradient == NULL ? NULL : gradient + begin,
                                      size, (uint32_t)begin, magnitude, next, &largest);
         if (largest > GW_INFINITE) {
-            return GW_BAD_INPUT; /* no threshold is above a NaN, so that all are found */
+            return GW_BAD_INPUT; /* a NaN exceeds every threshold, so none is missed */
         }
         out->count += found;
         since_guess += found;
@@ -236,7 +237,7 @@ static enum gw_status collect_range(const struct gw_task *task, struct gw_collec
             collection->dropped = true;
             int32_t guessed = 0;
             if (guessing) {
-                GW_TRY(guess(task, collection, begin + size, &guessed, error));
+                GW_TRY(guess_magnitude(task, collection, begin + size, &guessed, error));
                 guessing = false;
             }
             if (guessed > magnitude) {
@@ -278,8 +279,8 @@ static void collect_part(size_t index, void *context) {
     part->status = collect_range(pass->task, &part->collection, out, NULL);
 }
 
-/* Behind what the first part found, what the others did. */
-static enum gw_status join(const struct shared_pass *pass, struct gw_error *error) {
+/* Appends the entries of the other parts to those of the first part. */
+static enum gw_status append_parts(const struct shared_pass *pass, struct gw_error *error) {
     size_t count = pass->out->count;
     for (size_t part = 1; part < pass->count; part++) {
         count += pass->task->workspace->parts[part - 1].count;
@@ -296,14 +297,14 @@ static enum gw_status join(const struct shared_pass *pass, struct gw_error *erro
 
 enum gw_status gw_collect(const struct gw_task *task, struct gw_collection *collection,
                           struct gw_selection *out, struct gw_error *error) {
-    enum { MOST_PARTS = 256 };
-    struct part parts[MOST_PARTS];
-    size_t useful = (collection->end - collection->begin) / PART_LEAST + 1;
+    enum { MAX_PARTS = 256 };
+    struct part parts[MAX_PARTS];
+    size_t useful = (collection->end - collection->begin) / MIN_PART + 1;
     size_t count = task->threads > 1 ? task->threads : 1;
     count = count < useful ? count : useful;
     struct shared_pass pass = {.task = task,
                                .collection = collection,
-                               .count = count < MOST_PARTS ? count : MOST_PARTS,
+                               .count = count < MAX_PARTS ? count : MAX_PARTS,
                                .parts = parts,
                                .out = out};
     GW_TRY(gw_workspace_reserve_parts(task->workspace, pass.count - 1, error));
@@ -311,7 +312,7 @@ enum gw_status gw_collect(const struct gw_task *task, struct gw_collection *coll
     collection->dropped = false;
     collection->guessed_wrong = false;
     for (size_t i = 0; i < pass.count; i++) {
-        /* cppcheck-suppress uninitvar ; collect_part has filled it, which gw_parallel called */
+        /* cppcheck-suppress uninitvar ; gw_parallel has called collect_part, which sets it */
         if (parts[i].status == GW_BAD_INPUT) {
             return gw_fail_first_nan(task, error);
         }
@@ -321,7 +322,7 @@ enum gw_status gw_collect(const struct gw_task *task, struct gw_collection *coll
         collection->dropped = collection->dropped || parts[i].collection.dropped;
         collection->guessed_wrong = collection->guessed_wrong || parts[i].collection.guessed_wrong;
     }
-    return join(&pass, error);
+    return append_parts(&pass, error);
 }
 
 enum gw_status gw_collect_best(const struct gw_task *task, struct gw_collection *collection,

@@ -1,7 +1,5 @@
-/*
- * The compressor ExDyna: each worker selects in a partition of its own, by a threshold that all
- * share and that follows from how many they selected together in the last iteration.
- */
+/* The compressor ExDyna: each worker selects in a partition of its own, by a common threshold that
+ * follows from the number of elements that all selected in the last iteration. */
 #include <stdlib.h>
 
 #include "kernels/compressors.h"
@@ -19,7 +17,7 @@ struct state {
     size_t blocks_of[]; /* [workers], by partition */
 };
 
-static enum gw_status open_state(const struct gw_task *task, void **out, struct gw_error *error) {
+static enum gw_status open_exdyna(const struct gw_task *task, void **out, struct gw_error *error) {
     size_t workers = task->workers > 0 ? task->workers : 1;
     if (workers > (PTRDIFF_MAX - sizeof(struct state)) / sizeof(size_t)) {
         return gw_fail_memory(error, "opening ExDyna");
@@ -37,7 +35,7 @@ static enum gw_status open_state(const struct gw_task *task, void **out, struct 
     return GW_OK;
 }
 
-static size_t sum(const size_t *counts, size_t workers) {
+static size_t sum_counts(const size_t *counts, size_t workers) {
     size_t selected = 0;
     for (size_t worker = 0; worker < workers; worker++) {
         selected += counts[worker];
@@ -49,25 +47,25 @@ static void move_blocks(struct state *state, const size_t *counts) {
     gw_exdyna_allocate(&state->layout, state->next++, counts, state->blocks_of);
 }
 
-static void observe_static(void *opened, const size_t *counts) {
+static void track_threshold(void *opened, const size_t *counts) {
     struct state *state = opened;
     state->threshold.value = gw_exdyna_next_threshold(
-        state->threshold.value, sum(counts, state->layout.workers), state->wanted);
+        state->threshold.value, sum_counts(counts, state->layout.workers), state->wanted);
 }
 
-static void observe(void *opened, const size_t *counts) {
-    observe_static(opened, counts);
+static void observe_exdyna(void *opened, const size_t *counts) {
+    track_threshold(opened, counts);
     move_blocks(opened, counts);
 }
 
-static void observe_trend(void *opened, const size_t *counts) {
+static void observe_exdyna_trend(void *opened, const size_t *counts) {
     struct state *state = opened;
-    gw_exdyna_track(&state->threshold, sum(counts, state->layout.workers), state->wanted);
+    gw_exdyna_track(&state->threshold, sum_counts(counts, state->layout.workers), state->wanted);
     move_blocks(state, counts);
 }
 
-/* All from the threshold on; what is before it follows from the task. */
-static void *kept(void *opened, size_t *bytes) {
+/* The members from the threshold on; those before it follow from the task. */
+static void *kept_exdyna(void *opened, size_t *bytes) {
     struct state *state = opened;
     *bytes = sizeof *state - offsetof(struct state, threshold) +
              state->layout.workers * sizeof *state->blocks_of;
@@ -85,9 +83,9 @@ struct gw_exdyna_aim gw_exdyna_aim_of(const struct gw_task *task) {
                                   .threshold = state->threshold.value};
 }
 
-/* A worker that selects nothing sends one element. */
-static enum gw_status send_something(const struct gw_task *task, const struct gw_exdyna_aim *aim,
-                                     struct gw_selection *out, struct gw_error *error) {
+/* Sends one element if a worker has selected none. */
+static enum gw_status add_lone_element(const struct gw_task *task, const struct gw_exdyna_aim *aim,
+                                       struct gw_selection *out, struct gw_error *error) {
     if (out->count > 0 || aim->begin == aim->end) {
         return GW_OK;
     }
@@ -103,35 +101,33 @@ static enum gw_status select_exdyna(const struct gw_task *task, struct gw_select
     GW_TRY(gw_accumulate(task, 0, aim.begin, error));
     GW_TRY(gw_threshold_select_range(task, aim.begin, aim.end, aim.threshold, out, error));
     GW_TRY(gw_accumulate(task, aim.end, task->n, error));
-    return send_something(task, &aim, out, error);
+    return add_lone_element(task, &aim, out, error);
 }
 
-/* As published: the threshold by Algorithm 5, and dynamic allocation. */
+/* The published variant: the threshold by Algorithm 5, and dynamic allocation. */
 const struct gw_kernel gw_kernel_exdyna = {
     .select = select_exdyna,
-    .open = open_state,
+    .open = open_exdyna,
     .close = free,
-    .kept = kept,
-    .observe = observe,
+    .kept = kept_exdyna,
+    .observe = observe_exdyna,
 };
 
 /* The threshold by a step in proportion to the error that also follows the trend of scales. */
 const struct gw_kernel gw_kernel_exdyna_trend = {
     .select = select_exdyna,
-    .open = open_state,
+    .open = open_exdyna,
     .close = free,
-    .kept = kept,
-    .observe = observe_trend,
+    .kept = kept_exdyna,
+    .observe = observe_exdyna_trend,
 };
 
-/*
- * Without dynamic allocation: partitions stay equal, however unequal what workers find in them.
- * What the paper compares with as coarse-grained partitioning (its Fig. 9).
- */
+/* Without dynamic allocation: partitions stay equal, however unequal their loads are. The paper
+ * compares with it as coarse-grained partitioning (its Fig. 9). */
 const struct gw_kernel gw_kernel_exdyna_static = {
     .select = select_exdyna,
-    .open = open_state,
+    .open = open_exdyna,
     .close = free,
-    .kept = kept,
-    .observe = observe_static,
+    .kept = kept_exdyna,
+    .observe = track_threshold,
 };

@@ -1,7 +1,7 @@
 /*
- * Layer dropping (kernels/layers.h): the layers whose mean |u| reaches a threshold travel whole,
- * the others not at all. The threshold lets about k elements through when it is looked for, which
- * is every hundred iterations.
+ * Layer dropping (kernels/layers.h): layers whose mean |u| reaches a threshold are sent whole, the
+ * others are dropped. The threshold admits about k elements at the iteration of its search, which
+ * is repeated every hundred iterations.
  */
 #include "kernels/layers.h"
 
@@ -13,13 +13,14 @@
 
 enum { SEARCH_INTERVAL = 100 }; /* iterations (paper, Section 5) */
 
-static void close_state(void *opened) {
+static void close_layer_drop(void *opened) {
     struct gw_layer_drop *state = opened;
     gw_arena_free(&state->arena);
     free(state);
 }
 
-static enum gw_status open_state(const struct gw_task *task, void **out, struct gw_error *error) {
+static enum gw_status open_layer_drop(const struct gw_task *task, void **out,
+                                      struct gw_error *error) {
     size_t count = task->layers == NULL ? 1 : task->layer_count;
     struct gw_layer_drop *state = *out = calloc(1, sizeof *state);
     if (state == NULL) {
@@ -36,7 +37,7 @@ static enum gw_status open_state(const struct gw_task *task, void **out, struct 
     return GW_OK;
 }
 
-static void *kept(void *opened, size_t *bytes) {
+static void *kept_layer_drop(void *opened, size_t *bytes) {
     struct gw_layer_drop *state = opened;
     *bytes = sizeof state->threshold;
     return &state->threshold;
@@ -44,7 +45,7 @@ static void *kept(void *opened, size_t *bytes) {
 
 enum gw_status gw_layer_drop_choose(const struct gw_task *task, struct gw_error *error) {
     struct gw_layer_drop *state = task->state;
-    /* upwards, so that n - k elements are not one too many for rounding */
+    /* rounds up, so that n - k elements do not exceed it through rounding */
     double dropped = nextafter((double)(task->n - task->k) / (double)task->n, 1);
     if (isnan(state->threshold) || task->iteration % SEARCH_INTERVAL == 0) {
         GW_TRY(gw_layers_threshold(state->means, state->sizes, state->layer_count, dropped,
@@ -55,14 +56,14 @@ enum gw_status gw_layer_drop_choose(const struct gw_task *task, struct gw_error 
     return GW_OK;
 }
 
-static enum gw_status choose(const struct gw_task *task, struct gw_error *error) {
+static enum gw_status choose_layers(const struct gw_task *task, struct gw_error *error) {
     const struct gw_layer_drop *state = task->state;
     GW_TRY(gw_layers_means(task->u, state->sizes, state->layer_count, state->means, error));
     return gw_layer_drop_choose(task, error);
 }
 
-static enum gw_status take_layers(const struct gw_task *task, struct gw_selection *out,
-                                  struct gw_error *error) {
+static enum gw_status add_layers(const struct gw_task *task, struct gw_selection *out,
+                                 struct gw_error *error) {
     const struct gw_layer_drop *state = task->state;
     size_t count = 0;
     for (size_t i = 0; i < state->layer_count; i++) {
@@ -82,13 +83,13 @@ static enum gw_status take_layers(const struct gw_task *task, struct gw_selectio
 static enum gw_status select_layers(const struct gw_task *task, struct gw_selection *out,
                                     struct gw_error *error) {
     GW_TRY(gw_accumulate(task, 0, task->n, error));
-    GW_TRY(choose(task, error));
-    return take_layers(task, out, error);
+    GW_TRY(choose_layers(task, error));
+    return add_layers(task, out, error);
 }
 
 const struct gw_kernel gw_kernel_layer_drop = {
     .select = select_layers,
-    .open = open_state,
-    .close = close_state,
-    .kept = kept,
+    .open = open_layer_drop,
+    .close = close_layer_drop,
+    .kept = kept_layer_drop,
 };

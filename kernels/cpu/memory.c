@@ -1,4 +1,4 @@
-/* Buffers in either memory, and what is done in the host's. */
+/* Buffers in either memory, and the operations of the host's. */
 #include "kernels/memory.h"
 
 #include <stdlib.h>
@@ -9,43 +9,43 @@
 
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* the host needs no stream */
 
-static enum gw_status allocate(const struct gw_memory *memory, size_t bytes, void **out,
-                               struct gw_error *error) {
+static enum gw_status host_allocate(const struct gw_memory *memory, size_t bytes, void **out,
+                                    struct gw_error *error) {
     *out = gw_resident_zeros(bytes);
     return *out != NULL ? GW_OK : gw_fail_memory(error, "making room for what travels");
 }
 
-static void release(const struct gw_memory *memory, void *block) {
+static void host_free(const struct gw_memory *memory, void *block) {
     free(block);
 }
 
-static enum gw_status copy(const struct gw_memory *memory, void *to, const void *from, size_t bytes,
-                           struct gw_error *error) {
+static enum gw_status host_copy(const struct gw_memory *memory, void *to, const void *from,
+                                size_t bytes, struct gw_error *error) {
     if (bytes > 0 && to != from) {
         memcpy(to, from, bytes);
     }
     return GW_OK;
 }
 
-static enum gw_status clear(const struct gw_memory *memory, void *to, size_t bytes,
-                            struct gw_error *error) {
+static enum gw_status host_clear(const struct gw_memory *memory, void *to, size_t bytes,
+                                 struct gw_error *error) {
     if (bytes > 0) {
         memset(to, 0, bytes);
     }
     return GW_OK;
 }
 
-static enum gw_status look_at(const struct gw_memory *memory, const void *from, size_t bytes,
-                              struct gw_buffer *unused, void **out, struct gw_error *error) {
+static enum gw_status host_read(const struct gw_memory *memory, const void *from, size_t bytes,
+                                struct gw_buffer *unused, void **out, struct gw_error *error) {
     *out = (void *)(uintptr_t)from;
     return GW_OK;
 }
 
 /* ---- merging ------------------------------------------------------------------------------- */
 
-/* All sums, ascending; returns how many. */
-static size_t add_up(const struct gw_entry *a, const struct gw_entry *b, size_t k,
-                     struct gw_entry *out) {
+/* Writes all sums to `out`, ascending; returns their number. */
+static size_t sum_entries(const struct gw_entry *a, const struct gw_entry *b, size_t k,
+                          struct gw_entry *out) {
     size_t i = 0;
     size_t j = 0;
     size_t count = 0;
@@ -63,9 +63,11 @@ static size_t add_up(const struct gw_entry *a, const struct gw_entry *b, size_t 
     return count;
 }
 
-/* What of `all` is not among the k of `kept`, which are some of them in the same order. */
-static size_t leave_out(const struct gw_entry *all, size_t count, const struct gw_entry *kept,
-                        size_t k, struct gw_entry *out) {
+/*
+ * Writes the entries of `all` that are not among the k of `kept`, a part of them in the same order.
+ */
+static size_t list_pruned(const struct gw_entry *all, size_t count, const struct gw_entry *kept,
+                          size_t k, struct gw_entry *out) {
     size_t passed = 0;
     size_t left = 0;
     for (size_t i = 0; i < count; i++) {
@@ -78,21 +80,23 @@ static size_t leave_out(const struct gw_entry *all, size_t count, const struct g
     return left;
 }
 
-static enum gw_status prepare_merge(struct gw_memory *memory, size_t k, struct gw_error *error) {
+static enum gw_status host_prepare_merge(struct gw_memory *memory, size_t k,
+                                         struct gw_error *error) {
     return gw_selection_reserve(&memory->selection, 4 * k, error);
 }
 
-/* All sums in the first half, of which copies in the second become the k largest. */
-static enum gw_status merge(struct gw_memory *memory, struct gw_entry *list,
-                            const struct gw_entry *came, size_t k, struct gw_entry *pruned,
-                            struct gw_error *error) {
-    GW_TRY(prepare_merge(memory, k, error));
+/* Keeps all sums in the first half of the scratch memory, and finds the k largest of a copy in the
+ * second. */
+static enum gw_status host_merge(struct gw_memory *memory, struct gw_entry *list,
+                                 const struct gw_entry *came, size_t k, struct gw_entry *pruned,
+                                 struct gw_error *error) {
+    GW_TRY(host_prepare_merge(memory, k, error));
     struct gw_entry *all = memory->selection.entries;
-    size_t sums = add_up(list, came, k, all);
+    size_t sums = sum_entries(list, came, k, all);
     struct gw_selection largest = {.count = sums, .capacity = 2 * k, .entries = all + 2 * k};
     memcpy(largest.entries, all, sums * sizeof *all);
     (void)gw_keep_largest(&largest, k);
-    for (size_t i = leave_out(all, sums, largest.entries, k, pruned); i < k; i++) {
+    for (size_t i = list_pruned(all, sums, largest.entries, k, pruned); i < k; i++) {
         pruned[i] = (struct gw_entry){.index = GW_NO_INDEX};
     }
     memcpy(list, largest.entries, k * sizeof *list);
@@ -101,26 +105,29 @@ static enum gw_status merge(struct gw_memory *memory, struct gw_entry *list,
 
 /* ---- vectors and lists --------------------------------------------------------------------- */
 
-static enum gw_status add(const struct gw_memory *memory, float *sums, const float *values,
-                          float scale, size_t count, struct gw_error *error) {
+static enum gw_status host_add(const struct gw_memory *memory, float *sums, const float *values,
+                               float scale, size_t count, struct gw_error *error) {
     for (size_t i = 0; i < count; i++) {
         sums[i] += scale * values[i];
     }
     return GW_OK;
 }
 
-static enum gw_status copy_scaled(const struct gw_memory *memory, float *to, const float *from,
-                                  float scale, size_t count, struct gw_error *error) {
+static enum gw_status host_copy_scaled(const struct gw_memory *memory, float *to, const float *from,
+                                       float scale, size_t count, struct gw_error *error) {
     for (size_t i = 0; i < count; i++) {
         to[i] = scale * from[i];
     }
     return GW_OK;
 }
 
-enum { CHUNK = 4096 }; /* floats that stay in the L1 cache while block after block is added */
+enum {
+    CHUNK = 4096
+}; /* floats that stay in the L1 cache while one block after the other is added
+    */
 
-static enum gw_status sum_blocks(const struct gw_memory *memory, float *sums, size_t blocks,
-                                 size_t count, struct gw_error *error) {
+static enum gw_status host_sum_blocks(const struct gw_memory *memory, float *sums, size_t blocks,
+                                      size_t count, struct gw_error *error) {
     for (size_t first = 0; first < count; first += CHUNK) {
         size_t end = first + CHUNK < count ? first + CHUNK : count;
         for (size_t other = 1; other < blocks; other++) {
@@ -133,9 +140,9 @@ static enum gw_status sum_blocks(const struct gw_memory *memory, float *sums, si
     return GW_OK;
 }
 
-static enum gw_status scatter_add(const struct gw_memory *memory, const struct gw_entry *entries,
-                                  const size_t *counts, size_t lists, float *dense,
-                                  struct gw_error *error) {
+static enum gw_status host_scatter_add(const struct gw_memory *memory,
+                                       const struct gw_entry *entries, const size_t *counts,
+                                       size_t lists, float *dense, struct gw_error *error) {
     for (size_t i = 0; i < lists; i++) {
         gw_scatter_add(entries, counts[i], dense);
         entries += counts[i];
@@ -143,10 +150,10 @@ static enum gw_status scatter_add(const struct gw_memory *memory, const struct g
     return GW_OK;
 }
 
-static enum gw_status scatter_add_where(const struct gw_memory *memory,
-                                        const struct gw_entry *entries, size_t count,
-                                        const struct gw_entry *list, size_t list_count, bool listed,
-                                        float *dense, struct gw_error *error) {
+static enum gw_status host_scatter_add_where(const struct gw_memory *memory,
+                                             const struct gw_entry *entries, size_t count,
+                                             const struct gw_entry *list, size_t list_count,
+                                             bool listed, float *dense, struct gw_error *error) {
     for (size_t i = 0; i < count; i++) {
         if (gw_entries_have(list, list_count, entries[i].index) == listed) {
             dense[entries[i].index] += entries[i].value;
@@ -155,41 +162,46 @@ static enum gw_status scatter_add_where(const struct gw_memory *memory,
     return GW_OK;
 }
 
-static enum gw_status clear_entries(const struct gw_memory *memory, const struct gw_entry *entries,
-                                    size_t count, float *dense, struct gw_error *error) {
+static enum gw_status host_clear_entries(const struct gw_memory *memory,
+                                         const struct gw_entry *entries, size_t count, float *dense,
+                                         struct gw_error *error) {
     for (size_t i = 0; i < count; i++) {
         dense[entries[i].index] = 0;
     }
     return GW_OK;
 }
 
-static enum gw_status list_indices(const struct gw_memory *memory, const struct gw_entry *entries,
-                                   size_t count, uint32_t *indices, struct gw_error *error) {
+static enum gw_status host_list_indices(const struct gw_memory *memory,
+                                        const struct gw_entry *entries, size_t count,
+                                        uint32_t *indices, struct gw_error *error) {
     for (size_t i = 0; i < count; i++) {
         indices[i] = entries[i].index;
     }
     return GW_OK;
 }
 
-static enum gw_status list_values(const struct gw_memory *memory, const struct gw_entry *entries,
-                                  size_t count, float *values, struct gw_error *error) {
+static enum gw_status host_list_values(const struct gw_memory *memory,
+                                       const struct gw_entry *entries, size_t count, float *values,
+                                       struct gw_error *error) {
     for (size_t i = 0; i < count; i++) {
         values[i] = entries[i].value;
     }
     return GW_OK;
 }
 
-static enum gw_status flag_indices(const struct gw_memory *memory, const struct gw_entry *entries,
-                                   size_t count, const uint32_t *indices, size_t n, float *flags,
-                                   struct gw_error *error) {
+static enum gw_status host_flag_indices(const struct gw_memory *memory,
+                                        const struct gw_entry *entries, size_t count,
+                                        const uint32_t *indices, size_t n, float *flags,
+                                        struct gw_error *error) {
     for (size_t i = 0; i < n; i++) {
         flags[i] = gw_entries_have(entries, count, indices[i]) ? 1 : 0;
     }
     return GW_OK;
 }
 
-static enum gw_status take(const struct gw_memory *memory, float *dense, const uint32_t *indices,
-                           size_t count, float *values, struct gw_error *error) {
+static enum gw_status host_take(const struct gw_memory *memory, float *dense,
+                                const uint32_t *indices, size_t count, float *values,
+                                struct gw_error *error) {
     for (size_t i = 0; i < count; i++) {
         values[i] = dense[indices[i]];
         dense[indices[i]] = 0;
@@ -197,8 +209,9 @@ static enum gw_status take(const struct gw_memory *memory, float *dense, const u
     return GW_OK;
 }
 
-static enum gw_status put(const struct gw_memory *memory, float *dense, const uint32_t *indices,
-                          size_t count, const float *values, struct gw_error *error) {
+static enum gw_status host_put(const struct gw_memory *memory, float *dense,
+                               const uint32_t *indices, size_t count, const float *values,
+                               struct gw_error *error) {
     for (size_t i = 0; i < count; i++) {
         dense[indices[i]] = values == NULL ? 0 : values[i];
     }
@@ -206,25 +219,25 @@ static enum gw_status put(const struct gw_memory *memory, float *dense, const ui
 }
 
 const struct gw_memory_operations gw_memory_on_host = {
-    .allocate = allocate,
-    .free = release,
-    .copy = copy,
-    .clear = clear,
-    .read = look_at,
-    .write = copy,
-    .add = add,
-    .copy_scaled = copy_scaled,
-    .sum_blocks = sum_blocks,
-    .scatter_add = scatter_add,
-    .scatter_add_where = scatter_add_where,
-    .prepare_merge = prepare_merge,
-    .merge = merge,
-    .clear_entries = clear_entries,
-    .list_indices = list_indices,
-    .list_values = list_values,
-    .flag_indices = flag_indices,
-    .take = take,
-    .put = put,
+    .allocate = host_allocate,
+    .free = host_free,
+    .copy = host_copy,
+    .clear = host_clear,
+    .read = host_read,
+    .write = host_copy,
+    .add = host_add,
+    .copy_scaled = host_copy_scaled,
+    .sum_blocks = host_sum_blocks,
+    .scatter_add = host_scatter_add,
+    .scatter_add_where = host_scatter_add_where,
+    .prepare_merge = host_prepare_merge,
+    .merge = host_merge,
+    .clear_entries = host_clear_entries,
+    .list_indices = host_list_indices,
+    .list_values = host_list_values,
+    .flag_indices = host_flag_indices,
+    .take = host_take,
+    .put = host_put,
 };
 
 /* ---- buffers ------------------------------------------------------------------------------- */
@@ -235,7 +248,8 @@ enum gw_status gw_buffer_reserve(struct gw_buffer *buffer, const struct gw_memor
     if (bytes <= buffer->capacity) {
         return GW_OK;
     }
-    /* Half as much again: counts that creep up do not ask for pages in each iteration. */
+    /* Reserves half as much again, so that counts that grow slowly do not need pages in each
+     * iteration. */
     size_t capacity = buffer->capacity == 0 ? bytes : bytes + bytes / 2;
     void *memory = NULL;
     space = space == NULL ? &host : space;

@@ -1,7 +1,5 @@
-/*
- * Random-k: the same k indices on all workers, so that only values need travel. The indices are the
- * first k places of a pseudo-random permutation of the n; marks in a bitmap put them in order.
- */
+/* Random-k: the same k indices on all workers, so that only values need to be sent. The indices are
+ * the first k numbers of a pseudo-random permutation of the n; a bitmap sorts them. */
 #include <math.h>
 #include <string.h>
 
@@ -9,18 +7,18 @@
 #include "kernels/compressors.h"
 #include "kernels/cpu/collect.h"
 
-static struct gw_permutation permutation_of(const struct gw_task *task) {
+static struct gw_permutation task_permutation(const struct gw_task *task) {
     return gw_permutation_of(task->n, gw_mix_pair(task->seed, task->iteration));
 }
 
-static void append(const struct gw_task *task, size_t index, struct gw_selection *out) {
+static void append_element(const struct gw_task *task, size_t index, struct gw_selection *out) {
     out->entries[out->count++] =
         (struct gw_entry){.value = task->u[index], .index = (uint32_t)index};
 }
 
-/* Of what is selected: the rest is not looked at. */
-static enum gw_status check(const struct gw_task *task, const struct gw_selection *out,
-                            struct gw_error *error) {
+/* Checks the selected elements only, for NaNs. */
+static enum gw_status check_selection(const struct gw_task *task, const struct gw_selection *out,
+                                      struct gw_error *error) {
     for (size_t i = 0; i < out->count; i++) {
         if (isnan(out->entries[i].value)) {
             return gw_fail_nan(out->entries[i].index, task->n, error);
@@ -31,7 +29,7 @@ static enum gw_status check(const struct gw_task *task, const struct gw_selectio
 
 static enum gw_status select_randk(const struct gw_task *task, struct gw_selection *out,
                                    struct gw_error *error) {
-    struct gw_permutation permutation = permutation_of(task);
+    struct gw_permutation permutation = task_permutation(task);
     size_t words = task->n / 64 + 1;
     GW_TRY(gw_accumulate(task, 0, task->n, error));
     GW_TRY(gw_selection_reserve(out, task->k, error));
@@ -45,10 +43,10 @@ static enum gw_status select_randk(const struct gw_task *task, struct gw_selecti
     out->count = 0;
     for (size_t word = 0; word < words; word++) {
         for (uint64_t left = marks[word]; left != 0; left &= left - 1) {
-            append(task, word * 64 + (size_t)__builtin_ctzll(left), out);
+            append_element(task, word * 64 + (size_t)__builtin_ctzll(left), out);
         }
     }
-    return check(task, out, error);
+    return check_selection(task, out, error);
 }
 
 const struct gw_kernel gw_kernel_randk = {.select = select_randk};

@@ -1,10 +1,10 @@
-/* Which passes over memory this processor supports. */
+/* Chooses the passes over memory that this processor supports. */
 #include "kernels/cpu/scan.h"
 
 static const struct gw_scan *const scans[] = {&gw_scan_avx512, &gw_scan_avx2, &gw_scan_portable};
 enum { SCANS = sizeof scans / sizeof *scans };
 
-static const struct gw_scan *forced; /* by gw_force_instruction_set() */
+static const struct gw_scan *forced; /* set by gw_force_instruction_set() */
 
 const struct gw_scan *gw_scan(void) {
     size_t i = 0;

@@ -1,7 +1,5 @@
-/*
- * Passes over memory, for each instruction set; all give the same results to the last bit, but
- * read(), which is there to be fast. Private to this room.
- */
+/* Passes over memory, for each instruction set. Their results are equal to the last bit, except
+ * those of read(), which sums in the fastest order. Private to this room. */
 #ifndef GW_KERNELS_SCAN_H
 #define GW_KERNELS_SCAN_H
 
@@ -9,29 +7,28 @@
 #include "kernels/kernels.h"
 
 enum {
-    GW_SCAN_THRESHOLDS =
-        7,                /* that one pass counts best with; magnitudes of more cost more passes */
-    GW_SCAN_AHEAD = 2048, /* elements that are asked for ahead of their use, see below */
-    GW_SCAN_SLACK = 16,   /* entries behind the last that gw_scan.collect may overwrite */
+    GW_SCAN_THRESHOLDS = 7, /* magnitudes that one pass counts best; more cost more passes */
+    GW_SCAN_AHEAD = 2048,   /* distance in elements of prefetches, see below */
+    GW_SCAN_SLACK = 16,     /* entries after the last that gw_scan.collect may overwrite */
 };
 
 /*
- * Asks for the cache line of an element that comes later. Left to themselves, loops that do more
- * than add have too few lines on their way to use what one core can get from memory. Ends of
- * vectors may be passed.
+ * Prefetches the cache line of a later element. Without it, loops that do more than add keep too
+ * few lines in flight to use the memory bandwidth of a core. The element may be past the vector's
+ * end.
  */
 static inline void gw_scan_ask(const float *element) {
     __builtin_prefetch((const void *)((uintptr_t)element + GW_SCAN_AHEAD * sizeof *element), 0, 3);
 }
 
-/* Sums over u, in parts: element i of a pass goes into part i mod GW_SCAN_LANES. */
+/* Sums over u by lane: element i of a pass goes to lane i mod GW_SCAN_LANES. */
 struct gw_moments {
     double sum[GW_SCAN_LANES];
     double squares[GW_SCAN_LANES];
     int32_t largest; /* magnitude */
 };
 
-/* Of the elements from some magnitude on, in the same parts. */
+/* Sums over the elements of at least some magnitude, by the same lanes. */
 struct gw_tail {
     size_t count;
     double magnitudes[GW_SCAN_LANES];
@@ -44,7 +41,8 @@ static inline void gw_scan_add_lanes(double *sums, const double *more) {
     }
 }
 
-/* u, and what is added to it on the way; with gradient = NULL, u is only read. */
+/* Passes of an instruction set. They add the gradient to u first; with gradient = NULL they only
+ * read u. */
 struct gw_scan {
     const char *name;
     bool (*is_supported)(void);
@@ -52,24 +50,24 @@ struct gw_scan {
     /* The sum of |u|. */
     float (*read)(const float *u, size_t n);
 
-    /* u[i] += gradient[i]; returns the largest magnitude that this gives. */
+    /* u[i] += gradient[i]; returns the largest magnitude of the sums. */
     int32_t (*add)(float *u, const float *gradient, size_t n);
 
-    /* Adds to what *moments holds, run after run (kernels/arithmetic.h). */
+    /* Adds to *moments, run after run (kernels/arithmetic.h). */
     void (*moments)(float *u, const float *gradient, size_t n, struct gw_moments *moments);
 
-    /* Adds to what *tail holds, run after run. */
+    /* Adds to *tail, run after run. */
     void (*tail)(float *u, const float *gradient, size_t n, int32_t magnitude,
                  struct gw_tail *tail);
 
-    /* counts[j] += the number of elements of at least magnitudes[j], j < `count`. */
+    /* Adds to counts[j] the number of elements of at least magnitudes[j], j < `count`. */
     void (*count)(const float *u, size_t n, const int32_t *magnitudes, size_t count,
                   size_t *counts);
 
     /*
-     * Appends to `entries`, in order, the elements of at least that magnitude, as those from
-     * `first` on; returns how many. Needs room for n + GW_SCAN_SLACK. Raises *largest to their
-     * largest magnitude, and perhaps to that of others, but then to no NaN's.
+     * Appends to `entries`, in order, the elements of at least that magnitude, with indices from
+     * `first` on; returns their number. Needs a capacity of n + GW_SCAN_SLACK. Raises *largest to
+     * their largest magnitude, and perhaps to that of others that are not NaN.
      */
     size_t (*collect)(float *u, const float *gradient, size_t n, uint32_t first, int32_t magnitude,
                       struct gw_entry *entries, int32_t *largest);
@@ -77,7 +75,7 @@ struct gw_scan {
 
 extern const struct gw_scan gw_scan_avx512, gw_scan_avx2, gw_scan_portable;
 
-/* The fastest that this processor supports. */
+/* The fastest passes that this processor supports. */
 const struct gw_scan *gw_scan(void);
 
 #endif

@@ -6,7 +6,7 @@
 
 #define AVX2 __attribute__((target("avx2,fma,popcnt,bmi")))
 
-static bool is_supported(void) {
+static bool has_avx2(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
            __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi");
 }
@@ -15,7 +15,7 @@ AVX2 static inline __m256 absolute(__m256 values) {
     return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), values);
 }
 
-AVX2 static float read(const float *u, size_t n) {
+AVX2 static float read_avx2(const float *u, size_t n) {
     __m256 sums[4] = {_mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps(),
                       _mm256_setzero_ps()};
     size_t i = 0;
@@ -33,8 +33,8 @@ AVX2 static float read(const float *u, size_t n) {
            gw_scan_portable.read(u + i, n - i);
 }
 
-/* 8 elements of u, after what is to be added to them. */
-AVX2 static inline __m256 load(float *u, const float *gradient) {
+/* Loads 8 elements of u, and adds the gradient to them first. */
+AVX2 static inline __m256 load_sum(float *u, const float *gradient) {
     __m256 values = _mm256_loadu_ps(u);
     gw_scan_ask(u);
     if (gradient != NULL) {
@@ -45,7 +45,7 @@ AVX2 static inline __m256 load(float *u, const float *gradient) {
     return values;
 }
 
-AVX2 static inline const float *at(const float *gradient, size_t i) {
+AVX2 static inline const float *gradient_at(const float *gradient, size_t i) {
     return gradient == NULL ? NULL : gradient + i;
 }
 
@@ -63,23 +63,25 @@ AVX2 static int32_t largest_of(__m256i magnitudes) {
     return largest;
 }
 
-AVX2 static int32_t add(float *u, const float *gradient, size_t n) {
+AVX2 static int32_t add_avx2(float *u, const float *gradient, size_t n) {
     __m256i magnitudes = _mm256_setzero_si256();
     size_t i = 0;
     for (; i + 8 <= n; i += 8) {
-        magnitudes = _mm256_max_epi32(magnitudes, magnitudes_of(load(u + i, gradient + i)));
+        magnitudes = _mm256_max_epi32(magnitudes, magnitudes_of(load_sum(u + i, gradient + i)));
     }
     int32_t largest = largest_of(magnitudes);
     int32_t rest = gw_scan_portable.add(u + i, gradient + i, n - i);
     return rest > largest ? rest : largest;
 }
 
-/* 4 elements as doubles: from memory, which is cached, as vectors take longer to part. */
-AVX2 static inline __m256d wide(const float *u) {
+/*
+ * 4 elements as doubles. Loads them from memory, which is cached: splitting vectors takes longer.
+ */
+AVX2 static inline __m256d load_doubles(const float *u) {
     return _mm256_cvtps_pd(_mm_loadu_ps(u));
 }
 
-AVX2 static inline void end_run(double *lanes, __m256d *run) {
+AVX2 static inline void add_run(double *lanes, __m256d *run) {
     for (int j = 0; j < 4; j++) {
         double *four = lanes + 4 * j;
         _mm256_storeu_pd(four, _mm256_add_pd(_mm256_loadu_pd(four), run[j]));
@@ -87,9 +89,8 @@ AVX2 static inline void end_run(double *lanes, __m256d *run) {
     }
 }
 
-/* Squares of floats are exact in double precision, so that fusing them into sums changes nothing.
- */
-AVX2 static void moments(float *u, const float *gradient, size_t n, struct gw_moments *out) {
+/* Squares of floats are exact in double precision, so fused multiply-adds do not change sums. */
+AVX2 static void moments_avx2(float *u, const float *gradient, size_t n, struct gw_moments *out) {
     __m256d sum[4];
     __m256d squares[4];
     __m256i largest = _mm256_set1_epi32(out->largest);
@@ -98,35 +99,37 @@ AVX2 static void moments(float *u, const float *gradient, size_t n, struct gw_mo
     }
     size_t i = 0;
     for (; i + 16 <= n; i += 16) {
-        largest = _mm256_max_epi32(largest, magnitudes_of(load(u + i, at(gradient, i))));
-        largest = _mm256_max_epi32(largest, magnitudes_of(load(u + i + 8, at(gradient, i + 8))));
+        largest =
+            _mm256_max_epi32(largest, magnitudes_of(load_sum(u + i, gradient_at(gradient, i))));
+        largest = _mm256_max_epi32(
+            largest, magnitudes_of(load_sum(u + i + 8, gradient_at(gradient, i + 8))));
         for (int j = 0; j < 4; j++) {
-            __m256d four = wide(u + i + 4 * j);
+            __m256d four = load_doubles(u + i + 4 * j);
             sum[j] = _mm256_add_pd(sum[j], four);
             squares[j] = _mm256_fmadd_pd(four, four, squares[j]);
         }
         if ((i + 16) % GW_SCAN_RUN == 0) {
-            end_run(out->sum, sum);
-            end_run(out->squares, squares);
+            add_run(out->sum, sum);
+            add_run(out->squares, squares);
         }
     }
     struct gw_moments rest = {.largest = largest_of(largest)};
-    end_run(rest.sum, sum);
-    end_run(rest.squares, squares);
-    gw_scan_portable.moments(u + i, at(gradient, i), n - i, &rest);
+    add_run(rest.sum, sum);
+    add_run(rest.squares, squares);
+    gw_scan_portable.moments(u + i, gradient_at(gradient, i), n - i, &rest);
     gw_scan_add_lanes(out->sum, rest.sum);
     gw_scan_add_lanes(out->squares, rest.squares);
     out->largest = rest.largest;
 }
 
-/* The magnitudes of 4 elements as doubles, zero where their marks are. */
-AVX2 static inline __m256d reached_of(const float *u, __m128i marks) {
+/* The magnitudes of 4 elements as doubles, and zero where they are not marked. */
+AVX2 static inline __m256d reached_magnitudes(const float *u, __m128i marks) {
     __m256d mask = _mm256_castsi256_pd(_mm256_cvtepi32_epi64(marks));
-    return _mm256_and_pd(_mm256_andnot_pd(_mm256_set1_pd(-0.0), wide(u)), mask);
+    return _mm256_and_pd(_mm256_andnot_pd(_mm256_set1_pd(-0.0), load_doubles(u)), mask);
 }
 
-AVX2 static void tail(float *u, const float *gradient, size_t n, int32_t magnitude,
-                      struct gw_tail *out) {
+AVX2 static void tail_avx2(float *u, const float *gradient, size_t n, int32_t magnitude,
+                           struct gw_tail *out) {
     __m256d sizes[4];
     __m256i below = _mm256_set1_epi32(magnitude - 1);
     __m256i largest = _mm256_set1_epi32(out->largest);
@@ -137,32 +140,33 @@ AVX2 static void tail(float *u, const float *gradient, size_t n, int32_t magnitu
     for (; i + 16 <= n; i += 16) {
         for (int half = 0; half < 2; half++) {
             float *eight = u + i + 8 * half;
-            __m256i all = magnitudes_of(load(eight, at(gradient, i + 8 * (size_t)half)));
+            __m256i all =
+                magnitudes_of(load_sum(eight, gradient_at(gradient, i + 8 * (size_t)half)));
             __m256i marks = _mm256_cmpgt_epi32(all, below);
             largest = _mm256_max_epi32(largest, _mm256_and_si256(all, marks));
             out->count +=
                 (size_t)_mm_popcnt_u32((uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(marks)));
             __m256d *pair = sizes + 2 * half;
-            pair[0] = _mm256_add_pd(pair[0], reached_of(eight, _mm256_castsi256_si128(marks)));
-            pair[1] =
-                _mm256_add_pd(pair[1], reached_of(eight + 4, _mm256_extracti128_si256(marks, 1)));
+            pair[0] =
+                _mm256_add_pd(pair[0], reached_magnitudes(eight, _mm256_castsi256_si128(marks)));
+            pair[1] = _mm256_add_pd(
+                pair[1], reached_magnitudes(eight + 4, _mm256_extracti128_si256(marks, 1)));
         }
         if ((i + 16) % GW_SCAN_RUN == 0) {
-            end_run(out->magnitudes, sizes);
+            add_run(out->magnitudes, sizes);
         }
     }
     struct gw_tail rest = {.count = out->count, .largest = largest_of(largest)};
-    end_run(rest.magnitudes, sizes);
-    gw_scan_portable.tail(u + i, at(gradient, i), n - i, magnitude, &rest);
+    add_run(rest.magnitudes, sizes);
+    gw_scan_portable.tail(u + i, gradient_at(gradient, i), n - i, magnitude, &rest);
     gw_scan_add_lanes(out->magnitudes, rest.magnitudes);
     out->count = rest.count;
     out->largest = rest.largest;
 }
 
-/* Counters stay in registers, so that 10 thresholds cost one pass; `width` must be a constant.
- */
+/* Keeps counters in registers, so that 10 thresholds cost one pass; `width` must be a constant. */
 AVX2 __attribute__((always_inline)) static inline void
-count_some(const float *u, size_t n, const int32_t *magnitudes, size_t *counts, int width) {
+count_thresholds(const float *u, size_t n, const int32_t *magnitudes, size_t *counts, int width) {
     __m256i below[10];
     __m256i reached[10];
     for (int j = 0; j < width; j++) {
@@ -187,28 +191,28 @@ count_some(const float *u, size_t n, const int32_t *magnitudes, size_t *counts, 
     gw_scan_portable.count(u + whole, n - whole, magnitudes, (size_t)width, counts);
 }
 
-AVX2 static void count(const float *u, size_t n, const int32_t *magnitudes, size_t wanted,
-                       size_t *counts) {
+AVX2 static void count_avx2(const float *u, size_t n, const int32_t *magnitudes, size_t wanted,
+                            size_t *counts) {
     size_t done = 0;
     for (; wanted - done >= 10; done += 10) {
-        count_some(u, n, magnitudes + done, counts + done, 10);
+        count_thresholds(u, n, magnitudes + done, counts + done, 10);
     }
     for (; wanted - done >= 7; done += 7) {
-        count_some(u, n, magnitudes + done, counts + done, 7);
+        count_thresholds(u, n, magnitudes + done, counts + done, 7);
     }
     for (; done < wanted; done++) {
-        count_some(u, n, magnitudes + done, counts + done, 1);
+        count_thresholds(u, n, magnitudes + done, counts + done, 1);
     }
 }
 
-/* A bit for each of 8 elements that is larger than `below` in magnitude. */
+/* A bit for each of 8 elements whose magnitude is larger than `below`. */
 AVX2 static inline uint32_t marks_of(__m256 values, __m256i below) {
     __m256i marks = _mm256_cmpgt_epi32(magnitudes_of(values), below);
     return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(marks));
 }
 
-AVX2 static size_t collect(float *u, const float *gradient, size_t n, uint32_t first,
-                           int32_t magnitude, struct gw_entry *entries, int32_t *largest) {
+AVX2 static size_t collect_avx2(float *u, const float *gradient, size_t n, uint32_t first,
+                                int32_t magnitude, struct gw_entry *entries, int32_t *largest) {
     struct gw_entry *next = entries;
     __m256i below = _mm256_set1_epi32(magnitude - 1);
     int32_t most = *largest;
@@ -216,7 +220,7 @@ AVX2 static size_t collect(float *u, const float *gradient, size_t n, uint32_t f
     for (; i + 32 <= n; i += 32) {
         uint32_t marks = 0;
         for (int j = 0; j < 4; j++) {
-            __m256 values = load(u + i + 8 * j, at(gradient, i + 8 * (size_t)j));
+            __m256 values = load_sum(u + i + 8 * j, gradient_at(gradient, i + 8 * (size_t)j));
             marks |= marks_of(values, below) << (8 * j);
         }
         for (; marks != 0; marks &= marks - 1) {
@@ -227,28 +231,28 @@ AVX2 static size_t collect(float *u, const float *gradient, size_t n, uint32_t f
         }
     }
     *largest = most;
-    next += gw_scan_portable.collect(u + i, at(gradient, i), n - i, first + (uint32_t)i, magnitude,
-                                     next, largest);
+    next += gw_scan_portable.collect(u + i, gradient_at(gradient, i), n - i, first + (uint32_t)i,
+                                     magnitude, next, largest);
     return (size_t)(next - entries);
 }
 
 const struct gw_scan gw_scan_avx2 = {
     .name = "avx2",
-    .is_supported = is_supported,
-    .read = read,
-    .add = add,
-    .moments = moments,
-    .tail = tail,
-    .count = count,
-    .collect = collect,
+    .is_supported = has_avx2,
+    .read = read_avx2,
+    .add = add_avx2,
+    .moments = moments_avx2,
+    .tail = tail_avx2,
+    .count = count_avx2,
+    .collect = collect_avx2,
 };
 
 #else
 
-static bool is_supported(void) {
+static bool has_avx2(void) {
     return false;
 }
 
-const struct gw_scan gw_scan_avx2 = {.name = "avx2", .is_supported = is_supported};
+const struct gw_scan gw_scan_avx2 = {.name = "avx2", .is_supported = has_avx2};
 
 #endif

@@ -1,11 +1,11 @@
 /* Passes over memory in plain C, for every processor. */
 #include "kernels/cpu/scan.h"
 
-static bool always(void) {
+static bool is_supported_always(void) {
     return true;
 }
 
-enum { BLOCK = 64 }; /* elements that are compared at once before any is looked at */
+enum { BLOCK = 64 }; /* elements that are compared together before entries are written */
 
 static float read_portable(const float *u, size_t n) {
     float sums[GW_SCAN_LANES] = {0};
@@ -129,7 +129,7 @@ static size_t collect_portable(float *u, const float *gradient, size_t n, uint32
 
 const struct gw_scan gw_scan_portable = {
     .name = "portable",
-    .is_supported = always,
+    .is_supported = is_supported_always,
     .read = read_portable,
     .add = add_portable,
     .moments = moments_portable,

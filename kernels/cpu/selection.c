@@ -1,4 +1,4 @@
-/* What selections and the memory share. */
+/* Memory of selections and workspaces. */
 #include <stdlib.h>
 
 #include "kernels/cpu/collect.h"
@@ -23,9 +23,9 @@ void gw_selection_free(struct gw_selection *selection) {
     *selection = (struct gw_selection){0};
 }
 
-/* Another block of memory for one that is too small; what that held is lost. */
-static enum gw_status reserve(void **memory, size_t *capacity, size_t count, size_t size,
-                              struct gw_error *error) {
+/* Replaces a block of memory that is too small. Loses its contents. */
+static enum gw_status reserve_scratch(void **memory, size_t *capacity, size_t count, size_t size,
+                                      struct gw_error *error) {
     if (count <= *capacity) {
         return GW_OK;
     }
@@ -41,14 +41,14 @@ static enum gw_status reserve(void **memory, size_t *capacity, size_t count, siz
 
 enum gw_status gw_workspace_reserve(struct gw_workspace *workspace, size_t bytes,
                                     struct gw_error *error) {
-    return reserve(&workspace->memory, &workspace->capacity, bytes, 1, error);
+    return reserve_scratch(&workspace->memory, &workspace->capacity, bytes, 1, error);
 }
 
 enum gw_status gw_workspace_reserve_sample(struct gw_workspace *workspace, size_t count,
                                            struct gw_error *error) {
     void *sample = workspace->sample;
     enum gw_status status =
-        reserve(&sample, &workspace->sample_capacity, count, sizeof(float), error);
+        reserve_scratch(&sample, &workspace->sample_capacity, count, sizeof(float), error);
     workspace->sample = sample;
     return status;
 }

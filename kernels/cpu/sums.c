@@ -8,15 +8,15 @@ enum { LANES = GW_SUM_LANES, SEGMENT = GW_SUM_SEGMENT, GROUPS = GW_SUM_GROUPS };
 
 typedef double term_of(float value);
 
-INLINE double magnitude(float value) {
+INLINE double magnitude_of(float value) {
     return (double)fabsf(value);
 }
 
-INLINE double square(float value) {
+INLINE double square_of(float value) {
     return (double)value * (double)value;
 }
 
-/* `count` is a power of two. */
+/* Adds neighbouring halves; `count` is a power of two. */
 INLINE double add_in_halves(double *sums, size_t count) {
     for (size_t half = count / 2; half > 0; half /= 2) {
         for (size_t i = 0; i < half; i++) {
@@ -40,7 +40,7 @@ INLINE double sum_segment(const float *values, size_t n, term_of *term) {
     return add_in_halves(sums, LANES);
 }
 
-/* Terms are not negative: sums to which nothing was added, as there are none, change no bit. */
+/* Terms are not negative, so adding unused sums, which are 0, changes no bit. */
 INLINE double sum_terms(const float *values, size_t n, term_of *term) {
     double sums[GROUPS];
     size_t used = 1;
@@ -58,9 +58,9 @@ INLINE double sum_terms(const float *values, size_t n, term_of *term) {
 }
 
 double gw_sum_magnitudes(const float *values, size_t n) {
-    return sum_terms(values, n, magnitude);
+    return sum_terms(values, n, magnitude_of);
 }
 
 double gw_sum_squares(const float *values, size_t n) {
-    return sum_terms(values, n, square);
+    return sum_terms(values, n, square_of);
 }

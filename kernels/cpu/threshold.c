@@ -20,15 +20,15 @@ struct counting {
     size_t count;
 };
 
-/* What a pass over all segments works on; each has a result of its own. */
+/* The input of a pass over all segments, and the result of each segment. */
 struct segments {
     const struct gw_task *task;
     const struct counting *counting;
     int32_t magnitude;
     bool adding;
-    struct gw_moments *moments;           /* [segment] */
-    struct gw_tail *tails;                /* [segment] */
-    size_t (*counts)[GW_MOST_THRESHOLDS]; /* [segment] */
+    struct gw_moments *moments;          /* [segment] */
+    struct gw_tail *tails;               /* [segment] */
+    size_t (*counts)[GW_MAX_THRESHOLDS]; /* [segment] */
 };
 
 static size_t segment_count(const struct gw_task *task) {
@@ -40,7 +40,7 @@ static size_t segment_size(const struct gw_task *task, size_t segment) {
     return left < GW_SCAN_SEGMENT ? left : GW_SCAN_SEGMENT;
 }
 
-/* Runs over all segments, each with `size` zeroed bytes of results, which are in the workspace. */
+/* Runs `work` on all segments, each with `size` zeroed bytes of results in the workspace. */
 static enum gw_status run_over_segments(const struct gw_task *task, size_t size,
                                         void (*work)(size_t segment, void *context),
                                         struct segments *segments, struct gw_error *error) {
@@ -74,7 +74,7 @@ static double sum_parts(const double *parts) {
 
 /* ---- moments ------------------------------------------------------------------------------- */
 
-static void moments_of_segment(size_t segment, void *context) {
+static void find_segment_moments(size_t segment, void *context) {
     const struct segments *segments = context;
     const struct gw_task *task = segments->task;
     size_t begin = segment * GW_SCAN_SEGMENT;
@@ -82,11 +82,12 @@ static void moments_of_segment(size_t segment, void *context) {
                        segment_size(task, segment), &segments->moments[segment]);
 }
 
-/* Adds the gradient first. */
+/* Adds the gradient to u first. */
 static enum gw_status find_moments(const struct gw_task *task, struct gw_moments_of_u *out,
                                    struct gw_error *error) {
     struct segments segments = {0};
-    GW_TRY(run_over_segments(task, sizeof *segments.moments, moments_of_segment, &segments, error));
+    GW_TRY(
+        run_over_segments(task, sizeof *segments.moments, find_segment_moments, &segments, error));
     double sums[GW_SCAN_PARTS] = {0};
     double squares[GW_SCAN_PARTS] = {0};
     int32_t largest = 0;
@@ -103,9 +104,9 @@ static enum gw_status find_moments(const struct gw_task *task, struct gw_moments
     return GW_OK;
 }
 
-/* ---- what exceeds a threshold -------------------------------------------------------------- */
+/* ---- elements above a threshold ------------------------------------------------------------ */
 
-static void exceed_segment(size_t segment, void *context) {
+static void sum_segment_tail(size_t segment, void *context) {
     const struct segments *segments = context;
     const struct gw_task *task = segments->task;
     size_t begin = segment * GW_SCAN_SEGMENT;
@@ -114,11 +115,11 @@ static void exceed_segment(size_t segment, void *context) {
                     segment_size(task, segment), segments->magnitude, &segments->tails[segment]);
 }
 
-/* Adds the gradient first if `adding`. */
+/* Adds the gradient to u first if `adding`. */
 static enum gw_status find_exceedances(const struct gw_task *task, double threshold, bool adding,
                                        struct gw_exceedances *out, struct gw_error *error) {
     struct segments segments = {.magnitude = gw_magnitude_from(threshold), .adding = adding};
-    GW_TRY(run_over_segments(task, sizeof *segments.tails, exceed_segment, &segments, error));
+    GW_TRY(run_over_segments(task, sizeof *segments.tails, sum_segment_tail, &segments, error));
     double sums[GW_SCAN_PARTS] = {0};
     int32_t largest = 0;
     *out = (struct gw_exceedances){0};
@@ -145,10 +146,11 @@ static void count_segment(size_t segment, void *context) {
                      segments->counting->count, segments->counts[segment]);
 }
 
-/* counts[j]: the elements with |u| >= thresholds[j], j < `count`; adds nothing. */
+/* Sets counts[j] to the number of elements with |u| >= thresholds[j], j < `count`; does not change
+ * u. */
 static enum gw_status count_exceeding(const struct gw_task *task, const double *thresholds,
                                       size_t count, size_t *counts, struct gw_error *error) {
-    int32_t magnitudes[GW_MOST_THRESHOLDS];
+    int32_t magnitudes[GW_MAX_THRESHOLDS];
     for (size_t j = 0; j < count; j++) {
         magnitudes[j] = gw_magnitude_from(thresholds[j]);
         counts[j] = 0;
@@ -166,10 +168,8 @@ static enum gw_status count_exceeding(const struct gw_task *task, const double *
 
 /* ---- selecting ----------------------------------------------------------------------------- */
 
-/*
- * One pass: selects |u| >= threshold; adds the gradient first if `adding`. GW_BAD_INPUT if u holds
- * a NaN.
- */
+/* Selects |u| >= threshold in one pass; adds the gradient first if `adding`. GW_BAD_INPUT if u
+ * holds a NaN. */
 static enum gw_status select_from_threshold(const struct gw_task *task, double threshold,
                                             bool adding, struct gw_selection *out,
                                             struct gw_error *error) {
@@ -191,9 +191,9 @@ enum gw_status gw_threshold_select_range(const struct gw_task *task, size_t begi
     return gw_collect(task, &range, out, error);
 }
 
-/* ---- a threshold that is given ------------------------------------------------------------- */
+/* ---- a fixed threshold --------------------------------------------------------------------- */
 
-/* A threshold that is given once for the whole run: |u| >= threshold travels. */
+/* Selects |u| >= a threshold that the caller sets for the whole run. */
 
 static enum gw_status select_hard(const struct gw_task *task, struct gw_selection *out,
                                   struct gw_error *error) {
@@ -206,11 +206,12 @@ const struct gw_kernel gw_kernel_hard_threshold = {.select = select_hard};
 
 /*
  * RedSync's trimmed selection: a threshold between the mean and the maximum of |u|, found by
- * bisection. The interval is halved three times at most, so that its seven possible thresholds are
- * counted in one pass.
+ * bisection. The interval is halved at most three times, so one pass counts its seven possible
+ * thresholds.
  */
 
-static double threshold_at(const struct gw_task *task, const struct gw_exceedances *all, int step) {
+static double redsync_threshold(const struct gw_task *task, const struct gw_exceedances *all,
+                                int step) {
     return gw_redsync_threshold(all->sum, all->largest, task->n, step);
 }
 
@@ -221,7 +222,7 @@ static enum gw_status select_redsync(const struct gw_task *task, struct gw_selec
     size_t counts[GW_REDSYNC_STEPS];
     GW_TRY(find_exceedances(task, 0, true, &all, error));
     for (int step = 1; step < GW_REDSYNC_STEPS; step++) {
-        thresholds[step] = threshold_at(task, &all, step);
+        thresholds[step] = redsync_threshold(task, &all, step);
     }
     GW_TRY(count_exceeding(task, thresholds + 1, GW_REDSYNC_STEPS - 1, counts + 1, error));
     int step = gw_redsync_last_step(counts, task->k);
@@ -233,12 +234,12 @@ const struct gw_kernel gw_kernel_redsync = {.select = select_redsync};
 /* ---- Gaussian_k ---------------------------------------------------------------------------- */
 
 /*
- * Gaussian_k (GaussianK-SGD paper, Algorithm 1): the normal quantile of u's mean and deviation as a
- * threshold, which is then halved or raised by half, up to four times, until it is near enough. All
- * thresholds that this can lead to are counted in one pass.
+ * Gaussian_k (GaussianK-SGD paper, Algorithm 1): the threshold is the normal quantile of u's mean
+ * and deviation, halved or raised by half up to four times until it is near enough. One pass counts
+ * all thresholds that this can lead to.
  */
 
-static double quantile(const struct gw_task *task) {
+static double task_quantile(const struct gw_task *task) {
     return gsl_cdf_ugaussian_Qinv((double)task->k / (2 * (double)task->n));
 }
 
@@ -248,7 +249,7 @@ static enum gw_status select_gaussiank(const struct gw_task *task, struct gw_sel
     double thresholds[GW_GAUSSIANK_THRESHOLDS];
     size_t counts[GW_GAUSSIANK_THRESHOLDS];
     GW_TRY(find_moments(task, &moments, error));
-    double first = gw_gaussiank_first(moments, quantile(task));
+    double first = gw_gaussiank_first(moments, task_quantile(task));
     gw_gaussiank_thresholds(first, thresholds);
     GW_TRY(count_exceeding(task, thresholds, GW_GAUSSIANK_THRESHOLDS, counts, error));
     double threshold = gw_gaussiank_adjust(first, counts, task->k);
@@ -259,10 +260,8 @@ const struct gw_kernel gw_kernel_gaussiank = {.select = select_gaussiank};
 
 /* ---- SIDCo --------------------------------------------------------------------------------- */
 
-/*
- * SIDCo (kernels/threshold.h): a threshold from fitting an exponential to |u|, and again to what
- * exceeds it, in a number of stages that follows from what earlier iterations selected.
- */
+/* SIDCo (kernels/threshold.h): fits an exponential to |u|, and again to the elements above the
+ * threshold, in a number of stages that follows from the selections of earlier iterations. */
 
 enum { ADAPT_EVERY = 5 }; /* iterations */
 
@@ -281,7 +280,7 @@ size_t gw_sidco_ratios(double rho, size_t stages, double *ratios) {
     return stages;
 }
 
-static size_t most_stages(double rho) {
+static size_t max_stages(double rho) {
     double most = ceil(log2(1 / rho));
     return most < 1 ? 1 : most > GW_SIDCO_STAGES ? GW_SIDCO_STAGES : (size_t)most;
 }
@@ -295,7 +294,7 @@ void gw_sidco_stages_adapt(struct gw_sidco *state, size_t selected, size_t wante
     double mean = state->sum / ADAPT_EVERY;
     if (mean > 1 + tolerance && state->stages > 1) {
         state->stages--;
-    } else if (mean < 1 - tolerance && state->stages < most_stages(rho)) {
+    } else if (mean < 1 - tolerance && state->stages < max_stages(rho)) {
         state->stages++;
     }
     state->seen = 0;
@@ -313,7 +312,7 @@ static enum gw_status open_sidco(const struct gw_task *task, void **out, struct 
     return GW_OK;
 }
 
-static void *keep_sidco(void *opened, size_t *bytes) {
+static void *kept_sidco(void *opened, size_t *bytes) {
     *bytes = sizeof(struct gw_sidco);
     return opened;
 }
@@ -339,5 +338,5 @@ const struct gw_kernel gw_kernel_sidco = {
     .select = select_sidco,
     .open = open_sidco,
     .close = free,
-    .kept = keep_sidco,
+    .kept = kept_sidco,
 };

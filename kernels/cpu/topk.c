@@ -1,4 +1,4 @@
-/* Exact top-k, and DGC, which takes it of a sample. */
+/* Exact top-k, and DGC, which applies it to a sample. */
 #include <stdlib.h>
 
 #include "kernels/compressors.h"
@@ -10,10 +10,11 @@
 /*
  * Exact top-k in little more than one pass over u. A sample gives a threshold that somewhat more
  * than k elements should reach; the pass collects those in index order; a radix selection among
- * them takes the best k. No input can break this, only slow it down by a constant factor. If the
- * sample is too low, too many are collected; then the best k stay, and the threshold rises above
- * the worst of them: as many must come again before that work is repeated. If the sample is too
- * high, fewer than k are collected; then the pass is repeated with threshold 0.
+ * them takes the best k. Every input is selected correctly; some take longer by a constant factor.
+ * If the threshold is too low, too many elements are collected; then the best k stay, and the
+ * threshold rises above the smallest of them: as many must be found again before that work is
+ * repeated. If the threshold is too high, fewer than k are collected; then the pass is repeated
+ * with threshold 0.
  */
 
 static enum gw_status select_topk(const struct gw_task *task, struct gw_selection *out,
@@ -30,12 +31,10 @@ const struct gw_kernel gw_kernel_topk = {.select = select_topk};
 
 /* ---- DGC ----------------------------------------------------------------------------------- */
 
-/*
- * Deep gradient compression: the largest of a sample give a threshold; what exceeds it travels, or,
- * if that is far too much, the k largest of it.
- */
+/* Deep gradient compression: the largest elements of a sample give a threshold; elements above it
+ * are selected or, if they are far too many, the k largest of them. */
 
-static enum gw_status take_sample(const struct gw_task *task, struct gw_error *error) {
+static enum gw_status read_dgc_sample(const struct gw_task *task, struct gw_error *error) {
     size_t samples = gw_dgc_samples(task->n);
     GW_TRY(gw_workspace_reserve_sample(task->workspace, samples, error));
     for (size_t i = 0; i < samples; i++) {
@@ -47,10 +46,10 @@ static enum gw_status take_sample(const struct gw_task *task, struct gw_error *e
     return GW_OK;
 }
 
-/* The least of the sample's largest; `out` is used for them. */
+/* The smallest of the sample's largest elements; `out` is scratch memory. */
 static enum gw_status sample_magnitude(const struct gw_task *task, struct gw_selection *out,
                                        int32_t *magnitude, struct gw_error *error) {
-    GW_TRY(take_sample(task, error));
+    GW_TRY(read_dgc_sample(task, error));
     struct gw_task of_sample = {.u = task->workspace->sample,
                                 .n = gw_dgc_samples(task->n),
                                 .k = gw_dgc_rank(task),

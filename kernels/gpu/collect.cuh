@@ -1,21 +1,19 @@
-/*
- * The pass over a gradient that collects what reaches a magnitude, adds to it first, counts what
- * reaches others, and then lets a rule say what follows from that. Private to kernels/.
- */
+/* The pass over a gradient that adds to it, collects the elements that reach a magnitude, counts
+ * those that reach other magnitudes, and calls a rule with the results. Private to kernels/. */
 #ifndef GW_KERNELS_GPU_COLLECT_CUH
 #define GW_KERNELS_GPU_COLLECT_CUH
 
 #include "kernels/gpu/tiles.cuh"
 
-/* ---- a gradient as what tiles are taken from ----------------------------------------------- */
+/* ---- a gradient as a source of tiles ------------------------------------------------------- */
 
-/* Elements [first, end) of u are looked at; those in [begin, stop) may be selected. */
+/* A gradient of which elements [first, end) are read and those in [begin, stop) may be selected. */
 struct gw_gpu_span {
     float *u;
-    const float *gradient; /* added first; NULL: nothing is */
+    const float *gradient; /* added first; NULL: no gradient */
     int64_t first, end, begin, stop;
-    int64_t origin;        /* where tiles begin: at or before `first`, and u + origin is aligned */
-    bool gradient_aligned; /* gradient + origin, too */
+    int64_t origin;        /* start of the tiles: at or before `first`, and u + origin is aligned */
+    bool gradient_aligned; /* gradient + origin is aligned too */
 };
 
 static inline gw_gpu_span gw_gpu_span_of(float *u, const float *gradient, size_t first,
@@ -38,7 +36,7 @@ static inline size_t gw_gpu_dense_tiles(const gw_gpu_span *span) {
     return ((size_t)(span->end - span->origin) + items - 1) / items;
 }
 
-/* `COUNTS` thresholds are counted on the way. */
+/* The source of tiles of a gradient. Counts the elements that reach `COUNTS` thresholds. */
 template <int COUNTS> struct gw_gpu_dense {
     static constexpr int rows = GW_GPU_DENSE_ROWS;
     typedef gw_gpu_tile<rows> shape;
@@ -68,7 +66,7 @@ template <int COUNTS> struct gw_gpu_dense {
         return made;
     }
 
-    /* All four are there. */
+    /* Loads rows of which all four elements exist. */
     __device__ void load_rows(int64_t tile, int32_t (&out)[4 * rows]) const {
         float4 values[rows];
 #pragma unroll
@@ -109,8 +107,8 @@ template <int COUNTS> struct gw_gpu_dense {
         return gw_magnitude(span.u[at]);
     }
 
-    /* Before what may not be selected is forgotten. */
-    __device__ void look(int64_t tile, const int32_t (&magnitudes)[4 * rows]) {
+    /* Counts and finds the largest, before elements that may not be selected are masked. */
+    __device__ void count_thresholds(int64_t tile, const int32_t (&magnitudes)[4 * rows]) {
         int32_t most = -1;
 #pragma unroll
         for (int i = 0; i < 4 * rows; i++) {
@@ -142,7 +140,7 @@ template <int COUNTS> struct gw_gpu_dense {
                 magnitudes[i] = load_one(index(tile, shape::place(i / 4) + i % 4));
             }
         }
-        look(tile, magnitudes);
+        count_thresholds(tile, magnitudes);
         if (from < span.begin || to > span.stop) {
 #pragma unroll
             for (int i = 0; i < 4 * rows; i++) {
@@ -152,8 +150,8 @@ template <int COUNTS> struct gw_gpu_dense {
         }
     }
 
-    /* What the block's threads saw, to all others'. */
-    __device__ void share() const {
+    /* Adds the counts of the block's threads to those of all blocks. */
+    __device__ void add_counts() const {
         __shared__ unsigned long long of_block[COUNTS + 1];
         __shared__ int32_t largest_of_block;
         if ((int)threadIdx.x <= COUNTS) {
@@ -197,7 +195,7 @@ struct gw_gpu_collection {
 
 enum { GW_GPU_COLLECT_BLOCKS = 4 }; /* of a multiprocessor */
 
-/* A rule is called once, by one thread, as rule(collection, control), when all is collected. */
+/* One thread calls rule(collection, control), once, after the pass. */
 template <int COUNTS, class Rule>
 static __global__ void __launch_bounds__(GW_GPU_THREADS)
     gw_gpu_collect_kernel(gw_gpu_collection what, int64_t tiles, Rule rule) {
@@ -205,7 +203,7 @@ static __global__ void __launch_bounds__(GW_GPU_THREADS)
     gw_gpu_dense<COUNTS> source(what.span, control);
     gw_gpu_cut cut = {what.magnitude < 0 ? control->magnitude : what.magnitude, true, 0};
     gw_gpu_sweep<GW_GPU_DENSE_ROWS>(source, tiles, cut, what.chain, what.out);
-    source.share();
+    source.add_counts();
     if (gw_gpu_is_last_block(control) && threadIdx.x == 0) {
         gw_gpu_end_sweep(control, tiles);
         rule(what, control);
@@ -216,7 +214,7 @@ static __global__ void __launch_bounds__(GW_GPU_THREADS)
     }
 }
 
-/* Collects to `entries`, as far as there is room. */
+/* Collects to `entries`, up to its capacity. */
 template <int COUNTS, class Rule>
 static enum gw_status gw_gpu_collect(const gw_gpu_span *span, int32_t magnitude, gw_entry *entries,
                                      size_t capacity, gw_device_stream *stream,
@@ -237,9 +235,10 @@ static enum gw_status gw_gpu_collect(const gw_gpu_span *span, int32_t magnitude,
                      what, (int64_t)tiles, rule);
 }
 
-/* What reaches a magnitude is selected: from what was collected, or from u if that has not all. */
-static __device__ inline void gw_gpu_settle(const gw_gpu_collection &what, gw_gpu_control *control,
-                                            int32_t magnitude) {
+/* Sets the selection to the elements that reach a magnitude: from the collected ones, or from u if
+ * these are not all. */
+static __device__ inline void gw_gpu_set_selection(const gw_gpu_collection &what,
+                                                   gw_gpu_control *control, int32_t magnitude) {
     int32_t collected = what.magnitude < 0 ? control->magnitude : what.magnitude;
     control->dense = magnitude < collected || control->found > what.out.capacity;
     control->listed = control->found;
@@ -249,12 +248,12 @@ static __device__ inline void gw_gpu_settle(const gw_gpu_collection &what, gw_gp
     control->ties = 0;
 }
 
-/* What is collected is what is selected. */
-struct gw_gpu_tell_all {
+/* The rule that selects the collected elements. */
+struct gw_gpu_report_all {
     gw_gpu_report report;
     __device__ void operator()(const gw_gpu_collection &what, gw_gpu_control *control) const {
         (void)what;
-        gw_gpu_tell(&report, control, control->found);
+        gw_gpu_write_outcome(&report, control, control->found);
     }
 };
 

@@ -1,16 +1,16 @@
 #include "kernels/gpu/collect.cuh"
 #include "kernels/gpu/narrow.cuh"
 
-enum { LEAST_CANDIDATES = 1 << 12, NARROWING_BLOCKS = 8, COMPACTING_BLOCKS = 4, LIST_ROWS = 2 };
+enum { MIN_CANDIDATES = 1 << 12, NARROWING_BLOCKS = 8, COMPACTING_BLOCKS = 4, LIST_ROWS = 2 };
 
 size_t gw_gpu_candidates_capacity(size_t n) {
-    size_t some = n / 4 + LEAST_CANDIDATES;
+    size_t some = n / 4 + MIN_CANDIDATES;
     return some < n ? some : n;
 }
 
-/* ---- which --------------------------------------------------------------------------------- */
+/* ---- narrowing a range of magnitudes ------------------------------------------------------- */
 
-/* Half of the bits that the range has left, or all. */
+/* Half of the remaining bits of the range, or all of them. */
 static __device__ int shift_of(uint32_t width, bool last) {
     return last ? 0 : (GW_GPU_WARP - __clz((int)width)) / 2;
 }
@@ -33,8 +33,8 @@ static __device__ void narrow_to(gw_gpu_control *control, const gw_gpu_pick &pic
     control->all_ties = pick.rank == pick.count;
 }
 
-static __global__ void narrow(const float *u, uint64_t n, const gw_entry *candidates, bool last,
-                              int above, gw_gpu_control *control) {
+static __global__ void narrow_range(const float *u, uint64_t n, const gw_entry *candidates,
+                                    bool last, int above, gw_gpu_control *control) {
     if (!control->narrowing) {
         return;
     }
@@ -64,17 +64,17 @@ static __global__ void narrow(const float *u, uint64_t n, const gw_entry *candid
     }
 }
 
-/* Twice, down to one magnitude, of n elements or candidates at most. */
+/* Narrows twice, down to one magnitude, among at most n elements or candidates. */
 static enum gw_status narrow_down(const float *u, size_t n, const gw_entry *candidates, bool above,
                                   gw_device_stream *stream, gw_gpu_workspace *workspace,
                                   gw_error *error) {
     gw_gpu_control *control = gw_gpu_control_of(workspace);
     size_t blocks =
         gw_gpu_blocks(stream, (n + GW_GPU_THREADS - 1) / GW_GPU_THREADS, NARROWING_BLOCKS);
-    GW_TRY(GW_LAUNCH(narrow, blocks, GW_GPU_THREADS, stream, error, u, (uint64_t)n, candidates,
-                     false, 0, control));
-    return GW_LAUNCH(narrow, blocks, GW_GPU_THREADS, stream, error, u, (uint64_t)n, candidates,
-                     true, above ? 1 : 0, control);
+    GW_TRY(GW_LAUNCH(narrow_range, blocks, GW_GPU_THREADS, stream, error, u, (uint64_t)n,
+                     candidates, false, 0, control));
+    return GW_LAUNCH(narrow_range, blocks, GW_GPU_THREADS, stream, error, u, (uint64_t)n,
+                     candidates, true, above ? 1 : 0, control);
 }
 
 enum gw_status gw_gpu_narrow(const gw_task *task, bool above, gw_device_stream *stream,
@@ -83,10 +83,10 @@ enum gw_status gw_gpu_narrow(const gw_task *task, bool above, gw_device_stream *
                        workspace, error);
 }
 
-/* ---- taking them --------------------------------------------------------------------------- */
+/* ---- compacting ---------------------------------------------------------------------------- */
 
-/* Candidates as what tiles are taken from. */
-struct list {
+/* The source of tiles of a list of candidates. */
+struct candidate_list {
     typedef gw_gpu_tile<LIST_ROWS> shape;
 
     const gw_entry *entries;
@@ -106,8 +106,8 @@ struct list {
 };
 
 static __global__ void __launch_bounds__(GW_GPU_THREADS)
-    compact(gw_gpu_span span, int64_t dense_tiles, const gw_entry *candidates, gw_gpu_chain chain,
-            gw_gpu_entries out, gw_gpu_report report) {
+    compact_selection(gw_gpu_span span, int64_t dense_tiles, const gw_entry *candidates,
+                      gw_gpu_chain chain, gw_gpu_entries out, gw_gpu_report report) {
     gw_gpu_control *control = chain.control;
     gw_gpu_cut cut = {control->magnitude, control->all_ties, (uint32_t)control->ties};
     int64_t tiles = dense_tiles;
@@ -115,50 +115,51 @@ static __global__ void __launch_bounds__(GW_GPU_THREADS)
         gw_gpu_dense<0> source(span, control);
         gw_gpu_sweep<GW_GPU_DENSE_ROWS>(source, tiles, cut, chain, out);
     } else {
-        list source = {candidates, (int64_t)control->listed};
-        tiles = (source.count + list::shape::items - 1) / list::shape::items;
+        candidate_list source = {candidates, (int64_t)control->listed};
+        tiles = (source.count + candidate_list::shape::items - 1) / candidate_list::shape::items;
         gw_gpu_sweep<LIST_ROWS>(source, tiles, cut, chain, out);
     }
     if (gw_gpu_is_last_block(control) && threadIdx.x == 0) {
         gw_gpu_end_sweep(control, tiles);
         if (report.on_gpu != NULL) {
-            gw_gpu_tell(&report, control, control->found);
+            gw_gpu_write_outcome(&report, control, control->found);
         }
     }
 }
 
-/* Of a gradient, or of candidates, at most so many of them. */
-static enum gw_status compact_all(const gw_gpu_span &span, const gw_entry *candidates,
-                                  size_t capacity, const gw_gpu_entries &out,
-                                  const gw_gpu_report &report, gw_device_stream *stream,
-                                  gw_gpu_workspace *workspace, gw_error *error) {
+/* Compacts a gradient, or at most `capacity` candidates. */
+static enum gw_status launch_compaction(const gw_gpu_span &span, const gw_entry *candidates,
+                                        size_t capacity, const gw_gpu_entries &out,
+                                        const gw_gpu_report &report, gw_device_stream *stream,
+                                        gw_gpu_workspace *workspace, gw_error *error) {
     size_t tiles = gw_gpu_dense_tiles(&span);
-    size_t list_tiles = capacity / list::shape::items + 1;
+    size_t list_tiles = capacity / candidate_list::shape::items + 1;
     size_t most = tiles > list_tiles ? tiles : list_tiles;
     GW_TRY(gw_gpu_workspace_begin_chain(workspace, most, stream, error));
     gw_gpu_chain chain = {(unsigned long long *)workspace->tiles, workspace->epoch,
                           gw_gpu_control_of(workspace)};
-    return GW_LAUNCH(compact, gw_gpu_blocks(stream, most, COMPACTING_BLOCKS), GW_GPU_THREADS,
-                     stream, error, span, (int64_t)tiles, candidates, chain, out, report);
+    return GW_LAUNCH(compact_selection, gw_gpu_blocks(stream, most, COMPACTING_BLOCKS),
+                     GW_GPU_THREADS, stream, error, span, (int64_t)tiles, candidates, chain, out,
+                     report);
 }
 
 enum gw_status gw_gpu_compact(const gw_task *task, gw_device_stream *stream,
                               gw_gpu_workspace *workspace, gw_gpu_selection *out, gw_error *error) {
     gw_gpu_entries to = {out->entries, out->capacity};
     gw_gpu_report report = {out->on_gpu, out->on_host};
-    return compact_all(gw_gpu_span_of(task->u, NULL, 0, task->n),
-                       (const gw_entry *)workspace->memory, gw_gpu_candidates_capacity(task->n), to,
-                       report, stream, workspace, error);
+    return launch_compaction(
+        gw_gpu_span_of(task->u, NULL, 0, task->n), (const gw_entry *)workspace->memory,
+        gw_gpu_candidates_capacity(task->n), to, report, stream, workspace, error);
 }
 
-/* ---- of a list ----------------------------------------------------------------------------- */
+/* ---- the largest of a list ----------------------------------------------------------------- */
 
 static __global__ void begin_list(const uint64_t *count, uint64_t k, gw_gpu_control *control) {
     control->dense = false;
     control->listed = *count;
     control->narrowing = true;
     control->low = 0;
-    control->width = INT32_MAX; /* NaNs, too */
+    control->width = INT32_MAX; /* NaNs included */
     control->rank = k;
 }
 
@@ -170,6 +171,6 @@ enum gw_status gw_gpu_keep_largest(const gw_entry *entries, const uint64_t *coun
     GW_TRY(GW_LAUNCH(begin_list, 1, 1, stream, error, count, (uint64_t)k,
                      gw_gpu_control_of(workspace)));
     GW_TRY(narrow_down(NULL, capacity, entries, false, stream, workspace, error));
-    return compact_all(gw_gpu_span_of(NULL, NULL, 0, 0), entries, capacity, to, report, stream,
-                       workspace, error);
+    return launch_compaction(gw_gpu_span_of(NULL, NULL, 0, 0), entries, capacity, to, report,
+                             stream, workspace, error);
 }

@@ -1,7 +1,5 @@
-/*
- * Means are made on the GPU, and the host, which knows the threshold, chooses from them: one pass
- * over u, a wait, and a pass over what is sent.
- */
+/* Layer dropping. The GPU computes the means; the host, which has the threshold, chooses from them:
+ * one pass over u, a wait, and a pass over the layers that are sent. */
 #include "kernels/gpu/kernels.cuh"
 
 extern "C" {
@@ -12,12 +10,13 @@ extern "C" {
 /* ---- means --------------------------------------------------------------------------------- */
 
 struct scratch {
-    uint64_t *table; /* GPU: of the layers, then of those that are sent */
+    uint64_t *table; /* GPU: the table of all layers, then of those that are sent */
     double *partial, *sums;
 };
 
-static enum gw_status reserve(const struct gw_layer_drop *state, struct gw_gpu_workspace *workspace,
-                              struct scratch *scratch, struct gw_error *error) {
+static enum gw_status reserve_layers(const struct gw_layer_drop *state,
+                                     struct gw_gpu_workspace *workspace, struct scratch *scratch,
+                                     struct gw_error *error) {
     size_t layers = state->layer_count;
     size_t words = gw_gpu_parts_words(layers);
     size_t segments = 0;
@@ -34,7 +33,7 @@ static enum gw_status reserve(const struct gw_layer_drop *state, struct gw_gpu_w
     return GW_OK;
 }
 
-/* Waits. */
+/* Finds the means of the layers. Waits. */
 static enum gw_status find_means(const struct gw_task *task, const struct gw_layer_drop *state,
                                  const struct scratch *scratch, struct gw_device_stream *stream,
                                  struct gw_gpu_workspace *workspace,
@@ -56,10 +55,11 @@ static enum gw_status find_means(const struct gw_task *task, const struct gw_lay
     return GW_OK;
 }
 
-/* ---- what is sent -------------------------------------------------------------------------- */
+/* ---- selection ----------------------------------------------------------------------------- */
 
-/* Layer j of those that are sent: entries from places[j] on, elements from firsts[j] on. */
-static __global__ void take_layers(const float *u, const uint64_t *places, const uint64_t *firsts,
+/* Copies layers. Layer j of those that are sent has entries from places[j] on, elements from
+ * firsts[j] on. */
+static __global__ void copy_layers(const float *u, const uint64_t *places, const uint64_t *firsts,
                                    size_t layers, struct gw_entry *entries) {
     uint64_t count = places[layers];
     GW_GPU_EACH(i, count) {
@@ -79,10 +79,11 @@ static __global__ void take_layers(const float *u, const uint64_t *places, const
     }
 }
 
-static enum gw_status take(const struct gw_task *task, const struct gw_layer_drop *state,
-                           const struct scratch *scratch, struct gw_device_stream *stream,
-                           struct gw_gpu_workspace *workspace, const struct gw_gpu_selection *out,
-                           struct gw_error *error) {
+static enum gw_status
+select_sent_layers(const struct gw_task *task, const struct gw_layer_drop *state,
+                   const struct scratch *scratch, struct gw_device_stream *stream,
+                   struct gw_gpu_workspace *workspace, const struct gw_gpu_selection *out,
+                   struct gw_error *error) {
     uint64_t *places = (uint64_t *)workspace->scratch.memory;
     uint64_t *firsts = places + state->layer_count + 1;
     size_t layers = 0;
@@ -98,7 +99,7 @@ static enum gw_status take(const struct gw_task *task, const struct gw_layer_dro
     GW_TRY(gw_device_copy(stream, scratch->table, places, (layers + 1) * sizeof *places, error));
     GW_TRY(gw_device_copy(stream, scratch->table + state->layer_count + 1, firsts,
                           layers * sizeof *firsts, error));
-    GW_TRY(GW_GPU_LAUNCH_EACH(take_layers, count, stream, error, task->u, scratch->table,
+    GW_TRY(GW_GPU_LAUNCH_EACH(copy_layers, count, stream, error, task->u, scratch->table,
                               scratch->table + state->layer_count + 1, layers, out->entries));
     return gw_gpu_outcome_end(count, out, stream, error);
 }
@@ -108,17 +109,17 @@ static enum gw_status select_layers(const struct gw_task *task, struct gw_device
                                     struct gw_gpu_selection *out, struct gw_error *error) {
     struct scratch scratch;
     const struct gw_layer_drop *state = (const struct gw_layer_drop *)task->state;
-    /* Tables of the selection before may still be on their way from the host's scratch memory. */
+    /* Tables of the previous selection may still be read from the host's scratch memory. */
     GW_TRY(gw_device_stream_finish(stream, error));
-    GW_TRY(reserve(state, workspace, &scratch, error));
+    GW_TRY(reserve_layers(state, workspace, &scratch, error));
     GW_TRY(gw_gpu_outcome_begin(out, stream, error));
     GW_TRY(gw_gpu_outcome_accumulate(task, out, stream, error));
     GW_TRY(find_means(task, state, &scratch, stream, workspace, out, error));
     if (out->on_host->first_nan != UINT64_MAX) {
-        return GW_OK; /* as gw_gpu_selection_finish will say */
+        return GW_OK; /* gw_gpu_selection_finish reports the NaN */
     }
     GW_TRY(gw_layer_drop_choose(task, error));
-    return take(task, state, &scratch, stream, workspace, out, error);
+    return select_sent_layers(task, state, &scratch, stream, workspace, out, error);
 }
 
 const struct gw_gpu_kernel gw_gpu_kernel_layer_drop = {select_layers, true};

@@ -1,44 +1,45 @@
-/* What is done in a GPU's memory (kernels/memory.h): one thread an element at a time. */
+/* Operations in a GPU's memory (kernels/memory.h): each thread handles one element at a time. */
 #include "kernels/gpu/tiles.cuh"
 
 extern "C" {
 #include "kernels/memory.h"
 }
 
-/* On the memory's stream. */
-#define LAUNCH(kernel, memory, n, error, ...)                                                      \
+/* Launches a kernel on the memory's stream. */
+#define LAUNCH_ON_STREAM(kernel, memory, n, error, ...)                                            \
     GW_GPU_LAUNCH_EACH(kernel, n, (memory)->stream, error, __VA_ARGS__)
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-static enum gw_status allocate(const gw_memory *memory, size_t bytes, void **out, gw_error *error) {
+static enum gw_status gpu_allocate(const gw_memory *memory, size_t bytes, void **out,
+                                   gw_error *error) {
     return gw_device_allocate(memory->device, bytes, out, error);
 }
 
-static void release(const gw_memory *memory, void *block) {
+static void gpu_free(const gw_memory *memory, void *block) {
     gw_device_free(memory->device, block);
 }
 
-static enum gw_status copy(const gw_memory *memory, void *to, const void *from, size_t bytes,
-                           gw_error *error) {
+static enum gw_status gpu_copy(const gw_memory *memory, void *to, const void *from, size_t bytes,
+                               gw_error *error) {
     return to == from ? GW_OK : gw_device_copy(memory->stream, to, from, bytes, error);
 }
 
-static enum gw_status clear(const gw_memory *memory, void *to, size_t bytes, gw_error *error) {
+static enum gw_status gpu_clear(const gw_memory *memory, void *to, size_t bytes, gw_error *error) {
     return gw_device_clear(memory->stream, to, bytes, error);
 }
 
-static enum gw_status send_up(const gw_memory *memory, void *to, const void *from, size_t bytes,
-                              gw_error *error) {
+static enum gw_status gpu_write(const gw_memory *memory, void *to, const void *from, size_t bytes,
+                                gw_error *error) {
     GW_TRY(gw_device_copy(memory->stream, to, from, bytes, error));
     return gw_device_stream_finish(memory->stream, error);
 }
 
-static enum gw_status fetch(const gw_memory *memory, const void *from, size_t bytes,
-                            gw_buffer *buffer, void **out, gw_error *error) {
+static enum gw_status gpu_read(const gw_memory *memory, const void *from, size_t bytes,
+                               gw_buffer *buffer, void **out, gw_error *error) {
     GW_TRY(gw_buffer_reserve(buffer, NULL, bytes, error));
     *out = buffer->memory;
-    return send_up(memory, buffer->memory, from, bytes, error);
+    return gpu_write(memory, buffer->memory, from, bytes, error);
 }
 
 /* ---- vectors ------------------------------------------------------------------------------- */
@@ -59,9 +60,9 @@ static __global__ void add_scaled(float *sums, const float *values, float scale,
     }
 }
 
-static enum gw_status add(const gw_memory *memory, float *sums, const float *values, float scale,
-                          size_t count, gw_error *error) {
-    return LAUNCH(add_scaled, memory, count, error, sums, values, scale, count);
+static enum gw_status gpu_add(const gw_memory *memory, float *sums, const float *values,
+                              float scale, size_t count, gw_error *error) {
+    return LAUNCH_ON_STREAM(add_scaled, memory, count, error, sums, values, scale, count);
 }
 
 static __global__ void scale_each(float *to, const float *from, float scale, size_t n) {
@@ -70,31 +71,35 @@ static __global__ void scale_each(float *to, const float *from, float scale, siz
     }
 }
 
-static enum gw_status copy_scaled(const gw_memory *memory, float *to, const float *from,
-                                  float scale, size_t count, gw_error *error) {
-    return LAUNCH(scale_each, memory, count, error, to, from, scale, count);
+static enum gw_status gpu_copy_scaled(const gw_memory *memory, float *to, const float *from,
+                                      float scale, size_t count, gw_error *error) {
+    return LAUNCH_ON_STREAM(scale_each, memory, count, error, to, from, scale, count);
 }
 
-static enum gw_status sum_blocks(const gw_memory *memory, float *sums, size_t blocks, size_t count,
-                                 gw_error *error) {
-    return LAUNCH(add_vectors, memory, count, error, sums, sums + count, blocks - 1, count);
+static enum gw_status gpu_sum_blocks(const gw_memory *memory, float *sums, size_t blocks,
+                                     size_t count, gw_error *error) {
+    return LAUNCH_ON_STREAM(add_vectors, memory, count, error, sums, sums + count, blocks - 1,
+                            count);
 }
 
 /* ---- lists of entries ---------------------------------------------------------------------- */
 
-static __global__ void scatter(const gw_entry *entries, size_t count, float *dense) {
+static __global__ void scatter_entries(const gw_entry *entries, size_t count, float *dense) {
     GW_GPU_EACH(i, count) {
         gw_entry entry = entries[i];
         dense[entry.index] = gw_add(dense[entry.index], entry.value);
     }
 }
 
-/* A launch for each list: the next one begins when all sums of this one are there. */
-static enum gw_status scatter_add(const gw_memory *memory, const gw_entry *entries,
-                                  const size_t *counts, size_t lists, float *dense,
-                                  gw_error *error) {
+/*
+ * Launches each list separately, so that a list begins when the sums of the one before are written.
+ */
+static enum gw_status gpu_scatter_add(const gw_memory *memory, const gw_entry *entries,
+                                      const size_t *counts, size_t lists, float *dense,
+                                      gw_error *error) {
     for (size_t list = 0; list < lists; list++) {
-        GW_TRY(LAUNCH(scatter, memory, counts[list], error, entries, counts[list], dense));
+        GW_TRY(LAUNCH_ON_STREAM(scatter_entries, memory, counts[list], error, entries, counts[list],
+                                dense));
         entries += counts[list];
     }
     return GW_OK;
@@ -110,22 +115,22 @@ static __global__ void scatter_where(const gw_entry *entries, size_t count, cons
     }
 }
 
-static enum gw_status scatter_add_where(const gw_memory *memory, const gw_entry *entries,
-                                        size_t count, const gw_entry *list, size_t list_count,
-                                        bool listed, float *dense, gw_error *error) {
-    return LAUNCH(scatter_where, memory, count, error, entries, count, list, list_count, listed,
-                  dense);
+static enum gw_status gpu_scatter_add_where(const gw_memory *memory, const gw_entry *entries,
+                                            size_t count, const gw_entry *list, size_t list_count,
+                                            bool listed, float *dense, gw_error *error) {
+    return LAUNCH_ON_STREAM(scatter_where, memory, count, error, entries, count, list, list_count,
+                            listed, dense);
 }
 
 static __global__ void clear_each(const gw_entry *entries, size_t count, float *dense) {
     GW_GPU_EACH(i, count) {
-        gw_store_now(&dense[entries[i].index], 0); /* an index may be there more than once */
+        gw_store_now(&dense[entries[i].index], 0); /* an index may occur more than once */
     }
 }
 
-static enum gw_status clear_entries(const gw_memory *memory, const gw_entry *entries, size_t count,
-                                    float *dense, gw_error *error) {
-    return LAUNCH(clear_each, memory, count, error, entries, count, dense);
+static enum gw_status gpu_clear_entries(const gw_memory *memory, const gw_entry *entries,
+                                        size_t count, float *dense, gw_error *error) {
+    return LAUNCH_ON_STREAM(clear_each, memory, count, error, entries, count, dense);
 }
 
 static __global__ void list_each_index(const gw_entry *entries, size_t count, uint32_t *indices) {
@@ -134,9 +139,9 @@ static __global__ void list_each_index(const gw_entry *entries, size_t count, ui
     }
 }
 
-static enum gw_status list_indices(const gw_memory *memory, const gw_entry *entries, size_t count,
-                                   uint32_t *indices, gw_error *error) {
-    return LAUNCH(list_each_index, memory, count, error, entries, count, indices);
+static enum gw_status gpu_list_indices(const gw_memory *memory, const gw_entry *entries,
+                                       size_t count, uint32_t *indices, gw_error *error) {
+    return LAUNCH_ON_STREAM(list_each_index, memory, count, error, entries, count, indices);
 }
 
 static __global__ void list_each_value(const gw_entry *entries, size_t count, float *values) {
@@ -145,9 +150,9 @@ static __global__ void list_each_value(const gw_entry *entries, size_t count, fl
     }
 }
 
-static enum gw_status list_values(const gw_memory *memory, const gw_entry *entries, size_t count,
-                                  float *values, gw_error *error) {
-    return LAUNCH(list_each_value, memory, count, error, entries, count, values);
+static enum gw_status gpu_list_values(const gw_memory *memory, const gw_entry *entries,
+                                      size_t count, float *values, gw_error *error) {
+    return LAUNCH_ON_STREAM(list_each_value, memory, count, error, entries, count, values);
 }
 
 static __global__ void flag_each(const gw_entry *entries, size_t count, const uint32_t *indices,
@@ -157,10 +162,10 @@ static __global__ void flag_each(const gw_entry *entries, size_t count, const ui
     }
 }
 
-static enum gw_status flag_indices(const gw_memory *memory, const gw_entry *entries, size_t count,
-                                   const uint32_t *indices, size_t n, float *flags,
-                                   gw_error *error) {
-    return LAUNCH(flag_each, memory, n, error, entries, count, indices, n, flags);
+static enum gw_status gpu_flag_indices(const gw_memory *memory, const gw_entry *entries,
+                                       size_t count, const uint32_t *indices, size_t n,
+                                       float *flags, gw_error *error) {
+    return LAUNCH_ON_STREAM(flag_each, memory, n, error, entries, count, indices, n, flags);
 }
 
 /* ---- lists of indices ---------------------------------------------------------------------- */
@@ -173,9 +178,9 @@ static __global__ void take_each(float *dense, const uint32_t *indices, size_t c
     }
 }
 
-static enum gw_status take(const gw_memory *memory, float *dense, const uint32_t *indices,
-                           size_t count, float *values, gw_error *error) {
-    return LAUNCH(take_each, memory, count, error, dense, indices, count, values);
+static enum gw_status gpu_take(const gw_memory *memory, float *dense, const uint32_t *indices,
+                               size_t count, float *values, gw_error *error) {
+    return LAUNCH_ON_STREAM(take_each, memory, count, error, dense, indices, count, values);
 }
 
 static __global__ void put_each(float *dense, const uint32_t *indices, size_t count,
@@ -185,21 +190,21 @@ static __global__ void put_each(float *dense, const uint32_t *indices, size_t co
     }
 }
 
-static enum gw_status put(const gw_memory *memory, float *dense, const uint32_t *indices,
-                          size_t count, const float *values, gw_error *error) {
-    return LAUNCH(put_each, memory, count, error, dense, indices, count, values);
+static enum gw_status gpu_put(const gw_memory *memory, float *dense, const uint32_t *indices,
+                              size_t count, const float *values, gw_error *error) {
+    return LAUNCH_ON_STREAM(put_each, memory, count, error, dense, indices, count, values);
 }
 
 /* ---- merging two lists --------------------------------------------------------------------- */
 
 /*
- * Merging two lists of entries: blocks take tiles of both lists in order of their indices, each
- * thread finding by bisection where in either its part begins (Green, McColl and Bader, GPU Merge
- * Path, 2012); of the sums, the largest are kept.
+ * Merging two lists of entries: blocks take tiles of both lists in order of their indices. Each
+ * thread finds by bisection where its part begins in either list (Green, McColl and Bader, GPU
+ * Merge Path, 2012). Then the largest sums are kept.
  */
 enum { ROWS = 1, MERGE_BLOCKS_EACH = 4 /* of a multiprocessor */ };
 
-/* Two lists of k entries as what tiles are taken from: in order of index, of equals a's first. */
+/* The source of tiles of two lists of k entries: in order of index; of equal ones, a's first. */
 struct pair_of_lists {
     typedef gw_gpu_tile<ROWS> shape;
 
@@ -207,7 +212,7 @@ struct pair_of_lists {
     int64_t k;
     gw_entry sums[4 * ROWS]; /* the thread's, of this tile */
 
-    /* How many of the first `count` are a's. */
+    /* The number of a's entries among the first `count`. */
     __device__ int64_t count_a(int64_t count) const {
         int64_t low = count > k ? count - k : 0;
         int64_t high = count < k ? count : k;
@@ -222,13 +227,14 @@ struct pair_of_lists {
         return low;
     }
 
-    /* Whether the one behind i of a's and j of b's is a's. */
+    /* True if the entry after i of a's and j of b's is a's. */
     __device__ bool is_a(int64_t i, int64_t j) const {
         return i < k && (j == k || a[i].index <= b[j].index);
     }
 
-    /* Its magnitude, with b's of its index added; -1 if it was added to the one before. */
-    __device__ int32_t add_up(int64_t i, int64_t j, gw_entry *sum) const {
+    /* Adds the entry of b with the same index. Returns the sum's magnitude; -1 if b's entry was
+     * added to the one before. */
+    __device__ int32_t sum_entry(int64_t i, int64_t j, gw_entry *sum) const {
         bool of_a = is_a(i, j);
         *sum = of_a ? a[i] : b[j];
         if (of_a && j < k && b[j].index == sum->index) {
@@ -250,7 +256,7 @@ struct pair_of_lists {
         for (int item = 0; item < 4; item++) {
             int64_t j = first + item - i;
             bool any = i + j < 2 * k;
-            magnitudes[item] = any ? add_up(i, j, &sums[item]) : -1;
+            magnitudes[item] = any ? sum_entry(i, j, &sums[item]) : -1;
             i += any && is_a(i, j);
         }
     }
@@ -269,9 +275,10 @@ static __global__ void __launch_bounds__(GW_GPU_THREADS)
     }
 }
 
-/* Sums that are not kept, at the place that those before leave them; behind them, none up to k. */
-static __global__ void prune(const gw_entry *sums, const uint64_t *count, const gw_entry *kept,
-                             size_t k, gw_entry *pruned) {
+/* Lists sums that are not kept, each moved up by the number of kept ones before it, and then
+ * padding up to k. */
+static __global__ void list_pruned(const gw_entry *sums, const uint64_t *count,
+                                   const gw_entry *kept, size_t k, gw_entry *pruned) {
     GW_GPU_EACH(i, 2 * k) {
         bool is_sum = i < *count;
         size_t before = is_sum ? gw_entries_before(kept, k, sums[i].index) : k;
@@ -284,34 +291,34 @@ static __global__ void prune(const gw_entry *sums, const uint64_t *count, const 
     }
 }
 
-static size_t tiles_of(size_t k) {
+static size_t count_merge_tiles(size_t k) {
     size_t items = pair_of_lists::shape::items;
     return (2 * k + items - 1) / items;
 }
 
-/* In the workspace: a count, and 2 k sums. */
-static enum gw_status prepare_merge(gw_memory *memory, size_t k, gw_error *error) {
+/* Reserves a count and 2 k sums in the workspace. */
+static enum gw_status gpu_prepare_merge(gw_memory *memory, size_t k, gw_error *error) {
     gw_gpu_workspace *workspace = memory->gpu_workspace;
     if (k > INT32_MAX) {
         return gw_fail(error, GW_BAD_INPUT, "merging lists of %zu entries: expected at most %d", k,
                        INT32_MAX);
     }
     GW_TRY(gw_gpu_workspace_reserve(workspace, sizeof(uint64_t) + 2 * k * sizeof(gw_entry), error));
-    return gw_gpu_workspace_reserve_chain(workspace, tiles_of(k), error);
+    return gw_gpu_workspace_reserve_chain(workspace, count_merge_tiles(k), error);
 }
 
-static enum gw_status merge(gw_memory *memory, gw_entry *list, const gw_entry *came, size_t k,
-                            gw_entry *pruned, gw_error *error) {
+static enum gw_status gpu_merge(gw_memory *memory, gw_entry *list, const gw_entry *came, size_t k,
+                                gw_entry *pruned, gw_error *error) {
     gw_device_stream *stream = memory->stream;
     gw_gpu_workspace *workspace = memory->gpu_workspace;
     if (k == 0) {
         return GW_OK;
     }
-    GW_TRY(prepare_merge(memory, k, error));
-    GW_TRY(gw_gpu_workspace_begin_chain(workspace, tiles_of(k), stream, error));
+    GW_TRY(gpu_prepare_merge(memory, k, error));
+    GW_TRY(gw_gpu_workspace_begin_chain(workspace, count_merge_tiles(k), stream, error));
     uint64_t *count = (uint64_t *)workspace->memory;
     gw_entry *sums = (gw_entry *)(count + 1);
-    size_t tiles = tiles_of(k);
+    size_t tiles = count_merge_tiles(k);
     pair_of_lists lists = {list, came, (int64_t)k, {}};
     gw_gpu_chain chain = {(unsigned long long *)workspace->tiles, workspace->epoch,
                           gw_gpu_control_of(workspace)};
@@ -320,16 +327,31 @@ static enum gw_status merge(gw_memory *memory, gw_entry *list, const gw_entry *c
                      stream, error, lists, (int64_t)tiles, chain, out, count));
     GW_TRY(gw_gpu_keep_largest(sums, count, 2 * k, k, list, stream, workspace, error));
     size_t blocks = (2 * k + GW_GPU_THREADS - 1) / GW_GPU_THREADS;
-    return GW_LAUNCH(prune, gw_gpu_blocks(stream, blocks, MERGE_BLOCKS_EACH), GW_GPU_THREADS,
+    return GW_LAUNCH(list_pruned, gw_gpu_blocks(stream, blocks, MERGE_BLOCKS_EACH), GW_GPU_THREADS,
                      stream, error, sums, count, list, k, pruned);
 }
 
-/* ---- all ----------------------------------------------------------------------------------- */
+/* ---- the table of operations --------------------------------------------------------------- */
 
-/* In the order of the struct, as C++ has it. */
+/* In the order of the struct, as C++ requires. */
 const gw_memory_operations gw_memory_on_gpu = {
-    allocate,          release,       copy,        clear,         fetch,
-    send_up,           add,           copy_scaled, sum_blocks,    scatter_add,
-    scatter_add_where, prepare_merge, merge,       clear_entries, list_indices,
-    list_values,       flag_indices,  take,        put,
+    gpu_allocate,
+    gpu_free,
+    gpu_copy,
+    gpu_clear,
+    gpu_read,
+    gpu_write,
+    gpu_add,
+    gpu_copy_scaled,
+    gpu_sum_blocks,
+    gpu_scatter_add,
+    gpu_scatter_add_where,
+    gpu_prepare_merge,
+    gpu_merge,
+    gpu_clear_entries,
+    gpu_list_indices,
+    gpu_list_values,
+    gpu_flag_indices,
+    gpu_take,
+    gpu_put,
 };

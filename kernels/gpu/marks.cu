@@ -1,12 +1,13 @@
 /*
- * Marks in order, and random-k: how many marks each tile has, then how many there are before it,
- * then each at its place: the marks are read twice, which is 1/16 of a pass over the elements.
+ * Lists of marked elements in order, and random-k. One kernel counts the marks of each tile, the
+ * next sums the counts of the tiles before each, and the last writes each mark to its place. The
+ * marks are read twice, which is 1/16 of a pass over the elements.
  */
 #include "kernels/gpu/kernels.cuh"
 
 enum {
     THREADS = GW_GPU_THREADS,
-    WORDS = 4, /* of a thread, next to each other */
+    WORDS = 4, /* adjacent ones of a thread */
     TILE = THREADS * WORDS,
     SCANNING = 1024, /* threads */
     WARP = GW_GPU_WARP,
@@ -20,9 +21,10 @@ size_t gw_gpu_marks_counts(size_t words) {
     return (words + TILE - 1) / TILE;
 }
 
-/* ---- sums of what threads before this one have --------------------------------------------- */
+/* ---- sums over earlier threads ------------------------------------------------------------- */
 
-/* With `of_warps`, one for each warp, shared; *all = what all have. */
+/* The sum of the earlier threads' numbers; *all = the sum of all. `of_warps`, [warps], is shared
+ * memory. */
 template <typename number>
 static __device__ number before_thread(number own, number *of_warps, number *all) {
     unsigned lane = threadIdx.x % WARP;
@@ -51,7 +53,7 @@ struct words {
     uint32_t of[WORDS];
 };
 
-static __device__ struct words load(const uint32_t *marks, size_t count, size_t first) {
+static __device__ struct words load_words(const uint32_t *marks, size_t count, size_t first) {
     struct words words = {{0, 0, 0, 0}};
     if (first < count) {
         uint4 loaded = *(const uint4 *)(marks + first);
@@ -75,13 +77,13 @@ static __global__ void count_tiles(const uint32_t *marks, size_t count, uint32_t
     __shared__ uint32_t of_warps[THREADS / WARP];
     size_t first = (size_t)blockIdx.x * TILE + threadIdx.x * WORDS;
     uint32_t all;
-    (void)before_thread(count_marks(load(marks, count, first)), of_warps, &all);
+    (void)before_thread(count_marks(load_words(marks, count, first)), of_warps, &all);
     if (threadIdx.x == 0) {
         counts[blockIdx.x] = all;
     }
 }
 
-/* counts[i] becomes the sum of those before it; one block. There are less than 2^32 marks. */
+/* Replaces counts[i] by the sum of those before it; one block. There are less than 2^32 marks. */
 static __global__ void sum_counts(uint32_t *counts, size_t tiles, unsigned long long *count) {
     __shared__ uint32_t of_warps[SCANNING / WARP];
     uint32_t before = 0;
@@ -104,7 +106,7 @@ static __global__ void list_marks(const uint32_t *marks, size_t count, const uin
                                   size_t capacity, uint32_t *indices) {
     __shared__ uint32_t of_warps[THREADS / WARP];
     size_t first = (size_t)blockIdx.x * TILE + threadIdx.x * WORDS;
-    struct words words = load(marks, count, first);
+    struct words words = load_words(marks, count, first);
     uint32_t all;
     size_t place = counts[blockIdx.x];
     place += before_thread(count_marks(words), of_warps, &all);
@@ -128,9 +130,9 @@ enum gw_status gw_gpu_marks_list(const uint32_t *marks, size_t words, uint32_t *
                      indices);
 }
 
-/* ---- marks by lot -------------------------------------------------------------------------- */
+/* ---- random marks -------------------------------------------------------------------------- */
 
-static __global__ void draw(struct gw_permutation permutation, size_t k, uint32_t *marks) {
+static __global__ void draw_marks(struct gw_permutation permutation, size_t k, uint32_t *marks) {
     GW_GPU_EACH(i, k) {
         uint64_t index = gw_permutation_at(&permutation, i);
         atomicOr(&marks[index / 32], 1u << index % 32);
@@ -140,20 +142,20 @@ static __global__ void draw(struct gw_permutation permutation, size_t k, uint32_
 enum gw_status gw_gpu_marks_draw(const struct gw_permutation *permutation, size_t k,
                                  uint32_t *marks, struct gw_device_stream *stream,
                                  struct gw_error *error) {
-    return GW_GPU_LAUNCH_EACH(draw, k, stream, error, *permutation, k, marks);
+    return GW_GPU_LAUNCH_EACH(draw_marks, k, stream, error, *permutation, k, marks);
 }
 
 /* ---- random-k ------------------------------------------------------------------------------ */
 
-/* The same k places of the same permutation as randk.c; marks put them in order. */
+/* The first k numbers of the permutation of randk.c; marks put them in order. */
 struct scratch {
     size_t words;
     uint32_t *marks, *counts, *indices;
     uint64_t *count;
 };
 
-static enum gw_status reserve(const struct gw_task *task, struct gw_gpu_workspace *workspace,
-                              struct scratch *scratch, struct gw_error *error) {
+static enum gw_status reserve_randk(const struct gw_task *task, struct gw_gpu_workspace *workspace,
+                                    struct scratch *scratch, struct gw_error *error) {
     enum { ALIGNED = 4 }; /* words that marks are read by */
     size_t words = gw_gpu_marks_words(task->n);
     size_t counts = (gw_gpu_marks_counts(words) + ALIGNED - 1) / ALIGNED * ALIGNED;
@@ -173,7 +175,7 @@ static enum gw_status select_randk(const struct gw_task *task, struct gw_device_
     struct scratch scratch;
     struct gw_permutation permutation =
         gw_permutation_of(task->n, gw_mix_pair(task->seed, task->iteration));
-    GW_TRY(reserve(task, workspace, &scratch, error));
+    GW_TRY(reserve_randk(task, workspace, &scratch, error));
     GW_TRY(gw_gpu_outcome_begin(out, stream, error));
     GW_TRY(gw_gpu_outcome_accumulate(task, out, stream, error));
     GW_TRY(gw_device_clear(stream, scratch.marks, scratch.words * sizeof *scratch.marks, error));

@@ -1,4 +1,4 @@
-/* What compressors on GPUs share that is not a kernel. */
+/* Memory of selections and workspaces on GPUs. */
 #include "kernels/gpu.h"
 
 #include <stdlib.h>
@@ -28,9 +28,9 @@ static enum gw_status reserve_outcome(struct gw_gpu_selection *selection, struct
     return GW_OK;
 }
 
-/* Another block of memory for one that is too small; what that held is lost. */
-static enum gw_status grow(struct gw_device *device, void **memory, size_t *capacity, size_t count,
-                           size_t size, struct gw_error *error) {
+/* Replaces a block of memory that is too small. Loses its contents. */
+static enum gw_status reserve_memory(struct gw_device *device, void **memory, size_t *capacity,
+                                     size_t count, size_t size, struct gw_error *error) {
     if (count <= *capacity) {
         return GW_OK;
     }
@@ -46,8 +46,8 @@ enum gw_status gw_gpu_selection_reserve(struct gw_gpu_selection *selection,
                                         struct gw_error *error) {
     GW_TRY(reserve_outcome(selection, device, error));
     void *entries = selection->entries;
-    enum gw_status status =
-        grow(device, &entries, &selection->capacity, capacity, sizeof(struct gw_entry), error);
+    enum gw_status status = reserve_memory(device, &entries, &selection->capacity, capacity,
+                                           sizeof(struct gw_entry), error);
     selection->entries = entries;
     return status;
 }
@@ -106,7 +106,8 @@ void gw_gpu_workspace_close(struct gw_gpu_workspace *workspace) {
 
 enum gw_status gw_gpu_workspace_reserve(struct gw_gpu_workspace *workspace, size_t bytes,
                                         struct gw_error *error) {
-    return grow(workspace->device, &workspace->memory, &workspace->capacity, bytes, 1, error);
+    return reserve_memory(workspace->device, &workspace->memory, &workspace->capacity, bytes, 1,
+                          error);
 }
 
 enum gw_status gw_gpu_workspace_reserve_host(struct gw_gpu_workspace *workspace, size_t bytes,
@@ -125,8 +126,8 @@ enum { CHAIN_WORDS = 2 * sizeof(uint64_t) };
 
 enum gw_status gw_gpu_workspace_reserve_chain(struct gw_gpu_workspace *workspace, size_t tiles,
                                               struct gw_error *error) {
-    return grow(workspace->device, &workspace->tiles, &workspace->tile_capacity, tiles, CHAIN_WORDS,
-                error);
+    return reserve_memory(workspace->device, &workspace->tiles, &workspace->tile_capacity, tiles,
+                          CHAIN_WORDS, error);
 }
 
 enum gw_status gw_gpu_workspace_begin_chain(struct gw_gpu_workspace *workspace, size_t tiles,

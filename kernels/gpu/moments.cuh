@@ -1,7 +1,6 @@
 /*
- * Sums over a gradient on a GPU, in the order of kernels/arithmetic.h: a block has a segment, four
- * of its threads a run, and each of them four lanes. What follows from the sums is a rule's
- * concern. Private to kernels/.
+ * Sums over a gradient on a GPU, in the order of kernels/arithmetic.h: a block sums a segment, four
+ * of its threads a run, and each of them four lanes. A rule receives the sums. Private to kernels/.
  */
 #ifndef GW_KERNELS_GPU_MOMENTS_CUH
 #define GW_KERNELS_GPU_MOMENTS_CUH
@@ -13,13 +12,13 @@ enum {
     GW_GPU_RUN_THREADS = GW_SCAN_LANES / 4,
     GW_GPU_SUM_THREADS = GW_GPU_RUNS * GW_GPU_RUN_THREADS,
     GW_GPU_RUN_ROWS = GW_SCAN_RUN / GW_SCAN_LANES,
-    GW_GPU_ROWS_AHEAD = 4, /* rows that a thread asks for before it adds the first */
+    GW_GPU_ROWS_AHEAD = 4, /* rows that a thread loads before it adds the first */
 };
 static_assert((int)GW_GPU_SUM_THREADS == (int)GW_SCAN_PARTS, "a thread for each part");
 
-/* ---- what is summed ------------------------------------------------------------------------ */
+/* ---- terms of the sums --------------------------------------------------------------------- */
 
-/* Of all elements: they themselves, and their squares. */
+/* Sums over all elements: the elements and their squares. */
 struct gw_gpu_all_terms {
     static constexpr int sums = 2;
     int32_t largest;
@@ -38,7 +37,7 @@ struct gw_gpu_all_terms {
     }
 };
 
-/* Of elements from some magnitude on: |u|, and how many they are. */
+/* Sums over elements of at least some magnitude: |u|, and their number. */
 struct gw_gpu_tail_terms {
     static constexpr int sums = 1;
     int32_t least, largest;
@@ -64,7 +63,7 @@ struct gw_gpu_tail_terms {
 
 struct gw_gpu_summing {
     float *u;
-    const float *gradient; /* added first; NULL: nothing is */
+    const float *gradient; /* added first; NULL: no gradient */
     int64_t n, segments;
     int32_t magnitude; /* of tails; -1: control->magnitude */
     bool aligned;      /* u and gradient, to four elements */
@@ -83,7 +82,7 @@ static __device__ inline void gw_gpu_store_four(float *to, float4 four, bool ali
     }
 }
 
-/* A thread's part of a run that is whole: four elements of each row, from `from` on. */
+/* Adds a thread's part of a whole run: four elements of each row, from `from` on. */
 template <class Terms>
 static __device__ void gw_gpu_sum_rows(const gw_gpu_summing &what, int64_t from, Terms *terms) {
     for (int row = 0; row < GW_GPU_RUN_ROWS; row += GW_GPU_ROWS_AHEAD) {
@@ -117,7 +116,7 @@ static __device__ void gw_gpu_sum_rows(const gw_gpu_summing &what, int64_t from,
     }
 }
 
-/* The same where u ends in the run or before it. */
+/* The same if u ends in the run or before it. */
 template <class Terms>
 static __device__ void gw_gpu_sum_end(const gw_gpu_summing &what, int64_t from, Terms *terms) {
     for (int row = 0; row < GW_GPU_RUN_ROWS; row++) {
@@ -147,7 +146,9 @@ static __device__ inline void gw_gpu_find_nan(const gw_gpu_summing &what, int64_
     }
 }
 
-/* Lanes over runs, then lane after lane. By all threads; `sum` of Terms::sums. */
+/*
+ * Adds lanes over runs, then the lanes in order. All threads call it; `sum` is one of Terms::sums.
+ */
 template <class Terms>
 static __device__ void gw_gpu_join_runs(const gw_gpu_summing &what, int64_t segment, int sum,
                                         const Terms &terms) {
@@ -176,7 +177,7 @@ static __device__ void gw_gpu_join_runs(const gw_gpu_summing &what, int64_t segm
     }
 }
 
-/* What warps counted and their largest, to control. */
+/* Adds the warps' counts and largest magnitudes to control. */
 template <class Terms>
 static __device__ void gw_gpu_join_counts(gw_gpu_control *control, const Terms &terms) {
     uint32_t count = __reduce_add_sync(GW_GPU_ALL_LANES, terms.counted());
@@ -191,7 +192,8 @@ static __device__ void gw_gpu_join_counts(gw_gpu_control *control, const Terms &
 
 /* ---- all segments -------------------------------------------------------------------------- */
 
-/* Segments in parts, then part after part; thread 0 knows it. By all threads of the last block. */
+/* Adds segments by part, then the parts in order; thread 0 has the result. All threads of the last
+ * block call it. */
 static __device__ inline double gw_gpu_join_segments(const double *partial, int64_t segments) {
     __shared__ double parts[GW_SCAN_PARTS];
     double part = 0;
@@ -209,7 +211,7 @@ static __device__ inline double gw_gpu_join_segments(const double *partial, int6
     return sum;
 }
 
-/* A rule is called once, by one thread, as rule(sums, control). */
+/* One thread calls rule(sums, control), once. */
 template <class Terms, class Rule>
 static __global__ void __launch_bounds__(GW_GPU_SUM_THREADS)
     gw_gpu_sum_kernel(gw_gpu_summing what, Rule rule) {
@@ -245,12 +247,12 @@ static __global__ void __launch_bounds__(GW_GPU_SUM_THREADS)
     }
 }
 
-/* Bytes of workspace->memory that sums over n elements take. */
+/* Bytes of workspace->memory for sums over n elements. */
 static inline size_t gw_gpu_sum_bytes_of(size_t n) {
     return gw_gpu_all_terms::sums * sizeof(double) * ((n + GW_SCAN_SEGMENT - 1) / GW_SCAN_SEGMENT);
 }
 
-/* Adds the gradient if `adding`. */
+/* Sums over a gradient. Adds the task's gradient first if `adding`. */
 template <class Terms, class Rule>
 static enum gw_status gw_gpu_sum(const gw_task *task, int32_t magnitude, bool adding,
                                  gw_device_stream *stream, gw_gpu_workspace *workspace,

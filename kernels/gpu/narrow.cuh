@@ -1,11 +1,11 @@
-/* Ranges of magnitudes that hold one of a given rank, and how a block finds it. Private to
- * kernels/. */
+/* Ranges of magnitudes that hold the one of a given rank, and the search for its bin by a block.
+ * Private to kernels/. */
 #ifndef GW_KERNELS_GPU_NARROW_CUH
 #define GW_KERNELS_GPU_NARROW_CUH
 
 #include "kernels/gpu/kernels.cuh"
 
-/* Lanes of a warp, all of which call, count into the same bin at once; -1: none. */
+/* Counts `bin` (-1: none). All lanes of a warp call it; lanes with the same bin count together. */
 static __device__ inline void gw_gpu_count_bin(unsigned *bins, int64_t bin) {
     unsigned some = __ballot_sync(GW_GPU_ALL_LANES, bin >= 0);
     if (some == 0) {
@@ -41,12 +41,12 @@ static __device__ inline unsigned gw_gpu_sum_up_to(unsigned value) {
     return value;
 }
 
-/* What was picked: a bin, the rank in it, and what is in it. */
+/* A bin, the rank within it, and its count. */
 struct gw_gpu_pick {
     unsigned bin, rank, count;
 };
 
-/* By a whole block: the bin that has rank `rank` from above; all bins are then zero. */
+/* Finds the bin that has rank `rank` from above, and clears all bins. The whole block calls it. */
 static __device__ inline gw_gpu_pick gw_gpu_pick_bin(unsigned *bins, unsigned count,
                                                      unsigned rank) {
     __shared__ unsigned chunk, rest;

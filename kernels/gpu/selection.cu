@@ -1,36 +1,36 @@
-/* What begins and ends selections on a GPU, and the pass that others are compared with. */
+/* The begin and the end of selections on a GPU, and a pass to compare other passes with. */
 #include "kernels/gpu/kernels.cuh"
 
 enum {
     CLEARING_BLOCKS = 4,
     READING_BLOCKS = 8,
-    AT_ONCE = 4, /* loads that a thread that reads has on their way */
+    LOADS = 4, /* loads that a thread has in flight */
 };
 
 /* ---- outcomes ------------------------------------------------------------------------------ */
 
-static __device__ void look_for_nan(float value, size_t index, struct gw_gpu_outcome *outcome) {
+static __device__ void record_nan(float value, size_t index, struct gw_gpu_outcome *outcome) {
     if (isnan(value)) {
         atomicMin((unsigned long long *)&outcome->first_nan, (unsigned long long)index);
     }
 }
 
-static __global__ void begin(struct gw_gpu_outcome *outcome) {
+static __global__ void begin_outcome(struct gw_gpu_outcome *outcome) {
     outcome->count = 0;
     outcome->first_nan = UINT64_MAX;
 }
 
 enum gw_status gw_gpu_outcome_begin(const struct gw_gpu_selection *out,
                                     struct gw_device_stream *stream, struct gw_error *error) {
-    return GW_LAUNCH(begin, 1, 1, stream, error, out->on_gpu);
+    return GW_LAUNCH(begin_outcome, 1, 1, stream, error, out->on_gpu);
 }
 
-static __global__ void accumulate(float *u, const float *gradient, size_t n,
-                                  struct gw_gpu_outcome *outcome) {
+static __global__ void add_gradient(float *u, const float *gradient, size_t n,
+                                    struct gw_gpu_outcome *outcome) {
     GW_GPU_EACH(i, n) {
         float sum = u[i] + gradient[i];
         u[i] = sum;
-        look_for_nan(sum, i, outcome);
+        record_nan(sum, i, outcome);
     }
 }
 
@@ -38,35 +38,35 @@ enum gw_status gw_gpu_outcome_accumulate(const struct gw_task *task,
                                          const struct gw_gpu_selection *out,
                                          struct gw_device_stream *stream, struct gw_error *error) {
     size_t n = task->gradient == NULL ? 0 : task->n;
-    return GW_GPU_LAUNCH_EACH(accumulate, n, stream, error, task->u, task->gradient, n,
+    return GW_GPU_LAUNCH_EACH(add_gradient, n, stream, error, task->u, task->gradient, n,
                               out->on_gpu);
 }
 
-static __global__ void select(const float *u, const uint32_t *indices, size_t count,
-                              struct gw_entry *entries, struct gw_gpu_outcome *outcome) {
+static __global__ void select_indices(const float *u, const uint32_t *indices, size_t count,
+                                      struct gw_entry *entries, struct gw_gpu_outcome *outcome) {
     GW_GPU_EACH(i, count) {
         uint32_t index = indices[i];
         float value = u[index];
         entries[i].value = value;
         entries[i].index = index;
-        look_for_nan(value, index, outcome);
+        record_nan(value, index, outcome);
     }
 }
 
 enum gw_status gw_gpu_outcome_select(const float *u, const uint32_t *indices, size_t count,
                                      const struct gw_gpu_selection *out,
                                      struct gw_device_stream *stream, struct gw_error *error) {
-    return GW_GPU_LAUNCH_EACH(select, count, stream, error, u, indices, count, out->entries,
+    return GW_GPU_LAUNCH_EACH(select_indices, count, stream, error, u, indices, count, out->entries,
                               out->on_gpu);
 }
 
-static __global__ void tell(struct gw_gpu_outcome *outcome, uint64_t count) {
+static __global__ void set_outcome_count(struct gw_gpu_outcome *outcome, uint64_t count) {
     outcome->count = count;
 }
 
 enum gw_status gw_gpu_outcome_end(size_t count, const struct gw_gpu_selection *out,
                                   struct gw_device_stream *stream, struct gw_error *error) {
-    GW_TRY(GW_LAUNCH(tell, 1, 1, stream, error, out->on_gpu, (uint64_t)count));
+    GW_TRY(GW_LAUNCH(set_outcome_count, 1, 1, stream, error, out->on_gpu, (uint64_t)count));
     return gw_device_copy(stream, out->on_host, out->on_gpu, sizeof *out->on_host, error);
 }
 
@@ -92,34 +92,34 @@ enum gw_status gw_gpu_compress(const struct gw_gpu_kernel *compressor, const str
 
 /* ---- a pass that only reads ---------------------------------------------------------------- */
 
-/* Elements before the first that float4 may be read from. */
+/* The number of elements before the first that is aligned for float4. */
 static size_t before_aligned(const float *u, size_t n) {
     size_t before = (16 - (uintptr_t)u % 16) % 16 / sizeof *u;
     return before < n ? before : n;
 }
 
-static __device__ float magnitudes(float4 four) {
+static __device__ float sum_magnitudes(float4 four) {
     return fabsf(four.x) + fabsf(four.y) + fabsf(four.z) + fabsf(four.w);
 }
 
-/* `ends`: what is before and behind the `fours`, less than 4 elements each. */
-static __global__ void read_all(const float *u, size_t first, const float4 *fours, size_t count,
-                                size_t n, float *sum) {
+/* Sums |u|. Less than 4 elements precede the `fours`, and less than 4 follow them. */
+static __global__ void sum_all(const float *u, size_t first, const float4 *fours, size_t count,
+                               size_t n, float *sum) {
     float own = 0;
     size_t threads = (size_t)gridDim.x * GW_GPU_THREADS;
     size_t thread = (size_t)blockIdx.x * GW_GPU_THREADS + threadIdx.x;
     size_t i = thread;
-    for (; i + (AT_ONCE - 1) * threads < count; i += AT_ONCE * threads) {
-        float4 loaded[AT_ONCE];
-        for (int j = 0; j < AT_ONCE; j++) {
+    for (; i + (LOADS - 1) * threads < count; i += LOADS * threads) {
+        float4 loaded[LOADS];
+        for (int j = 0; j < LOADS; j++) {
             loaded[j] = __ldcs(fours + i + j * threads);
         }
-        for (int j = 0; j < AT_ONCE; j++) {
-            own += magnitudes(loaded[j]);
+        for (int j = 0; j < LOADS; j++) {
+            own += sum_magnitudes(loaded[j]);
         }
     }
     for (; i < count; i += threads) {
-        own += magnitudes(fours[i]);
+        own += sum_magnitudes(fours[i]);
     }
     if (thread < first) {
         own += fabsf(u[thread]);
@@ -139,10 +139,9 @@ enum gw_status gw_gpu_read_pass(const float *u, size_t n, struct gw_device_strea
                                 float *sum, struct gw_error *error) {
     size_t first = before_aligned(u, n);
     size_t count = (n - first) / 4;
-    size_t blocks =
-        gw_gpu_blocks(stream, (count + AT_ONCE * GW_GPU_THREADS - 1) / (AT_ONCE * GW_GPU_THREADS),
-                      READING_BLOCKS);
+    size_t blocks = gw_gpu_blocks(
+        stream, (count + LOADS * GW_GPU_THREADS - 1) / (LOADS * GW_GPU_THREADS), READING_BLOCKS);
     GW_TRY(gw_device_clear(stream, sum, sizeof *sum, error));
-    return GW_LAUNCH(read_all, blocks > 0 ? blocks : 1, GW_GPU_THREADS, stream, error, u, first,
+    return GW_LAUNCH(sum_all, blocks > 0 ? blocks : 1, GW_GPU_THREADS, stream, error, u, first,
                      (const float4 *)(u + first), count, n, sum);
 }

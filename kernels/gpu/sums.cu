@@ -1,4 +1,6 @@
-/* One pass over the values: 16 threads, the lanes, sum a segment; then a block sums a part's. */
+/*
+ * Sums in one pass over the values: 16 threads, the lanes, sum a segment; then a block sums a part.
+ */
 #include "kernels/gpu/kernels.cuh"
 
 enum {
@@ -6,7 +8,7 @@ enum {
     SEGMENT = GW_SUM_SEGMENT,
     THREADS = 256,
     GROUPS = GW_SUM_GROUPS,
-    AHEAD = 8, /* values that a thread asks for before it adds the first */
+    AHEAD = 8, /* values that a thread loads before it adds the first */
 };
 
 /* ---- parts --------------------------------------------------------------------------------- */
@@ -46,7 +48,7 @@ struct square {
     }
 };
 
-/* The part that a segment is of: the last one that begins at it or before; some may be empty. */
+/* The part of a segment: the last one that begins at it or before; some parts may be empty. */
 static __device__ size_t part_of(const struct gw_gpu_parts &parts, uint64_t segment) {
     size_t low = 0;
     size_t high = parts.count;
@@ -61,12 +63,12 @@ static __device__ size_t part_of(const struct gw_gpu_parts &parts, uint64_t segm
     return low;
 }
 
-/* Nothing is as zero: it changes no bit of a sum of what is not negative. */
+/* Reads 0 past the end: adding 0 changes no bit of a sum of non-negative terms. */
 template <typename term>
 static __global__ void sum_segments(const float *values, struct gw_gpu_parts parts, double *partial,
                                     unsigned long long *first_nan) {
     uint64_t segment = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) / LANES;
-    unsigned together = ((1u << LANES) - 1) << (threadIdx.x % 32 / LANES * LANES);
+    unsigned lanes_mask = ((1u << LANES) - 1) << (threadIdx.x % 32 / LANES * LANES);
     if (segment >= parts.segments) {
         return;
     }
@@ -88,7 +90,7 @@ static __global__ void sum_segments(const float *values, struct gw_gpu_parts par
         }
     }
     for (int half = LANES / 2; half > 0; half /= 2) {
-        sum += __shfl_down_sync(together, sum, half, LANES);
+        sum += __shfl_down_sync(lanes_mask, sum, half, LANES);
     }
     if (threadIdx.x % LANES == 0) {
         partial[segment] = sum;
@@ -118,9 +120,9 @@ static __global__ void sum_parts(struct gw_gpu_parts parts, const double *partia
 /* ---- launches ------------------------------------------------------------------------------ */
 
 template <typename term>
-static enum gw_status sum(const float *values, const struct gw_gpu_parts *parts, double *partial,
-                          double *sums, uint64_t *first_nan, struct gw_device_stream *stream,
-                          struct gw_error *error) {
+static enum gw_status launch_sum(const float *values, const struct gw_gpu_parts *parts,
+                                 double *partial, double *sums, uint64_t *first_nan,
+                                 struct gw_device_stream *stream, struct gw_error *error) {
     enum { EACH = THREADS / LANES };
     GW_TRY(GW_LAUNCH(sum_segments<term>, (parts->segments + EACH - 1) / EACH, THREADS, stream,
                      error, values, *parts, partial, (unsigned long long *)first_nan));
@@ -130,11 +132,11 @@ static enum gw_status sum(const float *values, const struct gw_gpu_parts *parts,
 enum gw_status gw_gpu_sum_magnitudes(const float *values, const struct gw_gpu_parts *parts,
                                      double *partial, double *sums, uint64_t *first_nan,
                                      struct gw_device_stream *stream, struct gw_error *error) {
-    return sum<magnitude>(values, parts, partial, sums, first_nan, stream, error);
+    return launch_sum<magnitude>(values, parts, partial, sums, first_nan, stream, error);
 }
 
 enum gw_status gw_gpu_sum_squares(const float *values, const struct gw_gpu_parts *parts,
                                   double *partial, double *sums, struct gw_device_stream *stream,
                                   struct gw_error *error) {
-    return sum<square>(values, parts, partial, sums, NULL, stream, error);
+    return launch_sum<square>(values, parts, partial, sums, NULL, stream, error);
 }

@@ -8,14 +8,14 @@ extern "C" {
 #include "kernels/exdyna.h"
 }
 
-/* ---- a threshold that is given ------------------------------------------------------------- */
+/* ---- a fixed threshold --------------------------------------------------------------------- */
 
-/* In one pass. */
+/* Selects in one pass. */
 static enum gw_status select_hard(const gw_task *task, gw_device_stream *stream,
                                   gw_gpu_workspace *workspace, gw_gpu_selection *out,
                                   gw_error *error) {
     gw_gpu_span span = gw_gpu_span_of(task->u, task->gradient, 0, task->n);
-    gw_gpu_tell_all rule = {{out->on_gpu, out->on_host}};
+    gw_gpu_report_all rule = {{out->on_gpu, out->on_host}};
     return gw_gpu_collect<0>(&span, gw_magnitude_from(task->threshold), out->entries, out->capacity,
                              stream, workspace, rule, error);
 }
@@ -25,9 +25,9 @@ const struct gw_gpu_kernel gw_gpu_kernel_hard_threshold = {select_hard, false};
 /* ---- RedSync ------------------------------------------------------------------------------- */
 
 /*
- * RedSync in two passes: one for mean and maximum, one that counts what all thresholds
- * select and collects what the middle one does. Where bisection goes up, or no further, the rest is
- * among that; otherwise there is a third pass.
+ * RedSync in two passes: one for mean and maximum, one that counts the elements of all thresholds
+ * and collects those of the middle one. If bisection goes up, or ends there, the selection is part
+ * of these; otherwise there is a third pass.
  */
 struct all_thresholds {
     size_t n;
@@ -48,7 +48,8 @@ struct redsync_threshold {
         for (int step = 1; step < GW_REDSYNC_STEPS; step++) {
             counts[step] = (size_t)__ldcg(&control->counts[step - 1]);
         }
-        gw_gpu_settle(what, control, control->magnitudes[gw_redsync_last_step(counts, k) - 1]);
+        gw_gpu_set_selection(what, control,
+                             control->magnitudes[gw_redsync_last_step(counts, k) - 1]);
     }
 };
 
@@ -71,9 +72,9 @@ const struct gw_gpu_kernel gw_gpu_kernel_redsync = {select_redsync, false};
 /* ---- Gaussian_k ---------------------------------------------------------------------------- */
 
 /*
- * Gaussian_k in two passes: one for the moments, one that counts what all thresholds
- * select and collects what the first does. Where it is not halved, the last selects from that;
- * otherwise there is a third pass.
+ * Gaussian_k in two passes: one for the moments, one that counts the elements of all thresholds and
+ * collects those of the first. If that is not halved, the selection is part of these; otherwise
+ * there is a third pass.
  */
 struct first_threshold {
     double n, quantile;
@@ -97,7 +98,7 @@ struct gaussiank_threshold {
             counts[i] = (size_t)__ldcg(&control->counts[i]);
         }
         double threshold = gw_gaussiank_adjust(control->threshold, counts, k);
-        gw_gpu_settle(what, control, gw_magnitude_from(threshold));
+        gw_gpu_set_selection(what, control, gw_magnitude_from(threshold));
     }
 };
 
@@ -120,8 +121,8 @@ const struct gw_gpu_kernel gw_gpu_kernel_gaussiank = {select_gaussiank, false};
 
 /* ---- SIDCo --------------------------------------------------------------------------------- */
 
-/* SIDCo: a pass for each stage and one that selects. It waits for how many they are, as
- * the stages of later iterations follow from that. */
+/* SIDCo: a pass for each stage and one that selects. Waits for the number of selected elements,
+ * from which the stages of later iterations follow. */
 struct next_threshold {
     bool first;
     double log_ratio;
@@ -141,7 +142,7 @@ static enum gw_status select_sidco(const gw_task *task, gw_device_stream *stream
     double rho = (double)task->k / (double)task->n;
     size_t stages = gw_sidco_ratios(rho, state->stages, ratios);
     gw_gpu_span span = gw_gpu_span_of(task->u, NULL, 0, task->n);
-    gw_gpu_tell_all rule = {{out->on_gpu, out->on_host}};
+    gw_gpu_report_all rule = {{out->on_gpu, out->on_host}};
     for (size_t m = 0; m < stages; m++) {
         next_threshold next = {m == 0, log(ratios[m])};
         GW_TRY(gw_gpu_sum<gw_gpu_tail_terms>(task, m == 0 ? 0 : -1, m == 0, stream, workspace, next,
@@ -160,10 +161,10 @@ const struct gw_gpu_kernel gw_gpu_kernel_sidco = {select_sidco, true};
 
 /* ---- ExDyna -------------------------------------------------------------------------------- */
 
-/* In one pass: of all u if there is a gradient to add, else of the partition. */
+/* One pass: over all u if there is a gradient to add, otherwise over the partition. */
 
-/* A worker that selects nothing sends one element. */
-struct send_something {
+/* Sends one element if the worker has selected none. */
+struct add_lone_element {
     gw_gpu_report report;
     bool any;
     uint32_t lone;
@@ -174,7 +175,7 @@ struct send_something {
             what.out.entries[0].index = lone;
             found = 1;
         }
-        gw_gpu_tell(&report, control, found);
+        gw_gpu_write_outcome(&report, control, found);
     }
 };
 
@@ -188,10 +189,10 @@ static enum gw_status select_exdyna(const gw_task *task, gw_device_stream *strea
         gw_gpu_span_of(task->u, task->gradient, adding ? 0 : aim.begin, adding ? task->n : aim.end);
     span.begin = (int64_t)aim.begin;
     span.stop = (int64_t)aim.end;
-    send_something rule = {{out->on_gpu, out->on_host}, any, (uint32_t)aim.lone};
+    add_lone_element rule = {{out->on_gpu, out->on_host}, any, (uint32_t)aim.lone};
     return gw_gpu_collect<0>(&span, gw_magnitude_from(aim.threshold), out->entries, out->capacity,
                              stream, workspace, rule, error);
 }
 
-/* Of all three variants: they differ in what the host makes of counts. */
+/* The kernel of all three variants, which differ in how the host observes counts. */
 const struct gw_gpu_kernel gw_gpu_kernel_exdyna = {select_exdyna, false};

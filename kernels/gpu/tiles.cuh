@@ -1,22 +1,20 @@
 /*
- * Stream compaction in one pass: blocks take tiles in order, count what each has, learn from the
- * tiles before how many those have (Merrill and Garland, Single-pass Parallel Prefix Scan with
- * Decoupled Look-back, 2016), and write in ascending order. Private to kernels/.
+ * Stream compaction in one pass: blocks take tiles in order, count the marks of each, learn the
+ * counts of the tiles before (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled
+ * Look-back, 2016), and write in ascending order. Private to kernels/.
  */
 #ifndef GW_KERNELS_GPU_TILES_CUH
 #define GW_KERNELS_GPU_TILES_CUH
 
 #include "kernels/gpu/kernels.cuh"
 
-/*
- * A warp has ROWS rows of 128 items next to each other; of each row, a thread has 4. Bit 4 r + i of
- * a thread's marks is for the item i of its four in row r.
- */
+/* A tile: each warp has ROWS adjacent rows of 128 items; of each row, a thread has 4. Bit 4 r + i
+ * of a thread's marks is for item i of its four in row r. */
 template <int ROWS> struct gw_gpu_tile {
     static constexpr int of_row = 4 * GW_GPU_WARP;
     static constexpr int items = ROWS * of_row * GW_GPU_WARPS;
 
-    /* Where in the tile the thread's four of a row begin. */
+    /* The place in the tile of the thread's first item of a row. */
     static __device__ int place(int row) {
         int warp = (int)threadIdx.x / GW_GPU_WARP;
         int lane = (int)threadIdx.x % GW_GPU_WARP;
@@ -24,7 +22,9 @@ template <int ROWS> struct gw_gpu_tile {
     }
 };
 
-/* What is known of tiles so far: [2 chains each], in workspace->tiles, of some epoch or earlier. */
+/*
+ * Published counts of tiles: [2 chains each], in workspace->tiles, of this epoch or an earlier one.
+ */
 struct gw_gpu_chain {
     unsigned long long *words;
     unsigned long long epoch;
@@ -33,7 +33,7 @@ struct gw_gpu_chain {
 
 /* ---- look-back ----------------------------------------------------------------------------- */
 
-/* A word: the epoch, whether the count is of that tile or of all up to it, and the count. */
+/* A word: the epoch, whether the count is of that tile only or of all up to it, and the count. */
 enum { GW_GPU_COUNT_BITS = 32, GW_GPU_EPOCH_SHIFT = 34 };
 static constexpr unsigned long long GW_GPU_OF_TILE = 1ull << GW_GPU_COUNT_BITS;
 static constexpr unsigned long long GW_GPU_OF_ALL = 2ull << GW_GPU_COUNT_BITS;
@@ -43,7 +43,8 @@ static __device__ inline void gw_gpu_publish(const gw_gpu_chain &chain, int64_t 
     atomicExch(chain.words + 2 * tile + which, chain.epoch << GW_GPU_EPOCH_SHIFT | what | count);
 }
 
-/* Tickets were given in order, so that the tiles before are being worked on or done. */
+/* Waits for a tile's word. Tickets are given in order, so the tiles before are being worked on or
+ * done. */
 static __device__ inline unsigned long long gw_gpu_await(const gw_gpu_chain &chain, int64_t tile,
                                                          int which) {
     const unsigned long long *word = chain.words + 2 * tile + which;
@@ -54,7 +55,7 @@ static __device__ inline unsigned long long gw_gpu_await(const gw_gpu_chain &cha
     return found;
 }
 
-/* By one warp: how many there are in the tiles before. */
+/* The number of marks in the tiles before. One warp calls it. */
 static __device__ inline uint32_t gw_gpu_look_back(const gw_gpu_chain &chain, int64_t tile,
                                                    int which) {
     int lane = (int)threadIdx.x % GW_GPU_WARP;
@@ -73,11 +74,11 @@ static __device__ inline uint32_t gw_gpu_look_back(const gw_gpu_chain &chain, in
 
 /* ---- ranks --------------------------------------------------------------------------------- */
 
-/* Marks that stand before a thread's: in its row, one byte for each; rows of its warp in all. */
+/* Marks before a thread's own: in its row, one byte for each row; totals of its warp's rows. */
 struct gw_gpu_ranks {
     uint32_t even, odd; /* rows 0, 2, 4, 6 and 1, 3, 5, 7, the lowest byte first */
     uint32_t even_totals, odd_totals;
-    uint32_t begin; /* in tiles and warps before */
+    uint32_t begin; /* marks in tiles and warps before */
 };
 
 static __device__ inline uint32_t gw_gpu_sum_bytes(uint32_t bytes) {
@@ -85,7 +86,7 @@ static __device__ inline uint32_t gw_gpu_sum_bytes(uint32_t bytes) {
     return (pairs & 0xffffu) + (pairs >> 16);
 }
 
-/* Within the warp; returns its marks. At most 128 are in a row, so that bytes suffice. */
+/* Ranks within the warp; returns its number of marks. A row has at most 128, so bytes suffice. */
 static __device__ inline uint32_t gw_gpu_rank_warp(uint32_t marks, gw_gpu_ranks *ranks) {
     uint32_t pairs = marks - (marks >> 1 & 0x55555555u);
     uint32_t rows = (pairs & 0x33333333u) + (pairs >> 2 & 0x33333333u);
@@ -112,8 +113,9 @@ static __device__ inline uint32_t gw_gpu_rank_warp(uint32_t marks, gw_gpu_ranks 
 }
 
 /*
- * Among all; returns the marks of all tiles up to this one. By all threads of a block, which may
- * call it again at once: each barrier parts what is read before it from what is stored behind it.
+ * Ranks among all tiles; returns the number of marks of all tiles up to this one. All threads of a
+ * block call it, and may call it again at once: each barrier separates reads before it from stores
+ * after it.
  */
 static __device__ inline uint32_t gw_gpu_rank(uint32_t marks, const gw_gpu_chain &chain,
                                               int64_t tile, int which, gw_gpu_ranks *ranks) {
@@ -149,7 +151,7 @@ static __device__ inline uint32_t gw_gpu_rank(uint32_t marks, const gw_gpu_chain
 
 /* ---- sweeping ------------------------------------------------------------------------------ */
 
-/* Magnitudes from one on; of equal ones only the first `ties`, if not all. */
+/* Selects magnitudes from one on; of equal ones only the first `ties`, unless all. */
 struct gw_gpu_cut {
     int32_t magnitude;
     bool all_ties;
@@ -158,10 +160,10 @@ struct gw_gpu_cut {
 
 struct gw_gpu_entries {
     gw_entry *entries;
-    uint64_t capacity; /* what goes beyond is counted alone */
+    uint64_t capacity; /* entries beyond are only counted */
 };
 
-/* What a thread has marked of a tile goes to its place. */
+/* Writes a thread's marked items of a tile to their places. */
 template <int ROWS, class Source>
 static __device__ void gw_gpu_write(const Source &source, int64_t tile, uint32_t above,
                                     uint32_t equal, gw_gpu_ranks higher, gw_gpu_ranks tied,
@@ -191,9 +193,9 @@ static __device__ void gw_gpu_write(const Source &source, int64_t tile, uint32_t
 }
 
 /*
- * By all threads of all blocks: what reaches the cut goes to `out`, and how many they are to
- * chain.control->found. Source::load gives the magnitudes of a thread's items of a tile, -1 where
- * there is none; Source::entry an entry by its place in the tile.
+ * Writes the items that reach the cut to `out`, and their number to chain.control->found. All
+ * threads of all blocks call it. Source::load gives the magnitudes of a thread's items of a tile,
+ * -1 where there is no item; Source::entry an entry by its place in the tile.
  */
 template <int ROWS, class Source>
 static __device__ void gw_gpu_sweep(Source &source, int64_t tiles, const gw_gpu_cut &cut,
@@ -237,7 +239,7 @@ static __device__ void gw_gpu_sweep(Source &source, int64_t tiles, const gw_gpu_
     }
 }
 
-/* At the end of a sweep, by one thread of the last block: as the next finds it. */
+/* Resets control for the next sweep. One thread of the last block calls it at the end. */
 static __device__ inline void gw_gpu_end_sweep(gw_gpu_control *control, int64_t tiles) {
     control->tickets = 0;
     control->found = tiles > 0 ? __ldcg(&control->found) : 0;

@@ -1,8 +1,8 @@
 /*
  * Exact top-k (cpu/topk.c) in little more than one pass over u. The bins of a sample give a
- * magnitude that somewhat more than k elements should reach; the pass collects those; among them
- * the k-th is found and what lies above it is taken. Where the sample deceives, or too many are
- * equal, u takes the place of what was collected: three passes more.
+ * magnitude that somewhat more than k elements should reach; the pass collects those; the k-th of
+ * them is found, and the elements above it are selected. If the sample misleads, or too many
+ * elements are equal, u replaces the collected elements: three more passes.
  */
 #include "kernels/gpu/collect.cuh"
 #include "kernels/gpu/narrow.cuh"
@@ -13,8 +13,7 @@ extern "C" {
 
 enum { SAMPLE_SHIFT = 17, SAMPLE_BINS = 1 << (31 - SAMPLE_SHIFT) }; /* 64 bins to an octave */
 
-/* ---- top-k: a sample
- * ------------------------------------------------------------------------------ */
+/* ---- top-k: a sample ----------------------------------------------------------------------- */
 
 struct topk_sampling {
     const float *u, *gradient;
@@ -22,7 +21,7 @@ struct topk_sampling {
     uint32_t count, rank;
 };
 
-static __global__ void sample(topk_sampling what, gw_gpu_control *control) {
+static __global__ void sample_bins(topk_sampling what, gw_gpu_control *control) {
     uint32_t index = blockIdx.x * GW_GPU_THREADS + threadIdx.x;
     int64_t bin = -1;
     if (index < what.count) {
@@ -40,10 +39,9 @@ static __global__ void sample(topk_sampling what, gw_gpu_control *control) {
     }
 }
 
-/* ---- top-k: the pass
- * ------------------------------------------------------------------------------ */
+/* ---- top-k: the pass ----------------------------------------------------------------------- */
 
-/* What was collected has the k largest, unless there are too few or too many of it. */
+/* Searches the collected elements for the k largest, or u if they are too few or too many. */
 struct choose_topk {
     uint64_t k;
     __device__ void operator()(const gw_gpu_collection &what, gw_gpu_control *control) const {
@@ -72,7 +70,7 @@ static enum gw_status select_topk(const gw_task *task, gw_device_stream *stream,
         topk_sampling what = {task->u, task->gradient, gw_sample_stride(task->n), (uint32_t)count,
                               (uint32_t)rank};
         size_t blocks = (count + GW_GPU_THREADS - 1) / GW_GPU_THREADS;
-        GW_TRY(GW_LAUNCH(sample, blocks, GW_GPU_THREADS, stream, error, what,
+        GW_TRY(GW_LAUNCH(sample_bins, blocks, GW_GPU_THREADS, stream, error, what,
                          gw_gpu_control_of(workspace)));
     }
     GW_TRY(gw_gpu_collect<0>(&span, rank > 0 ? -1 : 0, (gw_entry *)workspace->memory, capacity,
@@ -85,17 +83,15 @@ const struct gw_gpu_kernel gw_gpu_kernel_topk = {select_topk, false};
 
 /* ---- DGC ----------------------------------------------------------------------------------- */
 
-/*
- * The sample, what of it decides, and one pass that collects what lies above. If that
- * is far too much, the k-th of it is found as for top-k.
- */
+/* The sample, its threshold, and one pass that collects the elements above it. If they are far too
+ * many, the k-th of them is found as for top-k. */
 struct dgc_sampling {
     const float *u, *gradient;
     uint64_t key, n, samples, rank;
 };
 
-/* NaNs count as infinite here; the pass will find them. */
-static __global__ void take_sample(dgc_sampling what, gw_entry *out, gw_gpu_control *control) {
+/* Reads the sample. NaNs count as infinite here; the pass will find them. */
+static __global__ void read_dgc_sample(dgc_sampling what, gw_entry *out, gw_gpu_control *control) {
     uint64_t i = (uint64_t)blockIdx.x * GW_GPU_THREADS + threadIdx.x;
     if (i < what.samples) {
         size_t place = gw_dgc_position(what.key, what.n, i);
@@ -117,7 +113,7 @@ struct choose_dgc {
     size_t k;
     __device__ void operator()(const gw_gpu_collection &what, gw_gpu_control *control) const {
         int32_t least = control->magnitude;
-        gw_gpu_settle(what, control, least);
+        gw_gpu_set_selection(what, control, least);
         if (gw_dgc_is_far_too_much((size_t)control->found, k)) {
             control->narrowing = true;
             control->low = (uint32_t)least;
@@ -138,8 +134,8 @@ static enum gw_status select_dgc(const gw_task *task, gw_device_stream *stream,
     gw_gpu_span span = gw_gpu_span_of(task->u, task->gradient, 0, task->n);
     GW_TRY(gw_gpu_workspace_reserve(workspace, capacity * sizeof(gw_entry), error));
     gw_entry *entries = (gw_entry *)workspace->memory;
-    GW_TRY(GW_LAUNCH(take_sample, (samples + GW_GPU_THREADS - 1) / GW_GPU_THREADS, GW_GPU_THREADS,
-                     stream, error, what, entries, gw_gpu_control_of(workspace)));
+    GW_TRY(GW_LAUNCH(read_dgc_sample, (samples + GW_GPU_THREADS - 1) / GW_GPU_THREADS,
+                     GW_GPU_THREADS, stream, error, what, entries, gw_gpu_control_of(workspace)));
     GW_TRY(gw_gpu_narrow(task, true, stream, workspace, error));
     GW_TRY(gw_gpu_collect<0>(&span, -1, entries, capacity, stream, workspace, rule, error));
     GW_TRY(gw_gpu_narrow(task, false, stream, workspace, error));

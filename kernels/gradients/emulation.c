@@ -15,17 +15,17 @@ static const double tensor_spread = 0.5;
 static const double batch_spread = 0.1;
 static const double decay_factor = 0.1;
 
-/* Elements that gradients are taken from. */
-enum { POOL = 1 << 20 };
+/* elements of the pool that gradients are taken from */
+enum { POOL_SIZE = 1 << 20 };
 
-/* Elements times workers times iterations in a few seconds of one core. */
+/* Elements times workers times iterations that one core handles in a few seconds. */
 static const double affordable = 1 << 30;
 
-/* Kept elements of a group, at least, also of the share of a worker: of fewer, one more or less is
- * too large a part. */
-enum { LEAST_KEPT = 16, LEAST_KEPT_OF_A_WORKER = 4, LEAST_SAMPLED = 4 };
+/* Minimum numbers of kept elements: of a group, of a worker's share of it, and of a sample. With
+ * fewer, one more or less would be too large a part. */
+enum { MIN_KEPT = 16, MIN_KEPT_OF_A_WORKER = 4, MIN_SAMPLED = 4 };
 
-/* Bytes of all workers' gradients and residuals of a group, at most. */
+/* Maximum of the bytes of all workers' gradients and residuals of a group. */
 static const double most_memory = 4.0 * (1 << 30);
 
 struct emulation {
@@ -33,7 +33,7 @@ struct emulation {
     const struct gw_gradient_emulation *settings;
     struct gw_arena arena;
     struct gw_shrunk *shrunk; /* [group_count] */
-    float *pool;              /* [POOL] */
+    float *pool;              /* [POOL_SIZE] */
     struct gw_counts *counts;
 };
 
@@ -48,7 +48,7 @@ static double total_elements(const struct gw_schedule *schedule) {
 }
 
 static enum gw_status fill_pool(struct emulation *emulation, struct gw_error *error) {
-    size_t size = POOL;
+    size_t size = POOL_SIZE;
     struct gw_gradients *gradients = NULL;
     const struct gw_gradients_spec spec = {.shape = GW_SHAPE_NORMAL,
                                            .scale = 1,
@@ -56,7 +56,7 @@ static enum gw_status fill_pool(struct emulation *emulation, struct gw_error *er
                                            .sizes = &size,
                                            .tensor_count = 1,
                                            .seed = emulation->settings->seed};
-    emulation->pool = gw_arena_zeros(&emulation->arena, POOL, sizeof *emulation->pool);
+    emulation->pool = gw_arena_zeros(&emulation->arena, POOL_SIZE, sizeof *emulation->pool);
     GW_TRY(gw_arena_check(&emulation->arena, "emulation", error));
     GW_TRY(gw_gradients_open(&gradients, &spec, error));
     gw_gradients_fill(gradients, 0, emulation->pool);
@@ -64,13 +64,13 @@ static enum gw_status fill_pool(struct emulation *emulation, struct gw_error *er
     return GW_OK;
 }
 
-static size_t least_kept(const struct emulation *emulation) {
-    size_t of_workers = LEAST_KEPT_OF_A_WORKER * emulation->schedule->workers;
-    return emulation->schedule->compressor->joint && of_workers > LEAST_KEPT ? of_workers
-                                                                             : LEAST_KEPT;
+static size_t min_kept(const struct emulation *emulation) {
+    size_t of_workers = MIN_KEPT_OF_A_WORKER * emulation->schedule->workers;
+    return emulation->schedule->compressor->joint && of_workers > MIN_KEPT ? of_workers : MIN_KEPT;
 }
 
-/* What must be kept at least needs as many more elements as less is kept, on every worker. */
+/* Limits memory: the smaller the share that is kept, the more elements every worker needs for the
+ * minimum. */
 static enum gw_status check_memory(const struct emulation *emulation, size_t elements,
                                    struct gw_error *error) {
     size_t workers = emulation->schedule->workers;
@@ -85,7 +85,7 @@ static enum gw_status check_memory(const struct emulation *emulation, size_t ele
                          emulation->schedule->compressor->name, emulation->settings->density);
 }
 
-/* A group as far as it was recorded. */
+/* Describes a group by its recorded samples. */
 static enum gw_status sample_group(struct emulation *emulation, size_t group,
                                    struct gw_error *error) {
     const struct gw_gradient_emulation *settings = emulation->settings;
@@ -100,16 +100,16 @@ static enum gw_status sample_group(struct emulation *emulation, size_t group,
     }
     double kept = (double)out->elements * (double)slice->kept / (double)slice->elements;
     out->kept = (size_t)fmax(1, round(kept));
-    return out->kept >= LEAST_SAMPLED || out->elements >= slice->elements
+    return out->kept >= MIN_SAMPLED || out->elements >= slice->elements
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
                          "%s: group %zu: expected a sample of which %d elements are kept at least, "
                          "got %zu elements, of which density %g keeps %zu",
-                         settings->recorded->path, group, LEAST_SAMPLED, out->elements,
+                         settings->recorded->path, group, MIN_SAMPLED, out->elements,
                          settings->density, out->kept);
 }
 
-static enum gw_status take_samples(struct emulation *emulation, struct gw_error *error) {
+static enum gw_status sample_groups(struct emulation *emulation, struct gw_error *error) {
     const struct gw_schedule *schedule = emulation->schedule;
     emulation->shrunk =
         gw_arena_zeros(&emulation->arena, schedule->group_count, sizeof *emulation->shrunk);
@@ -132,7 +132,7 @@ static enum gw_status shrink_groups(struct emulation *emulation, struct gw_error
         gw_arena_zeros(&emulation->arena, schedule->group_count, sizeof *emulation->shrunk);
     GW_TRY(gw_arena_check(&emulation->arena, "emulation", error));
     for (size_t g = 0; g < schedule->group_count; g++) {
-        GW_TRY(gw_shrink(&schedule->groups[g], schedule->layers, reduction, least_kept(emulation),
+        GW_TRY(gw_shrink(&schedule->groups[g], schedule->layers, reduction, min_kept(emulation),
                          &emulation->arena, &emulation->shrunk[g], error));
         GW_TRY(check_memory(emulation, emulation->shrunk[g].elements, error));
     }
@@ -183,8 +183,8 @@ static enum gw_status normalise(struct gw_gradients_spec *spec, struct gw_error 
     return GW_OK;
 }
 
-static enum gw_status specify(const struct emulation *emulation, size_t group,
-                              struct gw_training_spec *out, struct gw_error *error) {
+static enum gw_status specify_training(const struct emulation *emulation, size_t group,
+                                       struct gw_training_spec *out, struct gw_error *error) {
     const struct gw_shrunk *shrunk = &emulation->shrunk[group];
     const struct gw_compressor *compressor = emulation->schedule->compressor;
     const struct gw_slice *slice = &emulation->schedule->groups[group];
@@ -198,7 +198,7 @@ static enum gw_status specify(const struct emulation *emulation, size_t group,
                       .sizes = shrunk->layers,
                       .tensor_count = slice->layer_count,
                       .pool = emulation->pool,
-                      .pool_size = POOL,
+                      .pool_size = POOL_SIZE,
                       .recorded = recorded},
         .kept = shrunk->kept,
         .workers = emulation->schedule->workers,
@@ -210,13 +210,13 @@ static enum gw_status specify(const struct emulation *emulation, size_t group,
     } else {
         GW_TRY(normalise(&out->gradients, error));
     }
-    /* Of normal gradients of norm 1 ExDyna's published threshold is the first. */
+    /* Normal gradients of norm 1 suit ExDyna's published first threshold. */
     bool found = recorded == NULL ? compressor->stateful : !compressor->thresholded;
     return found ? GW_OK : gw_training_first_threshold(out, &out->threshold, error);
 }
 
-static void count(const struct emulation *emulation, const struct gw_training *training,
-                  size_t iteration, size_t group) {
+static void record_counts(const struct emulation *emulation, const struct gw_training *training,
+                          size_t iteration, size_t group) {
     const struct gw_slice *slice = &emulation->schedule->groups[group];
     const struct gw_shrunk *shrunk = &emulation->shrunk[group];
     size_t list = iteration * emulation->schedule->group_count + group;
@@ -228,15 +228,16 @@ static void count(const struct emulation *emulation, const struct gw_training *t
         gw_grown_count(slice, shrunk, gw_training_selected(training));
 }
 
-static enum gw_status train(const struct emulation *emulation, struct gw_training *training,
-                            size_t group, struct gw_progress *progress, struct gw_error *error) {
+static enum gw_status train_group(const struct emulation *emulation, struct gw_training *training,
+                                  size_t group, struct gw_progress *progress,
+                                  struct gw_error *error) {
     const struct gw_gradient_emulation *settings = emulation->settings;
     size_t all = settings->warmup + settings->iterations;
     for (size_t t = 0; t < all; t++) {
         bool decayed = t >= settings->warmup && t - settings->warmup >= settings->decay;
         GW_TRY(gw_training_step(training, decayed ? decay_factor : 1, error));
         if (t >= settings->warmup) {
-            count(emulation, training, t - settings->warmup, group);
+            record_counts(emulation, training, t - settings->warmup, group);
         }
         double done = (double)group + (double)t / (double)all;
         gw_progress_update(progress, done / (double)emulation->schedule->group_count,
@@ -249,23 +250,23 @@ static enum gw_status emulate_group(const struct emulation *emulation, size_t gr
                                     struct gw_progress *progress, struct gw_error *error) {
     struct gw_training_spec spec;
     struct gw_training training;
-    GW_TRY(specify(emulation, group, &spec, error));
+    GW_TRY(specify_training(emulation, group, &spec, error));
     enum gw_status status = gw_training_open(&training, &spec, error);
     if (status == GW_OK) {
-        status = train(emulation, &training, group, progress, error);
+        status = train_group(emulation, &training, group, progress, error);
     }
     gw_training_close(&training);
     return status;
 }
 
-/* ---- all ----------------------------------------------------------------------------------- */
+/* ---- the table of operations --------------------------------------------------------------- */
 
-static enum gw_status emulate_all(struct emulation *emulation, struct gw_error *error) {
+static enum gw_status emulate_groups(struct emulation *emulation, struct gw_error *error) {
     if (emulation->settings->recorded == NULL) {
         GW_TRY(fill_pool(emulation, error));
         GW_TRY(shrink_groups(emulation, error));
     } else {
-        GW_TRY(take_samples(emulation, error));
+        GW_TRY(sample_groups(emulation, error));
     }
     GW_TRY(create_counts(emulation, error));
     struct gw_progress progress = gw_progress_begin("emulate training", 1);
@@ -286,7 +287,7 @@ enum gw_status gw_emulate_gradients(const struct gw_schedule *schedule,
         return gw_fail(error, GW_BAD_INPUT, "counts: expected a compressor, got \"%s\"",
                        schedule->compressor->name);
     }
-    enum gw_status status = emulate_all(&emulation, error);
+    enum gw_status status = emulate_groups(&emulation, error);
     gw_arena_free(&emulation.arena);
     if (status != GW_OK) {
         gw_counts_free(out);
@@ -294,7 +295,7 @@ enum gw_status gw_emulate_gradients(const struct gw_schedule *schedule,
     return status;
 }
 
-/* ---- what counts are for ------------------------------------------------------------------- */
+/* ---- counts of a schedule ------------------------------------------------------------------ */
 
 bool gw_counts_depend_on_data(const struct gw_compressor *compressor) {
     return !compressor->exact;
@@ -314,7 +315,7 @@ enum gw_status gw_counts_for(const struct gw_schedule *schedule,
     return GW_OK;
 }
 
-/* ---- whether they fit ---------------------------------------------------------------------- */
+/* ---- checks of counts ---------------------------------------------------------------------- */
 
 static enum gw_status check_text(const char *path, const char *key, const char *expected,
                                  const char *got, struct gw_error *error) {
@@ -363,7 +364,7 @@ enum gw_status gw_counts_check(const struct gw_counts *counts, const struct gw_s
     return check_groups(counts, schedule, path, error);
 }
 
-/* ---- as a simulation takes them ------------------------------------------------------------ */
+/* ---- counts for a simulation --------------------------------------------------------------- */
 
 static struct gw_selected select_group(const struct gw_counts *counts, size_t iteration,
                                        size_t group, bool joint) {

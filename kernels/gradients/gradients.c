@@ -1,7 +1,7 @@
 /*
- * Gradients that change over iterations as those of a training do. Every element follows from seed,
- * worker, iteration and index alone, by hashing them (a counter-based generator): any iteration can
- * be had without those before it.
+ * Gradients that change over iterations as those of a training do. Every element is a hash of seed,
+ * worker, iteration and index (a counter-based generator), so any iteration can be generated
+ * without those before it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -31,20 +31,20 @@ static const float dense_share = 0.1f; /* of a sparse gradient that is not 0 */
 /* SplitMix64's step (Steele, Lea and Flood, OOPSLA 2014). */
 static const uint64_t golden = 0x9e3779b97f4a7c15u;
 
-static inline uint64_t key_of(uint64_t key, uint64_t number) {
+static inline uint64_t derive_key(uint64_t key, uint64_t number) {
     return gw_mix(key + golden * (number + 1));
 }
 
-/* Two uniform numbers of a hash: (0, 1], so that the logarithm is finite, and [0, 1). */
-static inline float upper(uint64_t hash) {
+/* Two uniform numbers of a hash: in (0, 1], so that the logarithm is finite, and in [0, 1). */
+static inline float upper_uniform(uint64_t hash) {
     return ((float)(uint32_t)(hash >> 32) + 0.5f) * 0x1p-32f;
 }
-static inline float lower(uint64_t hash) {
+static inline float lower_uniform(uint64_t hash) {
     return (float)((uint32_t)hash >> 8) * 0x1p-24f;
 }
 
 /* One normal number in double precision. */
-static double normal_of(uint64_t hash) {
+static double hash_normal(uint64_t hash) {
     double u = ((double)(hash >> 32) + 0.5) * 0x1p-32;
     double v = (double)(uint32_t)hash * 0x1p-32;
     return sqrt(-2 * log(u)) * cos(2 * pi * v);
@@ -52,25 +52,25 @@ static double normal_of(uint64_t hash) {
 
 /* ---- distributions of scale 1, times `scale` ----------------------------------------------- */
 
-/* Box and Muller: two from each hash. */
+/* Box and Muller: two numbers from each hash. */
 static void fill_normal(float *out, size_t n, float scale, uint64_t key) {
     size_t i = 0;
     for (; i + 1 < n; i += 2) {
-        uint64_t hash = key_of(key, i);
-        float radius = scale * sqrtf(-2 * logf(upper(hash)));
-        float angle = two_pi * lower(hash);
+        uint64_t hash = derive_key(key, i);
+        float radius = scale * sqrtf(-2 * logf(upper_uniform(hash)));
+        float angle = two_pi * lower_uniform(hash);
         out[i] = radius * cosf(angle);
         out[i + 1] = radius * sinf(angle);
     }
     if (i < n) {
-        out[i] = scale * (float)normal_of(key_of(key, i));
+        out[i] = scale * (float)hash_normal(derive_key(key, i));
     }
 }
 
 static void fill_laplace(float *out, size_t n, float scale, uint64_t key) {
     for (size_t i = 0; i < n; i++) {
-        uint64_t hash = key_of(key, i);
-        float size = -scale * logf(upper(hash));
+        uint64_t hash = derive_key(key, i);
+        float size = -scale * logf(upper_uniform(hash));
         out[i] = (hash & 1) == 0 ? size : -size;
     }
 }
@@ -79,18 +79,18 @@ static void fill_laplace(float *out, size_t n, float scale, uint64_t key) {
 static void fill_student(float *out, size_t n, float scale, double freedom, uint64_t key) {
     float nu = (float)freedom;
     for (size_t i = 0; i < n; i++) {
-        uint64_t hash = key_of(key, i);
-        float radius = sqrtf(nu * expm1f(-2 / nu * logf(upper(hash))));
-        out[i] = scale * radius * cosf(two_pi * lower(hash));
+        uint64_t hash = derive_key(key, i);
+        float radius = sqrtf(nu * expm1f(-2 / nu * logf(upper_uniform(hash))));
+        out[i] = scale * radius * cosf(two_pi * lower_uniform(hash));
     }
 }
 
 static void fill_sparse(float *out, size_t n, float scale, uint64_t key) {
     for (size_t i = 0; i < n; i++) {
-        uint64_t hash = key_of(key, i);
-        float u = upper(hash); /* below dense_share, u / dense_share is uniform again */
+        uint64_t hash = derive_key(key, i);
+        float u = upper_uniform(hash); /* below dense_share, u / dense_share is uniform again */
         float radius = u <= dense_share ? sqrtf(-2 * logf(u / dense_share)) : 0;
-        out[i] = u <= dense_share ? scale * radius * cosf(two_pi * lower(hash)) : 0;
+        out[i] = u <= dense_share ? scale * radius * cosf(two_pi * lower_uniform(hash)) : 0;
     }
 }
 
@@ -110,18 +110,19 @@ static void fill_sorted(float *out, size_t n, float scale) {
 /* ---- scales -------------------------------------------------------------------------------- */
 
 /*
- * A random walk with normal steps of variance 1, after `steps` of them: 2^32 steps are halved down
- * to it, as 32 draws (Levy's construction: given both ends, the middle of 2 m steps is normal about
- * their mean, of variance m / 2).
+ * A random walk with normal steps of variance 1, after `steps` of them: 32 draws halve 2^32 steps
+ * down to it (Levy's construction: given both ends, the middle of 2 m steps is normal about their
+ * mean, of variance m / 2).
  */
 static double walk_after(uint64_t key, uint32_t steps) {
     uint64_t low = 0, length = (uint64_t)1 << 32;
-    double at_low = 0, at_high = 0x1p16 * normal_of(key_of(key, 0));
+    double at_low = 0, at_high = 0x1p16 * hash_normal(derive_key(key, 0));
     while (low < steps) {
         length /= 2;
         uint64_t middle = low + length;
         double deviation = sqrt((double)length / 2);
-        double at_middle = (at_low + at_high) / 2 + deviation * normal_of(key_of(key, middle));
+        double at_middle =
+            (at_low + at_high) / 2 + deviation * hash_normal(derive_key(key, middle));
         if (steps < middle) {
             at_high = at_middle;
         } else {
@@ -134,17 +135,17 @@ static double walk_after(uint64_t key, uint32_t steps) {
 
 double gw_gradients_scale(const struct gw_gradients *gradients, size_t tensor, uint32_t iteration) {
     const struct gw_gradients_spec *spec = &gradients->spec;
-    uint64_t key = key_of(key_of(spec->seed, 1), tensor); /* the same for all workers */
-    double exponent = spec->spread * normal_of(key_of(key, 0));
+    uint64_t key = derive_key(derive_key(spec->seed, 1), tensor); /* the same for all workers */
+    double exponent = spec->spread * hash_normal(derive_key(key, 0));
     if (spec->walk > 0) {
-        exponent += spec->walk * walk_after(key_of(key, 1), iteration);
+        exponent += spec->walk * walk_after(derive_key(key, 1), iteration);
     }
     return spec->scale * exp(exponent + (double)iteration * log(spec->drift));
 }
 
 /* ---- the series ---------------------------------------------------------------------------- */
 
-static enum gw_status check(const struct gw_gradients_spec *spec, struct gw_error *error) {
+static enum gw_status check_spec(const struct gw_gradients_spec *spec, struct gw_error *error) {
     if (!(spec->scale >= 0) || !(spec->spread >= 0) || !(spec->walk >= 0)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "gradients: expected scale, spread and walk >= 0, got %g, %g and %g",
@@ -162,7 +163,7 @@ static enum gw_status check(const struct gw_gradients_spec *spec, struct gw_erro
 
 enum gw_status gw_gradients_open(struct gw_gradients **out, const struct gw_gradients_spec *spec,
                                  struct gw_error *error) {
-    GW_TRY(check(spec, error));
+    GW_TRY(check_spec(spec, error));
     size_t bytes = spec->tensor_count * sizeof *spec->sizes;
     struct gw_gradients *gradients = malloc(sizeof *gradients + bytes);
     if (gradients == NULL) {
@@ -183,8 +184,8 @@ void gw_gradients_close(struct gw_gradients *gradients) {
     free(gradients);
 }
 
-static void fill(const struct gw_gradients_spec *spec, float scale, uint64_t key, float *out,
-                 size_t n) {
+static void fill_shape(const struct gw_gradients_spec *spec, float scale, uint64_t key, float *out,
+                       size_t n) {
     switch (spec->shape) {
     case GW_SHAPE_NORMAL:
         fill_normal(out, n, scale, key);
@@ -207,10 +208,10 @@ static void fill(const struct gw_gradients_spec *spec, float scale, uint64_t key
     }
 }
 
-/* From a place by lot on, round and round. */
+/* Copies from a pseudo-random place on, wrapping around. */
 static void fill_from_pool(const struct gw_gradients_spec *spec, float scale, uint64_t key,
                            float *out, size_t n) {
-    size_t place = (size_t)(key_of(key, 0) % spec->pool_size);
+    size_t place = (size_t)(derive_key(key, 0) % spec->pool_size);
     while (n > 0) {
         size_t count = spec->pool_size - place < n ? spec->pool_size - place : n;
         for (size_t i = 0; i < count; i++) {
@@ -236,13 +237,13 @@ void gw_gradients_fill(const struct gw_gradients *gradients, uint32_t iteration,
         fill_recorded(spec, iteration, out);
         return;
     }
-    uint64_t key = key_of(key_of(key_of(spec->seed, 2), spec->worker), iteration);
+    uint64_t key = derive_key(derive_key(derive_key(spec->seed, 2), spec->worker), iteration);
     for (size_t t = 0; t < spec->tensor_count; t++) {
         float scale = (float)gw_gradients_scale(gradients, t, iteration);
         if (spec->pool == NULL) {
-            fill(spec, scale, key_of(key, t), out, gradients->sizes[t]);
+            fill_shape(spec, scale, derive_key(key, t), out, gradients->sizes[t]);
         } else {
-            fill_from_pool(spec, scale, key_of(key, t), out, gradients->sizes[t]);
+            fill_from_pool(spec, scale, derive_key(key, t), out, gradients->sizes[t]);
         }
         out += gradients->sizes[t];
     }
@@ -290,15 +291,15 @@ enum gw_status gw_draw_gradient(const char *shape, size_t elements, uint64_t see
     return GW_OK;
 }
 
-/* ---- what a selection leaves behind -------------------------------------------------------- */
+/* ---- the error of a selection -------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b) {
+static int compare_doubles(const void *a, const void *b) {
     double x = *(const double *)a;
     double y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-/* tails[i] becomes the sum of the i + 1 smallest squares; small ones first, so that they count. */
+/* Sets tails[i] to the sum of the i + 1 smallest squares; adds small ones first, for accuracy. */
 static enum gw_status sum_tails(const float *u, size_t n, double *tails, struct gw_error *error) {
     for (size_t i = 0; i < n; i++) {
         if (!isfinite(u[i])) {
@@ -308,7 +309,7 @@ static enum gw_status sum_tails(const float *u, size_t n, double *tails, struct 
         }
         tails[i] = (double)u[i] * (double)u[i];
     }
-    qsort(tails, n, sizeof *tails, ascending);
+    qsort(tails, n, sizeof *tails, compare_doubles);
     for (size_t i = 1; i < n; i++) {
         tails[i] += tails[i - 1];
     }

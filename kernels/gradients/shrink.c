@@ -1,22 +1,25 @@
-/* Groups at a reduced size, which stand for whole ones (kernels/gradients/emulation.h). */
+/* Groups of a reduced size, which represent whole ones (kernels/gradients/emulation.h). */
 #include <math.h>
 
 #include "core/arena.h"
 #include "kernels/gradients/emulation.h"
 
-static double within(double x, double low, double high) {
+static double clamp(double x, double low, double high) {
     return fmin(fmax(x, low), high);
 }
 
-/* Each tensor's share, by where it ends, and one element at least: they add up to all of them. */
-static void share_out(const struct gw_slice *slice, const size_t *layers, struct gw_shrunk *out) {
+/*
+ * Divides the elements among the tensors in proportion, each with at least one; they add up to all.
+ */
+static void share_elements(const struct gw_slice *slice, const size_t *layers,
+                           struct gw_shrunk *out) {
     double share = (double)out->elements / (double)slice->elements;
     double end = 0;
     double taken = 0;
     for (size_t i = 0; i < slice->layer_count; i++) {
         end += (double)layers[slice->first_layer + i];
         double others = (double)(slice->layer_count - i - 1);
-        double place = within(round(end * share), taken + 1, (double)out->elements - others);
+        double place = clamp(round(end * share), taken + 1, (double)out->elements - others);
         out->layers[i] = (size_t)(place - taken);
         taken = place;
     }
@@ -27,14 +30,14 @@ enum gw_status gw_shrink(const struct gw_slice *slice, const size_t *layers, dou
                          struct gw_error *error) {
     double n = (double)slice->elements;
     double k = (double)slice->kept;
-    double kept = within(round(k / reduction), fmin((double)least_kept, k), k);
-    double elements = within(round(n * kept / k), (double)slice->layer_count, n);
+    double kept = clamp(round(k / reduction), fmin((double)least_kept, k), k);
+    double elements = clamp(round(n * kept / k), (double)slice->layer_count, n);
     *out = (struct gw_shrunk){.elements = (size_t)elements,
                               .kept = (size_t)fmax(1, round(elements * k / n)),
                               .layers =
                                   gw_arena_zeros(arena, slice->layer_count, sizeof *out->layers)};
     GW_TRY(gw_arena_check(arena, "emulation", error));
-    share_out(slice, layers, out);
+    share_elements(slice, layers, out);
     return GW_OK;
 }
 

@@ -86,7 +86,7 @@ static void step_worker(size_t index, void *context) {
     training->counts[index] = worker->selection.count;
 }
 
-/* Where all send what any of them selected, all have sent it. */
+/* Clears what any worker selected in all residuals: all workers send it. */
 static void clear_jointly(struct gw_training *training) {
     for (size_t from = 0; from < training->workers; from++) {
         const struct gw_selection *selection = &training->each[from].selection;
@@ -139,7 +139,7 @@ size_t gw_training_selected(const struct gw_training *training) {
 
 /* ---- a threshold for the whole run --------------------------------------------------------- */
 
-static double smallest(const struct gw_selection *selection) {
+static double smallest_magnitude(const struct gw_selection *selection) {
     double least = INFINITY;
     for (size_t i = 0; i < selection->count; i++) {
         least = fmin(least, fabs((double)selection->entries[i].value));
@@ -156,7 +156,7 @@ enum gw_status gw_training_first_threshold(const struct gw_training_spec *spec, 
     enum gw_status status = gw_training_open(&training, &first, error);
     status = status == GW_OK ? gw_training_step(&training, 1, error) : status;
     if (status == GW_OK) {
-        *out = smallest(&training.each[0].selection);
+        *out = smallest_magnitude(&training.each[0].selection);
     }
     gw_training_close(&training);
     return status;

@@ -1,7 +1,7 @@
 /*
  * A training's gradients without the network: workers with gradients of their own and error
- * feedback, so that compressors with a state see what they would see. For benchmarks, for
- * simulation of methods whose counts depend on data, and for tests.
+ * feedback, as compressors with a state meet them in a training. For benchmarks, for the simulation
+ * of methods whose counts depend on data, and for tests.
  */
 #ifndef GW_KERNELS_TRAINING_H
 #define GW_KERNELS_TRAINING_H
@@ -12,14 +12,14 @@
 struct gw_training_spec {
     const struct gw_compressor *compressor;
     struct gw_gradients_spec gradients; /* of each worker; its sizes are the layers */
-    size_t kept, workers;               /* asked for of all elements; at least one each */
-    double threshold;                   /* of hard-threshold, and of ExDyna at first */
+    size_t kept, workers;               /* k, of all elements; at least one each */
+    double threshold;                   /* of hard-threshold, and ExDyna's first */
     /*
      * Workers have different batches: a worker's gradient of an iteration is multiplied by a factor
-     * of mean 1 whose logarithm is normal and has this deviation. 0: all are as large.
+     * of mean 1 whose logarithm is normal with this deviation. 0: all gradients are equally large.
      */
     double batch_spread;
-    size_t threads; /* that share the workers; 0 is as 1. No count depends on it */
+    size_t threads; /* share the workers, without an effect on counts; 0 means 1 */
 };
 
 struct gw_training {
@@ -40,26 +40,24 @@ struct gw_training {
     struct gw_noise batches;
     uint64_t seed;
     size_t threads;
-    double factor;   /* of the step at work */
+    double factor;   /* of the current step */
     uint8_t *marked; /* [elements]: all 0 between calls */
 };
 
-/* *out is safe to close in any case. */
+/* *out may be closed on failure too. */
 enum gw_status gw_training_open(struct gw_training *out, const struct gw_training_spec *spec,
                                 struct gw_error *error);
 void gw_training_close(struct gw_training *training);
 
-/* One iteration, with gradients `factor` times as large as the specification says. */
+/* Runs one iteration, with gradients `factor` times as large as specified. */
 enum gw_status gw_training_step(struct gw_training *training, double factor,
                                 struct gw_error *error);
 
-/* Of the last iteration, over all workers: elements selected, those of several workers once. */
+/* The number of elements selected in the last iteration, those of several workers counted once. */
 size_t gw_training_selected(const struct gw_training *training);
 
-/*
- * The smallest |gradient| of the `kept` largest of a worker's first gradient: the threshold that
- * would then select just these. For hard-threshold, which is given one for the whole run.
- */
+/* The smallest of the `kept` largest |gradient| of a worker's first gradient: the threshold that
+ * would then select exactly these. For hard-threshold, whose threshold is fixed for a run. */
 enum gw_status gw_training_first_threshold(const struct gw_training_spec *spec, double *out,
                                            struct gw_error *error);
 

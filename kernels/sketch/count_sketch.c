@@ -1,15 +1,12 @@
-/*
- * Count sketch with HEAVYMIX (kernels/sketch.h): k elements that a sketch of u points to. What is
- * selected here is what one worker's own sketch points to; where workers add their sketches first,
- * the exchange chooses from the sum.
- */
+/* Count sketch with HEAVYMIX (kernels/sketch.h): selects k elements by one worker's own sketch. If
+ * workers add their sketches first, the exchange selects by the sum. */
 #include <stdlib.h>
 
 #include "kernels/compressors.h"
 #include "kernels/cpu/collect.h"
 #include "kernels/sketch/gpu.h"
 
-static void close_state(void *opened) {
+static void close_count_sketch(void *opened) {
     struct gw_count_sketch *state = opened;
     if (state->indices_on_gpu != NULL) {
         gw_device_free(state->on_gpu.device, state->indices_on_gpu);
@@ -20,7 +17,8 @@ static void close_state(void *opened) {
     free(state);
 }
 
-static enum gw_status open_state(const struct gw_task *task, void **out, struct gw_error *error) {
+static enum gw_status open_count_sketch(const struct gw_task *task, void **out,
+                                        struct gw_error *error) {
     struct gw_count_sketch *state = *out = calloc(1, sizeof *state);
     if (state == NULL) {
         return gw_fail_memory(error, "opening a sketch");
@@ -32,8 +30,8 @@ static enum gw_status open_state(const struct gw_task *task, void **out, struct 
                : gw_sketch_open(&state->sketch, GW_SKETCH_ROWS, columns, task->seed, error);
 }
 
-static enum gw_status take(const struct gw_task *task, struct gw_selection *out,
-                           struct gw_error *error) {
+static enum gw_status add_elements(const struct gw_task *task, struct gw_selection *out,
+                                   struct gw_error *error) {
     const struct gw_count_sketch *state = task->state;
     GW_TRY(gw_selection_reserve(out, task->k, error));
     for (size_t i = 0; i < task->k; i++) {
@@ -52,11 +50,11 @@ static enum gw_status select_sketched(const struct gw_task *task, struct gw_sele
     GW_TRY(gw_sketch_encode(&state->sketch, task->u, 0, task->n, error));
     GW_TRY(gw_sketch_heavymix(&state->sketch, task->n, task->k, task->iteration, task->workspace,
                               state->indices, NULL, error));
-    return take(task, out, error);
+    return add_elements(task, out, error);
 }
 
 const struct gw_kernel gw_kernel_count_sketch = {
     .select = select_sketched,
-    .open = open_state,
-    .close = close_state,
+    .open = open_count_sketch,
+    .close = close_count_sketch,
 };

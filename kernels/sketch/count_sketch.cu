@@ -1,4 +1,5 @@
-/* As count_sketch.c: a state has a sketch on the GPU from the first selection there on. */
+/* Count sketch on a GPU, like count_sketch.c. A state opens its sketch on the GPU at the first
+ * selection there. */
 #include "kernels/gpu/kernels.cuh"
 
 extern "C" {

@@ -1,4 +1,4 @@
-/* Sketches on a GPU: what is on the host of them, and in which order the GPU works. */
+/* The host's part of sketches on a GPU, and the order of the GPU's work. */
 #include "kernels/sketch/gpu.h"
 
 #include <stdlib.h>
@@ -9,16 +9,19 @@
 #include "kernels/gpu/parts.h"
 #include "kernels/sketch/loops.h"
 
-/* 16 MiB of coordinates: a few such fit into the L2 cache of GPUs from the A100 on. Where lines
- * have few blocks, reading coordinates again costs less than going through the lines once more. */
-enum { CHUNK = 1 << 18, LINE_LEAST = 8 };
+/*
+ * CHUNK: 16 MiB of coordinates, so that a few chunks fit into the L2 cache of GPUs from the A100
+ * on. MIN_PER_LINE: with fewer blocks in a line, reading coordinates again costs less than reading
+ * the lines again.
+ */
+enum { CHUNK = 1 << 18, MIN_PER_LINE = 8 };
 
 static size_t count_blocks(size_t n) {
     return n / GW_SKETCH_BLOCK + (n % GW_SKETCH_BLOCK != 0);
 }
 
 static size_t chunk_of(size_t lines, size_t blocks) {
-    size_t chunk = LINE_LEAST * lines > CHUNK ? LINE_LEAST * lines : CHUNK;
+    size_t chunk = MIN_PER_LINE * lines > CHUNK ? MIN_PER_LINE * lines : CHUNK;
     return chunk < blocks || blocks == 0 ? chunk : blocks;
 }
 
@@ -27,7 +30,7 @@ static size_t chunk_of(size_t lines, size_t blocks) {
 struct sorting {
     const struct gw_sketch *shape;
     size_t lines;
-    size_t chunk;      /* blocks at most */
+    size_t chunk;      /* maximum number of blocks */
     uint32_t *blocks;  /* [rows * chunk] */
     uint32_t *offsets; /* [rows * (lines + 1)] */
     uint32_t *line_of; /* [chunk] */
@@ -56,9 +59,9 @@ static void sort_row(const struct sorting *sorting, size_t row, size_t first, si
 
 /* ---- the order of blocks: all chunks ------------------------------------------------------- */
 
-/* The host's arrays are used again for the next chunk. */
-static enum gw_status sort_all(struct gw_gpu_sketch_order *order, const struct sorting *sorting,
-                               struct gw_device_stream *stream, struct gw_error *error) {
+/* Sorts all chunks, one after the other, in the same arrays of the host. */
+static enum gw_status sort_chunks(struct gw_gpu_sketch_order *order, const struct sorting *sorting,
+                                  struct gw_device_stream *stream, struct gw_error *error) {
     size_t rows = sorting->shape->rows;
     size_t offsets = rows * (order->lines + 1);
     size_t all = count_blocks(order->n);
@@ -89,13 +92,13 @@ static enum gw_status sort_on_host(struct gw_gpu_sketch_order *order, const stru
         .line_of = gw_arena_zeros(&arena, order->chunk, sizeof *sorting.line_of),
         .next = gw_arena_zeros(&arena, order->lines, sizeof *sorting.next)};
     enum gw_status status = gw_arena_check(&arena, "putting a sketch's blocks in order", error);
-    status = status == GW_OK ? sort_all(order, &sorting, stream, error) : status;
+    status = status == GW_OK ? sort_chunks(order, &sorting, stream, error) : status;
     gw_arena_free(&arena);
     return status;
 }
 
-static enum gw_status allocate(struct gw_gpu_sketch_order *order, size_t rows,
-                               struct gw_error *error) {
+static enum gw_status allocate_order(struct gw_gpu_sketch_order *order, size_t rows,
+                                     struct gw_error *error) {
     size_t blocks = count_blocks(order->n);
     size_t chunks = blocks / order->chunk + (blocks % order->chunk != 0);
     void *memory = NULL;
@@ -128,7 +131,7 @@ static enum gw_status open_order(struct gw_gpu_sketch_order **out, const struct 
     order->n = n;
     order->lines = shape->columns / GW_SKETCH_BLOCK;
     order->chunk = chunk_of(order->lines, count_blocks(n));
-    enum gw_status status = allocate(order, shape->rows, error);
+    enum gw_status status = allocate_order(order, shape->rows, error);
     if (status == GW_OK) {
         status = sort_on_host(order, shape, stream, error);
     }
@@ -142,7 +145,7 @@ static enum gw_status open_order(struct gw_gpu_sketch_order **out, const struct 
 
 /* ---- a sketch's life ----------------------------------------------------------------------- */
 
-static size_t cells(const struct gw_gpu_sketch *sketch) {
+static size_t count_cells(const struct gw_gpu_sketch *sketch) {
     return sketch->shape.rows * sketch->shape.columns;
 }
 
@@ -152,7 +155,7 @@ enum gw_status gw_gpu_sketch_open(struct gw_gpu_sketch *out, struct gw_device *d
     *out = (struct gw_gpu_sketch){.device = device};
     GW_TRY(gw_sketch_check(rows, columns, error));
     out->shape = (struct gw_sketch){.rows = rows, .columns = columns, .seed = seed};
-    GW_TRY(gw_device_allocate(device, cells(out) * sizeof *out->table, &table, error));
+    GW_TRY(gw_device_allocate(device, count_cells(out) * sizeof *out->table, &table, error));
     out->table = table;
     return GW_OK;
 }
@@ -167,7 +170,8 @@ void gw_gpu_sketch_free(struct gw_gpu_sketch *sketch) {
 
 enum gw_status gw_gpu_sketch_clear(struct gw_gpu_sketch *sketch, struct gw_device_stream *stream,
                                    struct gw_error *error) {
-    return gw_device_clear(stream, sketch->table, cells(sketch) * sizeof *sketch->table, error);
+    return gw_device_clear(stream, sketch->table, count_cells(sketch) * sizeof *sketch->table,
+                           error);
 }
 
 /* ---- encoding ------------------------------------------------------------------------------ */
@@ -215,7 +219,7 @@ enum gw_status gw_gpu_sketch_encode(struct gw_gpu_sketch *sketch, float *u, cons
 
 /* ---- HEAVYMIX ------------------------------------------------------------------------------ */
 
-/* Scratch memory for a query that may find up to `capacity` heavy hitters. */
+/* Scratch memory of a query that may find up to `capacity` heavy hitters. */
 struct query {
     size_t capacity, words;
     uint64_t *count;
@@ -231,41 +235,44 @@ struct query {
     uint64_t *count_on_host, *table_on_host;
 };
 
-/* The next piece of memory, aligned as all need it; NULL as long as there is none. */
-static void *piece(char *memory, size_t *used, size_t bytes) {
+/* Returns the next piece of memory, aligned for all of them; NULL while only sizes are added up. */
+static void *take_piece(char *memory, size_t *used, size_t bytes) {
     enum { ALIGNMENT = 256 };
     size_t at = *used;
     *used += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     return memory == NULL ? NULL : memory + at;
 }
 
-static size_t lay_out(struct query *query, char *memory, const struct gw_sketch *shape, size_t n,
-                      size_t k, size_t capacity) {
+static size_t lay_out_query(struct query *query, char *memory, const struct gw_sketch *shape,
+                            size_t n, size_t k, size_t capacity) {
     size_t used = 0;
     size_t segments = shape->rows * gw_gpu_sum_segments(shape->columns);
     query->capacity = capacity;
     query->words = gw_gpu_marks_words(n);
-    query->count = piece(memory, &used, sizeof *query->count);
-    query->threshold = piece(memory, &used, sizeof *query->threshold);
-    query->table = piece(memory, &used, gw_gpu_parts_words(shape->rows) * sizeof *query->table);
-    query->squares = piece(memory, &used, shape->rows * sizeof *query->squares);
-    query->partial = piece(memory, &used, segments * sizeof *query->partial);
-    query->marks = piece(memory, &used, query->words * sizeof *query->marks);
-    query->counts = piece(memory, &used, gw_gpu_marks_counts(query->words) * sizeof *query->counts);
-    query->indices = piece(memory, &used, capacity * sizeof *query->indices);
-    query->ranks = piece(memory, &used, k * sizeof *query->ranks);
-    query->entries = piece(memory, &used, capacity * sizeof *query->entries);
-    query->kept = piece(memory, &used, k * sizeof *query->kept);
+    query->count = take_piece(memory, &used, sizeof *query->count);
+    query->threshold = take_piece(memory, &used, sizeof *query->threshold);
+    query->table =
+        take_piece(memory, &used, gw_gpu_parts_words(shape->rows) * sizeof *query->table);
+    query->squares = take_piece(memory, &used, shape->rows * sizeof *query->squares);
+    query->partial = take_piece(memory, &used, segments * sizeof *query->partial);
+    query->marks = take_piece(memory, &used, query->words * sizeof *query->marks);
+    query->counts =
+        take_piece(memory, &used, gw_gpu_marks_counts(query->words) * sizeof *query->counts);
+    query->indices = take_piece(memory, &used, capacity * sizeof *query->indices);
+    query->ranks = take_piece(memory, &used, k * sizeof *query->ranks);
+    query->entries = take_piece(memory, &used, capacity * sizeof *query->entries);
+    query->kept = take_piece(memory, &used, k * sizeof *query->kept);
     return used;
 }
 
-static enum gw_status reserve(struct gw_gpu_workspace *workspace, const struct gw_sketch *shape,
-                              size_t n, size_t k, size_t capacity, struct query *query,
-                              struct gw_error *error) {
+static enum gw_status reserve_query(struct gw_gpu_workspace *workspace,
+                                    const struct gw_sketch *shape, size_t n, size_t k,
+                                    size_t capacity, struct query *query, struct gw_error *error) {
     size_t on_host = (1 + gw_gpu_parts_words(shape->rows)) * sizeof(uint64_t);
-    GW_TRY(gw_gpu_workspace_reserve(workspace, lay_out(query, NULL, shape, n, k, capacity), error));
+    GW_TRY(gw_gpu_workspace_reserve(workspace, lay_out_query(query, NULL, shape, n, k, capacity),
+                                    error));
     GW_TRY(gw_gpu_workspace_reserve_host(workspace, on_host, error));
-    (void)lay_out(query, workspace->memory, shape, n, k, capacity);
+    (void)lay_out_query(query, workspace->memory, shape, n, k, capacity);
     query->count_on_host = workspace->host;
     query->table_on_host = query->count_on_host + 1;
     return GW_OK;
@@ -284,7 +291,7 @@ static enum gw_status sum_rows(const struct gw_gpu_sketch *sketch, const struct 
     return gw_gpu_sum_squares(sketch->table, &parts, query->partial, query->squares, stream, error);
 }
 
-/* Waits. */
+/* Lists the heavy hitters. Waits for their number. */
 static enum gw_status find_heavy(const struct gw_gpu_sketch *sketch, size_t n, size_t k,
                                  const struct query *query, struct gw_device_stream *stream,
                                  struct gw_error *error) {
@@ -298,10 +305,11 @@ static enum gw_status find_heavy(const struct gw_gpu_sketch *sketch, size_t n, s
     return gw_device_stream_finish(stream, error);
 }
 
-/* Less than k heavy hitters: others by lot, whose marks take the place of theirs. */
-static enum gw_status fill_up(const struct gw_gpu_sketch *sketch, size_t n, size_t k, size_t heavy,
-                              uint64_t iteration, const struct query *query, uint32_t *indices,
-                              struct gw_device_stream *stream, struct gw_error *error) {
+/* Fills up fewer than k heavy hitters with random coordinates, whose marks replace theirs. */
+static enum gw_status add_random(const struct gw_gpu_sketch *sketch, size_t n, size_t k,
+                                 size_t heavy, uint64_t iteration, const struct query *query,
+                                 uint32_t *indices, struct gw_device_stream *stream,
+                                 struct gw_error *error) {
     struct gw_permutation permutation =
         gw_permutation_of(n - heavy, gw_mix_pair(sketch->shape.seed, iteration));
     size_t others = k - heavy;
@@ -312,11 +320,11 @@ static enum gw_status fill_up(const struct gw_gpu_sketch *sketch, size_t n, size
     return gw_gpu_sketch_mix(query->indices, heavy, query->ranks, others, indices, stream, error);
 }
 
-/* More than k: the largest. */
-static enum gw_status keep_largest(const struct gw_gpu_sketch *sketch, size_t k,
-                                   const struct query *query, uint32_t *indices,
-                                   struct gw_device_stream *stream,
-                                   struct gw_gpu_workspace *workspace, struct gw_error *error) {
+/* Keeps the k largest of more than k heavy hitters. */
+static enum gw_status keep_heaviest(const struct gw_gpu_sketch *sketch, size_t k,
+                                    const struct query *query, uint32_t *indices,
+                                    struct gw_device_stream *stream,
+                                    struct gw_gpu_workspace *workspace, struct gw_error *error) {
     const struct gw_memory memory = {.stream = stream};
     GW_TRY(gw_gpu_sketch_list(sketch, query->indices, query->count, query->capacity, query->entries,
                               stream, error));
@@ -325,8 +333,8 @@ static enum gw_status keep_largest(const struct gw_gpu_sketch *sketch, size_t k,
     return gw_memory_on_gpu.list_indices(&memory, query->kept, k, indices, error);
 }
 
-/* Estimates err, but not often by so much that room for more than this is needed. */
-static size_t expected(size_t n, size_t k) {
+/* A capacity that suffices in most cases; estimates have errors. */
+static size_t expected_heavy(size_t n, size_t k) {
     size_t heavy = 2 * k + 4096;
     return heavy < n ? heavy : n;
 }
@@ -336,17 +344,17 @@ enum gw_status gw_gpu_sketch_heavymix(const struct gw_gpu_sketch *sketch, size_t
                                       struct gw_gpu_workspace *workspace, uint32_t *indices,
                                       size_t *heavy, struct gw_error *error) {
     struct query query;
-    GW_TRY(reserve(workspace, &sketch->shape, n, k, expected(n, k), &query, error));
+    GW_TRY(reserve_query(workspace, &sketch->shape, n, k, expected_heavy(n, k), &query, error));
     GW_TRY(find_heavy(sketch, n, k, &query, stream, error));
     if (*query.count_on_host > query.capacity) {
-        GW_TRY(
-            reserve(workspace, &sketch->shape, n, k, (size_t)*query.count_on_host, &query, error));
+        GW_TRY(reserve_query(workspace, &sketch->shape, n, k, (size_t)*query.count_on_host, &query,
+                             error));
         GW_TRY(find_heavy(sketch, n, k, &query, stream, error));
     }
     size_t found = (size_t)*query.count_on_host;
     if (heavy != NULL) {
         *heavy = found < k ? found : k;
     }
-    return found > k ? keep_largest(sketch, k, &query, indices, stream, workspace, error)
-                     : fill_up(sketch, n, k, found, iteration, &query, indices, stream, error);
+    return found > k ? keep_heaviest(sketch, k, &query, indices, stream, workspace, error)
+                     : add_random(sketch, n, k, found, iteration, &query, indices, stream, error);
 }

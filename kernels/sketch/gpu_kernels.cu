@@ -8,7 +8,7 @@ extern "C" {
 
 enum { THREADS = GW_GPU_THREADS };
 
-/* Hash functions, as kernels take them. */
+/* Hash functions, as kernels receive them. */
 struct hash_functions {
     struct gw_sketch_hash of[GW_SKETCH_ROWS_LIMIT];
     unsigned rows, column_bits;
@@ -29,16 +29,16 @@ static hash_functions functions_of(const struct gw_sketch *shape) {
 
 /*
  * Encoding: 16 threads own a line of a row, and add its blocks in ascending order, as a processor
- * does; nothing is added by atomics. Lines of few columns are long and too few to hide how long
- * memory takes: there, a block of threads has a line, and all others load for the 16 that add, who
- * then wait for one sum after the other alone.
+ * does; there are no atomics. With few columns, lines are long and too few to hide memory latency:
+ * then a block of threads has a line, and all other threads load for the 16 that add, which wait
+ * only for one addition after the other.
  */
 enum {
     BLOCK = GW_SKETCH_BLOCK,
     GROUPS = THREADS / BLOCK,
-    ADDING = 32 / BLOCK, /* groups of the warp that adds, though one is enough */
+    ADDING = 32 / BLOCK, /* groups of the warp that adds, of which one is enough */
     STAGE = (GROUPS - ADDING) * BLOCK,
-    FEW_LINES = 8, /* of a multiprocessor: blocks of threads that it has at once */
+    FEW_LINES = 8, /* of a multiprocessor: the number of blocks of threads that it runs at once */
 };
 
 struct chunk {
@@ -51,7 +51,7 @@ struct chunk {
     unsigned long long *first_nan;
 };
 
-/* What a line takes of it. */
+/* The part of a line in a chunk. */
 struct line {
     gw_sketch_hash hash;
     const uint32_t *blocks;
@@ -59,7 +59,7 @@ struct line {
     bool first_row;
 };
 
-static __device__ struct line line_of(const struct chunk &chunk, uint64_t number) {
+static __device__ struct line chunk_line(const struct chunk &chunk, uint64_t number) {
     uint64_t lines = (uint64_t)1 << chunk.functions.column_bits >> 4;
     uint64_t row = number / lines;
     const uint32_t *own = chunk.offsets + row * (lines + 1) + number % lines;
@@ -67,9 +67,10 @@ static __device__ struct line line_of(const struct chunk &chunk, uint64_t number
             row == 0};
 }
 
-/* By a thread of the first row's, of what load() gave; there is none as a rule. */
-static __device__ void look_for_nan(const struct chunk &chunk, const struct line &line,
-                                    uint32_t first, const uint32_t (&values)[BLOCK]) {
+/* Records NaNs among the values that load_blocks() gave. Threads of the first row call it; mostly
+ * there is no NaN. */
+static __device__ void record_nan(const struct chunk &chunk, const struct line &line,
+                                  uint32_t first, const uint32_t (&values)[BLOCK]) {
     bool any = false;
 #pragma unroll
     for (int b = 0; b < BLOCK; b++) {
@@ -84,11 +85,13 @@ static __device__ void look_for_nan(const struct chunk &chunk, const struct line
     }
 }
 
-/* By a group: what the 16 blocks from `first` on bring to a thread's cell, or 0 where the line has
- * none, as bits of floats. All are on their way before one is looked at: a branch on each would
- * wait for each. */
-static __device__ void load(const struct chunk &chunk, const struct line &line, uint32_t first,
-                            uint32_t (&values)[BLOCK]) {
+/*
+ * Loads the elements that the 16 blocks from `first` on add to a thread's cell, as bits of floats;
+ * 0 for missing blocks. A group of threads calls it. All loads are in flight before one is used: a
+ * branch on each would wait for each.
+ */
+static __device__ void load_blocks(const struct chunk &chunk, const struct line &line,
+                                   uint32_t first, uint32_t (&values)[BLOCK]) {
     unsigned lane = threadIdx.x % BLOCK;
     unsigned together = 0xffffu << (threadIdx.x % 32 / BLOCK * BLOCK);
     uint32_t count = min(line.count - first, (uint32_t)BLOCK);
@@ -105,12 +108,12 @@ static __device__ void load(const struct chunk &chunk, const struct line &line, 
         values[b] = any ? __float_as_uint(chunk.u[i]) ^ (words >> 16 >> from & 1) << 31 : 0;
     }
     if (line.first_row) {
-        look_for_nan(chunk, line, first, values);
+        record_nan(chunk, line, first, values);
     }
 }
 
-/* Zeros, of no block, change no sum, which is never -0. */
-static __device__ float add(float sum, const uint32_t (&values)[BLOCK]) {
+/* Adds the values. Zeros of missing blocks do not change the sum, which is never -0. */
+static __device__ float add_values(float sum, const uint32_t (&values)[BLOCK]) {
 #pragma unroll
     for (int b = 0; b < BLOCK; b++) {
         sum += __uint_as_float(values[b]);
@@ -123,21 +126,21 @@ static __global__ void add_chunk(struct chunk chunk) {
     if (number >= (uint64_t)chunk.functions.rows << chunk.functions.column_bits >> 4) {
         return;
     }
-    struct line line = line_of(chunk, number);
+    struct line line = chunk_line(chunk, number);
     float *cell = chunk.table + number * BLOCK + threadIdx.x % BLOCK;
     float sum = *cell;
     for (uint32_t first = 0; first < line.count; first += BLOCK) {
         uint32_t values[BLOCK];
-        load(chunk, line, first, values);
-        sum = add(sum, values);
+        load_blocks(chunk, line, first, values);
+        sum = add_values(sum, values);
     }
     *cell = gw_add(sum, 0);
 }
 
-/* Of two stages, one is loaded while the other is added. */
+/* Adds blocks to a line: one of two stages is loaded while the other is added. */
 static __global__ void __launch_bounds__(THREADS) add_to_few_lines(struct chunk chunk) {
     __shared__ uint32_t stages[2][STAGE / BLOCK][BLOCK][BLOCK]; /* ...[block][cell of the line] */
-    struct line line = line_of(chunk, blockIdx.x);
+    struct line line = chunk_line(chunk, blockIdx.x);
     unsigned group = threadIdx.x / BLOCK;
     unsigned lane = threadIdx.x % BLOCK;
     float *cell = chunk.table + (uint64_t)blockIdx.x * BLOCK + lane;
@@ -147,7 +150,7 @@ static __global__ void __launch_bounds__(THREADS) add_to_few_lines(struct chunk 
         uint32_t values[BLOCK];
         uint32_t own = first + (group - ADDING) * BLOCK;
         if (group >= ADDING && own < line.count) {
-            load(chunk, line, own, values);
+            load_blocks(chunk, line, own, values);
 #pragma unroll
             for (int b = 0; b < BLOCK; b++) {
                 stages[stage][group - ADDING][b][lane] = values[b];
@@ -159,7 +162,7 @@ static __global__ void __launch_bounds__(THREADS) add_to_few_lines(struct chunk 
                 for (int b = 0; b < BLOCK; b++) {
                     values[b] = stages[stage ^ 1][at / BLOCK][b][lane];
                 }
-                sum = add(sum, values);
+                sum = add_values(sum, values);
             }
         }
         __syncthreads();
@@ -196,11 +199,11 @@ enum { QUARTER = BLOCK / 4 };
 /* ---- estimates ----------------------------------------------------------------------------- */
 
 /* Floats as integers of the same order, NaNs outside; its own inverse. */
-static __device__ int32_t order_of(int32_t bits) {
+static __device__ int32_t ordered_bits(int32_t bits) {
     return bits ^ (int32_t)((uint32_t)(bits >> 31) >> 1);
 }
 
-/* The median stands in the middle once the least, the second least and so on are at the front. */
+/* The median: moves the smallest, the second smallest and so on to the front, up to the middle. */
 template <int ROWS> static __device__ int32_t median(int32_t *values) {
     for (int low = 0; low <= ROWS / 2; low++) {
         for (int high = ROWS - 1; high > low; high--) {
@@ -213,10 +216,11 @@ template <int ROWS> static __device__ int32_t median(int32_t *values) {
     return values[ROWS / 2];
 }
 
-/* Of coordinates 4 quarter .. 4 quarter + 3, whose cells are 4 neighbours too: one hash for 4. */
+/* Estimates coordinates 4 quarter .. 4 quarter + 3, whose cells are 4 neighbours too: one hash for
+ * 4. */
 template <int ROWS>
-static __device__ float4 estimate(const float *table, const hash_functions &functions,
-                                  uint32_t quarter) {
+static __device__ float4 estimate_quarter(const float *table, const hash_functions &functions,
+                                          uint32_t quarter) {
     int32_t values[4][ROWS];
     uint32_t block = quarter / QUARTER;
     for (int row = 0; row < ROWS; row++) {
@@ -231,34 +235,35 @@ static __device__ float4 estimate(const float *table, const hash_functions &func
             uint32_t once = (place & 1) != 0 ? other[i ^ 1] : other[i];
             uint32_t twice = (place & 1) != 0 ? other[i ^ 3] : other[i ^ 2];
             uint32_t bits = (place & 2) != 0 ? twice : once;
-            values[i][row] = order_of((int32_t)(bits ^ (signs >> i & 1) << 31));
+            values[i][row] = ordered_bits((int32_t)(bits ^ (signs >> i & 1) << 31));
         }
     }
-    return make_float4(__int_as_float(order_of(median<ROWS>(values[0]))),
-                       __int_as_float(order_of(median<ROWS>(values[1]))),
-                       __int_as_float(order_of(median<ROWS>(values[2]))),
-                       __int_as_float(order_of(median<ROWS>(values[3]))));
+    return make_float4(__int_as_float(ordered_bits(median<ROWS>(values[0]))),
+                       __int_as_float(ordered_bits(median<ROWS>(values[1]))),
+                       __int_as_float(ordered_bits(median<ROWS>(values[2]))),
+                       __int_as_float(ordered_bits(median<ROWS>(values[3]))));
 }
 
-/* |estimate| as an integer of the same order; a NaN counts as an infinity. */
-static __device__ uint32_t magnitude(float estimate) {
+/* |estimate| as an integer of the same order; NaN as infinity. */
+static __device__ uint32_t estimate_magnitude(float estimate) {
     uint32_t bits = __float_as_uint(estimate) & 0x7fffffffu;
     return min(bits, (uint32_t)GW_INFINITE);
 }
 
-/* 8 threads make a word; a warp that begins one of `words` has all of its threads at it. */
+/* Marks heavy coordinates. 8 threads make a word; all threads of a warp handle `words` or none
+ * does. */
 template <int ROWS>
-static __global__ void mark(const float *table, hash_functions functions, size_t n, size_t words,
-                            const uint32_t *threshold, uint32_t *marks) {
+static __global__ void mark_heavy(const float *table, hash_functions functions, size_t n,
+                                  size_t words, const uint32_t *threshold, uint32_t *marks) {
     uint32_t least = *threshold;
     GW_GPU_EACH(q, 8 * words) {
         uint32_t hits = 0;
         if (4 * q < n) {
-            float4 four = estimate<ROWS>(table, functions, (uint32_t)q);
-            hits |= (uint32_t)(magnitude(four.x) >= least);
-            hits |= (uint32_t)(magnitude(four.y) >= least && 4 * q + 1 < n) << 1;
-            hits |= (uint32_t)(magnitude(four.z) >= least && 4 * q + 2 < n) << 2;
-            hits |= (uint32_t)(magnitude(four.w) >= least && 4 * q + 3 < n) << 3;
+            float4 four = estimate_quarter<ROWS>(table, functions, (uint32_t)q);
+            hits |= (uint32_t)(estimate_magnitude(four.x) >= least);
+            hits |= (uint32_t)(estimate_magnitude(four.y) >= least && 4 * q + 1 < n) << 1;
+            hits |= (uint32_t)(estimate_magnitude(four.z) >= least && 4 * q + 2 < n) << 2;
+            hits |= (uint32_t)(estimate_magnitude(four.w) >= least && 4 * q + 3 < n) << 3;
             hits <<= 4 * (threadIdx.x % 8);
         }
         for (int by = 4; by > 0; by /= 2) {
@@ -276,11 +281,11 @@ static __global__ void list_heavy(const float *table, hash_functions functions,
                                   size_t capacity, struct gw_entry *entries) {
     uint64_t all = *count < capacity ? *count : capacity;
     GW_GPU_EACH(i, all) {
-        float4 four = estimate<ROWS>(table, functions, indices[i] / 4);
+        float4 four = estimate_quarter<ROWS>(table, functions, indices[i] / 4);
         float low = indices[i] % 2 == 0 ? four.x : four.y;
         float high = indices[i] % 2 == 0 ? four.z : four.w;
         float own = indices[i] % 4 < 2 ? low : high;
-        entries[i].value = __uint_as_float(magnitude(own));
+        entries[i].value = __uint_as_float(estimate_magnitude(own));
         entries[i].index = indices[i];
     }
 }
@@ -304,8 +309,8 @@ enum gw_status gw_gpu_sketch_mark(const struct gw_gpu_sketch *sketch, size_t n,
                                   struct gw_device_stream *stream, struct gw_error *error) {
     hash_functions functions = functions_of(&sketch->shape);
     size_t words = gw_gpu_marks_words(n);
-    return FOR_ROWS(mark, functions.rows, 8 * words, stream, error, sketch->table, functions, n,
-                    words, threshold, marks);
+    return FOR_ROWS(mark_heavy, functions.rows, 8 * words, stream, error, sketch->table, functions,
+                    n, words, threshold, marks);
 }
 
 enum gw_status gw_gpu_sketch_list(const struct gw_gpu_sketch *sketch, const uint32_t *indices,
@@ -316,9 +321,11 @@ enum gw_status gw_gpu_sketch_list(const struct gw_gpu_sketch *sketch, const uint
                     indices, (const unsigned long long *)count, capacity, entries);
 }
 
-/* ---- what is heavy ------------------------------------------------------------------------- */
+/* ---- the threshold ------------------------------------------------------------------------- */
 
-/* The median of the rows' sums; those that overflow or have NaNs in them count as infinite. */
+/*
+ * The threshold of the median of the rows' sums; sums that overflow or have NaNs count as infinite.
+ */
 static __global__ void find_threshold(const double *squares, unsigned rows, size_t k,
                                       uint32_t *threshold) {
     double sorted[GW_SKETCH_ROWS_LIMIT];
@@ -330,7 +337,7 @@ static __global__ void find_threshold(const double *squares, unsigned rows, size
         }
         sorted[place] = sum;
     }
-    *threshold = magnitude(gw_sketch_heavy_threshold(sorted[rows / 2], k));
+    *threshold = estimate_magnitude(gw_sketch_heavy_threshold(sorted[rows / 2], k));
 }
 
 enum gw_status gw_gpu_sketch_threshold(const struct gw_gpu_sketch *sketch, const double *squares,
@@ -343,12 +350,12 @@ enum gw_status gw_gpu_sketch_threshold(const struct gw_gpu_sketch *sketch, const
 /* ---- heavy hitters and others -------------------------------------------------------------- */
 
 /*
- * A rank plus the heavy hitters before it is a coordinate; before heavy hitter i there are
- * heavy[i] - i others, a number that never falls. Each finds by bisection how many of the others'
- * kind come before it.
+ * Merges heavy hitters and other coordinates. A rank plus the number of heavy hitters before it is
+ * a coordinate; before heavy hitter i there are heavy[i] - i others, a number that never decreases.
+ * Each thread finds by bisection how many of the other kind come before its own.
  */
-static __global__ void mix(const uint32_t *heavy, size_t heavy_count, const uint32_t *ranks,
-                           size_t rank_count, uint32_t *indices) {
+static __global__ void merge_indices(const uint32_t *heavy, size_t heavy_count,
+                                     const uint32_t *ranks, size_t rank_count, uint32_t *indices) {
     GW_GPU_EACH(t, heavy_count + rank_count) {
         bool is_heavy = t < heavy_count;
         size_t own = is_heavy ? t : t - heavy_count;
@@ -368,6 +375,6 @@ static __global__ void mix(const uint32_t *heavy, size_t heavy_count, const uint
 enum gw_status gw_gpu_sketch_mix(const uint32_t *heavy, size_t heavy_count, const uint32_t *ranks,
                                  size_t rank_count, uint32_t *indices,
                                  struct gw_device_stream *stream, struct gw_error *error) {
-    return GW_GPU_LAUNCH_EACH(mix, heavy_count + rank_count, stream, error, heavy, heavy_count,
-                              ranks, rank_count, indices);
+    return GW_GPU_LAUNCH_EACH(merge_indices, heavy_count + rank_count, stream, error, heavy,
+                              heavy_count, ranks, rank_count, indices);
 }

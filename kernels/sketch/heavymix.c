@@ -1,4 +1,4 @@
-/* HEAVYMIX (kernels/sketch.h): the coordinates that a sketch points to. */
+/* HEAVYMIX (kernels/sketch.h): the choice of coordinates by a sketch. */
 #include <string.h>
 
 #include "kernels/arithmetic.h"
@@ -8,14 +8,14 @@
 #include "kernels/sketch/loops.h"
 
 /*
- * HEAVYMIX takes one pass over the estimates, of which none is stored: those that reach the
- * threshold become candidates. Where there are many more than k, the best k stay and the threshold
- * rises above the worst of them: as many must come again before that work is repeated.
+ * HEAVYMIX makes one pass over the estimates and stores none of them: those that reach the
+ * threshold become candidates. If there are many more than k, the best k stay and the threshold
+ * rises above the smallest of them: as many must be found again before that work is repeated.
  */
-enum { ESTIMATES = GW_SKETCH_TILE * GW_SKETCH_BLOCK }; /* looked at together */
+enum { ESTIMATES = GW_SKETCH_TILE * GW_SKETCH_BLOCK }; /* estimated together */
 
-/* |estimate| as an integer of the same order; a NaN counts as an infinity. */
-static int32_t magnitude(float estimate) {
+/* |estimate| as an integer of the same order; NaN as infinity. */
+static int32_t estimate_magnitude(float estimate) {
     int32_t key = gw_magnitude(estimate);
     return key < GW_INFINITE ? key : GW_INFINITE;
 }
@@ -24,21 +24,22 @@ static int32_t magnitude(float estimate) {
 
 struct candidates {
     size_t k;
-    int32_t threshold;           /* magnitudes from this on are collected */
+    int32_t threshold;           /* smallest magnitude that is collected */
     struct gw_selection entries; /* |estimate| and coordinate, ascending */
 };
 
 static int32_t count_hits(const float *estimates, size_t n, int32_t threshold) {
     int32_t hits = 0;
     for (size_t i = 0; i < n; i++) {
-        hits += magnitude(estimates[i]) >= threshold;
+        hits += estimate_magnitude(estimates[i]) >= threshold;
     }
     return hits;
 }
 
-/* Of about four times k, those that are too many are dropped: each costs a constant then. */
-static enum gw_status collect(struct candidates *candidates, const float *estimates, size_t first,
-                              size_t n, struct gw_error *error) {
+/* Collects candidates. Drops all but k once there are four times as many, so that each costs a
+ * constant. */
+static enum gw_status collect_candidates(struct candidates *candidates, const float *estimates,
+                                         size_t first, size_t n, struct gw_error *error) {
     struct gw_selection *entries = &candidates->entries;
     if (entries->count > 4 * candidates->k) {
         candidates->threshold = gw_keep_largest(entries, candidates->k) + 1;
@@ -49,7 +50,7 @@ static enum gw_status collect(struct candidates *candidates, const float *estima
     }
     struct gw_entry *next = entries->entries + entries->count;
     for (size_t i = 0; i < n; i++) {
-        int32_t key = magnitude(estimates[i]);
+        int32_t key = estimate_magnitude(estimates[i]);
         *next = (struct gw_entry){.value = gw_magnitude_value(key), .index = (uint32_t)(first + i)};
         next += key >= candidates->threshold;
     }
@@ -57,14 +58,14 @@ static enum gw_status collect(struct candidates *candidates, const float *estima
     return GW_OK;
 }
 
-static enum gw_status scan(struct candidates *candidates, const struct gw_sketch *sketch, size_t n,
-                           struct gw_error *error) {
+static enum gw_status find_candidates(struct candidates *candidates, const struct gw_sketch *sketch,
+                                      size_t n, struct gw_error *error) {
     float estimates[ESTIMATES];
     for (size_t first = 0; first < n; first += ESTIMATES) {
         size_t count = n - first < ESTIMATES ? n - first : ESTIMATES;
         gw_sketch_estimate(sketch, first, count, estimates);
         if (count_hits(estimates, count, candidates->threshold) > 0) {
-            GW_TRY(collect(candidates, estimates, first, count, error));
+            GW_TRY(collect_candidates(candidates, estimates, first, count, error));
         }
     }
     return GW_OK;
@@ -72,11 +73,9 @@ static enum gw_status scan(struct candidates *candidates, const struct gw_sketch
 
 /* ---- the others ----------------------------------------------------------------------------- */
 
-/*
- * Draws `count` of the ranks 0 .. ranks-1: the first places of a pseudo-random permutation of them,
- * which a GPU's threads find each by itself.
- */
-static void draw(uint64_t *taken, size_t ranks, size_t count, uint64_t key) {
+/* Draws `count` of the ranks 0 .. ranks-1: the first numbers of a pseudo-random permutation, each
+ * of which a thread of a GPU can compute by itself. */
+static void draw_ranks(uint64_t *taken, size_t ranks, size_t count, uint64_t key) {
     struct gw_permutation permutation = gw_permutation_of(ranks, key);
     memset(taken, 0, (ranks / 64 + 1) * sizeof *taken);
     for (size_t place = 0; place < count; place++) {
@@ -85,12 +84,10 @@ static void draw(uint64_t *taken, size_t ranks, size_t count, uint64_t key) {
     }
 }
 
-/*
- * The heavy hitters and, of the coordinates that are none, those whose rank is taken, ascending: a
- * rank plus the heavy hitters before it is a coordinate.
- */
-static void mix(const struct gw_entry *heavy, size_t heavy_count, const uint64_t *taken,
-                size_t ranks, uint32_t *indices) {
+/* Merges the heavy hitters and the other coordinates whose rank is taken, ascending: a rank plus
+ * the number of heavy hitters before it is a coordinate. */
+static void merge_indices(const struct gw_entry *heavy, size_t heavy_count, const uint64_t *taken,
+                          size_t ranks, uint32_t *indices) {
     size_t passed = 0;
     for (size_t word = 0; word < ranks / 64 + 1; word++) {
         for (uint64_t left = taken[word]; left != 0; left &= left - 1) {
@@ -108,18 +105,20 @@ static void mix(const struct gw_entry *heavy, size_t heavy_count, const uint64_t
 
 /* ---- both ----------------------------------------------------------------------------------- */
 
-/* Of all heavy hitters, ascending, the k largest, which are then left in *heavy, or all and others.
+/*
+ * Chooses the k largest heavy hitters, and leaves only them in *heavy; or all of them, and others.
  */
-static enum gw_status choose(const struct gw_sketch *sketch, size_t n, size_t k, uint64_t iteration,
-                             struct gw_selection *heavy, struct gw_workspace *workspace,
-                             uint32_t *indices, struct gw_error *error) {
+static enum gw_status choose_indices(const struct gw_sketch *sketch, size_t n, size_t k,
+                                     uint64_t iteration, struct gw_selection *heavy,
+                                     struct gw_workspace *workspace, uint32_t *indices,
+                                     struct gw_error *error) {
     if (heavy->count > k) {
         (void)gw_keep_largest(heavy, k);
     }
     size_t ranks = n - heavy->count;
     GW_TRY(gw_workspace_reserve(workspace, (ranks / 64 + 1) * sizeof(uint64_t), error));
-    draw(workspace->memory, ranks, k - heavy->count, gw_mix_pair(sketch->seed, iteration));
-    mix(heavy->entries, heavy->count, workspace->memory, ranks, indices);
+    draw_ranks(workspace->memory, ranks, k - heavy->count, gw_mix_pair(sketch->seed, iteration));
+    merge_indices(heavy->entries, heavy->count, workspace->memory, ranks, indices);
     return GW_OK;
 }
 
@@ -129,11 +128,12 @@ enum gw_status gw_sketch_heavymix(const struct gw_sketch *sketch, size_t n, size
     float threshold = gw_sketch_heavy_threshold(gw_sketch_norm2(sketch), k);
     GW_TRY(gw_workspace_reserve_parts(workspace, 1, error));
     struct candidates candidates = {
-        .k = k, .threshold = magnitude(threshold), .entries = workspace->parts[0]};
+        .k = k, .threshold = estimate_magnitude(threshold), .entries = workspace->parts[0]};
     candidates.entries.count = 0;
-    enum gw_status status = scan(&candidates, sketch, n, error);
+    enum gw_status status = find_candidates(&candidates, sketch, n, error);
     if (status == GW_OK) {
-        status = choose(sketch, n, k, iteration, &candidates.entries, workspace, indices, error);
+        status =
+            choose_indices(sketch, n, k, iteration, &candidates.entries, workspace, indices, error);
     }
     workspace->parts[0] = candidates.entries;
     if (heavy != NULL) {

@@ -1,7 +1,7 @@
 /*
  * The inner loops of sketches for AVX-512, AVX2 and any processor. All do the same operations on
- * each element in the same order, so that they agree bit for bit: a block meets every cell of its
- * line once, therefore adding it as a vector keeps the order of the adds within a cell.
+ * each element in the same order, so their results agree bit for bit: a block meets every cell of
+ * its line once, so adding it as a vector keeps the order of the additions to a cell.
  */
 #include "kernels/sketch/loops.h"
 #include "kernels/arithmetic.h"
@@ -35,7 +35,7 @@ struct gw_sketch_hash gw_sketch_hash_of(uint64_t seed, size_t row) {
     return hash;
 }
 
-/* ---- what they take ------------------------------------------------------------------------ */
+/* ---- hashes of blocks ---------------------------------------------------------------------- */
 
 struct words {
     uint32_t places[GW_SKETCH_TILE], signs[GW_SKETCH_TILE];
@@ -51,7 +51,7 @@ INLINE void hash_blocks(struct words *words, struct gw_sketch_hash hash, unsigne
     }
 }
 
-/* Every row's words, and where its table starts. */
+/* The hashes of a row, and the start of its table. */
 struct row {
     const float *cells;
     struct words words;
@@ -66,17 +66,15 @@ INLINE void hash_rows(struct row *rows, const struct gw_sketch *sketch, uint32_t
     }
 }
 
-/*
- * Sorting enough of `values` with compare-exchanges that the median stands in the middle: the
- * least, the second least and so on rise to the front.
- */
-#define MEDIAN(type, values, rows, least, largest)                                                 \
+/* Sorts enough of `values` by compare-exchanges that the median stands in the middle: the smallest,
+ * the second smallest and so on move to the front. */
+#define MEDIAN(type, values, rows, min_int, max_int)                                               \
     for (size_t low = 0; low <= (rows) / 2; low++) {                                               \
         for (size_t high = (rows)-1; high > low; high--) {                                         \
             type left = (values)[high - 1];                                                        \
             type right = (values)[high];                                                           \
-            (values)[high - 1] = least(left, right);                                               \
-            (values)[high] = largest(left, right);                                                 \
+            (values)[high - 1] = min_int(left, right);                                             \
+            (values)[high] = max_int(left, right);                                                 \
         }                                                                                          \
     }
 
@@ -95,16 +93,16 @@ static float float_of(uint32_t bits) {
 }
 
 /* Floats as integers of the same order, NaNs outside; its own inverse. */
-static int32_t order(int32_t bits) {
+static int32_t ordered_bits(int32_t bits) {
     /* cppcheck-suppress shiftTooManyBitsSigned ; all our compilers repeat the sign */
     return bits ^ (int32_t)((uint32_t)(bits >> 31) >> 1);
 }
 
-static int32_t least(int32_t a, int32_t b) {
+static int32_t min_int(int32_t a, int32_t b) {
     return a < b ? a : b;
 }
 
-static int32_t largest(int32_t a, int32_t b) {
+static int32_t max_int(int32_t a, int32_t b) {
     return a < b ? b : a;
 }
 
@@ -139,11 +137,14 @@ static void estimate_portable(const struct gw_sketch *sketch, uint32_t block, si
         for (size_t r = 0; r < sketch->rows; r++) {
             const struct words *words = &rows[r].words;
             float value = rows[r].cells[words->places[i / BLOCK] ^ lane];
-            values[r] = order((int32_t)(bits_of(value) ^ sign_bit(words->signs[i / BLOCK], lane)));
+            values[r] =
+                ordered_bits((int32_t)(bits_of(value) ^ sign_bit(words->signs[i / BLOCK], lane)));
         }
-        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): a sketch has a row at least */
-        MEDIAN(int32_t, values, sketch->rows, least, largest)
-        estimates[i] = float_of((uint32_t)order(values[sketch->rows / 2]));
+        /*
+         * NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): a sketch has at least one row
+         */
+        MEDIAN(int32_t, values, sketch->rows, min_int, max_int)
+        estimates[i] = float_of((uint32_t)ordered_bits(values[sketch->rows / 2]));
     }
 }
 

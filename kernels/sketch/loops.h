@@ -11,11 +11,11 @@
 
 /* ---- shapes -------------------------------------------------------------------------------- */
 
-/* GW_BAD_INPUT for rows or columns that no sketch has. */
+/* GW_BAD_INPUT for rows or columns that no sketch can have. */
 enum gw_status gw_sketch_check(size_t rows, size_t columns, struct gw_error *error);
 /* ---- hashing ------------------------------------------------------------------------------- */
 
-/* A row's two hash functions. */
+/* The two hash functions of a row. */
 struct gw_sketch_hash {
     uint64_t place_multiplier, place_increment;
     uint64_t signs_multiplier, signs_increment;
@@ -42,7 +42,7 @@ GW_ON_BOTH static inline uint32_t gw_sketch_signs(struct gw_sketch_hash hash, ui
     return (uint32_t)(word >> (64 - GW_SKETCH_BLOCK));
 }
 
-/* The least float > 0 whose square reaches norm2 / k; infinity for an infinite norm2. */
+/* The smallest float > 0 whose square reaches norm2 / k; infinity for an infinite norm2. */
 GW_ON_BOTH static inline float gw_sketch_heavy_threshold(double norm2, size_t k) {
     double least = norm2 / (double)k;
     float threshold = (float)sqrt(least);
@@ -59,11 +59,11 @@ static inline unsigned gw_sketch_column_bits(const struct gw_sketch *sketch) {
 
 /* ---- instruction sets ---------------------------------------------------------------------- */
 
-enum { GW_SKETCH_TILE = 64 }; /* blocks that are hashed at once, by vector code */
+enum { GW_SKETCH_TILE = 64 }; /* blocks that vector code hashes together */
 
 /* The inner loops for one instruction set, over `count` <= GW_SKETCH_TILE whole blocks. */
 struct gw_sketch_loops {
-    const char *name; /* as gw_instruction_set() has it */
+    const char *name; /* a name of gw_instruction_set() */
     /* Adds blocks to the row `cells`; false if they hold a NaN. */
     bool (*add)(float *cells, struct gw_sketch_hash hash, unsigned column_bits, const float *u,
                 uint32_t block, size_t count);
@@ -74,7 +74,7 @@ struct gw_sketch_loops {
 /* Fastest first, ended by NULL; the last one runs everywhere. */
 extern const struct gw_sketch_loops *const gw_sketch_loops[];
 
-/* The message for a NaN at coordinate `index`. */
+/* Fails because of a NaN at coordinate `index`. */
 enum gw_status gw_sketch_fail_nan(size_t index, struct gw_error *error);
 
 #endif

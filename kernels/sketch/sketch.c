@@ -1,4 +1,4 @@
-/* Sketches, and their coordinates in the portions that the inner loops take. */
+/* Sketches, and the division of coordinates into runs for the inner loops. */
 #include "kernels/sketch.h"
 
 #include <float.h>
@@ -11,7 +11,7 @@
 #include "kernels/cpu/scan.h"
 #include "kernels/sketch/loops.h"
 
-/* Those of the instruction set that selections use. */
+/* The loops of the instruction set that selections use. */
 static const struct gw_sketch_loops *best_loops(void) {
     const char *name = gw_instruction_set();
     size_t i = 0;
@@ -42,7 +42,8 @@ enum gw_status gw_sketch_open(struct gw_sketch *out, size_t rows, size_t columns
     *out = (struct gw_sketch){.rows = rows, .columns = columns, .seed = seed};
     GW_TRY(gw_sketch_check(rows, columns, error));
     size_t bytes = rows * columns * sizeof *out->table;
-    out->table = aligned_alloc(GW_SKETCH_BLOCK * sizeof *out->table, bytes); /* a block in a line */
+    out->table = aligned_alloc(GW_SKETCH_BLOCK * sizeof *out->table, bytes); /* a block is in one
+                                                                              * line */
     gw_prefer_large_pages(out->table, bytes);
     if (out->table == NULL) {
         return gw_fail_memory(error, "making a sketch");
@@ -67,7 +68,7 @@ enum gw_status gw_sketch_fail_nan(size_t index, struct gw_error *error) {
                    index);
 }
 
-/* n coordinates of one block, from `first` on. */
+/* Adds n coordinates of one block, from `first` on. */
 static bool add_part(float *cells, struct gw_sketch_hash hash, unsigned column_bits, const float *u,
                      size_t first, size_t n) {
     uint32_t block = (uint32_t)(first / GW_SKETCH_BLOCK);
@@ -82,10 +83,8 @@ static bool add_part(float *cells, struct gw_sketch_hash hash, unsigned column_b
     return numbers;
 }
 
-/*
- * How many of n coordinates from `first` on are taken together: whole blocks, but not more than
- * stay in the L1 cache while row after row takes them, or what is left of one block.
- */
+/* The number of coordinates from `first` on to handle together: whole blocks, at most as many as
+ * stay in the L1 cache while all rows read them; or the rest of one block. */
 static size_t next_run(size_t first, size_t n) {
     size_t lane = first % GW_SKETCH_BLOCK;
     if (lane != 0 || n < GW_SKETCH_BLOCK) {
@@ -96,7 +95,7 @@ static size_t next_run(size_t first, size_t n) {
     return n < limit ? n - n % GW_SKETCH_BLOCK : limit;
 }
 
-/* One run, which next_run has found, into one row. */
+/* Adds one run of next_run() to one row. */
 static bool add_row(const struct gw_sketch_loops *loops, struct gw_sketch *sketch, size_t row,
                     const float *u, size_t first, size_t run) {
     float *cells = sketch->table + row * sketch->columns;
@@ -150,7 +149,7 @@ void gw_sketch_estimate(const struct gw_sketch *sketch, size_t first, size_t n, 
 
 static double sum_of_squares(const float *cells, size_t columns) {
     double sum = gw_sum_squares(cells, columns);
-    return sum <= DBL_MAX ? sum : (double)INFINITY; /* not even a NaN escapes */
+    return sum <= DBL_MAX ? sum : (double)INFINITY; /* a NaN becomes infinite too */
 }
 
 static int by_value(const void *left, const void *right) {
