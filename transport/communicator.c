@@ -30,15 +30,6 @@ enum gw_status gw_allgather(struct gw_communicator *communicator, const void *se
                    error);
 }
 
-enum gw_status gw_allgather_unequal(struct gw_communicator *communicator, const void *send,
-                                    const size_t *bytes, void *receive, struct gw_error *error) {
-    return collect(
-        communicator,
-        (struct gw_collective_call){
-            .kind = GW_ALLGATHER_UNEQUAL, .send = send, .receive = receive, .parts = bytes},
-        error);
-}
-
 enum gw_status gw_allreduce(struct gw_communicator *communicator, const float *send, float *receive,
                             size_t count, struct gw_error *error) {
     size_t bytes = count * sizeof *send;
@@ -52,13 +43,6 @@ enum gw_status gw_broadcast(struct gw_communicator *communicator, int root, void
                             size_t bytes, struct gw_error *error) {
     return collect(communicator,
                    (struct gw_collective_call){GW_BROADCAST, root, data, data, bytes, NULL}, error);
-}
-
-enum gw_status gw_reduce(struct gw_communicator *communicator, int root, const float *send,
-                         float *receive, size_t count, struct gw_error *error) {
-    size_t bytes = count * sizeof *send;
-    return collect(communicator,
-                   (struct gw_collective_call){GW_REDUCE, root, send, receive, bytes, NULL}, error);
 }
 
 enum gw_status gw_gather(struct gw_communicator *communicator, int root, const void *send,

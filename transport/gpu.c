@@ -9,8 +9,10 @@
 
 /* ---- where the GPUs are -------------------------------------------------------------------- */
 
-enum gw_status gw_gather_gpus(struct gw_communicator *communicator, const struct gw_device *device,
-                              struct gw_gpu_location *locations, struct gw_error *error) {
+/* The GPU of each rank, [size], on every rank. */
+static enum gw_status gather_gpus(struct gw_communicator *communicator,
+                                  const struct gw_device *device, struct gw_gpu_location *locations,
+                                  struct gw_error *error) {
     struct gw_gpu_location mine = {0};
     (void)gethostname(mine.host, sizeof mine.host - 1);
     enum gw_status status = gw_device_bus(device, mine.bus, error);
@@ -22,7 +24,8 @@ static bool is_same(const struct gw_gpu_location *one, const struct gw_gpu_locat
     return strcmp(one->host, other->host) == 0 && strcmp(one->bus, other->bus) == 0;
 }
 
-int gw_gpu_sharer(const struct gw_gpu_location *locations, int size, int rank) {
+/* The lowest other rank that is on the rank's GPU, or -1. */
+static int find_sharer(const struct gw_gpu_location *locations, int size, int rank) {
     int sharer = 0;
     while (sharer < size && (sharer == rank || !is_same(&locations[sharer], &locations[rank]))) {
         sharer++;
@@ -36,7 +39,7 @@ int gw_gpu_sharer(const struct gw_gpu_location *locations, int size, int rank) {
 static enum gw_status check_not_shared(const struct gw_gpu_location *locations, int size,
                                        struct gw_error *error) {
     for (int rank = 0; rank < size; rank++) {
-        int sharer = gw_gpu_sharer(locations, size, rank);
+        int sharer = find_sharer(locations, size, rank);
         if (sharer >= 0) {
             return gw_fail(error, GW_BAD_INPUT,
                            "ranks %d and %d share GPU %s of host %s: expected a GPU for each rank "
@@ -56,7 +59,7 @@ static enum gw_status gather_locations(struct gw_communicator *communicator,
         *out == NULL ? gw_fail_memory(error, "looking for GPUs that are shared") : GW_OK;
     status = gw_agree(communicator, status, error);
     if (status == GW_OK) {
-        status = gw_gather_gpus(communicator, device, *out, error);
+        status = gather_gpus(communicator, device, *out, error);
     }
     if (status != GW_OK) {
         free(*out);

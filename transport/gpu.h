@@ -19,13 +19,6 @@ struct gw_gpu_location {
     char bus[GW_BUS_SIZE]; /* of the GPU on that host's PCI, "0000:3b:00.0" */
 };
 
-/* The GPU of each rank, [size], on every rank; over a communicator for memory of the host. */
-enum gw_status gw_gather_gpus(struct gw_communicator *communicator, const struct gw_device *device,
-                              struct gw_gpu_location *locations, struct gw_error *error);
-
-/* The lowest other rank that is on the rank's GPU, or -1. */
-int gw_gpu_sharer(const struct gw_gpu_location *locations, int size, int rank);
-
 /* ---- communicators ------------------------------------------------------------------------- */
 
 enum gw_gpu_transport {

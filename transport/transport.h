@@ -122,18 +122,12 @@ static inline bool gw_takes_gpu_memory(const struct gw_communicator *communicato
 /* receive[r * bytes ..] = rank r's `bytes` bytes, on every rank. */
 enum gw_status gw_allgather(struct gw_communicator *communicator, const void *send, size_t bytes,
                             void *receive, struct gw_error *error);
-/* receive[bytes[0] + .. + bytes[r - 1] ..] = rank r's bytes[r] bytes; all know `bytes`. */
-enum gw_status gw_allgather_unequal(struct gw_communicator *communicator, const void *send,
-                                    const size_t *bytes, void *receive, struct gw_error *error);
 /* receive[i] = sum over ranks of send[i], the same bits on every rank. */
 enum gw_status gw_allreduce(struct gw_communicator *communicator, const float *send, float *receive,
                             size_t count, struct gw_error *error);
 /* data = the root's, on every rank. */
 enum gw_status gw_broadcast(struct gw_communicator *communicator, int root, void *data,
                             size_t bytes, struct gw_error *error);
-/* On the root receive[i] = sum over ranks of send[i]; elsewhere it is not looked at. */
-enum gw_status gw_reduce(struct gw_communicator *communicator, int root, const float *send,
-                         float *receive, size_t count, struct gw_error *error);
 /* On the root receive[r * bytes ..] = rank r's `bytes` bytes; elsewhere it is not looked at. */
 enum gw_status gw_gather(struct gw_communicator *communicator, int root, const void *send,
                          size_t bytes, void *receive, struct gw_error *error);

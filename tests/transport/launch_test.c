@@ -2,8 +2,11 @@
  * What launchers tell a process about its job, and what mpirun says at the job's end, taken out of
  * what the ranks write.
  */
+#include <fcntl.h>
+
 #include "tests/test.h"
 #include "transport/mpi/launch.h"
+#include "transport/mpi/launch_report.h"
 
 #define BEGIN "\x06"
 #define ENDS "\x18"
@@ -37,12 +40,31 @@ static const struct {
 };
 enum { PIECES = sizeof pieces / sizeof *pieces };
 
+/* The report of a job whose stderr goes on to `out`; mpirun writes to *end. */
+static struct gw_launch_report open_report(int out, int *end) {
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+    *end = ends[1];
+    return (struct gw_launch_report){.pipe = ends[0], .out = out};
+}
+
+static void say(struct gw_launch_report *report, int end, const char *text, size_t length) {
+    assert_int_equal(write(end, text, length), length);
+    gw_launch_report_read(report);
+}
+
+static void close_report(struct gw_launch_report *report, int end) {
+    (void)close(end);
+    gw_launch_report_read(report);
+    assert_int_equal(report->pipe, -1);
+}
+
 /* Bytes of a stream in pieces of random lengths. */
-static void feed(struct gw_launch_report *report, struct gw_random *random, const char *text,
-                 int out) {
+static void say_in_pieces(struct gw_launch_report *report, int end, struct gw_random *random,
+                          const char *text) {
     for (size_t left = strlen(text); left > 0;) {
         size_t count = 1 + gw_random_below(random, left < 100 ? left : 100);
-        gw_launch_report_take(report, text, count, out);
+        say(report, end, text, count);
         text += count;
         left -= count;
     }
@@ -57,7 +79,8 @@ TEST(ranks_are_heard_and_mpirun_is_kept) {
         char kept[8192] = "";
         char got[8192] = "";
         FILE *out = tmpfile();
-        struct gw_launch_report report = {.pipe = -1};
+        int end = -1;
+        struct gw_launch_report report = open_report(fileno(out), &end);
         bool begun = false;
         bool ends = false;
         for (uint64_t i = gw_random_below(random, 20); i > 0; i--) {
@@ -70,7 +93,8 @@ TEST(ranks_are_heard_and_mpirun_is_kept) {
         }
         strcat(all, "\n"); /* what may be a line is held back until it ends */
         strcat(passed, "\n");
-        feed(&report, random, all, fileno(out));
+        say_in_pieces(&report, end, random, all);
+        close_report(&report, end);
         rewind(out);
         got[fread(got, 1, sizeof got - 1, out)] = '\0';
         (void)fclose(out);
@@ -83,11 +107,13 @@ TEST(ranks_are_heard_and_mpirun_is_kept) {
 }
 
 TEST(more_than_is_kept_is_cut) {
-    struct gw_launch_report report = {.pipe = -1};
-    gw_launch_report_take(&report, LINE, strlen(LINE), STDERR_FILENO);
+    int end = -1;
+    struct gw_launch_report report = open_report(STDERR_FILENO, &end);
+    say(&report, end, LINE, strlen(LINE));
     for (int i = 0; i < 3 * GW_REPORT_SIZE; i++) {
-        gw_launch_report_take(&report, "x ", 2, STDERR_FILENO);
+        say(&report, end, "x ", 2);
     }
+    close_report(&report, end);
     assert_int_equal(strlen(report.text), GW_REPORT_SIZE - 1);
     struct gw_error error;
     int exit_status = 0;
@@ -146,10 +172,12 @@ TEST(ends_are_understood) {
         {"", 127, -1, "mpirun: cannot be started: expected Open MPI's mpirun in PATH"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct gw_launch_report report = {.pipe = -1};
+        int end = -1;
+        struct gw_launch_report report = open_report(STDERR_FILENO, &end);
         struct gw_error error = {0};
         int exit_status = -1;
-        gw_launch_report_take(&report, cases[c].said, strlen(cases[c].said), STDERR_FILENO);
+        say(&report, end, cases[c].said, strlen(cases[c].said));
+        close_report(&report, end);
         enum gw_status status =
             gw_launch_report_end(&report, cases[c].status, &exit_status, &error);
         assert_int_equal(status, cases[c].message == NULL ? GW_OK : GW_FAILED);

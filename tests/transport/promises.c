@@ -96,7 +96,7 @@ static enum gw_status start_gathering(struct gw_communicator *communicator, enum
                                       int root, const void *send, const size_t *bytes,
                                       void *receive) {
     return how == GATHER_EQUAL     ? gw_allgather(communicator, send, bytes[0], receive, NULL)
-           : how == GATHER_UNEQUAL ? gw_allgather_unequal(communicator, send, bytes, receive, NULL)
+           : how == GATHER_UNEQUAL ? allgather_unequal(communicator, send, bytes, receive)
                                    : gw_gather(communicator, root, send, bytes[0], receive, NULL);
 }
 
@@ -188,7 +188,7 @@ static bool sums_up(struct gw_communicator *communicator, uint64_t round, int ro
     unsigned char *received = receives ? make_room(communicator, bytes) : NULL;
     enum gw_status status =
         root < 0 ? gw_allreduce(communicator, (float *)sent, (float *)received, count, NULL)
-                 : gw_reduce(communicator, root, (float *)sent, (float *)received, count, NULL);
+                 : reduce_to(communicator, root, (float *)sent, (float *)received, count);
     bool right = !receives || held(communicator, received, (const unsigned char *)expected, bytes);
     right = held(communicator, sent, (const unsigned char *)send, bytes) && right;
     free(expected);

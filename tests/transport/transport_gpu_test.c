@@ -27,25 +27,7 @@ static const char *chosen_keeps_them(struct gw_communicator *parent) {
     return check_beside(parent, NULL, GW_GPU_MPI, 0, gpu_promises);
 }
 
-/* ---- where GPUs are, and what is chosen ---------------------------------------------------- */
-
-/* All ranks are on this host; every other one has the same GPU, or all have. */
-static const char *locations_are_gathered(struct gw_communicator *communicator) {
-    struct gw_device_stream *stream = open_rank_stream(communicator->rank);
-    struct gw_gpu_location locations[MOST_RANKS];
-    struct gw_gpu gpus[2];
-    int size = communicator->size;
-    int apart = gw_cuda_devices(gpus, 2) > 1 ? 2 : 1;
-    bool right =
-        gw_gather_gpus(communicator, gw_device_stream_device(stream), locations, NULL) == GW_OK;
-    for (int rank = 0; rank < size && right && apart * size > 0; rank++) {
-        int sharer = gw_gpu_sharer(locations, size, rank);
-        int expected = rank >= apart ? rank % apart : rank + apart < size ? rank + apart : -1;
-        right = strlen(locations[rank].bus) >= 12 && (!emulated || sharer == expected);
-    }
-    close_rank_stream(stream);
-    return right ? NULL : "gather_gpus: not which ranks share a GPU";
-}
+/* ---- the transport that is chosen ---------------------------------------------------------- */
 
 static const char *it_is_staged_or_aware(struct gw_communicator *communicator) {
     bool aware = gw_takes_gpu_memory(&gw_gpu_base(communicator)->host);
@@ -174,9 +156,13 @@ static const char *promises_are_kept(struct gw_communicator *parent) {
 }
 
 TEST(communicators_keep_their_promises) {
-    check *const checks[] = {
-        seeds_are_agreed_on,   promises_are_kept, locations_are_gathered, choice_is_right,
-        nccl_refuses_to_share, failures_surface,  memory_is_bounded,      NULL};
+    check *const checks[] = {seeds_are_agreed_on,
+                             promises_are_kept,
+                             choice_is_right,
+                             nccl_refuses_to_share,
+                             failures_surface,
+                             memory_is_bounded,
+                             NULL};
     gw_device_close(need_device());
     check_ranks(checks);
 }

@@ -78,7 +78,7 @@ static bool gathers_parts(struct gw_communicator *communicator, const size_t *by
     }
     unsigned char *send = place_copy(communicator, own, bytes[communicator->rank]);
     unsigned char *room = make_room(communicator, total);
-    bool right = gw_allgather_unequal(communicator, send, bytes, room, NULL) == GW_OK;
+    bool right = allgather_unequal(communicator, send, bytes, room) == GW_OK;
     right = held(communicator, room, expected, total) && right;
     drop(communicator, send);
     return right;

@@ -19,8 +19,8 @@ static const char *long_sums_are_reduced(struct gw_communicator *communicator) {
     for (size_t i = 0; i < count; i++) {
         send[i] = (float)((size_t)(communicator->rank + 1) * (i % 1000));
     }
-    bool right = gw_reduce(communicator, root, send, communicator->rank == root ? sums : NULL,
-                           count, NULL) == GW_OK;
+    bool right = reduce_to(communicator, root, send, communicator->rank == root ? sums : NULL,
+                           count) == GW_OK;
     for (size_t i = 0; i < count && communicator->rank == root; i++) {
         right = right && sums[i] == ranks * (float)(i % 1000);
     }
@@ -44,7 +44,7 @@ static const char *counts_beyond_int_are_refused(struct gw_communicator *communi
         return NULL;
     }
     return gw_allgather(communicator, NULL, huge, NULL, NULL) == GW_BAD_INPUT &&
-                   gw_allgather_unequal(communicator, NULL, parts, NULL, NULL) == GW_BAD_INPUT &&
+                   allgather_unequal(communicator, NULL, parts, NULL) == GW_BAD_INPUT &&
                    gw_gather(communicator, 0, NULL, huge, NULL, NULL) == GW_BAD_INPUT &&
                    gw_scatter(communicator, 0, NULL, huge, NULL, NULL) == GW_BAD_INPUT
                ? NULL
