@@ -103,18 +103,13 @@ void gw_schedule_select(struct gw_schedule *schedule, const struct gw_selected *
     }
 }
 
-enum gw_status gw_schedule_add(struct gw_schedule *schedule, struct gw_operation operation,
-                               const size_t *after, size_t count, size_t *index,
-                               struct gw_error *error) {
-    for (size_t i = 0; i < count; i++) {
-        if (after[i] >= schedule->operation_count) {
-            return gw_fail(
-                error, GW_FAILED,
-                "schedule: operation %zu: expected it to depend on operations before it, "
-                "got %zu",
-                schedule->operation_count, after[i]);
-        }
-    }
+/*
+ * Appends an operation that depends on the `count` earlier ones in `after`; *index is its number.
+ * An exchange's bytes follow from its group and payload; of no group of the schedule's, they stay.
+ */
+static enum gw_status add_operation(struct gw_schedule *schedule, struct gw_operation operation,
+                                    const size_t *after, size_t count, size_t *index,
+                                    struct gw_error *error) {
     struct gw_operation *operations =
         gw_grow(schedule->operations, schedule->operation_count + 1, &schedule->operation_capacity,
                 sizeof *schedule->operations);
@@ -185,10 +180,10 @@ static enum gw_status add_passes_ahead(const struct gw_model *model, struct gw_s
     backward.kind = GW_BACKWARD;
     backward.duration_s = gw_model_backward_s(model);
     for (size_t i = 1; i < model->micro_batches; i++) {
-        GW_TRY(gw_schedule_add(out, forward, NULL, 0, NULL, error));
-        GW_TRY(gw_schedule_add(out, backward, NULL, 0, NULL, error));
+        GW_TRY(add_operation(out, forward, NULL, 0, NULL, error));
+        GW_TRY(add_operation(out, backward, NULL, 0, NULL, error));
     }
-    return gw_schedule_add(out, forward, NULL, 0, NULL, error);
+    return add_operation(out, forward, NULL, 0, NULL, error);
 }
 
 /* *ready is the operation after which the group's gradient is ready to travel. */
@@ -203,7 +198,7 @@ static enum gw_status add_compute(const struct gw_algorithm *algorithm,
                                         .label = model->tensors[tensor].name,
                                         .elements = model->tensors[tensor].elements,
                                         .duration_s = model->tensors[tensor].backward_s};
-        GW_TRY(gw_schedule_add(out, backward, NULL, 0, ready, error));
+        GW_TRY(add_operation(out, backward, NULL, 0, ready, error));
     }
     if (!gw_algorithm_is_sparse(algorithm)) {
         return GW_OK;
@@ -214,7 +209,7 @@ static enum gw_status add_compute(const struct gw_algorithm *algorithm,
                                     .method = algorithm->compressor->name,
                                     .payload = GW_SPARSE,
                                     .elements = out->groups[number].elements};
-    return gw_schedule_add(out, compress, NULL, 0, ready, error);
+    return add_operation(out, compress, NULL, 0, ready, error);
 }
 
 /* A server's update of a group takes the group's share of the model's. */
@@ -228,7 +223,7 @@ static enum gw_status add_server_update(const struct gw_model *model, uint32_t n
                                   .group = number,
                                   .elements = elements,
                                   .duration_s = model->update_s * share};
-    return gw_schedule_add(out, update, &after, 1, last, error);
+    return add_operation(out, update, &after, 1, last, error);
 }
 
 /* The legs, each after the one before; *updated: the server has done the update. */
@@ -249,7 +244,7 @@ static enum gw_status add_exchange(const struct gw_exchange_kind *exchange,
                                          .method = leg->collective,
                                          .payload = leg->payload,
                                          .elements = out->groups[number].elements};
-        GW_TRY(gw_schedule_add(out, operation, last, 1, last, error));
+        GW_TRY(add_operation(out, operation, last, 1, last, error));
     }
     return GW_OK;
 }
@@ -279,7 +274,7 @@ static enum gw_status add_operations(const struct gw_algorithm *algorithm,
                                   .group = GW_NO_GROUP,
                                   .elements = gw_model_elements(model),
                                   .duration_s = updated ? 0 : model->update_s};
-    return gw_schedule_add(out, update, &last, 1, NULL, error);
+    return add_operation(out, update, &last, 1, NULL, error);
 }
 
 static enum gw_status check_fit(const struct gw_algorithm *algorithm, const struct gw_plan *plan,

@@ -68,14 +68,6 @@ enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model
                                   const struct gw_compressor *compressor, struct gw_error *error);
 
 /*
- * Appends an operation that depends on the `count` earlier ones in `after`; *index is its number.
- * An exchange's bytes follow from its group and payload; of no group of the schedule's, they stay.
- */
-enum gw_status gw_schedule_add(struct gw_schedule *schedule, struct gw_operation operation,
-                               const size_t *after, size_t count, size_t *index,
-                               struct gw_error *error);
-
-/*
  * The density that a compressor's time follows from: what is asked for, as many times as the worker
  * that selects most selects what is asked of it; `measured` where the schedule does not know.
  */

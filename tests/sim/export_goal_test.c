@@ -4,6 +4,7 @@
  */
 #include "collectives/collectives.h"
 #include "goal/goal.h"
+#include "tests/sim/schedules.h"
 #include "tests/sim/simulate.h"
 
 enum { EXCHANGES = 3 };
@@ -21,11 +22,8 @@ struct scene {
 
 static size_t add(struct scene *scene, struct gw_operation operation, const size_t *after,
                   size_t count) {
-    size_t index = 0;
     operation.label = "";
-    assert_int_equal(gw_schedule_add(&scene->schedule, operation, after, count, &index, NULL),
-                     GW_OK);
-    return index;
+    return append_operation(&scene->schedule, operation, after, count);
 }
 
 /*

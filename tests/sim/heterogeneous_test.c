@@ -9,6 +9,7 @@
 
 #include "methods/schedule.h"
 #include "sim/simulator.h"
+#include "tests/sim/schedules.h"
 #include "tests/sim/simulate.h"
 
 enum { MOST_OPERATIONS = 40, MOST_WORKERS = 12 };
@@ -21,11 +22,6 @@ static void make_cluster(size_t workers, struct gw_cluster *out) {
     assert_int_equal(gw_cluster_add_collective(out, "allreduce", workers, exchange, NULL, NULL),
                      GW_OK);
     assert_int_equal(gw_kernel_costs_add(&out->compressors, "topk", compress, NULL, NULL), GW_OK);
-}
-
-static void add(struct gw_schedule *schedule, struct gw_operation operation, const size_t *after,
-                size_t count) {
-    assert_int_equal(gw_schedule_add(schedule, operation, after, count, NULL, NULL), GW_OK);
 }
 
 static struct gw_operation forward(double seconds) {
@@ -64,7 +60,7 @@ static void random_schedule(struct gw_random *random, struct gw_schedule *out) {
         for (size_t w = 0; w < waits; w++) {
             after[w] = (size_t)gw_random_below(random, i);
         }
-        add(out, operation, after, waits);
+        append_operation(out, operation, after, waits);
     }
 }
 
@@ -313,9 +309,9 @@ TEST(threads_change_nothing) {
 /* 10 ms forward, then 1 MB: 2 ms. */
 static void open_simple(struct scene *x, size_t workers) {
     *x = (struct scene){.simulation = {.workers = workers, .seed = seed}};
-    add(&x->schedule, forward(0.010), NULL, 0);
+    append_operation(&x->schedule, forward(0.010), NULL, 0);
     size_t first = 0;
-    add(&x->schedule, exchange(1000000), &first, 1);
+    append_operation(&x->schedule, exchange(1000000), &first, 1);
     make_cluster(workers, &x->cluster);
 }
 
@@ -466,12 +462,12 @@ TEST(few_ends_are_kept) {
     open_simple(&x, 2);
     size_t last = 1;
     for (size_t group = 1; group < 1000; group++) {
-        add(&x.schedule, forward(1), NULL, 0);
+        append_operation(&x.schedule, forward(1), NULL, 0);
         last = 2 * group;
-        add(&x.schedule, exchange(1), &last, 1);
+        append_operation(&x.schedule, exchange(1), &last, 1);
     }
     last++;
-    add(&x.schedule, forward(1), &last, 1);
+    append_operation(&x.schedule, forward(1), &last, 1);
     struct gw_simulator *simulator = open_simulator(&x.schedule, &x.cluster, &x.simulation);
     assert_int_equal(simulator->slot_count, 1);
     assert_true(simulator->slots[1] == GW_NO_SLOT && simulator->slots[last] == 0);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "methods/schedule.h"
+#include "tests/sim/schedules.h"
 #include "tests/sim/simulate.h"
 
 enum { MOST_OPERATIONS = 60, MOST_WORKERS = 6, CASES = 3000 };
@@ -58,8 +59,7 @@ static void add_operation(struct scene *scene, struct gw_random *random) {
     for (size_t d = 0; d < dependency_count; d++) {
         after[d] = (size_t)gw_random_below(random, count);
     }
-    assert_int_equal(
-        gw_schedule_add(&scene->schedule, operation, after, dependency_count, NULL, &error), GW_OK);
+    append_operation(&scene->schedule, operation, after, dependency_count);
 }
 
 static struct gw_overlap_factor drawn(struct gw_random *random, double least, double most) {

@@ -3,6 +3,7 @@
  * hand, and against themselves.
  */
 #include "collectives/collectives.h"
+#include "tests/sim/schedules.h"
 #include "tests/sim/simulate.h"
 
 static const double ALPHA_S = 1e-5;
@@ -34,11 +35,8 @@ static void make_scene(struct scene *scene, const char *operation, const char *n
 }
 
 static size_t add_operation(struct scene *scene, struct gw_operation operation, size_t after) {
-    size_t index = 0;
     bool first = scene->schedule.operation_count == 0;
-    assert_int_equal(
-        gw_schedule_add(&scene->schedule, operation, &after, first ? 0 : 1, &index, NULL), GW_OK);
-    return index;
+    return append_operation(&scene->schedule, operation, &after, first ? 0 : 1);
 }
 
 static size_t add_exchange(struct scene *scene, const char *operation, uint64_t bytes,
