@@ -34,7 +34,6 @@ extern const struct gw_verb gw_verb_report;
 extern const struct gw_verb gw_verb_reproduce;
 extern const struct gw_verb gw_verb_cluster;
 extern const struct gw_verb gw_verb_model;
-extern const struct gw_verb gw_verb_completion;
 
 /*
  * Prints the message on stderr, with the name that was meant by a misspelt one, and returns the

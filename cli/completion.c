@@ -1,40 +1,10 @@
-/*
- * What is made of the tables of options besides the parser and --help: scripts by which shells
- * complete command lines, and the parts of man pages that a table has.
- */
-#include <ctype.h>
+/* Scripts by which shells complete command lines, made of the verbs' tables of options. */
+#include "cli/completion.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
-
-/* ---- the verb ------------------------------------------------------------------------------ */
-
-enum shell { BASH, ZSH, FISH };
-
-struct options {
-    enum shell shell;
-};
-
-static const char *const shells[] = {[BASH] = "bash", [ZSH] = "zsh", [FISH] = "fish", NULL};
-
-static const struct gw_option option_table[] = {
-    {NULL, 0, "SHELL", GW_CHOICE, offsetof(struct options, shell), .help = "The shell",
-     .choices = shells, .expected = "expected bash, zsh or fish, got"},
-    {0},
-};
-
-static const struct gw_option_rule rules[] = {
-    {NULL, GW_NEEDS, "SHELL", "expected a SHELL: bash, zsh or fish"},
-    {0},
-};
-
 /* ---- parts --------------------------------------------------------------------------------- */
-
-static bool has_value(const struct gw_option *option) {
-    char metavar[GW_METAVAR_SIZE];
-    return gw_option_metavar(option, metavar) != NULL;
-}
 
 static bool takes_files(const struct gw_option *option) {
     return option->names == GW_NAMES_FILES || option->names == GW_NAMES_DATA ||
@@ -47,6 +17,11 @@ static void print_names(const struct gw_option *option) {
     for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
         printf(" %s", names[i]);
     }
+}
+
+static bool has_value(const struct gw_option *option) {
+    char metavar[GW_METAVAR_SIZE];
+    return gw_option_metavar(option, metavar) != NULL;
 }
 
 /* The text, with a backslash (or what else is given) before each of some characters. */
@@ -69,7 +44,7 @@ static void print_bash_values(const struct gw_verb *verb, const struct gw_option
     printf("\" ;;\n");
 }
 
-static void print_bash(void) {
+static void print_bash(const struct gw_verb *const *verbs) {
     struct gw_option_row rows[GW_MOST_OPTIONS];
     printf("_gradweave() {\n"
            "    local word=\"${COMP_WORDS[COMP_CWORD]}\" before=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
@@ -78,17 +53,17 @@ static void print_bash(void) {
            "    [ \"$before\" = \"=\" ] && before=\"${COMP_WORDS[COMP_CWORD-2]}\"\n"
            "    [ \"$COMP_CWORD\" = 1 ] && verb=\"\"\n"
            "    case \"$verb $before\" in\n");
-    for (size_t v = 0; gw_verbs[v] != NULL; v++) {
-        size_t count = gw_list_options(gw_verbs[v]->options, rows);
+    for (size_t v = 0; verbs[v] != NULL; v++) {
+        size_t count = gw_list_options(verbs[v]->options, rows);
         for (size_t i = 0; i < count; i++) {
             if (rows[i].option->name != NULL && has_value(rows[i].option)) {
-                print_bash_values(gw_verbs[v], rows[i].option);
+                print_bash_values(verbs[v], rows[i].option);
             }
         }
     }
-    for (size_t v = 0; gw_verbs[v] != NULL; v++) {
-        size_t count = gw_list_options(gw_verbs[v]->options, rows);
-        printf("    \"%s \"*) words=\"--help --usage --version", gw_verbs[v]->name);
+    for (size_t v = 0; verbs[v] != NULL; v++) {
+        size_t count = gw_list_options(verbs[v]->options, rows);
+        printf("    \"%s \"*) words=\"--help --usage --version", verbs[v]->name);
         for (size_t i = 0; i < count; i++) {
             if (rows[i].option->name != NULL) {
                 printf(" --%s", rows[i].option->name);
@@ -99,8 +74,8 @@ static void print_bash(void) {
         printf("\" ;;\n");
     }
     printf("    \" \"*) words=\"--help --version");
-    for (size_t v = 0; gw_verbs[v] != NULL; v++) {
-        printf(" %s", gw_verbs[v]->name);
+    for (size_t v = 0; verbs[v] != NULL; v++) {
+        printf(" %s", verbs[v]->name);
     }
     printf("\" ;;\n"
            "    esac\n"
@@ -161,14 +136,14 @@ static void print_zsh_option(const struct gw_option *option) {
     }
 }
 
-static void print_zsh(void) {
+static void print_zsh(const struct gw_verb *const *verbs) {
     struct gw_option_row rows[GW_MOST_OPTIONS];
     printf("#compdef gradweave\n"
            "_gradweave() {\n"
            "    local -a verbs\n"
            "    verbs=(");
-    for (size_t v = 0; gw_verbs[v] != NULL; v++) {
-        printf(" \\\n        \"%s:%s\"", gw_verbs[v]->name, gw_verbs[v]->title);
+    for (size_t v = 0; verbs[v] != NULL; v++) {
+        printf(" \\\n        \"%s:%s\"", verbs[v]->name, verbs[v]->title);
     }
     printf(")\n"
            "    if (( CURRENT == 2 )); then\n"
@@ -178,9 +153,9 @@ static void print_zsh(void) {
            "    shift words\n"
            "    (( CURRENT-- ))\n"
            "    case $words[1] in\n");
-    for (size_t v = 0; gw_verbs[v] != NULL; v++) {
-        size_t count = gw_list_options(gw_verbs[v]->options, rows);
-        printf("    %s)\n        _arguments -s", gw_verbs[v]->name);
+    for (size_t v = 0; verbs[v] != NULL; v++) {
+        size_t count = gw_list_options(verbs[v]->options, rows);
+        printf("    %s)\n        _arguments -s", verbs[v]->name);
         for (size_t i = 0; i < count; i++) {
             print_zsh_option(rows[i].option);
         }
@@ -218,123 +193,24 @@ static void print_fish_option(const struct gw_verb *verb, const struct gw_option
     printf("'\n");
 }
 
-static void print_fish(void) {
+static void print_fish(const struct gw_verb *const *verbs) {
     struct gw_option_row rows[GW_MOST_OPTIONS];
     printf("complete -c gradweave -f\n");
-    for (size_t v = 0; gw_verbs[v] != NULL; v++) {
-        printf("complete -c gradweave -n __fish_use_subcommand -a %s -d '", gw_verbs[v]->name);
-        print_escaped(gw_verbs[v]->title, "'\\", "\\");
+    for (size_t v = 0; verbs[v] != NULL; v++) {
+        printf("complete -c gradweave -n __fish_use_subcommand -a %s -d '", verbs[v]->name);
+        print_escaped(verbs[v]->title, "'\\", "\\");
         printf("'\n");
     }
-    for (size_t v = 0; gw_verbs[v] != NULL; v++) {
-        size_t count = gw_list_options(gw_verbs[v]->options, rows);
+    for (size_t v = 0; verbs[v] != NULL; v++) {
+        size_t count = gw_list_options(verbs[v]->options, rows);
         for (size_t i = 0; i < count; i++) {
-            print_fish_option(gw_verbs[v], rows[i].option);
+            print_fish_option(verbs[v], rows[i].option);
         }
     }
 }
 
-static int run(int argc, char **argv) {
-    struct options options = {0};
-    gw_parse_options(&gw_verb_completion, argc, argv, &options);
-    void (*const print[])(void) = {[BASH] = print_bash, [ZSH] = print_zsh, [FISH] = print_fish};
-    print[options.shell]();
-    return GW_OK;
-}
-
-const struct gw_verb gw_verb_completion = {
-    .name = "completion",
-    .title = "a script by which a shell completes command lines",
-    .usage = "bash|zsh|fish",
-    .about = "Prints a script that makes a shell complete verbs, options and names.\v"
-             "bash: source <(gradweave completion bash). zsh: the same with zsh, after compinit. "
-             "fish: gradweave completion fish | source.",
-    .options = option_table,
-    .rules = rules,
-    .surplus = "expected one SHELL, got also",
-    .run = run,
-};
-
-/* ---- man pages ----------------------------------------------------------------------------- */
-
-/* "out name" as "--out or --name"; "device=cuda" as "--device cuda". */
-static void print_terms(const char *terms, const char *last) {
-    bool is_first = true;
-    for (const char *at = terms; *at != '\0'; at += strspn(at, " ")) {
-        size_t length = strcspn(at, " ");
-        bool is_last = at[length] == '\0';
-        printf("%s\\-\\-", is_first ? "" : is_last ? last : ", ");
-        for (size_t i = 0; i < length; i++) {
-            putchar(at[i] == '=' ? ' ' : at[i]);
-        }
-        is_first = false;
-        at += length;
-    }
-    printf(".\n");
-}
-
-static void print_rules(const struct gw_verb *verb, const struct gw_option *option) {
-    for (const struct gw_option_rule *rule = verb->rules; rule != NULL && rule->kind != 0; rule++) {
-        if (rule->option == NULL && strcmp(rule->others, option->name) == 0) {
-            printf("Required.\n");
-        }
-        if (rule->option != NULL && strcmp(rule->option, option->name) == 0) {
-            printf(rule->kind == GW_NEEDS      ? "Only with "
-                   : rule->kind == GW_EXCLUDES ? "Not with "
-                                               : "With nothing but ");
-            print_terms(rule->others, rule->kind == GW_ALLOWS ? " and " : " or ");
-        }
-    }
-}
-
-static void print_option(const struct gw_verb *verb, const struct gw_option *option) {
-    char metavar[GW_METAVAR_SIZE];
-    char range[GW_RANGE_SIZE];
-    char names[GW_NAMES_SIZE];
-    printf(".It");
-    if (option->letter != 0) {
-        printf(" Fl %c ,", option->letter);
-    }
-    printf(" Fl -%s", option->name);
-    printf(has_value(option) ? " Ar %s\n" : "\n", gw_option_metavar(option, metavar));
-    print_escaped(option->help, "-\\", "\\");
-    printf("%s%s", gw_option_all_names(option, names)[0] == '\0' ? "" : ": ", names);
-    printf("%s%s.\n", gw_option_range(option, range)[0] == '\0' ? "" : ": ", range);
-    if (option->value != NULL || option->otherwise != NULL) {
-        printf("Default: %s.\n", option->value != NULL ? option->value : option->otherwise);
-    }
-    print_rules(verb, option);
-    printf(".\\\" --%s\n", option->name);
-}
-
-static void print_synopsis(const struct gw_verb *verb) {
-    printf(".Sh SYNOPSIS\n");
-    for (const char *line = verb->usage; *line != '\0';) {
-        size_t length = strcspn(line, "\n");
-        printf(".Nm gradweave Cm %s\n", verb->name);
-        for (size_t i = 0; i < length; i++) {
-            printf(line[i] == '-' ? "\\-" : "%c", line[i]);
-        }
-        printf("\n.Op Ar option ...\n");
-        line += length + (line[length] != '\0');
-    }
-}
-
-void gw_print_manual(const struct gw_verb *verb) {
-    struct gw_option_row rows[GW_MOST_OPTIONS];
-    size_t count = gw_list_options(verb->options, rows);
-    printf(".Dd November 22, 2026\n.Dt GRADWEAVE-");
-    for (const char *at = verb->name; *at != '\0'; at++) {
-        putchar(toupper((unsigned char)*at));
-    }
-    printf(" 1\n.Os\n.Sh NAME\n.Nm gradweave-%s\n.Nd %s\n", verb->name, verb->title);
-    print_synopsis(verb);
-    printf(".\\\" DESCRIPTION\n.Sh OPTIONS\n.Bl -tag -width Ds\n");
-    for (size_t i = 0; i < count; i++) {
-        if (rows[i].option->name != NULL) {
-            print_option(verb, rows[i].option);
-        }
-    }
-    printf(".It Fl \\&? , Fl -help\n.It Fl -usage\n.It Fl V , Fl -version\n"
-           "As with every verb, see\n.Xr gradweave 1 .\n.El\n");
+void gw_print_completion(enum gw_shell shell, const struct gw_verb *const *verbs) {
+    void (*const print[])(const struct gw_verb *const *) = {
+        [GW_BASH] = print_bash, [GW_ZSH] = print_zsh, [GW_FISH] = print_fish};
+    print[shell](verbs);
 }

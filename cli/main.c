@@ -4,18 +4,62 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/completion.h"
 #include "core/answer.h"
 #include "device/device.h"
 #include "transport/transport.h"
 
-const struct gw_verb *const gw_verbs[] = {
-    &gw_verb_calibrate, &gw_verb_plan,       &gw_verb_simulate,
-    &gw_verb_compare,   &gw_verb_validate,   &gw_verb_list,
-    &gw_verb_plot,      &gw_verb_bench,      &gw_verb_sweep,
-    &gw_verb_export,    &gw_verb_check,      &gw_verb_advise,
-    &gw_verb_report,    &gw_verb_reproduce,  &gw_verb_cluster,
-    &gw_verb_model,     &gw_verb_completion, NULL,
+/* ---- verbs --------------------------------------------------------------------------------- */
+
+static struct completion_options { enum gw_shell shell; } completion_options;
+
+static const char *const shells[] = {
+    [GW_BASH] = "bash", [GW_ZSH] = "zsh", [GW_FISH] = "fish", NULL};
+
+static const struct gw_option completion_table[] = {
+    {NULL, 0, "SHELL", GW_CHOICE, offsetof(struct completion_options, shell), .help = "The shell",
+     .choices = shells, .expected = "expected bash, zsh or fish, got"},
+    {0},
 };
+
+static const struct gw_option_rule completion_rules[] = {
+    {NULL, GW_NEEDS, "SHELL", "expected a SHELL: bash, zsh or fish"},
+    {0},
+};
+
+static enum gw_status print_completion(void *values, struct gw_error *error);
+
+static const struct gw_verb verb_completion = {
+    .name = "completion",
+    .title = "a script by which a shell completes command lines",
+    .usage = "bash|zsh|fish",
+    .about = "Prints a script that makes a shell complete verbs, options and names.\v"
+             "bash: source <(gradweave completion bash). zsh: the same with zsh, after compinit. "
+             "fish: gradweave completion fish | source.",
+    .options = completion_table,
+    .rules = completion_rules,
+    .surplus = "expected one SHELL, got also",
+    .values = &completion_options,
+    .answer = print_completion,
+};
+
+static const struct gw_verb *const verbs[] = {
+    &gw_verb_calibrate, &gw_verb_plan,      &gw_verb_simulate,
+    &gw_verb_compare,   &gw_verb_validate,  &gw_verb_list,
+    &gw_verb_plot,      &gw_verb_bench,     &gw_verb_sweep,
+    &gw_verb_export,    &gw_verb_check,     &gw_verb_advise,
+    &gw_verb_report,    &gw_verb_reproduce, &gw_verb_cluster,
+    &gw_verb_model,     &verb_completion,   NULL,
+};
+
+static enum gw_status print_completion(void *values, struct gw_error *error) {
+    const struct completion_options *options = values;
+    (void)error;
+    gw_print_completion(options->shell, verbs);
+    return GW_OK;
+}
+
+/* ---- help ---------------------------------------------------------------------------------- */
 
 static void print_version(FILE *stream, struct argp_state *state) {
     (void)state;
@@ -33,8 +77,8 @@ static void print_help(void) {
         "Usage: gradweave VERB [ARGUMENTS] [--option VALUE]\n\n"
         "Calibrates a cluster, plans which gradients to merge, predicts how long an iteration of\n"
         "data-parallel training takes, and runs it for real to show how far off that is.\n\n");
-    for (size_t i = 0; gw_verbs[i] != NULL; i++) {
-        printf("  %-10s %s\n", gw_verbs[i]->name, gw_verbs[i]->title);
+    for (size_t i = 0; verbs[i] != NULL; i++) {
+        printf("  %-10s %s\n", verbs[i]->name, verbs[i]->title);
     }
     printf("\ngradweave VERB --help explains a verb; man gradweave-VERB says more.\n");
 }
@@ -70,6 +114,10 @@ static void finish_early(int exit_status, void *unused) {
 
 static int run(const struct gw_verb *verb, int argc, char **argv) {
     struct gw_error error = {0};
+    if (argc == 2 && strcmp(argv[1], "--help=mdoc") == 0) {
+        gw_print_manual(verb);
+        return GW_OK;
+    }
     if (verb->run != NULL) {
         return verb->run(argc, argv);
     }
@@ -93,9 +141,9 @@ int main(int argc, char **argv) {
     (void)on_exit(finish_early, NULL);
     argp_program_version_hook = print_version;
     const char *verb = argc > 1 ? argv[1] : "";
-    for (size_t i = 0; gw_verbs[i] != NULL; i++) {
-        if (strcmp(gw_verbs[i]->name, verb) == 0) {
-            return finish(run(gw_verbs[i], argc - 1, argv + 1));
+    for (size_t i = 0; verbs[i] != NULL; i++) {
+        if (strcmp(verbs[i]->name, verb) == 0) {
+            return finish(run(verbs[i], argc - 1, argv + 1));
         }
     }
     if (strcmp(verb, "--version") == 0 || strcmp(verb, "-V") == 0) {
@@ -107,8 +155,8 @@ int main(int argc, char **argv) {
         return finish(GW_OK);
     }
     const char *names[32] = {"--help", "--version"};
-    for (size_t i = 0; gw_verbs[i] != NULL; i++) {
-        names[i + 2] = gw_verbs[i]->name;
+    for (size_t i = 0; verbs[i] != NULL; i++) {
+        names[i + 2] = verbs[i]->name;
     }
     gw_print_to(stderr, "gradweave: expected a verb (gradweave --help lists them), got %s%s%s\n",
                 argc > 1 ? "\"" : "", argc > 1 ? verb : "nothing", argc > 1 ? "\"" : "");

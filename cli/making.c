@@ -38,7 +38,8 @@ const struct gw_option gw_model_making_table[] = {
     {0},
 };
 
-const struct gw_option gw_node_making_table[] = {
+/* --nodes, --gpus-per-node, --intra, --cards. */
+static const struct gw_option node_making_table[] = {
     {"nodes", 0, "N", GW_COUNT, offsetof(struct gw_cluster_request, nodes),
      .help = "Number of machines", .maximum = 65536},
     {"gpus-per-node", 0, "G", GW_COUNT, offsetof(struct gw_cluster_request, gpus_per_node),
@@ -53,7 +54,7 @@ const struct gw_option gw_node_making_table[] = {
 };
 
 const struct gw_option gw_cluster_making_table[] = {
-    {.kind = GW_INCLUDE, .table = gw_node_making_table},
+    {.kind = GW_INCLUDE, .table = node_making_table},
     {"network", 0, "LINK", GW_TEXT, offsetof(struct gw_cluster_request, network),
      .help = "Between machines: a rate, such as 25gbit, or a name (see gradweave list links)",
      .otherwise = "none, of a single machine", .names = GW_NAMES_LINKS},
@@ -75,7 +76,7 @@ const struct gw_option gw_any_model_table[] = {
 
 const struct gw_option gw_making_but_network_table[] = {
     {.kind = GW_INCLUDE, .offset = MADE(model), .table = gw_model_making_table},
-    {.kind = GW_INCLUDE, .offset = MADE(cluster), .table = gw_node_making_table},
+    {.kind = GW_INCLUDE, .offset = MADE(cluster), .table = node_making_table},
     {0},
 };
 

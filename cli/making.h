@@ -13,9 +13,8 @@
 /* --gpu, --precision, --batch, --backward, --forward: for struct gw_model_request. */
 extern const struct gw_option gw_model_making_table[];
 
-/* --nodes, --gpus-per-node, --intra, --cards: for struct gw_cluster_request; and these with
- * --network. */
-extern const struct gw_option gw_node_making_table[], gw_cluster_making_table[];
+/* --nodes, --gpus-per-node, --intra, --cards, --network: for struct gw_cluster_request. */
+extern const struct gw_option gw_cluster_making_table[];
 
 /* Parts of which a question is made where it is not read. */
 struct gw_making_options {

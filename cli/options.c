@@ -441,9 +441,14 @@ static void take_operand(char *argument, struct argp_state *state) {
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state) {
+    struct gw_error error = {0};
+    const char *meant = NULL;
     switch (key) {
     case ARGP_KEY_INIT:
-        gw_check_spelling(command.rows, command.count, state);
+        state->name = state->argv[0]; /* which argp has not set yet */
+        if (gw_check_spelling(command.rows, command.count, state, &meant, &error) != GW_OK) {
+            gw_refuse(state, meant == NULL ? "%s" : "%s\nDid you mean --%s?", error.message, meant);
+        }
         return 0;
     case ARGP_KEY_ARG:
         take_operand(argument, state);
@@ -545,10 +550,6 @@ void gw_parse_options(const struct gw_verb *verb, int argc, char **argv, void *o
     size_t count = 0;
     command = (struct command){.verb = verb, .options = options};
     command.count = gw_list_options(verb->options, command.rows);
-    if (argc == 2 && strcmp(argv[1], "--help=mdoc") == 0) {
-        gw_print_manual(verb);
-        exit(0);
-    }
     for (size_t i = 0; i < command.count; i++) {
         const struct gw_option *option = command.rows[i].option;
         if (option->value != NULL) {

@@ -110,8 +110,6 @@ struct gw_verb {
     int (*run)(int argc, char **argv);
 };
 
-extern const struct gw_verb *const gw_verbs[]; /* ended by NULL */
-
 /*
  * Stores the defaults and what the command line says in the verb's struct of options. Wrong usage
  * ends the program with status 2 and a message.
@@ -146,10 +144,12 @@ struct gw_option_row {
 size_t gw_list_options(const struct gw_option *table, struct gw_option_row rows[GW_MOST_OPTIONS]);
 
 /*
- * Refuses misspelt and ambiguous options among all arguments but the values of other options.
- * (spelling.c)
+ * Fails for misspelt and ambiguous options among all arguments but the values of other options;
+ * *meant is the name that one was meant to be, or NULL. (spelling.c)
  */
-void gw_check_spelling(const struct gw_option_row *rows, size_t count, struct argp_state *state);
+enum gw_status gw_check_spelling(const struct gw_option_row *rows, size_t count,
+                                 const struct argp_state *state, const char **meant,
+                                 struct gw_error *error);
 
 /* "above 0 and at most 1"; "" where any value of the kind will do. Returns `out`. */
 enum { GW_RANGE_SIZE = 96 };
@@ -166,7 +166,7 @@ const char *gw_option_all_names(const struct gw_option *option, char out[GW_NAME
 /* All that a value may name, ended by NULL; kept until the program ends. NULL: not known. */
 const char *const *gw_option_names(const struct gw_option *option);
 
-/* The man page's parts that the verb's table has, in mdoc: NAME, SYNOPSIS, OPTIONS. */
+/* Prints the man page's parts that the verb's table has, in mdoc: NAME, SYNOPSIS, OPTIONS. */
 void gw_print_manual(const struct gw_verb *verb);
 
 #endif

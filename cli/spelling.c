@@ -15,7 +15,7 @@ struct spelling {
     const struct gw_option_row *rows;
     size_t count;
     const char *names[GW_MOST_OPTIONS + OWN_NAMES + 1]; /* ended by NULL */
-    struct argp_state *state;
+    const char *meant;                                  /* in place of an unknown one; or NULL */
 };
 
 static void list_names(struct spelling *spelling) {
@@ -33,51 +33,49 @@ static void list_names(struct spelling *spelling) {
 
 /* ---- long names ----------------------------------------------------------------------------- */
 
-/* The name that begins so; refuses what none does, and what several do unless one is just that. */
-static const char *find_name(const struct spelling *spelling, const char *argument) {
+/* Finds the name that begins so; fails if none does, or if several do and none is just that. */
+static enum gw_status find_name(struct spelling *spelling, const char *argument, const char **out,
+                                struct gw_error *error) {
     char given[64];
     char all[512] = "";
     size_t length = strcspn(argument, "=");
     size_t count = 0;
-    const char *found = NULL;
     for (size_t i = 0; spelling->names[i] != NULL; i++) {
         const char *name = spelling->names[i];
         if (strncmp(name, argument, length) != 0) {
             continue;
         }
+        *out = name;
         if (name[length] == '\0') {
-            return name;
+            return GW_OK;
         }
         size_t used = strlen(all);
         (void)snprintf(all + used, sizeof all - used, "%s--%s", count > 0 ? ", " : "", name);
-        found = name;
         count++;
     }
     if (count > 1) {
-        gw_refuse(spelling->state, "option '--%.*s' is ambiguous: expected one of %s", (int)length,
-                  argument, all);
+        return gw_fail(error, GW_BAD_INPUT, "option '--%.*s' is ambiguous: expected one of %s",
+                       (int)length, argument, all);
     }
-    if (count == 0) {
-        (void)snprintf(given, sizeof given, "%.*s", (int)(length < 63 ? length : 63), argument);
-        const char *nearest = gw_find_nearest(given, spelling->names);
-        if (nearest != NULL) {
-            gw_refuse(spelling->state, "unrecognized option '--%s'\nDid you mean --%s?", argument,
-                      nearest);
-        }
-        gw_refuse(spelling->state, "unrecognized option '--%s'", argument);
+    if (count == 1) {
+        return GW_OK;
     }
-    return found;
+    (void)snprintf(given, sizeof given, "%.*s", (int)(length < 63 ? length : 63), argument);
+    spelling->meant = gw_find_nearest(given, spelling->names);
+    return gw_fail(error, GW_BAD_INPUT, "unrecognized option '--%s'", argument);
 }
 
-/* NULL: it is argp's. */
-static const struct gw_option *find_long(const struct spelling *spelling, const char *argument) {
-    const char *name = find_name(spelling, argument);
+/* *out is NULL for an option of argp's. */
+static enum gw_status find_long(struct spelling *spelling, const char *argument,
+                                const struct gw_option **out, struct gw_error *error) {
+    const char *name = NULL;
+    GW_TRY(find_name(spelling, argument, &name, error));
     for (size_t i = 0; i < spelling->count; i++) {
         if (spelling->rows[i].option->name == name) {
-            return spelling->rows[i].option;
+            *out = spelling->rows[i].option;
         }
     }
-    return NULL;
+    return GW_OK;
 }
 
 /* ---- letters -------------------------------------------------------------------------------- */
@@ -95,34 +93,40 @@ static bool takes_value(const struct gw_option *option) {
     return option->kind != GW_FLAG && (option->kind != GW_CUSTOM || option->metavar != NULL);
 }
 
-/* The option among these letters whose value is the next argument, or NULL. */
-static const struct gw_option *check_letters(const struct spelling *spelling, const char *letters) {
+/* *out gets the option among these letters whose value is the next argument, if there is one. */
+static enum gw_status check_letters(const struct spelling *spelling, const char *letters,
+                                    const struct gw_option **out, struct gw_error *error) {
     for (; *letters != '\0'; letters++) {
         const struct gw_option *found = find_letter(spelling, *letters);
         if (found == NULL && strchr("?V", *letters) == NULL) {
-            gw_refuse(spelling->state, "invalid option -- '%c'", *letters);
+            return gw_fail(error, GW_BAD_INPUT, "invalid option -- '%c'", *letters);
         }
         if (found != NULL && takes_value(found)) {
-            return letters[1] == '\0' ? found : NULL;
+            *out = letters[1] == '\0' ? found : NULL;
+            return GW_OK;
         }
     }
-    return NULL;
+    return GW_OK;
 }
 
 /* ---- a command line -------------------------------------------------------------------------- */
 
-void gw_check_spelling(const struct gw_option_row *rows, size_t count, struct argp_state *state) {
-    struct spelling spelling = {.rows = rows, .count = count, .state = state};
+enum gw_status gw_check_spelling(const struct gw_option_row *rows, size_t count,
+                                 const struct argp_state *state, const char **meant,
+                                 struct gw_error *error) {
+    struct spelling spelling = {.rows = rows, .count = count};
+    enum gw_status status = GW_OK;
     list_names(&spelling);
-    state->name = state->argv[0]; /* which argp has not set yet */
-    for (int i = 1; i < state->argc && strcmp(state->argv[i], "--") != 0; i++) {
+    for (int i = 1; i < state->argc && strcmp(state->argv[i], "--") != 0 && status == GW_OK; i++) {
         const char *argument = state->argv[i];
         const struct gw_option *found = NULL;
         if (strncmp(argument, "--", 2) == 0) {
-            found = find_long(&spelling, argument + 2);
+            status = find_long(&spelling, argument + 2, &found, error);
         } else if (argument[0] == '-') {
-            found = check_letters(&spelling, argument + 1);
+            status = check_letters(&spelling, argument + 1, &found, error);
         }
         i += found != NULL && takes_value(found) && strchr(argument, '=') == NULL;
     }
+    *meant = spelling.meant;
+    return status;
 }

@@ -70,12 +70,6 @@ enum gw_status gw_file_read(const char *path, char **text, size_t *length, struc
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-enum { FOLDER_SIZE = 4096 };
-
-enum gw_status gw_file_unwritable(const char *path, int cause, struct gw_error *error) {
-    return gw_fail(error, GW_FAILED, "%s: cannot be written: %s", path, strerror(cause));
-}
-
 /* What is there; all zeros if nothing is. What cannot be looked at is not to be written over. */
 static enum gw_status look_at(const char *path, struct stat *about, struct gw_error *error) {
     if (stat(path, about) == 0) {
@@ -90,18 +84,6 @@ static bool is_replaceable(const struct stat *about) {
     return about->st_mode == 0 || S_ISREG(about->st_mode) || S_ISDIR(about->st_mode);
 }
 
-/* How much of `path` names its folder, with the slash. */
-static int folder_length(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? 0 : (int)(slash - path + 1);
-}
-
-/* The folder of `path`: "." where that has no slash. */
-static void name_folder(const char *path, char folder[FOLDER_SIZE]) {
-    int length = folder_length(path);
-    (void)snprintf(folder, FOLDER_SIZE, "%.*s", length == 0 ? 1 : length, length == 0 ? "." : path);
-}
-
 /* The next name on the way along links, the caller's to free; NULL if `path` is no link. */
 static enum gw_status follow_link(const char *path, char **next, struct gw_error *error) {
     char link[4096];
@@ -111,7 +93,7 @@ static enum gw_status follow_link(const char *path, char **next, struct gw_error
         int cause = length < 0 ? errno : ENAMETOOLONG;
         return cause == EINVAL || cause == ENOENT ? GW_OK : gw_file_unwritable(path, cause, error);
     }
-    int folder = link[0] == '/' ? 0 : folder_length(path);
+    int folder = link[0] == '/' ? 0 : gw_folder_length(path);
     if (asprintf(next, "%.*s%.*s", folder, path, (int)length, link) < 0) {
         *next = NULL;
         return gw_fail_memory(error, "naming a file");
@@ -147,33 +129,22 @@ static bool find_place(const char *path, struct stat *folder, char **target) {
     if (resolve(path, target, &unused) != GW_OK) {
         return false;
     }
-    char name[FOLDER_SIZE];
-    name_folder(*target, name);
+    char name[GW_FOLDER_SIZE];
+    gw_folder_name(*target, name);
     return stat(name, folder) == 0;
 }
 
 bool gw_file_is_same(const char *a, const char *b) {
     struct stat folders[2];
     char *targets[2] = {NULL, NULL};
-    bool same =
-        find_place(a, &folders[0], &targets[0]) && find_place(b, &folders[1], &targets[1]) &&
-        folders[0].st_dev == folders[1].st_dev && folders[0].st_ino == folders[1].st_ino &&
-        strcmp(targets[0] + folder_length(targets[0]), targets[1] + folder_length(targets[1])) == 0;
+    bool same = find_place(a, &folders[0], &targets[0]) &&
+                find_place(b, &folders[1], &targets[1]) && folders[0].st_dev == folders[1].st_dev &&
+                folders[0].st_ino == folders[1].st_ino &&
+                strcmp(targets[0] + gw_folder_length(targets[0]),
+                       targets[1] + gw_folder_length(targets[1])) == 0;
     free(targets[0]);
     free(targets[1]);
     return same;
-}
-
-enum gw_status gw_file_sync_folder(const char *path, struct gw_error *error) {
-    char folder[FOLDER_SIZE];
-    name_folder(path, folder);
-    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) { /* a folder may be written to and not read */
-        return GW_OK;
-    }
-    int cause = fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno;
-    (void)close(descriptor);
-    return cause == 0 ? GW_OK : gw_file_unwritable(path, cause, error);
 }
 
 /* ---- what interrupted runs leave ------------------------------------------------------------- */
@@ -265,7 +236,7 @@ static enum gw_status check_old(const char *path, const char *kind, struct gw_er
 static enum gw_status check_folder(const char *path, struct gw_error *error) {
     char *target = NULL;
     GW_TRY(resolve(path, &target, error));
-    target[folder_length(target)] = '\0';
+    target[gw_folder_length(target)] = '\0';
     bool good = access(target[0] == '\0' ? "." : target, W_OK) == 0;
     int cause = errno;
     free(target);
@@ -334,7 +305,7 @@ static enum gw_status create_temporary(const char *path, char **temporary, int *
     char *target = NULL;
     GW_TRY(check_old(path, NULL, error));
     GW_TRY(resolve(path, &target, error));
-    int folder = folder_length(target);
+    int folder = gw_folder_length(target);
     const char *ending = strrchr(target + folder, '.');
     if (ending == NULL || strlen(ending) > longest_ending) {
         ending = "";

@@ -1,4 +1,4 @@
-/* What core/file.c and core/outputs.c do for each other; private to them. */
+/* What core/file.c, core/folder.c and core/outputs.c share; private to them. */
 #ifndef GW_CORE_FILE_PARTS_H
 #define GW_CORE_FILE_PARTS_H
 
@@ -9,6 +9,13 @@
 
 /* That `path` cannot be written, for a reason that errno has. */
 enum gw_status gw_file_unwritable(const char *path, int cause, struct gw_error *error);
+
+/* How much of `path` names its folder, with the slash. */
+int gw_folder_length(const char *path);
+
+enum { GW_FOLDER_SIZE = 4096 };
+/* The folder of `path`: "." where that has no slash. */
+void gw_folder_name(const char *path, char folder[GW_FOLDER_SIZE]);
 
 /* Whether outputs are only prepared, and whether mistakes are meant; whether that was read. */
 bool gw_outputs_are_held(void);

@@ -91,7 +91,7 @@ enum gw_status gw_known_indices(struct gw_worker *worker, struct gw_group_state 
     return GW_OK;
 }
 
-/* All layers are chosen, which have just so many elements (gw_known_layers_cut). */
+/* All layers are chosen, which have just so many elements. */
 enum gw_status gw_known_layers(struct gw_worker *worker, struct gw_group_state *group,
                                struct gw_error *error) {
     size_t layers = group->slice->layer_count;
@@ -106,19 +106,6 @@ enum gw_status gw_known_layers(struct gw_worker *worker, struct gw_group_state *
         flags[layer] = 1;
     }
     memcpy(flags + layers, gw_worker_gradient(worker, group), kept * sizeof *flags);
-    return GW_OK;
-}
-
-enum gw_status gw_known_layers_cut(const struct gw_worker *worker, struct gw_group_state *group,
-                                   struct gw_error *error) {
-    size_t *cut = gw_arena_zeros(worker->arena, group->slice->layer_count, sizeof *cut);
-    size_t left = group->slice->kept;
-    GW_TRY(gw_arena_check(worker->arena, "opening a group", error));
-    for (size_t layer = 0; layer < group->slice->layer_count; layer++) {
-        cut[layer] = group->layers[layer] < left ? group->layers[layer] : left;
-        left -= cut[layer];
-    }
-    group->layers = cut;
     return GW_OK;
 }
 

@@ -149,7 +149,7 @@ static enum gw_status work(struct gw_session *session, const struct gw_operation
     enum gw_status status = compresses ? gw_compress_start(worker, group, error)
                                        : gw_exchange_run(worker, operation, bytes, error);
     if (status == GW_BAD_INPUT && session->tensors != NULL) {
-        gw_trainer_name_nan(session, compresses ? &worker->compute : &worker->exchange, group,
+        gw_tensors_name_nan(session, compresses ? &worker->compute : &worker->exchange, group,
                             error);
     }
     if (status != GW_OK || compresses) {
@@ -158,7 +158,7 @@ static enum gw_status work(struct gw_session *session, const struct gw_operation
     const struct gw_slice *ended =
         session->tensors == NULL ? NULL
                                  : session->delivers[operation - session->schedule->operations];
-    return ended == NULL ? GW_OK : gw_trainer_deliver(session, ended, error);
+    return ended == NULL ? GW_OK : gw_tensors_deliver(session, ended, error);
 }
 
 /* The stream's thread goes on before the work is done, but where the host must know of it. */
@@ -292,7 +292,7 @@ static enum gw_status open_parts(struct gw_session *session, struct gw_communica
     GW_TRY(open_worker(session, communicator, options, error));
     GW_TRY(gw_outcome_open(&session->outcome, &session->worker, error));
     if (options->compute == GW_COMPUTE_TRAINER) {
-        GW_TRY(gw_trainer_open(session, options, error));
+        GW_TRY(gw_tensors_open(session, options, error));
     }
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
         GW_TRY(open_stream(&session->streams[stream], thread_names[stream], count, run_operation,
@@ -460,7 +460,7 @@ enum gw_status gw_session_copy(struct gw_session *session, enum gw_vector vector
                         : vector == GW_RESIDUAL ? worker->vectors.residual
                                                 : worker->vectors.aggregate;
     void *copy = NULL;
-    GW_TRY(gw_trainer_check_begun(session, false, error));
+    GW_TRY(gw_session_check_begun(session, false, error));
     if (worker->serves || from == NULL) {
         memset(out, 0, bytes);
         return GW_OK;

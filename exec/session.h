@@ -87,22 +87,22 @@ struct gw_session {
 };
 
 /* What a trainer's session has besides. */
-enum gw_status gw_trainer_open(struct gw_session *session, const struct gw_session_options *options,
+enum gw_status gw_tensors_open(struct gw_session *session, const struct gw_session_options *options,
                                struct gw_error *error);
 
 /* Fails unless an iteration has begun and was not waited for; or, if not `begun`, the opposite. */
-enum gw_status gw_trainer_check_begun(const struct gw_session *session, bool begun,
+enum gw_status gw_session_check_begun(const struct gw_session *session, bool begun,
                                       struct gw_error *error);
 
 /*
  * After a compressor has refused a group: if it holds a NaN, the message says which tensor has it.
  * The stream's memory is what the group is read by.
  */
-void gw_trainer_name_nan(struct gw_session *session, const struct gw_memory *memory,
+void gw_tensors_name_nan(struct gw_session *session, const struct gw_memory *memory,
                          const struct gw_group_state *group, struct gw_error *error);
 
 /* Puts a group's aggregates where the trainer wants them. */
-enum gw_status gw_trainer_deliver(struct gw_session *session, const struct gw_slice *slice,
+enum gw_status gw_tensors_deliver(struct gw_session *session, const struct gw_slice *slice,
                                   struct gw_error *error);
 
 /* ---- an iteration: these in turn ----------------------------------------------------------- */

@@ -132,7 +132,7 @@ static uint64_t fingerprint_of(const struct header *header, const unsigned char 
 }
 
 enum gw_status gw_session_save(struct gw_session *session, void *block, struct gw_error *error) {
-    GW_TRY(gw_trainer_check_begun(session, false, error));
+    GW_TRY(gw_session_check_begun(session, false, error));
     struct copying saving = {.to = block};
     float *residual = NULL;
     GW_TRY(read_residual(session, &residual, error));
@@ -210,7 +210,7 @@ enum gw_status gw_session_load(struct gw_session *session, const void *block, si
                                struct gw_error *error) {
     const struct header own = header_of(session);
     struct header saved;
-    GW_TRY(gw_trainer_check_begun(session, false, error));
+    GW_TRY(gw_session_check_begun(session, false, error));
     GW_TRY(read_header(block, bytes, &saved, error));
     GW_TRY(check_session(&own, &saved, error));
     struct copying loading = {.from = block};
@@ -223,7 +223,7 @@ enum gw_status gw_session_add_residual(struct gw_session *session, const void *b
                                        struct gw_error *error) {
     const struct header own = header_of(session);
     struct header saved;
-    GW_TRY(gw_trainer_check_begun(session, false, error));
+    GW_TRY(gw_session_check_begun(session, false, error));
     GW_TRY(read_header(block, bytes, &saved, error));
     GW_TRY(check_tensors(&own, &saved, error));
     if (saved.residual > own.residual) {

@@ -8,49 +8,6 @@
 
 #include "exec/session.h"
 
-/* ---- opening ------------------------------------------------------------------------------- */
-
-static void lay_out_tensors(struct gw_session *session) {
-    const struct gw_schedule *schedule = session->schedule;
-    size_t tensor = 0;
-    size_t first = 0;
-    for (size_t i = 0; i < schedule->operation_count; i++) {
-        const struct gw_operation *operation = &schedule->operations[i];
-        if (operation->kind == GW_BACKWARD) {
-            size_t count = (size_t)operation->elements;
-            session->tensors[tensor++] =
-                (struct gw_session_tensor){.backward = i, .first = first, .count = count};
-            first += count;
-        }
-        if (operation->kind == GW_EXCHANGE) {
-            session->delivers[i] = &schedule->groups[operation->group];
-            for (size_t before = i; before-- > 0;) {
-                bool same = session->delivers[before] == session->delivers[i];
-                session->delivers[before] = same ? NULL : session->delivers[before];
-            }
-        }
-    }
-}
-
-enum gw_status gw_trainer_open(struct gw_session *session, const struct gw_session_options *options,
-                               struct gw_error *error) {
-    const struct gw_schedule *schedule = session->schedule;
-    struct gw_arena *arena = &session->arena;
-    for (size_t g = 0; g < schedule->group_count; g++) {
-        session->tensor_count += schedule->groups[g].layer_count;
-    }
-    session->tensors = gw_arena_zeros(arena, session->tensor_count, sizeof *session->tensors);
-    session->delivers =
-        gw_arena_zeros(arena, schedule->operation_count, sizeof(const struct gw_slice *));
-    GW_TRY(gw_arena_check(arena, "opening a session", error));
-    session->scale = options->average ? 1 / (float)schedule->workers : 1;
-    session->seed = options->seed;
-    session->trainer = options->trainer;
-    session->held_back = schedule->compressor->thresholded;
-    lay_out_tensors(session);
-    return GW_OK;
-}
-
 /* ---- gradients ----------------------------------------------------------------------------- */
 
 enum { BLOCK = 4096 }; /* elements, which stay in a core's cache between two loops over them */
@@ -93,96 +50,6 @@ static enum gw_status take_gradient(const struct gw_session *session,
                                                         tensor->count, error);
 }
 
-/* ---- aggregates ---------------------------------------------------------------------------- */
-
-/* The tensor of the group that has an element of the flat vectors. */
-static const struct gw_session_tensor *find_tensor(const struct gw_session *session,
-                                                   const struct gw_slice *slice, size_t element) {
-    size_t low = slice->first_layer;
-    size_t high = low + slice->layer_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        bool before = element < session->tensors[middle].first;
-        high = before ? middle : high;
-        low = before ? low : middle;
-    }
-    return &session->tensors[low];
-}
-
-/* The elements that were sent; results are zero otherwise. */
-static void deliver_listed(struct gw_session *session, const struct gw_group_state *group) {
-    const struct gw_slice *slice = group->slice;
-    const float *aggregate = session->worker.vectors.aggregate;
-    const uint32_t *common = gw_group_common(group);
-    const struct gw_session_tensor *tensor = &session->tensors[slice->first_layer];
-    for (size_t i = 0; i < group->listed_count; i++) {
-        size_t index = group->listed != NULL ? group->listed[i].index : common[i];
-        size_t element = slice->first + index;
-        if (element - tensor->first >= tensor->count) { /* also of one before it */
-            tensor = find_tensor(session, slice, element);
-        }
-        if (tensor->result != NULL) {
-            tensor->result[element - tensor->first] = aggregate[element];
-        }
-    }
-}
-
-enum gw_status gw_trainer_deliver(struct gw_session *session, const struct gw_slice *slice,
-                                  struct gw_error *error) {
-    const struct gw_worker *worker = &session->worker;
-    const struct gw_memory *memory = &worker->exchange;
-    const struct gw_group_state *group = &worker->groups[slice - session->schedule->groups];
-    const float *aggregate = worker->vectors.aggregate;
-    if (!worker->serves && !session->on_gpu && group->written == GW_WRITTEN_LISTED &&
-        worker->vectors.gradient == NULL) {
-        deliver_listed(session, group);
-        return GW_OK;
-    }
-    for (size_t i = 0; i < slice->layer_count && !worker->serves; i++) {
-        const struct gw_session_tensor *tensor = &session->tensors[slice->first_layer + i];
-        if (tensor->result != NULL) {
-            GW_TRY(memory->does->copy(memory, tensor->result, aggregate + tensor->first,
-                                      tensor->count * sizeof *aggregate, error));
-        }
-    }
-    return GW_OK;
-}
-
-/* ---- NaNs ---------------------------------------------------------------------------------- */
-
-/* Whether there is one among the group's `values`; then *element is the first one's place. */
-static bool find_nan(const struct gw_memory *memory, const float *values, size_t count,
-                     size_t *element) {
-    struct gw_buffer copy = {0};
-    void *read = NULL;
-    bool found = values != NULL && memory->does->read(memory, values, count * sizeof *values, &copy,
-                                                      &read, NULL) == GW_OK;
-    const float *on_host = read;
-    size_t first = 0;
-    while (found && first < count && !isnan(on_host[first])) {
-        first++;
-    }
-    *element = first;
-    gw_buffer_free(&copy);
-    return found && first < count;
-}
-
-void gw_trainer_name_nan(struct gw_session *session, const struct gw_memory *memory,
-                         const struct gw_group_state *group, struct gw_error *error) {
-    const struct gw_worker *worker = &session->worker;
-    const struct gw_slice *slice = group->slice;
-    size_t index = 0;
-    if (!find_nan(memory, gw_worker_residual(worker, group), slice->elements, &index) &&
-        !find_nan(memory, gw_worker_gradient(worker, group), slice->elements, &index)) {
-        return;
-    }
-    const struct gw_session_tensor *tensor = find_tensor(session, slice, slice->first + index);
-    (void)gw_fail(error, GW_BAD_INPUT,
-                  "%s: element %zu of %zu: expected a number or an infinity, got NaN",
-                  session->schedule->operations[tensor->backward].label,
-                  slice->first + index - tensor->first, tensor->count);
-}
-
 /* ---- thresholds ---------------------------------------------------------------------------- */
 
 /* The k-th largest magnitude of what this worker has of the group: found on the host, once. */
@@ -199,7 +66,7 @@ static enum gw_status find_threshold(struct gw_session *session, struct gw_group
     task.workspace = &worker->compute.workspace;
     enum gw_status status = gw_kernel_of(&gw_compressor_topk)->select(&task, selection, error);
     if (status != GW_OK) {
-        gw_trainer_name_nan(session, memory, group, error);
+        gw_tensors_name_nan(session, memory, group, error);
         return status;
     }
     *out = INFINITY;
@@ -288,17 +155,8 @@ static void push_exchanges(struct gw_session *session) {
     }
 }
 
-enum gw_status gw_trainer_check_begun(const struct gw_session *session, bool begun,
-                                      struct gw_error *error) {
-    return session->begun == begun
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT, "session: expected an iteration that %s, got one %s",
-                         begun ? "has begun" : "begins once the last one was waited for",
-                         begun ? "that has not" : "too early");
-}
-
 enum gw_status gw_session_begin(struct gw_session *session, struct gw_error *error) {
-    GW_TRY(gw_trainer_check_begun(session, false, error));
+    GW_TRY(gw_session_check_begun(session, false, error));
     GW_TRY(gw_session_prepare(session, error));
     session->computed = 0;
     for (size_t i = 0; i < session->tensor_count; i++) {
@@ -324,7 +182,7 @@ void gw_session_backward(struct gw_session *session) {
 
 enum gw_status gw_session_ready(struct gw_session *session, size_t tensor, const float *gradient,
                                 float *result, struct gw_error *error) {
-    GW_TRY(gw_trainer_check_begun(session, true, error));
+    GW_TRY(gw_session_check_begun(session, true, error));
     if (tensor >= session->tensor_count || session->worker.serves) {
         return gw_fail(error, GW_BAD_INPUT, "session: expected a tensor below %zu, got %zu",
                        session->worker.serves ? 0 : session->tensor_count, tensor);
@@ -385,7 +243,7 @@ static void observe_counts(const struct gw_worker *worker) {
 }
 
 enum gw_status gw_session_wait(struct gw_session *session, struct gw_error *error) {
-    GW_TRY(gw_trainer_check_begun(session, true, error));
+    GW_TRY(gw_session_check_begun(session, true, error));
     GW_TRY(take_rest(session, error));
     if (session->held_back) {
         GW_TRY(set_thresholds(session, error));

@@ -154,6 +154,20 @@ static double first_threshold(const struct gw_slice *slice) {
     return gradient_deviation * gsl_cdf_ugaussian_Qinv(tail);
 }
 
+/* Leaves as many elements of the group's layers as it is asked to keep, in the first of them. */
+static enum gw_status cut_layers(const struct gw_worker *worker, struct gw_group_state *group,
+                                 struct gw_error *error) {
+    size_t *cut = gw_arena_zeros(worker->arena, group->slice->layer_count, sizeof *cut);
+    size_t left = group->slice->kept;
+    GW_TRY(gw_arena_check(worker->arena, "opening a group", error));
+    for (size_t layer = 0; layer < group->slice->layer_count; layer++) {
+        cut[layer] = group->layers[layer] < left ? group->layers[layer] : left;
+        left -= cut[layer];
+    }
+    group->layers = cut;
+    return GW_OK;
+}
+
 static enum gw_status open_group(struct gw_worker *worker, uint32_t g,
                                  const struct gw_worker_options *options, struct gw_error *error) {
     const struct gw_schedule *schedule = worker->schedule;
@@ -168,7 +182,7 @@ static enum gw_status open_group(struct gw_worker *worker, uint32_t g,
     group->threshold = options->trains ? 0 : first_threshold(group->slice);
     GW_TRY(gw_arena_check(worker->arena, "opening a group", error));
     if (worker->timed_compression) {
-        return gw_known_layers_cut(worker, group, error);
+        return cut_layers(worker, group, error);
     }
     if (worker->serves || group->compressor == &gw_compressor_none) {
         return GW_OK;

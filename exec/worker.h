@@ -150,10 +150,6 @@ struct gw_worker_options {
 enum gw_status gw_worker_open(struct gw_worker *out, const struct gw_worker_options *options,
                               struct gw_error *error);
 
-/* Leaves as many elements of the group's layers as it is asked to keep, in the first of them. */
-enum gw_status gw_known_layers_cut(const struct gw_worker *worker, struct gw_group_state *group,
-                                   struct gw_error *error);
-
 /* A group's compressor begins anew, from another threshold. */
 enum gw_status gw_group_set_threshold(struct gw_worker *worker, struct gw_group_state *group,
                                       double threshold, struct gw_error *error);

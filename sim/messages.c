@@ -62,7 +62,8 @@ enum gw_status gw_exchanges_open(struct gw_exchanges *out, const struct gw_simul
     return GW_OK;
 }
 
-void gw_exchanges_again(struct gw_exchanges *exchanges, const struct gw_schedule *schedule) {
+/* Exchanges of other bytes than before, with the same collectives. */
+static void set_bytes(struct gw_exchanges *exchanges, const struct gw_schedule *schedule) {
     for (size_t i = 0; i < exchanges->count; i++) {
         struct gw_exchange *exchange = &exchanges->list[i];
         uint64_t bytes = schedule->operations[exchange->operation].bytes;
@@ -176,7 +177,7 @@ static void reset(struct messages *messages, uint64_t repetition) {
     const struct gw_simulator *simulator = messages->simulator;
     uint64_t seed = simulator->simulation.seed;
     if (simulator->simulation.selected != NULL) {
-        gw_exchanges_again(&messages->exchanges, simulator->schedule);
+        set_bytes(&messages->exchanges, simulator->schedule);
     }
     gw_traffic_reset(messages->traffic, seed, repetition);
     for (size_t i = 0; i < messages->lane_count; i++) {

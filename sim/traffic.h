@@ -60,9 +60,6 @@ struct gw_exchanges {
 enum gw_status gw_exchanges_open(struct gw_exchanges *out, const struct gw_simulator *simulator,
                                  struct gw_arena *arena, struct gw_error *error);
 
-/* Exchanges of other bytes than before, with the same collectives. */
-void gw_exchanges_again(struct gw_exchanges *exchanges, const struct gw_schedule *schedule);
-
 /* How many steps the rank takes: none for no bytes. */
 static inline uint32_t gw_exchange_steps(const struct gw_exchange *exchange, uint32_t rank) {
     return exchange->call.bytes == 0 ? 0 : exchange->collective->steps(&exchange->call, rank);

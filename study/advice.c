@@ -293,7 +293,8 @@ static enum gw_status explain_chosen(struct gw_advice *advice, struct gw_error *
                       &advice->explanation, error);
 }
 
-double gw_uncertainty_width_s(const struct gw_result_uncertainty *uncertainty) {
+/* The part of an iteration's interval that one uncertainty makes up, in seconds. */
+static double uncertainty_width_s(const struct gw_result_uncertainty *uncertainty) {
     return fabs(uncertainty->high_s - uncertainty->low_s);
 }
 
@@ -302,7 +303,7 @@ static void find_widest(struct gw_advice *advice) {
     for (size_t i = 0; i < chosen->uncertainty_count; i++) {
         const struct gw_result_uncertainty *one = &chosen->uncertainties[i];
         if (advice->widest == NULL ||
-            gw_uncertainty_width_s(one) > gw_uncertainty_width_s(advice->widest)) {
+            uncertainty_width_s(one) > uncertainty_width_s(advice->widest)) {
             advice->widest = one;
         }
     }

@@ -134,7 +134,4 @@ const char *gw_advice_bucket_text(const struct gw_advice *advice, size_t group,
                                   char out[GW_BUCKET_TEXT_SIZE]);
 void gw_advice_free(struct gw_advice *advice);
 
-/* How much of an iteration's interval one uncertainty makes up, in seconds. */
-double gw_uncertainty_width_s(const struct gw_result_uncertainty *uncertainty);
-
 #endif

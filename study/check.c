@@ -1,6 +1,5 @@
 #include "study/check.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,22 +8,6 @@
 #include "study/sweep.h"
 
 /* ---- findings ------------------------------------------------------------------------------ */
-
-/* Texts are cut at a length at which nobody reads on. */
-void gw_check_add(struct gw_checking *check, struct gw_findings *findings, const char *format,
-                  ...) {
-    char text[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it began on the line above */
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    if (findings->count < GW_MOST_FINDINGS) {
-        const char *copy = gw_arena_format(check->arena, "%s", text);
-        findings->texts[findings->count] = copy;
-        findings->count += copy != NULL;
-    }
-}
 
 /* A message without the file's name, which stands above all findings. */
 static const char *without_path(const struct gw_checking *check, const char *message) {

@@ -2,6 +2,10 @@
 #ifndef GW_STUDY_CHECK_PARTS_H
 #define GW_STUDY_CHECK_PARTS_H
 
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "core/arena.h"
 #include "study/check.h"
 #include "traces/cluster.h"
 
@@ -11,8 +15,21 @@ struct gw_checking {
     struct gw_arena *arena;
 };
 
-void gw_check_add(struct gw_checking *check, struct gw_findings *findings, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Adds a text, cut at a length at which nobody reads on. */
+static inline void __attribute__((format(printf, 3, 4)))
+gw_check_add(struct gw_checking *check, struct gw_findings *findings, const char *format, ...) {
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it began on the line above */
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (findings->count < GW_MOST_FINDINGS) {
+        const char *copy = gw_arena_format(check->arena, "%s", text);
+        findings->texts[findings->count] = copy;
+        findings->count += copy != NULL;
+    }
+}
 
 #define ODD(check, ...) gw_check_add((check), &(check)->out->odd, __VA_ARGS__)
 #define NOTE(check, ...) gw_check_add((check), &(check)->out->notes, __VA_ARGS__)
