@@ -313,12 +313,31 @@ def table_row(name, summary):
     )
 
 
+def mean_and_worst(cells):
+    sizes = [abs(cell["error"]) for cell in cells]
+    return f"{percent(statistics.fmean(sizes))}, {percent(max(sizes))}" if sizes else ""
+
+
+def pipeline_rows(document):
+    """Mean and worst error of each pipeline, apart where workers share processors."""
+    yield "| `--algo` | cells | none or timed | real, a core each | real, shared cores | in interval |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for name, cells in group_by(document["cells"], "pipeline").items():
+        real = [cell for cell in cells if cell["compression"] == "real"]
+        shared = [cell for cell in real if cell["workers"] > document["processors"]]
+        parts = [
+            [cell for cell in cells if cell not in real],
+            [cell for cell in real if cell not in shared],
+            shared,
+        ]
+        inside = share_of(None if cell["reach"] is None else cell["reach"] <= 1 for cell in cells)
+        texts = [f"`{name}`", str(len(cells)), *map(mean_and_worst, parts), share_text(inside)]
+        yield f"| {' | '.join(texts)} |"
+
+
 def table_rows(document):
     summary, jobs = document["summary"], document["jobs_summary"]
     if summary:
-        for name, one in summary["by"]["pipeline"].items():
-            one = {**one, "worst_at": one["worst_at"].removeprefix(f"{name}: ")}
-            yield table_row(f"`{name}`", one)
         yield table_row("**all**", summary["all"])
         for axis in AXES[1:]:
             levels = summary["by"][axis].items()
@@ -370,7 +389,8 @@ def markdown(document):
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     rest = [*decision_lines(document), *document["notes"], *absence_lines(document)]
-    return "\n".join([*head, *table_rows(document), "", *[f"{line}\n" for line in rest]])
+    tables = [*pipeline_rows(document), "", *head, *table_rows(document)]
+    return "\n".join([*tables, "", *[f"{line}\n" for line in rest]])
 
 
 # ---- the picture ----------------------------------------------------------------------------

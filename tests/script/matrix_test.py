@@ -189,13 +189,13 @@ class Presentation(unittest.TestCase):
             },
             "failed": [{"cell": "lags: tiny", "why": "status 3"}],
             "notes": [],
+            "processors": 2,
         }
 
     def test_table(self):
         text = analysis.markdown(self.document)
-        self.assertIn(
-            "| `topk` | 1 | 60.0% (60.0% to 60.0%) | 60.0% | 60.0% | 60.0% | tiny, ", text
-        )
+        self.assertIn("| `topk` | 1 |  | 60.0%, 60.0% |  | ", text)
+        self.assertIn("| `ddp` | 1 | 1.0%, 1.0% |  |  | ", text)
         self.assertIn("| **all** | 2 | 30.5% ", text)
         self.assertIn("| real, 0.001 | 1 | 60.0% ", text)
         self.assertIn("| none, 2 | 1 | 1.0% ", text)
