@@ -297,8 +297,8 @@ def right_of(each: list[dict], goal: float | None) -> str:
     goal and how many runs did not reach it; a dagger where some diverged."""
     right = with_interval([one["curve"][-1]["right"] for one in each]).replace("%", "")
     mean, _, half = right.partition(" ± ")
-    half = f" ±{float(half):.{int(float(half) < 10)}f}" if half else ""
-    after = to_goal(each, goal, None)[0].replace("never", "no")
+    half = f" ±{float(half):.{int(float(half) < 1)}f}" if half else ""
+    after = to_goal(each, goal, None)[0].replace(" never", "×")
     after += "†" if any(one["diverged"] for one in each) else ""
     return f"{mean}{half} ({after})" if after else f"{mean}{half}"
 

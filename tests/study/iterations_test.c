@@ -21,7 +21,7 @@ static int free_page(void **state) {
 }
 FIXTURES(read_page, free_page)
 
-/* "| 95.5 ±1.1 (120, 2 no) |" in that table, row and column (from 1); NULL: no such row. */
+/* "| 95.5 ±1 (120, 2×) |" in that table, row and column (from 1); NULL: no such row. */
 static const char *find_cell(const char *table, const char *way, size_t column) {
     char row[64];
     const char *start = strstr(page, table);
@@ -45,10 +45,10 @@ static void read_cell(const char *cell, double *iterations, size_t *never) {
     assert_non_null(first);
     char *rest = NULL;
     double number = strtod(first + 1, &rest);
-    bool none = strncmp(rest, " no", 3) == 0;
+    bool none = strncmp(rest, "×", 2) == 0;
     *iterations = none ? 0 : number;
     *never = none ? (size_t)number : 0;
-    if (rest[0] == ',' && strncmp(rest + 3, " no", 3) == 0) {
+    if (rest[0] == ',' && strncmp(rest + 3, "×", 2) == 0) {
         *never = (size_t)(rest[2] - '0');
     }
 }
