@@ -20,7 +20,7 @@ const struct gw_option gw_watch_table[] = {
 
 const struct gw_option gw_job_table[] = {
     {"nodes", 0, "N", GW_COUNT, offsetof(struct gw_job_options, nodes),
-     .help = "Start an MPI job of N ranks (not needed inside one)", .maximum = GW_MOST_RANKS},
+     .help = "Start an MPI job of N ranks (not needed inside one)", .maximum = GW_MAX_RANKS},
     {"hostfile", 0, "FILE", GW_TEXT, offsetof(struct gw_job_options, hostfile),
      .help = "Hosts for --nodes, passed to mpirun",
      .otherwise = "the Slurm allocation's, or this one", .names = GW_NAMES_FILES},

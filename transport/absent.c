@@ -1,4 +1,4 @@
-/* What a build without MPI, or without NCCL, answers. */
+/* The transports of a build without MPI, or without NCCL: opening one fails. */
 #include "transport/gpu_base.h"
 
 #ifndef GW_HAVE_MPI

@@ -1,4 +1,4 @@
-/* What ranks do by a communicator's functions, over whatever transport. */
+/* Collectives, messages and agreement of ranks, over any transport. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,45 +17,49 @@ enum gw_status gw_communicator_check_first(const struct gw_communicator *parent,
 
 /* ---- collectives and messages -------------------------------------------------------------- */
 
-static enum gw_status collect(struct gw_communicator *communicator, struct gw_collective_call call,
-                              struct gw_error *error) {
+static enum gw_status run_collective(struct gw_communicator *communicator,
+                                     struct gw_collective_call call, struct gw_error *error) {
     return communicator->transport->collect(communicator, &call, error);
 }
 
 enum gw_status gw_allgather(struct gw_communicator *communicator, const void *send, size_t bytes,
                             void *receive, struct gw_error *error) {
-    return collect(communicator,
-                   (struct gw_collective_call){
-                       .kind = GW_ALLGATHER, .send = send, .receive = receive, .bytes = bytes},
-                   error);
+    return run_collective(
+        communicator,
+        (struct gw_collective_call){
+            .kind = GW_ALLGATHER, .send = send, .receive = receive, .bytes = bytes},
+        error);
 }
 
 enum gw_status gw_allreduce(struct gw_communicator *communicator, const float *send, float *receive,
                             size_t count, struct gw_error *error) {
     size_t bytes = count * sizeof *send;
-    return collect(communicator,
-                   (struct gw_collective_call){
-                       .kind = GW_ALLREDUCE, .send = send, .receive = receive, .bytes = bytes},
-                   error);
+    return run_collective(
+        communicator,
+        (struct gw_collective_call){
+            .kind = GW_ALLREDUCE, .send = send, .receive = receive, .bytes = bytes},
+        error);
 }
 
 enum gw_status gw_broadcast(struct gw_communicator *communicator, int root, void *data,
                             size_t bytes, struct gw_error *error) {
-    return collect(communicator,
-                   (struct gw_collective_call){GW_BROADCAST, root, data, data, bytes, NULL}, error);
+    return run_collective(communicator,
+                          (struct gw_collective_call){GW_BROADCAST, root, data, data, bytes, NULL},
+                          error);
 }
 
 enum gw_status gw_gather(struct gw_communicator *communicator, int root, const void *send,
                          size_t bytes, void *receive, struct gw_error *error) {
-    return collect(communicator,
-                   (struct gw_collective_call){GW_GATHER, root, send, receive, bytes, NULL}, error);
+    return run_collective(communicator,
+                          (struct gw_collective_call){GW_GATHER, root, send, receive, bytes, NULL},
+                          error);
 }
 
 enum gw_status gw_scatter(struct gw_communicator *communicator, int root, const void *send,
                           size_t bytes, void *receive, struct gw_error *error) {
-    return collect(communicator,
-                   (struct gw_collective_call){GW_SCATTER, root, send, receive, bytes, NULL},
-                   error);
+    return run_collective(communicator,
+                          (struct gw_collective_call){GW_SCATTER, root, send, receive, bytes, NULL},
+                          error);
 }
 
 enum gw_status gw_start_send(struct gw_communicator *communicator, int to, const void *data,
@@ -86,25 +90,25 @@ enum gw_status gw_receive(struct gw_communicator *communicator, int from, void *
 
 enum gw_status gw_receive_resting(struct gw_communicator *communicator, int from, void *data,
                                   size_t bytes, struct gw_error *error) {
-    static const double nap_s = 2e-4;
+    static const double poll_interval_s = 2e-4;
     struct gw_request request;
     bool done = false;
     GW_TRY(gw_start_receive(communicator, from, data, bytes, &request, error));
     GW_TRY(communicator->transport->test(communicator, &request, &done, error));
     while (!done) {
-        gw_clock_sleep_until_s(gw_clock_now_s() + nap_s);
+        gw_clock_sleep_until_s(gw_clock_now_s() + poll_interval_s);
         GW_TRY(communicator->transport->test(communicator, &request, &done, error));
     }
     return GW_OK;
 }
 
-/* ---- agreeing ------------------------------------------------------------------------------ */
+/* ---- agreement ----------------------------------------------------------------------------- */
 
-/* Without memory of its own, as that may be what failed. */
+/* Allocates no memory, since lack of memory may be the failure. */
 enum gw_status gw_agree_with_all(struct gw_communicator *communicator, enum gw_status status,
                                  struct gw_error *error) {
     const unsigned char mine = (unsigned char)status;
-    unsigned char all[GW_MOST_RANKS];
+    unsigned char all[GW_MAX_RANKS];
     struct gw_error first_error = {0};
     int first = 0;
     GW_TRY(gw_allgather(communicator, &mine, sizeof mine, all, error));
@@ -165,14 +169,12 @@ enum gw_status gw_find_local_rank(struct gw_communicator *ranks, size_t *out,
     return status;
 }
 
-/* ---- resting while others measure ---------------------------------------------------------- */
+/* ---- ranks that wait while others measure -------------------------------------------------- */
 
-/*
- * A blocking call of MPI looks for messages without a pause and takes a core from whoever else is
- * on it, even if it yields; these ranks look once in a while.
- */
+/* A blocking call of MPI polls without a pause and takes time from other processes on its core,
+ * even if it yields; ranks that wait here poll every millisecond and sleep in between. */
 static const char wake_up[] = "wake up";
-static const double look_every_s = 1e-3;
+static const double wait_interval_s = 1e-3;
 
 enum gw_status gw_rest_until_woken(struct gw_communicator *communicator, struct gw_error *error) {
     char message[sizeof wake_up] = "";
@@ -187,13 +189,14 @@ enum gw_status gw_rest_until_woken(struct gw_communicator *communicator, struct 
         if (from >= 0) {
             break;
         }
-        gw_clock_sleep_until_s(gw_clock_now_s() + look_every_s);
+        gw_clock_sleep_until_s(gw_clock_now_s() + wait_interval_s);
     }
     return bytes == sizeof wake_up && memcmp(message, wake_up, sizeof wake_up) == 0
                ? GW_OK
-               : gw_fail(error, GW_FAILED,
-                         "expected to be woken, got another post of %zu bytes from rank %d", bytes,
-                         from);
+               : gw_fail(
+                     error, GW_FAILED,
+                     "control message: expected one that ends the wait, got %zu bytes from rank %d",
+                     bytes, from);
 }
 
 enum gw_status gw_wake(struct gw_communicator *communicator, int first, struct gw_error *error) {

@@ -1,7 +1,5 @@
-/*
- * Memory of GPUs over a transport that takes pointers to it, as MPI libraries built with CUDA do.
- * They do not know of streams: what the stream has to do is done before they are called.
- */
+/* Memory of GPUs over a transport that takes pointers to it, as MPI libraries built with CUDA do.
+ * These libraries do not know streams, so each call first waits for the stream's work. */
 #include "transport/gpu_base.h"
 
 static enum gw_status aware_collect(struct gw_communicator *communicator,

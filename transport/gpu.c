@@ -1,4 +1,4 @@
-/* Which GPU each rank has, and which communicator serves them. */
+/* The GPU of each rank, and the choice of its communicator. */
 #include "transport/gpu.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "transport/gpu_base.h"
 
-/* ---- where the GPUs are -------------------------------------------------------------------- */
+/* ---- locations of GPUs --------------------------------------------------------------------- */
 
 /* The GPU of each rank, [size], on every rank. */
 static enum gw_status gather_gpus(struct gw_communicator *communicator,
@@ -24,7 +24,7 @@ static bool is_same(const struct gw_gpu_location *one, const struct gw_gpu_locat
     return strcmp(one->host, other->host) == 0 && strcmp(one->bus, other->bus) == 0;
 }
 
-/* The lowest other rank that is on the rank's GPU, or -1. */
+/* The lowest other rank on the same GPU as `rank`, or -1. */
 static int find_sharer(const struct gw_gpu_location *locations, int size, int rank) {
     int sharer = 0;
     while (sharer < size && (sharer == rank || !is_same(&locations[sharer], &locations[rank]))) {
@@ -35,7 +35,9 @@ static int find_sharer(const struct gw_gpu_location *locations, int size, int ra
 
 /* ---- the choice ---------------------------------------------------------------------------- */
 
-/* NCCL's ranks would wait for each other's kernels, which need not run at the same time. */
+/*
+ * NCCL's ranks wait for each other's kernels; two kernels of one GPU need not run at the same time.
+ */
 static enum gw_status check_not_shared(const struct gw_gpu_location *locations, int size,
                                        struct gw_error *error) {
     for (int rank = 0; rank < size; rank++) {
@@ -50,7 +52,8 @@ static enum gw_status check_not_shared(const struct gw_gpu_location *locations, 
     return GW_OK;
 }
 
-/* Of all ranks, to be freed; *out is NULL if it fails, which it does on all ranks. */
+/* Gathers the locations of all ranks, which the caller frees. On failure, of all ranks, *out is
+ * NULL. */
 static enum gw_status gather_locations(struct gw_communicator *communicator,
                                        const struct gw_device *device, struct gw_gpu_location **out,
                                        struct gw_error *error) {
@@ -79,7 +82,7 @@ static enum gw_status check_nccl(struct gw_communicator *parent,
     return status;
 }
 
-static size_t most_on_one(const struct gw_gpu_location *locations, int size) {
+static size_t max_ranks_per_gpu(const struct gw_gpu_location *locations, int size) {
     size_t most = 0;
     for (int rank = 0; rank < size; rank++) {
         size_t here = 0;
@@ -100,14 +103,14 @@ enum gw_status gw_gpu_transport_choose(struct gw_communicator *communicator,
     *out = GW_GPU_MPI;
     *sharing = 0;
     GW_TRY(gather_locations(communicator, device, &locations, error));
-    *sharing = most_on_one(locations, communicator->size);
+    *sharing = max_ranks_per_gpu(locations, communicator->size);
     free(locations);
     GW_TRY(gw_agree_maximum(communicator, &lacks, 1, error));
     *out = lacks == 0 && *sharing == 1 ? GW_GPU_NCCL : GW_GPU_MPI;
     return GW_OK;
 }
 
-/* Whether all ranks' MPI libraries take pointers to memory of GPUs. */
+/* Sets *aware if the MPI libraries of all ranks take pointers to memory of GPUs. */
 static enum gw_status find_aware(struct gw_communicator *parent, bool *aware,
                                  struct gw_error *error) {
     double lacks = gw_takes_gpu_memory(parent) ? 0 : 1;

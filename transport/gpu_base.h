@@ -1,4 +1,4 @@
-/* What communicators for memory of GPUs have in common; private to transport/. */
+/* The common part of communicators for memory of GPUs; private to transport/. */
 #ifndef GW_TRANSPORT_GPU_BASE_H
 #define GW_TRANSPORT_GPU_BASE_H
 
@@ -6,7 +6,7 @@
 
 /* The first member of each kind's state. */
 struct gw_gpu_base {
-    struct gw_communicator host; /* its own, for memory of the host */
+    struct gw_communicator host; /* a communicator of its own, for memory of the host */
     struct gw_gpu_settings settings;
     const struct gw_gpu_kind *kind;
 };
@@ -14,14 +14,16 @@ struct gw_gpu_base {
 struct gw_gpu_kind {
     const struct gw_transport *transport;
     size_t state_bytes;
-    /* Makes the rest of the state, zeros at first; all ranks call it and fail alike. Or NULL. */
+    /* Opens the rest of the state, which is zero; all ranks call it and all fail if one fails. Or
+     * NULL. */
     enum gw_status (*open)(struct gw_communicator *communicator, struct gw_error *error);
-    /* Drops the rest, whole or in part. Or NULL. */
+    /* Frees the rest of the state, even if it was opened only in part. Or NULL. */
     void (*close)(struct gw_communicator *communicator);
 };
 extern const struct gw_gpu_kind gw_gpu_cuda_aware, gw_gpu_nccl, gw_gpu_staged;
 
-/* Over a communicator that is taken over, also if it fails, which it does on all ranks alike. */
+/* Opens a communicator over `host`, which it takes over, also on failure; all ranks fail if one
+ * fails. */
 enum gw_status gw_gpu_open(struct gw_communicator *out, const struct gw_gpu_kind *kind,
                            struct gw_communicator host, const struct gw_gpu_settings *settings,
                            struct gw_error *error);
@@ -41,10 +43,8 @@ enum gw_status gw_gpu_open_first(struct gw_communicator *parent, int size,
 void gw_gpu_abort(struct gw_communicator *communicator, int status);
 void gw_gpu_close(struct gw_communicator *communicator);
 
-/*
- * Between two looks at what is waited for, when nothing has moved for so long: short waits take no
- * longer than they must, long ones leave the core to others.
- */
+/* Pauses between two polls, given the time since the last progress: short waits yield only, long
+ * ones leave the core to others. */
 void gw_gpu_rest(double waited_s);
 
 #endif

@@ -7,18 +7,18 @@
 /* A communicator's state. */
 struct group_state {
     struct gw_process_group group;
-    char *name; /* that the group was given, or NULL */
+    char *name; /* the group's, or NULL */
     size_t capacity;
-    char *padded; /* [capacity]: of unequal parts */
+    char *padded; /* [capacity]: scratch memory for unequal parts */
 };
 
-static struct group_state *state_of(const struct gw_communicator *communicator) {
+static struct group_state *group_of(const struct gw_communicator *communicator) {
     return communicator->state;
 }
 
-static enum gw_status check(const struct gw_communicator *communicator, int result,
-                            const char *call, struct gw_error *error) {
-    const struct gw_process_group *group = &state_of(communicator)->group;
+static enum gw_status check_result(const struct gw_communicator *communicator, int result,
+                                   const char *call, struct gw_error *error) {
+    const struct gw_process_group *group = &group_of(communicator)->group;
     if (result == 0) {
         return GW_OK;
     }
@@ -29,11 +29,11 @@ static enum gw_status check(const struct gw_communicator *communicator, int resu
 
 /* ---- collectives --------------------------------------------------------------------------- */
 
-/* Padded to the longest part, as groups gather equal ones. */
+/* Gathers parts padded to the longest, since groups gather equal parts. */
 static enum gw_status gather_unequal(struct gw_communicator *communicator,
                                      const struct gw_collective_call *call,
                                      struct gw_error *error) {
-    struct group_state *state = state_of(communicator);
+    struct group_state *state = group_of(communicator);
     size_t ranks = (size_t)communicator->size;
     size_t longest = 0;
     for (size_t i = 0; i < ranks; i++) {
@@ -55,9 +55,9 @@ static enum gw_status gather_unequal(struct gw_communicator *communicator,
     size_t bytes = call->parts[communicator->rank];
     memset(own, 0, longest);
     memcpy(own, call->send, bytes);
-    GW_TRY(check(communicator,
-                 state->group.allgather(state->group.context, own, longest, state->padded),
-                 "allgather", error));
+    GW_TRY(check_result(communicator,
+                        state->group.allgather(state->group.context, own, longest, state->padded),
+                        "allgather", error));
     char *next = call->receive;
     for (size_t i = 0; i < ranks; i++) {
         memcpy(next, state->padded + i * longest, call->parts[i]);
@@ -68,16 +68,17 @@ static enum gw_status gather_unequal(struct gw_communicator *communicator,
 
 static enum gw_status broadcast(struct gw_communicator *communicator,
                                 const struct gw_collective_call *call, struct gw_error *error) {
-    const struct gw_process_group *group = &state_of(communicator)->group;
+    const struct gw_process_group *group = &group_of(communicator)->group;
     bool is_root = communicator->rank == call->root;
     void *data = is_root ? (void *)(uintptr_t)call->send : call->receive;
-    return check(communicator, group->broadcast(group->context, call->root, data, call->bytes),
-                 "broadcast", error);
+    return check_result(communicator,
+                        group->broadcast(group->context, call->root, data, call->bytes),
+                        "broadcast", error);
 }
 
 static enum gw_status group_collect(struct gw_communicator *communicator,
                                     const struct gw_collective_call *call, struct gw_error *error) {
-    const struct gw_process_group *group = &state_of(communicator)->group;
+    const struct gw_process_group *group = &group_of(communicator)->group;
     void *context = group->context;
     size_t count = call->bytes / sizeof(float);
     int result = 0;
@@ -113,10 +114,10 @@ static enum gw_status group_collect(struct gw_communicator *communicator,
         result = group->allgather(context, call->send, call->bytes, call->receive);
         break;
     }
-    return check(communicator, result, name, error);
+    return check_result(communicator, result, name, error);
 }
 
-/* Nobody knows the sum of all before all have come. */
+/* No rank has the sum before all ranks have called. */
 static enum gw_status group_barrier(struct gw_communicator *communicator, struct gw_error *error) {
     float here = 1;
     float there = 0;
@@ -128,24 +129,25 @@ static enum gw_status group_barrier(struct gw_communicator *communicator, struct
 static enum gw_status group_start(struct gw_communicator *communicator,
                                   const struct gw_message *message, struct gw_request *out,
                                   struct gw_error *error) {
-    const struct gw_process_group *group = &state_of(communicator)->group;
+    const struct gw_process_group *group = &group_of(communicator)->group;
     *out = (struct gw_request){.bytes = message->bytes, .receives = message->receives};
     return message->receives
-               ? check(communicator,
-                       group->start_receive(group->context, message->other, message->data,
-                                            message->bytes, &out->handle),
-                       "receive", error)
-               : check(communicator,
-                       group->start_send(group->context, message->other, message->data,
-                                         message->bytes, &out->handle),
-                       "send", error);
+               ? check_result(communicator,
+                              group->start_receive(group->context, message->other, message->data,
+                                                   message->bytes, &out->handle),
+                              "receive", error)
+               : check_result(communicator,
+                              group->start_send(group->context, message->other, message->data,
+                                                message->bytes, &out->handle),
+                              "send", error);
 }
 
 static enum gw_status group_wait(struct gw_communicator *communicator, struct gw_request *requests,
                                  size_t count, struct gw_error *error) {
-    const struct gw_process_group *group = &state_of(communicator)->group;
+    const struct gw_process_group *group = &group_of(communicator)->group;
     for (size_t i = 0; i < count; i++) {
-        GW_TRY(check(communicator, group->wait(group->context, requests[i].handle), "wait", error));
+        GW_TRY(check_result(communicator, group->wait(group->context, requests[i].handle), "wait",
+                            error));
     }
     return GW_OK;
 }
@@ -159,12 +161,12 @@ static enum gw_status group_test(struct gw_communicator *communicator, struct gw
 /* ---- joining and leaving ------------------------------------------------------------------- */
 
 static const char *group_version(const struct gw_communicator *communicator) {
-    return state_of(communicator)->name;
+    return group_of(communicator)->name;
 }
 
 static enum gw_status group_open_first(struct gw_communicator *parent, int size,
                                        struct gw_communicator *out, struct gw_error *error) {
-    struct gw_process_group part = state_of(parent)->group;
+    struct gw_process_group part = group_of(parent)->group;
     void *context = part.context;
     *out = (struct gw_communicator){0};
     GW_TRY(gw_communicator_check_first(parent, size, error));
@@ -173,7 +175,8 @@ static enum gw_status group_open_first(struct gw_communicator *parent, int size,
                        "process group: expected one that opens groups of its first ranks");
     }
     part.context = NULL;
-    GW_TRY(check(parent, part.open_first(context, size, &part.context), "open_first", error));
+    GW_TRY(
+        check_result(parent, part.open_first(context, size, &part.context), "open_first", error));
     part.size = size;
     return parent->rank < size ? gw_communicator_open_group(&part, out, error) : GW_OK;
 }
@@ -184,7 +187,7 @@ static void group_abort(struct gw_communicator *communicator, int status) {
 }
 
 static void group_close(struct gw_communicator *communicator) {
-    struct group_state *state = state_of(communicator);
+    struct group_state *state = group_of(communicator);
     if (state->group.close != NULL) {
         state->group.close(state->group.context);
     }
@@ -212,9 +215,9 @@ enum gw_status gw_communicator_open_group(const struct gw_process_group *group,
         return gw_fail(error, GW_BAD_INPUT, "process group: expected a rank below %d, got %d",
                        group->size, group->rank);
     }
-    if (group->size > GW_MOST_RANKS) {
+    if (group->size > GW_MAX_RANKS) {
         return gw_fail(error, GW_BAD_INPUT, "process group: expected at most %d ranks, got %d",
-                       GW_MOST_RANKS, group->size);
+                       GW_MAX_RANKS, group->size);
     }
     struct group_state *state = calloc(1, sizeof *state);
     char *name = group->name == NULL ? NULL : strdup(group->name);

@@ -1,21 +1,18 @@
-/*
- * A communicator made of what a trainer has: its own process group (of PyTorch, say), as functions
- * that it lends.
- */
+/* A communicator over a trainer's own process group (of PyTorch, say), given as functions. */
 #ifndef GW_TRANSPORT_GROUP_H
 #define GW_TRANSPORT_GROUP_H
 
 #include "transport/transport.h"
 
 /*
- * All but `complain` and `close` return 0, or else have failed. They are called by one thread at a
- * time, not always the same one, and collectives by all ranks in the same order. What they mean
- * stands at gw_allgather and so on (transport.h).
+ * All functions except `complain` and `close` return 0 on success. One thread at a time calls them,
+ * not always the same one; all ranks call collectives in the same order. transport.h defines them
+ * (gw_allgather and so on).
  */
 struct gw_process_group {
-    const char *name; /* what it is: "gloo, PyTorch 2.15.0"; NULL: nobody says. Copied */
+    const char *name; /* "gloo, PyTorch 2.15.0"; NULL: unknown. Copied */
     int rank, size;
-    void *context; /* their first argument */
+    void *context; /* first argument of the functions */
 
     int (*allreduce)(void *context, const float *send, float *receive, size_t count);
     int (*allgather)(void *context, const void *send, size_t bytes, void *receive);
@@ -24,27 +21,27 @@ struct gw_process_group {
     int (*gather)(void *context, int root, const void *send, size_t bytes, void *receive);
     int (*scatter)(void *context, int root, const void *send, size_t bytes, void *receive);
 
-    /* Both return at once; what is started is waited for by its handle, once. */
+    /* Both return at once. wait() is called once for each handle. */
     int (*start_send)(void *context, int to, const void *data, size_t bytes, uintptr_t *handle);
     int (*start_receive)(void *context, int from, void *data, size_t bytes, uintptr_t *handle);
     int (*wait)(void *context, uintptr_t handle);
 
     /*
-     * The group of the first `size` ranks: these functions with the context *part, which `close`
-     * closes. All ranks call it in the same order; those beyond get no part, and set nothing.
-     * NULL: the group has no parts.
+     * Opens the group of the first `size` ranks: the same functions with the context *part, which
+     * `close` closes. All ranks call it in the same order; ranks beyond `size` set nothing. NULL:
+     * the group cannot be divided.
      */
     int (*open_first)(void *context, int size, void **part);
 
-    /* Why the last call failed: copied before the next one. NULL: nobody knows. */
+    /* The reason of the last failure; copied before the next call. NULL: no reasons. */
     const char *(*complain)(void *context);
-    void (*close)(void *context); /* NULL: nothing is to be done */
+    void (*close)(void *context); /* NULL: there is nothing to close */
 };
 
 /*
- * Collectives of no bytes do not reach it. It has no control messages, a test of a request waits,
- * and parts are GW_BAD_INPUT where the group has none; abort ends this process, and leaves the
- * others to their launcher.
+ * Opens the communicator. It does not call the group for collectives of no bytes. It has no control
+ * messages, testing a request waits for it, and open_first fails with GW_BAD_INPUT if the group
+ * cannot be divided; abort ends this process, and leaves the other ranks to their launcher.
  */
 enum gw_status gw_communicator_open_group(const struct gw_process_group *group,
                                           struct gw_communicator *out, struct gw_error *error);

@@ -16,11 +16,11 @@
 
 #include "core/core.h"
 
-enum { MOST_ADDRESSES = 8, NUDGE_MS = 250 };
+enum { MAX_ADDRESSES = 8, NUDGE_MS = 250 };
 static const double question_s = 1;
 static const time_t first_answer_s = 2;
 
-/* ---- before ranks know each other ------------------------------------------------------------ */
+/* ---- alarms before ranks are connected ------------------------------------------------------- */
 
 struct gw_alarm {
     pthread_t thread;
@@ -91,21 +91,21 @@ void gw_alarm_close(struct gw_alarm *alarm) {
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-/* Where a rank can be asked. */
+/* The address of a rank's socket. */
 struct place {
     char host[GW_WATCH_HOST_SIZE];
-    uint32_t addresses[MOST_ADDRESSES]; /* IPv4, in the network's order; 0: no more */
-    uint16_t port;                      /* in the network's order; 0: it cannot be asked */
+    uint32_t addresses[MAX_ADDRESSES]; /* IPv4, in network order; 0: no more */
+    uint16_t port;                     /* in network order; 0: it has no socket */
 };
 
-/* Of interfaces that are up; loopback ones are for ranks of the same host. */
+/* Lists the addresses of interfaces that are up; loopback ones are for ranks of the same host. */
 static void find_addresses(struct place *place) {
     struct ifaddrs *all = NULL;
     size_t count = 0;
     if (getifaddrs(&all) != 0) {
         return;
     }
-    for (const struct ifaddrs *one = all; one != NULL && count < MOST_ADDRESSES;
+    for (const struct ifaddrs *one = all; one != NULL && count < MAX_ADDRESSES;
          one = one->ifa_next) {
         if (one->ifa_addr != NULL && one->ifa_addr->sa_family == AF_INET) {
             struct sockaddr_in address;
@@ -118,7 +118,7 @@ static void find_addresses(struct place *place) {
     freeifaddrs(all);
 }
 
-/* A socket on any free port, and where it is; -1 where there is no network. */
+/* Opens a socket on any free port, and describes its address; -1 without a network. */
 static int open_socket(struct place *place) {
     struct sockaddr_in address = {.sin_family = AF_INET};
     socklen_t length = sizeof address;
@@ -134,7 +134,7 @@ static int open_socket(struct place *place) {
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* A datagram; others than those of this job are passed over. */
+/* A datagram; those of other jobs are ignored. */
 struct datagram {
     uint64_t job; /* drawn by rank 0 */
     uint32_t rank;
@@ -155,7 +155,7 @@ struct gw_watch {
     sem_t first_answer;
 };
 
-static void send_to(const struct gw_watch *watch, uint32_t address, bool answers) {
+static void send_datagram(const struct gw_watch *watch, uint32_t address, bool answers) {
     const struct datagram datagram = {.job = watch->job, .rank = watch->rank, .answers = answers};
     const struct sockaddr_in to = {
         .sin_family = AF_INET, .sin_port = watch->place.port, .sin_addr.s_addr = address};
@@ -163,18 +163,18 @@ static void send_to(const struct gw_watch *watch, uint32_t address, bool answers
                  (const struct sockaddr *)&to, sizeof to);
 }
 
-static void ask(const struct gw_watch *watch) {
+static void send_query(const struct gw_watch *watch) {
     if (watch->same_host) {
-        send_to(watch, htonl(INADDR_LOOPBACK), false);
+        send_datagram(watch, htonl(INADDR_LOOPBACK), false);
         return;
     }
-    for (size_t i = 0; i < MOST_ADDRESSES && watch->place.addresses[i] != 0; i++) {
-        send_to(watch, watch->place.addresses[i], false);
+    for (size_t i = 0; i < MAX_ADDRESSES && watch->place.addresses[i] != 0; i++) {
+        send_datagram(watch, watch->place.addresses[i], false);
     }
 }
 
-/* Answers what is asked; true if the next rank has answered. */
-static bool take(const struct gw_watch *watch) {
+/* Answers queries; returns true if the next rank has answered. */
+static bool receive_datagrams(const struct gw_watch *watch) {
     struct datagram datagram;
     struct sockaddr_in from;
     socklen_t length = sizeof from;
@@ -194,25 +194,25 @@ static bool take(const struct gw_watch *watch) {
     return answered;
 }
 
-/* A rank that was stopped itself, and goes on, begins to count anew. */
+/* A rank that was stopped itself restarts its count when it continues. */
 static void *watch_next(void *context) {
     struct gw_watch *watch = context;
     struct pollfd ready = {.fd = watch->handle, .events = POLLIN};
     bool has_answered = false;
     double heard_s = gw_clock_now_s();
     double asked_s = heard_s - question_s;
-    double looked_s = heard_s;
+    double polled_s = heard_s;
     while (!atomic_load(&watch->ends)) {
         double now_s = gw_clock_now_s();
-        if (now_s - looked_s > question_s) {
+        if (now_s - polled_s > question_s) {
             heard_s = now_s;
         }
-        looked_s = now_s;
+        polled_s = now_s;
         if (now_s - asked_s >= question_s) {
-            ask(watch);
+            send_query(watch);
             asked_s = now_s;
         }
-        if (poll(&ready, 1, NUDGE_MS) > 0 && take(watch)) {
+        if (poll(&ready, 1, NUDGE_MS) > 0 && receive_datagrams(watch)) {
             if (!has_answered) {
                 (void)sem_post(&watch->first_answer);
             }
@@ -229,8 +229,8 @@ static void *watch_next(void *context) {
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-static enum gw_status find_places(struct gw_communicator *communicator, struct gw_watch *watch,
-                                  struct gw_error *error) {
+static enum gw_status exchange_addresses(struct gw_communicator *communicator,
+                                         struct gw_watch *watch, struct gw_error *error) {
     struct place mine = {0};
     struct place *places = calloc((size_t)communicator->size, sizeof *places);
     enum gw_status status = places == NULL ? gw_fail_memory(error, "watching ranks") : GW_OK;
@@ -260,7 +260,8 @@ static void free_watch(struct gw_watch *watch) {
     free(watch);
 }
 
-/* Until the next rank has answered, or never will: from then on it is missed if it does not. */
+/* Waits for the next rank's first answer, but not for ever. Only a rank that has answered is missed
+ * later. */
 static void wait_for_answer(struct gw_watch *watch) {
     struct timespec end;
     (void)clock_gettime(CLOCK_REALTIME, &end);
@@ -288,7 +289,7 @@ enum gw_status gw_watch_open(struct gw_communicator *communicator, double timeou
     watch->lost = lost;
     watch->context = context;
     (void)sem_init(&watch->first_answer, 0, 0);
-    status = find_places(communicator, watch, error);
+    status = exchange_addresses(communicator, watch, error);
     int failed = status == GW_OK ? pthread_create(&watch->thread, NULL, watch_next, watch) : 0;
     bool started = status == GW_OK && failed == 0;
     if (failed != 0) {

@@ -1,7 +1,7 @@
 /*
- * Whether the other ranks of a job are still there. MPI waits without end for a process that is
- * stopped and for a host that is lost; so each rank asks the next one once a second, by datagrams
- * (UDP over IPv4) and in a thread of its own, which answers the rank before as well.
+ * Detection of lost ranks. MPI waits without end for a process that is stopped and for a host that
+ * is lost. So each rank queries the next one once a second, by datagrams (UDP over IPv4) from a
+ * thread of its own, which also answers the previous rank.
  */
 #ifndef GW_TRANSPORT_WATCH_H
 #define GW_TRANSPORT_WATCH_H
@@ -10,19 +10,17 @@
 
 enum { GW_WATCH_HOST_SIZE = 64 };
 
-/* ---- before ranks know each other ------------------------------------------------------------ */
+/* ---- alarms before ranks are connected ------------------------------------------------------- */
 
 struct gw_alarm;
 
-/*
- * Calls `late`, from a thread of its own, unless it is closed within so many seconds: MPI waits
- * without end for a process that is stopped before it has begun. Not collective.
- */
+/* Calls `late`, from a thread of its own, unless the alarm is closed within so many seconds: MPI
+ * waits without end for a process that is stopped before it has begun. Not collective. */
 enum gw_status gw_alarm_open(double seconds, void (*late)(void *context, double seconds),
                              void *context, struct gw_alarm **out, struct gw_error *error);
 void gw_alarm_close(struct gw_alarm *alarm);
 
-/* ---- from then on ---------------------------------------------------------------------------- */
+/* ---- the watch ------------------------------------------------------------------------------ */
 
 /* Called from the watch's thread, at most once. */
 typedef void gw_lost(void *context, int rank, const char *host, double silent_s);
@@ -30,14 +28,14 @@ typedef void gw_lost(void *context, int rank, const char *host, double silent_s)
 struct gw_watch;
 
 /*
- * Collective. `lost` is called once the next rank has not answered for timeout_s, if it ever has:
- * where a firewall swallows datagrams nobody is watched. Two seconds are waited for first answers.
- * A job of one rank has none (*out is NULL).
+ * Collective. Calls `lost` when the next rank has not answered for timeout_s after it has once
+ * answered; a rank whose datagrams a firewall drops is not watched. Waits up to two seconds for
+ * first answers. A job of one rank has no watch (*out is NULL).
  */
 enum gw_status gw_watch_open(struct gw_communicator *communicator, double timeout_s, gw_lost *lost,
                              void *context, struct gw_watch **out, struct gw_error *error);
 
-/* This rank answers no more: to be called when all ranks are done. NULL is no watch. */
+/* Stops answering: call it when all ranks are done. NULL is no watch. */
 void gw_watch_close(struct gw_watch *watch);
 
 #endif

@@ -1,7 +1,5 @@
-/*
- * Jobs of several processes: what launchers tell a process about the one that it is in, and how one
- * of this program is started, for users who start `gradweave calibrate --nodes N` alone.
- */
+/* MPI jobs: the launcher's variables in the environment of a rank, and the start of a job of this
+ * program for users who run `gradweave calibrate --nodes N`. */
 #include "transport/mpi/launch.h"
 
 #include <errno.h>
@@ -21,17 +19,15 @@
 #include "core/clock.h"
 #include "transport/mpi/launch_report.h"
 
-enum { MAXIMUM_OPTIONS = 24 };
+enum { MAX_OPTIONS = 24 };
 
-/* ---- the job that this process is in ------------------------------------------------------- */
+/* ---- the job of this process --------------------------------------------------------------- */
 
-/*
- * By Open MPI's mpirun; srun and others that speak PMIx; MPICH's Hydra and srun --mpi=pmi2; and
- * srun without any of them, whose tasks do not find each other.
- */
+/* The launchers are Open MPI's mpirun; srun and others that speak PMIx; MPICH's Hydra and srun
+ * --mpi=pmi2; and srun without any of these, whose tasks do not find each other. */
 
-/* The first that is set, or `otherwise`. */
-static int number_of(const char *const names[], int otherwise) {
+/* The number in the first variable that is set, or `otherwise`. */
+static int read_variable(const char *const names[], int otherwise) {
     for (; *names != NULL; names++) {
         const char *text = getenv(*names);
         if (text != NULL) {
@@ -41,23 +37,23 @@ static int number_of(const char *const names[], int otherwise) {
     return otherwise;
 }
 
-/* Tasks that srun started together with this process; 0: it did not. */
+/* The number of tasks that srun started together with this process; 0: srun did not start it. */
 static int slurm_tasks(void) {
     static const char *const names[] = {"SLURM_STEP_NUM_TASKS", NULL};
-    return number_of(names, 0);
+    return read_variable(names, 0);
 }
 
-/* Inside a job of mpirun's, Slurm's variables are about its daemons. */
+/* In a job of mpirun's, Slurm's variables describe its daemons. */
 int gw_mpi_announced_size(void) {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
                                         NULL};
-    return number_of(names, 0);
+    return read_variable(names, 0);
 }
 
 int gw_mpi_job_rank(void) {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                         "SLURM_PROCID", NULL};
-    return number_of(names, 0);
+    return read_variable(names, 0);
 }
 
 static bool has_launcher(void) {
@@ -65,7 +61,7 @@ static bool has_launcher(void) {
            getenv("PMI_RANK") != NULL;
 }
 
-/* A single task of srun's is a place to start jobs from, such as the shell of an allocation. */
+/* A single task of srun's can start jobs itself, such as the shell of an allocation. */
 bool gw_mpi_is_inside_job(void) {
     bool starts_jobs = slurm_tasks() == 1 && gw_mpi_announced_size() == 1 &&
                        getenv("OMPI_COMM_WORLD_SIZE") == NULL;
@@ -89,7 +85,7 @@ int gw_mpi_exit_status(int status) {
     return status != 0 && is_launched() ? GW_FIRST_STATUS + status : status;
 }
 
-static void say(enum gw_sign sign) {
+static void send_sign(enum gw_sign sign) {
     const char byte = (char)sign;
     if (is_launched()) {
         (void)!write(STDERR_FILENO, &byte, 1);
@@ -101,12 +97,12 @@ void gw_mpi_rank_begins(void) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
     }
     if (gw_mpi_job_rank() == 0) {
-        say(GW_RANKS_BEGIN);
+        send_sign(GW_RANKS_BEGIN);
     }
 }
 
 void gw_mpi_job_ends(void) {
-    say(GW_JOB_ENDS);
+    send_sign(GW_JOB_ENDS);
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -116,8 +112,8 @@ static int usable_cores(void) {
     return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
 }
 
-/* Puts options there, which are ended by NULL; how many there are. */
-static size_t put(const char **out, const char *const *options) {
+/* Appends options, ended by NULL; returns their number. */
+static size_t append_options(const char **out, const char *const *options) {
     size_t count = 0;
     for (; options[count] != NULL; count++) {
         out[count] = options[count];
@@ -126,52 +122,54 @@ static size_t put(const char **out, const char *const *options) {
 }
 
 /*
- * On this host each rank gets its own share of the cores, as long as there is one for each: a rank
- * that yields while it waits may otherwise share a core with the one it waits for, and lose whole
+ * On this host each rank gets its own share of the cores, if there is a core for each: otherwise a
+ * rank that yields while it waits may share a core with the rank that it waits for, and lose whole
  * time slices to it (3 ms instead of 0.1 ms for an allgather of 512 KiB on 2 cores).
  */
-static size_t put_shares(const struct gw_launch *launch, char mapping[32], const char **out) {
+static size_t append_shares(const struct gw_launch *launch, char mapping[32], const char **out) {
     int share = usable_cores() / launch->ranks;
     if (share == 0) {
-        return put(out, (const char *const[]){"--oversubscribe", "--bind-to", "none", NULL});
+        return append_options(out,
+                              (const char *const[]){"--oversubscribe", "--bind-to", "none", NULL});
     }
     snprintf(mapping, 32, "slot:PE=%d", share);
-    /* Hardware threads are what usable_cores() counts. */
-    return put(out, (const char *const[]){"--use-hwthread-cpus", "--map-by", mapping, "--bind-to",
-                                          "hwthread", NULL});
+    /* usable_cores() counts hardware threads. */
+    return append_options(out, (const char *const[]){"--use-hwthread-cpus", "--map-by", mapping,
+                                                     "--bind-to", "hwthread", NULL});
 }
 
 /*
- * Ranks are dealt out to the hosts in turn: the first of them, on which fewer workers are measured,
- * are then as far apart as the job's are. How many cores other hosts have, or leave to this job, is
- * not known here; the ranks share them as the hosts see fit.
+ * Assigns ranks to the hosts in turn: the first ranks, which measure fewer workers, are then as far
+ * apart as all ranks are. The number of cores of other hosts, and of those left to this job, is
+ * unknown here; hosts place the ranks.
  */
-static size_t put_placement(const struct gw_launch *launch, char mapping[32], const char **out) {
+static size_t append_placement(const struct gw_launch *launch, char mapping[32], const char **out) {
     static const char *const placement[] = {"--map-by", "node", "--bind-to", "none", NULL};
     size_t count = 0;
     if (launch->hostfile == NULL && getenv("SLURM_JOB_ID") == NULL) {
-        return put_shares(launch, mapping, out);
+        return append_shares(launch, mapping, out);
     }
     if (launch->hostfile != NULL) {
-        count = put(out, (const char *const[]){"--hostfile", launch->hostfile, NULL});
+        count = append_options(out, (const char *const[]){"--hostfile", launch->hostfile, NULL});
     }
-    return count + put(out + count, placement);
+    return count + append_options(out + count, placement);
 }
 
-/* Ranks that are told to end do so at once (odls_base_sigkill_timeout). */
-static size_t put_options(const struct gw_launch *launch, const char *ranks, char mapping[32],
-                          const char *out[MAXIMUM_OPTIONS]) {
-    size_t count =
-        put(out, (const char *const[]){"mpirun", "-n", ranks, "--mca", "mpi_yield_when_idle", "1",
-                                       "--mca", "odls_base_sigkill_timeout", "0", "-x",
-                                       "GRADWEAVE_LAUNCHED=1", NULL});
+/* odls_base_sigkill_timeout 0: ranks that are told to end do so at once. */
+static size_t append_mpirun_options(const struct gw_launch *launch, const char *ranks,
+                                    char mapping[32], const char *out[MAX_OPTIONS]) {
+    size_t count = append_options(out, (const char *const[]){"mpirun", "-n", ranks, "--mca",
+                                                             "mpi_yield_when_idle", "1", "--mca",
+                                                             "odls_base_sigkill_timeout", "0", "-x",
+                                                             "GRADWEAVE_LAUNCHED=1", NULL});
     if (geteuid() == 0) {
         out[count++] = "--allow-run-as-root";
     }
     if (isatty(STDERR_FILENO)) {
-        count += put(out + count, (const char *const[]){"-x", "GRADWEAVE_TERMINAL=1", NULL});
+        count +=
+            append_options(out + count, (const char *const[]){"-x", "GRADWEAVE_TERMINAL=1", NULL});
     }
-    return count + put_placement(launch, mapping, out + count);
+    return count + append_placement(launch, mapping, out + count);
 }
 
 /* ---- the end of a job ---------------------------------------------------------------------- */
@@ -180,7 +178,7 @@ static const double end_s = 10; /* that mpirun may take */
 
 static volatile sig_atomic_t interrupted;
 
-static void note_interrupt(int number) {
+static void handle_interrupt(int number) {
     interrupted = number;
 }
 
@@ -188,29 +186,29 @@ static void note_interrupt(int number) {
 struct wait {
     pid_t child; /* mpirun */
     struct gw_launch_report report;
-    double start_s;  /* the most until a rank begins */
-    double latest_s; /* when the next thing has to have happened; infinite while ranks work */
+    double start_s;    /* maximum time until a rank begins */
+    double deadline_s; /* deadline of the next event; infinite while ranks work */
     bool is_ending;
 };
 
-/* When a rank has to have begun, and mpirun to have ended what is to end. */
-static void set_latest(struct wait *wait) {
+/* Sets the deadline by which a rank has to begin, or mpirun has to end the job. */
+static void set_deadline(struct wait *wait) {
     const struct gw_launch_report *report = &wait->report;
     bool ends = interrupted || report->ends;
     if (interrupted && !wait->is_ending) {
         (void)kill(wait->child, SIGTERM);
     }
     if (ends && !wait->is_ending) {
-        wait->latest_s = gw_clock_now_s() + end_s;
+        wait->deadline_s = gw_clock_now_s() + end_s;
         wait->is_ending = true;
     } else if (report->begun && !ends) {
-        wait->latest_s = INFINITY;
+        wait->deadline_s = INFINITY;
     }
 }
 
-/* Until mpirun or a rank says something, a signal comes, or it is too late. */
-static void wait_for_news(struct wait *wait, const sigset_t *unblocked) {
-    double left_s = fmax(wait->latest_s - gw_clock_now_s(), 0);
+/* Waits for output of mpirun or a rank, a signal, or the deadline. */
+static void wait_for_event(struct wait *wait, const sigset_t *unblocked) {
+    double left_s = fmax(wait->deadline_s - gw_clock_now_s(), 0);
     struct timespec left = {0};
     struct pollfd pipe = {.fd = wait->report.pipe, .events = POLLIN};
     if (isfinite(left_s)) {
@@ -221,8 +219,8 @@ static void wait_for_news(struct wait *wait, const sigset_t *unblocked) {
     gw_launch_report_read(&wait->report);
 }
 
-/* Its ranks on this host end with it, those elsewhere as soon as their daemons miss it. */
-static enum gw_status leave(const struct wait *wait, struct gw_error *error) {
+/* Kills mpirun. Its ranks on this host end with it, those on others when their daemons miss it. */
+static enum gw_status kill_job(const struct wait *wait, struct gw_error *error) {
     (void)kill(-wait->child, SIGKILL);
     (void)waitpid(wait->child, NULL, 0);
     if (interrupted) {
@@ -244,19 +242,20 @@ static enum gw_status leave(const struct wait *wait, struct gw_error *error) {
 }
 
 /*
- * mpirun is in a process group of its own and so gets one signal, from here, whether Ctrl-C or a
- * kill interrupted this process. A second one would make it leave its ranks behind, at work.
+ * Waits for mpirun, which is in a process group of its own and gets one signal, from here, whether
+ * Ctrl-C or a kill interrupted this process. A second signal would make it leave its ranks behind,
+ * running.
  */
-static enum gw_status wait_for(struct wait *wait, const sigset_t *unblocked, int *exit_status,
-                               struct gw_error *error) {
+static enum gw_status wait_for_job(struct wait *wait, const sigset_t *unblocked, int *exit_status,
+                                   struct gw_error *error) {
     int wait_status = 0;
     pid_t ended = 0;
     while ((ended = waitpid(wait->child, &wait_status, WNOHANG)) == 0) {
-        set_latest(wait);
-        if (gw_clock_now_s() > wait->latest_s) {
-            return leave(wait, error);
+        set_deadline(wait);
+        if (gw_clock_now_s() > wait->deadline_s) {
+            return kill_job(wait, error);
         }
-        wait_for_news(wait, unblocked);
+        wait_for_event(wait, unblocked);
     }
     if (ended < 0) {
         return gw_fail(error, GW_FAILED, "mpirun: cannot be waited for: %s", strerror(errno));
@@ -273,22 +272,22 @@ static enum gw_status wait_for(struct wait *wait, const sigset_t *unblocked, int
                    strsignal(WTERMSIG(wait_status)));
 }
 
-/* ---- its beginning ------------------------------------------------------------------------- */
+/* ---- the start of a job -------------------------------------------------------------------- */
 
-/* What this process does with signals while the job runs, and what it did before. */
+/* The signal mask and handlers before the job. */
 struct signals {
     sigset_t mask;
     struct sigaction interrupt, child;
 };
 
-static void note_child(int number) {
-    (void)number; /* only to wake sigsuspend */
+static void handle_child(int number) {
+    (void)number; /* only wakes sigsuspend */
 }
 
-/* Both are blocked except while waiting, so that none slips by between a look and the wait. */
-static void take_signals(struct signals *before) {
-    struct sigaction note = {.sa_handler = note_interrupt};
-    struct sigaction wake = {.sa_handler = note_child};
+/* Blocks both signals except while waiting, so that none is lost between a check and the wait. */
+static void block_signals(struct signals *before) {
+    struct sigaction note = {.sa_handler = handle_interrupt};
+    struct sigaction wake = {.sa_handler = handle_child};
     sigset_t both;
     sigemptyset(&both);
     sigaddset(&both, SIGINT);
@@ -299,17 +298,18 @@ static void take_signals(struct signals *before) {
     sigaction(SIGCHLD, &wake, &before->child);
 }
 
-static void give_back_signals(const struct signals *before) {
+static void restore_signals(const struct signals *before) {
     sigaction(SIGINT, &before->interrupt, NULL);
     sigaction(SIGCHLD, &before->child, NULL);
     sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 
-/* If this process is killed, mpirun is told to end the job. */
-static pid_t start(const char *const *command, int out, int err, const struct signals *before) {
+/* Starts mpirun, which gets SIGTERM, to end the job, if this process is killed. */
+static pid_t start_mpirun(const char *const *command, int out, int err,
+                          const struct signals *before) {
     pid_t child = fork();
     if (child == 0) {
-        give_back_signals(before);
+        restore_signals(before);
         (void)setpgid(0, 0);
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         (void)dup2(out, STDOUT_FILENO);
@@ -320,9 +320,9 @@ static pid_t start(const char *const *command, int out, int err, const struct si
     return child;
 }
 
-/* From its start to its end. */
-static enum gw_status run(const char *const *command, const struct gw_launch *launch,
-                          int *exit_status, struct gw_error *error) {
+/* Runs mpirun from its start to its end. */
+static enum gw_status run_mpirun(const char *const *command, const struct gw_launch *launch,
+                                 int *exit_status, struct gw_error *error) {
     struct signals before;
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0) {
@@ -330,14 +330,14 @@ static enum gw_status run(const char *const *command, const struct gw_launch *la
     }
     struct wait wait = {.report = {.pipe = ends[0], .out = STDERR_FILENO},
                         .start_s = launch->start_s,
-                        .latest_s = gw_clock_now_s() + launch->start_s};
-    take_signals(&before);
-    wait.child = start(command, launch->answer, ends[1], &before);
+                        .deadline_s = gw_clock_now_s() + launch->start_s};
+    block_signals(&before);
+    wait.child = start_mpirun(command, launch->answer, ends[1], &before);
     (void)close(ends[1]);
     enum gw_status status =
         wait.child < 0 ? gw_fail(error, GW_FAILED, "mpirun: cannot be started: %s", strerror(errno))
-                       : wait_for(&wait, &before.mask, exit_status, error);
-    give_back_signals(&before);
+                       : wait_for_job(&wait, &before.mask, exit_status, error);
+    restore_signals(&before);
     if (wait.report.pipe >= 0) {
         (void)close(wait.report.pipe);
     }
@@ -358,9 +358,9 @@ enum gw_status gw_launch_mpi(const struct gw_launch *launch, int *exit_status,
     program[length] = '\0';
     char ranks[16];
     snprintf(ranks, sizeof ranks, "%d", launch->ranks);
-    const char *options[MAXIMUM_OPTIONS];
+    const char *options[MAX_OPTIONS];
     char mapping[32];
-    size_t option_count = put_options(launch, ranks, mapping, options);
+    size_t option_count = append_mpirun_options(launch, ranks, mapping, options);
     size_t argument_count = 0;
     while (launch->arguments[argument_count] != NULL) {
         argument_count++;
@@ -372,7 +372,7 @@ enum gw_status gw_launch_mpi(const struct gw_launch *launch, int *exit_status,
     memcpy(command, options, option_count * sizeof *command);
     command[option_count] = program;
     memcpy(command + option_count + 1, launch->arguments, argument_count * sizeof *command);
-    enum gw_status status = run(command, launch, exit_status, error);
+    enum gw_status status = run_mpirun(command, launch, exit_status, error);
     free(command);
     return status;
 }

@@ -9,11 +9,11 @@
 #include "transport/mpi/launch.h"
 
 enum {
-    FEWEST_DASHES = 60, /* Open MPI draws 74 */
+    MIN_DASHES = 60, /* Open MPI draws 74 */
     QUOTED = 320
 };
 
-static void pass_on(int out, const char *bytes, size_t count) {
+static void write_all(int out, const char *bytes, size_t count) {
     while (count > 0) {
         ssize_t written = write(out, bytes, count);
         if (written < 0 && errno != EINTR) {
@@ -24,7 +24,7 @@ static void pass_on(int out, const char *bytes, size_t count) {
     }
 }
 
-static void keep(struct gw_launch_report *report, const char *bytes, size_t count) {
+static void report_append(struct gw_launch_report *report, const char *bytes, size_t count) {
     size_t left = sizeof report->text - 1 - report->length;
     size_t kept = count < left ? count : left;
     memcpy(report->text + report->length, bytes, kept);
@@ -32,45 +32,46 @@ static void keep(struct gw_launch_report *report, const char *bytes, size_t coun
     report->text[report->length] = '\0';
 }
 
-static void keep_or_pass_on(struct gw_launch_report *report, const char *bytes, size_t count) {
+static void handle_output(struct gw_launch_report *report, const char *bytes, size_t count) {
     if (report->inside) {
-        keep(report, bytes, count);
+        report_append(report, bytes, count);
     } else {
-        pass_on(report->out, bytes, count);
+        write_all(report->out, bytes, count);
     }
 }
 
-/* What follows dashes shows what they were: a line by itself, or part of what was written. */
-static bool ends_line(struct gw_launch_report *report, char next) {
-    bool line = report->dashes >= FEWEST_DASHES && next == '\n';
+/* Decides by the byte after dashes whether they were a line of their own, or part of a rank's
+ * output. */
+static bool end_dashes(struct gw_launch_report *report, char next) {
+    bool line = report->dashes >= MIN_DASHES && next == '\n';
     for (; report->dashes > 0; report->dashes--) {
         if (line) {
-            keep(report, "-", 1);
+            report_append(report, "-", 1);
         } else {
-            keep_or_pass_on(report, "-", 1);
+            handle_output(report, "-", 1);
         }
     }
     if (line) {
-        keep(report, "\n", 1);
+        report_append(report, "\n", 1);
         report->inside = !report->inside;
     }
     return line;
 }
 
 static void take_bytes(struct gw_launch_report *report, const char *bytes, size_t count) {
-    size_t first = 0; /* of what is not yet dealt with */
+    size_t first = 0; /* of the bytes not yet handled */
     for (size_t i = 0; i < count; i++) {
         if (bytes[i] == '-' || bytes[i] == GW_RANKS_BEGIN || bytes[i] == GW_JOB_ENDS) {
-            keep_or_pass_on(report, bytes + first, i - first);
+            handle_output(report, bytes + first, i - first);
             report->dashes += bytes[i] == '-';
             report->begun = report->begun || bytes[i] == GW_RANKS_BEGIN;
             report->ends = report->ends || bytes[i] == GW_JOB_ENDS;
             first = i + 1;
-        } else if (report->dashes > 0 && ends_line(report, bytes[i])) {
+        } else if (report->dashes > 0 && end_dashes(report, bytes[i])) {
             first = i + 1;
         }
     }
-    keep_or_pass_on(report, bytes + first, count - first);
+    handle_output(report, bytes + first, count - first);
 }
 
 void gw_launch_report_read(struct gw_launch_report *report) {
@@ -88,8 +89,10 @@ void gw_launch_report_read(struct gw_launch_report *report) {
     }
 }
 
-/* The first thing that mpirun says, beyond that the job has ended, in one line; "" if nothing. */
-static void quote(const struct gw_launch_report *report, char out[QUOTED]) {
+/*
+ * Copies mpirun's first message, except that the job has ended, in one line; "" if there is none.
+ */
+static void quote_report(const struct gw_launch_report *report, char out[QUOTED]) {
     static const char nothing_new[] = "Primary job ";
     char text[GW_REPORT_SIZE];
     char *rest = NULL;
@@ -98,7 +101,7 @@ static void quote(const struct gw_launch_report *report, char out[QUOTED]) {
     out[0] = '\0';
     for (char *word = strtok_r(text, " \n", &rest); word != NULL;
          word = strtok_r(NULL, " \n", &rest)) {
-        if (strspn(word, "-") < FEWEST_DASHES) {
+        if (strspn(word, "-") < MIN_DASHES) {
             int written =
                 snprintf(out + length, QUOTED - length, "%s%s", length > 0 ? " " : "", word);
             length += (size_t)written < QUOTED - length ? (size_t)written : QUOTED - 1 - length;
@@ -130,9 +133,10 @@ static enum gw_status fail_signal(const struct gw_launch_report *report, int num
                    number, strsignal(number));
 }
 
-/* Whether mpirun has not got to all hosts; why, ssh (or what else was to start its daemons) said.
+/*
+ * True if mpirun did not reach all hosts; ssh (or another starter of its daemons) has printed why.
  */
-static bool has_missed_hosts(const struct gw_launch_report *report) {
+static bool has_unreached_hosts(const struct gw_launch_report *report) {
     static const char *const said[] = {"unable to reliably start one or more daemons",
                                        "daemon has unexpectedly failed after launch"};
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
@@ -160,7 +164,7 @@ enum gw_status gw_launch_report_end(const struct gw_launch_report *report, int s
                        "mpirun: expected Open MPI's, which starts the job's ranks; what is in PATH "
                        "ended without");
     }
-    if (has_missed_hosts(report)) {
+    if (has_unreached_hosts(report)) {
         return gw_fail(error, GW_FAILED,
                        "mpirun: cannot reach all hosts: expected that ssh gets to each of them "
                        "without a password and finds Open MPI there");
@@ -168,7 +172,7 @@ enum gw_status gw_launch_report_end(const struct gw_launch_report *report, int s
     if (status > 128 && status - 128 < NSIG) {
         return fail_signal(report, status - 128, error);
     }
-    quote(report, said);
+    quote_report(report, said);
     return gw_fail(error, GW_FAILED,
                    "mpirun: expected to start the job's ranks, but it ended with status %d%s%s",
                    status, said[0] != '\0' ? " and says: " : "", said);

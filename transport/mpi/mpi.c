@@ -1,7 +1,5 @@
-/*
- * The MPI job that this process is in: a communicator of all its ranks or of the first ones, its
- * collectives, the messages between two of its ranks, and control messages.
- */
+/* The MPI job of this process: a communicator of all its ranks or of the first ones, its
+ * collectives, messages between two ranks, and control messages. */
 #include <limits.h>
 #include <mpi.h>
 #ifdef OPEN_MPI
@@ -18,16 +16,16 @@
 struct mpi_world {
     MPI_Comm comm;
     struct sent_message *sent; /* control messages that may not have left yet */
-    bool ends_mpi;             /* which it began */
-    bool has_links;            /* between hosts: not all ranks are on one */
+    bool ends_mpi;             /* it called MPI_Init_thread */
+    bool has_links;            /* ranks are on several hosts */
 };
 
-static MPI_Comm comm_of(const struct gw_communicator *communicator) {
+static MPI_Comm mpi_comm(const struct gw_communicator *communicator) {
     return ((const struct mpi_world *)communicator->state)->comm;
 }
 
-/* What a call of MPI returned, as a status. */
-static enum gw_status check(int result, const char *call, struct gw_error *error) {
+/* Turns the result of an MPI call into a status. The message names the call. */
+static enum gw_status check_mpi(int result, const char *call, struct gw_error *error) {
     if (result == MPI_SUCCESS) {
         return GW_OK;
     }
@@ -37,7 +35,7 @@ static enum gw_status check(int result, const char *call, struct gw_error *error
     return gw_fail(error, GW_FAILED, "%s: %.*s", call, length, text);
 }
 
-/* MPI counts in int: refuses more. */
+/* Refuses more than INT_MAX items, since MPI counts in int. */
 static enum gw_status check_count(size_t count, const char *call, struct gw_error *error) {
     return count <= INT_MAX
                ? GW_OK
@@ -55,16 +53,19 @@ static bool mpi_takes_gpu_memory(void) {
 
 /* ---- collectives --------------------------------------------------------------------------- */
 
-/* On one host, what shared memory carries is not for a ring. */
-static bool goes_round(const struct gw_communicator *communicator, size_t bytes) {
+/* True for the ring of ring.h. Ranks of one host communicate through shared memory, for which it is
+ * no gain. */
+static bool uses_ring(const struct gw_communicator *communicator, size_t bytes) {
     const struct mpi_world *world = communicator->state;
     return world->has_links && gw_mpi_ring_is_worth(communicator->size, bytes);
 }
 
-/* Where the parts of all begin and the last one ends: [size + 1]. MPI counts them in int. */
-static enum gw_status open_offsets(const struct gw_communicator *communicator,
-                                   const struct gw_collective_call *call, size_t **out,
-                                   struct gw_error *error) {
+/*
+ * Allocates the offsets of all parts and the end of the last: [size + 1]. MPI counts them in int.
+ */
+static enum gw_status allocate_offsets(const struct gw_communicator *communicator,
+                                       const struct gw_collective_call *call, size_t **out,
+                                       struct gw_error *error) {
     size_t *offsets = calloc((size_t)communicator->size + 1, sizeof *offsets);
     if (offsets == NULL) {
         return gw_fail_memory(error, "gathering from all ranks");
@@ -84,32 +85,34 @@ static enum gw_status open_offsets(const struct gw_communicator *communicator,
     return GW_OK;
 }
 
-static enum gw_status gather_round(const struct gw_communicator *communicator,
-                                   const struct gw_collective_call *call, const size_t *offsets,
-                                   struct gw_error *error) {
-    return check(gw_mpi_ring_allgather(comm_of(communicator), call->send, call->receive, offsets),
-                 "an allgather round a ring", error);
+static enum gw_status ring_allgather(const struct gw_communicator *communicator,
+                                     const struct gw_collective_call *call, const size_t *offsets,
+                                     struct gw_error *error) {
+    return check_mpi(
+        gw_mpi_ring_allgather(mpi_comm(communicator), call->send, call->receive, offsets),
+        "an allgather round a ring", error);
 }
 
-static enum gw_status gather_equal(const struct gw_communicator *communicator,
-                                   const struct gw_collective_call *call, struct gw_error *error) {
+static enum gw_status allgather_equal(const struct gw_communicator *communicator,
+                                      const struct gw_collective_call *call,
+                                      struct gw_error *error) {
     int bytes = (int)call->bytes;
     size_t *offsets = NULL;
     GW_TRY(check_count(call->bytes, "MPI_Allgather", error));
-    if (!goes_round(communicator, call->bytes * (size_t)communicator->size)) {
-        return check(MPI_Allgather(call->send, bytes, MPI_BYTE, call->receive, bytes, MPI_BYTE,
-                                   comm_of(communicator)),
-                     "MPI_Allgather", error);
+    if (!uses_ring(communicator, call->bytes * (size_t)communicator->size)) {
+        return check_mpi(MPI_Allgather(call->send, bytes, MPI_BYTE, call->receive, bytes, MPI_BYTE,
+                                       mpi_comm(communicator)),
+                         "MPI_Allgather", error);
     }
-    GW_TRY(open_offsets(communicator, call, &offsets, error));
-    enum gw_status status = gather_round(communicator, call, offsets, error);
+    GW_TRY(allocate_offsets(communicator, call, &offsets, error));
+    enum gw_status status = ring_allgather(communicator, call, offsets, error);
     free(offsets);
     return status;
 }
 
-static enum gw_status gather_by_mpi(const struct gw_communicator *communicator,
-                                    const struct gw_collective_call *call, const size_t *offsets,
-                                    struct gw_error *error) {
+static enum gw_status mpi_allgatherv(const struct gw_communicator *communicator,
+                                     const struct gw_collective_call *call, const size_t *offsets,
+                                     struct gw_error *error) {
     size_t ranks = (size_t)communicator->size;
     int *counts = malloc(2 * ranks * sizeof *counts);
     if (counts == NULL) {
@@ -121,27 +124,28 @@ static enum gw_status gather_by_mpi(const struct gw_communicator *communicator,
         begins[rank] = (int)offsets[rank];
     }
     enum gw_status status =
-        check(MPI_Allgatherv(call->send, counts[communicator->rank], MPI_BYTE, call->receive,
-                             counts, begins, MPI_BYTE, comm_of(communicator)),
-              "MPI_Allgatherv", error);
+        check_mpi(MPI_Allgatherv(call->send, counts[communicator->rank], MPI_BYTE, call->receive,
+                                 counts, begins, MPI_BYTE, mpi_comm(communicator)),
+                  "MPI_Allgatherv", error);
     free(counts);
     return status;
 }
 
-static enum gw_status gather_unequal(const struct gw_communicator *communicator,
-                                     const struct gw_collective_call *call,
-                                     struct gw_error *error) {
+static enum gw_status allgather_unequal(const struct gw_communicator *communicator,
+                                        const struct gw_collective_call *call,
+                                        struct gw_error *error) {
     size_t *offsets = NULL;
-    GW_TRY(open_offsets(communicator, call, &offsets, error));
-    enum gw_status status = goes_round(communicator, offsets[communicator->size])
-                                ? gather_round(communicator, call, offsets, error)
-                                : gather_by_mpi(communicator, call, offsets, error);
+    GW_TRY(allocate_offsets(communicator, call, &offsets, error));
+    enum gw_status status = uses_ring(communicator, offsets[communicator->size])
+                                ? ring_allgather(communicator, call, offsets, error)
+                                : mpi_allgatherv(communicator, call, offsets, error);
     free(offsets);
     return status;
 }
 
-static enum gw_status sum_round(const struct gw_communicator *communicator,
-                                const struct gw_collective_call *call, struct gw_error *error) {
+static enum gw_status ring_allreduce(const struct gw_communicator *communicator,
+                                     const struct gw_collective_call *call,
+                                     struct gw_error *error) {
     size_t ranks = (size_t)communicator->size;
     size_t count = call->bytes / sizeof(float);
     size_t *offsets = calloc(ranks + 1, sizeof *offsets);
@@ -153,8 +157,8 @@ static enum gw_status sum_round(const struct gw_communicator *communicator,
             offsets[rank] + (count / ranks + (rank < count % ranks)) * sizeof(float);
     }
     enum gw_status status =
-        check(gw_mpi_ring_allreduce(comm_of(communicator), call->send, call->receive, offsets),
-              "an allreduce round a ring", error);
+        check_mpi(gw_mpi_ring_allreduce(mpi_comm(communicator), call->send, call->receive, offsets),
+                  "an allreduce round a ring", error);
     free(offsets);
     return status;
 }
@@ -164,15 +168,15 @@ static size_t piece_length(size_t count, size_t done, size_t piece) {
 }
 
 /*
- * Sums go in pieces: MPI libraries allocate scratch of the message's size in each call, and beyond
- * malloc's mmap threshold every page of it is faulted in anew. In one piece, zeros between two
- * ranks of one host took Open MPI 4.1.4 0.29 ns a byte up to 16 MiB and 0.41 to 0.46 above; in
+ * Sums in pieces: MPI libraries allocate scratch memory of the message's size in each call, and
+ * beyond malloc's mmap threshold every page of it is faulted in again. In one piece, zeros between
+ * two ranks of one host took Open MPI 4.1.4 0.29 ns a byte up to 16 MiB and 0.41 to 0.46 above; in
  * pieces, 0.29 to 0.30 throughout (`calibrate --nodes 2 --max-bytes 134217728`).
  */
-static enum gw_status sum_by_mpi(const struct gw_communicator *communicator,
-                                 const struct gw_collective_call *call, struct gw_error *error) {
+static enum gw_status sum_in_pieces(const struct gw_communicator *communicator,
+                                    const struct gw_collective_call *call, struct gw_error *error) {
     const size_t longest = (16 << 20) / sizeof(float);
-    MPI_Comm comm = comm_of(communicator);
+    MPI_Comm comm = mpi_comm(communicator);
     bool of_all = call->kind == GW_ALLREDUCE;
     bool receives = of_all || communicator->rank == call->root;
     size_t count = call->bytes / sizeof(float);
@@ -182,59 +186,60 @@ static enum gw_status sum_by_mpi(const struct gw_communicator *communicator,
         int piece = (int)piece_length(count, done, longest);
         int result = of_all ? MPI_Allreduce(send, sums, piece, MPI_FLOAT, MPI_SUM, comm)
                             : MPI_Reduce(send, sums, piece, MPI_FLOAT, MPI_SUM, call->root, comm);
-        GW_TRY(check(result, of_all ? "MPI_Allreduce" : "MPI_Reduce", error));
+        GW_TRY(check_mpi(result, of_all ? "MPI_Allreduce" : "MPI_Reduce", error));
     }
     return GW_OK;
 }
 
-/* In one piece as long as MPI can count it. */
-static enum gw_status broadcast(struct gw_communicator *communicator,
-                                const struct gw_collective_call *call, struct gw_error *error) {
+/* Sends one piece, or several if MPI cannot count the bytes. */
+static enum gw_status broadcast_in_pieces(struct gw_communicator *communicator,
+                                          const struct gw_collective_call *call,
+                                          struct gw_error *error) {
     bool is_root = communicator->rank == call->root;
     char *data = is_root ? (char *)(uintptr_t)call->send : call->receive;
     for (size_t done = 0; done < call->bytes; done += INT_MAX) {
-        GW_TRY(check(MPI_Bcast(data + done, (int)piece_length(call->bytes, done, INT_MAX), MPI_BYTE,
-                               call->root, comm_of(communicator)),
-                     "MPI_Bcast", error));
+        GW_TRY(check_mpi(MPI_Bcast(data + done, (int)piece_length(call->bytes, done, INT_MAX),
+                                   MPI_BYTE, call->root, mpi_comm(communicator)),
+                         "MPI_Bcast", error));
     }
     return GW_OK;
 }
 
-/* What MPI cannot count in one call goes in pieces, or is refused. */
+/* Counts that MPI cannot express in one call are split into pieces, or refused. */
 static enum gw_status mpi_collect(struct gw_communicator *communicator,
                                   const struct gw_collective_call *call, struct gw_error *error) {
-    MPI_Comm comm = comm_of(communicator);
+    MPI_Comm comm = mpi_comm(communicator);
     int bytes = (int)call->bytes;
     switch (call->kind) {
     case GW_ALLGATHER:
-        return gather_equal(communicator, call, error);
+        return allgather_equal(communicator, call, error);
     case GW_GATHER:
         GW_TRY(check_count(call->bytes, "MPI_Gather", error));
-        return check(MPI_Gather(call->send, bytes, MPI_BYTE, call->receive, bytes, MPI_BYTE,
-                                call->root, comm),
-                     "MPI_Gather", error);
+        return check_mpi(MPI_Gather(call->send, bytes, MPI_BYTE, call->receive, bytes, MPI_BYTE,
+                                    call->root, comm),
+                         "MPI_Gather", error);
     case GW_SCATTER:
         GW_TRY(check_count(call->bytes, "MPI_Scatter", error));
-        return check(MPI_Scatter(call->send, bytes, MPI_BYTE, call->receive, bytes, MPI_BYTE,
-                                 call->root, comm),
-                     "MPI_Scatter", error);
+        return check_mpi(MPI_Scatter(call->send, bytes, MPI_BYTE, call->receive, bytes, MPI_BYTE,
+                                     call->root, comm),
+                         "MPI_Scatter", error);
     case GW_ALLGATHER_UNEQUAL:
-        return gather_unequal(communicator, call, error);
+        return allgather_unequal(communicator, call, error);
     case GW_BROADCAST:
-        return broadcast(communicator, call, error);
+        return broadcast_in_pieces(communicator, call, error);
     case GW_ALLREDUCE:
-        if (goes_round(communicator, call->bytes) && !mpi_takes_gpu_memory()) {
-            return sum_round(communicator, call, error);
+        if (uses_ring(communicator, call->bytes) && !mpi_takes_gpu_memory()) {
+            return ring_allreduce(communicator, call, error);
         }
         break;
     case GW_REDUCE:
         break;
     }
-    return sum_by_mpi(communicator, call, error);
+    return sum_in_pieces(communicator, call, error);
 }
 
 static enum gw_status mpi_barrier(struct gw_communicator *communicator, struct gw_error *error) {
-    return check(MPI_Barrier(comm_of(communicator)), "MPI_Barrier", error);
+    return check_mpi(MPI_Barrier(mpi_comm(communicator)), "MPI_Barrier", error);
 }
 
 /* ---- messages between two ranks ------------------------------------------------------------ */
@@ -245,21 +250,21 @@ static enum gw_status mpi_start(struct gw_communicator *communicator,
                                 const struct gw_message *message, struct gw_request *out,
                                 struct gw_error *error) {
     const char *call = message->receives ? "MPI_Irecv" : "MPI_Isend";
-    MPI_Comm comm = comm_of(communicator);
+    MPI_Comm comm = mpi_comm(communicator);
     int other = message->other;
     int bytes = (int)message->bytes;
     MPI_Request started;
     GW_TRY(check_count(message->bytes, call, error));
-    GW_TRY(check(message->receives
-                     ? MPI_Irecv(message->data, bytes, MPI_BYTE, other, 0, comm, &started)
-                     : MPI_Isend(message->data, bytes, MPI_BYTE, other, 0, comm, &started),
-                 call, error));
+    GW_TRY(check_mpi(message->receives
+                         ? MPI_Irecv(message->data, bytes, MPI_BYTE, other, 0, comm, &started)
+                         : MPI_Isend(message->data, bytes, MPI_BYTE, other, 0, comm, &started),
+                     call, error));
     *out = (struct gw_request){.bytes = message->bytes, .receives = message->receives};
     memcpy(&out->handle, &started, sizeof started);
     return GW_OK;
 }
 
-/* A longer message than the receive has room for is MPI's own error. */
+/* MPI itself refuses a message that is longer than the receive's buffer. */
 static enum gw_status check_length(const struct gw_request *request, const MPI_Status *status,
                                    struct gw_error *error) {
     int count = 0;
@@ -278,7 +283,7 @@ static enum gw_status mpi_wait(struct gw_communicator *communicator, struct gw_r
         MPI_Request started;
         MPI_Status status;
         memcpy(&started, &requests[i].handle, sizeof started);
-        GW_TRY(check(MPI_Wait(&started, &status), "MPI_Wait", error));
+        GW_TRY(check_mpi(MPI_Wait(&started, &status), "MPI_Wait", error));
         GW_TRY(check_length(&requests[i], &status, error));
     }
     return GW_OK;
@@ -291,7 +296,7 @@ static enum gw_status mpi_test(struct gw_communicator *communicator, struct gw_r
     int flag = 0;
     (void)communicator;
     memcpy(&started, &request->handle, sizeof started);
-    GW_TRY(check(MPI_Test(&started, &flag, &status), "MPI_Test", error));
+    GW_TRY(check_mpi(MPI_Test(&started, &flag, &status), "MPI_Test", error));
     *done = flag != 0;
     return *done ? check_length(request, &status, error) : GW_OK;
 }
@@ -299,9 +304,9 @@ static enum gw_status mpi_test(struct gw_communicator *communicator, struct gw_r
 /* ---- control messages ---------------------------------------------------------------------- */
 
 /*
- * They have a tag of their own, so that no receive of the data path takes them, and are so short
- * that MPI sends them off with their data in them (Open MPI: up to 4 KiB between ranks of a host):
- * one that has come does not depend on its sender any more.
+ * Control messages have a tag of their own, so that no receive of the data path takes them, and are
+ * so short that MPI sends them with their data at once (Open MPI: up to 4 KiB between ranks of a
+ * host): one that has arrived does not depend on its sender any more.
  */
 enum { CONTROL_TAG = 1 };
 
@@ -312,12 +317,13 @@ struct sent_message {
     char data[];
 };
 
-/* Frees what has left. */
+/* Frees messages that have left. */
 static enum gw_status free_sent(struct mpi_world *world, struct gw_error *error) {
     for (struct sent_message **at = &world->sent; *at != NULL;) {
         struct sent_message *outgoing = *at;
         int sent = 0;
-        GW_TRY(check(MPI_Test(&outgoing->request, &sent, MPI_STATUS_IGNORE), "MPI_Test", error));
+        GW_TRY(
+            check_mpi(MPI_Test(&outgoing->request, &sent, MPI_STATUS_IGNORE), "MPI_Test", error));
         if (sent) {
             *at = outgoing->next;
             free(outgoing);
@@ -337,9 +343,9 @@ static enum gw_status mpi_post(struct gw_communicator *communicator, int to, con
         return gw_fail_memory(error, "posting a message");
     }
     memcpy(outgoing->data, message, bytes);
-    enum gw_status status = check(MPI_Isend(outgoing->data, (int)bytes, MPI_BYTE, to, CONTROL_TAG,
-                                            world->comm, &outgoing->request),
-                                  "MPI_Isend", error);
+    enum gw_status status = check_mpi(MPI_Isend(outgoing->data, (int)bytes, MPI_BYTE, to,
+                                                CONTROL_TAG, world->comm, &outgoing->request),
+                                      "MPI_Isend", error);
     if (status != GW_OK) {
         free(outgoing);
         return status;
@@ -358,8 +364,8 @@ static enum gw_status mpi_poll(struct gw_communicator *communicator, void *messa
     *from = -1;
     *bytes = 0;
     GW_TRY(free_sent(world, error));
-    GW_TRY(check(MPI_Iprobe(MPI_ANY_SOURCE, CONTROL_TAG, world->comm, &there, &about), "MPI_Iprobe",
-                 error));
+    GW_TRY(check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, CONTROL_TAG, world->comm, &there, &about),
+                     "MPI_Iprobe", error));
     if (!there) {
         return GW_OK;
     }
@@ -370,8 +376,8 @@ static enum gw_status mpi_poll(struct gw_communicator *communicator, void *messa
     }
     *from = about.MPI_SOURCE;
     *bytes = (size_t)size;
-    return check(MPI_Recv(message, size, MPI_BYTE, *from, CONTROL_TAG, world->comm, &about),
-                 "MPI_Recv", error);
+    return check_mpi(MPI_Recv(message, size, MPI_BYTE, *from, CONTROL_TAG, world->comm, &about),
+                     "MPI_Recv", error);
 }
 
 static void finish_control_messages(struct mpi_world *world) {
@@ -385,7 +391,7 @@ static void finish_control_messages(struct mpi_world *world) {
 
 /* ---- joining and leaving ------------------------------------------------------------------- */
 
-/* A part's failure is the whole job's. */
+/* Ends the whole job, also for a communicator of a part of it. */
 static void mpi_abort(struct gw_communicator *communicator, int status) {
     (void)communicator;
     gw_mpi_job_ends();
@@ -403,13 +409,14 @@ static void mpi_close(struct gw_communicator *communicator) {
     }
 }
 
-/* Collective over the communicator. */
+/* Sets has_links. Collective over the communicator. */
 static enum gw_status find_links(struct mpi_world *world, struct gw_error *error) {
     MPI_Comm host;
     int ranks = 0;
     int ranks_here = 0;
-    GW_TRY(check(MPI_Comm_split_type(world->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host),
-                 "MPI_Comm_split_type", error));
+    GW_TRY(
+        check_mpi(MPI_Comm_split_type(world->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host),
+                  "MPI_Comm_split_type", error));
     MPI_Comm_size(world->comm, &ranks);
     MPI_Comm_size(host, &ranks_here);
     MPI_Comm_free(&host);
@@ -417,14 +424,16 @@ static enum gw_status find_links(struct mpi_world *world, struct gw_error *error
     return GW_OK;
 }
 
-/* A communicator of those ranks of `ranks` that say `color`; `out` stays closed on the others. */
-static enum gw_status split(MPI_Comm ranks, int color, bool ends_mpi, struct gw_communicator *out,
-                            struct gw_error *error) {
+/*
+ * Opens a communicator of the ranks of `ranks` with this `color`; `out` stays closed on the others.
+ */
+static enum gw_status split_ranks(MPI_Comm ranks, int color, bool ends_mpi,
+                                  struct gw_communicator *out, struct gw_error *error) {
     struct mpi_world *world = malloc(sizeof *world);
     int lacks_memory = world == NULL;
     enum gw_status status =
-        check(MPI_Allreduce(MPI_IN_PLACE, &lacks_memory, 1, MPI_INT, MPI_MAX, ranks),
-              "MPI_Allreduce", error);
+        check_mpi(MPI_Allreduce(MPI_IN_PLACE, &lacks_memory, 1, MPI_INT, MPI_MAX, ranks),
+                  "MPI_Allreduce", error);
     if (status == GW_OK && lacks_memory) {
         status = gw_fail_memory(error, "opening a communicator");
     }
@@ -433,7 +442,7 @@ static enum gw_status split(MPI_Comm ranks, int color, bool ends_mpi, struct gw_
         return status;
     }
     *world = (struct mpi_world){.ends_mpi = ends_mpi};
-    status = check(MPI_Comm_split(ranks, color, 0, &world->comm), "MPI_Comm_split", error);
+    status = check_mpi(MPI_Comm_split(ranks, color, 0, &world->comm), "MPI_Comm_split", error);
     if (status != GW_OK || world->comm == MPI_COMM_NULL) {
         free(world);
         return status;
@@ -456,7 +465,7 @@ static enum gw_status mpi_open_first(struct gw_communicator *parent, int size,
     *out = (struct gw_communicator){0};
     GW_TRY(gw_communicator_check_first(parent, size, error));
     int color = parent->rank < size ? 0 : MPI_UNDEFINED;
-    GW_TRY(split(comm_of(parent), color, false, out, error));
+    GW_TRY(split_ranks(mpi_comm(parent), color, false, out, error));
     out->transport = out->state == NULL ? NULL : parent->transport;
     return GW_OK;
 }
@@ -482,14 +491,15 @@ static const struct gw_transport mpi_transport = {
     .close = mpi_close,
 };
 
-/* Processes that were started together, by the launcher of another MPI library, find only
- * themselves. */
+/*
+ * Fails if the launcher of another MPI library started the processes: then each finds only itself.
+ */
 static enum gw_status check_size(const struct gw_communicator *communicator,
                                  struct gw_error *error) {
     int announced = gw_mpi_announced_size();
-    if (communicator->size > GW_MOST_RANKS) {
+    if (communicator->size > GW_MAX_RANKS) {
         return gw_fail(error, GW_BAD_INPUT, "expected a job of at most %d ranks, got %d",
-                       GW_MOST_RANKS, communicator->size);
+                       GW_MAX_RANKS, communicator->size);
     }
     return communicator->size > 1 || announced <= 1
                ? GW_OK
@@ -507,10 +517,12 @@ static enum gw_status open_world(int provided, bool ends_mpi, struct gw_communic
                        provided);
     }
     *out = (struct gw_communicator){.transport = &mpi_transport};
-    return split(MPI_COMM_WORLD, 0, ends_mpi, out, error);
+    return split_ranks(MPI_COMM_WORLD, 0, ends_mpi, out, error);
 }
 
-/* Of a trainer that calls MPI itself, on other threads than the one of exchanges. */
+/*
+ * Fails if MPI was begun, by a trainer that calls it on other threads, with too low a thread level.
+ */
 static enum gw_status check_threads(struct gw_error *error) {
     int provided = MPI_THREAD_SINGLE;
     MPI_Query_thread(&provided);
@@ -525,10 +537,10 @@ enum gw_status gw_communicator_open_mpi(struct gw_communicator *out, struct gw_e
     int provided = MPI_THREAD_MULTIPLE;
     int begun = 0;
     GW_TRY(gw_mpi_check_launcher(error));
-    GW_TRY(check(MPI_Initialized(&begun), "MPI_Initialized", error));
+    GW_TRY(check_mpi(MPI_Initialized(&begun), "MPI_Initialized", error));
     GW_TRY(begun ? check_threads(error)
-                 : check(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided),
-                         "MPI_Init_thread", error));
+                 : check_mpi(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided),
+                             "MPI_Init_thread", error));
     enum gw_status status = open_world(provided, !begun, out, error);
     if (status != GW_OK) {
         if (!begun) {

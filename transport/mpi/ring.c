@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-/* With shorter parts the latencies of its steps are more than what it saves: parts of 8 KiB of 8
- * ranks were slower than Open MPI's at 1 Gb/s. What it saves, bench/apart prints. */
+/* With shorter parts, the latencies of its steps exceed the gain: parts of 8 KiB of 8 ranks were
+ * slower than Open MPI's at 1 Gb/s. bench/apart prints the gain. */
 bool gw_mpi_ring_is_worth(int ranks, size_t bytes) {
     const size_t shortest_part = 16 << 10;
     return ranks > 2 && bytes / (size_t)ranks >= shortest_part;
 }
 
-enum { TAG = 2 }; /* another than those of messages (mpi.c), which may be under way meanwhile */
+enum { TAG = 2 }; /* differs from that of messages (mpi.c), which may be in flight */
 
 struct ring {
     MPI_Comm comm;
@@ -23,7 +23,7 @@ static struct ring ring_of(MPI_Comm comm) {
     return ring;
 }
 
-/* The rank so many places to the left. */
+/* The rank `places` to the left. */
 static int left_of(const struct ring *ring, int places) {
     return (ring->rank + 2 * ring->ranks - places) % ring->ranks;
 }
@@ -33,12 +33,10 @@ static int next_segment(size_t bytes, size_t done) {
     return (int)(left < GW_MPI_SEGMENT ? left : GW_MPI_SEGMENT);
 }
 
-/*
- * Sends some bytes to the right neighbour while others come from the left one, segment by segment;
- * with `adds`, which is floats, these are added to what is there.
- */
-static int pass(const struct ring *ring, const char *sent, size_t sent_bytes, char *received,
-                size_t received_bytes, bool adds) {
+/* Sends bytes to the right neighbour and receives bytes from the left one, segment by segment; with
+ * `adds`, received floats are added to `received`. */
+static int exchange_segments(const struct ring *ring, const char *sent, size_t sent_bytes,
+                             char *received, size_t received_bytes, bool adds) {
     float scratch[GW_MPI_SEGMENT / sizeof(float)];
     int right = left_of(ring, -1);
     int left = left_of(ring, 1);
@@ -60,33 +58,36 @@ static int pass(const struct ring *ring, const char *sent, size_t sent_bytes, ch
     return MPI_SUCCESS;
 }
 
-/* Passes on what is rank r's at first, r being `from` places to the left, and so on round. */
-static int pass_round(const struct ring *ring, char *data, const size_t *offsets, int from,
+/* Passes on the part of rank r first, `from` places to the left, then the parts further left,
+ * around the ring. */
+static int pass_parts(const struct ring *ring, char *data, const size_t *offsets, int from,
                       bool adds) {
     int result = MPI_SUCCESS;
     for (int step = 0; step < ring->ranks - 1 && result == MPI_SUCCESS; step++) {
         const size_t *sent = &offsets[left_of(ring, from + step)];
         const size_t *received = &offsets[left_of(ring, from + step + 1)];
-        result = pass(ring, data + sent[0], sent[1] - sent[0], data + received[0],
-                      received[1] - received[0], adds);
+        result = exchange_segments(ring, data + sent[0], sent[1] - sent[0], data + received[0],
+                                   received[1] - received[0], adds);
     }
     return result;
 }
 
-/* The own part goes by MPI, too, which knows of GPUs' memory if that is where it is. */
+/* Copies the own part by MPI too, since it may be in memory of a GPU. */
 int gw_mpi_ring_allgather(MPI_Comm comm, const void *send, void *receive, const size_t *offsets) {
     struct ring ring = ring_of(comm);
     size_t begin = offsets[ring.rank];
     int own = (int)(offsets[ring.rank + 1] - begin);
     int result = MPI_Sendrecv(send, own, MPI_BYTE, ring.rank, TAG, (char *)receive + begin, own,
                               MPI_BYTE, ring.rank, TAG, comm, MPI_STATUS_IGNORE);
-    return result == MPI_SUCCESS ? pass_round(&ring, receive, offsets, 0, false) : result;
+    return result == MPI_SUCCESS ? pass_parts(&ring, receive, offsets, 0, false) : result;
 }
 
-/* Sums go round until each rank has that of the part of its right neighbour, and then on. */
+/*
+ * Sums go around until each rank has that of its right neighbour's part; then the sums go around.
+ */
 int gw_mpi_ring_allreduce(MPI_Comm comm, const float *send, float *receive, const size_t *offsets) {
     struct ring ring = ring_of(comm);
     memcpy(receive, send, offsets[ring.ranks]);
-    int result = pass_round(&ring, (char *)receive, offsets, 0, true);
-    return result == MPI_SUCCESS ? pass_round(&ring, (char *)receive, offsets, -1, false) : result;
+    int result = pass_parts(&ring, (char *)receive, offsets, 0, true);
+    return result == MPI_SUCCESS ? pass_parts(&ring, (char *)receive, offsets, -1, false) : result;
 }

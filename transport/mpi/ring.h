@@ -1,14 +1,14 @@
 /*
- * Long allgathers and allreduces round a ring of ranks; private to transport/.
+ * Long allgathers and allreduces around a ring of ranks; private to transport/.
  *
- * MPI libraries exchange halves, quarters and so on with ever other ranks. Ranks that do not begin
- * together then fall out of step: one is sent to by two at once, while another's link is idle, and
- * the exchange takes up to twice as long (docs/methods.md). In a ring each link carries what
- * one neighbour sends to the other and nothing else, whenever they begin. Per rank as many bytes
- * travel, in more steps: P - 1 of an allgather, 2 (P - 1) of an allreduce (Thakur, Rabenseifner and
- * Gropp 2005; Patarasuk and Yuan 2009).
+ * MPI libraries exchange halves, quarters and so on between changing pairs of ranks. Ranks that do
+ * not begin together then fall out of step: two send to one rank at once while another's link is
+ * idle, and the exchange takes up to twice as long (docs/methods.md). In a ring each link
+ * carries only the data from one neighbour to the other, whenever the ranks begin. Each rank sends
+ * as many bytes, in more steps: P - 1 of an allgather, 2 (P - 1) of an allreduce (Thakur,
+ * Rabenseifner and Gropp 2005; Patarasuk and Yuan 2009).
  *
- * Both return MPI's error codes.
+ * Both functions return MPI's error codes.
  */
 #ifndef GW_TRANSPORT_MPI_RING_H
 #define GW_TRANSPORT_MPI_RING_H
@@ -17,24 +17,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Messages are below the 64 KiB from which Open MPI over TCP waits for the receive before it sends
- * the rest. */
+/* Messages are below 64 KiB, from which Open MPI over TCP waits for the receive before it sends the
+ * rest. */
 enum { GW_MPI_SEGMENT = 56 << 10 };
 
-/* Whether so many bytes, of all ranks together or of a vector, are long enough for so many steps.
+/*
+ * True if so many bytes, of all ranks together or of a vector, are long enough for a ring's steps.
  */
 bool gw_mpi_ring_is_worth(int ranks, size_t bytes);
 
-/*
- * Parts lie one behind the other: that of rank r at offsets[r] to offsets[r + 1], in bytes.
- * offsets: [ranks + 1], the first 0, the same on all ranks.
- */
+/* Parts are adjacent: that of rank r at offsets[r] to offsets[r + 1], in bytes. offsets: [ranks +
+ * 1], the first 0, equal on all ranks. */
 
-/* receive = the parts of all; `send` is this rank's. */
+/* receive = the parts of all ranks; `send` is this rank's. */
 int gw_mpi_ring_allgather(MPI_Comm comm, const void *send, void *receive, const size_t *offsets);
 
 /* receive[i] = sum over ranks of send[i], the same bits on every rank. Memory of the host; parts
- * are whole floats, as equal as can be. */
+ * are whole floats, as equal as possible. */
 int gw_mpi_ring_allreduce(MPI_Comm comm, const float *send, float *receive, const size_t *offsets);
 
 #endif

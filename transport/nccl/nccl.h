@@ -1,4 +1,4 @@
-/* NCCL as it is found at run time, and communicators over it; private to transport/. */
+/* NCCL, loaded at run time, and communicators over it; private to transport/. */
 #ifndef GW_TRANSPORT_NCCL_H
 #define GW_TRANSPORT_NCCL_H
 
@@ -34,11 +34,11 @@ struct gw_nccl_calls {
                          ncclComm_t comm, cudaStream_t stream);
 };
 
-/* The lowest rank on a host stands for it. */
+/* A node, represented by the lowest rank on its host. */
 struct gw_nccl_node {
-    int of;       /* of the rank that this is in the place of: who stands for its host */
-    int ranks;    /* on its host, if it stands for it; else 0 */
-    size_t bytes; /* that those have to send, for one call */
+    int of;       /* at the index of any rank: the rank that represents its host */
+    int ranks;    /* number on the host; 0 if another rank represents it */
+    size_t bytes; /* that these ranks send in one call */
 };
 
 struct gw_nccl_world {
@@ -47,21 +47,23 @@ struct gw_nccl_world {
     ncclComm_t comm;     /* NULL after a failure */
     cudaStream_t stream; /* the settings' */
     double timeout_s;
-    struct gw_communicator news; /* of failures, as control messages */
-    bool announced;              /* all have been told of one */
+    struct gw_communicator news; /* failures, as control messages */
+    bool announced;              /* a failure has been sent to all ranks */
     struct gw_nccl_node *nodes;  /* [size] */
-    char *padded;                /* on the GPU: for parts that are made equally long */
+    char *padded;                /* on the GPU: padded parts */
     size_t padded_bytes;
-    struct gw_message *messages; /* started, and not yet NCCL's */
+    struct gw_message *messages; /* started, and not yet given to NCCL */
     size_t message_count, message_capacity;
     uintptr_t next_message; /* its number */
 };
 
-/* The world's communicator, with its GPU as the thread's, unless it has failed. */
+/*
+ * Returns the communicator's world and makes its GPU the thread's; fails if it has failed before.
+ */
 enum gw_status gw_nccl_enter(struct gw_communicator *communicator, struct gw_nccl_world **out,
                              struct gw_error *error);
 
-/* What a call of NCCL returned, as a status. */
+/* Turns the result of an NCCL call into a status. The message names the call. */
 enum gw_status gw_nccl_check(const struct gw_nccl_world *world, ncclResult_t result,
                              const char *call, struct gw_error *error);
 
@@ -69,49 +71,46 @@ enum gw_status gw_nccl_check(const struct gw_nccl_world *world, ncclResult_t res
 enum gw_status gw_nccl_give_up(struct gw_nccl_world *world, const struct gw_error *failure,
                                struct gw_error *error);
 
-/* Ends NCCL's communicator, if there is one, without a word to other ranks. */
+/* Ends NCCL's communicator, if there is one, without telling other ranks. */
 void gw_nccl_abort(struct gw_nccl_world *world);
 
-/* Since when something is waited for, and when news were looked for, counted from then. */
+/* The begin of a wait, and the time of the last poll for failures, counted from the begin. */
 struct gw_nccl_wait {
     double start_s, heard_s;
 };
 
-/* Between two looks; fails if another rank has failed, or `call` takes too long. */
+/* Pauses between two polls; fails if another rank has failed, or `call` takes too long. */
 enum gw_status gw_nccl_rest(struct gw_nccl_world *world, const char *call,
                             struct gw_nccl_wait *wait, struct gw_error *error);
 
-/*
- * Waits until NCCL has taken in what `call`, which returned `result`, gave it, and the stream, if
- * it is asked for, is through. If that fails or takes too long, ends the communicator.
- */
+/* Waits until NCCL has accepted `call`, which returned `result`, and, with `stream`, until the
+ * stream's work is done. Ends the communicator on failure or timeout. */
 enum gw_status gw_nccl_wait_for(struct gw_nccl_world *world, ncclResult_t result, const char *call,
                                 bool stream, struct gw_error *error);
 
-/* The first of two results that is not good. */
-static inline ncclResult_t gw_nccl_worse(ncclResult_t first, ncclResult_t second) {
+/* The first of two results that is a failure. */
+static inline ncclResult_t gw_nccl_first_failure(ncclResult_t first, ncclResult_t second) {
     return first == ncclSuccess ? second : first;
 }
 
-/* Closes NCCL's communicator, if there is one, with all ranks', and frees what the world has. */
+/* Closes NCCL's communicator, if there is one, together with all ranks, and frees the world. */
 void gw_nccl_close(struct gw_communicator *communicator);
 
-/* A call of NCCL's that waits for other ranks, without end if one is lost: on a thread of its own.
- */
-struct gw_nccl_aside;
+/* A call of NCCL's on a thread of its own, because it waits for other ranks, without end if one is
+ * lost. */
+struct gw_nccl_async;
 
-/*
- * Has call(context) made on another thread, for this thread's GPU; if it is left behind, also
- * dispose(context) afterwards.
- */
-enum gw_status gw_nccl_aside_start(struct gw_nccl_aside **out, void (*call)(void *context),
+/* Makes call(context) on another thread, for this thread's GPU. If the call is abandoned, it is
+ * followed by dispose(context). */
+enum gw_status gw_nccl_async_start(struct gw_nccl_async **out, void (*call)(void *context),
                                    void (*dispose)(void *context), void *context,
                                    struct gw_error *error);
 
-bool gw_nccl_aside_is_done(struct gw_nccl_aside *aside);
+bool gw_nccl_async_is_done(struct gw_nccl_async *aside);
 
-/* Whether the call is done, and the context the caller's again; otherwise it is left behind. */
-bool gw_nccl_aside_end(struct gw_nccl_aside *aside);
+/* Returns true if the call is done and the context is the caller's again; otherwise abandons the
+ * call. */
+bool gw_nccl_async_end(struct gw_nccl_async *aside);
 
 /* The collectives and messages (collectives.c). */
 extern const struct gw_transport gw_nccl_transport;

@@ -1,7 +1,7 @@
 /*
- * Opening a communicator over NCCL. ncclCommInitRank waits for all ranks; if one fails meanwhile,
- * the others go on without that call, which nothing can end. A rank that is lost meanwhile keeps
- * them waiting in what they agree on afterwards, unless its job ends with it.
+ * Opening a communicator over NCCL. ncclCommInitRank waits for all ranks. If one fails meanwhile,
+ * the others abandon that call, which cannot be ended. A rank that is lost meanwhile blocks them in
+ * their next agreement, unless its job ends with it.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 
 /* ---- NCCL ---------------------------------------------------------------------------------- */
 
-/* It is loaded when it is asked for: a machine without it can still plan and simulate. */
+/* NCCL is loaded on demand: a machine without it can still plan and simulate. */
 #ifndef GW_NCCL_LIBRARY
 #define GW_NCCL_LIBRARY "libnccl.so.2"
 #endif
@@ -41,10 +41,11 @@ static const struct gw_symbol symbols[] = {
 };
 
 static struct gw_nccl_calls calls;
-static const char *missing; /* the first that this machine's NCCL lacks, or all of it; or NULL */
+static const char *missing; /* the first symbol that this machine's NCCL lacks, or the whole
+                             * library; or NULL */
 static char version_text[64];
 
-static void load(void) {
+static void load_nccl(void) {
     int version = 0;
     void *library = dlopen(GW_NCCL_LIBRARY, RTLD_NOW);
     missing = library == NULL
@@ -62,29 +63,29 @@ static void load(void) {
     }
 }
 
-static void load_once(void) {
+static void load_nccl_once(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
+    pthread_once(&once, load_nccl);
 }
 
 const char *gw_nccl_version(void) {
-    load_once();
+    load_nccl_once();
     return version_text;
 }
 
 enum gw_status gw_nccl_need(struct gw_error *error) {
-    load_once();
+    load_nccl_once();
     return missing == NULL
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
                          "NCCL: expected %s on this machine, or MPI as the transport", missing);
 }
 
-/* ---- what ranks know of each other --------------------------------------------------------- */
+/* ---- agreement of ranks -------------------------------------------------------------------- */
 
 static enum gw_status make_world(struct gw_nccl_world *world, struct gw_error *error) {
     const struct gw_gpu_settings *settings = &world->base.settings;
-    load_once();
+    load_nccl_once();
     world->calls = missing == NULL ? &calls : NULL;
     world->stream = gw_cuda_stream(settings->stream);
     world->timeout_s = settings->timeout_s > 0 ? settings->timeout_s : GW_GPU_TIMEOUT_S;
@@ -112,7 +113,7 @@ static enum gw_status find_nodes(struct gw_nccl_world *world, struct gw_error *e
     return status;
 }
 
-/* Rank 0's name for the communicator, on all. */
+/* Gives rank 0's name of the communicator to all ranks. */
 static enum gw_status agree_on_id(struct gw_nccl_world *world, ncclUniqueId *id,
                                   struct gw_error *error) {
     struct gw_communicator *host = &world->base.host;
@@ -149,7 +150,7 @@ static void dispose_opening(void *context) {
 }
 
 static enum gw_status start_opening(const struct gw_nccl_world *world, const ncclUniqueId *id,
-                                    struct opening **out, struct gw_nccl_aside **aside,
+                                    struct opening **out, struct gw_nccl_async **aside,
                                     struct gw_error *error) {
     const struct gw_communicator *host = &world->base.host;
     struct opening *made = malloc(sizeof *made);
@@ -158,7 +159,7 @@ static enum gw_status start_opening(const struct gw_nccl_world *world, const ncc
     }
     *made =
         (struct opening){.calls = world->calls, .size = host->size, .rank = host->rank, .id = *id};
-    enum gw_status status = gw_nccl_aside_start(aside, run_opening, dispose_opening, made, error);
+    enum gw_status status = gw_nccl_async_start(aside, run_opening, dispose_opening, made, error);
     if (status != GW_OK) {
         free(made);
         return status;
@@ -170,14 +171,14 @@ static enum gw_status start_opening(const struct gw_nccl_world *world, const ncc
 static enum gw_status init_rank(struct gw_nccl_world *world, const ncclUniqueId *id,
                                 ncclResult_t *result, struct gw_error *error) {
     struct opening *opening = NULL;
-    struct gw_nccl_aside *aside = NULL;
+    struct gw_nccl_async *aside = NULL;
     struct gw_nccl_wait wait = {.start_s = gw_clock_now_s()};
     enum gw_status status = GW_OK;
     GW_TRY(start_opening(world, id, &opening, &aside, error));
-    while (status == GW_OK && !gw_nccl_aside_is_done(aside)) {
+    while (status == GW_OK && !gw_nccl_async_is_done(aside)) {
         status = gw_nccl_rest(world, "ncclCommInitRank", &wait, error);
     }
-    if (gw_nccl_aside_end(aside)) {
+    if (gw_nccl_async_end(aside)) {
         world->comm = opening->comm;
         *result = opening->result;
         free(opening);
@@ -185,9 +186,9 @@ static enum gw_status init_rank(struct gw_nccl_world *world, const ncclUniqueId 
     return status;
 }
 
-/* ---- all ----------------------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------------------------- */
 
-static enum gw_status join(struct gw_nccl_world *world, struct gw_error *error) {
+static enum gw_status join_ranks(struct gw_nccl_world *world, struct gw_error *error) {
     struct gw_communicator *host = &world->base.host;
     struct gw_error failure = {0};
     ncclUniqueId id = {{0}};
@@ -206,7 +207,7 @@ static enum gw_status open_nccl(struct gw_communicator *communicator, struct gw_
     struct gw_nccl_world *world = communicator->state;
     enum gw_status status = make_world(world, error);
     status = gw_agree(&world->base.host, status, error);
-    status = status == GW_OK ? join(world, error) : status;
+    status = status == GW_OK ? join_ranks(world, error) : status;
     if (status != GW_OK) {
         gw_nccl_abort(world);
     }

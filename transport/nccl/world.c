@@ -1,11 +1,13 @@
 /*
- * Communicators over NCCL. Whoever waits for the GPU looks for failures, and gives up in the end.
- * NCCL's calls themselves wait for other ranks where these connect for the first time: opening does
- * so on a thread of its own (open.c), and so does ending; a first collective or message may
- * still, without end, if a rank is lost just then. With NCCL_COMM_BLOCKING=0 in the environment
- * nothing of NCCL's waits, which takes NCCL a thread for each call, and so is not asked for here.
- * Nor is a call ended by ncclCommAbort from beside: NCCL promises that for communicators that do
- * not block, and within a node it waits itself until all ranks have called it.
+ * Communicators over NCCL. A rank that waits for the GPU polls for failures of other ranks, and
+ * gives up after a timeout.
+ *
+ * NCCL's calls themselves wait for other ranks when these connect for the first time: opening and
+ * ending do so on threads of their own (open.c). A first collective or message may still wait
+ * without end, if a rank is lost just then. With NCCL_COMM_BLOCKING=0 in the environment no call of
+ * NCCL waits; NCCL then needs a thread for each call, so this is not the default here.
+ * ncclCommAbort from another thread does not end a call either: NCCL promises that only for
+ * non-blocking communicators, and within a node it waits itself until all ranks have called it.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,25 +15,25 @@
 
 #include "transport/nccl/nccl.h"
 
-/* ---- calls that may be left behind --------------------------------------------------------- */
+/* ---- calls that may be abandoned ----------------------------------------------------------- */
 
-struct gw_nccl_aside {
+struct gw_nccl_async {
     void (*call)(void *context);
     void (*dispose)(void *context);
     void *context;
     int gpu;
     pthread_t thread;
-    pthread_mutex_t mutex; /* of what follows */
-    bool done, left;       /* left: nobody waits for it any more */
+    pthread_mutex_t mutex; /* of the members below */
+    bool done, left;       /* left: the call was abandoned */
 };
 
-static void free_aside(struct gw_nccl_aside *aside) {
+static void free_async(struct gw_nccl_async *aside) {
     pthread_mutex_destroy(&aside->mutex);
     free(aside);
 }
 
-static void *run_aside(void *argument) {
-    struct gw_nccl_aside *aside = argument;
+static void *run_async(void *argument) {
+    struct gw_nccl_async *aside = argument;
     (void)cudaSetDevice(aside->gpu);
     aside->call(aside->context);
     pthread_mutex_lock(&aside->mutex);
@@ -40,38 +42,38 @@ static void *run_aside(void *argument) {
     pthread_mutex_unlock(&aside->mutex);
     if (left) {
         aside->dispose(aside->context);
-        free_aside(aside);
+        free_async(aside);
     }
     return NULL;
 }
 
-enum gw_status gw_nccl_aside_start(struct gw_nccl_aside **out, void (*call)(void *context),
+enum gw_status gw_nccl_async_start(struct gw_nccl_async **out, void (*call)(void *context),
                                    void (*dispose)(void *context), void *context,
                                    struct gw_error *error) {
-    struct gw_nccl_aside *aside = malloc(sizeof *aside);
+    struct gw_nccl_async *aside = malloc(sizeof *aside);
     if (aside == NULL) {
         return gw_fail_memory(error, "a call of NCCL");
     }
-    *aside = (struct gw_nccl_aside){.call = call, .dispose = dispose, .context = context};
+    *aside = (struct gw_nccl_async){.call = call, .dispose = dispose, .context = context};
     (void)cudaGetDevice(&aside->gpu);
     pthread_mutex_init(&aside->mutex, NULL);
-    int failure = pthread_create(&aside->thread, NULL, run_aside, aside);
+    int failure = pthread_create(&aside->thread, NULL, run_async, aside);
     if (failure != 0) {
-        free_aside(aside);
+        free_async(aside);
         return gw_fail(error, GW_FAILED, "pthread_create: %s", strerror(failure));
     }
     *out = aside;
     return GW_OK;
 }
 
-bool gw_nccl_aside_is_done(struct gw_nccl_aside *aside) {
+bool gw_nccl_async_is_done(struct gw_nccl_async *aside) {
     pthread_mutex_lock(&aside->mutex);
     bool done = aside->done;
     pthread_mutex_unlock(&aside->mutex);
     return done;
 }
 
-bool gw_nccl_aside_end(struct gw_nccl_aside *aside) {
+bool gw_nccl_async_end(struct gw_nccl_async *aside) {
     pthread_mutex_lock(&aside->mutex);
     bool done = aside->done;
     aside->left = !done;
@@ -81,7 +83,7 @@ bool gw_nccl_aside_end(struct gw_nccl_aside *aside) {
     pthread_mutex_unlock(&aside->mutex);
     if (done) {
         (void)pthread_join(aside->thread, NULL);
-        free_aside(aside);
+        free_async(aside);
     }
     return done;
 }
@@ -99,8 +101,8 @@ enum gw_status gw_nccl_check(const struct gw_nccl_world *world, ncclResult_t res
                    more ? ": " : "", more ? detail : "");
 }
 
-/* Other ranks would not find out from NCCL, at least those of the node. */
-static void tell_others(struct gw_nccl_world *world, const struct gw_error *failure) {
+/* Tells other ranks of a failure: NCCL would not, at least not those of the node. */
+static void announce_failure(struct gw_nccl_world *world, const struct gw_error *failure) {
     struct gw_communicator *news = &world->news;
     for (int rank = 0; rank < news->size && !world->announced; rank++) {
         if (rank != news->rank) {
@@ -110,8 +112,8 @@ static void tell_others(struct gw_nccl_world *world, const struct gw_error *fail
     world->announced = true;
 }
 
-/* Whether another rank has failed. */
-static enum gw_status hear(struct gw_nccl_world *world, struct gw_error *error) {
+/* Fails if another rank has failed. */
+static enum gw_status check_others(struct gw_nccl_world *world, struct gw_error *error) {
     struct gw_communicator *news = &world->news;
     struct gw_error failure = {0};
     size_t bytes = 0;
@@ -135,47 +137,47 @@ static void run_ending(void *context) {
 }
 
 /*
- * ncclCommAbort may wait until all ranks of the node call it, too, and one may be lost, or wait for
- * this one elsewhere: after a while it is left to itself. Meanwhile news go out.
+ * ncclCommAbort may wait until all ranks of the node call it too, and one of them may be lost, or
+ * wait for this rank elsewhere. So it is abandoned after a while; meanwhile control messages leave.
  */
 void gw_nccl_abort(struct gw_nccl_world *world) {
     const double longest_s = 2;
     double start_s = gw_clock_now_s();
-    struct gw_nccl_aside *aside = NULL;
+    struct gw_nccl_async *aside = NULL;
     struct ending *ending = world->comm == NULL ? NULL : malloc(sizeof *ending);
     if (ending == NULL) {
         return;
     }
     *ending = (struct ending){world->calls, world->comm};
     world->comm = NULL;
-    if (gw_nccl_aside_start(&aside, run_ending, free, ending, NULL) != GW_OK) {
+    if (gw_nccl_async_start(&aside, run_ending, free, ending, NULL) != GW_OK) {
         free(ending);
         return;
     }
-    while (!gw_nccl_aside_is_done(aside) && gw_clock_now_s() - start_s < longest_s) {
+    while (!gw_nccl_async_is_done(aside) && gw_clock_now_s() - start_s < longest_s) {
         if (world->news.transport != NULL) {
-            (void)hear(world, NULL);
+            (void)check_others(world, NULL);
         }
         gw_gpu_rest(gw_clock_now_s() - start_s);
     }
-    if (gw_nccl_aside_end(aside)) {
+    if (gw_nccl_async_end(aside)) {
         free(ending);
     }
 }
 
-/* They are told first: they may have to abort, too, before this rank can. */
+/* Tells other ranks first: they may have to abort too, before this rank can. */
 enum gw_status gw_nccl_give_up(struct gw_nccl_world *world, const struct gw_error *failure,
                                struct gw_error *error) {
-    tell_others(world, failure);
+    announce_failure(world, failure);
     gw_nccl_abort(world);
     return gw_fail(error, failure->status, "%s", failure->message);
 }
 
 /* ---- waiting ------------------------------------------------------------------------------- */
 
-/* Whether NCCL has taken in what it was given, and the stream, if it is asked for, is through. */
-static enum gw_status look(struct gw_nccl_world *world, const char *call, bool stream, bool *done,
-                           struct gw_error *error) {
+/* Sets *done if NCCL has accepted its call and, with `stream`, the stream's work is done. */
+static enum gw_status poll_call(struct gw_nccl_world *world, const char *call, bool stream,
+                                bool *done, struct gw_error *error) {
     ncclResult_t state = ncclSuccess;
     *done = false;
     GW_TRY(gw_nccl_check(world, world->calls->CommGetAsyncError(world->comm, &state),
@@ -187,7 +189,7 @@ static enum gw_status look(struct gw_nccl_world *world, const char *call, bool s
     cudaError_t reached = stream ? cudaStreamQuery(world->stream) : cudaSuccess;
     *done = reached == cudaSuccess;
     if (reached == cudaErrorNotReady) {
-        (void)cudaGetLastError(); /* which is no error */
+        (void)cudaGetLastError(); /* clears "not ready", which is no error */
         return GW_OK;
     }
     return gw_cuda_check(reached, call, error);
@@ -195,11 +197,11 @@ static enum gw_status look(struct gw_nccl_world *world, const char *call, bool s
 
 enum gw_status gw_nccl_rest(struct gw_nccl_world *world, const char *call,
                             struct gw_nccl_wait *wait, struct gw_error *error) {
-    const double hear_every_s = 1e-3; /* which is as long as many a collective */
+    const double check_interval_s = 1e-3; /* as long as many collectives */
     double waited_s = gw_clock_now_s() - wait->start_s;
-    if (waited_s > wait->heard_s + hear_every_s) {
+    if (waited_s > wait->heard_s + check_interval_s) {
         wait->heard_s = waited_s;
-        GW_TRY(hear(world, error));
+        GW_TRY(check_others(world, error));
     }
     if (waited_s > world->timeout_s) {
         return gw_fail(error, GW_FAILED, "%s: not done after %g s: some rank may be lost", call,
@@ -209,12 +211,12 @@ enum gw_status gw_nccl_rest(struct gw_nccl_world *world, const char *call,
     return GW_OK;
 }
 
-static enum gw_status wait_for(struct gw_nccl_world *world, const char *call, bool stream,
-                               struct gw_error *error) {
+static enum gw_status wait_for_call(struct gw_nccl_world *world, const char *call, bool stream,
+                                    struct gw_error *error) {
     struct gw_nccl_wait wait = {.start_s = gw_clock_now_s()};
     while (true) {
         bool done = false;
-        GW_TRY(look(world, call, stream, &done, error));
+        GW_TRY(poll_call(world, call, stream, &done, error));
         if (done) {
             return GW_OK;
         }
@@ -226,7 +228,7 @@ enum gw_status gw_nccl_wait_for(struct gw_nccl_world *world, ncclResult_t result
                                 bool stream, struct gw_error *error) {
     struct gw_error failure = {0};
     enum gw_status status = gw_nccl_check(world, result, call, &failure);
-    status = status == GW_OK ? wait_for(world, call, stream, &failure) : status;
+    status = status == GW_OK ? wait_for_call(world, call, stream, &failure) : status;
     return status == GW_OK ? GW_OK : gw_nccl_give_up(world, &failure, error);
 }
 

@@ -1,15 +1,13 @@
-/*
- * Collectives of pieces that fit a stage: while one piece travels, the next comes from the GPU and
- * the last one goes to it.
- */
+/* Collectives in pieces that fit a stage: while one piece is sent, the next is copied from the GPU
+ * and the previous one to it. */
 #include "transport/staged/staged.h"
 
 #include <stdlib.h>
 
-/* Which part of a collective's memory on the GPU a rank has to send, or is to receive. */
+/* The part of a collective's memory on the GPU that a rank sends or receives. */
 enum shape { NOTHING, ONE_PART, PART_OF_EACH_RANK };
 
-/* Of ranks that are not the root, and of the root. */
+/* Indexed by is_root: other ranks, then the root. */
 static const struct {
     enum shape sends[2], receives[2];
 } shapes[] = {
@@ -22,8 +20,7 @@ static const struct {
     [GW_SCATTER] = {{NOTHING, PART_OF_EACH_RANK}, {ONE_PART, ONE_PART}},
 };
 
-/* Parts are one after the other. A rank's piece is `step` bytes of its part, and less at its end.
- */
+/* Parts are adjacent. A piece is `step` bytes of a rank's part, and less at its end. */
 struct passage {
     const struct gw_collective_call *call;
     struct gw_staged *staged;
@@ -35,54 +32,54 @@ static size_t part_bytes(const struct passage *passage, int rank) {
     return passage->call->parts == NULL ? passage->call->bytes : passage->call->parts[rank];
 }
 
-/* Of a rank's part of which so many bytes of each are done. */
-static size_t piece_bytes(const struct passage *passage, int rank, size_t done) {
+/* The bytes of the next piece of a rank's part, if `done` bytes of each part are done. */
+static size_t next_piece_bytes(const struct passage *passage, int rank, size_t done) {
     return gw_stage_bytes(part_bytes(passage, rank), done, passage->step);
 }
 
-static struct gw_communicator *host_of(const struct passage *passage) {
+static struct gw_communicator *host_communicator(const struct passage *passage) {
     return &passage->staged->base.host;
 }
 
-static enum gw_status copy(const struct passage *passage, void *to, const void *from, size_t bytes,
-                           struct gw_error *error) {
+static enum gw_status copy_bytes(const struct passage *passage, void *to, const void *from,
+                                 size_t bytes, struct gw_error *error) {
     return gw_device_copy(passage->staged->base.settings.stream, to, from, bytes, error);
 }
 
 /* ---- between the GPU and a stage ----------------------------------------------------------- */
 
-static enum gw_status fill(const struct passage *passage, struct gw_stage *stage, size_t done,
-                           struct gw_error *error) {
-    const struct gw_communicator *host = host_of(passage);
+static enum gw_status fill_stage(const struct passage *passage, struct gw_stage *stage, size_t done,
+                                 struct gw_error *error) {
+    const struct gw_communicator *host = host_communicator(passage);
     const char *send = passage->call->send;
-    size_t own = piece_bytes(passage, host->rank, done);
+    size_t own = next_piece_bytes(passage, host->rank, done);
     if (passage->sends == ONE_PART && own > 0) {
-        GW_TRY(copy(passage, stage->send, send + done, own, error));
+        GW_TRY(copy_bytes(passage, stage->send, send + done, own, error));
     }
     size_t part = 0;
     size_t piece = 0;
     for (int rank = 0; rank < host->size && passage->sends == PART_OF_EACH_RANK; rank++) {
-        size_t bytes = piece_bytes(passage, rank, done);
-        GW_TRY(copy(passage, stage->send + piece, send + part + done, bytes, error));
+        size_t bytes = next_piece_bytes(passage, rank, done);
+        GW_TRY(copy_bytes(passage, stage->send + piece, send + part + done, bytes, error));
         part += part_bytes(passage, rank);
         piece += bytes;
     }
     return gw_device_event_record(stage->sent, passage->staged->base.settings.stream, error);
 }
 
-static enum gw_status empty(const struct passage *passage, const struct gw_stage *stage,
-                            size_t done, struct gw_error *error) {
-    const struct gw_communicator *host = host_of(passage);
+static enum gw_status empty_stage(const struct passage *passage, const struct gw_stage *stage,
+                                  size_t done, struct gw_error *error) {
+    const struct gw_communicator *host = host_communicator(passage);
     char *receive = passage->call->receive;
     if (passage->receives == ONE_PART) {
-        GW_TRY(copy(passage, receive + done, stage->receive, piece_bytes(passage, host->rank, done),
-                    error));
+        GW_TRY(copy_bytes(passage, receive + done, stage->receive,
+                          next_piece_bytes(passage, host->rank, done), error));
     }
     size_t part = 0;
     size_t piece = 0;
     for (int rank = 0; rank < host->size && passage->receives == PART_OF_EACH_RANK; rank++) {
-        size_t bytes = piece_bytes(passage, rank, done);
-        GW_TRY(copy(passage, receive + part + done, stage->receive + piece, bytes, error));
+        size_t bytes = next_piece_bytes(passage, rank, done);
+        GW_TRY(copy_bytes(passage, receive + part + done, stage->receive + piece, bytes, error));
         part += part_bytes(passage, rank);
         piece += bytes;
     }
@@ -91,20 +88,18 @@ static enum gw_status empty(const struct passage *passage, const struct gw_stage
 
 /* ---- between hosts ------------------------------------------------------------------------- */
 
-/*
- * The next piece of each part, from stage->send to stage->receive. Of unequal parts longer ones are
- * still on their way when shorter ones are there.
- */
-static enum gw_status exchange(const struct passage *passage, const struct gw_stage *stage,
-                               size_t done, struct gw_error *error) {
-    struct gw_communicator *host = host_of(passage);
+/* Exchanges the next piece of each part, from stage->send to stage->receive. Longer parts have
+ * pieces left when shorter ones are done. */
+static enum gw_status exchange_pieces(const struct passage *passage, const struct gw_stage *stage,
+                                      size_t done, struct gw_error *error) {
+    struct gw_communicator *host = host_communicator(passage);
     struct gw_collective_call call = *passage->call;
     size_t *pieces = passage->staged->pieces;
     call.send = stage->send;
     call.receive = stage->receive;
-    call.bytes = piece_bytes(passage, host->rank, done);
+    call.bytes = next_piece_bytes(passage, host->rank, done);
     for (int rank = 0; rank < host->size && call.parts != NULL; rank++) {
-        pieces[rank] = piece_bytes(passage, rank, done);
+        pieces[rank] = next_piece_bytes(passage, rank, done);
     }
     call.parts = call.parts == NULL ? NULL : pieces;
     return host->transport->collect(host, &call, error);
@@ -114,36 +109,34 @@ static enum gw_status exchange(const struct passage *passage, const struct gw_st
 
 static size_t longest_part(const struct passage *passage) {
     size_t longest = 0;
-    for (int rank = 0; rank < host_of(passage)->size; rank++) {
+    for (int rank = 0; rank < host_communicator(passage)->size; rank++) {
         longest = part_bytes(passage, rank) > longest ? part_bytes(passage, rank) : longest;
     }
     return longest;
 }
 
-/*
- * A stage is free for the next piece but one: its exchange is over, and what it received was copied
- * before that piece could be, in the order of the stream.
- */
+/* Alternates between two stages. A stage is free when it is used again: its exchange is over, and,
+ * by the order of the stream, its received piece was copied before. */
 static enum gw_status pass_pieces(const struct passage *passage, struct gw_error *error) {
     struct gw_stage *stages = passage->staged->stages;
     size_t end = longest_part(passage);
     size_t piece = 0;
     if (end > 0) {
-        GW_TRY(fill(passage, &stages[0], 0, error));
+        GW_TRY(fill_stage(passage, &stages[0], 0, error));
     }
     for (size_t done = 0; done < end; done += passage->step, piece++) {
         struct gw_stage *stage = &stages[piece % 2];
         GW_TRY(gw_device_event_finish(stage->sent, error));
         if (passage->step < end - done) {
-            GW_TRY(fill(passage, &stages[(piece + 1) % 2], done + passage->step, error));
+            GW_TRY(fill_stage(passage, &stages[(piece + 1) % 2], done + passage->step, error));
         }
-        GW_TRY(exchange(passage, stage, done, error));
-        GW_TRY(empty(passage, stage, done, error));
+        GW_TRY(exchange_pieces(passage, stage, done, error));
+        GW_TRY(empty_stage(passage, stage, done, error));
     }
     return gw_device_stream_finish(passage->staged->base.settings.stream, error);
 }
 
-/* With as many parts in a stage as are sent or received, be it by the root alone. */
+/* A stage holds pieces of all parts that are sent or received, also if only by the root. */
 static enum gw_status staged_collect(struct gw_communicator *communicator,
                                      const struct gw_collective_call *call,
                                      struct gw_error *error) {
