@@ -176,10 +176,10 @@ static enum gw_status survey(const struct options *options, struct gw_page page,
 }
 
 /* The document, once all that readers of it look at is known to be there. */
-static enum gw_status read_validation(const char *path, struct gw_arena *arena, cJSON **out,
+static enum gw_status read_validation(const char *path, cJSON **out,
                                       struct gw_validation_document *read, struct gw_error *error) {
     GW_TRY(gw_json_read(path, out, error));
-    return gw_validation_read(*out, path, arena, read, error);
+    return gw_fields_decode(&gw_validation_document_fields, *out, path, read, error);
 }
 
 /* A page is HTML: a name that promises another kind of file is refused. */
@@ -200,11 +200,10 @@ static enum gw_status answer(void *values, struct gw_error *error) {
     struct gw_page page = {.price = options->asking.price};
     struct gw_accuracy accuracy = {0};
     struct gw_validation_document measured = {0};
-    struct gw_arena arena = {0};
     cJSON *validation = NULL;
     enum gw_status status = options->out == NULL ? GW_OK : check_out(options->out, error);
     if (status == GW_OK && options->validation != NULL) {
-        status = read_validation(options->validation, &arena, &validation, &measured, error);
+        status = read_validation(options->validation, &validation, &measured, error);
         page.validation = validation;
     }
     if (status == GW_OK && options->accuracy != NULL) {
@@ -213,7 +212,7 @@ static enum gw_status answer(void *values, struct gw_error *error) {
     }
     status = status == GW_OK ? survey(options, page, validation == NULL ? NULL : &measured, error)
                              : status;
-    gw_arena_free(&arena);
+    gw_validation_document_free(&measured);
     gw_accuracy_free(&accuracy);
     cJSON_Delete(validation);
     return status;

@@ -9,7 +9,7 @@
 
 #include "core/curve.h"
 #include "core/file.h"
-#include "core/shapes.h"
+#include "core/keys.h"
 #include "core/terminal.h"
 #include "core/units.h"
 
@@ -217,19 +217,6 @@ enum gw_status gw_json_read(const char *path, cJSON **document, struct gw_error 
     return status;
 }
 
-enum gw_status gw_json_root(const cJSON *document, const char *file, const char *schema,
-                            struct gw_json *root, struct gw_error *error) {
-    *root = (struct gw_json){.node = document, .file = file};
-    GW_TRY(gw_json_object(root, error));
-    struct gw_json place = gw_json_member(root, "schema");
-    if (!cJSON_IsString(place.node) || strcmp(place.node->valuestring, schema) != 0) {
-        char expected[96];
-        snprintf(expected, sizeof expected, "\"%s\"", schema);
-        return gw_json_expected(&place, expected, error);
-    }
-    return gw_json_check_keys(document, file, schema, error);
-}
-
 static void set_path(struct gw_json *place, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -321,6 +308,18 @@ enum gw_status gw_json_object(const struct gw_json *place, struct gw_error *erro
 
 enum gw_status gw_json_array(const struct gw_json *place, struct gw_error *error) {
     return cJSON_IsArray(place->node) ? GW_OK : gw_json_expected(place, "an array", error);
+}
+
+enum gw_status gw_json_length(const struct gw_json *place, size_t expected, size_t *out,
+                              struct gw_error *error) {
+    GW_TRY(gw_json_array(place, error));
+    *out = (size_t)cJSON_GetArraySize(place->node);
+    if (*out == 0 || (expected > 0 && *out != expected)) {
+        char text[64];
+        (void)snprintf(text, sizeof text, "a list of %zu", expected);
+        return gw_json_expected(place, expected > 0 ? text : "a list that is not empty", error);
+    }
+    return GW_OK;
 }
 
 static enum gw_status finite_number(const struct gw_json *place, bool zero, double *out,

@@ -36,13 +36,6 @@ enum gw_status gw_json_parse_line(const char *text, size_t length, cJSON **line,
 /* Reads and parses the file at `path`. */
 enum gw_status gw_json_read(const char *path, cJSON **document, struct gw_error *error);
 
-/*
- * The document as a place; fails unless it is an object whose "schema" is `schema`. All readers of
- * documents begin here: keys that nobody reads are treated as gw_key_rules (shapes.h) say.
- */
-enum gw_status gw_json_root(const cJSON *document, const char *file, const char *schema,
-                            struct gw_json *root, struct gw_error *error);
-
 struct gw_json gw_json_member(const struct gw_json *object, const char *key);
 /* The member that `node` is: for loops over all of them, where looking for its key takes long. */
 struct gw_json gw_json_child(const struct gw_json *object, const cJSON *node);
@@ -56,6 +49,9 @@ enum gw_status gw_json_expected(const struct gw_json *place, const char *expecte
 enum gw_status gw_json_text(const struct gw_json *place, const char **out, struct gw_error *error);
 enum gw_status gw_json_object(const struct gw_json *place, struct gw_error *error);
 enum gw_status gw_json_array(const struct gw_json *place, struct gw_error *error);
+/* ... a list of `expected` items, or where that is 0, of one at least. */
+enum gw_status gw_json_length(const struct gw_json *place, size_t expected, size_t *out,
+                              struct gw_error *error);
 enum gw_status gw_json_not_negative(const struct gw_json *place, double *out,
                                     struct gw_error *error);
 enum gw_status gw_json_positive(const struct gw_json *place, double *out, struct gw_error *error);

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "core/arena.h"
+#include "core/fields.h"
 #include "core/file.h"
-#include "core/json.h"
 #include "core/portable.h"
 #include "core/random.h"
 
@@ -219,47 +219,42 @@ static enum gw_status read_ranks(const struct gw_json *iteration, struct gw_nois
                          iteration->file, iteration->path, out->ranks > 0 ? out->ranks : 1, ranks);
 }
 
-static enum gw_status read_recorded(const cJSON *document, const char *path, struct gw_noise *out,
-                                    struct gw_error *error) {
-    struct gw_json root;
+static enum gw_status read_factors(const struct gw_json *factors, void *out,
+                                   struct gw_error *error) {
     size_t capacity = 0;
     size_t iterations = 0;
     const cJSON *node = NULL;
-    GW_TRY(gw_json_root(document, path, "gradweave/noise@1", &root, error));
-    struct gw_json factors = gw_json_member(&root, "factors");
-    GW_TRY(gw_json_array(&factors, error));
-    if (cJSON_GetArraySize(factors.node) == 0) {
-        return gw_json_expected(&factors, "at least one iteration", error);
+    GW_TRY(gw_json_array(factors, error));
+    if (cJSON_GetArraySize(factors->node) == 0) {
+        return gw_json_expected(factors, "at least one iteration", error);
     }
-    cJSON_ArrayForEach(node, factors.node) {
-        struct gw_json iteration = gw_json_item(&factors, node, iterations++);
+    cJSON_ArrayForEach(node, factors->node) {
+        struct gw_json iteration = gw_json_item(factors, node, iterations++);
         GW_TRY(read_ranks(&iteration, out, &capacity, error));
     }
     return GW_OK;
 }
 
-enum gw_status gw_noise_parse(const char *text, size_t length, const char *path,
-                              struct gw_noise *out, struct gw_error *error) {
-    cJSON *document = NULL;
-    *out = (struct gw_noise){.kind = GW_NOISE_RECORDED};
-    GW_TRY(gw_json_parse(text, length, path, &document, error));
-    enum gw_status status = read_recorded(document, path, out, error);
-    cJSON_Delete(document);
-    if (status != GW_OK) {
-        gw_noise_free(out);
-    }
-    return status;
+static enum gw_status check_recorded(const struct gw_json *root, void *out,
+                                     struct gw_error *error) {
+    (void)root;
+    (void)error;
+    ((struct gw_noise *)out)->kind = GW_NOISE_RECORDED;
+    return GW_OK;
 }
 
-enum gw_status gw_noise_open(const char *path, struct gw_noise *out, struct gw_error *error) {
-    char *text = NULL;
-    size_t length = 0;
-    *out = (struct gw_noise){0};
-    GW_TRY(gw_file_read(path, &text, &length, error));
-    enum gw_status status = gw_noise_parse(text, length, path, out, error);
-    free(text);
-    return status;
-}
+static const struct gw_field rows[] = {
+    {"model", .optional = true, .text = "that was recorded beside it, by its name"},
+    {"compute_s", .optional = true, .text = "what that takes to compute"},
+    {"source", .optional = true, .text = "free"},
+    {"factors", GW_AS_BLOCK, .at = offsetof(struct gw_noise, sample), .read = read_factors,
+     .text =
+         "a list for each iteration, and in it a number above 0 for each rank, of as many ranks "
+         "in all: how long it computed, over `compute_s`"},
+    {0}};
+
+const struct gw_fields gw_noise_fields = {sizeof(struct gw_noise), .rows = rows,
+                                          .schema = "gradweave/noise@1", .check = check_recorded};
 
 static enum gw_status scale_to_mean_one(struct gw_noise *noise, const char *path,
                                         struct gw_error *error) {
@@ -288,7 +283,7 @@ static enum gw_status read_sample(const char *path, struct gw_noise *out, struct
     if (strlen(text) != length) {
         status = gw_fail(error, GW_BAD_INPUT, "%s: expected text, found a zero byte", path);
     } else if (text[blank] == '{') {
-        status = gw_noise_parse(text, length, path, out, error);
+        status = gw_fields_parse(&gw_noise_fields, text, length, path, out, error);
     } else if (text[blank] == '[') {
         status = read_array(text, length, path, out, error);
     } else {

@@ -13,6 +13,8 @@
 
 #include "core/status.h"
 
+struct gw_fields;
+
 enum gw_noise_kind {
     GW_NOISE_NONE,      /* 1 */
     GW_NOISE_NORMAL,    /* 1 + sigma z for a standard normal z, but at least 0 */
@@ -43,10 +45,8 @@ enum gw_status gw_noise_read(const char *text, const char *option, struct gw_noi
                              struct gw_error *error);
 void gw_noise_free(struct gw_noise *noise);
 
-/* A job's noise alone, of a file, or from its text, behind whose `length` bytes stands a zero. */
-enum gw_status gw_noise_open(const char *path, struct gw_noise *out, struct gw_error *error);
-enum gw_status gw_noise_parse(const char *text, size_t length, const char *path,
-                              struct gw_noise *out, struct gw_error *error);
+/* A job's noise alone, a struct gw_noise. */
+extern const struct gw_fields gw_noise_fields;
 
 /* Iterations that were recorded; 0 of other noise. */
 size_t gw_noise_iterations(const struct gw_noise *noise);

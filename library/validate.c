@@ -209,7 +209,7 @@ static enum gw_status validate(const struct gradweave_question *question,
                                    .tolerance = out->tolerance > 0 ? out->tolerance : INFINITY};
     enum gw_status status = gw_arena_check(&arena, "validating", error);
     if (status == GW_OK && out->noise != NULL) {
-        status = gw_noise_open(out->noise, &answer.noise, error);
+        status = gw_fields_open(&gw_noise_fields, out->noise, &answer.noise, error);
     }
     if (status == GW_OK) {
         status = gw_library_ask(question, &answer.question, error);

@@ -75,38 +75,38 @@ enum gw_status gw_draw_breakdown(const struct gw_picture *picture, struct gw_err
 
 /* ---- validations ---------------------------------------------------------------------------- */
 
-static enum gw_status draw_results(const struct gw_picture *picture, const cJSON *document,
-                                   struct gw_arena *arena, struct gw_error *error) {
-    struct gw_validation_document read;
-    GW_TRY(gw_validation_read(document, picture->subject, arena, &read, error));
-    if (read.count == 0) {
+static enum gw_status draw_results(const struct gw_picture *picture,
+                                   const struct gw_validation_document *read,
+                                   struct gw_error *error) {
+    if (read->count == 0) {
         return gw_fail(error, GW_BAD_INPUT, "%s: results: expected at least one result",
                        picture->subject);
     }
-    struct gw_bar *bars = gw_arena_zeros(arena, 2 * read.count, sizeof *bars);
+    struct gw_bar *bars = calloc(read->count, 2 * sizeof *bars);
     if (bars == NULL) {
         return gw_fail_memory(error, "plotting");
     }
-    for (size_t i = 0; i < read.count; i++) {
-        const struct gw_validated *result = &read.results[i];
+    for (size_t i = 0; i < read->count; i++) {
+        const struct gw_validated *result = &read->results[i];
         bars[2 * i] =
             (struct gw_bar){.label = result->algorithm, .breakdown = result->predicted.breakdown};
         bars[2 * i + 1] = (struct gw_bar){
             .label = result->algorithm, .measured = true, .breakdown = result->measured.breakdown};
     }
     char title[256];
-    snprintf(title, sizeof title, "%s, %llu workers: predicted (p) and measured (m)", read.model,
-             (unsigned long long)read.workers);
-    return gw_plot_breakdown(bars, 2 * read.count, title, picture->out, picture->data, error);
+    snprintf(title, sizeof title, "%s, %llu workers: predicted (p) and measured (m)", read->model,
+             (unsigned long long)read->workers);
+    enum gw_status status =
+        gw_plot_breakdown(bars, 2 * read->count, title, picture->out, picture->data, error);
+    free(bars);
+    return status;
 }
 
 enum gw_status gw_draw_validation(const struct gw_picture *picture, struct gw_error *error) {
-    cJSON *document = NULL;
-    GW_TRY(gw_json_read(picture->subject, &document, error));
-    struct gw_arena arena = {0};
-    enum gw_status status = draw_results(picture, document, &arena, error);
-    gw_arena_free(&arena);
-    cJSON_Delete(document);
+    struct gw_validation_document read;
+    GW_TRY(gw_validation_document_read(picture->subject, &read, error));
+    enum gw_status status = draw_results(picture, &read, error);
+    gw_validation_document_free(&read);
     return status;
 }
 
@@ -227,7 +227,8 @@ static enum gw_status read_difference(const struct gw_json *explanation, struct 
 static enum gw_status draw_explained(const struct gw_picture *picture, const cJSON *document,
                                      struct gw_arena *arena, struct gw_error *error) {
     struct gw_json root;
-    GW_TRY(gw_json_root(document, picture->subject, "gradweave/validation@1", &root, error));
+    GW_TRY(
+        gw_fields_root(&gw_validation_document_fields, document, picture->subject, &root, error));
     struct gw_json results = gw_json_member(&root, "results");
     struct gw_json model = gw_json_member(&root, "model");
     const char *names[2] = {NULL};

@@ -69,7 +69,8 @@ static void check_names(struct gw_checking *check, const struct gw_model *model)
     }
 }
 
-static void check_model(struct gw_checking *check, const struct gw_model *model) {
+static void check_model(struct gw_checking *check, const void *read) {
+    const struct gw_model *model = read;
     double backward_s = gw_model_backward_s(model);
     check_part(check, "forward_s", model->forward_s);
     check_part(check, "update_s", model->update_s);
@@ -98,7 +99,8 @@ static void check_model(struct gw_checking *check, const struct gw_model *model)
 
 /* ---- plans --------------------------------------------------------------------------------- */
 
-static void check_plan(struct gw_checking *check, const struct gw_plan *plan) {
+static void check_plan(struct gw_checking *check, const void *read) {
+    const struct gw_plan *plan = read;
     struct gw_error why;
     const struct gw_policy *policy = NULL;
     uint64_t argument = 0;
@@ -141,7 +143,8 @@ static void check_rank(struct gw_checking *check, const struct gw_noise *noise, 
          rank, summary.median, summary.p5, summary.p95);
 }
 
-static void check_noise(struct gw_checking *check, const struct gw_noise *noise) {
+static void check_noise(struct gw_checking *check, const void *read) {
+    const struct gw_noise *noise = read;
     size_t iterations = gw_noise_iterations(noise);
     double *factors = gw_arena_zeros(check->arena, iterations + noise->ranks, sizeof *factors);
     struct gw_summary of_ranks;
@@ -171,7 +174,7 @@ static enum gw_status check_sweep_job(struct gw_checking *check, const cJSON *do
     const struct gw_grid_request request = {.job = check->out->path};
     struct gw_json root;
     struct gw_grid grid;
-    GW_TRY(gw_json_root(document, check->out->path, "gradweave/sweep-job@1", &root, error));
+    GW_TRY(gw_fields_root(&gw_sweep_job_fields, document, check->out->path, &root, error));
     if (gw_json_member(&root, "models").node == NULL ||
         gw_json_member(&root, "clusters").node == NULL) {
         NOTE(check, "without models or clusters of its own: only its keys were checked");
@@ -188,9 +191,10 @@ static enum gw_status check_sweep_job(struct gw_checking *check, const cJSON *do
 
 /* ---- validations --------------------------------------------------------------------------- */
 
-static void check_validation(struct gw_checking *check, const struct gw_validation_document *read) {
-    for (size_t i = 0; i < read->count; i++) {
-        const struct gw_validated *one = &read->results[i];
+static void check_validation(struct gw_checking *check, const void *read) {
+    const struct gw_validation_document *validation = read;
+    for (size_t i = 0; i < validation->count; i++) {
+        const struct gw_validated *one = &validation->results[i];
         double error = one->predicted.iteration_s / one->measured.iteration_s - 1;
         if (one->measured.iteration_s == 0) {
             ODD(check, "results[%zu].measured.iteration_s: nothing was measured", i);
@@ -202,8 +206,8 @@ static void check_validation(struct gw_checking *check, const struct gw_validati
 
 /* ---- gradients ------------------------------------------------------------------------------ */
 
-static void check_gradients(struct gw_checking *check,
-                            const struct gw_recorded_gradients *recorded) {
+static void check_gradients(struct gw_checking *check, const void *read) {
+    const struct gw_recorded_gradients *recorded = read;
     uint64_t elements = 0;
     for (size_t i = 0; i < recorded->tensor_count; i++) {
         elements += recorded->tensors[i].elements;
@@ -221,7 +225,8 @@ static void check_gradients(struct gw_checking *check,
 
 /* ---- trainings ------------------------------------------------------------------------------ */
 
-static void check_accuracy(struct gw_checking *check, const struct gw_accuracy *accuracy) {
+static void check_accuracy(struct gw_checking *check, const void *read) {
+    const struct gw_accuracy *accuracy = read;
     for (size_t i = 0; i < accuracy->count; i++) {
         const struct gw_trainings *one = &accuracy->trainings[i];
         struct gw_error why;
@@ -239,6 +244,27 @@ static void check_accuracy(struct gw_checking *check, const struct gw_accuracy *
 
 /* ---- files --------------------------------------------------------------------------------- */
 
+/* Documents that gradweave reads. */
+static const struct kind {
+    const struct gw_fields *fields;
+    void (*check)(struct gw_checking *check, const void *read); /* NULL: reading it is enough */
+} kinds[] = {
+    {&gw_model_fields, check_model},
+    {&gw_cluster_fields, gw_check_cluster},
+    {&gw_plan_fields, check_plan},
+    {&gw_counts_fields, NULL},
+    {&gw_noise_fields, check_noise},
+    {&gw_accuracy_fields, check_accuracy},
+    {&gw_recorded_gradients_fields, check_gradients},
+    {&gw_validation_document_fields, check_validation},
+    {&gw_sweep_job_fields, NULL},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static const char *kind_of(const char *schema) {
+    return strchr(schema, '/') + 1;
+}
+
 /* Documents that gradweave prints and nothing reads. */
 static bool is_printed(const char *schema) {
     static const char *const printed[] = {"bench@1",       "calibration-check@1",
@@ -249,9 +275,8 @@ static bool is_printed(const char *schema) {
                                           "plot@1",        "result@1",
                                           "sweep@1",       "timeline@1",
                                           "sweep-result@1"};
-    const char *kind = strchr(schema, '/') + 1;
     for (size_t i = 0; i < sizeof printed / sizeof *printed; i++) {
-        if (strcmp(printed[i], kind) == 0) {
+        if (strcmp(printed[i], kind_of(schema)) == 0) {
             return true;
         }
     }
@@ -259,68 +284,49 @@ static bool is_printed(const char *schema) {
 }
 
 static void check_unread(struct gw_checking *check, const char *schema) {
-    const char *nearest = gw_json_nearest_schema(schema);
+    const char *names[KINDS + 1] = {NULL};
+    for (size_t i = 0; i < KINDS; i++) {
+        names[i] = kind_of(kinds[i].fields->schema);
+    }
+    const char *nearest = gw_find_nearest(kind_of(schema), names);
     if (is_printed(schema)) {
         NOTE(check, "nothing reads %.60s: only its JSON was checked", schema);
     } else {
         ODD(check, "schema: nothing reads \"%.60s\", and only the JSON was checked%s%s%s", schema,
-            nearest == NULL ? "" : "; did you mean \"", nearest == NULL ? "" : nearest,
+            nearest == NULL ? "" : "; did you mean \"gradweave/", nearest == NULL ? "" : nearest,
             nearest == NULL ? "" : "\"?");
     }
 }
 
-static enum gw_status check_text(struct gw_checking *check, const char *text, size_t length,
+static enum gw_status check_kind(struct gw_checking *check, const struct kind *kind,
                                  const cJSON *document, struct gw_error *error) {
-    const char *path = check->out->path;
-    const char *schema = check->out->schema;
-    struct gw_json root;
-    enum gw_status status = GW_OK;
-    if (strcmp(schema, "gradweave/model@1") == 0) {
-        struct gw_model model;
-        GW_TRY(gw_model_parse(text, length, path, &model, error));
-        check_model(check, &model);
-        gw_model_free(&model);
-    } else if (strcmp(schema, "gradweave/cluster@1") == 0) {
-        struct gw_cluster cluster;
-        GW_TRY(gw_cluster_parse(text, length, path, &cluster, error));
-        gw_check_cluster(check, &cluster);
-        gw_cluster_free(&cluster);
-    } else if (strcmp(schema, "gradweave/plan@1") == 0) {
-        struct gw_plan plan;
-        GW_TRY(gw_plan_parse(text, length, path, &plan, error));
-        check_plan(check, &plan);
-        gw_plan_free(&plan);
-    } else if (strcmp(schema, "gradweave/counts@1") == 0) {
-        struct gw_counts counts;
-        GW_TRY(gw_counts_parse(text, length, path, &counts, error));
-        gw_counts_free(&counts);
-    } else if (strcmp(schema, "gradweave/noise@1") == 0) {
-        struct gw_noise noise;
-        GW_TRY(gw_noise_parse(text, length, path, &noise, error));
-        check_noise(check, &noise);
-        gw_noise_free(&noise);
-    } else if (strcmp(schema, "gradweave/accuracy@1") == 0) {
-        struct gw_accuracy accuracy;
-        GW_TRY(gw_accuracy_parse(text, length, path, &accuracy, error));
-        check_accuracy(check, &accuracy);
-        gw_accuracy_free(&accuracy);
-    } else if (strcmp(schema, "gradweave/gradients@1") == 0) {
-        struct gw_recorded_gradients recorded;
-        GW_TRY(gw_recorded_gradients_parse(text, length, path, &recorded, error));
-        check_gradients(check, &recorded);
-        gw_recorded_gradients_free(&recorded);
-    } else if (strcmp(schema, "gradweave/validation@1") == 0) {
-        struct gw_validation_document read;
-        GW_TRY(gw_validation_read(document, path, check->arena, &read, error));
-        check_validation(check, &read);
-    } else if (strcmp(schema, "gradweave/sweep-job@1") == 0) {
-        status = check_sweep_job(check, document, error);
-    } else if (gw_json_knows_schema(schema)) {
-        status = gw_json_root(document, path, schema, &root, error);
-    } else {
-        check_unread(check, schema);
+    void *read = calloc(1, kind->fields->size);
+    enum gw_status status =
+        read == NULL ? gw_fail_memory(error, "checking a file")
+                     : gw_fields_decode(kind->fields, document, check->out->path, read, error);
+    if (status == GW_OK && kind->check != NULL) {
+        kind->check(check, read);
     }
+    if (status == GW_OK) {
+        gw_fields_free(kind->fields, read);
+    }
+    free(read);
     return status;
+}
+
+static enum gw_status check_text(struct gw_checking *check, const cJSON *document,
+                                 struct gw_error *error) {
+    const char *schema = check->out->schema;
+    if (strcmp(schema, gw_sweep_job_fields.schema) == 0) {
+        return check_sweep_job(check, document, error);
+    }
+    for (size_t i = 0; i < KINDS; i++) {
+        if (strcmp(schema, kinds[i].fields->schema) == 0) {
+            return check_kind(check, &kinds[i], document, error);
+        }
+    }
+    check_unread(check, schema);
+    return GW_OK;
 }
 
 static enum gw_status check_document(struct gw_checking *check, const char *text, size_t length,
@@ -338,7 +344,7 @@ static enum gw_status check_document(struct gw_checking *check, const char *text
     if (status == GW_OK) {
         check->out->schema = gw_arena_format(check->arena, "%s", name);
         status = check->out->schema == NULL ? gw_fail_memory(error, "checking a file")
-                                            : check_text(check, text, length, document, error);
+                                            : check_text(check, document, error);
     }
     cJSON_Delete(document);
     return status;

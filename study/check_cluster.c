@@ -315,7 +315,8 @@ static void note_measured(struct gw_checking *check, const struct gw_cluster *cl
     note_kernels(check, "aggregation", &cluster->aggregation);
 }
 
-void gw_check_cluster(struct gw_checking *check, const struct gw_cluster *cluster) {
+void gw_check_cluster(struct gw_checking *check, const void *read) {
+    const struct gw_cluster *cluster = read;
     check_collectives(check, cluster);
     check_kernels(check, "compressors", &cluster->compressors);
     check_kernels(check, "aggregation", &cluster->aggregation);

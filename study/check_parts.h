@@ -34,6 +34,6 @@ gw_check_add(struct gw_checking *check, struct gw_findings *findings, const char
 #define ODD(check, ...) gw_check_add((check), &(check)->out->odd, __VA_ARGS__)
 #define NOTE(check, ...) gw_check_add((check), &(check)->out->notes, __VA_ARGS__)
 
-void gw_check_cluster(struct gw_checking *check, const struct gw_cluster *cluster);
+void gw_check_cluster(struct gw_checking *check, const void *read);
 
 #endif

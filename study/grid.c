@@ -110,38 +110,43 @@ static enum gw_status read_axis(struct reader *reader, enum gw_axis axis,
     return add_node(reader, axis, &place, true, error);
 }
 
+static const struct gw_field job_rows[] = {
+    {"models", .text = "names, a list or a string with commas, as on the command line"},
+    {"clusters", .text = "likewise"},
+    {"algorithms", .optional = true, .text = "likewise"},
+    {"workers", .optional = true, .text = "a number, a list or a string likewise"},
+    {"density", .optional = true, .text = "likewise"},
+    {"bandwidth", .optional = true, .text = "likewise"},
+    {"straggler", .optional = true, .text = "likewise"},
+    {"noise", .optional = true, .text = "likewise"},
+    {"accumulate", GW_AS_COUNT, .at = offsetof(struct gw_sweep_job, micro_batches),
+     .optional = true, .otherwise = 1, .maximum = GW_MOST_MICRO_BATCHES,
+     .expected = "at most 4096 micro-batches", .text = "micro-batches of an iteration"},
+    {"iterations", GW_AS_COUNT, .at = offsetof(struct gw_sweep_job, iterations), .optional = true,
+     .otherwise = 1, .text = "of each point"},
+    {"seed", GW_AS_INTEGER, .at = offsetof(struct gw_sweep_job, seed), .optional = true,
+     .otherwise = 1, .text = "of what is drawn"},
+    {0}};
+
+const struct gw_fields gw_sweep_job_fields = {sizeof(struct gw_sweep_job), .rows = job_rows,
+                                              .schema = "gradweave/sweep-job@1"};
+
 static enum gw_status read_job(struct reader *reader, const cJSON *document,
                                struct gw_error *error) {
     const struct gw_grid_request *request = reader->request;
     struct gw_json root;
-    uint64_t micro_batches = 1;
-    uint64_t iterations = 1;
-    uint64_t seed = 1;
-    GW_TRY(gw_json_root(document, request->job, "gradweave/sweep-job@1", &root, error));
+    struct gw_sweep_job job;
+    GW_TRY(gw_fields_root(&gw_sweep_job_fields, document, request->job, &root, error));
     for (size_t i = 0; i < GW_AXES; i++) {
         if (request->texts[i] == NULL) {
             GW_TRY(read_axis(reader, (enum gw_axis)i, &root, error));
         }
     }
-    struct gw_json micro_batches_at = gw_json_member(&root, "accumulate");
-    struct gw_json iterations_at = gw_json_member(&root, "iterations");
-    struct gw_json seed_at = gw_json_member(&root, "seed");
-    if (micro_batches_at.node != NULL) {
-        GW_TRY(gw_json_integer(&micro_batches_at, 1, &micro_batches, error));
-    }
-    if (micro_batches > GW_MOST_MICRO_BATCHES) {
-        return gw_json_expected(&micro_batches_at, "at most 4096 micro-batches", error);
-    }
-    if (iterations_at.node != NULL) {
-        GW_TRY(gw_json_integer(&iterations_at, 1, &iterations, error));
-    }
-    if (seed_at.node != NULL) {
-        GW_TRY(gw_json_integer(&seed_at, 0, &seed, error));
-    }
-    reader->grid->micro_batches =
-        request->micro_batches > 0 ? request->micro_batches : (size_t)micro_batches;
-    reader->grid->iterations = request->iterations > 0 ? request->iterations : (size_t)iterations;
-    reader->grid->seed = request->seeded ? request->seed : seed;
+    GW_TRY(gw_fields_read(&gw_sweep_job_fields, &root, &job, error));
+    struct gw_grid *grid = reader->grid;
+    grid->micro_batches = request->micro_batches > 0 ? request->micro_batches : job.micro_batches;
+    grid->iterations = request->iterations > 0 ? request->iterations : job.iterations;
+    grid->seed = request->seeded ? request->seed : job.seed;
     return GW_OK;
 }
 

@@ -85,24 +85,19 @@ static enum gw_status find_value(const struct gw_paper_row *row,
 /* A model or a cluster that the table has, or that ships. */
 static enum gw_status open_question(const struct gw_paper_row *row, struct gw_question *out,
                                     struct gw_error *error) {
-    cJSON *model = NULL;
-    char *text = NULL;
     *out = (struct gw_question){.density = row->density, .bandwidth = 1};
     if (cJSON_IsString(row->model.node)) {
         GW_TRY(gw_model_open(row->model.node->valuestring, &out->model, error));
     } else {
-        GW_TRY(gw_json_copy(row->model.node, &model, error));
-        GW_TRY(gw_model_take(model, row->model.file, &out->model, error));
+        GW_TRY(gw_fields_decode(&gw_model_fields, row->model.node, row->model.file, &out->model,
+                                error));
     }
     enum gw_status status = GW_OK;
     if (cJSON_IsString(row->cluster.node)) {
         status = gw_cluster_open(row->cluster.node->valuestring, &out->cluster, error);
     } else {
-        status = gw_json_print(row->cluster.node, &text, error);
-        status = status == GW_OK
-                     ? gw_cluster_parse(text, strlen(text), row->cluster.file, &out->cluster, error)
-                     : status;
-        free(text);
+        status = gw_fields_decode(&gw_cluster_fields, row->cluster.node, row->cluster.file,
+                                  &out->cluster, error);
     }
     if (status != GW_OK) {
         gw_model_free(&out->model);

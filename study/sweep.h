@@ -113,6 +113,13 @@ void gw_axis_notes_free(struct gw_axis_notes *notes);
 
 /* ---- grids (grid.c) ------------------------------------------------------------------------- */
 
+/* Numbers of a job file; its axes are texts, as on the command line. */
+struct gw_sweep_job {
+    size_t micro_batches, iterations;
+    uint64_t seed;
+};
+extern const struct gw_fields gw_sweep_job_fields;
+
 /* Every combination of models, clusters, numbers and algorithms is a point with a number. */
 struct gw_grid_request {
     const char *job;                  /* a file, or NULL; what else is given goes before it */

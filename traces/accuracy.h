@@ -16,7 +16,7 @@
 
 /* Trainings that differ by nothing but their seeds. */
 struct gw_trainings {
-    const char *algorithm;
+    char *algorithm;
     double density; /* that was asked for, (0, 1] */
     uint64_t workers;
     size_t count, reached; /* of how many, at least 1, the goal was */
@@ -26,16 +26,13 @@ struct gw_trainings {
 
 struct gw_accuracy {
     char *path;
-    cJSON *document; /* holds all texts */
-    const char *model;
-    double goal; /* (0, 1] */
+    char *model;
+    double goal;           /* (0, 1] */
+    uint64_t judged_every; /* iterations between judgements */
     size_t count;
     struct gw_trainings *trainings; /* no two alike */
 };
 
-enum gw_status gw_accuracy_read(const char *path, struct gw_accuracy *out, struct gw_error *error);
-enum gw_status gw_accuracy_parse(const char *text, size_t length, const char *path,
-                                 struct gw_accuracy *out, struct gw_error *error);
-void gw_accuracy_free(struct gw_accuracy *accuracy);
+GW_DOCUMENT(gw_accuracy)
 
 #endif

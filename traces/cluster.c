@@ -7,18 +7,34 @@
 #include "traces/growth.h"
 #include "traces/parts.h"
 
-static const char *const schema = "gradweave/cluster@1";
+static const char schema[] = "gradweave/cluster@1";
+
+/* ---- freeing ------------------------------------------------------------------------------ */
+
+static void free_details(struct gw_collective_cost *cost) {
+    gw_margins_free(&cost->margins);
+    free(cost->skew);
+    free(cost->assumed_from);
+    cost->skew = NULL;
+    cost->assumed_from = NULL;
+    cost->skew_count = 0;
+}
+
+static void free_collective(struct gw_collective_cost *cost) {
+    free(cost->name);
+    free_details(cost);
+    gw_curve_free(&cost->curve);
+    cJSON_Delete(cost->kept);
+}
+
+/* Laws of curves that change, or move in memory, no longer hold. */
+static void forget_growth(struct gw_cluster *cluster) {
+    free(cluster->growths);
+    cluster->growths = NULL;
+    cluster->growth_count = 0;
+}
 
 /* ---- reading ------------------------------------------------------------------------------- */
-
-enum gw_status gw_read_on(enum gw_status status, size_t *bad, struct gw_error *error) {
-    if (status != GW_BAD_INPUT || gw_key_rules.bad == NULL || error == NULL) {
-        return status;
-    }
-    gw_key_rules.bad(error->message, gw_key_rules.context);
-    (*bad)++;
-    return GW_OK;
-}
 
 static enum gw_status read_collective(const struct gw_json *place, const char *name,
                                       struct gw_cluster *cluster, struct gw_error *error) {
@@ -77,127 +93,192 @@ static enum gw_status check_workers(const struct gw_json *entries, struct gw_err
 }
 
 static enum gw_status read_entries(const struct gw_json *entries, const char *name,
-                                   struct gw_cluster *cluster, size_t *bad,
-                                   struct gw_error *error) {
+                                   struct gw_cluster *cluster, struct gw_error *error) {
     size_t index = 0;
     const cJSON *node = NULL;
     GW_TRY(gw_json_array(entries, error));
     GW_TRY(check_workers(entries, error));
     cJSON_ArrayForEach(node, entries->node) {
         struct gw_json place = gw_json_item(entries, node, index++);
-        GW_TRY(gw_read_on(read_collective(&place, name, cluster, error), bad, error));
+        GW_TRY(gw_read_on(read_collective(&place, name, cluster, error), error));
     }
     return GW_OK;
 }
 
-static enum gw_status read_collectives(const struct gw_json *root, struct gw_cluster *cluster,
-                                       size_t *bad, struct gw_error *error) {
-    struct gw_json collectives = gw_json_member(root, "collectives");
-    GW_TRY(gw_json_object(&collectives, error));
+static enum gw_status read_collectives(const struct gw_json *collectives, void *out,
+                                       struct gw_error *error) {
     const cJSON *list = NULL;
-    cJSON_ArrayForEach(list, collectives.node) {
-        struct gw_json entries = gw_json_child(&collectives, list);
-        GW_TRY(gw_read_on(read_entries(&entries, list->string, cluster, bad, error), bad, error));
+    GW_TRY(gw_json_object(collectives, error));
+    cJSON_ArrayForEach(list, collectives->node) {
+        struct gw_json entries = gw_json_child(collectives, list);
+        GW_TRY(gw_read_on(read_entries(&entries, list->string, out, error), error));
     }
     return GW_OK;
 }
 
-static enum gw_status read_sharing(const struct gw_json *root, struct gw_cluster *cluster,
-                                   struct gw_error *error) {
-    struct gw_json place = gw_json_member(root, "sharing");
-    struct gw_json ranks_place = gw_json_member(&place, "ranks");
-    struct gw_json processors_place = gw_json_member(&place, "processors");
-    struct gw_json together_place = gw_json_member(&place, "together");
-    uint64_t ranks = 0;
-    uint64_t processors = 0;
-    if (place.node == NULL) {
-        return GW_OK;
-    }
-    GW_TRY(gw_json_object(&place, error));
-    GW_TRY(gw_json_integer(&ranks_place, 1, &ranks, error));
-    GW_TRY(gw_json_integer(&processors_place, 1, &processors, error));
-    uint64_t together = ranks;
-    if (together_place.node != NULL) {
-        GW_TRY(gw_json_integer(&together_place, 1, &together, error));
-        GW_TRY(together <= ranks ? GW_OK
-                                 : gw_json_expected(&together_place,
-                                                    "at most as many as there are ranks", error));
-    }
-    cluster->sharing = (struct gw_sharing){
-        .ranks = (size_t)ranks, .processors = (size_t)processors, .together = (size_t)together};
-    return GW_OK;
+static enum gw_status read_compressors(const struct gw_json *kernels, void *out,
+                                       struct gw_error *error) {
+    struct gw_cluster *cluster = out;
+    return gw_kernel_costs_read(kernels, &cluster->compressors, error);
 }
 
-static enum gw_status read_passes(const struct gw_json *root, struct gw_cluster *cluster,
-                                  struct gw_error *error) {
-    struct gw_json place = gw_json_member(root, "passes");
-    struct gw_json uncertainty = gw_json_member(&place, "uncertainty");
-    if (place.node == NULL) {
-        return GW_OK;
-    }
-    GW_TRY(gw_json_object(&place, error));
-    return gw_json_not_negative(&uncertainty, &cluster->passes_uncertainty, error);
+static enum gw_status read_aggregation(const struct gw_json *kernels, void *out,
+                                       struct gw_error *error) {
+    struct gw_cluster *cluster = out;
+    return gw_kernel_costs_read(kernels, &cluster->aggregation, error);
 }
 
-static enum gw_status read_document(struct gw_cluster *cluster, const char *path,
+static enum gw_status check_sharing(const struct gw_json *place, void *out,
                                     struct gw_error *error) {
-    struct gw_json root;
-    GW_TRY(gw_json_root(cluster->kept, path, schema, &root, error));
-    struct gw_json name_place = gw_json_member(&root, "name");
-    struct gw_json workers_place = gw_json_member(&root, "workers");
-    struct gw_json per_node_place = gw_json_member(&root, "workers_per_node");
-    struct gw_json compressors = gw_json_member(&root, "compressors");
-    struct gw_json aggregation = gw_json_member(&root, "aggregation");
-    const char *name = "";
-    uint64_t workers = 1;
-    uint64_t per_node = 1;
-    size_t bad = 0;
-    GW_TRY(gw_read_on(gw_json_integer(&workers_place, 1, &workers, error), &bad, error));
-    if (per_node_place.node != NULL) {
-        GW_TRY(gw_read_on(gw_json_integer(&per_node_place, 1, &per_node, error), &bad, error));
-    }
-    bool misnumbered = bad > 0;
-    GW_TRY(gw_read_on(gw_json_text(&name_place, &name, error), &bad, error));
-    cluster->name = strdup(name);
-    cluster->path = strdup(path);
-    if (cluster->name == NULL || cluster->path == NULL) {
-        return gw_fail_memory(error, "reading a cluster");
-    }
-    cluster->workers = (size_t)workers;
-    cluster->workers_per_node = (size_t)per_node;
-    GW_TRY(gw_read_on(read_collectives(&root, cluster, &bad, error), &bad, error));
-    GW_TRY(gw_read_on(gw_kernel_costs_read(&compressors, &cluster->compressors, &bad, error), &bad,
-                      error));
-    if (aggregation.node != NULL) {
-        GW_TRY(gw_read_on(gw_kernel_costs_read(&aggregation, &cluster->aggregation, &bad, error),
-                          &bad, error));
-    }
-    GW_TRY(gw_read_on(read_sharing(&root, cluster, error), &bad, error));
-    if (!misnumbered) { /* what a network needs hangs on it */
-        GW_TRY(gw_read_on(gw_network_read(&root, cluster, error), &bad, error));
-    }
-    GW_TRY(gw_read_on(gw_overlap_read(&root, cluster, error), &bad, error));
-    GW_TRY(gw_read_on(read_passes(&root, cluster, error), &bad, error));
-    return bad == 0 ? GW_OK : GW_BAD_INPUT; /* of which the last is in the error */
+    struct gw_sharing *sharing = out;
+    struct gw_json together = gw_json_member(place, "together");
+    sharing->together = together.node == NULL ? sharing->ranks : sharing->together;
+    return sharing->together <= sharing->ranks
+               ? GW_OK
+               : gw_json_expected(&together, "at most as many as there are ranks", error);
 }
+
+/* ---- its fields ------------------------------------------------------------------------------ */
+
+#define CURVE_KEYS "points", "raw", "fit", "uncertainty", "source"
+#define KERNEL_KEYS "fixed_s", "per_element_s", "per_nlog2n_s", CURVE_KEYS
+
+static const struct gw_fields collective_fields = {
+    .unread = GW_KEYS("workers", "alpha_s", "beta_s_per_byte", "skew", CURVE_KEYS)};
+
+/* Those that are measured or made up of what is. */
+static const struct gw_fields collectives_fields = {
+    .each = &collective_fields,
+    .names = GW_KEYS("allgather", "allgatherv", "allreduce", "broadcast", "reduce", "gather",
+                     "scatter", "sendrecv", "gtopk", "sketch", "push", "pull")};
+
+static const struct gw_fields together_fields = {.unread = GW_KEYS(KERNEL_KEYS)};
+
+static const struct gw_field denser_rows[] = {{"together", .of = &together_fields}, {0}};
+
+static const struct gw_fields denser_fields = {.rows = denser_rows,
+                                               .unread = GW_KEYS("densities", KERNEL_KEYS)};
+
+static const struct gw_field kernel_rows[] = {
+    {"together", .of = &together_fields}, {"denser", .of = &denser_fields}, {0}};
+
+static const struct gw_fields kernel_fields = {.rows = kernel_rows, .unread = GW_KEYS(KERNEL_KEYS)};
+
+/* As methods has them; a cluster may have others of its own, which plans are made for. */
+static const struct gw_fields compressors_fields = {
+    .each = &kernel_fields,
+    .names = GW_KEYS("topk", "randk", "dgc", "redsync", "gaussiank", "count-sketch", "layer-drop",
+                     "hard-threshold", "sidco", "exdyna", "exdyna-trend", "exdyna-static"),
+    .others = true};
+
+static const struct gw_fields aggregation_fields = {
+    .each = &kernel_fields,
+    .names = GW_KEYS("scatter-add", "merge", "give-back", "take-and-put", "sum", "heavymix")};
+
+static const struct gw_fields loggp_fields = {
+    .unread = GW_KEYS("latency_s", "overhead_s", "gap_s", "gap_s_per_byte", "overhead_s_per_byte",
+                      "raw", "fit", "ranks", "source")};
+
+static const struct gw_field network_rows[] = {
+    {"within", .of = &loggp_fields}, {"between", .of = &loggp_fields}, {0}};
+
+static const struct gw_fields network_fields = {
+    .rows = network_rows, .unread = GW_KEYS("nodes_per_switch", "oversubscription", "source")};
+
+static const struct gw_fields factor_fields = {.unread = GW_KEYS("factor", "low", "high")};
+
+static const struct gw_field point_rows[] = {
+    {"compute", .of = &factor_fields}, {"communication", .of = &factor_fields}, {0}};
+
+static const struct gw_fields point_fields = {.rows = point_rows, .unread = GW_KEYS("bytes")};
+static const struct gw_fields pair_fields = {.each = &point_fields};
+static const struct gw_fields factors_fields = {.each = &pair_fields};
+
+static const struct gw_field overlap_rows[] = {{"factors", .of = &factors_fields}, {0}};
+
+static const struct gw_fields overlap_fields = {
+    .rows = overlap_rows,
+    .unread = GW_KEYS("workers", "elements", "waiting", "backward_s", "session_s", "source")};
+
+static const struct gw_field sharing_rows[] = {
+    {"ranks", GW_AS_COUNT, .at = offsetof(struct gw_sharing, ranks), .text = "of a machine"},
+    {"processors", GW_AS_COUNT, .at = offsetof(struct gw_sharing, processors),
+     .text = "of a machine, on which they compress"},
+    {"together", GW_AS_COUNT, .at = offsetof(struct gw_sharing, together), .optional = true,
+     .text = "ranks that began at once where `together` was measured; absent: all"},
+    {"source", .optional = true, .text = "free"},
+    {0}};
+
+static const struct gw_fields sharing_fields = {sizeof(struct gw_sharing), .rows = sharing_rows,
+                                                .check = check_sharing};
+
+static const struct gw_field passes_rows[] = {
+    {"uncertainty", GW_AS_NOT_NEGATIVE, .at = offsetof(struct gw_cluster, passes_uncertainty),
+     .text = "by how much longer forward and backward passes take among workers than alone, at "
+             "most in 95% of cases, relative, where nobody measured it"},
+    {"source", .optional = true, .text = "free"},
+    {0}};
+
+static const struct gw_fields passes_fields = {sizeof(struct gw_cluster), .rows = passes_rows};
+
+static const struct gw_field rows[] = {
+    {"", GW_AS_FILE_NAME, .at = offsetof(struct gw_cluster, path)},
+    {"", GW_AS_KEPT, .at = offsetof(struct gw_cluster, kept)},
+    {"workers", GW_AS_COUNT, .at = offsetof(struct gw_cluster, workers),
+     .text = "that it was measured with"},
+    {"workers_per_node", GW_AS_COUNT, .at = offsetof(struct gw_cluster, workers_per_node),
+     .optional = true, .otherwise = 1, .text = "on one machine"},
+    {"name", GW_AS_TEXT, .at = offsetof(struct gw_cluster, name), .text = "of the cluster"},
+    {"collectives", GW_AS_BY_HAND, .of = &collectives_fields, .read = read_collectives,
+     .text = "for each a list with one curve for each number of `workers` that was measured"},
+    {"compressors", GW_AS_BY_HAND, .of = &compressors_fields, .read = read_compressors,
+     .text = "for each a curve over the elements of a group"},
+    {"aggregation", GW_AS_BY_HAND, .optional = true, .of = &aggregation_fields,
+     .read = read_aggregation, .text = "what workers do with what an exchange brings"},
+    {"sharing", GW_AS_OBJECT, .at = offsetof(struct gw_cluster, sharing), .optional = true,
+     .of = &sharing_fields, .text = "machines that several ranks share"},
+    {"network", GW_AS_BY_HAND, .optional = true, .of = &network_fields, .read = gw_network_read,
+     .text = "how single messages travel"},
+    {"overlap", GW_AS_BY_HAND, .optional = true, .of = &overlap_fields, .read = gw_overlap_read,
+     .text = "how compression and collectives that run at once slow each other"},
+    {"passes", GW_AS_OBJECT, .optional = true, .of = &passes_fields,
+     .text = "forward and backward passes among workers"},
+    {"growth", .optional = true, .text = "the laws by which costs grow with workers"},
+    {"source", .optional = true, .text = "of the numbers"},
+    {0}};
+
+static void free_parts(void *out) {
+    struct gw_cluster *cluster = out;
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        free_collective(&cluster->collectives[i]);
+    }
+    free(cluster->collectives);
+    forget_growth(cluster);
+    gw_kernel_costs_free(&cluster->compressors);
+    gw_kernel_costs_free(&cluster->aggregation);
+    gw_network_free(cluster->network);
+    gw_overlap_free(cluster->overlap);
+}
+
+static enum gw_status check_growth(const struct gw_json *root, void *out, struct gw_error *error) {
+    (void)root;
+    return gw_cluster_find_growth(out, error);
+}
+
+const struct gw_fields gw_cluster_fields = {sizeof(struct gw_cluster), .rows = rows,
+                                            .schema = schema, .check = check_growth,
+                                            .free = free_parts};
 
 enum gw_status gw_cluster_parse(const char *text, size_t length, const char *path,
                                 struct gw_cluster *out, struct gw_error *error) {
     *out = (struct gw_cluster){0};
-    enum gw_status status = gw_json_parse(text, length, path, &out->kept, error);
-    if (status == GW_BAD_INPUT && length > 0 && text[0] == '#') {
+    if (length > 0 && text[0] == '#') {
         return gw_fail(error, GW_BAD_INPUT,
                        "%s: expected a cluster, which gradweave cluster import makes of what "
                        "benchmarks print, got such a text",
                        path);
     }
-    GW_TRY(status);
-    status = read_document(out, path, error);
-    status = status == GW_OK ? gw_cluster_find_growth(out, error) : status;
-    if (status != GW_OK) {
-        gw_cluster_free(out);
-    }
-    return status;
+    return gw_fields_parse(&gw_cluster_fields, text, length, path, out, error);
 }
 
 enum gw_status gw_cluster_read(const char *path, struct gw_cluster *out, struct gw_error *error) {
@@ -287,15 +368,6 @@ static enum gw_status read_skew(const cJSON *pairs, struct gw_collective_cost *c
     return GW_OK;
 }
 
-static void free_details(struct gw_collective_cost *cost) {
-    gw_margins_free(&cost->margins);
-    free(cost->skew);
-    free(cost->assumed_from);
-    cost->skew = NULL;
-    cost->assumed_from = NULL;
-    cost->skew_count = 0;
-}
-
 enum gw_status gw_collective_read_details(struct gw_collective_cost *cost, struct gw_error *error) {
     const cJSON *source = cJSON_GetObjectItemCaseSensitive(cost->kept, "source");
     const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "kind"));
@@ -311,13 +383,6 @@ enum gw_status gw_collective_read_details(struct gw_collective_cost *cost, struc
     GW_TRY(read_skew(cJSON_GetObjectItemCaseSensitive(cost->kept, "skew"), cost, error));
     return gw_margins_read(cost->kept, "bytes", &cost->curve, GW_COLLECTIVE_MARGIN, &cost->margins,
                            error);
-}
-
-/* Laws of curves that change, or move in memory, no longer hold. */
-static void forget_growth(struct gw_cluster *cluster) {
-    free(cluster->growths);
-    cluster->growths = NULL;
-    cluster->growth_count = 0;
 }
 
 enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char *name,
@@ -347,13 +412,6 @@ enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char 
     return gw_collective_read_details(added, error);
 }
 
-static void free_collective(struct gw_collective_cost *cost) {
-    free(cost->name);
-    free_details(cost);
-    gw_curve_free(&cost->curve);
-    cJSON_Delete(cost->kept);
-}
-
 void gw_cluster_remove_collective(struct gw_cluster *cluster, size_t index) {
     struct gw_collective_cost *removed = &cluster->collectives[index];
     free_collective(removed);
@@ -363,19 +421,7 @@ void gw_cluster_remove_collective(struct gw_cluster *cluster, size_t index) {
 }
 
 void gw_cluster_free(struct gw_cluster *cluster) {
-    for (size_t i = 0; i < cluster->collective_count; i++) {
-        free_collective(&cluster->collectives[i]);
-    }
-    free(cluster->collectives);
-    forget_growth(cluster);
-    gw_kernel_costs_free(&cluster->compressors);
-    gw_kernel_costs_free(&cluster->aggregation);
-    gw_network_free(cluster->network);
-    gw_overlap_free(cluster->overlap);
-    free(cluster->name);
-    free(cluster->path);
-    cJSON_Delete(cluster->kept);
-    *cluster = (struct gw_cluster){0};
+    gw_fields_free(&gw_cluster_fields, cluster);
 }
 
 /* ---- writing ------------------------------------------------------------------------------- */

@@ -180,6 +180,7 @@ struct gw_cluster {
     cJSON *kept;
 };
 
+extern const struct gw_fields gw_cluster_fields;
 enum gw_status gw_cluster_read(const char *path, struct gw_cluster *out, struct gw_error *error);
 enum gw_status gw_cluster_parse(const char *text, size_t length, const char *path,
                                 struct gw_cluster *out, struct gw_error *error);

@@ -40,15 +40,7 @@ struct gw_counts_about {
  */
 enum gw_status gw_counts_create(struct gw_counts *out, const struct gw_counts_about *about,
                                 bool has_distinct, struct gw_error *error);
-/* Takes the document, in any case. */
-enum gw_status gw_counts_take(cJSON *document, const char *path, struct gw_counts *out,
-                              struct gw_error *error);
-enum gw_status gw_counts_read(const char *path, struct gw_counts *out, struct gw_error *error);
-enum gw_status gw_counts_parse(const char *text, size_t length, const char *path,
-                               struct gw_counts *out, struct gw_error *error);
-enum gw_status gw_counts_write(const struct gw_counts *counts, const char *path,
-                               struct gw_error *error);
-void gw_counts_free(struct gw_counts *counts);
+GW_WRITTEN_DOCUMENT(gw_counts)
 
 /*
  * One iteration more: selected[group_count * workers] and distinct[group_count], NULL where the

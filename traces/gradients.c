@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/parts.h"
-
-static const char *const schema = "gradweave/gradients@1";
 static const double most = 1e30; /* of any magnitude */
 
 /* ---- base64 (RFC 4648, section 4) ----------------------------------------------------------- */
@@ -46,42 +43,12 @@ static bool decode(const char *text, size_t length, unsigned char *out, size_t c
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-static enum gw_status read_tensor(const struct gw_json *place, size_t room,
-                                  struct gw_recorded_gradients *recorded, size_t index,
-                                  struct gw_error *error) {
-    struct gw_recorded_tensor *tensor = &recorded->tensors[index];
-    struct gw_json elements = gw_json_member(place, "elements");
+static enum gw_status check_tensor(const struct gw_json *place, void *out, struct gw_error *error) {
+    const struct gw_recorded_tensor *tensor = out;
     struct gw_json sampled = gw_json_member(place, "sampled");
-    uint64_t count = 0;
-    GW_TRY(gw_json_object(place, error));
-    GW_TRY(gw_json_copy_text(place, "name", &tensor->name, error));
-    GW_TRY(gw_json_integer(&elements, 1, &tensor->elements, error));
-    GW_TRY(gw_json_integer(&sampled, 1, &count, error));
-    if (count > tensor->elements) {
-        return gw_json_expected(&sampled, "at most the tensor's elements", error);
-    }
-    if (count > room - recorded->sample) {
-        return gw_json_expected(&sampled, "no more than there are values for", error);
-    }
-    tensor->sampled = (size_t)count;
-    tensor->first = recorded->sample;
-    recorded->sample += (size_t)count;
-    return GW_OK;
-}
-
-static enum gw_status read_tensors(const struct gw_json *list, size_t room,
-                                   struct gw_recorded_gradients *recorded, struct gw_error *error) {
-    size_t index = 0;
-    const cJSON *node = NULL;
-    recorded->tensors = calloc(recorded->tensor_count, sizeof *recorded->tensors);
-    if (recorded->tensors == NULL) {
-        return gw_fail_memory(error, "reading gradients");
-    }
-    cJSON_ArrayForEach(node, list->node) {
-        struct gw_json place = gw_json_item(list, node, index);
-        GW_TRY(read_tensor(&place, room, recorded, index++, error));
-    }
-    return GW_OK;
+    return tensor->sampled > tensor->elements
+               ? gw_json_expected(&sampled, "at most the tensor's elements", error)
+               : GW_OK;
 }
 
 /* The numbers of one iteration. */
@@ -89,12 +56,8 @@ static enum gw_status read_scales(const struct gw_json *list, size_t workers, do
                                   struct gw_error *error) {
     size_t index = 0;
     const cJSON *node = NULL;
-    GW_TRY(gw_json_array(list, error));
-    if ((size_t)cJSON_GetArraySize(list->node) != workers) {
-        char expected[64];
-        (void)snprintf(expected, sizeof expected, "a list of %zu", workers);
-        return gw_json_expected(list, expected, error);
-    }
+    size_t length = 0;
+    GW_TRY(gw_json_length(list, workers, &length, error));
     cJSON_ArrayForEach(node, list->node) {
         struct gw_json place = gw_json_item(list, node, index);
         GW_TRY(gw_json_not_negative(&place, &out[index], error));
@@ -105,15 +68,12 @@ static enum gw_status read_scales(const struct gw_json *list, size_t workers, do
     return GW_OK;
 }
 
-static enum gw_status read_all_scales(const struct gw_json *list,
-                                      struct gw_recorded_gradients *recorded,
+static enum gw_status read_all_scales(const struct gw_json *list, void *out,
                                       struct gw_error *error) {
+    struct gw_recorded_gradients *recorded = out;
+    GW_TRY(gw_json_length(list, 0, &recorded->iteration_count, error));
     struct gw_json first = gw_json_item(list, list->node->child, 0);
-    GW_TRY(gw_json_array(&first, error));
-    recorded->workers = (size_t)cJSON_GetArraySize(first.node);
-    if (recorded->workers == 0) {
-        return gw_json_expected(&first, "a list that is not empty", error);
-    }
+    GW_TRY(gw_json_length(&first, 0, &recorded->workers, error));
     recorded->scales =
         calloc(recorded->iteration_count, recorded->workers * sizeof *recorded->scales);
     if (recorded->scales == NULL) {
@@ -123,15 +83,17 @@ static enum gw_status read_all_scales(const struct gw_json *list,
     const cJSON *node = NULL;
     cJSON_ArrayForEach(node, list->node) {
         struct gw_json place = gw_json_item(list, node, iteration);
-        double *out = recorded->scales + iteration++ * recorded->workers;
-        GW_TRY(read_scales(&place, recorded->workers, out, error));
+        double *scales = recorded->scales + iteration++ * recorded->workers;
+        GW_TRY(read_scales(&place, recorded->workers, scales, error));
     }
     return GW_OK;
 }
 
-/* As many as elements were sampled of all workers in all iterations. */
-static enum gw_status read_levels(const struct gw_json *place, const char *text, size_t length,
+/* Decodes as many levels as elements were sampled of all workers in all iterations. */
+static enum gw_status read_levels(const struct gw_json *place,
                                   struct gw_recorded_gradients *recorded, struct gw_error *error) {
+    const char *text = place->node->valuestring;
+    size_t length = strlen(text);
     size_t count = decoded_length(text, length);
     size_t lists = recorded->iteration_count * recorded->workers;
     if (count == 0 ||
@@ -149,69 +111,70 @@ static enum gw_status read_levels(const struct gw_json *place, const char *text,
                                                          : gw_json_expected(place, "base64", error);
 }
 
-static enum gw_status read_length(const struct gw_json *list, size_t *out, struct gw_error *error) {
-    GW_TRY(gw_json_array(list, error));
-    *out = (size_t)cJSON_GetArraySize(list->node);
-    return *out == 0 ? gw_json_expected(list, "a list that is not empty", error) : GW_OK;
+/* Puts the tensors' samples behind each other. */
+static enum gw_status check_gradients(const struct gw_json *root, void *out,
+                                      struct gw_error *error) {
+    struct gw_recorded_gradients *recorded = out;
+    struct gw_json tensors = gw_json_member(root, "tensors");
+    struct gw_json values = gw_json_member(root, "values");
+    size_t room = strlen(values.node->valuestring);
+    for (size_t i = 0; i < recorded->tensor_count; i++) {
+        struct gw_recorded_tensor *tensor = &recorded->tensors[i];
+        if (tensor->sampled > room - recorded->sample) {
+            struct gw_json place =
+                gw_json_item(&tensors, cJSON_GetArrayItem(tensors.node, (int)i), i);
+            struct gw_json sampled = gw_json_member(&place, "sampled");
+            return gw_json_expected(&sampled, "no more than there are values for", error);
+        }
+        tensor->first = recorded->sample;
+        recorded->sample += tensor->sampled;
+    }
+    return read_levels(&values, recorded, error);
 }
 
-static enum gw_status read_document(struct gw_recorded_gradients *recorded, const cJSON *document,
-                                    struct gw_error *error) {
-    struct gw_json root;
-    GW_TRY(gw_json_root(document, recorded->path, schema, &root, error));
-    struct gw_json tensors = gw_json_member(&root, "tensors");
-    struct gw_json scales = gw_json_member(&root, "scales");
-    struct gw_json values = gw_json_member(&root, "values");
-    GW_TRY(gw_json_copy_text(&root, "model", &recorded->model, error));
-    const char *text = cJSON_GetStringValue(values.node);
-    if (text == NULL) {
-        return gw_json_expected(&values, "base64", error);
-    }
-    size_t length = strlen(text);
-    GW_TRY(read_length(&tensors, &recorded->tensor_count, error));
-    GW_TRY(read_length(&scales, &recorded->iteration_count, error));
-    GW_TRY(read_tensors(&tensors, length, recorded, error));
-    GW_TRY(read_all_scales(&scales, recorded, error));
-    return read_levels(&values, text, length, recorded, error);
+/* Longer than other texts, and read once the numbers are known. */
+static enum gw_status check_values(const struct gw_json *place, void *out, struct gw_error *error) {
+    (void)out;
+    return cJSON_IsString(place->node) ? GW_OK : gw_json_expected(place, "base64", error);
 }
+
+static const struct gw_field tensor_rows[] = {
+    {"name", GW_AS_TEXT, .at = offsetof(struct gw_recorded_tensor, name),
+     .text = "as the model has it"},
+    {"elements", GW_AS_COUNT, .at = offsetof(struct gw_recorded_tensor, elements),
+     .text = "as the model has them"},
+    {"sampled", GW_AS_COUNT, .at = offsetof(struct gw_recorded_tensor, sampled),
+     .text = "how many of them were sampled"},
+    {0}};
+
+static const struct gw_fields tensor_fields = {sizeof(struct gw_recorded_tensor),
+                                               .rows = tensor_rows, .check = check_tensor};
+
+static const struct gw_field rows[] = {
+    {"", GW_AS_FILE_NAME, .at = offsetof(struct gw_recorded_gradients, path)},
+    {"model", GW_AS_TEXT, .at = offsetof(struct gw_recorded_gradients, model),
+     .text = "that trained, by its name"},
+    {"source", .optional = true, .text = "free"},
+    {"values", GW_AS_BLOCK, .at = offsetof(struct gw_recorded_gradients, levels),
+     .read = check_values,
+     .text =
+         "base64 with a byte for each sampled element, tensor by tensor, of the first worker in "
+         "the first iteration, then of the next worker, and so on"},
+    {"tensors", GW_AS_LIST, .at = offsetof(struct gw_recorded_gradients, tensors),
+     .count_at = offsetof(struct gw_recorded_gradients, tensor_count),
+     .expected = "a list that is not empty", .of = &tensor_fields, .text = "in any order"},
+    {"scales", GW_AS_BLOCK, .at = offsetof(struct gw_recorded_gradients, scales),
+     .read = read_all_scales,
+     .text = "a list for each iteration, and in it the largest magnitude of each worker's sample"},
+    {0}};
+
+const struct gw_fields gw_recorded_gradients_fields = {
+    sizeof(struct gw_recorded_gradients), .rows = rows, .schema = "gradweave/gradients@1",
+    .check = check_gradients};
 
 bool gw_are_recorded_gradients(const cJSON *document) {
     const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document, "schema"));
-    return kind != NULL && strcmp(kind, schema) == 0;
-}
-
-enum gw_status gw_recorded_gradients_take(cJSON *document, const char *path,
-                                          struct gw_recorded_gradients *out,
-                                          struct gw_error *error) {
-    *out = (struct gw_recorded_gradients){.path = strdup(path)};
-    enum gw_status status = out->path == NULL ? gw_fail_memory(error, "reading gradients")
-                                              : read_document(out, document, error);
-    cJSON_Delete(document);
-    if (status != GW_OK) {
-        gw_recorded_gradients_free(out);
-    }
-    return status;
-}
-
-enum gw_status gw_recorded_gradients_parse(const char *text, size_t length, const char *path,
-                                           struct gw_recorded_gradients *out,
-                                           struct gw_error *error) {
-    cJSON *document = NULL;
-    *out = (struct gw_recorded_gradients){0};
-    GW_TRY(gw_json_parse(text, length, path, &document, error));
-    return gw_recorded_gradients_take(document, path, out, error);
-}
-
-void gw_recorded_gradients_free(struct gw_recorded_gradients *recorded) {
-    free(recorded->path);
-    free(recorded->model);
-    for (size_t i = 0; recorded->tensors != NULL && i < recorded->tensor_count; i++) {
-        free(recorded->tensors[i].name);
-    }
-    free(recorded->tensors);
-    free(recorded->scales);
-    free(recorded->levels);
-    *recorded = (struct gw_recorded_gradients){0};
+    return kind != NULL && strcmp(kind, gw_recorded_gradients_fields.schema) == 0;
 }
 
 /* ---- as they were -------------------------------------------------------------------------- */

@@ -36,14 +36,7 @@ struct gw_recorded_gradients {
 /* Whether the document says that it is of this kind. */
 bool gw_are_recorded_gradients(const cJSON *document);
 
-/* Takes the document, in any case. */
-enum gw_status gw_recorded_gradients_take(cJSON *document, const char *path,
-                                          struct gw_recorded_gradients *out,
-                                          struct gw_error *error);
-enum gw_status gw_recorded_gradients_parse(const char *text, size_t length, const char *path,
-                                           struct gw_recorded_gradients *out,
-                                           struct gw_error *error);
-void gw_recorded_gradients_free(struct gw_recorded_gradients *recorded);
+GW_DOCUMENT(gw_recorded_gradients)
 
 /*
  * Of so many workers, as many iterations as there are: those beyond the recorded ones are these

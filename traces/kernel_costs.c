@@ -75,12 +75,12 @@ static enum gw_status read_kernel(const struct gw_json *place, const char *name,
 }
 
 enum gw_status gw_kernel_costs_read(const struct gw_json *kernels, struct gw_kernel_costs *costs,
-                                    size_t *bad, struct gw_error *error) {
+                                    struct gw_error *error) {
     GW_TRY(gw_json_object(kernels, error));
     const cJSON *node = NULL;
     cJSON_ArrayForEach(node, kernels->node) {
         struct gw_json place = gw_json_child(kernels, node);
-        GW_TRY(gw_read_on(read_kernel(&place, node->string, costs, error), bad, error));
+        GW_TRY(gw_read_on(read_kernel(&place, node->string, costs, error), error));
     }
     return GW_OK;
 }

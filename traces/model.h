@@ -28,14 +28,7 @@ struct gw_model {
     struct gw_tensor *tensors; /* in forward order; the backward pass visits them from the last */
 };
 
-/* `path` names the document in messages. On failure *out holds nothing. */
-enum gw_status gw_model_read(const char *path, struct gw_model *out, struct gw_error *error);
-enum gw_status gw_model_parse(const char *text, size_t length, const char *path,
-                              struct gw_model *out, struct gw_error *error);
-/* Of a document that was made here, which it takes. */
-enum gw_status gw_model_take(cJSON *document, const char *path, struct gw_model *out,
-                             struct gw_error *error);
-void gw_model_free(struct gw_model *model);
+GW_DOCUMENT(gw_model)
 
 uint64_t gw_model_elements(const struct gw_model *model);
 double gw_model_backward_s(const struct gw_model *model); /* of one micro-batch */

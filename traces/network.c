@@ -71,18 +71,14 @@ static enum gw_status read_network(const struct gw_json *place, const struct gw_
     return read_topology(place, out, error);
 }
 
-enum gw_status gw_network_read(const struct gw_json *root, struct gw_cluster *cluster,
-                               struct gw_error *error) {
-    struct gw_json place = gw_json_member(root, "network");
+enum gw_status gw_network_read(const struct gw_json *place, void *out, struct gw_error *error) {
+    struct gw_cluster *cluster = out;
     struct gw_network network = {.oversubscription = 1};
-    if (place.node == NULL) {
+    if (cluster->workers == 0 || cluster->workers_per_node == 0) {
         return GW_OK;
     }
-    GW_TRY(read_network(&place, cluster, &network, error));
-    network.kept = cJSON_Duplicate(place.node, 1);
-    if (network.kept == NULL) {
-        return gw_fail_memory(error, "reading a network");
-    }
+    GW_TRY(read_network(place, cluster, &network, error));
+    GW_TRY(gw_json_copy(place->node, &network.kept, error));
     return gw_cluster_set_network(cluster, network, error);
 }
 

@@ -192,17 +192,12 @@ static enum gw_status read_overlap(const struct gw_json *place, struct gw_overla
     return out->kept == NULL ? gw_fail_memory(error, "reading overlap factors") : GW_OK;
 }
 
-enum gw_status gw_overlap_read(const struct gw_json *root, struct gw_cluster *cluster,
-                               struct gw_error *error) {
-    struct gw_json place = gw_json_member(root, "overlap");
-    if (place.node == NULL) {
-        return GW_OK;
-    }
+enum gw_status gw_overlap_read(const struct gw_json *place, void *cluster, struct gw_error *error) {
     struct gw_overlap *overlap = calloc(1, sizeof *overlap);
     if (overlap == NULL) {
         return gw_fail_memory(error, "reading overlap factors");
     }
-    enum gw_status status = read_overlap(&place, overlap, error);
+    enum gw_status status = read_overlap(place, overlap, error);
     if (status != GW_OK) {
         gw_overlap_free(overlap);
         return status;

@@ -19,46 +19,6 @@ static const char *const quantity_names[GW_QUANTITIES] = {
 
 static const char *const origins[] = {"published", "released", "measured", "fitted", "assumed"};
 
-/* ---- members --------------------------------------------------------------------------------- */
-
-static enum gw_status read_text(const struct gw_json *object, const char *key, bool needed,
-                                const char **out, struct gw_error *error) {
-    struct gw_json place = gw_json_member(object, key);
-    return !needed && place.node == NULL ? GW_OK : gw_json_text(&place, out, error);
-}
-
-/* NAN where it is absent. */
-static enum gw_status read_number(const struct gw_json *object, const char *key, double *out,
-                                  struct gw_error *error) {
-    struct gw_json place = gw_json_member(object, key);
-    *out = NAN;
-    return place.node == NULL ? GW_OK : gw_json_not_negative(&place, out, error);
-}
-
-static enum gw_status read_count(const struct gw_json *object, const char *key, size_t *out,
-                                 struct gw_error *error) {
-    enum { MOST = 1 << 24 };
-    struct gw_json place = gw_json_member(object, key);
-    uint64_t count = 0;
-    if (place.node == NULL) {
-        return GW_OK;
-    }
-    GW_TRY(gw_json_integer(&place, 1, &count, error));
-    *out = (size_t)count;
-    return count <= MOST ? GW_OK : gw_json_expected(&place, "at most 2^24", error);
-}
-
-/* How many items a list has, and room for them. */
-static enum gw_status open_list(const struct gw_json *root, const char *key, struct gw_json *list,
-                                size_t size, struct gw_arena *arena, void *items, size_t *count,
-                                struct gw_error *error) {
-    *list = gw_json_member(root, key);
-    GW_TRY(gw_json_array(list, error));
-    *count = (size_t)cJSON_GetArraySize(list->node);
-    *(void **)items = gw_arena_zeros(arena, *count + 1, size);
-    return gw_arena_check(arena, "reading a table", error);
-}
-
 /* ---- columns --------------------------------------------------------------------------------- */
 
 static enum gw_status find_column(const struct gw_paper_table *table, const struct gw_json *place,
@@ -73,79 +33,77 @@ static enum gw_status find_column(const struct gw_paper_table *table, const stru
     return gw_json_expected(place, "a column before this one", error);
 }
 
-/* "ratio": ["TopK", "OMGS"], of two columns that come before. */
+/* Reads "ratio": ["TopK", "OMGS"], of two columns that come before column number `index`. */
 static enum gw_status read_ratio(const struct gw_paper_table *table, const struct gw_json *ratio,
-                                 size_t count, struct gw_paper_column *out,
-                                 struct gw_error *error) {
+                                 size_t index, struct gw_error *error) {
+    struct gw_paper_column *column = &table->columns[index];
     struct gw_json over = gw_json_item(ratio, cJSON_GetArrayItem(ratio->node, 0), 0);
     struct gw_json under = gw_json_item(ratio, cJSON_GetArrayItem(ratio->node, 1), 1);
     GW_TRY(gw_json_array(ratio, error));
     if (cJSON_GetArraySize(ratio->node) != 2) {
         return gw_json_expected(ratio, "two columns", error);
     }
-    out->quantity = GW_QUANTITY_RATIO;
-    GW_TRY(find_column(table, &over, count, &out->over, error));
-    return find_column(table, &under, count, &out->under, error);
+    GW_TRY(find_column(table, &over, index, &column->over, error));
+    return find_column(table, &under, index, &column->under, error);
 }
 
-static enum gw_status read_quantity(const struct gw_json *column, enum gw_quantity *out,
+/* A ratio's columns are found once all are known. */
+static enum gw_status read_quantity(const struct gw_json *column, void *out,
                                     struct gw_error *error) {
+    enum gw_quantity *quantity = &((struct gw_paper_column *)out)->quantity;
     struct gw_json place = gw_json_member(column, "quantity");
+    struct gw_json algorithm = gw_json_member(column, "algorithm");
     const char *name = "";
+    *quantity = GW_QUANTITY_RATIO;
+    if (gw_json_member(column, "ratio").node != NULL) {
+        return GW_OK;
+    }
     GW_TRY(gw_json_text(&place, &name, error));
-    for (enum gw_quantity quantity = 0; quantity < GW_QUANTITY_RATIO; quantity++) {
-        if (strcmp(quantity_names[quantity], name) == 0) {
-            *out = quantity;
-            return GW_OK;
+    for (*quantity = 0; strcmp(quantity_names[*quantity], name) != 0; ++*quantity) {
+        if (*quantity + 1 == GW_QUANTITY_RATIO) {
+            return gw_json_expected(&place,
+                                    "groups, iteration_s, compute_s, compress_s, exposed_comm_s, "
+                                    "comm_s, samples_per_s, density or padding",
+                                    error);
         }
     }
-    return gw_json_expected(&place,
-                            "groups, iteration_s, compute_s, compress_s, exposed_comm_s, comm_s, "
-                            "samples_per_s, density or padding",
-                            error);
+    return algorithm.node != NULL ? GW_OK : gw_json_expected(&algorithm, "a string", error);
 }
 
-static enum gw_status read_columns(const struct gw_json *root, struct gw_paper_table *table,
-                                   struct gw_error *error) {
-    struct gw_json columns;
-    const cJSON *node = NULL;
-    size_t index = 0;
-    GW_TRY(open_list(root, "columns", &columns, sizeof *table->columns, &table->arena,
-                     &table->columns, &table->column_count, error));
-    cJSON_ArrayForEach(node, columns.node) {
-        struct gw_json column = gw_json_item(&columns, node, index);
-        struct gw_json ratio = gw_json_member(&column, "ratio");
-        struct gw_paper_column *out = &table->columns[index];
-        GW_TRY(gw_json_object(&column, error));
-        GW_TRY(read_text(&column, "name", true, &out->name, error));
-        if (ratio.node != NULL) {
-            GW_TRY(read_ratio(table, &ratio, index, out, error));
-        } else {
-            GW_TRY(read_quantity(&column, &out->quantity, error));
-            GW_TRY(read_text(&column, "algorithm", true, &out->algorithm, error));
-            GW_TRY(read_text(&column, "policy", false, &out->policy, error));
-            GW_TRY(read_text(&column, "compressor", false, &out->compressor, error));
-        }
-        index++;
-    }
-    return GW_OK;
-}
+static const struct gw_field column_rows[] = {
+    {"name", GW_AS_TEXT, .at = offsetof(struct gw_paper_column, name)},
+    {"algorithm", GW_AS_TEXT, .at = offsetof(struct gw_paper_column, algorithm), .optional = true},
+    {"policy", GW_AS_TEXT, .at = offsetof(struct gw_paper_column, policy), .optional = true},
+    {"compressor", GW_AS_TEXT, .at = offsetof(struct gw_paper_column, compressor),
+     .optional = true},
+    {0}};
+
+static const struct gw_fields column_fields = {sizeof(struct gw_paper_column), .rows = column_rows,
+                                               .check = read_quantity,
+                                               .unread = GW_KEYS("quantity", "ratio")};
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static enum gw_status read_cell(const struct gw_json *cell, struct gw_paper_cell *out,
-                                struct gw_error *error) {
-    out->is_there = true;
-    GW_TRY(gw_json_object(cell, error));
-    GW_TRY(read_number(cell, "published", &out->published, error));
-    GW_TRY(read_number(cell, "least", &out->least, error));
-    GW_TRY(read_number(cell, "most", &out->most, error));
-    return read_text(cell, "fitted", false, &out->fitted, error);
-}
+static const struct gw_field cell_rows[] = {
+    {"published", GW_AS_NOT_NEGATIVE, .at = offsetof(struct gw_paper_cell, published),
+     .optional = true, .otherwise = NAN},
+    {"least", GW_AS_NOT_NEGATIVE, .at = offsetof(struct gw_paper_cell, least), .optional = true,
+     .otherwise = NAN},
+    {"most", GW_AS_NOT_NEGATIVE, .at = offsetof(struct gw_paper_cell, most), .optional = true,
+     .otherwise = NAN},
+    {"fitted", GW_AS_TEXT, .at = offsetof(struct gw_paper_cell, fitted), .optional = true},
+    {0}};
+
+static const struct gw_fields cell_fields = {sizeof(struct gw_paper_cell), .rows = cell_rows};
 
 static enum gw_status read_cells(const struct gw_json *cells, const struct gw_paper_table *table,
                                  struct gw_paper_row *row, struct gw_error *error) {
     const cJSON *node = NULL;
+    row->cells = calloc(table->column_count + 1, sizeof *row->cells);
+    if (row->cells == NULL) {
+        return gw_fail_memory(error, "reading a table");
+    }
+    row->cell_count = table->column_count;
     GW_TRY(gw_json_object(cells, error));
     cJSON_ArrayForEach(node, cells->node) {
         struct gw_json cell = gw_json_child(cells, node);
@@ -157,27 +115,36 @@ static enum gw_status read_cells(const struct gw_json *cells, const struct gw_pa
         if (column == table->column_count) {
             return gw_json_expected(&cell, "the name of a column", error);
         }
-        GW_TRY(read_cell(&cell, &row->cells[column], error));
+        row->cells[column].is_there = true;
+        GW_TRY(gw_json_object(&cell, error));
+        GW_TRY(gw_fields_read(&cell_fields, &cell, &row->cells[column], error));
     }
     return GW_OK;
 }
 
 /* "emulation": {"elements": 32000, "warm_up": 300, "iterations": 1653, "decay": 1160} */
-static enum gw_status read_emulation(const struct gw_json *place, struct gw_paper_row *row,
-                                     struct gw_error *error) {
-    row->decay = SIZE_MAX;
-    if (place->node == NULL) {
-        return GW_OK;
-    }
-    GW_TRY(gw_json_object(place, error));
-    GW_TRY(read_count(place, "elements", &row->elements, error));
-    GW_TRY(read_count(place, "warm_up", &row->warm_up, error));
-    GW_TRY(read_count(place, "iterations", &row->iterations, error));
-    GW_TRY(read_count(place, "decay", &row->decay, error));
+static enum gw_status check_emulation(const struct gw_json *place, void *out,
+                                      struct gw_error *error) {
+    const struct gw_paper_row *row = out;
     return row->elements > 0 && row->iterations > 0
                ? GW_OK
                : gw_json_expected(place, "elements and iterations", error);
 }
+
+#define COUNT(key, member)                                                                         \
+    {                                                                                              \
+        key, GW_AS_COUNT, .at = offsetof(struct gw_paper_row, member), .optional = true,           \
+                          .maximum = 1 << 24, .expected = "at most 2^24"                           \
+    }
+
+static const struct gw_field emulation_rows[] = {COUNT("elements", elements),
+                                                 COUNT("warm_up", warm_up),
+                                                 COUNT("iterations", iterations),
+                                                 COUNT("decay", decay),
+                                                 {0}};
+
+static const struct gw_fields emulation_fields = {sizeof(struct gw_paper_row),
+                                                  .rows = emulation_rows, .check = check_emulation};
 
 /* A name: of what the table itself has under it, or else of what ships. */
 static enum gw_status read_named(const struct gw_json *root, const struct gw_json *row,
@@ -195,129 +162,84 @@ static enum gw_status read_named(const struct gw_json *root, const struct gw_jso
     return gw_json_object(out, error);
 }
 
-static enum gw_status read_row(const struct gw_json *root, const struct gw_json *place,
-                               struct gw_paper_table *table, struct gw_paper_row *row,
-                               struct gw_error *error) {
-    struct gw_json cells = gw_json_member(place, "cells");
-    struct gw_json emulation = gw_json_member(place, "emulation");
-    struct gw_json density = gw_json_member(place, "density");
-    row->cells = gw_arena_zeros(&table->arena, table->column_count + 1, sizeof *row->cells);
-    GW_TRY(gw_arena_check(&table->arena, "reading a table", error));
-    GW_TRY(gw_json_object(place, error));
-    GW_TRY(read_text(place, "name", true, &row->name, error));
-    GW_TRY(read_named(root, place, "model", "models", &row->model, error));
-    GW_TRY(read_named(root, place, "cluster", "clusters", &row->cluster, error));
-    GW_TRY(gw_json_positive(&density, &row->density, error));
-    if (row->density > 1) {
-        return gw_json_expected(&density, "at most 1", error);
-    }
-    GW_TRY(read_number(place, "samples", &row->samples, error));
-    GW_TRY(read_count(place, "workers", &row->workers, error));
-    GW_TRY(read_emulation(&emulation, row, error));
-    return read_cells(&cells, table, row, error);
-}
+static const struct gw_field row_rows[] = {
+    {"name", GW_AS_TEXT, .at = offsetof(struct gw_paper_row, name)},
+    {"density", GW_AS_POSITIVE, .at = offsetof(struct gw_paper_row, density), .maximum = 1,
+     .expected = "at most 1"},
+    {"samples", GW_AS_NOT_NEGATIVE, .at = offsetof(struct gw_paper_row, samples), .optional = true,
+     .otherwise = NAN},
+    COUNT("workers", workers),
+    {"emulation", GW_AS_OBJECT, .optional = true, .of = &emulation_fields},
+    {"", GW_AS_LIST, .at = offsetof(struct gw_paper_row, cells),
+     .count_at = offsetof(struct gw_paper_row, cell_count), .optional = true, .of = &cell_fields},
+    {0}};
 
-static enum gw_status read_rows(const struct gw_json *root, struct gw_paper_table *table,
-                                struct gw_error *error) {
-    struct gw_json rows;
-    const cJSON *node = NULL;
-    size_t index = 0;
-    GW_TRY(open_list(root, "rows", &rows, sizeof *table->rows, &table->arena, &table->rows,
-                     &table->row_count, error));
-    cJSON_ArrayForEach(node, rows.node) {
-        struct gw_json place = gw_json_item(&rows, node, index);
-        GW_TRY(read_row(root, &place, table, &table->rows[index++], error));
-    }
-    return GW_OK;
-}
+static const struct gw_fields row_fields = {sizeof(struct gw_paper_row), .rows = row_rows,
+                                            .unread = GW_KEYS("model", "cluster", "cells")};
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
-static enum gw_status read_inputs(const struct gw_json *root, struct gw_paper_table *table,
-                                  struct gw_error *error) {
-    struct gw_json inputs;
-    const cJSON *node = NULL;
-    size_t index = 0;
-    GW_TRY(open_list(root, "inputs", &inputs, sizeof *table->inputs, &table->arena, &table->inputs,
-                     &table->input_count, error));
-    cJSON_ArrayForEach(node, inputs.node) {
-        struct gw_json input = gw_json_item(&inputs, node, index);
-        struct gw_json origin = gw_json_member(&input, "origin");
-        struct gw_paper_input *out = &table->inputs[index++];
-        bool known = false;
-        GW_TRY(gw_json_object(&input, error));
-        GW_TRY(read_text(&input, "what", true, &out->what, error));
-        GW_TRY(gw_json_text(&origin, &out->origin, error));
-        for (size_t i = 0; i < sizeof origins / sizeof *origins; i++) {
-            known = known || strcmp(origins[i], out->origin) == 0;
-        }
-        if (!known) {
-            return gw_json_expected(&origin, "published, released, measured, fitted or assumed",
-                                    error);
+static enum gw_status check_input(const struct gw_json *place, void *out, struct gw_error *error) {
+    const struct gw_paper_input *input = out;
+    struct gw_json origin = gw_json_member(place, "origin");
+    for (size_t i = 0; i < sizeof origins / sizeof *origins; i++) {
+        if (strcmp(origins[i], input->origin) == 0) {
+            return GW_OK;
         }
     }
-    return GW_OK;
+    return gw_json_expected(&origin, "published, released, measured, fitted or assumed", error);
 }
 
-static enum gw_status read_notes(const struct gw_json *root, struct gw_paper_table *table,
-                                 struct gw_error *error) {
-    struct gw_json notes;
-    const cJSON *node = NULL;
-    size_t index = 0;
-    GW_TRY(open_list(root, "notes", &notes, sizeof *table->notes, &table->arena, &table->notes,
-                     &table->note_count, error));
-    cJSON_ArrayForEach(node, notes.node) {
-        struct gw_json note = gw_json_item(&notes, node, index);
-        GW_TRY(gw_json_text(&note, &table->notes[index++], error));
+static const struct gw_field input_rows[] = {
+    {"what", GW_AS_TEXT, .at = offsetof(struct gw_paper_input, what)},
+    {"origin", GW_AS_TEXT, .at = offsetof(struct gw_paper_input, origin)},
+    {0}};
+
+static const struct gw_fields input_fields = {sizeof(struct gw_paper_input), .rows = input_rows,
+                                              .check = check_input};
+
+/* Reads what refers to columns, and to models and clusters of the table's own. */
+static enum gw_status read_references(const struct gw_json *place, void *out,
+                                      struct gw_error *error) {
+    struct gw_paper_table *table = out;
+    struct gw_json root = {.node = table->document, .file = table->path};
+    struct gw_json columns = gw_json_member(&root, "columns");
+    struct gw_json rows = gw_json_member(&root, "rows");
+    (void)place;
+    for (size_t i = 0; i < table->column_count; i++) {
+        struct gw_json column = gw_json_item(&columns, cJSON_GetArrayItem(columns.node, (int)i), i);
+        struct gw_json ratio = gw_json_member(&column, "ratio");
+        GW_TRY(ratio.node == NULL ? GW_OK : read_ratio(table, &ratio, i, error));
+    }
+    for (size_t i = 0; i < table->row_count; i++) {
+        struct gw_paper_row *row = &table->rows[i];
+        struct gw_json at = gw_json_item(&rows, cJSON_GetArrayItem(rows.node, (int)i), i);
+        struct gw_json cells = gw_json_member(&at, "cells");
+        row->decay = row->decay == 0 ? SIZE_MAX : row->decay;
+        GW_TRY(read_named(&root, &at, "model", "models", &row->model, error));
+        GW_TRY(read_named(&root, &at, "cluster", "clusters", &row->cluster, error));
+        GW_TRY(read_cells(&cells, table, row, error));
     }
     return GW_OK;
 }
 
-static enum gw_status read_document(struct gw_paper_table *table, struct gw_error *error) {
-    struct gw_json root;
-    GW_TRY(gw_json_root(table->document, table->path, "gradweave/table@1", &root, error));
-    GW_TRY(read_text(&root, "name", true, &table->name, error));
-    GW_TRY(read_text(&root, "title", true, &table->title, error));
-    GW_TRY(read_text(&root, "source", true, &table->source, error));
-    GW_TRY(read_text(&root, "unit", true, &table->unit, error));
-    GW_TRY(read_inputs(&root, table, error));
-    GW_TRY(read_notes(&root, table, error));
-    GW_TRY(read_columns(&root, table, error));
-    return read_rows(&root, table, error);
-}
+static const struct gw_field table_rows[] = {
+    {"", GW_AS_FILE_NAME, .at = offsetof(struct gw_paper_table, path)},
+    {"", GW_AS_KEPT, .at = offsetof(struct gw_paper_table, document)},
+    {"name", GW_AS_TEXT, .at = offsetof(struct gw_paper_table, name)},
+    {"title", GW_AS_TEXT, .at = offsetof(struct gw_paper_table, title)},
+    {"source", GW_AS_TEXT, .at = offsetof(struct gw_paper_table, source)},
+    {"unit", GW_AS_TEXT, .at = offsetof(struct gw_paper_table, unit)},
+    {"inputs", GW_AS_LIST, .at = offsetof(struct gw_paper_table, inputs),
+     .count_at = offsetof(struct gw_paper_table, input_count), .of = &input_fields},
+    {"notes", GW_AS_TEXTS, .at = offsetof(struct gw_paper_table, notes),
+     .count_at = offsetof(struct gw_paper_table, note_count)},
+    {"columns", GW_AS_LIST, .at = offsetof(struct gw_paper_table, columns),
+     .count_at = offsetof(struct gw_paper_table, column_count), .of = &column_fields},
+    {"rows", GW_AS_LIST, .at = offsetof(struct gw_paper_table, rows),
+     .count_at = offsetof(struct gw_paper_table, row_count), .of = &row_fields},
+    {0}};
 
-/* Takes the document. */
-static enum gw_status read_and_keep(cJSON *document, const char *path, struct gw_paper_table *out,
-                                    struct gw_error *error) {
-    out->document = document;
-    out->path = strdup(path);
-    enum gw_status status =
-        out->path == NULL ? gw_fail_memory(error, "reading a table") : read_document(out, error);
-    if (status != GW_OK) {
-        gw_paper_table_free(out);
-    }
-    return status;
-}
-
-enum gw_status gw_paper_table_read(const char *path, struct gw_paper_table *out,
-                                   struct gw_error *error) {
-    cJSON *document = NULL;
-    *out = (struct gw_paper_table){0};
-    GW_TRY(gw_json_read(path, &document, error));
-    return read_and_keep(document, path, out, error);
-}
-
-enum gw_status gw_paper_table_parse(const char *text, size_t length, const char *path,
-                                    struct gw_paper_table *out, struct gw_error *error) {
-    cJSON *document = NULL;
-    *out = (struct gw_paper_table){0};
-    GW_TRY(gw_json_parse(text, length, path, &document, error));
-    return read_and_keep(document, path, out, error);
-}
-
-void gw_paper_table_free(struct gw_paper_table *table) {
-    gw_arena_free(&table->arena);
-    cJSON_Delete(table->document);
-    free(table->path);
-    *table = (struct gw_paper_table){0};
-}
+const struct gw_fields gw_paper_table_fields = {
+    sizeof(struct gw_paper_table), .rows = table_rows, .schema = "gradweave/table@1",
+    .check = read_references, .unread = GW_KEYS("models", "clusters")};

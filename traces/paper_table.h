@@ -24,52 +24,47 @@ enum gw_quantity {
 };
 
 struct gw_paper_column {
-    const char *name;
+    char *name;
     enum gw_quantity quantity;
-    const char *algorithm, *policy, *compressor; /* these NULL: the algorithm's own */
-    size_t over, under;                          /* of a ratio: the columns' numbers */
+    char *algorithm, *policy, *compressor; /* these NULL: the algorithm's own */
+    size_t over, under;                    /* of a ratio: the columns' numbers */
 };
 
 /* A published number, or what the text claims of it; all 0 where a table has none. */
 struct gw_paper_cell {
     bool is_there;
     double published;   /* NAN: a figure that is drawn alone, or text */
-    const char *fitted; /* which input was fitted to it; NULL: none */
+    char *fitted;       /* which input was fitted to it; NULL: none */
     double least, most; /* what the text claims; NAN: nothing */
 };
 
 struct gw_paper_row {
-    const char *name;
+    char *name;
     struct gw_json model, cluster; /* a name, or a document */
     double density, samples;       /* samples: of a worker in an iteration; 0: not said */
     size_t workers;                /* 0: the cluster's */
     /* Of quantities in training; `elements` 0: none is asked for. */
     size_t elements, warm_up, iterations, decay;
+    size_t cell_count;
     struct gw_paper_cell *cells; /* [column_count] */
 };
 
 /* Where a number comes from: "published", "released" (with the paper's code), "measured", "fitted"
  * or "assumed". */
 struct gw_paper_input {
-    const char *what, *origin;
+    char *what, *origin;
 };
 
 struct gw_paper_table {
-    cJSON *document; /* holds all texts */
-    char *path;
-    const char *name, *title, *source, *unit;
+    cJSON *document; /* of which models and clusters are */
+    char *path, *name, *title, *source, *unit;
     size_t column_count, row_count, input_count, note_count;
     struct gw_paper_column *columns;
     struct gw_paper_row *rows;
     struct gw_paper_input *inputs;
-    const char **notes;
-    struct gw_arena arena;
+    char **notes;
 };
 
-enum gw_status gw_paper_table_read(const char *path, struct gw_paper_table *out,
-                                   struct gw_error *error);
-enum gw_status gw_paper_table_parse(const char *text, size_t length, const char *path,
-                                    struct gw_paper_table *out, struct gw_error *error);
-void gw_paper_table_free(struct gw_paper_table *table);
+GW_DOCUMENT(gw_paper_table)
 
 #endif

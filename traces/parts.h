@@ -4,16 +4,6 @@
 
 #include "traces/cluster.h"
 
-/* "density", in (0, 1], and "workers", at least 1: of plans and counts (plan.c). */
-enum gw_status gw_read_density_and_workers(const struct gw_json *root, double *density,
-                                           size_t *workers, struct gw_error *error);
-
-/*
- * What reading a part ended with; or, where gw_key_rules.bad takes what is bad input, GW_OK, so
- * that the next one is read, and *bad counts.
- */
-enum gw_status gw_read_on(enum gw_status status, size_t *bad, struct gw_error *error);
-
 /* ---- curves and entries in a cluster file ---------------------------------------------------- */
 
 /* Which names the coefficients of a curve have. */
@@ -66,7 +56,7 @@ cJSON *gw_entry_object(const cJSON *kept);
 /* "compressors" or "aggregation", which `key` names; what was read so far is freed by the caller.
  */
 enum gw_status gw_kernel_costs_read(const struct gw_json *kernels, struct gw_kernel_costs *costs,
-                                    size_t *bad, struct gw_error *error);
+                                    struct gw_error *error);
 void gw_kernel_costs_write(struct gw_json_writer *writer, const char *key,
                            const struct gw_kernel_costs *costs);
 void gw_kernel_costs_free(struct gw_kernel_costs *costs);
@@ -74,15 +64,13 @@ void gw_kernel_costs_free(struct gw_kernel_costs *costs);
 /* ---- "network" and "overlap" as they stand in a cluster file -------------------------------- */
 
 /*
- * Reads the cluster's network, if its file has one. "within" may be absent where each node has one
- * worker, "between" where there is one node: each is then as the other.
+ * Reads the cluster's network, unless its workers are bad input. "within" may be absent where each node
+ * has one worker, "between" where there is one node: each is then as the other.
  */
-enum gw_status gw_network_read(const struct gw_json *root, struct gw_cluster *cluster,
-                               struct gw_error *error);
+enum gw_status gw_network_read(const struct gw_json *place, void *cluster, struct gw_error *error);
 
-/* Reads the cluster's overlap factors, if its file has any. */
-enum gw_status gw_overlap_read(const struct gw_json *root, struct gw_cluster *cluster,
-                               struct gw_error *error);
+/* Reads the cluster's overlap factors. */
+enum gw_status gw_overlap_read(const struct gw_json *place, void *cluster, struct gw_error *error);
 
 /* Put what the cluster has of these into the document of its file. */
 void gw_network_write(const struct gw_cluster *cluster, struct gw_json_writer *writer);

@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "traces/parts.h"
-
-static const char *const schema = "gradweave/plan@1";
 static const uint64_t sparse_entry_bytes = 8; /* a 4-byte value and a 4-byte index */
 
 enum gw_status gw_plan_create(struct gw_plan *out, const char *model, const char *policy,
@@ -38,19 +35,7 @@ enum gw_status gw_plan_note(struct gw_plan *plan, const char *note, struct gw_er
     return GW_OK;
 }
 
-void gw_plan_free(struct gw_plan *plan) {
-    free(plan->model);
-    free(plan->policy);
-    free(plan->compressor);
-    free(plan->groups);
-    for (size_t i = 0; i < plan->note_count; i++) {
-        free(plan->notes[i]);
-    }
-    free(plan->notes);
-    *plan = (struct gw_plan){0};
-}
-
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- the file ------------------------------------------------------------------------------- */
 
 /* Checks that the group's tensors descend without gaps. */
 static enum gw_status read_group(const struct gw_json *place, struct gw_group *group,
@@ -75,109 +60,68 @@ static enum gw_status read_group(const struct gw_json *place, struct gw_group *g
     return GW_OK;
 }
 
-static enum gw_status read_groups(const struct gw_json *root, struct gw_plan *plan,
-                                  struct gw_error *error) {
-    struct gw_json groups = gw_json_member(root, "groups");
-    GW_TRY(gw_json_array(&groups, error));
-    size_t count = (size_t)cJSON_GetArraySize(groups.node);
+static enum gw_status read_groups(const struct gw_json *groups, void *out, struct gw_error *error) {
+    struct gw_plan *plan = out;
+    GW_TRY(gw_json_array(groups, error));
+    size_t count = (size_t)cJSON_GetArraySize(groups->node);
     if (count == 0) {
-        return gw_json_expected(&groups, "at least one group", error);
+        return gw_json_expected(groups, "at least one group", error);
     }
     plan->groups = calloc(count, sizeof *plan->groups);
     if (plan->groups == NULL) {
         return gw_fail_memory(error, "reading a plan");
     }
-    plan->group_count = count;
-    size_t index = 0;
     const cJSON *node = NULL;
-    cJSON_ArrayForEach(node, groups.node) {
-        struct gw_json place = gw_json_item(&groups, node, index);
-        struct gw_group *group = &plan->groups[index];
+    cJSON_ArrayForEach(node, groups->node) {
+        struct gw_json place = gw_json_item(groups, node, plan->group_count);
+        struct gw_group *group = &plan->groups[plan->group_count++];
         GW_TRY(read_group(&place, group, error));
-        if (index > 0 && group->first + 1 != plan->groups[index - 1].last) {
+        if (group > plan->groups && group->first + 1 != group[-1].last) {
             return gw_json_expected(&place, "groups that descend without gaps", error);
         }
-        index++;
     }
-    if (plan->groups[count - 1].last != 0) {
-        return gw_json_expected(&groups, "groups that end with tensor 0", error);
-    }
-    return GW_OK;
+    return plan->groups[count - 1].last == 0
+               ? GW_OK
+               : gw_json_expected(groups, "groups that end with tensor 0", error);
 }
 
-static enum gw_status read_notes(const struct gw_json *root, struct gw_plan *plan,
-                                 struct gw_error *error) {
-    struct gw_json notes = gw_json_member(root, "notes");
-    if (notes.node == NULL) {
-        return GW_OK;
+static void write_groups(const void *from, const char *key, struct gw_json_writer *writer) {
+    const struct gw_plan *plan = from;
+    gw_writer_array(writer, key);
+    for (size_t g = 0; g < plan->group_count; g++) {
+        gw_writer_array(writer, NULL);
+        for (size_t tensor = plan->groups[g].first + 1; tensor-- > plan->groups[g].last;) {
+            gw_writer_number(writer, NULL, (double)tensor);
+        }
+        gw_writer_end(writer);
     }
-    GW_TRY(gw_json_array(&notes, error));
-    size_t index = 0;
-    const cJSON *node = NULL;
-    cJSON_ArrayForEach(node, notes.node) {
-        struct gw_json place = gw_json_item(&notes, node, index++);
-        const char *text = NULL;
-        GW_TRY(gw_json_text(&place, &text, error));
-        GW_TRY(gw_plan_note(plan, text, error));
-    }
-    return GW_OK;
+    gw_writer_end(writer);
 }
 
-enum gw_status gw_read_density_and_workers(const struct gw_json *root, double *density,
-                                           size_t *workers, struct gw_error *error) {
-    struct gw_json density_place = gw_json_member(root, "density");
-    struct gw_json workers_place = gw_json_member(root, "workers");
-    uint64_t count = 0;
-    GW_TRY(gw_json_positive(&density_place, density, error));
-    if (*density > 1) {
-        return gw_json_expected(&density_place, "a density in (0, 1]", error);
-    }
-    GW_TRY(gw_json_integer(&workers_place, 1, &count, error));
-    *workers = (size_t)count;
-    return GW_OK;
-}
+static const struct gw_field rows[] = {
+    {"model", GW_AS_TEXT, .at = offsetof(struct gw_plan, model), .text = "by its name"},
+    {"policy", GW_AS_TEXT, .at = offsetof(struct gw_plan, policy), .text = "that made the groups"},
+    {"compressor", GW_AS_TEXT, .at = offsetof(struct gw_plan, compressor),
+     .text = "`none` for dense exchange"},
+    {"density", GW_AS_POSITIVE, .at = offsetof(struct gw_plan, density), .maximum = 1,
+     .expected = "a density in (0, 1]", .text = "share of the elements that are sent"},
+    {"workers", GW_AS_COUNT, .at = offsetof(struct gw_plan, workers), .text = "that exchange"},
+    {"groups", GW_AS_BLOCK, .at = offsetof(struct gw_plan, groups), .read = read_groups,
+     .write = write_groups,
+     .text = "in the order of their exchange, each the numbers of its tensors from the last to the "
+             "first, without gaps"},
+    {"iteration_s", GW_AS_NOT_NEGATIVE, .at = offsetof(struct gw_plan, iteration_s),
+     .text = "as predicted"},
+    {"lower_bound_s", GW_AS_NOT_NEGATIVE, .at = offsetof(struct gw_plan, lower_bound_s),
+     .text = "of the fastest of all plans"},
+    {"notes", GW_AS_TEXTS, .at = offsetof(struct gw_plan, notes),
+     .count_at = offsetof(struct gw_plan, note_count), .optional = true,
+     .text = "such as curves that were derived"},
+    {"explanation", .text = "of a printed plan, by `--explain`"},
+    {0}};
 
-static enum gw_status read_document(struct gw_plan *plan, const cJSON *document, const char *path,
-                                    struct gw_error *error) {
-    struct gw_json root;
-    GW_TRY(gw_json_root(document, path, schema, &root, error));
-    GW_TRY(gw_json_copy_text(&root, "model", &plan->model, error));
-    GW_TRY(gw_json_copy_text(&root, "policy", &plan->policy, error));
-    GW_TRY(gw_json_copy_text(&root, "compressor", &plan->compressor, error));
-    struct gw_json iteration = gw_json_member(&root, "iteration_s");
-    struct gw_json lower_bound = gw_json_member(&root, "lower_bound_s");
-    GW_TRY(gw_read_density_and_workers(&root, &plan->density, &plan->workers, error));
-    GW_TRY(read_groups(&root, plan, error));
-    GW_TRY(gw_json_not_negative(&iteration, &plan->iteration_s, error));
-    GW_TRY(gw_json_not_negative(&lower_bound, &plan->lower_bound_s, error));
-    return read_notes(&root, plan, error);
-}
-
-/* Takes the document. */
-static enum gw_status read_and_delete(cJSON *document, const char *path, struct gw_plan *out,
-                                      struct gw_error *error) {
-    enum gw_status status = read_document(out, document, path, error);
-    cJSON_Delete(document);
-    if (status != GW_OK) {
-        gw_plan_free(out);
-    }
-    return status;
-}
-
-enum gw_status gw_plan_parse(const char *text, size_t length, const char *path, struct gw_plan *out,
-                             struct gw_error *error) {
-    cJSON *document = NULL;
-    *out = (struct gw_plan){0};
-    GW_TRY(gw_json_parse(text, length, path, &document, error));
-    return read_and_delete(document, path, out, error);
-}
-
-enum gw_status gw_plan_read(const char *path, struct gw_plan *out, struct gw_error *error) {
-    cJSON *document = NULL;
-    *out = (struct gw_plan){0};
-    GW_TRY(gw_json_read(path, &document, error));
-    return read_and_delete(document, path, out, error);
-}
+const struct gw_fields gw_plan_fields = {sizeof(struct gw_plan), .rows = rows,
+                                         .schema = "gradweave/plan@1"};
 
 enum gw_status gw_plan_check(const struct gw_plan *plan, const struct gw_model *model,
                              const char *path, struct gw_error *error) {
@@ -192,46 +136,6 @@ enum gw_status gw_plan_check(const struct gw_plan *plan, const struct gw_model *
         error, GW_BAD_INPUT,
         "%s: groups[0]: expected to begin with tensor %zu, the last of model %s, got %zu", path,
         model->tensor_count - 1, model->name, plan->groups[0].first);
-}
-
-/* ---- writing ------------------------------------------------------------------------------- */
-
-static void write_groups(const struct gw_plan *plan, struct gw_json_writer *writer) {
-    gw_writer_array(writer, "groups");
-    for (size_t g = 0; g < plan->group_count; g++) {
-        gw_writer_array(writer, NULL);
-        for (size_t tensor = plan->groups[g].first + 1; tensor-- > plan->groups[g].last;) {
-            gw_writer_number(writer, NULL, (double)tensor);
-        }
-        gw_writer_end(writer);
-    }
-    gw_writer_end(writer);
-}
-
-enum gw_status gw_plan_document(const struct gw_plan *plan, cJSON **out, struct gw_error *error) {
-    struct gw_json_writer writer;
-    gw_writer_begin(&writer);
-    gw_writer_text(&writer, "schema", schema);
-    gw_writer_text(&writer, "model", plan->model);
-    gw_writer_text(&writer, "policy", plan->policy);
-    gw_writer_text(&writer, "compressor", plan->compressor);
-    gw_writer_number(&writer, "density", plan->density);
-    gw_writer_number(&writer, "workers", (double)plan->workers);
-    write_groups(plan, &writer);
-    gw_writer_number(&writer, "iteration_s", plan->iteration_s);
-    gw_writer_number(&writer, "lower_bound_s", plan->lower_bound_s);
-    if (plan->note_count > 0) {
-        gw_writer_texts(&writer, "notes", plan->notes, plan->note_count);
-    }
-    return gw_writer_finish(&writer, out, error);
-}
-
-enum gw_status gw_plan_write(const struct gw_plan *plan, const char *path, struct gw_error *error) {
-    cJSON *document = NULL;
-    GW_TRY(gw_plan_document(plan, &document, error));
-    enum gw_status status = gw_json_write(document, path, error);
-    cJSON_Delete(document);
-    return status;
 }
 
 /* ---- arithmetic that a plan fixes ---------------------------------------------------------- */

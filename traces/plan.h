@@ -26,14 +26,8 @@ enum gw_status gw_plan_create(struct gw_plan *out, const char *model, const char
                               const char *compressor, double density, size_t workers,
                               struct gw_error *error);
 enum gw_status gw_plan_note(struct gw_plan *plan, const char *note, struct gw_error *error);
-enum gw_status gw_plan_read(const char *path, struct gw_plan *out, struct gw_error *error);
-enum gw_status gw_plan_parse(const char *text, size_t length, const char *path, struct gw_plan *out,
-                             struct gw_error *error);
-void gw_plan_free(struct gw_plan *plan);
 
-/* The plan as a document (the caller's), and into a file. */
-enum gw_status gw_plan_document(const struct gw_plan *plan, cJSON **out, struct gw_error *error);
-enum gw_status gw_plan_write(const struct gw_plan *plan, const char *path, struct gw_error *error);
+GW_WRITTEN_DOCUMENT(gw_plan)
 
 /*
  * Fails unless the plan is for a model of that name and covers exactly its tensors. In the message,

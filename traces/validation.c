@@ -1,70 +1,103 @@
 #include "traces/validation.h"
 
-#include "traces/parts.h"
-
-static enum gw_status read_iteration(const struct gw_json *side, struct gw_validated_iteration *out,
-                                     struct gw_error *error) {
-    static const char *const keys[] = {"forward_s", "backward_s", "compress_s", "exposed_comm_s"};
-    struct gw_breakdown *breakdown = &out->breakdown;
-    double *const parts[] = {&breakdown->forward_s, &breakdown->backward_s, &breakdown->compress_s,
-                             &breakdown->exposed_comm_s};
-    struct gw_json iteration = gw_json_member(side, "iteration_s");
-    struct gw_json place = gw_json_member(side, "breakdown");
-    GW_TRY(gw_json_not_negative(&iteration, &out->iteration_s, error));
-    breakdown->other_s = out->iteration_s;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        struct gw_json part = gw_json_member(&place, keys[i]);
-        GW_TRY(gw_json_not_negative(&part, parts[i], error));
-        breakdown->other_s -= *parts[i];
-    }
+static enum gw_status check_iteration(const struct gw_json *place, void *out,
+                                      struct gw_error *error) {
+    struct gw_validated_iteration *iteration = out;
+    struct gw_breakdown *parts = &iteration->breakdown;
+    (void)place;
+    (void)error;
+    parts->other_s = iteration->iteration_s - parts->forward_s - parts->backward_s -
+                     parts->compress_s - parts->exposed_comm_s;
     return GW_OK;
 }
 
-static enum gw_status read_result(const struct gw_json *result, struct gw_validated *out,
-                                  size_t *bad, struct gw_error *error) {
-    struct gw_json name = gw_json_member(result, "algorithm");
-    struct gw_json predicted = gw_json_member(result, "predicted");
-    struct gw_json measured = gw_json_member(result, "measured");
-    GW_TRY(gw_json_object(result, error));
-    struct gw_json changed = gw_json_member(result, "changed");
-    out->policy = cJSON_GetStringValue(gw_json_member(&changed, "policy").node);
-    out->compressor = cJSON_GetStringValue(gw_json_member(&changed, "compressor").node);
-    out->exchange = cJSON_GetStringValue(gw_json_member(&changed, "exchange").node);
-    GW_TRY(gw_read_on(gw_json_text(&name, &out->algorithm, error), bad, error));
-    GW_TRY(gw_read_on(read_iteration(&predicted, &out->predicted, error), bad, error));
-    return read_iteration(&measured, &out->measured, error);
-}
+static const struct gw_field breakdown_rows[] = {
+    {"forward_s", GW_AS_NOT_NEGATIVE, .at = offsetof(struct gw_breakdown, forward_s)},
+    {"backward_s", GW_AS_NOT_NEGATIVE, .at = offsetof(struct gw_breakdown, backward_s)},
+    {"compress_s", GW_AS_NOT_NEGATIVE, .at = offsetof(struct gw_breakdown, compress_s)},
+    {"exposed_comm_s", GW_AS_NOT_NEGATIVE, .at = offsetof(struct gw_breakdown, exposed_comm_s)},
+    {0}};
 
-static enum gw_status read_results(const struct gw_json *root, struct gw_arena *arena,
-                                   struct gw_validation_document *out, size_t *bad,
-                                   struct gw_error *error) {
-    struct gw_json results = gw_json_member(root, "results");
-    const cJSON *node = NULL;
-    GW_TRY(gw_json_array(&results, error));
-    size_t most = (size_t)cJSON_GetArraySize(results.node);
-    out->results = gw_arena_zeros(arena, most, sizeof *out->results);
-    GW_TRY(gw_arena_check(arena, "reading a validation", error));
-    cJSON_ArrayForEach(node, results.node) {
-        struct gw_json result = gw_json_item(&results, node, out->count);
-        struct gw_validated *place = &out->results[out->count++];
-        GW_TRY(gw_read_on(read_result(&result, place, bad, error), bad, error));
-    }
-    return GW_OK;
-}
+static const struct gw_fields breakdown_fields = {
+    sizeof(struct gw_breakdown), .rows = breakdown_rows, .unread = GW_KEYS("other_s")};
 
-enum gw_status gw_validation_read(const cJSON *document, const char *path, struct gw_arena *arena,
-                                  struct gw_validation_document *out, struct gw_error *error) {
-    struct gw_json root;
-    size_t bad = 0;
-    *out = (struct gw_validation_document){0};
-    GW_TRY(gw_json_root(document, path, "gradweave/validation@1", &root, error));
-    struct gw_json model = gw_json_member(&root, "model");
-    struct gw_json workers = gw_json_member(&root, "workers");
-    GW_TRY(gw_read_on(gw_json_text(&model, &out->model, error), &bad, error));
-    const cJSON *density = gw_json_member(&root, "density").node;
-    out->density = cJSON_IsNumber(density) ? density->valuedouble : 0;
-    out->cluster = cJSON_GetStringValue(gw_json_member(&root, "cluster").node);
-    GW_TRY(gw_read_on(gw_json_integer(&workers, 1, &out->workers, error), &bad, error));
-    GW_TRY(gw_read_on(read_results(&root, arena, out, &bad, error), &bad, error));
-    return bad == 0 ? GW_OK : GW_BAD_INPUT; /* of which the last is in the error */
-}
+static const struct gw_field iteration_rows[] = {
+    {"iteration_s", GW_AS_NOT_NEGATIVE, .at = offsetof(struct gw_validated_iteration, iteration_s)},
+    {"breakdown", GW_AS_OBJECT, .at = offsetof(struct gw_validated_iteration, breakdown),
+     .of = &breakdown_fields},
+    {0}};
+
+static const struct gw_fields iteration_fields = {
+    sizeof(struct gw_validated_iteration), .rows = iteration_rows, .check = check_iteration,
+    .unread = GW_KEYS("comm_s", "iteration_sd_s", "bytes_per_worker", "counts", "actual_density",
+                      "padding", "selected_ratio", "iteration_min_s", "iteration_max_s",
+                      "iteration_percentiles_s", "iteration_mean_ci95_s", "uncertainty",
+                      "iteration_low_s", "iteration_high_s", "disturbance")};
+
+static const struct gw_field change_rows[] = {
+    {"policy", GW_AS_TEXT, .at = offsetof(struct gw_validated, policy), .optional = true},
+    {"compressor", GW_AS_TEXT, .at = offsetof(struct gw_validated, compressor), .optional = true},
+    {"exchange", GW_AS_TEXT, .at = offsetof(struct gw_validated, exchange), .optional = true},
+    {0}};
+
+static const struct gw_fields change_fields = {sizeof(struct gw_validated), .rows = change_rows,
+                                               .others = true};
+
+/* Below an explanation, which pictures read (report/pictures.c). */
+static const struct gw_fields parameter_fields = {
+    .unread = GW_KEYS("parameter", "operations", "contribution_s")};
+
+static const struct gw_fields shown_fields = {
+    .unread = GW_KEYS("iteration", "worker", "predicted_s", "measured_s")};
+
+static const struct gw_fields operation_fields = {
+    .unread = GW_KEYS("stream", "activity", "label", "group", "parameter", "detail", "worst_worker",
+                      "predicted_s", "measured_s", "predicted_wait_s", "measured_wait_s", "on_path",
+                      "contribution_s", "shown_predicted_s", "shown_measured_s",
+                      "on_predicted_path", "on_measured_path")};
+
+static const struct gw_field explanation_rows[] = {{"parameters", .of = &parameter_fields},
+                                                   {"shown", .of = &shown_fields},
+                                                   {"operations", .of = &operation_fields},
+                                                   {0}};
+
+static const struct gw_fields explanation_fields = {
+    .rows = explanation_rows,
+    .unread = GW_KEYS("path", "difference_s", "waited_s", "elsewhere_s", "largest")};
+
+static const struct gw_field result_rows[] = {
+    {"changed", GW_AS_OBJECT, .optional = true, .of = &change_fields},
+    {"algorithm", GW_AS_TEXT, .at = offsetof(struct gw_validated, algorithm)},
+    {"predicted", GW_AS_OBJECT, .at = offsetof(struct gw_validated, predicted),
+     .of = &iteration_fields},
+    {"measured", GW_AS_OBJECT, .at = offsetof(struct gw_validated, measured),
+     .of = &iteration_fields},
+    {"explanation", .of = &explanation_fields},
+    {0}};
+
+static const struct gw_fields result_fields = {
+    sizeof(struct gw_validated), .rows = result_rows,
+    .unread = GW_KEYS("groups", "iterations", "error", "settling")};
+
+static const struct gw_fields infeasible_fields = {.unread = GW_KEYS("algorithm", "reason")};
+
+static const struct gw_fields unpredicted_fields = {
+    .unread = GW_KEYS("name", "iteration_s", "iteration_percentiles_s")};
+
+static const struct gw_field rows[] = {
+    {"model", GW_AS_TEXT, .at = offsetof(struct gw_validation_document, model)},
+    {"density", GW_AS_NOT_NEGATIVE, .at = offsetof(struct gw_validation_document, density),
+     .optional = true},
+    {"cluster", GW_AS_TEXT, .at = offsetof(struct gw_validation_document, cluster),
+     .optional = true},
+    {"workers", GW_AS_COUNT, .at = offsetof(struct gw_validation_document, workers)},
+    {"results", GW_AS_LIST, .at = offsetof(struct gw_validation_document, results),
+     .count_at = offsetof(struct gw_validation_document, count), .of = &result_fields},
+    {"infeasible", .of = &infeasible_fields},
+    {"unpredicted", .of = &unpredicted_fields},
+    {0}};
+
+const struct gw_fields gw_validation_document_fields = {
+    sizeof(struct gw_validation_document), .rows = rows, .schema = "gradweave/validation@1",
+    .unread = GW_KEYS("iterations", "complete", "mean_error", "largest_error", "tolerance",
+                      "beyond_tolerance", "device", "compression", "notes", "noise_iterations")};

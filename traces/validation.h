@@ -15,21 +15,19 @@ struct gw_validated_iteration {
 };
 
 struct gw_validated {
-    const char *algorithm;
-    const char *policy, *compressor, *exchange; /* NULL: the algorithm's own */
+    char *algorithm;
+    char *policy, *compressor, *exchange; /* NULL: the algorithm's own */
     struct gw_validated_iteration predicted, measured;
 };
 
 struct gw_validation_document {
-    const char *model, *cluster; /* cluster NULL: not said */
+    char *model, *cluster; /* cluster NULL: not said */
     uint64_t workers;
     double density; /* 0: not said */
     size_t count;
     struct gw_validated *results;
 };
 
-/* Texts are the document's, the list is the arena's. */
-enum gw_status gw_validation_read(const cJSON *document, const char *path, struct gw_arena *arena,
-                                  struct gw_validation_document *out, struct gw_error *error);
+GW_DOCUMENT(gw_validation_document)
 
 #endif

@@ -167,7 +167,7 @@ TEST(says_all_of_every_file) {
 
 /* Each fault of a file that is bad input, not only the first. */
 TEST(says_all_that_is_bad_in_a_file) {
-    enum { MOST = 6 };
+    enum { MOST = 7 };
     static const struct {
         const char *text;
         const char *bad[MOST];
@@ -181,7 +181,8 @@ TEST(says_all_that_is_bad_in_a_file) {
           "collectives.allreduce[0].points[1][1]: expected no less time than for the smaller sizes",
           "collectives.allgather[1].points[1][0]: expected sizes in ascending order, got 5",
           "compressors.topk: expected points, or one of fixed_s",
-          "sharing.ranks: expected a positive integer"}},
+          "sharing.ranks: expected a positive integer",
+          "sharing.processors: expected a positive integer"}},
         {"{'schema': 'gradweave/model@1', 'name': 'm', 'forward_s': -1, 'bytes_per_element': 0, "
          "'tensors': [{'name': 1, 'elements': 0.5, 'backward_s': 1}, 7, {'name': 'a', "
          "'elements': 1, 'backward_s': 'x'}]}",
@@ -193,7 +194,8 @@ TEST(says_all_that_is_bad_in_a_file) {
          "'backward_s': 'x', 'compress_s': 0, 'exposed_comm_s': 0}}, 'measured': {"
          "'iteration_s': -1}}, 5]}",
          {"results[0].algorithm: expected", "results[0].predicted.breakdown.backward_s: expected",
-          "results[0].measured.iteration_s: expected", "results[1]: expected"}},
+          "results[0].measured.iteration_s: expected", "results[0].measured.breakdown: expected",
+          "results[1]: expected"}},
     };
     for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
         write_text(*state, "bad.json", files[f].text);

@@ -212,10 +212,12 @@ TEST(places_are_named) {
         "1",    "an object",      "true",
         "null", "an empty array", "\"a string of more than forty characters, ...\"",
         "inf",  "false"};
+    const struct gw_fields s = {.schema = "s"};
+    const struct gw_fields t = {.schema = "t"};
     cJSON *document = NULL;
     struct gw_json root;
     assert_int_equal(gw_json_parse(text, strlen(text), "f", &document, &error), GW_OK);
-    assert_int_equal(gw_json_root(document, "f", "s", &root, &error), GW_OK);
+    assert_int_equal(gw_fields_root(&s, document, "f", &root, &error), GW_OK);
     struct gw_json array = gw_json_member(&root, "a");
     for (size_t i = 0; i < sizeof descriptions / sizeof *descriptions; i++) {
         struct gw_json item = gw_json_item(&array, cJSON_GetArrayItem(array.node, (int)i), i);
@@ -230,9 +232,9 @@ TEST(places_are_named) {
     struct gw_json nowhere = gw_json_member(&b, "c");
     assert_message(gw_json_positive(&nowhere, &number, &error), GW_BAD_INPUT,
                    "f: a[1].b.c: expected a finite number > 0, got nothing");
-    assert_message(gw_json_root(document, "f", "t", &root, &error), GW_BAD_INPUT,
+    assert_message(gw_fields_root(&t, document, "f", &root, &error), GW_BAD_INPUT,
                    "f: schema: expected \"t\", got \"s\"");
-    assert_message(gw_json_root(array.node, "f", "t", &root, &error), GW_BAD_INPUT,
+    assert_message(gw_fields_root(&t, array.node, "f", &root, &error), GW_BAD_INPUT,
                    "f: expected an object, got an array");
     cJSON_Delete(document);
 }

@@ -121,7 +121,8 @@ TEST(what_is_wrong_is_named) {
         const char *text, *message;
     } cases[] = {
         {"{'schema': 'gradweave/plan@1'}", "c.json: schema: "},
-        {HEAD "'density': 0.5}", "c.json: source: "},
+        {HEAD "'density': 0.5}", "c.json: workers: "},
+        {HEAD "'density': 0.5, 'workers': 1}", "c.json: source: "},
         {HEAD "'source': 's', 'density': 1.5}", "c.json: density: "},
         {HEAD "'source': 's', 'density': 1.5, 'workers': 1, 'groups': [], 'iterations': [1]}",
          "c.json: density: expected a density in (0, 1]"},
