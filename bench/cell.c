@@ -26,16 +26,16 @@ static double cpu_now_s(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static enum gw_status plan_whole(const struct bench_cell *cell, const struct gw_planning *planning,
+static enum gw_status plan_whole(const struct bench_cell *cell, const struct gw_costs *costs,
                                  bool *proven, struct gw_error *error) {
     struct gw_plan plan;
-    GW_TRY(gw_planner_plan(planning, cell->policy, &plan, error));
+    GW_TRY(gw_planner_plan(costs, cell->policy, &plan, error));
     *proven = plan.lower_bound_s == plan.iteration_s;
     gw_plan_free(&plan);
     return GW_OK;
 }
 
-static enum gw_status mark(const struct bench_cell *cell, const struct gw_planning *planning,
+static enum gw_status mark(const struct bench_cell *cell, const struct gw_costs *costs,
                            struct gw_error *error) {
     const struct gw_policy *policy = NULL;
     uint64_t argument = 0;
@@ -45,21 +45,21 @@ static enum gw_status mark(const struct bench_cell *cell, const struct gw_planni
     }
     enum gw_status status = gw_policy_parse(cell->policy, &policy, &argument, error);
     if (status == GW_OK) {
-        policy->mark(planning, argument, ends);
+        policy->mark(costs, argument, ends);
     }
     free(ends);
     return status;
 }
 
-static enum gw_status repeat(const struct bench_cell *cell, const struct gw_planning *planning,
+static enum gw_status repeat(const struct bench_cell *cell, const struct gw_costs *costs,
                              struct outcome *out, struct gw_error *error) {
     double times_s[most_repetitions];
     double spent_s = 0;
     size_t count = 0;
     while (count < most_repetitions && spent_s < enough_s) {
         double start_s = cpu_now_s();
-        GW_TRY(cell->whole ? plan_whole(cell, planning, &out->proven, error)
-                           : mark(cell, planning, error));
+        GW_TRY(cell->whole ? plan_whole(cell, costs, &out->proven, error)
+                           : mark(cell, costs, error));
         times_s[count] = cpu_now_s() - start_s;
         spent_s += times_s[count++];
     }
@@ -98,17 +98,17 @@ static enum gw_status plan_network(const void *context, void *result, struct gw_
     struct gw_curve compress = {.per_nlog2n_s = 2.19e-10};
     struct gw_curve exchange = {.fixed_s = cell->startup_s,
                                 .per_unit_s = cell->sparse ? 2.72e-7 : 1.87e-8};
-    struct gw_planning planning = {.model = &model,
-                                   .workers = 16,
-                                   .compressor = cell->sparse ? "topk" : "none",
-                                   .density = 0.001,
-                                   .compress = cell->sparse ? &compress : NULL,
-                                   .exchange = &exchange};
+    struct gw_costs costs = {.model = &model,
+                             .workers = 16,
+                             .compressor = cell->sparse ? &gw_compressor_topk : &gw_compressor_none,
+                             .density = 0.001,
+                             .compress = compress,
+                             .exchange = exchange};
     if (model.tensors == NULL) {
         return gw_fail_memory(error, "making a network");
     }
     enum gw_status status = make_network(question, &model, error);
-    status = status == GW_OK ? repeat(cell, &planning, out, error) : status;
+    status = status == GW_OK ? repeat(cell, &costs, out, error) : status;
     free(model.tensors);
     return status;
 }

@@ -172,14 +172,14 @@ static enum gw_status plan_inputs(const struct gradweave_network *network,
                              .update_s = network->update_s,
                              .tensor_count = network->tensor_count,
                              .tensors = inputs->tensors};
-    bool dense = costs->density == 1;
-    struct gw_planning planning = {.model = &model,
-                                   .workers = 1,
-                                   .compressor = dense ? "none" : "custom",
-                                   .density = costs->density,
-                                   .compress = dense ? NULL : &inputs->compress,
-                                   .exchange = &inputs->exchange};
-    return gw_planner_plan(&planning, policy == NULL ? "" : policy, out, error);
+    static const struct gw_compressor custom = {.name = "custom"};
+    const struct gw_costs own = {.model = &model,
+                                 .workers = 1,
+                                 .compressor = costs->density == 1 ? &gw_compressor_none : &custom,
+                                 .density = costs->density,
+                                 .compress = inputs->compress,
+                                 .exchange = inputs->exchange};
+    return gw_planner_plan(&own, policy == NULL ? "" : policy, out, error);
 }
 
 enum gradweave_status gradweave_plan(const struct gradweave_network *network,

@@ -54,11 +54,11 @@ static void in_proportion(const uint64_t *elements, size_t count, double per_ele
  * tensors after it falls below: of their compression together, and of their exchange. `elements`
  * [tensors + 1] are those before each position.
  */
-static void rest_compress_s(const struct gw_planning *planning, const uint64_t *elements,
+static void rest_compress_s(const struct gw_costs *costs, const uint64_t *elements,
                             double *least_s) {
-    const struct gw_curve *curve = planning->compress;
-    size_t count = planning->model->tensor_count;
-    if (curve == NULL) {
+    const struct gw_curve *curve = &costs->compress;
+    size_t count = costs->model->tensor_count;
+    if (!gw_costs_compress(costs)) {
         in_proportion(elements, count, 0, least_s);
         return;
     }
@@ -78,17 +78,17 @@ static void rest_compress_s(const struct gw_planning *planning, const uint64_t *
     }
 }
 
-static void rest_exchange_s(const struct gw_planning *planning, const uint64_t *elements,
+static void rest_exchange_s(const struct gw_costs *costs, const uint64_t *elements,
                             double *least_s) {
-    struct gw_curve straight = *planning->exchange;
+    struct gw_curve straight = costs->exchange;
     straight.per_nlog2n_s = 0; /* leaving it out is less still */
-    size_t count = planning->model->tensor_count;
-    bool sparse = planning->compress != NULL;
+    size_t count = costs->model->tensor_count;
+    bool sparse = gw_costs_compress(costs);
     double whole = (double)elements[count];
     double low = smallest_tensor(elements, count);
     /* A sparse group of n elements sends i entries with n < (i + 1) / density. */
-    double unit = (double)gw_exchange_bytes(sparse, planning->model->bytes_per_element, 1, 1);
-    double share = sparse ? planning->density : 1;
+    double unit = (double)gw_exchange_bytes(sparse, costs->model->bytes_per_element, 1, 1);
+    double share = sparse ? costs->density : 1;
     if (straight.point_count == 0 && (!sparse || straight.fixed_s >= straight.per_unit_s * unit)) {
         /* One group is best: another costs a startup and saves less than one entry. */
         least_s[count] = 0;
@@ -125,11 +125,11 @@ static double to_steps(const struct gw_arcs *arcs, double time_s) {
     return whole < steps ? whole + 1 : whole;
 }
 
-enum gw_status gw_arcs_open(struct gw_arcs *arcs, const struct gw_planning *planning,
-                            double known_s, struct gw_error *error) {
-    const struct gw_model *model = planning->model;
+enum gw_status gw_arcs_open(struct gw_arcs *arcs, const struct gw_costs *costs, double known_s,
+                            struct gw_error *error) {
+    const struct gw_model *model = costs->model;
     size_t count = model->tensor_count;
-    *arcs = (struct gw_arcs){.planning = planning,
+    *arcs = (struct gw_arcs){.costs = costs,
                              .tensors = count,
                              .elements = calloc(count + 1, sizeof *arcs->elements),
                              .ready = calloc(count + 1, sizeof *arcs->ready),
@@ -144,10 +144,10 @@ enum gw_status gw_arcs_open(struct gw_arcs *arcs, const struct gw_planning *plan
     int exponent = 0;
     (void)frexp(fmin(known_s, DBL_MAX), &exponent);
     arcs->step_s = ldexp(1, exponent > -900 ? exponent - 53 : -953);
-    arcs->rising = curve_rises(planning->exchange) &&
-                   (planning->compress == NULL || curve_rises(planning->compress));
-    arcs->superadditive = planning->compress != NULL && planning->compress->point_count == 0;
-    arcs->startup = planning->compress != NULL ? planning->compress->fixed_s / arcs->step_s : 0;
+    bool sparse = gw_costs_compress(costs);
+    arcs->rising = curve_rises(&costs->exchange) && (!sparse || curve_rises(&costs->compress));
+    arcs->superadditive = sparse && costs->compress.point_count == 0;
+    arcs->startup = sparse ? costs->compress.fixed_s / arcs->step_s : 0;
     double ready = gw_model_ahead_s(model);
     arcs->ready[0] = to_steps(arcs, ready);
     for (size_t p = 0; p < count; p++) {
@@ -156,8 +156,8 @@ enum gw_status gw_arcs_open(struct gw_arcs *arcs, const struct gw_planning *plan
         arcs->ready[p + 1] = to_steps(arcs, ready);
         arcs->rows[p] = (struct gw_arc_row){.first = p + 1, .last = count};
     }
-    rest_compress_s(planning, arcs->elements, arcs->rest_compress);
-    rest_exchange_s(planning, arcs->elements, arcs->rest_exchange);
+    rest_compress_s(costs, arcs->elements, arcs->rest_compress);
+    rest_exchange_s(costs, arcs->elements, arcs->rest_exchange);
     for (size_t p = 0; p <= count; p++) {
         arcs->rest_compress[p] /= arcs->step_s;
         arcs->rest_exchange[p] /= arcs->step_s;
@@ -179,9 +179,9 @@ struct gw_arc gw_arcs_cost(const struct gw_arcs *arcs, size_t from, size_t to) {
     uint64_t n = arcs->elements[to] - arcs->elements[from];
     return (struct gw_arc){
         .to = to,
-        .compress = to_steps(arcs, gw_planning_compress_s(arcs->planning, n)) + gw_arcs_tie_break,
-        .exchange = to_steps(arcs, gw_planning_exchange_s(arcs->planning, n, to - from)) +
-                    gw_arcs_tie_break};
+        .compress = to_steps(arcs, gw_costs_compress_s(arcs->costs, n)) + gw_arcs_tie_break,
+        .exchange =
+            to_steps(arcs, gw_costs_exchange_s(arcs->costs, n, to - from)) + gw_arcs_tie_break};
 }
 
 void gw_arcs_begin_pass(struct gw_arcs *arcs, bool dropping) {

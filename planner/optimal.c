@@ -18,7 +18,7 @@ static const size_t most_rounds = 100; /* of passes, each of which is wider than
 static const size_t most_pairs = 45000000; /* in the fronts of one pass */
 
 struct search {
-    const struct gw_planning *planning;
+    const struct gw_costs *costs;
     size_t tensors;
     struct gw_passes passes;
     struct gw_lines lines;
@@ -56,9 +56,9 @@ struct positions {
 };
 
 /* Whether nothing is compressed and an exchange takes alpha + beta * bytes. */
-static bool is_dense(const struct gw_planning *planning) {
-    return planning->compress == NULL && planning->legs == NULL &&
-           planning->exchange->point_count == 0 && planning->exchange->per_nlog2n_s == 0;
+static bool is_dense(const struct gw_costs *costs) {
+    return !gw_costs_compress(costs) && costs->legs == NULL && costs->exchange.point_count == 0 &&
+           costs->exchange.per_nlog2n_s == 0;
 }
 
 static double earliest_end(struct positions *x) {
@@ -104,23 +104,22 @@ static void mark_fewest(const struct positions *x, double end, bool *ends) {
     }
 }
 
-static void read_positions(const struct gw_planning *planning, struct positions *x) {
-    const struct gw_model *model = planning->model;
+static void read_positions(const struct gw_costs *costs, struct positions *x) {
+    const struct gw_model *model = costs->model;
     uint64_t elements = 0;
     x->ready[0] = gw_model_ahead_s(model);
     for (size_t p = 0; p < x->tensors; p++) {
         const struct gw_tensor *tensor = &model->tensors[x->tensors - 1 - p];
         elements += tensor->elements;
         x->ready[p + 1] = x->ready[p] + tensor->backward_s;
-        x->transfer[p + 1] =
-            planning->exchange->per_unit_s * (double)gw_planning_bytes(planning, elements);
+        x->transfer[p + 1] = costs->exchange.per_unit_s * (double)gw_costs_bytes(costs, elements);
     }
     /* One group, which takes less than twice as long as the best plan, is less than 2^53 steps. */
-    double single_s = x->ready[x->tensors] + planning->exchange->fixed_s + x->transfer[x->tensors];
+    double single_s = x->ready[x->tensors] + costs->exchange.fixed_s + x->transfer[x->tensors];
     int exponent = 0;
     (void)frexp(fmin(single_s, DBL_MAX), &exponent);
     x->step_s = ldexp(1, exponent > -900 ? exponent - 53 : -953);
-    x->alpha = ceil(planning->exchange->fixed_s / x->step_s);
+    x->alpha = ceil(costs->exchange.fixed_s / x->step_s);
     for (size_t p = 0; p <= x->tensors; p++) {
         x->ready[p] = ceil(x->ready[p] / x->step_s);
         x->transfer[p] = ceil(x->transfer[p] / x->step_s);
@@ -128,16 +127,16 @@ static void read_positions(const struct gw_planning *planning, struct positions 
 }
 
 /* *least_s, in seconds and without the update, is what no plan falls below. O(tensors). */
-static enum gw_status mark_dense(const struct gw_planning *planning, struct gw_arena *arena,
-                                 bool *ends, double *least_s, struct gw_error *error) {
-    size_t count = planning->model->tensor_count;
+static enum gw_status mark_dense(const struct gw_costs *costs, struct gw_arena *arena, bool *ends,
+                                 double *least_s, struct gw_error *error) {
+    size_t count = costs->model->tensor_count;
     struct positions x = {.tensors = count,
                           .ready = gw_arena_zeros(arena, count + 1, sizeof *x.ready),
                           .transfer = gw_arena_zeros(arena, count + 1, sizeof *x.transfer),
                           .end = gw_arena_zeros(arena, count + 1, sizeof *x.end),
                           .queue = gw_arena_zeros(arena, count + 1, sizeof *x.queue)};
     GW_TRY(gw_arena_check(arena, "planning", error));
-    read_positions(planning, &x);
+    read_positions(costs, &x);
     double end = earliest_end(&x);
     mark_fewest(&x, end, ends);
     *least_s = (end - (double)count - 4) * x.step_s;
@@ -148,10 +147,10 @@ static enum gw_status mark_dense(const struct gw_planning *planning, struct gw_a
 
 /* Takes the plan with those marks, by tensor, if it takes less than *best_s (without the update) or
  * is the first. */
-static void try_marks(const struct gw_planning *planning, bool *ends, bool *best, double *best_s) {
-    size_t tensor_count = planning->model->tensor_count;
+static void try_marks(const struct gw_costs *costs, bool *ends, bool *best, double *best_s) {
+    size_t tensor_count = costs->model->tensor_count;
     ends[0] = true;
-    double time_s = gw_marks_exchanged_s(planning, ends);
+    double time_s = gw_marks_exchanged_s(costs, ends);
     if (time_s < *best_s || !best[0]) {
         *best_s = time_s;
         memcpy(best, ends, tensor_count * sizeof *best);
@@ -160,18 +159,17 @@ static void try_marks(const struct gw_planning *planning, bool *ends, bool *best
 }
 
 /* Marks the best of all other policies' plans, and of those with groups of some size. */
-static void mark_simple_plan(const struct gw_planning *planning, bool *ends, bool *best,
-                             double *best_s) {
-    uint64_t elements = gw_model_elements(planning->model);
+static void mark_simple_plan(const struct gw_costs *costs, bool *ends, bool *best, double *best_s) {
+    uint64_t elements = gw_model_elements(costs->model);
     for (size_t i = 0; gw_policies[i].name != NULL; i++) {
         if (gw_policies[i].mark != NULL) {
-            gw_policies[i].mark(planning, gw_policies[i].default_argument, ends);
-            try_marks(planning, ends, best, best_s);
+            gw_policies[i].mark(costs, gw_policies[i].default_argument, ends);
+            try_marks(costs, ends, best, best_s);
         }
     }
     for (uint64_t limit = 1; limit / 2 <= elements; limit *= 2) {
-        gw_close_at(planning->model, 1, limit, limit, ends);
-        try_marks(planning, ends, best, best_s);
+        gw_close_at(costs->model, 1, limit, limit, ends);
+        try_marks(costs, ends, best, best_s);
     }
 }
 
@@ -295,7 +293,7 @@ static enum gw_status pass_by_pass(struct search *x, struct gw_error *error) {
 
 /* Searches in steps that suit a plan of x->known_s, the marks of which come and go in `ends`. */
 static enum gw_status search(struct search *x, bool *ends, struct gw_error *error) {
-    GW_TRY(gw_passes_open(&x->passes, x->planning, x->known_s, most_work, error));
+    GW_TRY(gw_passes_open(&x->passes, x->costs, x->known_s, most_work, error));
     GW_TRY(gw_lines_open(&x->lines, &x->passes, error));
     for (size_t tensor = 0; tensor < x->tensors; tensor++) {
         x->trial[x->tensors - tensor] = ends[tensor];
@@ -313,11 +311,11 @@ static enum gw_status search(struct search *x, bool *ends, struct gw_error *erro
 }
 
 /* Betters the marked plan, which takes `known_s`. *least_s is what no plan falls below. */
-static enum gw_status search_from(const struct gw_planning *planning, double known_s,
+static enum gw_status search_from(const struct gw_costs *costs, double known_s,
                                   struct gw_arena *arena, bool *ends, double *least_s,
                                   struct gw_error *error) {
-    size_t count = planning->model->tensor_count;
-    struct search x = {.planning = planning,
+    size_t count = costs->model->tensor_count;
+    struct search x = {.costs = costs,
                        .tensors = count,
                        .trial = gw_arena_zeros(arena, count + 1, sizeof *x.trial),
                        .best = gw_arena_zeros(arena, count + 1, sizeof *x.best),
@@ -335,41 +333,41 @@ static enum gw_status search_from(const struct gw_planning *planning, double kno
 }
 
 /* Marks the best plan, and says what no plan falls below, in seconds and without the update. */
-static enum gw_status mark_fastest(const struct gw_planning *planning, struct gw_arena *arena,
-                                   bool *ends, double *least_s, struct gw_error *error) {
-    if (is_dense(planning)) {
-        return mark_dense(planning, arena, ends, least_s, error);
+static enum gw_status mark_fastest(const struct gw_costs *costs, struct gw_arena *arena, bool *ends,
+                                   double *least_s, struct gw_error *error) {
+    if (is_dense(costs)) {
+        return mark_dense(costs, arena, ends, least_s, error);
     }
-    bool *trial = gw_arena_zeros(arena, planning->model->tensor_count, sizeof *trial);
+    bool *trial = gw_arena_zeros(arena, costs->model->tensor_count, sizeof *trial);
     double known_s = INFINITY;
     GW_TRY(gw_arena_check(arena, "planning", error));
-    mark_simple_plan(planning, trial, ends, &known_s);
-    return search_from(planning, known_s, arena, ends, least_s, error);
+    mark_simple_plan(costs, trial, ends, &known_s);
+    return search_from(costs, known_s, arena, ends, least_s, error);
 }
 
 /* What the marked plan takes, and what no plan beats: the same if they differ by rounding. */
-static void evaluate(const struct gw_planning *planning, double least_s, struct gw_optimum *out) {
-    double equal = 5e-15 * (double)(planning->model->tensor_count + 2);
-    out->iteration_s = gw_marks_iteration_s(planning, out->ends);
-    out->lower_bound_s = fmin(fmax(least_s, 0) + gw_planning_update_s(planning), out->iteration_s);
+static void evaluate(const struct gw_costs *costs, double least_s, struct gw_optimum *out) {
+    double equal = 5e-15 * (double)(costs->model->tensor_count + 2);
+    out->iteration_s = gw_marks_iteration_s(costs, out->ends);
+    out->lower_bound_s = fmin(fmax(least_s, 0) + gw_costs_update_s(costs), out->iteration_s);
     if (out->iteration_s - out->lower_bound_s <= equal * out->iteration_s) {
         out->lower_bound_s = out->iteration_s;
     }
 }
 
-enum gw_status gw_planner_optimum(const struct gw_planning *planning, struct gw_optimum *out,
+enum gw_status gw_planner_optimum(const struct gw_costs *costs, struct gw_optimum *out,
                                   struct gw_error *error) {
     struct gw_arena arena = {0};
     double least_s = 0;
     *out = (struct gw_optimum){
-        .ends = calloc(planning->model->tensor_count, sizeof *out->ends),
+        .ends = calloc(costs->model->tensor_count, sizeof *out->ends),
     };
     enum gw_status status = out->ends == NULL
                                 ? gw_fail_memory(error, "planning")
-                                : mark_fastest(planning, &arena, out->ends, &least_s, error);
+                                : mark_fastest(costs, &arena, out->ends, &least_s, error);
     gw_arena_free(&arena);
     if (status == GW_OK) {
-        evaluate(planning, least_s, out);
+        evaluate(costs, least_s, out);
     } else {
         gw_optimum_free(out);
     }

@@ -293,9 +293,9 @@ static enum gw_status promise_the_least(struct gw_passes *x, struct gw_error *er
     return GW_OK;
 }
 
-enum gw_status gw_passes_open(struct gw_passes *x, const struct gw_planning *planning,
-                              double known_s, double most_work, struct gw_error *error) {
-    size_t count = planning->model->tensor_count;
+enum gw_status gw_passes_open(struct gw_passes *x, const struct gw_costs *costs, double known_s,
+                              double most_work, struct gw_error *error) {
+    size_t count = costs->model->tensor_count;
     *x = (struct gw_passes){.tensors = count, .most_work = most_work};
     bool complete = true;
     for (int kind = 0; kind < GW_FRONT_KINDS; kind++) {
@@ -307,7 +307,7 @@ enum gw_status gw_passes_open(struct gw_passes *x, const struct gw_planning *pla
     if (!complete) {
         return gw_fail_memory(error, "planning");
     }
-    GW_TRY(gw_arcs_open(&x->arcs, planning, known_s, error));
+    GW_TRY(gw_arcs_open(&x->arcs, costs, known_s, error));
     return promise_the_least(x, error);
 }
 

@@ -24,19 +24,19 @@ static enum gw_status bound(const struct gw_optimum *optimum, struct gw_plan *pl
     return gw_plan_note(plan, note, error);
 }
 
-static enum gw_status mark_ends(const struct gw_planning *planning, const struct gw_policy *policy,
+static enum gw_status mark_ends(const struct gw_costs *costs, const struct gw_policy *policy,
                                 uint64_t argument, const struct gw_optimum *optimum, bool *ends,
                                 struct gw_error *error) {
     struct gw_optimum found = {0};
     if (policy->mark != NULL) {
-        policy->mark(planning, argument, ends);
+        policy->mark(costs, argument, ends);
         return GW_OK;
     }
     if (optimum == NULL) {
-        GW_TRY(gw_planner_optimum(planning, &found, error));
+        GW_TRY(gw_planner_optimum(costs, &found, error));
         optimum = &found;
     }
-    memcpy(ends, optimum->ends, planning->model->tensor_count * sizeof *ends);
+    memcpy(ends, optimum->ends, costs->model->tensor_count * sizeof *ends);
     gw_optimum_free(&found);
     return GW_OK;
 }
@@ -64,15 +64,13 @@ static struct gw_group *groups_ended(const bool *ends, size_t tensor_count, size
     return groups;
 }
 
-static enum gw_status make_groups(const struct gw_planning *planning,
-                                  const struct gw_policy *policy, uint64_t argument,
-                                  const struct gw_optimum *optimum, struct gw_plan *plan,
-                                  struct gw_error *error) {
-    size_t tensor_count = planning->model->tensor_count;
+static enum gw_status make_groups(const struct gw_costs *costs, const struct gw_policy *policy,
+                                  uint64_t argument, const struct gw_optimum *optimum,
+                                  struct gw_plan *plan, struct gw_error *error) {
+    size_t tensor_count = costs->model->tensor_count;
     bool *ends = calloc(tensor_count, sizeof *ends);
-    enum gw_status status = ends == NULL
-                                ? gw_fail_memory(error, "planning")
-                                : mark_ends(planning, policy, argument, optimum, ends, error);
+    enum gw_status status = ends == NULL ? gw_fail_memory(error, "planning")
+                                         : mark_ends(costs, policy, argument, optimum, ends, error);
     if (status == GW_OK) {
         ends[0] = true;
         plan->groups = groups_ended(ends, tensor_count, &plan->group_count);
@@ -80,34 +78,34 @@ static enum gw_status make_groups(const struct gw_planning *planning,
     }
     free(ends);
     GW_TRY(status);
-    plan->iteration_s = gw_planning_iteration_s(planning, plan->groups, plan->group_count);
+    plan->iteration_s = gw_plan_iteration_s(costs, plan->groups, plan->group_count);
     return bound(optimum, plan, error);
 }
 
-enum gw_status gw_planner_plan_beside(const struct gw_planning *planning, const char *text,
+enum gw_status gw_planner_plan_beside(const struct gw_costs *costs, const char *text,
                                       const struct gw_optimum *optimum, struct gw_plan *out,
                                       struct gw_error *error) {
     const struct gw_policy *policy = NULL;
     uint64_t argument = 0;
     GW_TRY(gw_policy_parse(text, &policy, &argument, error));
-    double density = planning->compress == NULL ? 1 : planning->density;
-    GW_TRY(gw_plan_create(out, planning->model->name, text, planning->compressor, density,
-                          planning->workers, error));
-    enum gw_status status = make_groups(planning, policy, argument, optimum, out, error);
+    double density = gw_costs_compress(costs) ? costs->density : 1;
+    GW_TRY(gw_plan_create(out, costs->model->name, text, costs->compressor->name, density,
+                          costs->workers, error));
+    enum gw_status status = make_groups(costs, policy, argument, optimum, out, error);
     if (status != GW_OK) {
         gw_plan_free(out);
     }
     return status;
 }
 
-enum gw_status gw_planner_plan(const struct gw_planning *planning, const char *text,
-                               struct gw_plan *out, struct gw_error *error) {
+enum gw_status gw_planner_plan(const struct gw_costs *costs, const char *text, struct gw_plan *out,
+                               struct gw_error *error) {
     const struct gw_policy *policy = NULL;
     uint64_t argument = 0;
     struct gw_optimum optimum;
     GW_TRY(gw_policy_parse(text, &policy, &argument, error));
-    GW_TRY(gw_planner_optimum(planning, &optimum, error));
-    enum gw_status status = gw_planner_plan_beside(planning, text, &optimum, out, error);
+    GW_TRY(gw_planner_optimum(costs, &optimum, error));
+    enum gw_status status = gw_planner_plan_beside(costs, text, &optimum, out, error);
     gw_optimum_free(&optimum);
     return status;
 }

@@ -1,46 +1,13 @@
 /*
- * The planner: which neighbouring tensors should travel together. A policy turns a model and cost
- * curves into a plan, with its predicted iteration time and a bound that no plan can beat.
+ * The planner: which neighbouring tensors should travel together. A policy turns the costs of a
+ * model's groups into a plan, with its predicted iteration time and a bound that no plan can beat.
  */
 #ifndef GW_PLANNER_PLANNER_H
 #define GW_PLANNER_PLANNER_H
 
 #include "core/core.h"
+#include "methods/costs.h"
 #include "traces/traces.h"
-
-/* An exchange whose time is more than a curve of gw_planning_bytes. Pointers are borrowed. */
-struct gw_planning_legs {
-    /* In seconds, of a group of so many elements in so many tensors. */
-    double (*exchange_s)(const void *context, uint64_t elements, size_t tensors);
-    const void *context;
-    double startup_s; /* of it, whatever its size */
-    double update_s;  /* after the last exchange, in place of the model's */
-};
-
-/* What a plan is made for. Everything in it is borrowed. */
-struct gw_planning {
-    const struct gw_model *model;
-    size_t workers;
-    const char *compressor;          /* "none": dense exchange */
-    double density;                  /* (0, 1]; not used for dense exchange */
-    const struct gw_curve *compress; /* of a group's elements; NULL for dense exchange */
-    const struct gw_curve *exchange; /* of gw_planning_bytes; with legs, what they never undercut
-                                      * from the smallest tensor to all of them */
-    const struct gw_planning_legs *legs; /* NULL: exchanges take what the curve says */
-};
-
-/* What one worker contributes to the exchange of a group of n elements: gw_exchange_bytes. */
-uint64_t gw_planning_bytes(const struct gw_planning *planning, uint64_t n);
-
-/* Costs of a group of n elements in so many tensors, in seconds (contract, "Arithmetic"). */
-double gw_planning_compress_s(const struct gw_planning *planning, uint64_t n);
-double gw_planning_exchange_s(const struct gw_planning *planning, uint64_t n, size_t tensors);
-
-/* The part of every exchange that does not depend on its size. */
-double gw_planning_startup_s(const struct gw_planning *planning);
-
-/* What the update after the last exchange takes. */
-double gw_planning_update_s(const struct gw_planning *planning);
 
 /* What the two streams do for a group, in seconds from the start of the iteration. */
 struct gw_group_times {
@@ -52,13 +19,13 @@ struct gw_group_times {
 };
 
 /* One step of the arithmetic: the group after the one whose times are `before` (NULL: none). */
-struct gw_group_times gw_planning_group_times(const struct gw_planning *planning,
-                                              const struct gw_group *group,
-                                              const struct gw_group_times *before);
+struct gw_group_times gw_plan_group_times(const struct gw_costs *costs,
+                                          const struct gw_group *group,
+                                          const struct gw_group_times *before);
 
 /* The iteration time of any grouping: OMGS paper, equations (2)-(9) and (17). O(tensors). */
-double gw_planning_iteration_s(const struct gw_planning *planning, const struct gw_group *groups,
-                               size_t group_count);
+double gw_plan_iteration_s(const struct gw_costs *costs, const struct gw_group *groups,
+                           size_t group_count);
 
 /* ---- the optimum --------------------------------------------------------------------------- */
 
@@ -74,7 +41,7 @@ struct gw_optimum {
  * docs/optimal-merging.md for the method and its cost. Plans that differ by less than 5e-15 of
  * their time for each tensor count as equally fast.
  */
-enum gw_status gw_planner_optimum(const struct gw_planning *planning, struct gw_optimum *out,
+enum gw_status gw_planner_optimum(const struct gw_costs *costs, struct gw_optimum *out,
                                   struct gw_error *error);
 
 void gw_optimum_free(struct gw_optimum *optimum);
@@ -90,7 +57,7 @@ struct gw_policy {
     uint64_t default_argument; /* for `--policy all` */
     /* Marks in ends [tensors], which comes in false, the tensors with which groups end; tensor 0
      * always ends one. NULL: as the optimum has it. */
-    void (*mark)(const struct gw_planning *planning, uint64_t argument, bool *ends);
+    void (*mark)(const struct gw_costs *costs, uint64_t argument, bool *ends);
 };
 
 /* All policies, in the order in which they are listed, ended by one without a name. */
@@ -105,11 +72,11 @@ enum gw_status gw_policy_parse(const char *text, const struct gw_policy **policy
                                uint64_t *argument, struct gw_error *error);
 
 /* The plan that the policy named by `text` makes, with its prediction and bound. */
-enum gw_status gw_planner_plan(const struct gw_planning *planning, const char *text,
-                               struct gw_plan *out, struct gw_error *error);
+enum gw_status gw_planner_plan(const struct gw_costs *costs, const char *text, struct gw_plan *out,
+                               struct gw_error *error);
 
 /* The same with an optimum that was found before; with NULL, nothing bounds the plan (0). */
-enum gw_status gw_planner_plan_beside(const struct gw_planning *planning, const char *text,
+enum gw_status gw_planner_plan_beside(const struct gw_costs *costs, const char *text,
                                       const struct gw_optimum *optimum, struct gw_plan *out,
                                       struct gw_error *error);
 

@@ -23,33 +23,32 @@ void gw_close_at(const struct gw_model *model, uint64_t unit, uint64_t first, ui
 
 /* ---- policies with groups of a size ---------------------------------------------------------- */
 
-static void mark_per_tensor(const struct gw_planning *planning, uint64_t argument, bool *ends) {
+static void mark_per_tensor(const struct gw_costs *costs, uint64_t argument, bool *ends) {
     (void)argument;
-    for (size_t tensor = 0; tensor < planning->model->tensor_count; tensor++) {
+    for (size_t tensor = 0; tensor < costs->model->tensor_count; tensor++) {
         ends[tensor] = true;
     }
 }
 
-static void mark_single(const struct gw_planning *planning, uint64_t argument, bool *ends) {
-    (void)planning;
+static void mark_single(const struct gw_costs *costs, uint64_t argument, bool *ends) {
+    (void)costs;
     (void)argument;
     ends[0] = true;
 }
 
-static void mark_threshold(const struct gw_planning *planning, uint64_t argument, bool *ends) {
-    gw_close_at(planning->model, 1, argument, argument, ends);
+static void mark_threshold(const struct gw_costs *costs, uint64_t argument, bool *ends) {
+    gw_close_at(costs->model, 1, argument, argument, ends);
 }
 
-static void mark_bucket(const struct gw_planning *planning, uint64_t argument, bool *ends) {
-    gw_close_at(planning->model, planning->model->bytes_per_element, argument, argument, ends);
+static void mark_bucket(const struct gw_costs *costs, uint64_t argument, bool *ends) {
+    gw_close_at(costs->model, costs->model->bytes_per_element, argument, argument, ends);
 }
 
 /* torch's default for the first bucket, and for bucket_cap_mb. */
 enum { FIRST_BUCKET_BYTES = 1 << 20, BUCKET_CAP_BYTES = 25 << 20 };
 
-static void mark_ddp(const struct gw_planning *planning, uint64_t argument, bool *ends) {
-    gw_close_at(planning->model, planning->model->bytes_per_element, FIRST_BUCKET_BYTES, argument,
-                ends);
+static void mark_ddp(const struct gw_costs *costs, uint64_t argument, bool *ends) {
+    gw_close_at(costs->model, costs->model->bytes_per_element, FIRST_BUCKET_BYTES, argument, ends);
 }
 
 /* ---- MG-WFBP --------------------------------------------------------------------------------- */
@@ -59,10 +58,10 @@ static void mark_ddp(const struct gw_planning *planning, uint64_t argument, bool
  * the groups that are already closed, so that the published recomputation of all later start times
  * after each merge comes down to one clock for compute and one for communication.
  */
-static void mark_mg_wfbp(const struct gw_planning *planning, uint64_t argument, bool *ends) {
+static void mark_mg_wfbp(const struct gw_costs *costs, uint64_t argument, bool *ends) {
     (void)argument;
-    const struct gw_model *model = planning->model;
-    double alpha = gw_planning_startup_s(planning);
+    const struct gw_model *model = costs->model;
+    double alpha = gw_costs_startup_s(costs);
     double ready = gw_model_ahead_s(model); /* of the tensor at hand */
     double free_at = 0;                     /* end of the last closed group's exchange */
     uint64_t elements = 0;                  /* of the open group */
@@ -71,9 +70,9 @@ static void mark_mg_wfbp(const struct gw_planning *planning, uint64_t argument, 
         ready += model->tensors[l].backward_s;
         elements += model->tensors[l].elements;
         count++;
-        double compressed = ready + gw_planning_compress_s(planning, elements);
+        double compressed = ready + gw_costs_compress_s(costs, elements);
         double start = compressed > free_at ? compressed : free_at;
-        double duration = gw_planning_exchange_s(planning, elements, count);
+        double duration = gw_costs_exchange_s(costs, elements, count);
         double next_ready = compressed + model->tensors[l - 1].backward_s;
         if (next_ready < start + duration && next_ready - start < alpha) {
             continue;
@@ -94,27 +93,25 @@ static void mark_mg_wfbp(const struct gw_planning *planning, uint64_t argument, 
  * order, so the O(L) recomputation after each merge (lines 10-12) reduces to carrying two clocks;
  * sums are added in the listing's order, so that ties fall as they do there.
  */
-static void mark_omgs(const struct gw_planning *planning, uint64_t argument, bool *ends) {
+static void mark_omgs(const struct gw_costs *costs, uint64_t argument, bool *ends) {
     (void)argument;
-    const struct gw_tensor *tensors = planning->model->tensors;
-    size_t last = planning->model->tensor_count - 1;
-    double alpha = gw_planning_startup_s(planning);
-    double tau_b =
-        gw_model_ahead_s(planning->model); /* the open group's backward begins: eq. (2) */
-    double mu_c = 0;                       /* the last closed group's exchange ends */
-    double t_b = tensors[last].backward_s; /* of the open group: eq. (15) */
-    uint64_t d = tensors[last].elements;   /* of the open group: eq. (14) */
-    size_t count = 1;                      /* of the open group's tensors */
+    const struct gw_tensor *tensors = costs->model->tensors;
+    size_t last = costs->model->tensor_count - 1;
+    double alpha = gw_costs_startup_s(costs);
+    double tau_b = gw_model_ahead_s(costs->model); /* the open group's backward begins: eq. (2) */
+    double mu_c = 0;                               /* the last closed group's exchange ends */
+    double t_b = tensors[last].backward_s;         /* of the open group: eq. (15) */
+    uint64_t d = tensors[last].elements;           /* of the open group: eq. (14) */
+    size_t count = 1;                              /* of the open group's tensors */
     for (size_t l = last; l > 0; l--) {
-        double compressed = tau_b + t_b + gw_planning_compress_s(planning, d);
+        double compressed = tau_b + t_b + gw_costs_compress_s(costs, d);
         double tau_c = compressed > mu_c ? compressed : mu_c; /* eq. (8) */
-        double exchange = gw_planning_exchange_s(planning, d, count);
+        double exchange = gw_costs_exchange_s(costs, d, count);
         uint64_t d_next = tensors[l - 1].elements;
         double mu = tau_b + t_b + tensors[l - 1].backward_s;
-        bool q3 =
-            mu + gw_planning_compress_s(planning, d) + gw_planning_compress_s(planning, d_next) <
-            tau_c + exchange;
-        bool q5 = tau_c + alpha > mu + gw_planning_compress_s(planning, d + d_next);
+        bool q3 = mu + gw_costs_compress_s(costs, d) + gw_costs_compress_s(costs, d_next) <
+                  tau_c + exchange;
+        bool q5 = tau_c + alpha > mu + gw_costs_compress_s(costs, d + d_next);
         if (q3 && q5) {
             t_b = tensors[l - 1].backward_s + t_b;
             d = d_next + d;

@@ -17,12 +17,12 @@
 void gw_close_at(const struct gw_model *model, uint64_t unit, uint64_t first, uint64_t others,
                  bool *ends);
 
-/* gw_planning_iteration_s of the groups that end with the marked tensors, the last of which must be
+/* gw_plan_iteration_s of the groups that end with the marked tensors, the last of which must be
  * tensor 0. */
-double gw_marks_iteration_s(const struct gw_planning *planning, const bool *ends);
+double gw_marks_iteration_s(const struct gw_costs *costs, const bool *ends);
 
 /* The same without the update: an update of days leaves no digits for what plans differ in. */
-double gw_marks_exchanged_s(const struct gw_planning *planning, const bool *ends);
+double gw_marks_exchanged_s(const struct gw_costs *costs, const bool *ends);
 
 /* ---- arcs ------------------------------------------------------------------------------------ */
 
@@ -39,7 +39,7 @@ struct gw_arc {
 };
 
 struct gw_arcs {
-    const struct gw_planning *planning;
+    const struct gw_costs *costs;
     size_t tensors;
     uint64_t *elements; /* [tensors + 1]: before each position */
     double *ready;      /* [tensors + 1]: when a position is reached, without any compression */
@@ -65,8 +65,8 @@ struct gw_arcs {
  * All arcs, in steps so small that `known_s`, what some plan takes, is 2^52 or more of them, and no
  * more than 2^53; but not below 2^-953 s. Longer times are not exact, and need not be.
  */
-enum gw_status gw_arcs_open(struct gw_arcs *arcs, const struct gw_planning *planning,
-                            double known_s, struct gw_error *error);
+enum gw_status gw_arcs_open(struct gw_arcs *arcs, const struct gw_costs *costs, double known_s,
+                            struct gw_error *error);
 
 void gw_arcs_close(struct gw_arcs *arcs);
 
@@ -126,8 +126,8 @@ struct gw_passes {
 
 /* Passes are undefined until opened; close them also if that fails. `known_s` as for gw_arcs_open.
  */
-enum gw_status gw_passes_open(struct gw_passes *x, const struct gw_planning *planning,
-                              double known_s, double most_work, struct gw_error *error);
+enum gw_status gw_passes_open(struct gw_passes *x, const struct gw_costs *costs, double known_s,
+                              double most_work, struct gw_error *error);
 void gw_passes_close(struct gw_passes *x);
 
 /* Hulls have corners between whole steps; sums over them are rounded by less than this share. */

@@ -36,19 +36,19 @@ static void write_title(const struct gw_question *question, const char *what,
 
 /* Of all plans for the pipeline's compressor and exchange; 0: nobody knows. */
 static double find_bound(const struct gw_question *question, const struct gw_algorithm *algorithm) {
-    struct gw_costs costs;
+    struct gw_planning planning;
     struct gw_plan plan = {0};
     double bound_s = 0;
-    if (gw_costs_open(question, algorithm->compressor->name, algorithm->exchange->name, &costs,
-                      NULL) != GW_OK) {
+    if (gw_planning_open(question, algorithm->compressor->name, algorithm->exchange->name,
+                         &planning, NULL) != GW_OK) {
         return 0;
     }
-    if (gw_costs_find_optimum(&costs, NULL) == GW_OK &&
-        gw_costs_plan(&costs, "optimal", &plan, NULL) == GW_OK) {
+    if (gw_planning_find_optimum(&planning, NULL) == GW_OK &&
+        gw_planning_plan(&planning, "optimal", &plan, NULL) == GW_OK) {
         bound_s = plan.lower_bound_s;
     }
     gw_plan_free(&plan);
-    gw_costs_close(&costs);
+    gw_planning_close(&planning);
     return bound_s;
 }
 

@@ -3,7 +3,7 @@
 #define GW_SIM_SIMULATOR_H
 
 #include "core/arena.h"
-#include "methods/exchange_cost.h"
+#include "methods/costs.h"
 #include "sim/sim.h"
 
 /* Operations that are slowed alike are a class; those of class 0 slow nothing and are not slowed.

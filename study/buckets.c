@@ -112,7 +112,7 @@ static bool is_faster(const struct times *plan, const struct times *by_default) 
 /* The defaults that candidates are held to. */
 struct rival {
     struct gw_advice *advice;
-    const struct gw_costs *costs;
+    const struct gw_planning *planning;
     double margin;
     struct times times; /* of DDP's defaults */
 };
@@ -147,7 +147,7 @@ static enum gw_status try_cap(const struct rival *rival, unsigned mib, double *l
     double usual_s = 0;
     bool holds = false;
     (void)snprintf(policy, sizeof policy, "bucket:%llu", (unsigned long long)mib << 20);
-    GW_TRY(gw_costs_plan(rival->costs, policy, &plan, error));
+    GW_TRY(gw_planning_plan(rival->planning, policy, &plan, error));
     enum gw_status status = hold(rival, &plan, *limit_s, &usual_s, &holds, error);
     if (holds) {
         advice->cap_mib = mib;
@@ -175,12 +175,12 @@ static enum gw_status find_margin(const struct gw_advice *advice, double *out,
     return GW_OK;
 }
 
-static enum gw_status try_all(struct gw_advice *advice, const struct gw_costs *costs,
+static enum gw_status try_all(struct gw_advice *advice, const struct gw_planning *planning,
                               struct gw_error *error) {
-    struct rival rival = {.advice = advice, .costs = costs};
+    struct rival rival = {.advice = advice, .planning = planning};
     struct gw_plan by_default = {0};
     GW_TRY(find_margin(advice, &rival.margin, error));
-    GW_TRY(gw_costs_plan(costs, "ddp", &by_default, error));
+    GW_TRY(gw_planning_plan(planning, "ddp", &by_default, error));
     enum gw_status status = find_times(advice, &by_default, rival.margin, &rival.times, error);
     gw_plan_free(&by_default);
     GW_TRY(status);
@@ -195,12 +195,13 @@ static enum gw_status try_all(struct gw_advice *advice, const struct gw_costs *c
 }
 
 enum gw_status gw_advise_buckets(struct gw_advice *advice, struct gw_error *error) {
-    struct gw_costs costs;
-    GW_TRY(gw_costs_open(advice->question, "none", NULL, &costs, error));
-    enum gw_status status = gw_costs_find_optimum(&costs, error);
-    status = status == GW_OK ? gw_costs_plan(&costs, "optimal", &advice->buckets, error) : status;
-    status = status == GW_OK ? try_all(advice, &costs, error) : status;
-    gw_costs_close(&costs);
+    struct gw_planning planning;
+    GW_TRY(gw_planning_open(advice->question, "none", NULL, &planning, error));
+    enum gw_status status = gw_planning_find_optimum(&planning, error);
+    status =
+        status == GW_OK ? gw_planning_plan(&planning, "optimal", &advice->buckets, error) : status;
+    status = status == GW_OK ? try_all(advice, &planning, error) : status;
+    gw_planning_close(&planning);
     return status;
 }
 

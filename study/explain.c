@@ -20,21 +20,21 @@ static void insert(struct gw_plan plan, struct gw_plan *plans, size_t count) {
     plans[place] = plan;
 }
 
-static enum gw_status plan_all(const struct gw_costs *costs, struct gw_plans *plans,
+static enum gw_status plan_all(const struct gw_planning *planning, struct gw_plans *plans,
                                struct gw_error *error) {
     for (size_t i = 0; gw_policies[i].name != NULL; i++) {
         struct gw_plan plan;
         char text[GW_POLICY_TEXT_SIZE];
         gw_policy_text(&gw_policies[i], gw_policies[i].default_argument, text);
-        GW_TRY(gw_costs_plan(costs, text, &plan, error));
+        GW_TRY(gw_planning_plan(planning, text, &plan, error));
         insert(plan, plans->plans, plans->count++);
     }
     return GW_OK;
 }
 
-static enum gw_status plan_one(const struct gw_costs *costs, const char *policy,
+static enum gw_status plan_one(const struct gw_planning *planning, const char *policy,
                                struct gw_plans *plans, struct gw_error *error) {
-    GW_TRY(gw_costs_plan(costs, policy, plans->plans, error));
+    GW_TRY(gw_planning_plan(planning, policy, plans->plans, error));
     plans->count = 1;
     return GW_OK;
 }
@@ -71,7 +71,7 @@ static enum gw_status count_interference(const struct gw_question *question, con
 enum gw_status gw_plans_make(const struct gw_question *question, const char *compressor,
                              const char *exchange, const char *policy, struct gw_plans *out,
                              struct gw_error *error) {
-    struct gw_costs costs;
+    struct gw_planning planning;
     size_t policies = 0;
     while (gw_policies[policies].name != NULL) {
         policies++;
@@ -81,13 +81,13 @@ enum gw_status gw_plans_make(const struct gw_question *question, const char *com
     if (out->plans == NULL) {
         return gw_fail_memory(error, "planning");
     }
-    GW_TRY(gw_costs_open(question, compressor, exchange, &costs, error));
-    enum gw_status status = gw_costs_find_optimum(&costs, error);
+    GW_TRY(gw_planning_open(question, compressor, exchange, &planning, error));
+    enum gw_status status = gw_planning_find_optimum(&planning, error);
     if (status == GW_OK) {
-        status = strcmp(policy, "all") == 0 ? plan_all(&costs, out, error)
-                                            : plan_one(&costs, policy, out, error);
+        status = strcmp(policy, "all") == 0 ? plan_all(&planning, out, error)
+                                            : plan_one(&planning, policy, out, error);
     }
-    gw_costs_close(&costs);
+    gw_planning_close(&planning);
     return status == GW_OK && gw_question_counts_interference(question)
                ? count_interference(question, compressor, exchange, out, error)
                : status;
@@ -135,7 +135,7 @@ static void conclude(struct gw_explanation *explanation) {
 enum gw_status gw_explain(const struct gw_question *question, const struct gw_plan *plan,
                           const char *exchange, struct gw_arena *arena, struct gw_explanation *out,
                           struct gw_error *error) {
-    struct gw_costs costs;
+    struct gw_planning planning;
     *out = (struct gw_explanation){
         .question = question,
         .plan = plan,
@@ -143,13 +143,13 @@ enum gw_status gw_explain(const struct gw_question *question, const struct gw_pl
     if (out->groups == NULL) {
         return gw_fail_memory(error, "explaining a plan");
     }
-    GW_TRY(gw_costs_open(question, plan->compressor, exchange, &costs, error));
+    GW_TRY(gw_planning_open(question, plan->compressor, exchange, &planning, error));
     for (size_t g = 0; g < plan->group_count; g++) {
-        out->groups[g] = gw_planning_group_times(&costs.planning, &plan->groups[g],
-                                                 g == 0 ? NULL : &out->groups[g - 1]);
+        out->groups[g] = gw_plan_group_times(&planning.costs, &plan->groups[g],
+                                             g == 0 ? NULL : &out->groups[g - 1]);
     }
-    out->update_s = gw_planning_update_s(&costs.planning);
-    gw_costs_close(&costs);
+    out->update_s = gw_costs_update_s(&planning.costs);
+    gw_planning_close(&planning);
     conclude(out);
     return GW_OK;
 }

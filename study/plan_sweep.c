@@ -82,9 +82,9 @@ void gw_plan_sweep_close(struct gw_plan_sweep *sweep) {
 /* Whether the cluster has what an exchange needs, and if not, why. */
 static enum gw_status check_exchange(const struct gw_question *question, const char *compressor,
                                      const char *exchange, struct gw_error *error) {
-    struct gw_costs costs;
-    GW_TRY(gw_costs_open(question, compressor, exchange, &costs, error));
-    gw_costs_close(&costs);
+    struct gw_planning planning;
+    GW_TRY(gw_planning_open(question, compressor, exchange, &planning, error));
+    gw_planning_close(&planning);
     return GW_OK;
 }
 
@@ -149,11 +149,11 @@ static enum gw_status keep_plan(struct gw_plan_sweep *sweep, struct gw_plan_cell
 
 /* Every policy's plan at one value of one exchange, bounded by the same optimum. */
 static enum gw_status plan_policies(struct gw_plan_sweep *sweep, size_t exchange, size_t value,
-                                    struct gw_costs *costs, struct gw_error *error) {
-    GW_TRY(gw_costs_find_optimum(costs, error));
+                                    struct gw_planning *planning, struct gw_error *error) {
+    GW_TRY(gw_planning_find_optimum(planning, error));
     for (size_t p = 0; p < sweep->policy_count; p++) {
         struct gw_plan plan;
-        GW_TRY(gw_costs_plan(costs, sweep->policies[p], &plan, error));
+        GW_TRY(gw_planning_plan(planning, sweep->policies[p], &plan, error));
         enum gw_status status =
             keep_plan(sweep, gw_plan_sweep_row(sweep, exchange, p), value, &plan, error);
         gw_plan_free(&plan);
@@ -166,12 +166,12 @@ static enum gw_status plan_value(struct gw_plan_sweep *sweep, size_t exchange, s
                                  struct gw_error *error) {
     const struct gw_axis_values *values = &sweep->values;
     struct gw_question question = gw_axis_ask(values, values->values[value], sweep->question);
-    struct gw_costs costs;
-    enum gw_status status = gw_costs_open(&question, sweep->compressors[exchange],
-                                          sweep->exchanges[exchange], &costs, error);
+    struct gw_planning planning;
+    enum gw_status status = gw_planning_open(&question, sweep->compressors[exchange],
+                                             sweep->exchanges[exchange], &planning, error);
     if (status == GW_OK) {
-        status = plan_policies(sweep, exchange, value, &costs, error);
-        gw_costs_close(&costs);
+        status = plan_policies(sweep, exchange, value, &planning, error);
+        gw_planning_close(&planning);
     }
     if (status != GW_OK) {
         char text[GW_UNITS_SIZE];

@@ -67,105 +67,59 @@ enum gw_status gw_exchange_choose(const char *compressor, const char *name,
     return GW_OK;
 }
 
-static double exchange_s(const void *cost, uint64_t elements, size_t tensors) {
-    return gw_exchange_cost_s(cost, elements, tensors);
+/* The question about a method. */
+static struct gw_scenario scenario_of(const struct gw_question *question,
+                                      const struct gw_algorithm *method) {
+    return (struct gw_scenario){.model = &question->model,
+                                .cluster = &question->cluster,
+                                .method = method,
+                                .workers = question->workers,
+                                .density = question->density,
+                                .bandwidth = question->bandwidth};
 }
 
-static enum gw_status find_compress(const struct gw_question *question,
-                                    const struct gw_compressor *compressor, struct gw_costs *out,
-                                    struct gw_error *error) {
-    const struct gw_cluster *cluster = &question->cluster;
-    const struct gw_kernel_cost *cost =
-        gw_kernel_cost_find(&cluster->compressors, compressor->name);
-    if (cost == NULL && gw_compressor_find(compressor->name) == NULL) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "%s: compressors.%.60s: expected a measured curve of it, or one of the "
-                       "compressors that gradweave list compressors shows, got neither",
-                       cluster->path == NULL ? cluster->name : cluster->path, compressor->name);
+enum gw_status gw_planning_open(const struct gw_question *question, const char *compressor,
+                                const char *exchange, struct gw_planning *out,
+                                struct gw_error *error) {
+    struct gw_algorithm method = {.name = compressor};
+    *out =
+        (struct gw_planning){.question = question, .unlisted = {.name = compressor, .exact = true}};
+    GW_TRY(gw_exchange_choose(compressor, exchange, &method.exchange, error));
+    if (gw_compressor_choose(compressor, &method.compressor, NULL) != GW_OK) {
+        method.compressor = &out->unlisted;
     }
-    GW_TRY(gw_cluster_compressor(cluster, compressor->name, &cost, error));
-    GW_TRY(gw_compressor_curve(compressor, cost, question->density, &out->compress, error));
-    out->planning.compress = &out->compress;
-    return GW_OK;
+    const struct gw_scenario scenario = scenario_of(question, &method);
+    return gw_costs_open(&scenario, &out->costs, error);
 }
 
-/* Leaves out->unlisted, at which `compressor` may point, as it is. */
-static enum gw_status open_costs(const struct gw_question *question,
-                                 const struct gw_compressor *compressor,
-                                 const struct gw_exchange_kind *exchange, struct gw_costs *out,
-                                 struct gw_error *error) {
-    struct gw_exchange_question asked = {.exchange = exchange,
-                                         .compressor = compressor,
-                                         .density = question->density,
-                                         .model = &question->model,
-                                         .workers = question->workers,
-                                         .bandwidth = question->bandwidth};
-    out->question = question;
-    out->planning = (struct gw_planning){.model = &question->model,
-                                         .workers = question->workers,
-                                         .compressor = compressor->name,
-                                         .density = question->density,
-                                         .exchange = &out->exchange.curve};
-    out->optimum = (struct gw_optimum){0};
-    out->compress = (struct gw_curve){0};
-    GW_TRY(gw_exchange_cost_open(&out->exchange, &asked, &question->cluster, error));
-    if (!out->exchange.simple) {
-        bool updates = out->exchange.update_s_per_element > 0;
-        out->legs = (struct gw_planning_legs){.exchange_s = exchange_s,
-                                              .context = &out->exchange,
-                                              .startup_s = out->exchange.startup_s,
-                                              .update_s = updates ? 0 : question->model.update_s};
-        out->planning.legs = &out->legs;
-    }
-    enum gw_status status =
-        compressor == &gw_compressor_none ? GW_OK : find_compress(question, compressor, out, error);
-    if (status != GW_OK) {
-        gw_costs_close(out);
-    }
-    return status;
+void gw_planning_close(struct gw_planning *planning) {
+    gw_costs_close(&planning->costs);
+    gw_optimum_free(&planning->optimum);
 }
 
-enum gw_status gw_costs_open(const struct gw_question *question, const char *compressor,
-                             const char *exchange, struct gw_costs *out, struct gw_error *error) {
-    const struct gw_compressor *found = NULL;
-    const struct gw_exchange_kind *carrier = NULL;
-    out->unlisted = (struct gw_compressor){.name = compressor, .exact = true};
-    GW_TRY(gw_exchange_choose(compressor, exchange, &carrier, error));
-    if (gw_compressor_choose(compressor, &found, NULL) != GW_OK) {
-        found = &out->unlisted;
-    }
-    return open_costs(question, found, carrier, out, error);
+enum gw_status gw_planning_find_optimum(struct gw_planning *planning, struct gw_error *error) {
+    return gw_planner_optimum(&planning->costs, &planning->optimum, error);
 }
 
-void gw_costs_close(struct gw_costs *costs) {
-    gw_exchange_cost_close(&costs->exchange);
-    gw_curve_free(&costs->compress);
-    gw_optimum_free(&costs->optimum);
-}
-
-enum gw_status gw_costs_find_optimum(struct gw_costs *costs, struct gw_error *error) {
-    return gw_planner_optimum(&costs->planning, &costs->optimum, error);
-}
-
-static enum gw_status note_plan_devices(const struct gw_costs *costs, struct gw_plan *plan,
+static enum gw_status note_plan_devices(const struct gw_planning *planning, struct gw_plan *plan,
                                         struct gw_error *error) {
     char note[GW_RESULT_NOTE_SIZE] = "";
-    if (strcmp(costs->planning.compressor, "none") != 0) {
-        describe_devices(costs->question, note);
+    if (gw_costs_compress(&planning->costs)) {
+        describe_devices(planning->question, note);
     }
     return note[0] == '\0' ? GW_OK : gw_plan_note(plan, note, error);
 }
 
-enum gw_status gw_costs_plan(const struct gw_costs *costs, const char *policy, struct gw_plan *out,
-                             struct gw_error *error) {
-    const struct gw_optimum *optimum = costs->optimum.ends == NULL ? NULL : &costs->optimum;
-    GW_TRY(gw_planner_plan_beside(&costs->planning, policy, optimum, out, error));
-    enum gw_status status = check_finite(costs->question, out->iteration_s, error);
+enum gw_status gw_planning_plan(const struct gw_planning *planning, const char *policy,
+                                struct gw_plan *out, struct gw_error *error) {
+    const struct gw_optimum *optimum = planning->optimum.ends == NULL ? NULL : &planning->optimum;
+    GW_TRY(gw_planner_plan_beside(&planning->costs, policy, optimum, out, error));
+    enum gw_status status = check_finite(planning->question, out->iteration_s, error);
     for (size_t i = 0; i < GW_MOST_LEGS && status == GW_OK; i++) {
-        const char *derivation = costs->exchange.derivations[i];
+        const char *derivation = planning->costs.leg_costs[i].derivation;
         status = derivation[0] == '\0' ? GW_OK : gw_plan_note(out, derivation, error);
     }
-    status = status == GW_OK ? note_plan_devices(costs, out, error) : status;
+    status = status == GW_OK ? note_plan_devices(planning, out, error) : status;
     if (status != GW_OK) {
         gw_plan_free(out);
     }
@@ -190,10 +144,11 @@ enum gw_status gw_pipeline_open(const struct gw_question *question,
     *out = (struct gw_pipeline){.algorithm = algorithm, .plan = given};
     GW_TRY(check_server(question, algorithm, error));
     if (given == NULL) {
-        struct gw_costs costs;
-        GW_TRY(open_costs(question, algorithm->compressor, algorithm->exchange, &costs, error));
-        enum gw_status planned = gw_costs_plan(&costs, algorithm->policy, &out->own, error);
-        gw_costs_close(&costs);
+        struct gw_planning planning = {.question = question};
+        const struct gw_scenario scenario = scenario_of(question, algorithm);
+        GW_TRY(gw_costs_open(&scenario, &planning.costs, error));
+        enum gw_status planned = gw_planning_plan(&planning, algorithm->policy, &out->own, error);
+        gw_planning_close(&planning);
         GW_TRY(planned);
         out->plan = &out->own;
     }

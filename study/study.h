@@ -5,7 +5,7 @@
 #include "core/core.h"
 #include "goal/goal.h"
 #include "kernels/kernels.h"
-#include "methods/exchange_cost.h"
+#include "methods/costs.h"
 #include "methods/methods.h"
 #include "methods/schedule.h"
 #include "planner/planner.h"
@@ -119,15 +119,12 @@ void gw_network_simulate(const struct gw_network_options *options, struct gw_sim
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-/* What plans for a question are made with. Its planning points into it: it stays where it is. */
-struct gw_costs {
+/* Makes plans for a question, compressed and exchanged in one way; stays where it is. */
+struct gw_planning {
     const struct gw_question *question;
     struct gw_compressor unlisted; /* one that only the cluster's file knows */
-    struct gw_planning planning;
-    struct gw_planning_legs legs;
+    struct gw_costs costs;
     struct gw_optimum optimum; /* once it is found */
-    struct gw_exchange_cost exchange;
-    struct gw_curve compress; /* at the question's density */
 };
 
 /* The exchange of that name (NULL: the compressor's own), which must carry what that leaves. */
@@ -135,16 +132,17 @@ enum gw_status gw_exchange_choose(const char *compressor, const char *name,
                                   const struct gw_exchange_kind **out, struct gw_error *error);
 
 /* Borrows from the question; compressor "none": dense; exchange NULL: the compressor's own. */
-enum gw_status gw_costs_open(const struct gw_question *question, const char *compressor,
-                             const char *exchange, struct gw_costs *out, struct gw_error *error);
-void gw_costs_close(struct gw_costs *costs);
+enum gw_status gw_planning_open(const struct gw_question *question, const char *compressor,
+                                const char *exchange, struct gw_planning *out,
+                                struct gw_error *error);
+void gw_planning_close(struct gw_planning *planning);
 
-/* Finds the optimum, by which all plans made with the costs from then on are bounded. */
-enum gw_status gw_costs_find_optimum(struct gw_costs *costs, struct gw_error *error);
+/* Finds the optimum, by which all plans that are made from then on are bounded. */
+enum gw_status gw_planning_find_optimum(struct gw_planning *planning, struct gw_error *error);
 
 /* A policy's plan; its notes say what was derived, and what was timed on another device. */
-enum gw_status gw_costs_plan(const struct gw_costs *costs, const char *policy, struct gw_plan *out,
-                             struct gw_error *error);
+enum gw_status gw_planning_plan(const struct gw_planning *planning, const char *policy,
+                                struct gw_plan *out, struct gw_error *error);
 
 /* A policy with its number as `--policy` takes it: "omgs", "threshold:8192". Returns `out`. */
 enum { GW_POLICY_TEXT_SIZE = 64 };

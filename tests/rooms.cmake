@@ -35,7 +35,7 @@ set(transport_public transport.h gpu.h group.h watch.h)
 set(kernels_public gpu.h kernels.h memory.h sketch.h gradients/emulation.h)
 set(study_public study.h advice.h check.h difference.h reproduction.h survey.h sweep.h)
 set(report_public report.h advice.h check.h made.h page.h reproduction.h pictures.h measurements.h sweep.h)
-set(methods_public methods.h exchange_cost.h kernel_cost.h schedule.h)
+set(methods_public methods.h costs.h kernel_cost.h schedule.h)
 
 set(without_mpi_and_cuda core engine traces published planner collectives methods goal sim study report plots
     library)

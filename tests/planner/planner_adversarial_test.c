@@ -113,7 +113,7 @@ enum { policy_count = sizeof policies / sizeof *policies };
 struct problem {
     char name[96];
     struct gw_model model;
-    struct gw_planning planning;
+    struct gw_costs costs;
     long double compute_s; /* forward, backward and update: what no plan avoids */
 };
 
@@ -133,17 +133,17 @@ static void make_problem(const struct network *network, const struct costs *cost
         out->model.tensors[i] = network->tensor(i, tensor_count);
         out->compute_s += out->model.tensors[i].backward_s;
     }
-    out->planning = (struct gw_planning){.model = &out->model,
-                                         .workers = 16,
-                                         .compressor = sparse ? "topk" : "none",
-                                         .density = costs->density,
-                                         .compress = sparse ? &costs->compress : NULL,
-                                         .exchange = &costs->exchange};
+    out->costs = (struct gw_costs){.model = &out->model,
+                                   .workers = 16,
+                                   .compressor = sparse ? &gw_compressor_topk : &gw_compressor_none,
+                                   .density = costs->density,
+                                   .compress = costs->compress,
+                                   .exchange = costs->exchange};
 }
 
 static void assert_time(const struct problem *x, const char *policy, double iteration_s,
                         const bool *ends) {
-    double expected_s = (double)iteration_by_definition(&x->planning, ends);
+    double expected_s = (double)iteration_by_definition(&x->costs, ends);
     if (!isfinite(iteration_s) || !near(iteration_s, expected_s, 1e-9)) {
         fail_msg("%s: %s takes %.17g, expected %.17g", x->name, policy, iteration_s, expected_s);
     }
@@ -168,7 +168,7 @@ static double check_plan(const struct problem *x, const char *policy) {
     struct gw_plan plan;
     bool *ends = calloc(x->model.tensor_count, sizeof *ends);
     assert_non_null(ends);
-    if (gw_planner_plan(&x->planning, policy, &plan, &error) != GW_OK) {
+    if (gw_planner_plan(&x->costs, policy, &plan, &error) != GW_OK) {
         fail_msg("%s: %s: %s", x->name, policy, error.message);
     }
     double bound_s = plan.lower_bound_s;
@@ -193,9 +193,9 @@ static void check_marks(const struct problem *x, const char *text, double bound_
     assert_non_null(ends);
     assert_non_null(groups);
     assert_int_equal(gw_policy_parse(text, &policy, &argument, &error), GW_OK);
-    policy->mark(&x->planning, argument, ends);
+    policy->mark(&x->costs, argument, ends);
     size_t count = groups_of(ends, tensor_count, groups);
-    double iteration_s = gw_planning_iteration_s(&x->planning, groups, count);
+    double iteration_s = gw_plan_iteration_s(&x->costs, groups, count);
     assert_time(x, text, iteration_s, ends);
     if (!(iteration_s >= bound_s * (1 - 1e-11))) {
         fail_msg("%s: %s takes %.17g, below the bound of %.17g", x->name, text, iteration_s,
@@ -279,14 +279,14 @@ TEST(an_update_of_ages_does_not_stop_the_search) {
                                  .tensor_count = 1 + i % 2,
                                  .tensors = tensors};
         for (size_t c = 0; c < 2; c++) {
-            const struct gw_planning planning = {.model = &model,
-                                                 .workers = 4,
-                                                 .compressor = "topk",
-                                                 .density = 1,
-                                                 .compress = &compress[c],
-                                                 .exchange = &exchange};
+            const struct gw_costs costs = {.model = &model,
+                                           .workers = 4,
+                                           .compressor = &gw_compressor_topk,
+                                           .density = 1,
+                                           .compress = compress[c],
+                                           .exchange = exchange};
             struct gw_optimum optimum;
-            assert_ok(gw_planner_optimum(&planning, &optimum, NULL));
+            assert_ok(gw_planner_optimum(&costs, &optimum, NULL));
             assert_true(optimum.lower_bound_s == optimum.iteration_s);
             gw_optimum_free(&optimum);
         }

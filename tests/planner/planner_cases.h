@@ -27,10 +27,9 @@ enum shape {
 };
 
 struct planning_case {
-    struct gw_planning planning;
+    struct gw_costs costs;
     struct gw_model model;
     struct gw_tensor tensors[most_tensors];
-    struct gw_curve compress, exchange;
     struct gw_curve_point compress_points[most_points], exchange_points[most_points];
 };
 
@@ -122,12 +121,10 @@ static inline void make_planning(struct gw_random *random, size_t tensor_count, 
                                    .tensor_count = tensor_count,
                                    .tensors = out->tensors};
     make_tensors(random, on_grid, out);
-    out->planning = (struct gw_planning){.model = &out->model,
-                                         .workers = 16,
-                                         .compressor = dense ? "none" : "topk",
-                                         .density = densities[gw_random_below(random, 5)],
-                                         .compress = dense ? NULL : &out->compress,
-                                         .exchange = &out->exchange};
+    out->costs = (struct gw_costs){.model = &out->model,
+                                   .workers = 16,
+                                   .compressor = dense ? &gw_compressor_none : &gw_compressor_topk,
+                                   .density = densities[gw_random_below(random, 5)]};
 }
 
 /* With curves of given shapes. The pointers in *out point into it: it must stay where it is. */
@@ -136,17 +133,17 @@ static inline void make_shaped_case(struct gw_random *random, size_t tensor_coun
                                     struct planning_case *out) {
     make_planning(random, tensor_count, false, dense, out);
     uint64_t all = gw_model_elements(&out->model);
-    make_curve(random, compress, (double)all + 8, out->compress_points, &out->compress);
-    make_curve(random, exchange, (double)gw_planning_bytes(&out->planning, all) + 8,
-               out->exchange_points, &out->exchange);
+    make_curve(random, compress, (double)all + 8, out->compress_points, &out->costs.compress);
+    make_curve(random, exchange, (double)gw_costs_bytes(&out->costs, all) + 8, out->exchange_points,
+               &out->costs.exchange);
 }
 
 /* On the grid: what is equal by the arithmetic is equal to the last bit. */
 static inline void make_grid_case(struct gw_random *random, size_t tensor_count, bool dense,
                                   struct planning_case *out) {
     make_planning(random, tensor_count, true, dense, out);
-    make_grid_curve(random, &out->compress);
-    make_grid_curve(random, &out->exchange);
+    make_grid_curve(random, &out->costs.compress);
+    make_grid_curve(random, &out->costs.exchange);
 }
 
 /* Of any kind. */
@@ -177,7 +174,7 @@ static inline double best_of_all_plans(const struct planning_case *x) {
     for (size_t plan = 0; plan < (size_t)1 << tensor_count; plan += 2) {
         struct gw_group groups[most_tensors];
         size_t count = groups_of_number(plan, tensor_count, groups);
-        best = fmin(best, gw_planning_iteration_s(&x->planning, groups, count));
+        best = fmin(best, gw_plan_iteration_s(&x->costs, groups, count));
     }
     return best;
 }

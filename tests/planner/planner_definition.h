@@ -40,9 +40,8 @@ static inline long double curve_by_definition(const struct gw_curve *curve, long
 }
 
 /* `ends` says of each tensor whether it closes its group; tensor 0 always does. */
-static inline long double iteration_by_definition(const struct gw_planning *planning,
-                                                  const bool *ends) {
-    const struct gw_model *model = planning->model;
+static inline long double iteration_by_definition(const struct gw_costs *costs, const bool *ends) {
+    const struct gw_model *model = costs->model;
     long double compute = model->forward_s;
     long double communication = 0;
     double elements =
@@ -54,12 +53,12 @@ static inline long double iteration_by_definition(const struct gw_planning *plan
             continue;
         }
         double bytes = (double)model->bytes_per_element * elements;
-        if (planning->compress != NULL) {
-            compute += curve_by_definition(planning->compress, elements);
-            bytes = 8 * fmax(1, floor(planning->density * elements));
+        if (gw_costs_compress(costs)) {
+            compute += curve_by_definition(&costs->compress, elements);
+            bytes = 8 * fmax(1, floor(costs->density * elements));
         }
         communication =
-            fmaxl(compute, communication) + curve_by_definition(planning->exchange, bytes);
+            fmaxl(compute, communication) + curve_by_definition(&costs->exchange, bytes);
         elements = 0;
     }
     return fmaxl(compute, communication) + model->update_s;

@@ -10,7 +10,7 @@
 static void check_optimal(const struct planning_case *x, double best_s, int trial) {
     struct gw_plan plan;
     struct gw_error error = {0};
-    assert_int_equal(gw_planner_plan(&x->planning, "optimal", &plan, &error), GW_OK);
+    assert_int_equal(gw_planner_plan(&x->costs, "optimal", &plan, &error), GW_OK);
     if (!(fabs(plan.iteration_s - best_s) <= 1e-12 * best_s)) {
         fail_msg("trial %d, %zu tensors: %.17g, but the best of all plans takes %.17g", trial,
                  x->model.tensor_count, plan.iteration_s, best_s);
@@ -54,7 +54,7 @@ static size_t fewest_groups(const struct planning_case *x, double best_s) {
     for (size_t plan = 0; plan < (size_t)1 << tensor_count; plan += 2) {
         struct gw_group groups[most_tensors];
         size_t count = groups_of_number(plan, tensor_count, groups);
-        if (count < fewest && gw_planning_iteration_s(&x->planning, groups, count) == best_s) {
+        if (count < fewest && gw_plan_iteration_s(&x->costs, groups, count) == best_s) {
             fewest = count;
         }
     }
@@ -68,7 +68,7 @@ TEST(of_equal_plans_it_has_the_fewest_groups) {
         struct gw_plan plan;
         size_t tensor_count = 1 + gw_random_below(random, trial % 10 == 0 ? 12 : 8);
         make_grid_case(random, tensor_count, trial % 2 == 0, &x);
-        assert_int_equal(gw_planner_plan(&x.planning, "optimal", &plan, NULL), GW_OK);
+        assert_int_equal(gw_planner_plan(&x.costs, "optimal", &plan, NULL), GW_OK);
         size_t fewest = fewest_groups(&x, plan.iteration_s);
         if (plan.group_count != fewest) {
             fail_msg("trial %d, %zu tensors: %zu groups, but %zu take no longer", trial,
@@ -85,14 +85,14 @@ TEST(no_policy_is_better) {
         struct gw_plan optimal;
         size_t largest = trial % 5 == 0 ? most_tensors : usual_tensors;
         make_case(random, 10 + gw_random_below(random, largest - 9), &x);
-        assert_int_equal(gw_planner_plan(&x.planning, "optimal", &optimal, NULL), GW_OK);
+        assert_int_equal(gw_planner_plan(&x.costs, "optimal", &optimal, NULL), GW_OK);
         assert_true(optimal.lower_bound_s == optimal.iteration_s);
         for (size_t i = 0; gw_policies[i].name != NULL; i++) {
             char text[64];
             struct gw_plan plan;
             (void)snprintf(text, sizeof text, gw_policies[i].argument == NULL ? "%s" : "%s:1000",
                            gw_policies[i].name);
-            assert_int_equal(gw_planner_plan(&x.planning, text, &plan, NULL), GW_OK);
+            assert_int_equal(gw_planner_plan(&x.costs, text, &plan, NULL), GW_OK);
             if (!(optimal.iteration_s <= plan.iteration_s * (1 + 1e-12))) {
                 fail_msg("trial %d: optimal takes %.17g, %s %.17g", trial, optimal.iteration_s,
                          text, plan.iteration_s);
@@ -151,8 +151,8 @@ static double optimum_by_plain_fronts(const struct planning_case *x, struct plai
         ready_s += x->tensors[count - q].backward_s;
         for (size_t p = q; p-- > 0;) {
             n += x->tensors[count - 1 - p].elements;
-            double compress_s = gw_planning_compress_s(&x->planning, n);
-            double exchange_s = gw_planning_exchange_s(&x->planning, n, 1);
+            double compress_s = gw_costs_compress_s(&x->costs, n);
+            double exchange_s = gw_costs_exchange_s(&x->costs, n, 1);
             for (size_t i = 0; i < fronts[p].count; i++) {
                 struct state next = {.compress_s = fronts[p].states[i].compress_s + compress_s};
                 next.clock_s =
@@ -201,8 +201,8 @@ TEST(the_greedy_choice_can_miss) {
         struct gw_plan optimal;
         struct gw_plan omgs;
         make_case(random, 3 + gw_random_below(random, 6), &x);
-        assert_int_equal(gw_planner_plan(&x.planning, "optimal", &optimal, NULL), GW_OK);
-        assert_int_equal(gw_planner_plan(&x.planning, "omgs", &omgs, NULL), GW_OK);
+        assert_int_equal(gw_planner_plan(&x.costs, "optimal", &optimal, NULL), GW_OK);
+        assert_int_equal(gw_planner_plan(&x.costs, "omgs", &omgs, NULL), GW_OK);
         missed += omgs.iteration_s > optimal.iteration_s * (1 + 1e-9);
         gw_plan_free(&optimal);
         gw_plan_free(&omgs);
@@ -216,8 +216,8 @@ TEST(extreme_inputs_are_planned) {
     struct gw_curve zero = {0};
     struct gw_curve startup = {.fixed_s = 1e6};
     struct gw_curve slope = {.per_unit_s = 1e-3};
-    const struct gw_curve *const exchanges[] = {&zero, &startup, &slope};
-    const struct gw_curve *const compressors[] = {NULL, &zero, &startup, &slope};
+    const struct gw_curve exchanges[] = {zero, startup, slope};
+    const struct gw_curve compressors[] = {zero, zero, startup, slope};
     for (size_t i = 0; i < 50; i++) {
         tensors[i] = (struct gw_tensor){.elements = i == 7 ? UINT64_C(1) << 50 : 1,
                                         .backward_s = i % 3 == 0 ? 0 : 1e-3};
@@ -226,14 +226,15 @@ TEST(extreme_inputs_are_planned) {
         .name = "extreme", .bytes_per_element = 4, .tensor_count = 50, .tensors = tensors};
     for (size_t c = 0; c < 4; c++) {
         for (size_t e = 0; e < 3; e++) {
-            struct gw_planning planning = {.model = &model,
-                                           .workers = 2,
-                                           .compressor = c == 0 ? "none" : "topk",
-                                           .density = 0.001,
-                                           .compress = compressors[c],
-                                           .exchange = exchanges[e]};
+            struct gw_costs costs = {.model = &model,
+                                     .workers = 2,
+                                     .compressor =
+                                         c == 0 ? &gw_compressor_none : &gw_compressor_topk,
+                                     .density = 0.001,
+                                     .compress = compressors[c],
+                                     .exchange = exchanges[e]};
             struct gw_plan plan;
-            assert_int_equal(gw_planner_plan(&planning, "optimal", &plan, NULL), GW_OK);
+            assert_int_equal(gw_planner_plan(&costs, "optimal", &plan, NULL), GW_OK);
             assert_true(isfinite(plan.iteration_s));
             assert_true(plan.lower_bound_s == plan.iteration_s);
             gw_plan_free(&plan);
@@ -249,7 +250,7 @@ TEST(what_costs_no_more_is_merged) {
         struct gw_plan plan;
         make_shaped_case(random, 1 + gw_random_below(random, usual_tensors), false, shape_slope,
                          shape_free, &x);
-        assert_int_equal(gw_planner_plan(&x.planning, "optimal", &plan, NULL), GW_OK);
+        assert_int_equal(gw_planner_plan(&x.costs, "optimal", &plan, NULL), GW_OK);
         if (plan.group_count != 1) {
             fail_msg("trial %d: %zu groups of %zu tensors, where one takes no longer", trial,
                      plan.group_count, x.model.tensor_count);
@@ -270,8 +271,8 @@ static struct gw_tensor *make_bursts(size_t tensor_count, size_t burst, double p
 }
 
 /* What a plan of groups of so many tensors takes. */
-static double groups_of_some_s(const struct gw_planning *planning, size_t size) {
-    size_t tensor_count = planning->model->tensor_count;
+static double groups_of_some_s(const struct gw_costs *costs, size_t size) {
+    size_t tensor_count = costs->model->tensor_count;
     size_t count = 0;
     struct gw_group *groups = calloc(tensor_count, sizeof *groups);
     assert_non_null(groups);
@@ -280,7 +281,7 @@ static double groups_of_some_s(const struct gw_planning *planning, size_t size) 
         groups[count++] = (struct gw_group){.first = end - 1, .last = last};
         end = last;
     }
-    double time_s = gw_planning_iteration_s(planning, groups, count);
+    double time_s = gw_plan_iteration_s(costs, groups, count);
     free(groups);
     return time_s;
 }
@@ -301,13 +302,13 @@ TEST(long_chains_are_exact) {
                                  .tensor_count = tensor_count,
                                  .tensors = tensors};
         struct gw_curve exchange = {.fixed_s = alpha_s, .per_unit_s = transfer_s / 4000};
-        struct gw_planning planning = {
-            .model = &model, .workers = 4, .compressor = "none", .exchange = &exchange};
+        struct gw_costs costs = {
+            .model = &model, .workers = 4, .compressor = &gw_compressor_none, .exchange = exchange};
         struct gw_optimum optimum;
-        assert_int_equal(gw_planner_optimum(&planning, &optimum, NULL), GW_OK);
+        assert_int_equal(gw_planner_optimum(&costs, &optimum, NULL), GW_OK);
         assert_true(optimum.lower_bound_s == optimum.iteration_s);
         for (size_t size = 1; size <= 8 * burst; size++) {
-            double time_s = groups_of_some_s(&planning, size);
+            double time_s = groups_of_some_s(&costs, size);
             if (optimum.iteration_s > time_s * (1 + 1e-11)) {
                 fail_msg("trial %d: %.17g, but groups of %zu take %.17g", trial,
                          optimum.iteration_s, size, time_s);
@@ -326,22 +327,22 @@ TEST(a_search_cut_short_says_so) {
         .name = "bursts", .bytes_per_element = 4, .tensor_count = tensor_count, .tensors = tensors};
     struct gw_curve compress = {.per_nlog2n_s = 2e-10};
     struct gw_curve exchange = {.fixed_s = 1e-3, .per_unit_s = 1e-9};
-    struct gw_planning planning = {.model = &model,
-                                   .workers = 4,
-                                   .compressor = "topk",
-                                   .density = 0.01,
-                                   .compress = &compress,
-                                   .exchange = &exchange};
+    struct gw_costs costs = {.model = &model,
+                             .workers = 4,
+                             .compressor = &gw_compressor_topk,
+                             .density = 0.01,
+                             .compress = compress,
+                             .exchange = exchange};
     struct gw_optimum optimum;
     struct gw_plan plan;
-    assert_int_equal(gw_planner_optimum(&planning, &optimum, NULL), GW_OK);
+    assert_int_equal(gw_planner_optimum(&costs, &optimum, NULL), GW_OK);
     assert_true(optimum.lower_bound_s < optimum.iteration_s);
     for (size_t i = 0; gw_policies[i].name != NULL; i++) {
         char text[64];
         bool numbered = gw_policies[i].argument != NULL;
         snprintf(text, sizeof text, numbered ? "%s:%llu" : "%s", gw_policies[i].name,
                  (unsigned long long)gw_policies[i].default_argument);
-        assert_int_equal(gw_planner_plan_beside(&planning, text, &optimum, &plan, NULL), GW_OK);
+        assert_int_equal(gw_planner_plan_beside(&costs, text, &optimum, &plan, NULL), GW_OK);
         assert_true(plan.iteration_s >= optimum.iteration_s);
         assert_true(plan.lower_bound_s == optimum.lower_bound_s);
         assert_int_equal(plan.note_count, 1);

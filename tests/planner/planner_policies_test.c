@@ -63,11 +63,11 @@ static void ddp_by_default(const struct planning_case *x, uint64_t argument, boo
 
 /* The papers' costs: what is merged into its neighbour has no elements, and costs nothing. */
 static double compress_s(const struct planning_case *x, uint64_t d) {
-    return d == 0 ? 0 : gw_planning_compress_s(&x->planning, d);
+    return d == 0 ? 0 : gw_costs_compress_s(&x->costs, d);
 }
 
 static double exchange_s(const struct planning_case *x, uint64_t d) {
-    return d == 0 ? 0 : gw_planning_exchange_s(&x->planning, d, 1);
+    return d == 0 ? 0 : gw_costs_exchange_s(&x->costs, d, 1);
 }
 
 /*
@@ -94,7 +94,7 @@ static void mg_wfbp(const struct planning_case *x, uint64_t argument, bool *ends
     uint64_t d[most_tensors] = {0};
     double ready_s[most_tensors] = {0};
     double start_s[most_tensors] = {0};
-    double alpha = gw_curve_startup(&x->exchange);
+    double alpha = gw_curve_startup(&x->costs.exchange);
     for (size_t l = 0; l < x->model.tensor_count; l++) {
         d[l] = x->tensors[l].elements;
     }
@@ -159,7 +159,7 @@ static void omgs(const struct planning_case *x, uint64_t argument, bool *ends) {
     (void)argument;
     struct listing a = {0};
     size_t L = x->model.tensor_count;
-    double alpha = gw_curve_startup(&x->exchange);
+    double alpha = gw_curve_startup(&x->costs.exchange);
     for (size_t l = 1; l <= L; l++) {
         a.tb[l] = x->tensors[l - 1].backward_s;
         a.d[l] = x->tensors[l - 1].elements;
@@ -195,14 +195,14 @@ static void assert_whole(const struct gw_plan *plan, const struct planning_case 
 
 static void assert_described(const struct gw_plan *plan, const struct planning_case *x,
                              const char *text) {
-    bool dense = x->planning.compress == NULL;
+    bool dense = !gw_costs_compress(&x->costs);
     assert_string_equal(plan->model, x->model.name);
     assert_string_equal(plan->policy, text);
     assert_string_equal(plan->compressor, dense ? "none" : "topk");
-    assert_true(plan->density == (dense ? 1 : x->planning.density));
+    assert_true(plan->density == (dense ? 1 : x->costs.density));
     assert_int_equal(plan->workers, 16);
     assert_true(plan->iteration_s ==
-                gw_planning_iteration_s(&x->planning, plan->groups, plan->group_count));
+                gw_plan_iteration_s(&x->costs, plan->groups, plan->group_count));
     assert_true(plan->lower_bound_s <= plan->iteration_s);
 }
 
@@ -228,7 +228,7 @@ static size_t compare(const char *name, definition *define, bool has_argument, u
                        (unsigned long long)argument);
         define(&x, argument, ends);
         size_t count = groups_of(ends, x.model.tensor_count, expected);
-        assert_int_equal(gw_planner_plan(&x.planning, text, &plan, &error), GW_OK);
+        assert_int_equal(gw_planner_plan(&x.costs, text, &plan, &error), GW_OK);
         assert_whole(&plan, &x);
         assert_described(&plan, &x, text);
         if (plan.group_count != count ||
@@ -282,15 +282,15 @@ TEST(group_counts_are_the_published_ones) {
         struct gw_model model;
         struct gw_curve free_of_charge = {0};
         assert_int_equal(gw_model_read(table[i].path, &model, &error), GW_OK);
-        struct gw_planning planning = {.model = &model,
-                                       .workers = 16,
-                                       .compressor = "topk",
-                                       .density = 0.001,
-                                       .compress = &free_of_charge,
-                                       .exchange = &free_of_charge};
+        struct gw_costs costs = {.model = &model,
+                                 .workers = 16,
+                                 .compressor = &gw_compressor_topk,
+                                 .density = 0.001,
+                                 .compress = free_of_charge,
+                                 .exchange = free_of_charge};
         for (size_t p = 0; p < 3; p++) {
             struct gw_plan plan;
-            assert_int_equal(gw_planner_plan(&planning, policies[p], &plan, &error), GW_OK);
+            assert_int_equal(gw_planner_plan(&costs, policies[p], &plan, &error), GW_OK);
             assert_int_equal(plan.group_count, table[i].groups[p]);
             gw_plan_free(&plan);
         }

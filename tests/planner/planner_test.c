@@ -37,9 +37,10 @@ TEST(the_arithmetic_is_the_contracts) {
             ends[l] = gw_random_below(random, chance) == 0;
         }
         size_t count = groups_of(ends, x.model.tensor_count, groups);
-        double predicted = gw_planning_iteration_s(&x.planning, groups, count);
-        double expected = (double)iteration_by_definition(&x.planning, ends);
-        double lost = (double)count * (rounding_of(&x.compress) + rounding_of(&x.exchange));
+        double predicted = gw_plan_iteration_s(&x.costs, groups, count);
+        double expected = (double)iteration_by_definition(&x.costs, ends);
+        double lost =
+            (double)count * (rounding_of(&x.costs.compress) + rounding_of(&x.costs.exchange));
         assert_true(fabs(predicted - expected) <= lost || near(predicted, expected, 1e-11));
     }
 }
@@ -55,25 +56,25 @@ TEST(the_arithmetic_by_hand) {
                              .tensors = tensors};
     struct gw_curve compress = {.fixed_s = 0.5, .per_unit_s = 0.25};
     struct gw_curve exchange = {.fixed_s = 1, .per_unit_s = 0.125};
-    struct gw_planning dense = {
-        .model = &model, .compressor = "none", .exchange = &exchange, .density = 0.5};
-    struct gw_planning sparse = dense;
-    sparse.compressor = "topk";
-    sparse.compress = &compress;
+    struct gw_costs dense = {
+        .model = &model, .compressor = &gw_compressor_none, .exchange = exchange, .density = 0.5};
+    struct gw_costs sparse = dense;
+    sparse.compressor = &gw_compressor_topk;
+    sparse.compress = compress;
     const struct gw_group pairs[] = {{2, 1}, {0, 0}};
     const struct gw_group alone[] = {{2, 2}, {1, 1}, {0, 0}};
     const struct gw_group all[] = {{2, 0}};
-    assert_int_equal(gw_planning_bytes(&dense, 3), 12);
-    assert_int_equal(gw_planning_bytes(&sparse, 3), 8);
-    assert_int_equal(gw_planning_bytes(&sparse, 6), 24);
-    assert_true(near(gw_planning_compress_s(&dense, 6), 0, 0));
+    assert_int_equal(gw_costs_bytes(&dense, 3), 12);
+    assert_int_equal(gw_costs_bytes(&sparse, 3), 8);
+    assert_int_equal(gw_costs_bytes(&sparse, 6), 24);
+    assert_true(near(gw_costs_compress_s(&dense, 6), 0, 0));
     /* dense: C = 2.75, T = 2.75 + 2.5; C = 3.75, T = 5.25 + 2.5 */
-    assert_true(near(gw_planning_iteration_s(&dense, pairs, 2), 7.75 + 0.125, 0));
-    assert_true(near(gw_planning_iteration_s(&dense, all, 1), 3.75 + 4 + 0.125, 0));
+    assert_true(near(gw_plan_iteration_s(&dense, pairs, 2), 7.75 + 0.125, 0));
+    assert_true(near(gw_plan_iteration_s(&dense, all, 1), 3.75 + 4 + 0.125, 0));
     /* sparse: C = 2.25 + 0.75, T = 5; C = 3.5 + 1, T = 7; C = 5.5 + 1.25, T = 9 */
-    assert_true(near(gw_planning_iteration_s(&sparse, alone, 3), 9 + 0.125, 0));
+    assert_true(near(gw_plan_iteration_s(&sparse, alone, 3), 9 + 0.125, 0));
     /* sparse: C = 3.75 + 2, T = 5.75 + 1 + 3 */
-    assert_true(near(gw_planning_iteration_s(&sparse, all, 1), 9.75 + 0.125, 0));
+    assert_true(near(gw_plan_iteration_s(&sparse, all, 1), 9.75 + 0.125, 0));
 }
 
 /* ---- the lower bound ----------------------------------------------------------------------- */
@@ -88,18 +89,18 @@ TEST(the_bound_of_every_plan_is_the_optimum) {
         struct gw_optimum optimum;
         make_case(random, 1 + gw_random_below(random, trial % 20 == 0 ? 12 : 8), &x);
         double best_s = best_of_all_plans(&x);
-        assert_int_equal(gw_planner_optimum(&x.planning, &optimum, &error), GW_OK);
+        assert_int_equal(gw_planner_optimum(&x.costs, &optimum, &error), GW_OK);
         assert_true(optimum.lower_bound_s == optimum.iteration_s);
-        assert_int_equal(gw_planner_plan(&x.planning, "per-tensor", &alone, &error), GW_OK);
-        assert_int_equal(
-            gw_planner_plan_beside(&x.planning, "per-tensor", &optimum, &beside, &error), GW_OK);
+        assert_int_equal(gw_planner_plan(&x.costs, "per-tensor", &alone, &error), GW_OK);
+        assert_int_equal(gw_planner_plan_beside(&x.costs, "per-tensor", &optimum, &beside, &error),
+                         GW_OK);
         if (!near(alone.lower_bound_s, best_s, 1e-12)) {
             fail_msg("trial %d: bound %.17g, optimum %.17g", trial, alone.lower_bound_s, best_s);
         }
         assert_true(alone.lower_bound_s <= alone.iteration_s);
         assert_true(alone.lower_bound_s == beside.lower_bound_s);
         gw_plan_free(&beside);
-        assert_int_equal(gw_planner_plan_beside(&x.planning, "per-tensor", NULL, &beside, &error),
+        assert_int_equal(gw_planner_plan_beside(&x.costs, "per-tensor", NULL, &beside, &error),
                          GW_OK);
         assert_true(beside.lower_bound_s == 0 && beside.iteration_s == alone.iteration_s);
         gw_plan_free(&beside);
@@ -206,7 +207,7 @@ static const char *const texts[] = {"per-tensor",  "single",
 enum { text_count = sizeof texts / sizeof *texts };
 
 static void plan(const struct planning_case *x, const char *text, struct gw_plan *out) {
-    assert_int_equal(gw_planner_plan(&x->planning, text, out, &error), GW_OK);
+    assert_int_equal(gw_planner_plan(&x->costs, text, out, &error), GW_OK);
 }
 
 TEST(one_tensor_is_one_group) {
@@ -230,7 +231,7 @@ TEST(without_costs_every_plan_is_all_compute) {
     for (int trial = 0; trial < 200; trial++) {
         struct planning_case x;
         make_case(random, 1 + gw_random_below(random, 20), &x);
-        x.compress = x.exchange = (struct gw_curve){0};
+        x.costs.compress = x.costs.exchange = (struct gw_curve){0};
         if (trial % 4 == 0) { /* and without times */
             x.model.forward_s = x.model.update_s = 0;
             for (size_t l = 0; l < x.model.tensor_count; l++) {
@@ -255,17 +256,15 @@ TEST(huge_tensors_do_not_overflow) {
         .tensors = {{"a", UINT64_C(1) << 50, 0}, {"b", UINT64_C(1) << 50, 1}}};
     x.model = (struct gw_model){
         .name = "huge", .bytes_per_element = 4, .tensor_count = 2, .tensors = x.tensors};
-    x.compress = (struct gw_curve){.per_unit_s = 0x1p-50};
-    x.exchange = (struct gw_curve){.fixed_s = 1, .per_unit_s = 0x1p-50};
-    x.planning = (struct gw_planning){.model = &x.model,
-                                      .workers = 2,
-                                      .compressor = "none",
-                                      .density = 1,
-                                      .exchange = &x.exchange};
+    x.costs = (struct gw_costs){.model = &x.model,
+                                .workers = 2,
+                                .density = 1,
+                                .compress = {.per_unit_s = 0x1p-50},
+                                .exchange = {.fixed_s = 1, .per_unit_s = 0x1p-50}};
     for (int sparse = 0; sparse < 2; sparse++) {
         const double expected[2][2] = {{1 + 5 + 5, 1 + 9}, {2 + 9 + 9, 3 + 17}};
         const char *policies[] = {"per-tensor", "single"};
-        x.planning.compress = sparse ? &x.compress : NULL;
+        x.costs.compressor = sparse ? &gw_compressor_topk : &gw_compressor_none;
         for (size_t i = 0; i < 2; i++) {
             struct gw_plan made;
             plan(&x, policies[i], &made);

@@ -27,8 +27,8 @@ static void make_grouped_case(struct gw_random *random, struct grouped_case *out
     }
     out->group_count = groups_of(ends, out->x.model.tensor_count, out->groups);
     for (size_t g = 0; g < out->group_count; g++) {
-        out->times[g] = gw_planning_group_times(&out->x.planning, &out->groups[g],
-                                                g == 0 ? NULL : &out->times[g - 1]);
+        out->times[g] =
+            gw_plan_group_times(&out->x.costs, &out->groups[g], g == 0 ? NULL : &out->times[g - 1]);
     }
 }
 
@@ -45,11 +45,11 @@ static void for_random_cases(uint64_t stream, int full,
 /* ---- by definition ------------------------------------------------------------------------- */
 
 static double compress_s(const struct grouped_case *x, size_t g) {
-    return gw_planning_compress_s(&x->x.planning, gw_group_elements(&x->groups[g], &x->x.model));
+    return gw_costs_compress_s(&x->x.costs, gw_group_elements(&x->groups[g], &x->x.model));
 }
 
 static double exchange_s(const struct grouped_case *x, size_t g) {
-    return gw_planning_exchange_s(&x->x.planning, gw_group_elements(&x->groups[g], &x->x.model), 1);
+    return gw_costs_exchange_s(&x->x.costs, gw_group_elements(&x->groups[g], &x->x.model), 1);
 }
 
 /* All compute before group g is compressed. */
@@ -118,7 +118,7 @@ static void check_conservation(const struct grouped_case *x) {
     }
     assert_true(near(last->compressed_s, compute, 1e-11));
     assert_true(near(last->exchange_end_s, network, 1e-11));
-    assert_true(gw_planning_iteration_s(&x->x.planning, x->groups, x->group_count) ==
+    assert_true(gw_plan_iteration_s(&x->x.costs, x->groups, x->group_count) ==
                 last->exchange_end_s + x->x.model.update_s);
 }
 
@@ -141,16 +141,16 @@ static void make_cluster(const struct grouped_case *x, const struct gw_algorithm
     struct gw_curve exchange;
     struct gw_curve compress;
     assert_int_equal(gw_cluster_create(out, "random", 16, 1, &error), GW_OK);
-    assert_int_equal(gw_curve_copy(&x->x.exchange, &exchange, &error), GW_OK);
+    assert_int_equal(gw_curve_copy(&x->x.costs.exchange, &exchange, &error), GW_OK);
     assert_int_equal(
         gw_cluster_add_collective(out, algorithm->exchange->name, 16, exchange, NULL, &error),
         GW_OK);
-    assert_int_equal(gw_curve_copy(&x->x.compress, &compress, &error), GW_OK);
+    assert_int_equal(gw_curve_copy(&x->x.costs.compress, &compress, &error), GW_OK);
     assert_int_equal(
         gw_kernel_costs_add(&out->compressors, algorithm->compressor->name, compress, NULL, &error),
         GW_OK);
-    keep_falling(&x->x.exchange, &out->collectives[0].curve);
-    keep_falling(&x->x.compress, &out->compressors.list[0].curve);
+    keep_falling(&x->x.costs.exchange, &out->collectives[0].curve);
+    keep_falling(&x->x.costs.compress, &out->compressors.list[0].curve);
 }
 
 static void check_timeline(const struct grouped_case *x, const struct gw_timeline *timeline) {
@@ -182,14 +182,14 @@ static void check_simulation(const struct grouped_case *x) {
     struct gw_schedule schedule;
     struct gw_timeline timeline;
     struct gw_measure measure;
-    bool sparse = x->x.planning.compress != NULL;
+    bool sparse = gw_costs_compress(&x->x.costs);
     assert_int_equal(gw_algorithm_find(sparse ? "omgs" : "mg-wfbp", &algorithm, &error), GW_OK);
     struct gw_group groups[usual_tensors];
     memcpy(groups, x->groups, sizeof groups);
     struct gw_plan plan = {.model = x->x.model.name,
                            .policy = x->x.model.name,
-                           .compressor = (char *)x->x.planning.compressor,
-                           .density = sparse ? x->x.planning.density : 1,
+                           .compressor = (char *)x->x.costs.compressor->name,
+                           .density = sparse ? x->x.costs.density : 1,
                            .workers = 16,
                            .group_count = x->group_count,
                            .groups = groups};

@@ -67,13 +67,13 @@ static void open_scene(struct scene *scene, const char *algorithm) {
     assert_int_equal(
         gw_kernel_costs_add(&scene->cluster.compressors, compressor, compress, NULL, &error),
         GW_OK);
-    const struct gw_planning planning = {.model = &scene->model,
-                                         .workers = WORKERS,
-                                         .compressor = compressor,
-                                         .density = 0.01,
-                                         .compress = &scene->cluster.compressors.list[0].curve,
-                                         .exchange = &scene->cluster.collectives[0].curve};
-    assert_int_equal(gw_planner_plan(&planning, "single", &scene->plan, &error), GW_OK);
+    const struct gw_costs costs = {.model = &scene->model,
+                                   .workers = WORKERS,
+                                   .compressor = scene->algorithm->compressor,
+                                   .density = 0.01,
+                                   .compress = compress,
+                                   .exchange = scene->cluster.collectives[0].curve};
+    assert_int_equal(gw_planner_plan(&costs, "single", &scene->plan, &error), GW_OK);
     assert_int_equal(gw_algorithm_schedule(scene->algorithm, &scene->model, &scene->plan,
                                            &scene->schedule, &error),
                      GW_OK);

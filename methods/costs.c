@@ -1,4 +1,4 @@
-#include "methods/exchange_cost.h"
+#include "methods/costs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -126,49 +126,74 @@ double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_co
 enum gw_status gw_collective_curve(const struct gw_cluster *cluster, const char *collective,
                                    size_t workers, double byte_factor, struct gw_curve *out,
                                    char derivation[GW_DERIVATION_SIZE], struct gw_error *error) {
-    struct gw_curve measured = {0};
-    GW_TRY(gw_cluster_collective(cluster, collective, workers, &measured, derivation, error));
+    GW_TRY(gw_cluster_collective(cluster, collective, workers, out, derivation, error));
+    if (byte_factor == 1) {
+        return GW_OK;
+    }
+    struct gw_curve measured = *out;
+    *out = (struct gw_curve){0};
     enum gw_status status = gw_curve_scaled(&measured, 1, byte_factor, out, error);
     gw_curve_free(&measured);
     return status;
 }
 
-static bool is_dense(const struct gw_exchange_question *question) {
-    return question->compressor == &gw_compressor_none;
+static struct gw_extent extent_of(const struct gw_costs *costs, uint64_t n, size_t tensors) {
+    uint64_t kept = gw_costs_compress(costs) ? gw_elements_kept(n, costs->density) : n;
+    return (struct gw_extent){.elements = n,
+                              .bytes_per_element = costs->model->bytes_per_element,
+                              .layers = tensors,
+                              .sketch_cells = gw_sketch_cells(costs->compressor, n, kept),
+                              .selected =
+                                  gw_selected_as_asked(costs->compressor, kept, costs->workers)};
 }
 
-static struct gw_extent extent_of(const struct gw_exchange_question *question, uint64_t elements,
-                                  size_t tensors) {
-    uint64_t kept = is_dense(question) ? elements : gw_elements_kept(elements, question->density);
-    return (struct gw_extent){
-        .elements = elements,
-        .bytes_per_element = question->model->bytes_per_element,
-        .layers = tensors,
-        .sketch_cells = gw_sketch_cells(question->compressor, elements, kept),
-        .selected = gw_selected_as_asked(question->compressor, kept, question->workers)};
+uint64_t gw_costs_bytes(const struct gw_costs *costs, uint64_t n) {
+    return gw_exchange_bytes(gw_costs_compress(costs), costs->model->bytes_per_element, n,
+                             costs->density);
 }
 
-double gw_exchange_cost_s(const struct gw_exchange_cost *cost, uint64_t elements, size_t tensors) {
-    const struct gw_exchange_kind *exchange = cost->question.exchange;
-    struct gw_extent extent = extent_of(&cost->question, elements, tensors);
-    double seconds = cost->update_s_per_element * (double)elements;
-    for (size_t i = 0; i < exchange->leg_count; i++) {
-        uint64_t bytes = gw_payload_bytes(exchange->legs[i].payload, &extent);
-        seconds += gw_curve_time(&cost->legs[i], (double)bytes);
-        seconds += gw_aggregation_s(&exchange->legs[i], &cost->aggregations[i], &extent,
-                                    cost->question.workers, (struct gw_turns){0});
+double gw_costs_compress_s(const struct gw_costs *costs, uint64_t n) {
+    return gw_costs_compress(costs) ? gw_curve_time(&costs->compress, (double)n) : 0;
+}
+
+static double legs_s(const struct gw_costs *costs, uint64_t n, size_t tensors) {
+    struct gw_extent extent = extent_of(costs, n, tensors);
+    double seconds = costs->update_s_per_element * (double)n;
+    for (size_t i = 0; i < costs->legs->leg_count; i++) {
+        const struct gw_leg *leg = &costs->legs->legs[i];
+        const struct gw_leg_cost *cost = &costs->leg_costs[i];
+        seconds += gw_curve_time(&cost->curve, (double)gw_payload_bytes(leg->payload, &extent));
+        seconds += gw_aggregation_s(leg, &cost->aggregation, &extent, costs->workers,
+                                    (struct gw_turns){0});
     }
     return seconds;
 }
 
-/* ---- what is never undercut ---------------------------------------------------------------- */
+double gw_costs_exchange_s(const struct gw_costs *costs, uint64_t n, size_t tensors) {
+    return costs->legs != NULL ? legs_s(costs, n, tensors)
+                               : gw_curve_time(&costs->exchange, (double)gw_costs_bytes(costs, n));
+}
+
+double gw_costs_startup_s(const struct gw_costs *costs) {
+    double seconds = costs->legs == NULL ? gw_curve_startup(&costs->exchange) : 0;
+    for (size_t i = 0; costs->legs != NULL && i < costs->legs->leg_count; i++) {
+        seconds += gw_curve_startup(&costs->leg_costs[i].curve);
+    }
+    return seconds;
+}
+
+double gw_costs_update_s(const struct gw_costs *costs) {
+    return costs->update_s_per_element > 0 ? 0 : costs->model->update_s;
+}
+
+/* ---- lower bounds ---------------------------------------------------------------------------- */
 
 /*
  * How many bytes a leg has at least for each byte of the group's entries or dense gradient. A
  * sketch has no fewer columns than elements that it is to find, and 4 bytes a cell.
  */
-static double least_share(enum gw_payload payload, const struct gw_exchange_question *question) {
-    double workers = question->compressor->joint ? (double)question->workers : 1;
+static double least_share(enum gw_payload payload, const struct gw_costs *costs) {
+    double workers = costs->compressor->joint ? (double)costs->workers : 1;
     switch (payload) {
     case GW_DENSE:
         return 1;
@@ -194,18 +219,14 @@ struct range {
     double low, high;
 };
 
-static struct range range_of(const struct gw_exchange_question *question) {
-    const struct gw_model *model = question->model;
+static struct range range_of(const struct gw_costs *costs) {
+    const struct gw_model *model = costs->model;
     uint64_t smallest = model->tensors[0].elements;
     for (size_t i = 1; i < model->tensor_count; i++) {
         smallest = model->tensors[i].elements < smallest ? model->tensors[i].elements : smallest;
     }
-    bool sparse = !is_dense(question);
-    uint64_t unit = model->bytes_per_element;
-    double density = question->density;
-    return (struct range){
-        .low = (double)gw_exchange_bytes(sparse, unit, smallest, density),
-        .high = (double)gw_exchange_bytes(sparse, unit, gw_model_elements(model), density)};
+    return (struct range){.low = (double)gw_costs_bytes(costs, smallest),
+                          .high = (double)gw_costs_bytes(costs, gw_model_elements(model))};
 }
 
 /*
@@ -221,7 +242,7 @@ static enum gw_status lower_points(const struct gw_curve *curve, double share, s
     bool falls = curve->points[count - 1].time_s < curve->points[count - 2].time_s;
     *out = (struct gw_curve){0};
     if (falls || !(gw_curve_time(curve, low) > 0)) {
-        return GW_OK; /* nothing is never undercut */
+        return GW_OK; /* no lower bound: the curve stays at zero */
     }
     struct gw_curve_point *points = calloc(count + 2, sizeof *points);
     if (points == NULL) {
@@ -261,7 +282,8 @@ static enum gw_status lower_curve(const struct gw_curve *curve, double share, st
 }
 
 /* Adds `term`, which it frees, to the sum. */
-static enum gw_status add(struct gw_curve *sum, struct gw_curve *term, struct gw_error *error) {
+static enum gw_status add_curve(struct gw_curve *sum, struct gw_curve *term,
+                                struct gw_error *error) {
     struct gw_curve before = *sum;
     *sum = (struct gw_curve){0};
     enum gw_status status = gw_curve_sum(&before, term, sum, error);
@@ -271,21 +293,20 @@ static enum gw_status add(struct gw_curve *sum, struct gw_curve *term, struct gw
 }
 
 /* Elements of an aggregator for each byte of the group's entries or dense gradient, at least. */
-static double least_elements(const struct gw_exchange_cost *cost, size_t which,
+static double least_elements(const struct gw_costs *costs, enum gw_payload payload,
                              enum gw_aggregator by) {
-    enum gw_payload payload = cost->question.exchange->legs[which].payload;
-    double bytes = payload == GW_DENSE ? (double)cost->question.model->bytes_per_element
+    double bytes = payload == GW_DENSE ? (double)costs->model->bytes_per_element
                    : payload == GW_SPARSE || payload == GW_PADDED ? GW_ENTRY_BYTES
                                                                   : GW_NUMBER_BYTES;
-    return by == GW_HEAVYMIX ? 1.0 / GW_ENTRY_BYTES : least_share(payload, &cost->question) / bytes;
+    return by == GW_HEAVYMIX ? 1.0 / GW_ENTRY_BYTES : least_share(payload, costs) / bytes;
 }
 
-static enum gw_status bound_aggregation(struct gw_exchange_cost *cost, size_t which,
-                                        struct range range, struct gw_error *error) {
+static enum gw_status bound_aggregation(struct gw_costs *costs, size_t which, struct range range,
+                                        struct gw_error *error) {
+    const struct gw_leg *leg = &costs->legs->legs[which];
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
-        const struct gw_aggregation *aggregation =
-            &cost->question.exchange->legs[which].aggregations[i];
-        const struct gw_kernel_cost *by = cost->aggregations[which].by[i];
+        const struct gw_aggregation *aggregation = &leg->aggregations[i];
+        const struct gw_kernel_cost *by = costs->leg_costs[which].aggregation.by[i];
         struct gw_curve once = {0};
         struct gw_curve lower = {0};
         double calls = 0;
@@ -293,8 +314,8 @@ static enum gw_status bound_aggregation(struct gw_exchange_cost *cost, size_t wh
         if (by == NULL) {
             continue;
         }
-        find_calls(aggregation->recurrence, cost->question.workers, &calls, &contributions);
-        double share = contributions * least_elements(cost, which, aggregation->by);
+        find_calls(aggregation->recurrence, costs->workers, &calls, &contributions);
+        double share = contributions * least_elements(costs, leg->payload, aggregation->by);
         bool two = by->densities[1] > 0;
         double least = two ? calls / 2 : calls;
         GW_TRY(
@@ -303,84 +324,108 @@ static enum gw_status bound_aggregation(struct gw_exchange_cost *cost, size_t wh
         enum gw_status status = gw_curve_scaled(&once, least, least, &lower, error);
         gw_curve_free(&once);
         GW_TRY(status);
-        GW_TRY(add(&cost->curve, &lower, error));
+        GW_TRY(add_curve(&costs->exchange, &lower, error));
     }
     return GW_OK;
 }
 
 /* A server's update of a sparse group is left out: how many elements that has is not known. */
-static enum gw_status bound(struct gw_exchange_cost *cost, struct gw_error *error) {
-    const struct gw_exchange_question *question = &cost->question;
-    struct range range = range_of(question);
-    if (is_dense(question)) {
-        cost->curve.per_unit_s =
-            cost->update_s_per_element / (double)question->model->bytes_per_element;
+static enum gw_status bound_exchange(struct gw_costs *costs, struct gw_error *error) {
+    struct range range = range_of(costs);
+    if (!gw_costs_compress(costs)) {
+        costs->exchange.per_unit_s =
+            costs->update_s_per_element / (double)costs->model->bytes_per_element;
     }
-    for (size_t i = 0; i < question->exchange->leg_count; i++) {
+    for (size_t i = 0; i < costs->legs->leg_count; i++) {
         struct gw_curve lower = {0};
-        double share = least_share(question->exchange->legs[i].payload, question);
-        GW_TRY(lower_curve(&cost->legs[i], share, range, &lower, error));
-        GW_TRY(add(&cost->curve, &lower, error));
-        GW_TRY(bound_aggregation(cost, i, range, error));
+        double share = least_share(costs->legs->legs[i].payload, costs);
+        GW_TRY(lower_curve(&costs->leg_costs[i].curve, share, range, &lower, error));
+        GW_TRY(add_curve(&costs->exchange, &lower, error));
+        GW_TRY(bound_aggregation(costs, i, range, error));
     }
     return GW_OK;
 }
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
-static enum gw_status look_up(struct gw_exchange_cost *cost, const struct gw_cluster *cluster,
-                              struct gw_error *error) {
-    const struct gw_exchange_question *question = &cost->question;
-    const struct gw_exchange_kind *exchange = question->exchange;
-    double elements = (double)gw_model_elements(question->model);
-    for (size_t i = 0; i < exchange->leg_count; i++) {
-        char *derivation = cost->derivations[i];
-        GW_TRY(gw_collective_curve(cluster, exchange->legs[i].collective, question->workers,
-                                   1 / question->bandwidth, &cost->legs[i], derivation, error));
+static enum gw_status look_legs_up(const struct gw_scenario *scenario, struct gw_costs *costs,
+                                   struct gw_error *error) {
+    double elements = (double)gw_model_elements(costs->model);
+    for (size_t i = 0; i < costs->legs->leg_count; i++) {
+        const struct gw_leg *leg = &costs->legs->legs[i];
+        struct gw_leg_cost *cost = &costs->leg_costs[i];
+        GW_TRY(gw_collective_curve(scenario->cluster, leg->collective, costs->workers,
+                                   1 / scenario->bandwidth, &cost->curve, cost->derivation, error));
         for (size_t before = 0; before < i; before++) {
-            if (strcmp(cost->derivations[before], cost->derivations[i]) == 0) {
-                cost->derivations[i][0] = '\0';
+            if (strcmp(costs->leg_costs[before].derivation, cost->derivation) == 0) {
+                cost->derivation[0] = '\0';
             }
         }
-        cost->aggregations[i] = gw_aggregation_costs_of(&exchange->legs[i], cluster);
-        cost->startup_s += gw_curve_startup(&cost->legs[i]);
-        if (exchange->legs[i].updates) {
-            cost->update_s_per_element += question->model->update_s / elements;
+        cost->aggregation = gw_aggregation_costs_of(leg, scenario->cluster);
+        if (leg->updates) {
+            costs->update_s_per_element += costs->model->update_s / elements;
         }
     }
     return GW_OK;
 }
 
 /* One leg whose curve is all, of entries or of the dense gradient. */
-static bool is_simple(const struct gw_exchange_cost *cost) {
-    const struct gw_exchange_kind *exchange = cost->question.exchange;
-    enum gw_payload payload = exchange->legs[0].payload;
+static bool is_simple(const struct gw_costs *costs) {
+    const struct gw_leg *leg = &costs->legs->legs[0];
     bool aggregates = false;
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
-        aggregates = aggregates || cost->aggregations[0].by[i] != NULL;
+        aggregates = aggregates || costs->leg_costs[0].aggregation.by[i] != NULL;
     }
-    return exchange->leg_count == 1 && !exchange->legs[0].updates && !aggregates &&
-           (payload == GW_DENSE || (payload == GW_SPARSE && !cost->question.compressor->joint));
+    return costs->legs->leg_count == 1 && !leg->updates && !aggregates &&
+           (leg->payload == GW_DENSE || (leg->payload == GW_SPARSE && !costs->compressor->joint));
 }
 
-enum gw_status gw_exchange_cost_open(struct gw_exchange_cost *out,
-                                     const struct gw_exchange_question *question,
-                                     const struct gw_cluster *cluster, struct gw_error *error) {
-    *out = (struct gw_exchange_cost){.question = *question};
-    enum gw_status status = look_up(out, cluster, error);
-    out->simple = is_simple(out);
-    if (status == GW_OK) {
-        status = out->simple ? gw_curve_copy(&out->legs[0], &out->curve, error) : bound(out, error);
+static enum gw_status find_compress(const struct gw_scenario *scenario, struct gw_costs *costs,
+                                    struct gw_error *error) {
+    const struct gw_cluster *cluster = scenario->cluster;
+    const char *name = costs->compressor->name;
+    const struct gw_kernel_cost *cost = gw_kernel_cost_find(&cluster->compressors, name);
+    if (cost == NULL && gw_compressor_find(name) == NULL) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: compressors.%.60s: expected a measured curve of it, or one of the "
+                       "compressors that gradweave list compressors shows, got neither",
+                       cluster->path == NULL ? cluster->name : cluster->path, name);
     }
+    GW_TRY(gw_cluster_compressor(cluster, name, &cost, error));
+    return gw_compressor_curve(costs->compressor, cost, costs->density, &costs->compress, error);
+}
+
+static enum gw_status find_costs(const struct gw_scenario *scenario, struct gw_costs *costs,
+                                 struct gw_error *error) {
+    GW_TRY(look_legs_up(scenario, costs, error));
+    if (is_simple(costs)) {
+        costs->legs = NULL;
+        costs->exchange = costs->leg_costs[0].curve;
+        costs->leg_costs[0].curve = (struct gw_curve){0};
+    } else {
+        GW_TRY(bound_exchange(costs, error));
+    }
+    return gw_costs_compress(costs) ? find_compress(scenario, costs, error) : GW_OK;
+}
+
+enum gw_status gw_costs_open(const struct gw_scenario *scenario, struct gw_costs *out,
+                             struct gw_error *error) {
+    *out = (struct gw_costs){.model = scenario->model,
+                             .workers = scenario->workers,
+                             .compressor = scenario->method->compressor,
+                             .density = scenario->density,
+                             .legs = scenario->method->exchange};
+    enum gw_status status = find_costs(scenario, out, error);
     if (status != GW_OK) {
-        gw_exchange_cost_close(out);
+        gw_costs_close(out);
     }
     return status;
 }
 
-void gw_exchange_cost_close(struct gw_exchange_cost *cost) {
+void gw_costs_close(struct gw_costs *costs) {
     for (size_t i = 0; i < GW_MOST_LEGS; i++) {
-        gw_curve_free(&cost->legs[i]);
+        gw_curve_free(&costs->leg_costs[i].curve);
     }
-    gw_curve_free(&cost->curve);
+    gw_curve_free(&costs->exchange);
+    gw_curve_free(&costs->compress);
 }

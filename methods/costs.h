@@ -1,6 +1,6 @@
-/* What the exchange of a group takes on a cluster: the times of its legs, one after another. */
-#ifndef GW_METHODS_EXCHANGE_COST_H
-#define GW_METHODS_EXCHANGE_COST_H
+/* What a model's groups take on a cluster: their compression, and the legs of their exchange. */
+#ifndef GW_METHODS_COSTS_H
+#define GW_METHODS_COSTS_H
 
 #include "core/core.h"
 #include "methods/methods.h"
@@ -65,42 +65,69 @@ enum gw_status gw_collective_curve(const struct gw_cluster *cluster, const char 
                                    size_t workers, double byte_factor, struct gw_curve *out,
                                    char derivation[GW_DERIVATION_SIZE], struct gw_error *error);
 
-/* For groups of which a compressor keeps a share. Pointers are borrowed. */
-struct gw_exchange_question {
-    const struct gw_exchange_kind *exchange;
-    const struct gw_compressor *compressor; /* that the exchange carries */
-    double density;
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+/* One point that is asked about. Copied freely: what it points to lives longer. */
+struct gw_scenario {
     const struct gw_model *model;
+    const struct gw_cluster *cluster;
+    const struct gw_algorithm *method;
     size_t workers;
-    double bandwidth; /* a factor of what was measured */
+    double density;   /* (0, 1]: share that a compressor keeps */
+    double bandwidth; /* of collectives' bytes, a factor of what was measured; startups stay */
 };
-
-struct gw_exchange_cost {
-    struct gw_exchange_question question;
-    struct gw_curve legs[GW_MOST_LEGS]; /* of bytes */
-    struct gw_aggregation_costs aggregations[GW_MOST_LEGS];
-    char derivations[GW_MOST_LEGS][GW_DERIVATION_SIZE]; /* "": measured, or noted before */
-    double startup_s;                                   /* of all legs */
-    double update_s_per_element; /* of a server's update between legs; 0: workers update */
-    /*
-     * Of the bytes of the group's entries (8 each) or dense gradient. Simple: what the exchange
-     * takes; otherwise no exchange of any of the model's groups takes less, and it does not fall.
-     */
-    bool simple;
-    struct gw_curve curve;
-};
-
-/* Fails where the cluster has no curve of a leg, and none can be derived. */
-enum gw_status gw_exchange_cost_open(struct gw_exchange_cost *out,
-                                     const struct gw_exchange_question *question,
-                                     const struct gw_cluster *cluster, struct gw_error *error);
-void gw_exchange_cost_close(struct gw_exchange_cost *cost);
 
 /*
- * Seconds from the first leg's start to the last one's end, of a group of so many elements in so
- * many tensors of which as much is selected as is asked for: the sum of what a schedule's
- * operations for it take.
+ * What groups of a scenario's tensors take; read-only once open. Those without `legs` may be put
+ * together of curves alone.
  */
-double gw_exchange_cost_s(const struct gw_exchange_cost *cost, uint64_t elements, size_t tensors);
+struct gw_costs {
+    const struct gw_model *model;
+    size_t workers;
+    const struct gw_compressor *compressor; /* &gw_compressor_none: dense exchange */
+    double density;                         /* not used of dense exchange */
+    struct gw_curve compress;               /* of a group's elements; not used of dense exchange */
+    /*
+     * Of gw_costs_bytes. Without `legs` it is what the exchange takes; with them no exchange of
+     * any of the model's groups takes less, and it does not fall.
+     */
+    struct gw_curve exchange;
+    const struct gw_exchange_kind *legs; /* each leg takes its own curve; NULL: see `exchange` */
+    struct gw_leg_cost {
+        struct gw_curve curve; /* of bytes */
+        struct gw_aggregation_costs aggregation;
+        char derivation[GW_DERIVATION_SIZE]; /* "": measured, or that of a leg before */
+    } leg_costs[GW_MOST_LEGS];
+    double update_s_per_element; /* of a server's update between legs; 0: workers update */
+};
+
+/* Fails where the cluster has no curve of a leg, and none can be derived, or none of the
+ * compressor. */
+enum gw_status gw_costs_open(const struct gw_scenario *scenario, struct gw_costs *out,
+                             struct gw_error *error);
+void gw_costs_close(struct gw_costs *costs);
+
+static inline bool gw_costs_compress(const struct gw_costs *costs) {
+    return costs->compressor != &gw_compressor_none;
+}
+
+/* What one worker contributes to the exchange of a group of n elements: gw_exchange_bytes. */
+uint64_t gw_costs_bytes(const struct gw_costs *costs, uint64_t n);
+
+/* What compressing a group of n elements takes, in seconds; dense: 0. */
+double gw_costs_compress_s(const struct gw_costs *costs, uint64_t n);
+
+/*
+ * Seconds from the first leg's start to the last one's end, of a group of n elements in so many
+ * tensors of which as much is selected as is asked for: the sum of what a schedule's operations for
+ * it take.
+ */
+double gw_costs_exchange_s(const struct gw_costs *costs, uint64_t n, size_t tensors);
+
+/* The part of every exchange that does not depend on its size. */
+double gw_costs_startup_s(const struct gw_costs *costs);
+
+/* What the workers' update after the last exchange takes. */
+double gw_costs_update_s(const struct gw_costs *costs);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "methods/exchange_cost.h"
+#include "methods/costs.h"
 #include "methods/kernel_cost.h"
 #include "methods/methods.h"
 #include "planner/planner.h"
@@ -49,11 +49,9 @@ struct scene {
     struct gw_model model;
     struct gw_tensor tensors[MOST_TENSORS];
     struct gw_cluster cluster;
-    struct gw_exchange_question question;
-    struct gw_exchange_cost cost;
-    struct gw_planning_legs legs;
-    struct gw_planning planning;
-    struct gw_curve compress; /* at the question's density */
+    struct gw_algorithm method;
+    struct gw_scenario scenario;
+    struct gw_costs costs;
 };
 
 static double power_between(struct gw_random *random, double low, double high) {
@@ -99,38 +97,6 @@ static void open_model(struct scene *scene, struct gw_random *random) {
                                      .tensors = scene->tensors};
 }
 
-static double call_cost(const void *cost, uint64_t elements, size_t tensors) {
-    return gw_exchange_cost_s(cost, elements, tensors);
-}
-
-/* Plans as the program makes them. */
-static void open_planning(struct scene *scene) {
-    const struct gw_exchange_kind *exchange = scene->question.exchange;
-    const char *compressor = scene->question.compressor->name;
-    assert_int_equal(gw_exchange_cost_open(&scene->cost, &scene->question, &scene->cluster, &error),
-                     GW_OK);
-    scene->planning = (struct gw_planning){.model = &scene->model,
-                                           .workers = scene->question.workers,
-                                           .compressor = compressor,
-                                           .density = scene->question.density,
-                                           .exchange = &scene->cost.curve};
-    scene->legs = (struct gw_planning_legs){
-        .exchange_s = call_cost,
-        .context = &scene->cost,
-        .startup_s = scene->cost.startup_s,
-        .update_s = has_server_update(exchange->name) ? 0 : scene->model.update_s};
-    scene->planning.legs = scene->cost.simple ? NULL : &scene->legs;
-    if (strcmp(compressor, "none") != 0) {
-        const struct gw_kernel_cost *cost = NULL;
-        gw_curve_free(&scene->compress);
-        assert_int_equal(gw_cluster_compressor(&scene->cluster, compressor, &cost, &error), GW_OK);
-        assert_int_equal(gw_compressor_curve(scene->question.compressor, cost,
-                                             scene->question.density, &scene->compress, &error),
-                         GW_OK);
-        scene->planning.compress = &scene->compress;
-    }
-}
-
 /* At some density sixteen times as much takes up to four times as long, or a share of it. */
 static void add_denser(struct gw_kernel_costs *costs, size_t which, bool longer,
                        struct gw_random *random) {
@@ -148,19 +114,22 @@ static void add_denser(struct gw_kernel_costs *costs, size_t which, bool longer,
 static void open_scene(struct scene *scene, struct gw_random *random, size_t pair) {
     static const size_t counts[] = {2, 3, 4, 5, 8};
     size_t workers = counts[gw_random_below(random, 5)];
-    *scene =
-        (struct scene){.question = {.model = &scene->model, .workers = workers, .bandwidth = 1}};
+    *scene = (struct scene){.scenario = {.model = &scene->model,
+                                         .cluster = &scene->cluster,
+                                         .method = &scene->method,
+                                         .workers = workers,
+                                         .bandwidth = 1}};
     open_model(scene, random);
     assert_int_equal(
-        gw_compressor_choose(pairs[pair].compressor, &scene->question.compressor, &error), GW_OK);
-    scene->question.density = power_between(random, 1e-4, 1);
-    assert_int_equal(gw_exchange_find(pairs[pair].exchange, &scene->question.exchange, &error),
+        gw_compressor_choose(pairs[pair].compressor, &scene->method.compressor, &error), GW_OK);
+    scene->scenario.density = power_between(random, 1e-4, 1);
+    assert_int_equal(gw_exchange_find(pairs[pair].exchange, &scene->method.exchange, &error),
                      GW_OK);
     assert_int_equal(gw_cluster_create(&scene->cluster, "random", workers, 1, &error), GW_OK);
     double all = (double)gw_model_elements(&scene->model);
     bool sparse = strcmp(pairs[pair].compressor, "none") != 0;
     double largest =
-        8 * fmax((double)scene->model.tensor_count, sparse ? all * scene->question.density : all);
+        8 * fmax((double)scene->model.tensor_count, sparse ? all * scene->scenario.density : all);
     for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
         size_t ranks = i == 5 ? 2 : i == 2 || i == 3 ? workers + 1 : workers;
         struct gw_curve curve =
@@ -178,7 +147,7 @@ static void open_scene(struct scene *scene, struct gw_random *random, size_t pai
             add_denser(&scene->cluster.compressors, 0, true, random);
         }
     }
-    bool searches = scene->question.compressor->sketched && gw_random_below(random, 2) == 0;
+    bool searches = scene->method.compressor->sketched && gw_random_below(random, 2) == 0;
     for (size_t i = 0; i < GW_AGGREGATOR_COUNT && (searches || gw_random_below(random, 2) == 0);
          i++) {
         struct gw_curve curve = random_curve(random, gw_random_below(random, 2) == 0, all);
@@ -189,13 +158,12 @@ static void open_scene(struct scene *scene, struct gw_random *random, size_t pai
             add_denser(&scene->cluster.aggregation, i, i == GW_HEAVYMIX, random);
         }
     }
-    open_planning(scene);
+    assert_ok(gw_costs_open(&scene->scenario, &scene->costs, &error));
 }
 
 static void close_scene(struct scene *scene) {
-    gw_exchange_cost_close(&scene->cost);
+    gw_costs_close(&scene->costs);
     gw_cluster_free(&scene->cluster);
-    gw_curve_free(&scene->compress);
 }
 
 static void for_all_pairs(uint64_t stream, int repeats, void (*check)(struct scene *scene)) {
@@ -214,13 +182,13 @@ static void for_all_pairs(uint64_t stream, int repeats, void (*check)(struct sce
 
 static double definition(const struct scene *scene, double elements, double layers) {
     double whole = (double)gw_model_elements(&scene->model);
-    double kept = fmax(1, floor(scene->question.density * elements));
-    const char *exchange = scene->question.exchange->name;
+    double kept = fmax(1, floor(scene->scenario.density * elements));
+    const char *exchange = scene->method.exchange->name;
     if (strcmp(exchange, "allgather-padded") == 0 &&
-        scene->question.compressor == &gw_compressor_exdyna) {
-        kept = ceil(kept / (double)scene->question.workers);
+        scene->method.compressor == &gw_compressor_exdyna) {
+        kept = ceil(kept / (double)scene->scenario.workers);
     }
-    return exchange_by_definition(&scene->cluster, scene->question.workers, exchange, elements,
+    return exchange_by_definition(&scene->cluster, scene->scenario.workers, exchange, elements,
                                   kept, layers, scene->model.update_s * elements / whole);
 }
 
@@ -234,12 +202,12 @@ static void check_costs(struct scene *scene) {
         for (size_t end = first; end < scene->model.tensor_count; end++) {
             size_t tensors = end - first + 1;
             elements += scene->tensors[end].elements;
-            double cost_s = gw_planning_exchange_s(&scene->planning, elements, tensors);
-            double least_s = gw_curve_time(&scene->cost.curve,
-                                           (double)gw_planning_bytes(&scene->planning, elements));
+            double cost_s = gw_costs_exchange_s(&scene->costs, elements, tensors);
+            double least_s = gw_curve_time(&scene->costs.exchange,
+                                           (double)gw_costs_bytes(&scene->costs, elements));
             assert_true(near(cost_s, definition(scene, (double)elements, (double)tensors), 1e-9));
             assert_true(cost_s >= least_s * (1 - 1e-12));
-            assert_true(scene->cost.simple || least_s >= last);
+            assert_true(scene->costs.legs == NULL || least_s >= last);
             last = least_s;
         }
     }
@@ -255,7 +223,7 @@ TEST(bounds_are_of_use) {
     for (size_t pair = 0; pair < PAIRS; pair++) {
         struct scene scene;
         open_scene(&scene, random, pair);
-        gw_exchange_cost_close(&scene.cost);
+        gw_costs_close(&scene.costs);
         scene.model.update_s = 0;
         for (size_t i = 0; i < scene.cluster.collective_count; i++) {
             gw_curve_free(&scene.cluster.collectives[i].curve);
@@ -269,12 +237,12 @@ TEST(bounds_are_of_use) {
             cost->curve = (struct gw_curve){.fixed_s = 1e-4, .per_unit_s = 1e-9};
             cost->denser = cost->curve;
         }
-        open_planning(&scene);
+        assert_ok(gw_costs_open(&scene.scenario, &scene.costs, &error));
         uint64_t all = gw_model_elements(&scene.model);
-        double cost_s = gw_planning_exchange_s(&scene.planning, all, scene.model.tensor_count);
-        double bytes = (double)gw_planning_bytes(&scene.planning, all);
+        double cost_s = gw_costs_exchange_s(&scene.costs, all, scene.model.tensor_count);
+        double bytes = (double)gw_costs_bytes(&scene.costs, all);
         double share = strstr(pairs[pair].exchange, "sketch") != NULL ? 0.02 : 0.3;
-        assert_true(gw_curve_time(&scene.cost.curve, bytes) > share * cost_s);
+        assert_true(gw_curve_time(&scene.costs.exchange, bytes) > share * cost_s);
         close_scene(&scene);
     }
 }
@@ -282,7 +250,7 @@ TEST(bounds_are_of_use) {
 /* ---- plans --------------------------------------------------------------------------------- */
 
 static double compress_s(const struct scene *scene, double elements) {
-    return scene->planning.compress == NULL ? 0 : value_of(scene->planning.compress, elements);
+    return gw_costs_compress(&scene->costs) ? value_of(&scene->costs.compress, elements) : 0;
 }
 
 /* An iteration whose groups end with the tensors at the ones of `number`, by the contract. */
@@ -304,15 +272,15 @@ static double iteration_of(const struct scene *scene, size_t number) {
         layers = 0;
     }
     return communication +
-           (has_server_update(scene->question.exchange->name) ? 0 : scene->model.update_s);
+           (has_server_update(scene->method.exchange->name) ? 0 : scene->model.update_s);
 }
 
 /* Whether the open group, ready at `ready` before compression, takes in the next tensor: OMGS's Q3
  * and Q5, or MG-WFBP's rule. `clock`: the exchange before it ends. */
 static bool joins(const struct scene *scene, bool omgs, double ready, double clock, double elements,
                   double layers, size_t next) {
-    double alpha = startup_by_definition(&scene->cluster, scene->question.workers,
-                                         scene->question.exchange->name);
+    double alpha = startup_by_definition(&scene->cluster, scene->scenario.workers,
+                                         scene->method.exchange->name);
     double n = (double)scene->tensors[next].elements;
     double backward = scene->tensors[next].backward_s;
     double compressed = ready + compress_s(scene, elements);
@@ -362,7 +330,7 @@ static void check_plans(struct scene *scene) {
     for (size_t number = 0; number < (size_t)1 << scene->model.tensor_count; number += 2) {
         least_s = fmin(least_s, iteration_of(scene, number));
     }
-    assert_int_equal(gw_planner_optimum(&scene->planning, &optimum, &error), GW_OK);
+    assert_int_equal(gw_planner_optimum(&scene->costs, &optimum, &error), GW_OK);
     assert_true(near(optimum.iteration_s, least_s, 1e-9));
     assert_true(near(optimum.lower_bound_s, least_s, 1e-9));
     for (size_t i = 0; gw_policies[i].name != NULL; i++) {
@@ -370,7 +338,7 @@ static void check_plans(struct scene *scene) {
         struct gw_plan plan;
         (void)snprintf(text, sizeof text, gw_policies[i].argument == NULL ? "%s" : "%s:1000",
                        gw_policies[i].name);
-        assert_int_equal(gw_planner_plan_beside(&scene->planning, text, &optimum, &plan, &error),
+        assert_int_equal(gw_planner_plan_beside(&scene->costs, text, &optimum, &plan, &error),
                          GW_OK);
         assert_true(near(plan.iteration_s, iteration_of(scene, number_of(&plan)), 1e-9));
         if (strcmp(text, "omgs") == 0 || strcmp(text, "mg-wfbp") == 0) {
@@ -396,15 +364,15 @@ static void check_simulation(struct scene *scene) {
                                         .exchange = &gw_exchange_allreduce};
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
         const struct gw_choice_changes changes = {.policy = policies[i],
-                                                  .compressor = scene->question.compressor->name,
-                                                  .exchange = scene->question.exchange->name};
+                                                  .compressor = scene->method.compressor->name,
+                                                  .exchange = scene->method.exchange->name};
         struct gw_algorithm algorithm;
         struct gw_plan plan;
         struct gw_schedule schedule;
         struct gw_measure measure;
-        struct gw_simulation simulation = {.workers = scene->question.workers};
+        struct gw_simulation simulation = {.workers = scene->scenario.workers};
         assert_int_equal(gw_algorithm_change(&preset, &changes, &algorithm, &error), GW_OK);
-        assert_int_equal(gw_planner_plan_beside(&scene->planning, policies[i], NULL, &plan, &error),
+        assert_int_equal(gw_planner_plan_beside(&scene->costs, policies[i], NULL, &plan, &error),
                          GW_OK);
         assert_int_equal(gw_algorithm_schedule(&algorithm, &scene->model, &plan, &schedule, &error),
                          GW_OK);
