@@ -1,4 +1,4 @@
-/* What a build without CUDA, or without cuBLAS' header, answers. */
+/* The exec room of a build without CUDA, or without cuBLAS' header. */
 #include "exec/accelerator.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"

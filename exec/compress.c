@@ -1,4 +1,4 @@
-/* What compression leaves for an exchange, and elements that all ranks know. */
+/* Compression for exchanges, and elements with common indices. */
 #include "exec/exchange.h"
 
 /* ---- selections ---------------------------------------------------------------------------- */
@@ -32,13 +32,15 @@ enum gw_status gw_select_finish(const struct gw_memory *memory, struct gw_group_
     return GW_OK;
 }
 
-static enum gw_status take(struct gw_worker *worker, struct gw_group_state *group,
-                           struct gw_error *error) {
+static enum gw_status start_clearing_selection(struct gw_worker *worker,
+                                               struct gw_group_state *group,
+                                               struct gw_error *error) {
     return gw_select_start(worker, group, true, error);
 }
 
-static enum gw_status leave(struct gw_worker *worker, struct gw_group_state *group,
-                            struct gw_error *error) {
+static enum gw_status start_keeping_selection(struct gw_worker *worker,
+                                              struct gw_group_state *group,
+                                              struct gw_error *error) {
     return gw_select_start(worker, group, false, error);
 }
 
@@ -68,7 +70,7 @@ static enum gw_status pack_entries(struct gw_worker *worker, struct gw_group_sta
 }
 
 const struct gw_compression gw_compress_entries = {
-    .start = take, .pack = pack_entries, .know = gw_known_entries};
+    .start = start_clearing_selection, .pack = pack_entries, .preset = gw_preset_entries};
 
 static enum gw_status pack_indices(struct gw_worker *worker, struct gw_group_state *group,
                                    struct gw_error *error) {
@@ -81,13 +83,13 @@ static enum gw_status pack_indices(struct gw_worker *worker, struct gw_group_sta
 }
 
 const struct gw_compression gw_compress_indices = {
-    .start = leave, .pack = pack_indices, .know = gw_known_indices};
+    .start = start_keeping_selection, .pack = pack_indices, .preset = gw_preset_indices};
 
 size_t gw_compress_leader(const struct gw_worker *worker) {
     return worker->iteration % worker->workers;
 }
 
-/* Where it was not added when it came. */
+/* Adds the gradient to the residual, unless it was added when it arrived. */
 static enum gw_status add_gradient(const struct gw_worker *worker,
                                    const struct gw_group_state *group, struct gw_error *error) {
     const struct gw_memory *memory = &worker->compute;
@@ -97,19 +99,20 @@ static enum gw_status add_gradient(const struct gw_worker *worker,
                                                 1, group->slice->elements, error);
 }
 
-static enum gw_status lead(struct gw_worker *worker, struct gw_group_state *group,
-                           struct gw_error *error) {
-    return worker->rank == gw_compress_leader(worker) ? leave(worker, group, error)
-                                                      : add_gradient(worker, group, error);
+static enum gw_status start_leader_selection(struct gw_worker *worker, struct gw_group_state *group,
+                                             struct gw_error *error) {
+    return worker->rank == gw_compress_leader(worker)
+               ? start_keeping_selection(worker, group, error)
+               : add_gradient(worker, group, error);
 }
 
-static enum gw_status pack_led(struct gw_worker *worker, struct gw_group_state *group,
-                               struct gw_error *error) {
+static enum gw_status pack_leader_indices(struct gw_worker *worker, struct gw_group_state *group,
+                                          struct gw_error *error) {
     return worker->rank == gw_compress_leader(worker) ? pack_indices(worker, group, error) : GW_OK;
 }
 
-const struct gw_compression gw_compress_led = {
-    .start = lead, .pack = pack_led, .know = gw_known_indices};
+const struct gw_compression gw_compress_leader_indices = {
+    .start = start_leader_selection, .pack = pack_leader_indices, .preset = gw_preset_indices};
 
 static enum gw_status pack_layers(struct gw_worker *worker, struct gw_group_state *group,
                                   struct gw_error *error) {
@@ -126,16 +129,16 @@ static enum gw_status pack_layers(struct gw_worker *worker, struct gw_group_stat
 }
 
 const struct gw_compression gw_compress_layers = {
-    .start = take, .pack = pack_layers, .know = gw_known_layers};
+    .start = start_clearing_selection, .pack = pack_layers, .preset = gw_preset_layers};
 
 /* ---- sketches ------------------------------------------------------------------------------ */
 
-static size_t columns_of(const struct gw_group_state *group) {
+static size_t sketch_columns(const struct gw_group_state *group) {
     return group->slice->sketch_cells / GW_SKETCH_ROWS;
 }
 
 size_t gw_sketches_cells(const struct gw_group_state *group) {
-    return GW_SKETCH_ROWS * columns_of(group);
+    return GW_SKETCH_ROWS * sketch_columns(group);
 }
 
 enum gw_status gw_sketches_open(const struct gw_worker *worker, struct gw_group_state *group,
@@ -143,19 +146,19 @@ enum gw_status gw_sketches_open(const struct gw_worker *worker, struct gw_group_
     const struct gw_memory *memory = &worker->exchange;
     GW_TRY(gw_group_reserve_common(memory, group, group->slice->kept, error));
     if (memory->stream == NULL) {
-        GW_TRY(
-            gw_sketch_open(&group->sketch, GW_SKETCH_ROWS, columns_of(group), group->seed, error));
+        GW_TRY(gw_sketch_open(&group->sketch, GW_SKETCH_ROWS, sketch_columns(group), group->seed,
+                              error));
         group->cells = group->sketch.table;
         return GW_OK;
     }
-    GW_TRY(gw_gpu_sketch_open(&group->gpu_sketch, memory->device, GW_SKETCH_ROWS, columns_of(group),
-                              group->seed, error));
+    GW_TRY(gw_gpu_sketch_open(&group->gpu_sketch, memory->device, GW_SKETCH_ROWS,
+                              sketch_columns(group), group->seed, error));
     group->cells = group->gpu_sketch.table;
     return gw_gpu_sketch_prepare(&group->gpu_sketch, group->slice->elements, memory->stream, error);
 }
 
-static enum gw_status sketch(struct gw_worker *worker, struct gw_group_state *group,
-                             struct gw_error *error) {
+static enum gw_status start_sketch(struct gw_worker *worker, struct gw_group_state *group,
+                                   struct gw_error *error) {
     const struct gw_memory *memory = &worker->compute;
     size_t n = group->slice->elements;
     float *u = gw_worker_residual(worker, group);
@@ -169,7 +172,8 @@ static enum gw_status sketch(struct gw_worker *worker, struct gw_group_state *gr
                                 memory->stream, memory->gpu_workspace, error);
 }
 
-const struct gw_compression gw_compress_sketch = {.start = sketch, .know = gw_known_indices};
+const struct gw_compression gw_compress_sketch = {.start = start_sketch,
+                                                  .preset = gw_preset_indices};
 
 enum gw_status gw_sketches_find(struct gw_worker *worker, struct gw_group_state *group,
                                 struct gw_error *error) {

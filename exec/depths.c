@@ -1,16 +1,16 @@
-/* Durations of products of matrices, by how deep these are. */
+/* Times of products of matrices by their depth. */
 #include <math.h>
 #include <string.h>
 
 #include "exec/accelerator.h"
 
-enum { LEAST_POINTS = 3 };
+enum { MIN_POINTS = 3 };
 
 enum gw_status gw_depths_set(struct gw_depths *out, const struct gw_curve_point *measured,
                              size_t count, struct gw_error *error) {
     double deeper_s = INFINITY;
-    size_t first = GW_MOST_DEPTHS;
-    bool timed = count > 0 && count <= GW_MOST_DEPTHS;
+    size_t first = GW_MAX_DEPTHS;
+    bool timed = count > 0 && count <= GW_MAX_DEPTHS;
     for (size_t i = count; i-- > 0 && timed;) {
         timed = measured[i].time_s > 0 && isfinite(measured[i].time_s);
         if (measured[i].time_s < deeper_s) {
@@ -18,13 +18,12 @@ enum gw_status gw_depths_set(struct gw_depths *out, const struct gw_curve_point 
             deeper_s = measured[i].time_s;
         }
     }
-    out->count = GW_MOST_DEPTHS - first;
+    out->count = GW_MAX_DEPTHS - first;
     memmove(out->points, out->points + first, out->count * sizeof *out->points);
     if (!timed) {
-        return gw_fail(error, GW_FAILED, "calibrating work on a GPU: got times that are none");
+        return gw_fail(error, GW_FAILED, "calibrating work on a GPU: expected times above 0");
     }
-    if (out->count < LEAST_POINTS ||
-        out->points[out->count - 1].time_s < 2 * out->points[0].time_s) {
+    if (out->count < MIN_POINTS || out->points[out->count - 1].time_s < 2 * out->points[0].time_s) {
         return gw_fail(error, GW_FAILED,
                        "calibrating work on a GPU: expected deeper products to take longer, got %g "
                        "s for a depth of %g and %g s for %g",

@@ -1,4 +1,4 @@
-/* Which runner a leg has, what of a schedule can be run, and running it. */
+/* The runners of legs, and the check that a schedule can run. */
 #include "exec/exchange.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "exec/exec.h"
 #include "kernels/gpu.h"
 
-/* NULL if there is none. */
+/* Finds the runner of an operation's leg; NULL if there is none. */
 static const struct gw_leg_runner *find_runner(const struct gw_operation *operation) {
     static const struct gw_leg_runner *const families[] = {gw_gathered_legs, gw_server_legs,
                                                            gw_tree_legs};
@@ -44,7 +44,7 @@ enum gw_status gw_exchange_run(struct gw_worker *worker, const struct gw_operati
     return runner->run(worker, group, bytes, error);
 }
 
-/* ---- what can be run ----------------------------------------------------------------------- */
+/* ---- checks of schedules ------------------------------------------------------------------- */
 
 static enum gw_status check_compressor(const struct gw_compressor *compressor, bool on_gpu,
                                        struct gw_error *error) {

@@ -3,7 +3,7 @@
 
 /* ---- gradients ----------------------------------------------------------------------------- */
 
-/* Everything, summed by one allreduce. */
+/* One allreduce sums all gradients. */
 
 static enum gw_status sum_gradients(struct gw_worker *worker, struct gw_group_state *group,
                                     uint64_t *bytes, struct gw_error *error) {
@@ -15,9 +15,9 @@ static enum gw_status sum_gradients(struct gw_worker *worker, struct gw_group_st
                         gw_worker_aggregate(worker, group), n, error);
 }
 
-/* ---- equally many entries ------------------------------------------------------------------ */
+/* ---- equal numbers of entries -------------------------------------------------------------- */
 
-/* As many entries of each worker, by one allgather. */
+/* One allgather exchanges equally many entries of each worker. */
 
 static enum gw_status prepare_entries(struct gw_worker *worker, struct gw_group_state *group,
                                       struct gw_error *error) {
@@ -43,7 +43,7 @@ static enum gw_status gather_entries(struct gw_worker *worker, struct gw_group_s
 
 /* ---- different numbers of entries ---------------------------------------------------------- */
 
-/* How many entries each worker has, by an allgather; then the entries, padded to the maximum. */
+/* An allgather exchanges the numbers of entries; then the entries, padded to the maximum. */
 
 static enum gw_status prepare_counts(struct gw_worker *worker, struct gw_group_state *group,
                                      struct gw_error *error) {
@@ -78,7 +78,7 @@ static enum gw_status prepare_padded(struct gw_worker *worker, struct gw_group_s
     return gw_group_reserve(worker, group, bytes, worker->workers * bytes, error);
 }
 
-/* Where nobody has any entries, nothing travels: all know that by now. */
+/* Sends nothing if no worker has entries; all workers know the counts. */
 static enum gw_status gather_padded(struct gw_worker *worker, struct gw_group_state *group,
                                     uint64_t *bytes, struct gw_error *error) {
     struct gw_communicator *communicator = worker->communicator;
@@ -104,10 +104,8 @@ static enum gw_status gather_padded(struct gw_worker *worker, struct gw_group_st
 
 /* ---- indices of all ------------------------------------------------------------------------ */
 
-/*
- * The indices that each worker selected, other ones on each, padded to the maximum count, by an
- * allgather; then all workers know them, one worker's after the other's.
- */
+/* An allgather exchanges the indices that each worker selected, padded to the maximum count; common
+ * indices are those of all workers, one worker after the other. */
 
 static enum gw_status reserve_indices(const struct gw_worker *worker, struct gw_group_state *group,
                                       size_t maximum, struct gw_error *error) {
@@ -154,9 +152,9 @@ static enum gw_status gather_indices(struct gw_worker *worker, struct gw_group_s
     return drop_padding(worker, group, error);
 }
 
-/* ---- indices of one ------------------------------------------------------------------------ */
+/* ---- indices of one worker ----------------------------------------------------------------- */
 
-/* One worker in turn selects, and broadcasts the indices. */
+/* One worker, a different one in each iteration, selects and broadcasts the indices. */
 
 static enum gw_status prepare_broadcast(struct gw_worker *worker, struct gw_group_state *group,
                                         struct gw_error *error) {
@@ -174,7 +172,7 @@ static enum gw_status broadcast_indices(struct gw_worker *worker, struct gw_grou
 
 /* ---- values -------------------------------------------------------------------------------- */
 
-/* The values of the elements that all workers know, summed by one allreduce. */
+/* One allreduce sums the values of the common elements. */
 
 static enum gw_status prepare_values(struct gw_worker *worker, struct gw_group_state *group,
                                      struct gw_error *error) {
@@ -222,7 +220,7 @@ const struct gw_leg_runner gw_gathered_legs[] = {
      .run = gather_indices},
     {.payload = GW_INDICES,
      .collective = "broadcast",
-     .compression = &gw_compress_led,
+     .compression = &gw_compress_leader_indices,
      .prepare = prepare_broadcast,
      .run = broadcast_indices},
     {.payload = GW_VALUES,

@@ -1,14 +1,12 @@
-/* Exchanges with a server: all workers push, it adds, all pull. */
+/* Exchanges with a server: all workers push, the server adds, all pull. */
 #include <string.h>
 
 #include "exec/exchange.h"
 
 /* ---- a server's round ---------------------------------------------------------------------- */
 
-/*
- * The server takes part in its gather and scatter: its own block is the one after the workers', and
- * what it gives or gets itself is one more. This makes room for `bytes` of each rank there.
- */
+/* Reserves `bytes` for each rank at the server, which takes part in its own gather and scatter: its
+ * block follows the workers', and the data that it gives or gets itself is one more. */
 static enum gw_status prepare_server(const struct gw_worker *worker, struct gw_group_state *group,
                                      size_t bytes, struct gw_error *error) {
     return worker->serves ? gw_buffer_reserve(&group->received, &worker->exchange,
@@ -16,7 +14,9 @@ static enum gw_status prepare_server(const struct gw_worker *worker, struct gw_g
                           : GW_OK;
 }
 
-/* All workers' `data`, of `bytes` on each, come to the server's `received`, one after another. */
+/*
+ * Gathers all workers' `data`, of `bytes` each, to the server's `received`, in the order of ranks.
+ */
 static enum gw_status push_to_server(struct gw_worker *worker, struct gw_group_state *group,
                                      const void *data, size_t bytes, struct gw_error *error) {
     struct gw_communicator *communicator = worker->communicator;
@@ -30,7 +30,7 @@ static enum gw_status push_to_server(struct gw_worker *worker, struct gw_group_s
                      error);
 }
 
-/* At the server: adds the workers' `count` floats up in the order of ranks, to *sums. */
+/* At the server: adds the workers' `count` floats in the order of ranks, to *sums. */
 static enum gw_status sum_at_server(const struct gw_worker *worker, struct gw_group_state *group,
                                     size_t count, float **sums, struct gw_error *error) {
     const struct gw_memory *memory = &worker->exchange;
@@ -38,7 +38,7 @@ static enum gw_status sum_at_server(const struct gw_worker *worker, struct gw_gr
     return memory->does->sum_blocks(memory, *sums, worker->workers, count, error);
 }
 
-/* The server's `data`, which may be the sums, comes to all workers' `out`. */
+/* Copies the server's `data`, which may be the sums, to all workers' `out`. */
 static enum gw_status pull_from_server(struct gw_worker *worker, struct gw_group_state *group,
                                        const void *data, size_t bytes, void *out,
                                        struct gw_error *error) {
@@ -58,7 +58,7 @@ static enum gw_status pull_from_server(struct gw_worker *worker, struct gw_group
 
 /* ---- gradients ----------------------------------------------------------------------------- */
 
-/* Everything to a server, which sums it, and back. */
+/* Workers push whole gradients to a server, which sums them, and pull the sums. */
 
 static size_t gradient_bytes(const struct gw_group_state *group) {
     return group->slice->elements * sizeof(float);
@@ -90,10 +90,8 @@ static enum gw_status pull_gradients(struct gw_worker *worker, struct gw_group_s
 
 /* ---- sketches ------------------------------------------------------------------------------ */
 
-/*
- * Sketches to a server, which finds in their sum whose exact values to ask for; then those values,
- * and back their sums (Ivkin et al., 2019).
- */
+/* Workers push sketches to a server, which finds the common indices from their sum; then they push
+ * the values of these, and pull the sums (Ivkin et al., 2019). */
 
 static enum gw_status prepare_sketch(struct gw_worker *worker, struct gw_group_state *group,
                                      struct gw_error *error) {
@@ -158,9 +156,9 @@ static enum gw_status pull_values(struct gw_worker *worker, struct gw_group_stat
 /* ---- whole layers -------------------------------------------------------------------------- */
 
 /*
- * Whole layers to a server, which sums them, and those back that any worker sent. Both ways there
- * are two messages: for each layer a number that says whether it was chosen, then the chosen ones,
- * of which one worker has others than another.
+ * Workers push whole layers to a server, which sums them, and pull the layers that any worker sent.
+ * Each way takes two messages: a flag for each layer, then the chosen layers, which differ between
+ * workers.
  */
 
 static size_t chosen_elements(const struct gw_group_state *group, const float *flags) {
@@ -171,7 +169,7 @@ static size_t chosen_elements(const struct gw_group_state *group, const float *f
     return elements;
 }
 
-/* A worker's flags, or at the server all workers', for the host to look at. */
+/* Reads a worker's flags, or at the server those of all workers, for the host. */
 static enum gw_status read_flags(struct gw_worker *worker, const float *from, size_t count,
                                  float **flags, struct gw_error *error) {
     const struct gw_memory *memory = &worker->exchange;
@@ -182,7 +180,7 @@ static enum gw_status read_flags(struct gw_worker *worker, const float *from, si
     return GW_OK;
 }
 
-/* On the exchange's memory, where the group's layers begin. */
+/* Lists the first element of each of the group's layers, in the exchange's memory. */
 static enum gw_status list_beginnings(const struct gw_worker *worker, struct gw_group_state *group,
                                       struct gw_error *error) {
     const struct gw_memory *memory = &worker->exchange;
@@ -215,7 +213,7 @@ static enum gw_status prepare_layers(struct gw_worker *worker, struct gw_group_s
                              error);
 }
 
-/* Adds a worker's layers to the sums; the first one that has a layer begins its sum. */
+/* Adds a worker's layers to the sums; the first worker with a layer starts its sum. */
 static enum gw_status add_layers(const struct gw_memory *memory, struct gw_group_state *group,
                                  const float *flags, const float *values, struct gw_error *error) {
     float *presence = group->presence.memory;
@@ -234,8 +232,8 @@ static enum gw_status add_layers(const struct gw_memory *memory, struct gw_group
     return GW_OK;
 }
 
-static enum gw_status receive_all(struct gw_worker *worker, struct gw_group_state *group,
-                                  struct gw_error *error) {
+static enum gw_status receive_layers(struct gw_worker *worker, struct gw_group_state *group,
+                                     struct gw_error *error) {
     const struct gw_memory *memory = &worker->exchange;
     size_t layers = group->slice->layer_count;
     float *flags = NULL;
@@ -259,7 +257,7 @@ static enum gw_status push_layers(struct gw_worker *worker, struct gw_group_stat
     const float *flags = group->sent.memory;
     GW_TRY(push_to_server(worker, group, flags, layers * sizeof *flags, error));
     if (worker->serves) {
-        return receive_all(worker, group, error);
+        return receive_layers(worker, group, error);
     }
     *bytes = (layers + group->selected) * sizeof *flags;
     return group->selected == 0 ? GW_OK
@@ -267,9 +265,9 @@ static enum gw_status push_layers(struct gw_worker *worker, struct gw_group_stat
                                           flags + layers, group->selected * sizeof *flags, error);
 }
 
-/* At the server: the layers that any worker sent next to each other, in `sent`, after the flags. */
-static enum gw_status close_up(struct gw_worker *worker, struct gw_group_state *group,
-                               struct gw_error *error) {
+/* At the server: packs the layers that any worker sent into `sent`, after the flags. */
+static enum gw_status pack_layers(struct gw_worker *worker, struct gw_group_state *group,
+                                  struct gw_error *error) {
     const struct gw_memory *memory = &worker->exchange;
     size_t layers = group->slice->layer_count;
     const float *presence = group->presence.memory;
@@ -290,9 +288,9 @@ static enum gw_status close_up(struct gw_worker *worker, struct gw_group_state *
     return GW_OK;
 }
 
-/* Layers that nobody sent stay zero in the aggregate: parameters are kept as they are. */
-static enum gw_status take_layers(const struct gw_worker *worker, struct gw_group_state *group,
-                                  struct gw_error *error) {
+/* Layers that no worker sent stay zero in the aggregate, so parameters do not change. */
+static enum gw_status write_layers(const struct gw_worker *worker, struct gw_group_state *group,
+                                   struct gw_error *error) {
     const struct gw_memory *memory = &worker->exchange;
     const float *flags = group->presence.memory;
     const float *values = (float *)group->received.memory + group->slice->layer_count;
@@ -309,7 +307,7 @@ static enum gw_status take_layers(const struct gw_worker *worker, struct gw_grou
     return GW_OK;
 }
 
-/* Of any worker. */
+/* Pulls the layers that any worker sent. */
 static enum gw_status pull_layer_values(struct gw_worker *worker, struct gw_group_state *group,
                                         struct gw_error *error) {
     size_t layers = group->slice->layer_count;
@@ -328,13 +326,13 @@ static enum gw_status pull_layer_values(struct gw_worker *worker, struct gw_grou
                             error);
 }
 
-/* To `any`, of the server and of the workers. */
+/* Pulls the flags of the layers that any worker sent. */
 static enum gw_status pull_flags(struct gw_worker *worker, struct gw_group_state *group,
                                  struct gw_error *error) {
     size_t layers = group->slice->layer_count;
     float *flags = NULL;
     if (worker->serves) {
-        GW_TRY(close_up(worker, group, error));
+        GW_TRY(pack_layers(worker, group, error));
         return pull_from_server(worker, group, group->sent.memory, layers * sizeof *flags, NULL,
                                 error);
     }
@@ -351,7 +349,7 @@ static enum gw_status pull_layers(struct gw_worker *worker, struct gw_group_stat
     group->all = chosen_elements(group, group->presence.memory);
     *bytes = (group->slice->layer_count + group->all) * sizeof(float);
     GW_TRY(pull_layer_values(worker, group, error));
-    return worker->serves ? GW_OK : take_layers(worker, group, error);
+    return worker->serves ? GW_OK : write_layers(worker, group, error);
 }
 
 /* ---- legs ---------------------------------------------------------------------------------- */

@@ -3,13 +3,13 @@
 
 /* ---- the tree ------------------------------------------------------------------------------ */
 
-/* Takes in what a rank further down has sent. */
+/* Combines the data of a rank further down. */
 typedef enum gw_status tree_combine(void *context, struct gw_error *error);
 
 /*
- * In round i those ranks meet in pairs that are left after i rounds; an odd one out goes on to the
- * next. The lower rank receives the other's `own` in `came`, both of `bytes`, and combines; rank 0
- * is left.
+ * Sends data up the tree. In round i the ranks that remain after i rounds form pairs; one without a
+ * partner goes on to the next round. The lower rank receives the other's `own` in `came`, both of
+ * `bytes`, and combines them; rank 0 remains.
  */
 static enum gw_status send_up_tree(struct gw_communicator *communicator, const void *own,
                                    void *came, size_t bytes, tree_combine *combine, void *context,
@@ -39,10 +39,8 @@ static enum gw_status add_sums(void *context, struct gw_error *error) {
     return sum->memory->does->add(sum->memory, sum->values, sum->came, 1, sum->count, error);
 }
 
-/*
- * The sum of all ranks' `values`, in place, on all of them: added up the tree, then broadcast;
- * `came` has room for as many.
- */
+/* Sums all ranks' `values`, in place, on all of them: up the tree, then by a broadcast. `came` has
+ * the same size. */
 static enum gw_status sum_in_tree(struct gw_communicator *communicator,
                                   const struct gw_memory *memory, float *values, float *came,
                                   size_t count, struct gw_error *error) {
@@ -54,16 +52,17 @@ static enum gw_status sum_in_tree(struct gw_communicator *communicator,
 /* ---- entries ------------------------------------------------------------------------------- */
 
 /*
- * Entries merged two by two along a tree, of which the largest sums go on; then a broadcast.
+ * Workers merge entries in pairs up a tree and keep the largest sums; then a broadcast distributes
+ * them.
  *
- * What does not come through is not lost. An entry whose index is not in the result goes back to
- * the residual of the worker that selected it. Where others' entries of that index came through,
- * what was pruned on the way stays in the residual of the worker that pruned it, who alone knows:
- * the sum over workers is kept.
+ * Entries that are dropped are not lost. If the result lacks an entry's index, the entry returns to
+ * the residual of the worker that selected it. If the result has the index, from others' entries,
+ * the part pruned on the way stays in the residual of the worker that pruned it: the sum over
+ * workers is kept.
  */
 
-/* A worker merges once for each worker that tells it. */
-static size_t most_merges(size_t workers) {
+/* A worker merges once for each worker that sends to it. */
+static size_t max_merges(size_t workers) {
     size_t merges = 0;
     while ((size_t)1 << merges < workers) {
         merges++;
@@ -76,18 +75,18 @@ static enum gw_status prepare_merges(struct gw_worker *worker, struct gw_group_s
     size_t bytes = group->slice->kept * sizeof(struct gw_entry);
     GW_TRY(gw_group_reserve(worker, group, bytes, bytes, error));
     GW_TRY(gw_buffer_reserve(&group->merged, &worker->exchange, bytes, error));
-    GW_TRY(gw_buffer_reserve(&group->pruned, &worker->exchange,
-                             most_merges(worker->workers) * bytes, error));
+    GW_TRY(gw_buffer_reserve(&group->pruned, &worker->exchange, max_merges(worker->workers) * bytes,
+                             error));
     return worker->exchange.does->prepare_merge(&worker->exchange, group->slice->kept, error);
 }
 
 struct merging {
     struct gw_worker *worker;
     struct gw_group_state *group;
-    size_t merges; /* so far; each has its k entries of what is pruned */
+    size_t merges; /* so far; each has k pruned entries */
 };
 
-static enum gw_status merge(void *context, struct gw_error *error) {
+static enum gw_status merge_received(void *context, struct gw_error *error) {
     struct merging *merging = context;
     struct gw_group_state *group = merging->group;
     struct gw_memory *memory = &merging->worker->exchange;
@@ -97,8 +96,8 @@ static enum gw_status merge(void *context, struct gw_error *error) {
                                pruned + k * merging->merges++, error);
 }
 
-/* Of one merge no index is pruned twice; what several pruned is added in their order. */
-static enum gw_status give_back(const struct merging *merging, struct gw_error *error) {
+/* One merge prunes no index twice; entries that several merges pruned are added in their order. */
+static enum gw_status return_entries(const struct merging *merging, struct gw_error *error) {
     const struct gw_group_state *group = merging->group;
     const struct gw_memory *memory = &merging->worker->exchange;
     const struct gw_entry *result = group->merged.memory;
@@ -123,21 +122,19 @@ static enum gw_status merge_entries(struct gw_worker *worker, struct gw_group_st
     size_t k = group->slice->kept;
     *bytes = k * sizeof *merged;
     GW_TRY(memory->does->copy(memory, merged, group->sent.memory, *bytes, error));
-    GW_TRY(
-        send_up_tree(communicator, merged, group->received.memory, *bytes, merge, &merging, error));
+    GW_TRY(send_up_tree(communicator, merged, group->received.memory, *bytes, merge_received,
+                        &merging, error));
     GW_TRY(gw_broadcast(communicator, 0, merged, *bytes, error));
     gw_group_list_entries(group, merged, k);
     GW_TRY(memory->does->scatter_add(memory, merged, &k, 1, gw_worker_aggregate(worker, group),
                                      error));
-    return give_back(&merging, error);
+    return return_entries(&merging, error);
 }
 
 /* ---- sketches ------------------------------------------------------------------------------ */
 
-/*
- * Sketches summed along a tree, from which all workers find the same elements; then the exact
- * values of these, likewise (gs-SGD, Algorithms 1 and 2).
- */
+/* Workers sum sketches along a tree, and all find the same elements from the sum; then they sum the
+ * values of these likewise (gs-SGD, Algorithms 1 and 2). */
 
 static enum gw_status prepare_sketch(struct gw_worker *worker, struct gw_group_state *group,
                                      struct gw_error *error) {

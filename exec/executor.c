@@ -1,7 +1,5 @@
-/*
- * An executor: a session whose compute is timed waiting, or products of matrices on a GPU, and
- * whose gradients are generated.
- */
+/* The executor: a session whose compute is timed waiting, or products of matrices on a GPU, with
+ * generated gradients. */
 #include <math.h>
 
 #include "exec/exchange.h"
@@ -17,7 +15,7 @@ enum gw_status gw_session_iterate(struct gw_session *session, double start_s,
     if (!worker->serves) {
         gw_vectors_next_gradient(&worker->vectors, worker->iteration);
     }
-    GW_TRY(worker->timed_compression ? gw_known_select(worker, error) : GW_OK);
+    GW_TRY(worker->timed_compression ? gw_preset_select(worker, error) : GW_OK);
     GW_TRY(communicator->transport->barrier(communicator, error));
     gw_session_start(session);
     for (size_t i = 0; i < session->schedule->operation_count; i++) {
@@ -30,23 +28,25 @@ enum gw_status gw_session_iterate(struct gw_session *session, double start_s,
 
 /* ---- warming up ---------------------------------------------------------------------------- */
 
-static const double close_to_asked = 0.1; /* gradients differ from iteration to iteration */
+static const double warm_up_tolerance = 0.1; /* gradients differ between iterations */
 
-/* Selected elements and those asked for, of groups whose counts depend on their gradients. */
+/* Selected and wanted elements of groups whose counts depend on their gradients. */
 struct tally {
     double selected, asked;
 };
 
-static bool warms_up(const struct gw_worker *worker, const struct gw_group_state *group) {
+static bool needs_warm_up(const struct gw_worker *worker, const struct gw_group_state *group) {
     return !group->compressor->exact && !worker->timed_compression;
 }
 
-/* As in an iteration, but that nothing travels: of a joint selection, each clears its own. */
-static enum gw_status compress_all(struct gw_worker *worker, struct gw_error *error) {
+/*
+ * Compresses as in an iteration, but without exchanges: of a joint selection, each clears its own.
+ */
+static enum gw_status compress_groups(struct gw_worker *worker, struct gw_error *error) {
     gw_vectors_next_gradient(&worker->vectors, worker->iteration);
     for (size_t g = 0; g < worker->schedule->group_count; g++) {
         struct gw_group_state *group = &worker->groups[g];
-        if (warms_up(worker, group)) {
+        if (needs_warm_up(worker, group)) {
             GW_TRY(gw_select_start(worker, group, true, error));
             GW_TRY(gw_select_finish(&worker->compute, group, error));
         }
@@ -54,15 +54,15 @@ static enum gw_status compress_all(struct gw_worker *worker, struct gw_error *er
     return GW_OK;
 }
 
-/* On average of the workers, each of which selects for itself what it is asked for. */
+/* The average over the workers that each select the wanted number by themselves. */
 static struct tally count_selected(const struct gw_worker *worker,
                                    const struct gw_outcome *outcome) {
     struct tally tally = {0};
     for (size_t g = 0; g < worker->schedule->group_count; g++) {
         const struct gw_group_state *group = &worker->groups[g];
-        double share = !warms_up(worker, group)   ? 0
-                       : group->compressor->joint ? 1
-                                                  : 1 / (double)worker->workers;
+        double share = !needs_warm_up(worker, group) ? 0
+                       : group->compressor->joint    ? 1
+                                                     : 1 / (double)worker->workers;
         for (size_t i = 0; i < worker->workers; i++) {
             double selected = (double)outcome->selected[g * worker->workers + i];
             tally.selected += share * selected;
@@ -72,8 +72,10 @@ static struct tally count_selected(const struct gw_worker *worker,
     return tally;
 }
 
-/* All of them together select no more than as many times that as there are workers. */
-static void expect_most(struct gw_worker *worker, const struct gw_outcome *outcome) {
+/*
+ * Raises the expected counts. All workers together select at most the maximum times their number.
+ */
+static void raise_expected(struct gw_worker *worker, const struct gw_outcome *outcome) {
     for (size_t g = 0; g < worker->schedule->group_count; g++) {
         struct gw_group_state *group = &worker->groups[g];
         uint64_t most = outcome->extents[g].most;
@@ -85,16 +87,16 @@ static void expect_most(struct gw_worker *worker, const struct gw_outcome *outco
     }
 }
 
-/* Rank 0 has the clock. */
-static enum gw_status agree_to_end(const struct gw_worker *worker, bool *end,
-                                   struct gw_error *error) {
+/* Broadcasts the decision of rank 0, whose clock counts. */
+static enum gw_status broadcast_end(const struct gw_worker *worker, bool *end,
+                                    struct gw_error *error) {
     struct gw_communicator *communicator = worker->hosts;
     return gw_broadcast(communicator, 0, end, sizeof *end, error);
 }
 
-static bool has_any(const struct gw_worker *worker) {
+static bool has_group_to_warm_up(const struct gw_worker *worker) {
     for (size_t g = 0; g < worker->schedule->group_count; g++) {
-        if (warms_up(worker, &worker->groups[g])) {
+        if (needs_warm_up(worker, &worker->groups[g])) {
             return true;
         }
     }
@@ -106,15 +108,15 @@ enum gw_status gw_session_warm_up(struct gw_session *session,
                                   struct gw_error *error) {
     struct gw_worker *worker = &session->worker;
     double start_s = gw_clock_now_s();
-    struct gw_warm_up warm_up = {.tolerance = close_to_asked};
-    bool end = !has_any(worker) || limits->iterations == 0;
+    struct gw_warm_up warm_up = {.tolerance = warm_up_tolerance};
+    bool end = !has_group_to_warm_up(worker) || limits->iterations == 0;
     *out = (struct gw_warmed_up){0};
     worker->iteration = session->iterations;
     while (!end) {
-        GW_TRY(worker->serves ? GW_OK : compress_all(worker, error));
+        GW_TRY(worker->serves ? GW_OK : compress_groups(worker, error));
         GW_TRY(gw_outcome_share_counts(&session->outcome, worker, error));
         worker->iteration = ++session->iterations;
-        expect_most(worker, &session->outcome);
+        raise_expected(worker, &session->outcome);
         struct tally tally = count_selected(worker, &session->outcome);
         out->iterations++;
         gw_warm_up_add(&warm_up, tally.selected, tally.asked);
@@ -125,7 +127,7 @@ enum gw_status gw_session_warm_up(struct gw_session *session,
                                                       : limits->longest_s;
         end = out->iterations == limits->iterations ||
               (limits->ends_early && (out->reached || out->seconds > longest_s));
-        GW_TRY(agree_to_end(worker, &end, error));
+        GW_TRY(broadcast_end(worker, &end, error));
     }
     return out->iterations > 0 ? gw_exchanges_prepare(worker, error) : GW_OK;
 }

@@ -1,7 +1,7 @@
 /* Times of a GPU's events on the clock of the host. */
 #include "exec/accelerator.h"
 
-enum { TRIES = 5 };
+enum { ANCHOR_TRIES = 5 };
 
 enum gw_status gw_gpu_clock_open(struct gw_gpu_clock *out, struct gw_device *device,
                                  struct gw_error *error) {
@@ -18,8 +18,8 @@ void gw_gpu_clock_close(struct gw_gpu_clock *clock) {
     *clock = (struct gw_gpu_clock){0};
 }
 
-static enum gw_status try_anchor(struct gw_anchor *anchor, struct gw_device_stream *stream,
-                                 struct gw_error *error) {
+static enum gw_status measure_anchor(struct gw_anchor *anchor, struct gw_device_stream *stream,
+                                     struct gw_error *error) {
     double start_s = gw_clock_now_s();
     bool reached = false;
     GW_TRY(gw_device_event_record(anchor->event, stream, error));
@@ -33,9 +33,9 @@ static enum gw_status try_anchor(struct gw_anchor *anchor, struct gw_device_stre
 
 static enum gw_status set_anchor(struct gw_gpu_clock *clock, struct gw_anchor *anchor,
                                  struct gw_device_stream *stream, struct gw_error *error) {
-    GW_TRY(try_anchor(anchor, stream, error));
-    for (int i = 1; i < TRIES; i++) {
-        GW_TRY(try_anchor(&clock->tried, stream, error));
+    GW_TRY(measure_anchor(anchor, stream, error));
+    for (int i = 1; i < ANCHOR_TRIES; i++) {
+        GW_TRY(measure_anchor(&clock->tried, stream, error));
         if (clock->tried.width_s < anchor->width_s) {
             struct gw_anchor narrower = clock->tried;
             clock->tried = *anchor;

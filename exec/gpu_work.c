@@ -3,21 +3,24 @@
 
 #include "exec/accelerator.h"
 
-enum { TILE = 128 }; /* rows and columns that a multiprocessor has of c at a time, or so */
-enum { LEAST_ROUNDS = 3, MOST_ROUNDS = 20 };
+enum {
+    TILE = 128
+}; /* approximate rows and columns of c that a multiprocessor computes at a time
+    */
+enum { MIN_ROUNDS = 3, MAX_ROUNDS = 20 };
 
-static const double calibration_s = 0.02; /* after which no further round is begun */
-/* As long rounds go on where depths tell nothing yet: ranks that share a GPU have it in turns of
- * milliseconds, and a turn may end within any product. */
+static const double calibration_s = 0.02; /* no further round begins after this time */
+/* Rounds continue for this long while depths are not yet told apart: ranks that share a GPU get
+ * time slices of milliseconds, and a slice may end within any product. */
 static const double shared_calibration_s = 2;
 
-/* The deepest bounds the memory: longer work is several products. */
+/* The deepest limits the memory: longer work is several products. */
 static const size_t measured_depths[] = {GW_DEPTH_STEP, 256, 512, 1024, 2048, 4096};
 enum { DEPTHS = sizeof measured_depths / sizeof *measured_depths };
 
 /* ---- calibration --------------------------------------------------------------------------- */
 
-/* Behind another one, while which the host launches it: the GPU does not wait in between. */
+/* Times a product after another one, during which the host launches it, so the GPU has no gap. */
 static enum gw_status time_product(const struct gw_gpu_work *work,
                                    struct gw_device_event *const *events, size_t depth,
                                    double *seconds, struct gw_error *error) {
@@ -29,14 +32,15 @@ static enum gw_status time_product(const struct gw_gpu_work *work,
     return gw_device_event_elapsed_s(events[0], events[1], seconds, error);
 }
 
-/* The shortest of each depth's times, by events before and behind. */
-static enum gw_status calibrate(struct gw_gpu_work *work, struct gw_device_event *const *events,
-                                struct gw_error *error) {
+/* Takes the shortest time of each depth, by events before and after. */
+static enum gw_status calibrate_depths(struct gw_gpu_work *work,
+                                       struct gw_device_event *const *events,
+                                       struct gw_error *error) {
     struct gw_curve_point measured[DEPTHS] = {{0}};
     enum gw_status status = GW_OK;
     double start_s = gw_clock_now_s();
     double passed_s = 0;
-    for (int round = 0; round < LEAST_ROUNDS || (round < MOST_ROUNDS && passed_s < calibration_s) ||
+    for (int round = 0; round < MIN_ROUNDS || (round < MAX_ROUNDS && passed_s < calibration_s) ||
                         (status != GW_OK && passed_s < shared_calibration_s);
          round++) {
         for (size_t i = 0; i < DEPTHS; i++) {
@@ -54,7 +58,7 @@ static enum gw_status calibrate(struct gw_gpu_work *work, struct gw_device_event
 
 /* ---- opening work -------------------------------------------------------------------------- */
 
-/* As many tiles as keep all multiprocessors at work, two each. */
+/* Sizes products so that all multiprocessors have two tiles each. */
 static enum gw_status open_products(struct gw_gpu_work *work, struct gw_error *error) {
     struct gw_device_event *events[2] = {NULL, NULL};
     size_t multiprocessors = gw_device_multiprocessors(work->device);
@@ -65,7 +69,7 @@ static enum gw_status open_products(struct gw_gpu_work *work, struct gw_error *e
         status = gw_device_event_open(work->device, true, &events[1], error);
     }
     if (status == GW_OK) {
-        status = calibrate(work, events, error);
+        status = calibrate_depths(work, events, error);
     }
     gw_device_event_close(events[0]);
     gw_device_event_close(events[1]);

@@ -1,9 +1,9 @@
-/* Iterations that are measured one after another, and what they came to. */
+/* Measured iterations and their results. */
 #include <stdlib.h>
 
 #include "exec/exec.h"
 
-/* Keeps the counts of the last iteration. */
+/* Appends the counts of the last iteration. */
 static enum gw_status record_counts(const struct gw_session *session, struct gw_measured *out,
                                     struct gw_error *error) {
     size_t groups = 0;
@@ -17,10 +17,11 @@ static enum gw_status record_counts(const struct gw_session *session, struct gw_
     return gw_counts_append(out->counts, selected, out->extents, error);
 }
 
-/* `timeline` has the iteration alone. */
-static enum gw_status record(const struct gw_session *session, const struct gw_timeline *timeline,
-                             size_t iterations, double *iteration_s, struct gw_measured *out,
-                             struct gw_error *error) {
+/* Adds one iteration, which is all that `timeline` holds. */
+static enum gw_status record_iteration(const struct gw_session *session,
+                                       const struct gw_timeline *timeline, size_t iterations,
+                                       double *iteration_s, struct gw_measured *out,
+                                       struct gw_error *error) {
     struct gw_measure measure;
     GW_TRY(gw_timeline_measure(timeline, &measure, error));
     *iteration_s = measure.iteration_s;
@@ -30,17 +31,18 @@ static enum gw_status record(const struct gw_session *session, const struct gw_t
     return out->timeline == NULL ? GW_OK : gw_timeline_append(out->timeline, timeline, error);
 }
 
-static enum gw_status iterate(struct gw_session *session, const struct gw_measuring *measuring,
-                              struct gw_timeline *timeline, double *iteration_s,
-                              struct gw_measured *out, struct gw_error *error) {
+static enum gw_status run_iterations(struct gw_session *session,
+                                     const struct gw_measuring *measuring,
+                                     struct gw_timeline *timeline, double *iteration_s,
+                                     struct gw_measured *out, struct gw_error *error) {
     double start_s = 0;
     for (size_t i = 0; i < measuring->warm_up + measuring->iterations; i++) {
         measuring->begin(measuring->context);
         gw_timeline_clear(timeline);
         GW_TRY(gw_session_iterate(session, start_s, timeline, error));
         if (i >= measuring->warm_up) {
-            GW_TRY(record(session, timeline, measuring->iterations,
-                          &iteration_s[i - measuring->warm_up], out, error));
+            GW_TRY(record_iteration(session, timeline, measuring->iterations,
+                                    &iteration_s[i - measuring->warm_up], out, error));
             start_s = timeline->iterations[0].end_s;
         }
     }
@@ -59,7 +61,7 @@ enum gw_status gw_session_measure(struct gw_session *session, const struct gw_me
         status = gw_session_warm_up(session, &measuring->settling, &out->warmed_up, error);
     }
     if (status == GW_OK) {
-        status = iterate(session, measuring, &timeline, iteration_s, out, error);
+        status = run_iterations(session, measuring, &timeline, iteration_s, out, error);
     }
     gw_timeline_free(&timeline);
     free(iteration_s);

@@ -4,23 +4,23 @@
 
 /* ---- aggregates ---------------------------------------------------------------------------- */
 
-/* One step of a multiplicative hash over 32-bit words; its order of words matters. */
-static uint64_t absorb(uint64_t hash, uint32_t word) {
+/* One step of a multiplicative hash over 32-bit words; the order of words matters. */
+static uint64_t hash_word(uint64_t hash, uint32_t word) {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
     return hash ^ (hash >> 29);
 }
 
-static uint32_t bits(float value) {
+static uint32_t float_bits(float value) {
     uint32_t word;
     memcpy(&word, &value, sizeof word);
     return word;
 }
 
-static uint64_t absorb_element(uint64_t hash, const float *aggregate, uint32_t index) {
-    return absorb(absorb(hash, index), bits(aggregate[index]));
+static uint64_t hash_element(uint64_t hash, const float *aggregate, uint32_t index) {
+    return hash_word(hash_word(hash, index), float_bits(aggregate[index]));
 }
 
-/* Of what the group's exchange wrote: which elements, and the bits in them. */
+/* Hashes the elements that the group's exchange wrote, and their bits. */
 static enum gw_status checksum_aggregate(struct gw_worker *worker,
                                          const struct gw_group_state *group, uint64_t *out,
                                          struct gw_error *error) {
@@ -34,21 +34,21 @@ static enum gw_status checksum_aggregate(struct gw_worker *worker,
     const float *aggregate = copy;
     if (group->written != GW_WRITTEN_LISTED) {
         for (size_t i = 0; i < group->slice->elements; i++) {
-            hash = absorb(hash, bits(aggregate[i]));
+            hash = hash_word(hash, float_bits(aggregate[i]));
         }
     } else if (group->listed != NULL) {
         GW_TRY(memory->does->read(memory, group->listed, count * sizeof *group->listed,
                                   &worker->list_copy, &copy, error));
         const struct gw_entry *entries = copy;
         for (size_t i = 0; i < count; i++) {
-            hash = absorb_element(hash, aggregate, entries[i].index);
+            hash = hash_element(hash, aggregate, entries[i].index);
         }
     } else {
         GW_TRY(memory->does->read(memory, gw_group_common(group), count * sizeof(uint32_t),
                                   &worker->list_copy, &copy, error));
         const uint32_t *indices = copy;
         for (size_t i = 0; i < count; i++) {
-            hash = absorb_element(hash, aggregate, indices[i]);
+            hash = hash_element(hash, aggregate, indices[i]);
         }
     }
     *out = hash;
@@ -69,7 +69,7 @@ enum gw_status gw_aggregate_clear(const struct gw_worker *worker,
                                                      group->listed_count, NULL, error);
 }
 
-/* ---- what ranks tell each other ------------------------------------------------------------ */
+/* ---- outcomes of all ranks ----------------------------------------------------------------- */
 
 enum gw_status gw_outcome_open(struct gw_outcome *out, const struct gw_worker *worker,
                                struct gw_error *error) {
@@ -98,7 +98,7 @@ static enum gw_status compare_checksums(const struct gw_outcome *outcome,
     return GW_OK;
 }
 
-/* Of one group; the server's own outcome does not count. */
+/* Counts the selections of one group; ignores the server's own outcome. */
 static void count_selected(struct gw_outcome *outcome, const struct gw_worker *worker, size_t g) {
     size_t groups = worker->schedule->group_count;
     uint64_t sum = 0;
@@ -114,9 +114,9 @@ static void count_selected(struct gw_outcome *outcome, const struct gw_worker *w
     extent->mean = gw_mean_selected(sum, worker->workers);
 }
 
-/* From every rank to every rank. */
-static enum gw_status gather(struct gw_outcome *outcome, struct gw_worker *worker,
-                             bool with_checksums, struct gw_error *error) {
+/* Exchanges the outcomes of all ranks. */
+static enum gw_status gather_outcomes(struct gw_outcome *outcome, struct gw_worker *worker,
+                                      bool with_checksums, struct gw_error *error) {
     struct gw_communicator *communicator = worker->hosts;
     size_t groups = worker->schedule->group_count;
     for (size_t g = 0; g < groups; g++) {
@@ -131,7 +131,7 @@ static enum gw_status gather(struct gw_outcome *outcome, struct gw_worker *worke
                         error);
 }
 
-static void count_all(struct gw_outcome *outcome, struct gw_worker *worker, bool observes) {
+static void count_groups(struct gw_outcome *outcome, struct gw_worker *worker, bool observes) {
     for (size_t g = 0; g < worker->schedule->group_count; g++) {
         const struct gw_group_state *group = &worker->groups[g];
         count_selected(outcome, worker, g);
@@ -143,21 +143,21 @@ static void count_all(struct gw_outcome *outcome, struct gw_worker *worker, bool
 
 enum gw_status gw_outcome_share_counts(struct gw_outcome *outcome, struct gw_worker *worker,
                                        struct gw_error *error) {
-    GW_TRY(gather(outcome, worker, false, error));
-    count_all(outcome, worker, true);
+    GW_TRY(gather_outcomes(outcome, worker, false, error));
+    count_groups(outcome, worker, true);
     return GW_OK;
 }
 
 enum gw_status gw_outcome_conclude(struct gw_outcome *outcome, struct gw_worker *worker,
                                    struct gw_error *error) {
-    GW_TRY(gather(outcome, worker, true, error));
-    count_all(outcome, worker, true);
+    GW_TRY(gather_outcomes(outcome, worker, true, error));
+    count_groups(outcome, worker, true);
     return compare_checksums(outcome, worker, error);
 }
 
 enum gw_status gw_outcome_compare(struct gw_outcome *outcome, struct gw_worker *worker,
                                   struct gw_error *error) {
-    GW_TRY(gather(outcome, worker, true, error));
-    count_all(outcome, worker, false);
+    GW_TRY(gather_outcomes(outcome, worker, true, error));
+    count_groups(outcome, worker, false);
     return compare_checksums(outcome, worker, error);
 }

@@ -1,4 +1,4 @@
-/* cuBLAS is loaded when it is asked for: a machine without it can do all else. */
+/* Products of matrices. cuBLAS is loaded on demand: a machine without it can do everything else. */
 #include "exec/accelerator.h"
 
 #include <cublas_v2.h>
@@ -29,7 +29,8 @@ struct cublas_calls {
                              cublasGemmAlgo_t algorithm);
 };
 
-/* What is called is the same in both; the one of this build's toolkit goes with its driver. */
+/* Both versions have the same functions; the one of this build's toolkit suits the toolkit's
+ * driver. */
 #ifndef GW_CUBLAS_LIBRARIES
 #define TEXT_OF(value) #value
 #define NAME_OF(major) "libcublas.so." TEXT_OF(major)
@@ -47,10 +48,10 @@ static const struct gw_symbol symbols[] = {
 };
 
 static struct cublas_calls calls;
-static char missing[256]; /* why this machine's cuBLAS cannot be called; empty: it can */
+static char missing[256]; /* why this machine's cuBLAS cannot be used; empty: it can */
 static char version_text[64];
 
-/* Whether this machine's driver can do with a library of that name, "...so.12". */
+/* True if this machine's driver supports the library of that name, "...so.12". */
 static bool suits_driver(const char *name) {
     int version = 0;
     const char *dot = strrchr(name, '.');
@@ -58,7 +59,7 @@ static bool suits_driver(const char *name) {
     return !known || dot == NULL || strtol(dot + 1, NULL, 10) <= version / 1000;
 }
 
-/* The first of its names that this machine has; why not the first name, where it has none. */
+/* Opens the first of its names that this machine has; otherwise keeps why the first failed. */
 static void *open_library(void) {
     static const char *const names[] = {GW_CUBLAS_LIBRARIES};
     void *library = dlopen(names[0], RTLD_NOW);
@@ -79,37 +80,37 @@ static void find_calls(void *library) {
     }
 }
 
-static int property(libraryPropertyType type) {
+static int read_version(libraryPropertyType type) {
     int value = 0;
     return calls.GetProperty(type, &value) == CUBLAS_STATUS_SUCCESS ? value : 0;
 }
 
-static void load(void) {
+static void load_cublas(void) {
     void *library = open_library();
     if (library != NULL) {
         find_calls(library);
     }
     if (missing[0] == '\0') {
-        (void)snprintf(version_text, sizeof version_text, "%d.%d.%d", property(MAJOR_VERSION),
-                       property(MINOR_VERSION), property(PATCH_LEVEL));
+        (void)snprintf(version_text, sizeof version_text, "%d.%d.%d", read_version(MAJOR_VERSION),
+                       read_version(MINOR_VERSION), read_version(PATCH_LEVEL));
     } else {
         (void)snprintf(version_text, sizeof version_text, "%d.%d.%d, not on this machine",
                        CUBLAS_VER_MAJOR, CUBLAS_VER_MINOR, CUBLAS_VER_PATCH);
     }
 }
 
-static void load_once(void) {
+static void load_cublas_once(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
+    pthread_once(&once, load_cublas);
 }
 
 const char *gw_cublas_version(void) {
-    load_once();
+    load_cublas_once();
     return version_text;
 }
 
 enum gw_status gw_cublas_need(struct gw_error *error) {
-    load_once();
+    load_cublas_once();
     return missing[0] == '\0'
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT, "expected cuBLAS on this machine: %s", missing);
@@ -117,25 +118,28 @@ enum gw_status gw_cublas_need(struct gw_error *error) {
 
 /* ---- products ------------------------------------------------------------------------------ */
 
-enum { DRAWN = 1 << 16 }; /* elements of a matrix that are drawn; the others are these again */
+enum { MAX_DRAWN = 1 << 16 }; /* drawn elements of a matrix; the others repeat them */
 
-static const size_t workspace_bytes = (size_t)32 << 20; /* what cuBLAS asks for on an H100 */
+static const size_t workspace_bytes = (size_t)32 << 20; /* cuBLAS' recommendation for an H100 */
 
-static enum gw_status check(cublasStatus_t result, const char *call, struct gw_error *error) {
+static enum gw_status check_cublas(cublasStatus_t result, const char *call,
+                                   struct gw_error *error) {
     if (result == CUBLAS_STATUS_SUCCESS) {
         return GW_OK;
     }
-    (void)cudaGetLastError(); /* or the next launch would seem to have failed */
+    (void)cudaGetLastError(); /* clears the error, which the check of the next launch would report
+                               * again */
     return gw_fail(error, GW_FAILED, "%s: %s", call, calls.GetStatusString(result));
 }
 
 /* ---- matrices ------------------------------------------------------------------------------ */
 
-/* Zeros would take less power, and so be multiplied faster than what training multiplies. */
-static enum gw_status fill(const struct gw_products *products, float *matrix, uint64_t number,
-                           struct gw_error *error) {
+/* Fills a matrix with normal draws. Zeros would take less power, and so be multiplied faster than
+ * the data of a training. */
+static enum gw_status fill_matrix(const struct gw_products *products, float *matrix,
+                                  uint64_t number, struct gw_error *error) {
     size_t count = products->n * products->depth;
-    size_t done = count < DRAWN ? count : DRAWN;
+    size_t done = count < MAX_DRAWN ? count : MAX_DRAWN;
     float *drawn = malloc(done * sizeof *drawn);
     if (drawn == NULL) {
         return gw_fail_memory(error, "opening products of matrices");
@@ -170,19 +174,19 @@ static enum gw_status open_matrices(struct gw_products *products, struct gw_erro
     products->c = memory[2];
     products->workspace = memory[3];
     GW_TRY(status);
-    GW_TRY(fill(products, products->a, 1, error));
-    return fill(products, products->b, 2, error);
+    GW_TRY(fill_matrix(products, products->a, 1, error));
+    return fill_matrix(products, products->b, 2, error);
 }
 
 /* ---- multiplying --------------------------------------------------------------------------- */
 
-/* A handle's workspace is the default again once its stream is set. */
+/* The workspace is set after the stream, which resets it. */
 static enum gw_status open_handle(struct gw_products *products, struct gw_error *error) {
     cudaStream_t stream = gw_cuda_stream(products->stream);
-    GW_TRY(check(calls.Create(&products->handle), "cublasCreate", error));
-    GW_TRY(check(calls.SetStream(products->handle, stream), "cublasSetStream", error));
-    return check(calls.SetWorkspace(products->handle, products->workspace, workspace_bytes),
-                 "cublasSetWorkspace", error);
+    GW_TRY(check_cublas(calls.Create(&products->handle), "cublasCreate", error));
+    GW_TRY(check_cublas(calls.SetStream(products->handle, stream), "cublasSetStream", error));
+    return check_cublas(calls.SetWorkspace(products->handle, products->workspace, workspace_bytes),
+                        "cublasSetWorkspace", error);
 }
 
 enum gw_status gw_products_open(struct gw_products *out, struct gw_device_stream *stream, size_t n,
@@ -215,9 +219,9 @@ enum gw_status gw_products_multiply(const struct gw_products *products, size_t d
     const float beta = 0;
     int n = (int)products->n;
     (void)gw_cuda_stream(products->stream);
-    return check(calls.GemmEx(products->handle, CUBLAS_OP_N, CUBLAS_OP_T, n, n, (int)depth, &alpha,
-                              products->a, CUDA_R_32F, n, products->b, CUDA_R_32F, n, &beta,
-                              products->c, CUDA_R_32F, n, CUBLAS_COMPUTE_32F_FAST_TF32,
-                              CUBLAS_GEMM_DEFAULT),
-                 "cublasGemmEx", error);
+    return check_cublas(calls.GemmEx(products->handle, CUBLAS_OP_N, CUBLAS_OP_T, n, n, (int)depth,
+                                     &alpha, products->a, CUDA_R_32F, n, products->b, CUDA_R_32F, n,
+                                     &beta, products->c, CUDA_R_32F, n,
+                                     CUBLAS_COMPUTE_32F_FAST_TF32, CUBLAS_GEMM_DEFAULT),
+                        "cublasGemmEx", error);
 }

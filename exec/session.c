@@ -34,7 +34,7 @@ static void *serve_stream(void *argument) {
 static const char *const thread_names[GW_STREAM_COUNT] = {
     [GW_STREAM_COMPUTE] = "gw_compute", [GW_STREAM_COMMUNICATION] = "gw_exchange"};
 
-/* Starts the thread; at most `capacity` operations are ever queued at once. */
+/* Starts the thread; the queue holds at most `capacity` operations. */
 static enum gw_status open_stream(struct gw_stream_thread *stream, const char *name,
                                   size_t capacity, gw_stream_run *run, void *context,
                                   struct gw_error *error) {
@@ -57,7 +57,7 @@ static enum gw_status open_stream(struct gw_stream_thread *stream, const char *n
     return GW_OK;
 }
 
-/* Puts an operation at the queue's end. Never waits. */
+/* Appends an operation to the queue. Never waits. */
 static void push_operation(struct gw_stream_thread *stream, size_t operation) {
     pthread_mutex_lock(&stream->mutex);
     stream->ring[stream->tail++ % stream->capacity] = operation;
@@ -83,22 +83,22 @@ static void close_stream(struct gw_stream_thread *stream) {
 
 /* ---- one operation, on its stream's thread ------------------------------------------------- */
 
-/* With the mutex. */
-static void await(struct gw_session *session, enum gw_stream stream, size_t operation) {
+/* Waits for an operation; the caller holds the mutex. */
+static void await_operation(struct gw_session *session, enum gw_stream stream, size_t operation) {
     while (!session->done[operation] && !session->closing) {
         session->awaited[stream] = operation;
         pthread_cond_wait(&session->awaited_done[stream], &session->mutex);
     }
 }
 
-/* Returns whether the operation is to run: the rest of an iteration that failed, or that nobody
- * waited for, is skipped. */
+/* Returns true if the operation is to run: the rest of an iteration that failed, or that is being
+ * closed, is skipped. */
 static bool wait_for_dependencies(struct gw_session *session,
                                   const struct gw_operation *operation) {
     const size_t *dependencies = session->schedule->dependencies + operation->first_dependency;
     pthread_mutex_lock(&session->mutex);
     for (size_t d = 0; d < operation->dependency_count; d++) {
-        await(session, operation->stream, dependencies[d]);
+        await_operation(session, operation->stream, dependencies[d]);
     }
     session->awaited[operation->stream] = NOTHING;
     bool healthy = session->failure.status == GW_OK && !session->closing;
@@ -106,10 +106,8 @@ static bool wait_for_dependencies(struct gw_session *session,
     return healthy;
 }
 
-/*
- * With the mutex. Wakes only whom it concerns: a stream that is woken for nothing takes the core
- * from one that works.
- */
+/* The caller holds the mutex. Wakes only streams that wait for this operation: a stream that is
+ * woken for nothing takes time from one that works. */
 void gw_session_end_operation(struct gw_session *session, size_t index, enum gw_status status,
                               const struct gw_error *error) {
     if (status != GW_OK && session->failure.status == GW_OK) {
@@ -132,17 +130,15 @@ static bool is_timed(const struct gw_session *session, const struct gw_operation
                                           : operation->kind != GW_EXCHANGE;
 }
 
-/*
- * A server computes nothing, but for its updates, which stand on the communication stream. What a
- * trainer's server would wait out is not known.
- */
+/* A server only runs its updates, which are on the communication stream. The duration of those of a
+ * trainer's server is unknown. */
 static bool is_skipped(const struct gw_session *session, const struct gw_operation *operation) {
     return (session->worker.serves && operation->stream != GW_STREAM_COMMUNICATION) ||
            (session->tensors != NULL && is_timed(session, operation));
 }
 
-static enum gw_status work(struct gw_session *session, const struct gw_operation *operation,
-                           uint64_t *bytes, struct gw_error *error) {
+static enum gw_status do_work(struct gw_session *session, const struct gw_operation *operation,
+                              uint64_t *bytes, struct gw_error *error) {
     struct gw_worker *worker = &session->worker;
     bool compresses = operation->kind == GW_COMPRESS;
     struct gw_group_state *group = &worker->groups[operation->group];
@@ -161,7 +157,8 @@ static enum gw_status work(struct gw_session *session, const struct gw_operation
     return ended == NULL ? GW_OK : gw_tensors_deliver(session, ended, error);
 }
 
-/* The stream's thread goes on before the work is done, but where the host must know of it. */
+/* The stream's thread continues before the GPU's work is done, except where the host needs the
+ * result. */
 static enum gw_status run_on_gpu(struct gw_session *session, size_t index, uint64_t *bytes,
                                  struct gw_error *error) {
     const struct gw_operation *operation = &session->schedule->operations[index];
@@ -172,7 +169,7 @@ static enum gw_status run_on_gpu(struct gw_session *session, size_t index, uint6
     }
     if (!is_skipped(session, operation)) {
         GW_TRY(is_timed(session, operation) ? gw_accelerator_work(accelerator, operation, error)
-                                            : work(session, operation, bytes, error));
+                                            : do_work(session, operation, bytes, error));
     }
     return gw_accelerator_end(accelerator, index, error);
 }
@@ -191,7 +188,7 @@ static enum gw_status run_on_host(struct gw_session *session, const struct gw_op
         gw_clock_sleep_until_s(*clock_s);
         return GW_OK;
     }
-    GW_TRY(work(session, operation, bytes, error));
+    GW_TRY(do_work(session, operation, bytes, error));
     *clock_s += gw_clock_now_s() - started_s;
     return GW_OK;
 }
@@ -204,7 +201,7 @@ void gw_session_run_operation(struct gw_session *session, size_t index) {
     bool healthy = wait_for_dependencies(session, operation);
     double started_s = gw_clock_now_s();
     if (is_timed(session, operation) && operation->dependency_count == 0) {
-        /* An accelerator goes from one kernel to the next; the gap between is this thread's own. */
+        /* An accelerator has no gap between kernels; the gap here is this thread's own. */
         started_s = session->ended_s[operation->stream];
     }
     if (healthy) {
@@ -238,7 +235,8 @@ static enum gw_status check_ranks(const struct gw_schedule *schedule,
                          communicator->size);
 }
 
-/* It leaves what is selected in the host's memory, of gradients that are there beforehand. */
+/* Timed compression puts selections in the host's memory, from gradients that are there before an
+ * iteration. */
 static enum gw_status check_compression(const struct gw_session_options *options,
                                         struct gw_error *error) {
     return !options->timed_compression ||
@@ -379,10 +377,8 @@ void gw_session_push(struct gw_session *session, size_t operation) {
     push_operation(&session->streams[session->schedule->operations[operation].stream], operation);
 }
 
-/*
- * A GPU's operations tell when they were once all are done. A trainer's begin where the one before
- * ended, and of its update, the last one, nothing is known.
- */
+/* Times operations on a GPU after all are done. A trainer's operation begins where the one before
+ * ended; the time of its update, the last one, is unknown. */
 static enum gw_status time_operations(struct gw_session *session, struct gw_error *error) {
     bool trains = session->tensors != NULL;
     double computed_s = session->start_s;
@@ -397,8 +393,8 @@ static enum gw_status time_operations(struct gw_session *session, struct gw_erro
                                        trainers ? NULL : &interval->start_s, &interval->end_s,
                                        error));
         computed_s = computes ? interval->end_s : computed_s;
-        /* An operation that begins with the iteration may seem to have begun before, by less than
-         * the clocks are told apart. */
+        /* An operation that begins with the iteration may seem to begin earlier, by less than the
+         * precision of the clocks. */
         interval->start_s = fmax(0, interval->start_s - session->start_s);
         interval->end_s = fmax(0, interval->end_s - session->start_s);
     }
@@ -444,7 +440,7 @@ enum gw_status gw_session_record(struct gw_session *session, double start_s,
     return gw_timeline_add_iteration(timeline, start_s, start_s + end_s, error);
 }
 
-/* ---- what came out ------------------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------------------------- */
 
 enum gw_status gw_session_timeline(const struct gw_session *session, struct gw_timeline *out,
                                    struct gw_error *error) {

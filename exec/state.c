@@ -1,4 +1,4 @@
-/* What a trainer's session keeps from one iteration to the next, as a block of bytes. */
+/* The state of a trainer's session, which it keeps between iterations, as a block of bytes. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,18 +6,18 @@
 #include "core/fingerprint.h"
 #include "exec/session.h"
 
-/* ---- whose state it is --------------------------------------------------------------------- */
+/* ---- the header ---------------------------------------------------------------------------- */
 
 enum { NAME_SIZE = 24 };
 
 struct header {
     char magic[8];
-    uint64_t fingerprint; /* of all that follows */
+    uint64_t fingerprint; /* of the rest */
     uint64_t bytes;       /* of the block */
-    uint64_t residual;    /* elements that it holds; none of a dense pipeline, or of a server */
+    uint64_t residual;    /* its number of elements; 0 for a dense pipeline or a server */
     uint64_t tensors;     /* their number ... */
     uint64_t sizes;       /* ... and the fingerprint of their elements */
-    uint64_t groups;      /* likewise, of their elements and of how many are kept */
+    uint64_t groups;      /* likewise, of their elements and of their kept elements */
     uint64_t extents;
     uint64_t rank, workers, seed, averages;
     char compressor[NAME_SIZE], exchange[NAME_SIZE];
@@ -30,8 +30,8 @@ static uint64_t add_number(uint64_t fingerprint, uint64_t number) {
     return gw_fingerprint_add(fingerprint, &number, sizeof number);
 }
 
-/* Without fingerprint. */
-static struct header header_of(struct gw_session *session) {
+/* The header without its fingerprint. */
+static struct header make_header(struct gw_session *session) {
     const struct gw_schedule *schedule = session->schedule;
     const struct gw_worker *worker = &session->worker;
     struct header header = {.bytes = gw_session_state_bytes(session),
@@ -58,17 +58,17 @@ static struct header header_of(struct gw_session *session) {
     return header;
 }
 
-/* ---- what is kept -------------------------------------------------------------------------- */
+/* ---- the contents -------------------------------------------------------------------------- */
 
-/* A block that things are copied to, one after another, or from; NULL both: they are counted. The
- * residual, which may be in a GPU's memory, goes its own way. */
+/* A block that members are copied to, or from, one after the other; both NULL: only counts bytes.
+ * The residual, which may be in a GPU's memory, is copied separately. */
 struct copying {
     unsigned char *to;
     const unsigned char *from;
     size_t bytes; /* so far */
 };
 
-static void copy(struct copying *copying, void *thing, size_t bytes) {
+static void copy_bytes(struct copying *copying, void *thing, size_t bytes) {
     if (bytes > 0 && copying->to != NULL) {
         memcpy(copying->to + copying->bytes, thing, bytes);
     }
@@ -83,7 +83,7 @@ static size_t residual_bytes(const struct gw_session *session) {
     return vectors->residual == NULL ? 0 : vectors->elements * sizeof *vectors->residual;
 }
 
-/* On the host: itself, or a copy. */
+/* The residual on the host: itself, or a copy. */
 static enum gw_status read_residual(struct gw_session *session, float **out,
                                     struct gw_error *error) {
     struct gw_worker *worker = &session->worker;
@@ -102,17 +102,17 @@ static enum gw_status write_residual(struct gw_session *session, const void *fro
                                residual_bytes(session), error);
 }
 
-/* All behind the header and the residual, which follows it. */
+/* Copies everything after the header and the residual. */
 static void copy_state(struct copying *copying, struct gw_session *session) {
     copying->bytes = sizeof(struct header) + residual_bytes(session);
-    copy(copying, &session->iterations, sizeof session->iterations);
-    copy(copying, &session->held_back, sizeof session->held_back);
+    copy_bytes(copying, &session->iterations, sizeof session->iterations);
+    copy_bytes(copying, &session->held_back, sizeof session->held_back);
     for (size_t g = 0; g < session->schedule->group_count; g++) {
         struct gw_group_state *group = &session->worker.groups[g];
         size_t bytes = 0;
         void *kept = gw_state_kept(group->compressor, group->state, &bytes);
-        copy(copying, &group->threshold, sizeof group->threshold);
-        copy(copying, kept, bytes);
+        copy_bytes(copying, &group->threshold, sizeof group->threshold);
+        copy_bytes(copying, kept, bytes);
     }
 }
 
@@ -122,8 +122,8 @@ size_t gw_session_state_bytes(struct gw_session *session) {
     return counting.bytes;
 }
 
-/* Of a block with this header, which may stand in it or not. */
-static uint64_t fingerprint_of(const struct header *header, const unsigned char *block) {
+/* The fingerprint of a block with this header, which need not be written to it yet. */
+static uint64_t block_fingerprint(const struct header *header, const unsigned char *block) {
     size_t first = offsetof(struct header, bytes);
     uint64_t fingerprint = gw_fingerprint_add(
         gw_fingerprint_start, (const unsigned char *)header + first, sizeof *header - first);
@@ -140,13 +140,13 @@ enum gw_status gw_session_save(struct gw_session *session, void *block, struct g
         memcpy(saving.to + sizeof(struct header), residual, residual_bytes(session));
     }
     copy_state(&saving, session);
-    struct header header = header_of(session);
-    header.fingerprint = fingerprint_of(&header, block);
+    struct header header = make_header(session);
+    header.fingerprint = block_fingerprint(&header, block);
     memcpy(block, &header, sizeof header);
     return GW_OK;
 }
 
-/* ---- a block that was saved ---------------------------------------------------------------- */
+/* ---- loading ------------------------------------------------------------------------------- */
 
 static enum gw_status read_header(const void *block, size_t bytes, struct header *out,
                                   struct gw_error *error) {
@@ -159,7 +159,7 @@ static enum gw_status read_header(const void *block, size_t bytes, struct header
         return gw_fail(error, GW_BAD_INPUT, "state: expected %llu bytes, got %zu",
                        (unsigned long long)out->bytes, bytes);
     }
-    return out->fingerprint == fingerprint_of(out, block)
+    return out->fingerprint == block_fingerprint(out, block)
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
                          "state: expected it as it was saved, got a damaged one");
@@ -208,7 +208,7 @@ static enum gw_status check_session(const struct header *own, const struct heade
 
 enum gw_status gw_session_load(struct gw_session *session, const void *block, size_t bytes,
                                struct gw_error *error) {
-    const struct header own = header_of(session);
+    const struct header own = make_header(session);
     struct header saved;
     GW_TRY(gw_session_check_begun(session, false, error));
     GW_TRY(read_header(block, bytes, &saved, error));
@@ -221,7 +221,7 @@ enum gw_status gw_session_load(struct gw_session *session, const void *block, si
 
 enum gw_status gw_session_add_residual(struct gw_session *session, const void *block, size_t bytes,
                                        struct gw_error *error) {
-    const struct header own = header_of(session);
+    const struct header own = make_header(session);
     struct header saved;
     GW_TRY(gw_session_check_begun(session, false, error));
     GW_TRY(read_header(block, bytes, &saved, error));

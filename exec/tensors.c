@@ -1,4 +1,4 @@
-/* A trainer's tensors: where their gradients lie, their aggregates go, and which has a NaN. */
+/* A trainer's tensors: their places in the flat vectors, the delivery of aggregates, and NaNs. */
 #include <math.h>
 
 #include "exec/session.h"
@@ -57,7 +57,7 @@ enum gw_status gw_session_check_begun(const struct gw_session *session, bool beg
 
 /* ---- aggregates ---------------------------------------------------------------------------- */
 
-/* The tensor of the group that has an element of the flat vectors. */
+/* Finds the tensor of the group that has an element of the flat vectors. */
 static const struct gw_session_tensor *find_tensor(const struct gw_session *session,
                                                    const struct gw_slice *slice, size_t element) {
     size_t low = slice->first_layer;
@@ -71,7 +71,7 @@ static const struct gw_session_tensor *find_tensor(const struct gw_session *sess
     return &session->tensors[low];
 }
 
-/* The elements that were sent; results are zero otherwise. */
+/* Writes the elements that were sent; other results are zero. */
 static void deliver_listed(struct gw_session *session, const struct gw_group_state *group) {
     const struct gw_slice *slice = group->slice;
     const float *aggregate = session->worker.vectors.aggregate;
@@ -80,7 +80,7 @@ static void deliver_listed(struct gw_session *session, const struct gw_group_sta
     for (size_t i = 0; i < group->listed_count; i++) {
         size_t index = group->listed != NULL ? group->listed[i].index : common[i];
         size_t element = slice->first + index;
-        if (element - tensor->first >= tensor->count) { /* also of one before it */
+        if (element - tensor->first >= tensor->count) { /* true for an earlier element too */
             tensor = find_tensor(session, slice, element);
         }
         if (tensor->result != NULL) {
@@ -112,7 +112,7 @@ enum gw_status gw_tensors_deliver(struct gw_session *session, const struct gw_sl
 
 /* ---- NaNs ---------------------------------------------------------------------------------- */
 
-/* Whether there is one among the group's `values`; then *element is the first one's place. */
+/* Returns true if `values` hold a NaN, and sets *element to the first one. */
 static bool find_nan(const struct gw_memory *memory, const float *values, size_t count,
                      size_t *element) {
     struct gw_buffer copy = {0};

@@ -1,7 +1,7 @@
 /*
- * A trainer's session: its threads are the compute stream. They say when forward and backward have
- * ended, and one of them compresses a group when its last gradient is there. On a GPU they only put
- * that on the session's stream, which waits for the trainer's, and go on.
+ * A trainer's session: the trainer's threads act as the compute stream. They report the ends of
+ * forward and backward, and one of them compresses a group when its last gradient is ready. On a
+ * GPU they only queue that work on the session's stream, which waits for the trainer's.
  */
 #include <math.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 enum { BLOCK = 4096 }; /* elements, which stay in a core's cache between two loops over them */
 
 /*
- * Adds a gradient to the residual. On the host it zeroes the result, which may be the gradient: of
- * a sparse aggregate only what is sent is to be written then, and what was just read need not come
- * from memory again.
+ * Adds a gradient to the residual. On the host it zeroes the result, which may be the gradient's
+ * memory: only sent elements of a sparse aggregate are written later, and the memory that was just
+ * read is still cached.
  */
 static enum gw_status add_gradient(const struct gw_session *session, float *sums,
                                    const float *gradient, float *result, size_t count,
@@ -33,10 +33,10 @@ static enum gw_status add_gradient(const struct gw_session *session, float *sums
     return GW_OK;
 }
 
-/* NULL: it is zero. */
-static enum gw_status take_gradient(const struct gw_session *session,
-                                    const struct gw_session_tensor *tensor, const float *gradient,
-                                    float *result, struct gw_error *error) {
+/* Stores a gradient; NULL: zero. */
+static enum gw_status store_gradient(const struct gw_session *session,
+                                     const struct gw_session_tensor *tensor, const float *gradient,
+                                     float *result, struct gw_error *error) {
     const struct gw_vectors *vectors = &session->worker.vectors;
     const struct gw_memory *memory = &session->worker.compute;
     if (vectors->gradient == NULL) {
@@ -52,7 +52,7 @@ static enum gw_status take_gradient(const struct gw_session *session,
 
 /* ---- thresholds ---------------------------------------------------------------------------- */
 
-/* The k-th largest magnitude of what this worker has of the group: found on the host, once. */
+/* Finds the k-th largest magnitude of this worker's part of the group: on the host, once. */
 static enum gw_status find_threshold(struct gw_session *session, struct gw_group_state *group,
                                      double *out, struct gw_error *error) {
     struct gw_worker *worker = &session->worker;
@@ -76,10 +76,8 @@ static enum gw_status find_threshold(struct gw_session *session, struct gw_group
     return GW_OK;
 }
 
-/*
- * A threshold that is given once is the one that selects as many elements as asked of the first
- * gradients, on the mean of the workers.
- */
+/* Sets the fixed thresholds: each selects as many elements as wanted of the first gradients, on
+ * average over the workers. */
 static enum gw_status set_thresholds(struct gw_session *session, struct gw_error *error) {
     struct gw_worker *worker = &session->worker;
     size_t ranks = (size_t)worker->hosts->size;
@@ -105,7 +103,7 @@ static enum gw_status set_thresholds(struct gw_session *session, struct gw_error
 
 /* ---- an iteration -------------------------------------------------------------------------- */
 
-/* The stream that compresses goes on once the gradient, or the forward pass, is there. */
+/* Makes the stream that compresses wait for the gradient, or the forward pass. */
 static enum gw_status follow_trainer(struct gw_session *session, size_t operation,
                                      struct gw_error *error) {
     return session->on_gpu
@@ -113,8 +111,9 @@ static enum gw_status follow_trainer(struct gw_session *session, size_t operatio
                : GW_OK;
 }
 
-/* With the mutex. On a GPU the operation ends once what tensors up to here brought is taken. */
-static void end_trainers(struct gw_session *session, size_t operation) {
+/* Ends a trainer's operation; the caller holds the mutex. On a GPU it ends when gradients up to
+ * here have been added. */
+static void end_trainer_operation(struct gw_session *session, size_t operation) {
     double *ended_s = &session->ended_s[GW_STREAM_COMPUTE];
     double now_s = gw_clock_now_s();
     struct gw_error error = {0};
@@ -127,17 +126,18 @@ static void end_trainers(struct gw_session *session, size_t operation) {
 }
 
 /*
- * With the mutex, which is left while compressing. Tensors count in their order: one that is ready
- * early waits for those before it. What becomes ready while one thread is here, it sees to.
+ * Advances over ready tensors. The caller holds the mutex, which is released while compressing.
+ * Tensors are handled in order: one that is ready early waits for those before it. Tensors that
+ * become ready meanwhile are handled by the same thread.
  */
-static void advance(struct gw_session *session) {
+static void advance_tensors(struct gw_session *session) {
     if (session->advancing || session->held_back) {
         return;
     }
     session->advancing = true;
     while (session->computed < session->tensor_count && session->tensors[session->computed].ready) {
         size_t backward = session->tensors[session->computed++].backward;
-        end_trainers(session, backward);
+        end_trainer_operation(session, backward);
         if (session->schedule->operations[backward + 1].kind == GW_COMPRESS) {
             pthread_mutex_unlock(&session->mutex);
             gw_session_run_operation(session, backward + 1);
@@ -170,12 +170,12 @@ enum gw_status gw_session_begin(struct gw_session *session, struct gw_error *err
     return GW_OK;
 }
 
-/* A stream of a GPU that cannot be followed here fails with the first gradient. */
+/* An error of the GPU's stream shows with the first gradient. */
 void gw_session_backward(struct gw_session *session) {
     pthread_mutex_lock(&session->mutex);
     if (session->begun && !session->done[0]) {
         (void)follow_trainer(session, 0, NULL);
-        end_trainers(session, 0);
+        end_trainer_operation(session, 0);
     }
     pthread_mutex_unlock(&session->mutex);
 }
@@ -198,21 +198,21 @@ enum gw_status gw_session_ready(struct gw_session *session, size_t tensor, const
                        "session: expected each tensor once in an iteration, got %zu again", tensor);
     }
     GW_TRY(follow_trainer(session, named->backward, error));
-    GW_TRY(take_gradient(session, named, gradient, result, error));
+    GW_TRY(store_gradient(session, named, gradient, result, error));
     pthread_mutex_lock(&session->mutex);
     named->result = result;
     named->ready = true;
-    advance(session);
+    advance_tensors(session);
     pthread_mutex_unlock(&session->mutex);
     return GW_OK;
 }
 
-/* What did not come counts as zero; to a server nothing comes. */
-static enum gw_status take_rest(struct gw_session *session, struct gw_error *error) {
+/* Sets missing gradients to zero; a server has none. */
+static enum gw_status zero_missing(struct gw_session *session, struct gw_error *error) {
     for (size_t i = 0; i < session->tensor_count; i++) {
         struct gw_session_tensor *tensor = &session->tensors[i];
         if (!tensor->ready && !session->worker.serves) {
-            GW_TRY(take_gradient(session, tensor, NULL, NULL, error));
+            GW_TRY(store_gradient(session, tensor, NULL, NULL, error));
         }
         tensor->ready = true;
     }
@@ -222,19 +222,19 @@ static enum gw_status take_rest(struct gw_session *session, struct gw_error *err
 static void end_compute(struct gw_session *session) {
     gw_session_backward(session);
     pthread_mutex_lock(&session->mutex);
-    advance(session);
+    advance_tensors(session);
     gw_session_end_operation(session, session->schedule->operation_count - 1, GW_OK, NULL);
     pthread_mutex_unlock(&session->mutex);
 }
 
-/* The update comes after all exchanges, and no session knows how long it takes. */
+/* Marks the update, which follows all exchanges; its duration is unknown. */
 static void time_update(struct gw_session *session) {
     double now_s = gw_clock_now_s() - session->start_s;
     session->intervals[session->schedule->operation_count - 1] =
         (struct gw_interval){.start_s = now_s, .end_s = now_s};
 }
 
-/* A compressor that hears of them travels by exchanges that tell all workers how many each has. */
+/* Tells compressors the counts, which their exchanges have sent to all workers. */
 static void observe_counts(const struct gw_worker *worker) {
     for (size_t g = 0; g < worker->schedule->group_count; g++) {
         const struct gw_group_state *group = &worker->groups[g];
@@ -244,7 +244,7 @@ static void observe_counts(const struct gw_worker *worker) {
 
 enum gw_status gw_session_wait(struct gw_session *session, struct gw_error *error) {
     GW_TRY(gw_session_check_begun(session, true, error));
-    GW_TRY(take_rest(session, error));
+    GW_TRY(zero_missing(session, error));
     if (session->held_back) {
         GW_TRY(set_thresholds(session, error));
         session->held_back = false;

@@ -23,8 +23,8 @@ void gw_drawn_gradients_free(struct gw_drawn_gradients *drawn) {
     drawn->count = 0;
 }
 
-static enum gw_status draw(struct gw_drawn_gradients *drawn, size_t count, size_t worker,
-                           uint64_t seed, struct gw_error *error) {
+static enum gw_status draw_gradients(struct gw_drawn_gradients *drawn, size_t count, size_t worker,
+                                     uint64_t seed, struct gw_error *error) {
     if (drawn->count >= count) {
         return GW_OK;
     }
@@ -34,13 +34,13 @@ static enum gw_status draw(struct gw_drawn_gradients *drawn, size_t count, size_
     return GW_OK;
 }
 
-/* Drawn on the host, whatever the memory: the same on both. */
+/* Draws on the host, so that gradients are equal in both memories. */
 static enum gw_status open_noise(struct gw_vectors *out, const struct gw_memory *memory,
                                  const struct gw_worker *worker,
                                  const struct gw_worker_options *options, struct gw_error *error) {
     size_t count = out->elements + MARGIN;
     struct gw_drawn_gradients *drawn = options->drawn == NULL ? &out->own : options->drawn;
-    GW_TRY(draw(drawn, count, worker->rank, options->seed, error));
+    GW_TRY(draw_gradients(drawn, count, worker->rank, options->seed, error));
     out->noise = out->gradient = drawn->values.memory;
     if (memory->stream == NULL) {
         return GW_OK;
@@ -53,7 +53,7 @@ static enum gw_status open_noise(struct gw_vectors *out, const struct gw_memory 
     return GW_OK;
 }
 
-/* A trainer's gradients are added to the residual at once, where there is one. */
+/* A trainer's gradients are added to the residual, if there is one, when they arrive. */
 static enum gw_status open_vectors(struct gw_vectors *out, const struct gw_memory *memory,
                                    const struct gw_worker *worker,
                                    const struct gw_worker_options *options,
@@ -73,7 +73,7 @@ static enum gw_status open_vectors(struct gw_vectors *out, const struct gw_memor
 }
 
 void gw_vectors_next_gradient(struct gw_vectors *vectors, uint64_t iteration) {
-    /* Steps of an odd number of cache lines visit every aligned window before one comes again. */
+    /* Steps of an odd number of cache lines visit every aligned window before one repeats. */
     uint64_t step = 1237 * (CACHE_LINE / sizeof(float));
     vectors->gradient = vectors->noise + iteration * step % MARGIN;
 }
@@ -148,13 +148,13 @@ struct gw_task gw_worker_task(const struct gw_worker *worker, const struct gw_gr
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-/* Of the first gradients, which are normal, this lets just `kept` through (two-sided). */
+/* The threshold that selects `kept` elements of normal gradients (two-sided). */
 static double first_threshold(const struct gw_slice *slice) {
     double tail = (double)slice->kept / (2 * (double)slice->elements);
     return gradient_deviation * gsl_cdf_ugaussian_Qinv(tail);
 }
 
-/* Leaves as many elements of the group's layers as it is asked to keep, in the first of them. */
+/* Cuts the group's layers to the wanted number of elements, in the first of them. */
 static enum gw_status cut_layers(const struct gw_worker *worker, struct gw_group_state *group,
                                  struct gw_error *error) {
     size_t *cut = gw_arena_zeros(worker->arena, group->slice->layer_count, sizeof *cut);
