@@ -247,10 +247,7 @@ static void write_number(const struct gw_field *row, const void *member,
     uint64_t whole = 0;
     double number = 0;
     memcpy(is_whole(row) ? (void *)&whole : (void *)&number, member, sizeof number);
-    number = is_whole(row) ? (double)whole : number;
-    if (!row->optional || number != row->otherwise) {
-        gw_writer_number(writer, row->key, number);
-    }
+    gw_writer_number(writer, row->key, is_whole(row) ? (double)whole : number);
 }
 
 /* Opens the object that the writer goes on with, or a copy of the one that was read. */

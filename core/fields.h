@@ -46,7 +46,7 @@ struct gw_field {
     enum gw_field_type type;
     size_t at, count_at; /* offsets in the struct */
     bool optional;
-    double otherwise;     /* number that an absent optional one stands for, and is not written as */
+    double otherwise;     /* number that an absent optional one stands for */
     double maximum;       /* of the number, or of a list's items; 0: what the type allows */
     const char *expected; /* in the message beyond `maximum`, and for an empty list, which is bad
                              input then */

@@ -175,31 +175,6 @@ static const struct gw_fields aggregation_fields = {
     .each = &kernel_fields,
     .names = GW_KEYS("scatter-add", "merge", "give-back", "take-and-put", "sum", "heavymix")};
 
-static const struct gw_fields loggp_fields = {
-    .unread = GW_KEYS("latency_s", "overhead_s", "gap_s", "gap_s_per_byte", "overhead_s_per_byte",
-                      "raw", "fit", "ranks", "source")};
-
-static const struct gw_field network_rows[] = {
-    {"within", .of = &loggp_fields}, {"between", .of = &loggp_fields}, {0}};
-
-static const struct gw_fields network_fields = {
-    .rows = network_rows, .unread = GW_KEYS("nodes_per_switch", "oversubscription", "source")};
-
-static const struct gw_fields factor_fields = {.unread = GW_KEYS("factor", "low", "high")};
-
-static const struct gw_field point_rows[] = {
-    {"compute", .of = &factor_fields}, {"communication", .of = &factor_fields}, {0}};
-
-static const struct gw_fields point_fields = {.rows = point_rows, .unread = GW_KEYS("bytes")};
-static const struct gw_fields pair_fields = {.each = &point_fields};
-static const struct gw_fields factors_fields = {.each = &pair_fields};
-
-static const struct gw_field overlap_rows[] = {{"factors", .of = &factors_fields}, {0}};
-
-static const struct gw_fields overlap_fields = {
-    .rows = overlap_rows,
-    .unread = GW_KEYS("workers", "elements", "waiting", "backward_s", "session_s", "source")};
-
 static const struct gw_field sharing_rows[] = {
     {"ranks", GW_AS_COUNT, .at = offsetof(struct gw_sharing, ranks), .text = "of a machine"},
     {"processors", GW_AS_COUNT, .at = offsetof(struct gw_sharing, processors),
@@ -237,9 +212,9 @@ static const struct gw_field rows[] = {
      .read = read_aggregation, .text = "what workers do with what an exchange brings"},
     {"sharing", GW_AS_OBJECT, .at = offsetof(struct gw_cluster, sharing), .optional = true,
      .of = &sharing_fields, .text = "machines that several ranks share"},
-    {"network", GW_AS_BY_HAND, .optional = true, .of = &network_fields, .read = gw_network_read,
+    {"network", GW_AS_BY_HAND, .optional = true, .of = &gw_network_fields, .read = gw_network_read,
      .text = "how single messages travel"},
-    {"overlap", GW_AS_BY_HAND, .optional = true, .of = &overlap_fields, .read = gw_overlap_read,
+    {"overlap", GW_AS_BY_HAND, .optional = true, .of = &gw_overlap_fields, .read = gw_overlap_read,
      .text = "how compression and collectives that run at once slow each other"},
     {"passes", GW_AS_OBJECT, .optional = true, .of = &passes_fields,
      .text = "forward and backward passes among workers"},

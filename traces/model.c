@@ -57,9 +57,8 @@ static const struct gw_field model_rows[] = {
      .text = "the update of the parameters"},
     {"uncertainty", GW_AS_NOT_NEGATIVE, .at = offsetof(struct gw_model, uncertainty),
      .optional = true,
-     .text = "of all these times together, relative: in 95% of cases they are between 1 / (1 + it) "
-             "and 1 + it times as long, which "
-             "[predictions count](arithmetic.md#how-far-off-it-may-be)"},
+     .text = "of all times together, relative: in 95% of cases they are between 1 / (1 + it) and "
+             "1 + it times as long"},
     {"source", GW_AS_OBJECT, .optional = true, .of = &source_fields,
      .text = "of the numbers; free but for the keys below"},
     {"tensors", GW_AS_LIST, .at = offsetof(struct gw_model, tensors),

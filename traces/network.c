@@ -6,79 +6,68 @@
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-static enum gw_status read_loggp(const struct gw_json *place, struct gw_loggp *out,
-                                 struct gw_error *error) {
-    GW_TRY(gw_json_object(place, error));
-    struct gw_json latency = gw_json_member(place, "latency_s");
-    struct gw_json overhead = gw_json_member(place, "overhead_s");
-    struct gw_json gap = gw_json_member(place, "gap_s");
-    struct gw_json gap_per_byte = gw_json_member(place, "gap_s_per_byte");
-    struct gw_json overhead_per_byte = gw_json_member(place, "overhead_s_per_byte");
-    GW_TRY(gw_json_seconds(&latency, &out->latency_s, error));
-    GW_TRY(gw_json_seconds(&overhead, &out->overhead_s, error));
-    GW_TRY(gw_json_seconds(&gap, &out->gap_s, error));
-    GW_TRY(gw_json_seconds(&gap_per_byte, &out->gap_s_per_byte, error));
-    return overhead_per_byte.node == NULL
-               ? GW_OK
-               : gw_json_seconds(&overhead_per_byte, &out->overhead_s_per_byte, error);
+static enum gw_status read_oversubscription(const struct gw_json *place, void *out,
+                                            struct gw_error *error) {
+    double *factor = &((struct gw_network *)out)->oversubscription;
+    return gw_json_positive(place, factor, NULL) != GW_OK || *factor < 1
+               ? gw_json_expected(place, "a finite number >= 1", error)
+               : gw_json_factor(place, factor, error);
 }
 
-static enum gw_status read_links(const struct gw_json *place, const struct gw_cluster *cluster,
-                                 struct gw_network *out, struct gw_error *error) {
-    struct gw_json within = gw_json_member(place, "within");
-    struct gw_json between = gw_json_member(place, "between");
-    bool one_node = cluster->workers <= cluster->workers_per_node;
-    bool needs_within = cluster->workers_per_node > 1 || between.node == NULL;
-    if (needs_within || within.node != NULL) {
-        GW_TRY(read_loggp(&within, &out->within, error));
-    }
-    if (!one_node || between.node != NULL) {
-        GW_TRY(read_loggp(&between, &out->between, error));
-    }
-    if (within.node == NULL) {
-        out->within = out->between;
-    }
-    if (between.node == NULL) {
-        out->between = out->within;
-        out->between_assumed = true;
-    }
-    return GW_OK;
-}
+static const struct gw_field loggp_rows[] = {
+    {"latency_s", GW_AS_SECONDS, .at = offsetof(struct gw_loggp, latency_s),
+     .text = "from leaving the link to arriving"},
+    {"overhead_s", GW_AS_SECONDS, .at = offsetof(struct gw_loggp, overhead_s),
+     .text = "of the sender, and of the receiver"},
+    {"gap_s", GW_AS_SECONDS, .at = offsetof(struct gw_loggp, gap_s),
+     .text = "the least time of a message on the link"},
+    {"gap_s_per_byte", GW_AS_SECONDS, .at = offsetof(struct gw_loggp, gap_s_per_byte),
+     .text = "of a longer one on the link"},
+    {"overhead_s_per_byte", GW_AS_SECONDS, .at = offsetof(struct gw_loggp, overhead_s_per_byte),
+     .optional = true, .text = "of the sender"},
+    {0}};
 
-static enum gw_status read_topology(const struct gw_json *place, struct gw_network *out,
-                                    struct gw_error *error) {
-    struct gw_json nodes = gw_json_member(place, "nodes_per_switch");
-    struct gw_json oversubscription = gw_json_member(place, "oversubscription");
-    uint64_t nodes_per_switch = 0;
-    if (nodes.node != NULL) {
-        GW_TRY(gw_json_integer(&nodes, 0, &nodes_per_switch, error));
-    }
-    out->nodes_per_switch = (size_t)nodes_per_switch;
-    if (oversubscription.node == NULL) {
-        return GW_OK;
-    }
-    if (gw_json_positive(&oversubscription, &out->oversubscription, NULL) != GW_OK ||
-        out->oversubscription < 1) {
-        return gw_json_expected(&oversubscription, "a finite number >= 1", error);
-    }
-    return gw_json_factor(&oversubscription, &out->oversubscription, error);
-}
+static const struct gw_fields loggp_fields = {sizeof(struct gw_loggp), .rows = loggp_rows,
+                                              .unread = GW_KEYS("raw", "fit", "ranks", "source")};
 
-static enum gw_status read_network(const struct gw_json *place, const struct gw_cluster *cluster,
-                                   struct gw_network *out, struct gw_error *error) {
-    GW_TRY(gw_json_object(place, error));
-    GW_TRY(read_links(place, cluster, out, error));
-    return read_topology(place, out, error);
-}
+static const struct gw_field rows[] = {
+    {"within", GW_AS_OBJECT, .at = offsetof(struct gw_network, within), .optional = true,
+     .of = &loggp_fields, .text = "a node: LogGP; absent where each has one worker: as `between`"},
+    {"between", GW_AS_OBJECT, .at = offsetof(struct gw_network, between), .optional = true,
+     .of = &loggp_fields, .text = "nodes; absent where there is one: as `within`"},
+    {"nodes_per_switch", GW_AS_INTEGER, .at = offsetof(struct gw_network, nodes_per_switch),
+     .optional = true, .text = "0: all nodes on one switch"},
+    {"oversubscription", GW_AS_BY_HAND, .optional = true, .read = read_oversubscription,
+     .text = "of a switch's uplink, at least 1"},
+    {"", GW_AS_KEPT, .at = offsetof(struct gw_network, kept)},
+    {0}};
+
+const struct gw_fields gw_network_fields = {sizeof(struct gw_network), .rows = rows,
+                                            .unread = GW_KEYS("source")};
 
 enum gw_status gw_network_read(const struct gw_json *place, void *out, struct gw_error *error) {
     struct gw_cluster *cluster = out;
     struct gw_network network = {.oversubscription = 1};
+    struct gw_json within = gw_json_member(place, "within");
+    struct gw_json between = gw_json_member(place, "between");
     if (cluster->workers == 0 || cluster->workers_per_node == 0) {
         return GW_OK;
     }
-    GW_TRY(read_network(place, cluster, &network, error));
-    GW_TRY(gw_json_copy(place->node, &network.kept, error));
+    GW_TRY(gw_json_object(place, error));
+    if (within.node == NULL && (cluster->workers_per_node > 1 || between.node == NULL)) {
+        return gw_json_object(&within, error);
+    }
+    if (between.node == NULL && cluster->workers > cluster->workers_per_node) {
+        return gw_json_object(&between, error);
+    }
+    enum gw_status status = gw_fields_read(&gw_network_fields, place, &network, error);
+    if (status != GW_OK) {
+        gw_fields_free(&gw_network_fields, &network);
+        return status;
+    }
+    network.between_assumed = between.node == NULL;
+    network.within = within.node == NULL ? network.between : network.within;
+    network.between = between.node == NULL ? network.within : network.between;
     return gw_cluster_set_network(cluster, network, error);
 }
 
@@ -116,11 +105,7 @@ static bool are_equal(const struct gw_loggp *a, const struct gw_loggp *b) {
 static void write_loggp(struct gw_json_writer *writer, const char *key,
                         const struct gw_loggp *loggp) {
     gw_writer_reopen_object(writer, key, 0);
-    gw_writer_number(writer, "latency_s", loggp->latency_s);
-    gw_writer_number(writer, "overhead_s", loggp->overhead_s);
-    gw_writer_number(writer, "gap_s", loggp->gap_s);
-    gw_writer_number(writer, "gap_s_per_byte", loggp->gap_s_per_byte);
-    gw_writer_number(writer, "overhead_s_per_byte", loggp->overhead_s_per_byte);
+    gw_fields_write(&loggp_fields, loggp, writer);
     gw_writer_end(writer);
 }
 

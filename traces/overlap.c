@@ -108,40 +108,42 @@ struct gw_slowing gw_overlap_at(const struct gw_overlap_pair *pair, double bytes
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* Whoever writes a factor by hand may leave out its interval. */
-static enum gw_status read_factor(const struct gw_json *place, struct gw_overlap_factor *out,
-                                  struct gw_error *error) {
-    GW_TRY(gw_json_object(place, error));
-    struct gw_json factor = gw_json_member(place, "factor");
+/* An interval may be left out by who writes a factor by hand. */
+static enum gw_status check_factor(const struct gw_json *place, void *out, struct gw_error *error) {
+    struct gw_overlap_factor *factor = out;
     struct gw_json low = gw_json_member(place, "low");
     struct gw_json high = gw_json_member(place, "high");
-    GW_TRY(gw_json_factor(&factor, &out->factor, error));
-    out->low = out->high = out->factor;
-    if (low.node != NULL) {
-        GW_TRY(gw_json_factor(&low, &out->low, error));
-    }
-    if (high.node != NULL) {
-        GW_TRY(gw_json_factor(&high, &out->high, error));
-    }
-    if (out->low > out->factor) {
+    factor->low = low.node == NULL ? factor->factor : factor->low;
+    factor->high = high.node == NULL ? factor->factor : factor->high;
+    if (factor->low > factor->factor) {
         return gw_json_expected(&low, "at most the factor", error);
     }
-    return out->high < out->factor ? gw_json_expected(&high, "at least the factor", error) : GW_OK;
+    return factor->high < factor->factor ? gw_json_expected(&high, "at least the factor", error)
+                                         : GW_OK;
 }
 
-static enum gw_status read_point(const struct gw_json *place, double previous_bytes,
-                                 struct gw_overlap_point *out, struct gw_error *error) {
-    GW_TRY(gw_json_object(place, error));
-    struct gw_json bytes = gw_json_member(place, "bytes");
-    struct gw_json compute = gw_json_member(place, "compute");
-    struct gw_json communication = gw_json_member(place, "communication");
-    GW_TRY(gw_json_size(&bytes, &out->bytes, error));
-    if (out->bytes <= previous_bytes) {
-        return gw_json_expected(&bytes, "sizes in ascending order", error);
-    }
-    GW_TRY(read_factor(&compute, &out->compute, error));
-    return read_factor(&communication, &out->communication, error);
-}
+static const struct gw_field factor_rows[] = {
+    {"factor", GW_AS_FACTOR, .at = offsetof(struct gw_overlap_factor, factor),
+     .text = "its time beside the other over its time alone"},
+    {"low", GW_AS_FACTOR, .at = offsetof(struct gw_overlap_factor, low), .optional = true,
+     .text = "of the 95% interval"},
+    {"high", GW_AS_FACTOR, .at = offsetof(struct gw_overlap_factor, high), .optional = true,
+     .text = "of the 95% interval"},
+    {0}};
+
+static const struct gw_fields factor_fields = {sizeof(struct gw_overlap_factor),
+                                               .rows = factor_rows, .check = check_factor};
+
+static const struct gw_field point_rows[] = {
+    {"bytes", GW_AS_SIZE, .at = offsetof(struct gw_overlap_point, bytes),
+     .text = "that each worker contributes, in ascending order"},
+    {"compute", GW_AS_OBJECT, .at = offsetof(struct gw_overlap_point, compute),
+     .of = &factor_fields, .text = "of the compressor, `backward` or `timed`"},
+    {"communication", GW_AS_OBJECT, .at = offsetof(struct gw_overlap_point, communication),
+     .of = &factor_fields, .text = "of the collective"},
+    {0}};
+
+static const struct gw_fields point_fields = {sizeof(struct gw_overlap_point), .rows = point_rows};
 
 static enum gw_status read_pair(const struct gw_json *place, const char *collective,
                                 const char *compute, struct gw_overlap *overlap,
@@ -158,29 +160,24 @@ static enum gw_status read_pair(const struct gw_json *place, const char *collect
     cJSON_ArrayForEach(node, place->node) {
         struct gw_json item = gw_json_item(place, node, index++);
         struct gw_overlap_point point = {0};
-        GW_TRY(read_point(&item, previous_bytes, &point, error));
+        GW_TRY(gw_json_object(&item, error));
+        GW_TRY(gw_fields_read(&point_fields, &item, &point, error));
+        if (point.bytes <= previous_bytes) {
+            struct gw_json bytes = gw_json_member(&item, "bytes");
+            return gw_json_expected(&bytes, "sizes in ascending order", error);
+        }
         GW_TRY(add_point(pair, point, error));
         previous_bytes = point.bytes;
     }
     return GW_OK;
 }
 
-static enum gw_status read_overlap(const struct gw_json *place, struct gw_overlap *out,
+static enum gw_status read_factors(const struct gw_json *factors, void *out,
                                    struct gw_error *error) {
-    GW_TRY(gw_json_object(place, error));
-    struct gw_json workers_place = gw_json_member(place, "workers");
-    struct gw_json factors = gw_json_member(place, "factors");
-    struct gw_json session = gw_json_member(place, "session_s");
-    uint64_t workers = 0;
-    GW_TRY(gw_json_integer(&workers_place, 1, &workers, error));
-    out->workers = (size_t)workers;
-    if (session.node != NULL) {
-        GW_TRY(gw_json_seconds(&session, &out->session_s, error));
-    }
-    GW_TRY(gw_json_object(&factors, error));
     const cJSON *of_collective = NULL;
-    cJSON_ArrayForEach(of_collective, factors.node) {
-        struct gw_json collective = gw_json_child(&factors, of_collective);
+    GW_TRY(gw_json_object(factors, error));
+    cJSON_ArrayForEach(of_collective, factors->node) {
+        struct gw_json collective = gw_json_child(factors, of_collective);
         GW_TRY(gw_json_object(&collective, error));
         const cJSON *pair = NULL;
         cJSON_ArrayForEach(pair, collective.node) {
@@ -188,16 +185,33 @@ static enum gw_status read_overlap(const struct gw_json *place, struct gw_overla
             GW_TRY(read_pair(&points, of_collective->string, pair->string, out, error));
         }
     }
-    out->kept = cJSON_Duplicate(place->node, 1);
-    return out->kept == NULL ? gw_fail_memory(error, "reading overlap factors") : GW_OK;
+    return GW_OK;
 }
+
+static const struct gw_fields pair_fields = {.each = &point_fields};
+static const struct gw_fields factors_fields = {.each = &pair_fields};
+
+static const struct gw_field rows[] = {
+    {"workers", GW_AS_COUNT, .at = offsetof(struct gw_overlap, workers),
+     .text = "of the collectives"},
+    {"session_s", GW_AS_SECONDS, .at = offsetof(struct gw_overlap, session_s), .optional = true,
+     .text = "by which an iteration of a trainer's session is longer than its parts"},
+    {"factors", GW_AS_BY_HAND, .of = &factors_fields, .read = read_factors,
+     .text = "by collective and by compressor, `backward` or `timed`: lists"},
+    {"", GW_AS_KEPT, .at = offsetof(struct gw_overlap, kept)},
+    {0}};
+
+const struct gw_fields gw_overlap_fields = {
+    sizeof(struct gw_overlap), .rows = rows,
+    .unread = GW_KEYS("elements", "waiting", "backward_s", "source")};
 
 enum gw_status gw_overlap_read(const struct gw_json *place, void *cluster, struct gw_error *error) {
     struct gw_overlap *overlap = calloc(1, sizeof *overlap);
     if (overlap == NULL) {
         return gw_fail_memory(error, "reading overlap factors");
     }
-    enum gw_status status = read_overlap(place, overlap, error);
+    enum gw_status status = gw_json_object(place, error);
+    status = status == GW_OK ? gw_fields_read(&gw_overlap_fields, place, overlap, error) : status;
     if (status != GW_OK) {
         gw_overlap_free(overlap);
         return status;

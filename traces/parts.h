@@ -64,13 +64,15 @@ void gw_kernel_costs_free(struct gw_kernel_costs *costs);
 /* ---- "network" and "overlap" as they stand in a cluster file -------------------------------- */
 
 /*
- * Reads the cluster's network, unless its workers are bad input. "within" may be absent where each node
- * has one worker, "between" where there is one node: each is then as the other.
+ * Reads the cluster's network, unless its workers are bad input. "within" may be absent where each
+ * node has one worker, "between" where there is one node: each is then as the other.
  */
 enum gw_status gw_network_read(const struct gw_json *place, void *cluster, struct gw_error *error);
 
 /* Reads the cluster's overlap factors. */
 enum gw_status gw_overlap_read(const struct gw_json *place, void *cluster, struct gw_error *error);
+
+extern const struct gw_fields gw_network_fields, gw_overlap_fields;
 
 /* Put what the cluster has of these into the document of its file. */
 void gw_network_write(const struct gw_cluster *cluster, struct gw_json_writer *writer);

@@ -323,7 +323,7 @@ static const struct bad_document bad_documents[] = {
      "overlap.factors.allgather.topk[0].compute.high: expected at least the factor, got 1.5"},
     {CLUSTER,
      SLOWED("[{'bytes': 8, 'compute': {'factor': 1}, 'communication': {'factor': 1}}, "
-            "{'bytes': 8}]"),
+            "{'bytes': 8, 'compute': {'factor': 1}, 'communication': {'factor': 1}}]"),
      "overlap.factors.allgather.topk[1].bytes: expected sizes in ascending order, got 8"},
     {CLUSTER,
      FACTORS("{'allgather': {'topk': [{'bytes': 8, 'compute': {'factor': 1}, 'communication': "
