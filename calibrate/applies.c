@@ -1,23 +1,25 @@
-/* Whether a cluster's figures are about the hosts, links and ranks of the job at hand. */
+/*
+ * Uncertainty reasons: differences between a cluster's hosts, links and ranks and those of a job.
+ */
 #include <string.h>
 
 #include "calibrate/calibrate.h"
 #include "calibrate/hosts/hosts.h"
 
-static const double other_link = 1.25; /* by what factor links differ that are not the same */
+static const double other_link = 1.25; /* links differ if their rates differ by this factor */
 
-struct doubts {
+struct reasons {
     const struct gw_cluster *cluster;
-    const cJSON *source; /* of the cluster; NULL: none */
+    const cJSON *source; /* of the cluster; or NULL */
     struct gw_arena *arena;
     char **texts;
     size_t count;
 };
 
-enum { MOST_DOUBTS = 4 }; /* and what has changed since, gw_calibration_find_drift */
+enum { MAX_REASONS = 4 }; /* besides gw_calibration_find_drift's */
 
-static void add(struct doubts *doubts, char *text) {
-    doubts->texts[doubts->count++] = text;
+static void add_reason(struct reasons *reasons, char *text) {
+    reasons->texts[reasons->count++] = text;
 }
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
@@ -33,14 +35,15 @@ static bool has_host(const cJSON *hosts, const char *name) {
     return false;
 }
 
-static void compare_hosts(struct doubts *doubts, const struct gw_host_list *list) {
-    const cJSON *hosts = cJSON_GetObjectItemCaseSensitive(doubts->source, "hosts");
-    const char *path = doubts->cluster->path;
+static void compare_hosts(struct reasons *reasons, const struct gw_host_list *list) {
+    const cJSON *hosts = cJSON_GetObjectItemCaseSensitive(reasons->source, "hosts");
+    const char *path = reasons->cluster->path;
     if (!cJSON_IsArray(hosts)) {
-        add(doubts, gw_arena_format(doubts->arena,
-                                    "%s was not calibrated on hosts that it names: predictions may "
-                                    "be about another network than measurements",
-                                    path));
+        add_reason(reasons,
+                   gw_arena_format(reasons->arena,
+                                   "%s was not calibrated on hosts that it names: predictions may "
+                                   "be about another network than measurements",
+                                   path));
         return;
     }
     size_t others = 0;
@@ -51,31 +54,32 @@ static void compare_hosts(struct doubts *doubts, const struct gw_host_list *list
         }
     }
     if (others > 0) {
-        add(doubts, gw_arena_format(doubts->arena,
-                                    "%s was calibrated on other hosts than %zu of this job's %zu, "
-                                    "such as %.64s: predictions may be about another network",
-                                    path, others, list->count, first));
+        add_reason(reasons,
+                   gw_arena_format(reasons->arena,
+                                   "%s was calibrated on other hosts than %zu of this job's %zu, "
+                                   "such as %.64s: predictions may be about another network",
+                                   path, others, list->count, first));
     }
 }
 
-static void compare_ranks(struct doubts *doubts, const struct gw_host_list *list) {
-    size_t then = doubts->cluster->workers_per_node;
+static void compare_ranks(struct reasons *reasons, const struct gw_host_list *list) {
+    size_t then = reasons->cluster->workers_per_node;
     size_t now = gw_host_list_most_ranks(list);
     if (then != now) {
-        add(doubts,
-            gw_arena_format(doubts->arena, "%s has %zu worker%s on a node, this job up to %zu",
-                            doubts->cluster->path, then, then == 1 ? "" : "s", now));
+        add_reason(reasons, gw_arena_format(
+                                reasons->arena, "%s has %zu worker%s on a node, this job up to %zu",
+                                reasons->cluster->path, then, then == 1 ? "" : "s", now));
     }
 }
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-/* Bytes per second in the median of the file's links; 0 if it says nothing of them. */
-static double rate_then(const struct doubts *doubts) {
-    const cJSON *links = cJSON_GetObjectItemCaseSensitive(doubts->source, "links");
+/* The median rate of the file's links, in bytes per second; 0 if it has none. */
+static double file_link_rate(const struct reasons *reasons) {
+    const cJSON *links = cJSON_GetObjectItemCaseSensitive(reasons->source, "links");
     size_t count = 0;
     double *rates =
-        gw_arena_zeros(doubts->arena, (size_t)cJSON_GetArraySize(links) + 1, sizeof *rates);
+        gw_arena_zeros(reasons->arena, (size_t)cJSON_GetArraySize(links) + 1, sizeof *rates);
     const cJSON *link = NULL;
     cJSON_ArrayForEach(link, links) {
         const cJSON *rate = cJSON_GetObjectItemCaseSensitive(link, "bytes_per_s");
@@ -90,9 +94,10 @@ static double rate_then(const struct doubts *doubts) {
     return summary.median;
 }
 
-/* The same of this job's links, on every rank. */
-static enum gw_status find_rate(struct gw_communicator *communicator, struct gw_host_list *list,
-                                double *out, struct gw_error *error) {
+/* The median rate of this job's links, on every rank. */
+static enum gw_status measure_link_rate(struct gw_communicator *communicator,
+                                        struct gw_host_list *list, double *out,
+                                        struct gw_error *error) {
     size_t count = gw_link_count(list);
     struct gw_link_rate *links = gw_arena_zeros(&list->arena, count, sizeof *links);
     double *rates = gw_arena_zeros(&list->arena, count, sizeof *rates);
@@ -107,39 +112,41 @@ static enum gw_status find_rate(struct gw_communicator *communicator, struct gw_
     return GW_OK;
 }
 
-static enum gw_status compare_links(struct doubts *doubts, struct gw_communicator *communicator,
+static enum gw_status compare_links(struct reasons *reasons, struct gw_communicator *communicator,
                                     struct gw_host_list *list, struct gw_error *error) {
-    double then = rate_then(doubts);
+    double then = file_link_rate(reasons);
     double now = then;
-    if (then > 0 && gw_link_count(list) > 0) { /* the same on all ranks, as the file is */
-        GW_TRY(find_rate(communicator, list, &now, error));
+    if (then > 0 && gw_link_count(list) > 0) { /* equal on all ranks, as the file is */
+        GW_TRY(measure_link_rate(communicator, list, &now, error));
     }
     if (then > 0 && (now > other_link * then || then > other_link * now)) {
-        add(doubts, gw_arena_format(doubts->arena,
-                                    "links carry %.4g MB/s now, in %s %.4g: calibrate --check says "
-                                    "what else has changed",
-                                    now / 1e6, doubts->cluster->path, then / 1e6));
+        add_reason(reasons,
+                   gw_arena_format(reasons->arena,
+                                   "links carry %.4g MB/s now, in %s %.4g: calibrate --check says "
+                                   "what else has changed",
+                                   now / 1e6, reasons->cluster->path, then / 1e6));
     }
     return GW_OK;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-enum gw_status gw_calibration_doubts(struct gw_communicator *communicator,
-                                     const struct gw_cluster *cluster, struct gw_arena *arena,
-                                     char ***out, size_t *count, struct gw_error *error) {
-    struct doubts doubts = {.cluster = cluster,
-                            .source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source"),
-                            .arena = arena,
-                            .texts = gw_arena_zeros(arena, MOST_DOUBTS, sizeof *doubts.texts)};
+enum gw_status gw_calibration_uncertainty_reasons(struct gw_communicator *communicator,
+                                                  const struct gw_cluster *cluster,
+                                                  struct gw_arena *arena, char ***out,
+                                                  size_t *count, struct gw_error *error) {
+    struct reasons reasons = {.cluster = cluster,
+                              .source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source"),
+                              .arena = arena,
+                              .texts = gw_arena_zeros(arena, MAX_REASONS, sizeof *reasons.texts)};
     struct gw_host_list list;
     GW_TRY(gw_agree(communicator, gw_arena_check(arena, "comparing hosts", error), error));
     GW_TRY(gw_host_list_open(communicator, &list, error));
-    compare_hosts(&doubts, &list);
-    compare_ranks(&doubts, &list);
-    enum gw_status status = compare_links(&doubts, communicator, &list, error);
+    compare_hosts(&reasons, &list);
+    compare_ranks(&reasons, &list);
+    enum gw_status status = compare_links(&reasons, communicator, &list, error);
     gw_host_list_close(&list);
-    *out = doubts.texts;
-    *count = doubts.count;
+    *out = reasons.texts;
+    *count = reasons.count;
     return status == GW_OK ? gw_arena_check(arena, "comparing hosts", error) : status;
 }

@@ -16,7 +16,7 @@ struct gw_calibration gw_calibration_defaults(void) {
                                    .max_bytes = 16 << 20,
                                    .max_elements = 1 << 24,
                                    .per_factor_four = 2,
-                                   .pool_bytes = 128 << 20, /* about what gradients take */
+                                   .pool_bytes = 128 << 20, /* about the size of gradients */
                                    .density = 0.001,
                                    .collectives = gw_calibrated_collectives,
                                    .compressors = gw_compressors,
@@ -73,7 +73,7 @@ static enum gw_status add_curve(const struct gw_survey *survey, size_t which,
                                            error);
 }
 
-/* On rank 0. */
+/* Called on rank 0. */
 static enum gw_status add_curves(const struct gw_survey *survey, struct gw_cluster *cluster,
                                  struct gw_error *error) {
     const struct gw_points *points = &survey->points;
@@ -101,7 +101,7 @@ static enum gw_status add_curves(const struct gw_survey *survey, struct gw_clust
 
 /* ---- the journal --------------------------------------------------------------------------- */
 
-/* Of each rank's host. */
+/* The fingerprint of each rank's host. */
 static enum gw_status fingerprint_hosts(struct gw_communicator *communicator, uint64_t *out,
                                         struct gw_error *error) {
     struct gw_host_list list;
@@ -128,7 +128,7 @@ static uint64_t fingerprint_request(const struct gw_calibration *calibration,
     return so_far;
 }
 
-/* Rank 0 opens it; all learn whether that went well. */
+/* Rank 0 opens the journal; all ranks learn whether it succeeded. */
 static enum gw_status open_journal(const struct gw_calibration *calibration,
                                    struct gw_survey *survey, struct gw_journal *out,
                                    struct gw_error *error) {
@@ -145,9 +145,10 @@ static enum gw_status open_journal(const struct gw_calibration *calibration,
 
 /* ---- measuring ----------------------------------------------------------------------------- */
 
-static const double backward_share = 0.25; /* of overlap, where a backward pass is measured */
+static const double backward_share = 0.25; /* of the time for overlap, if a backward pass is
+                                            * measured */
 
-/* Of the time for everything, what other measurements than of curves get: enough in most cases. */
+/* The time for messages, out of the whole; enough in most cases. */
 static double network_share_s(const struct gw_communicator *communicator,
                               const struct gw_calibration *calibration) {
     return calibration->network && communicator->size > 1 ? fmin(3, calibration->time_s / 20) : 0;
@@ -159,7 +160,7 @@ static double overlap_share_s(const struct gw_communicator *communicator,
     return calibration->overlap && communicator->size > 1 ? share * calibration->time_s : 0;
 }
 
-/* What is left for curves when all else has had its share. */
+/* The time left for curves after the shares of everything else. */
 static double curves_share_s(const struct gw_communicator *communicator,
                              const struct gw_calibration *calibration, double started_s) {
     double finishing_s = fmax(0.02 * calibration->time_s, 0.5); /* fitting, writing */
@@ -222,7 +223,7 @@ static enum gw_status measure_overlap(struct gw_communicator *communicator,
     return gw_calibrate_overlap(communicator, &brief, report, cluster, error);
 }
 
-static void tell_nobody(void *context, double share, const char *what) {
+static void ignore_progress(void *context, double share, const char *what) {
     (void)context;
     (void)share;
     (void)what;
@@ -231,8 +232,10 @@ static void tell_nobody(void *context, double share, const char *what) {
 static enum gw_status measure_all(struct gw_communicator *communicator,
                                   const struct gw_calibration *calibration, double started_s,
                                   struct gw_cluster *cluster, struct gw_error *error) {
-    struct gw_report report = {.tell = calibration->tell == NULL ? tell_nobody : calibration->tell,
-                               .context = calibration->tell_context,
+    struct gw_report report = {.on_progress = calibration->on_progress == NULL
+                                                  ? ignore_progress
+                                                  : calibration->on_progress,
+                               .context = calibration->progress_context,
                                .scale = 0.02};
     enum gw_status status = gw_calibrate_hosts(communicator, calibration, &report, cluster, error);
     double overlap = calibration->backward == NULL ? 0.04 : backward_share;

@@ -1,4 +1,4 @@
-/* Which part of a calibration is asked for, by names. */
+/* The choice of a part of a calibration, by names. */
 #include <stdio.h>
 #include <string.h>
 
@@ -31,12 +31,12 @@ static const char *find_collective(const char *name) {
     return NULL;
 }
 
-/* How many have been chosen so far. */
+/* The numbers chosen so far. */
 struct counts {
     size_t collectives, compressors;
 };
 
-/* Adds what the name stands for; false if it is unknown or there already. */
+/* Adds the part of that name; false if it is unknown or already chosen. */
 static bool add_named(const char *name, struct gw_calibration_choice *choice,
                       struct gw_calibration *out, struct counts *counts) {
     const char *collective = find_collective(name);

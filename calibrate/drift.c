@@ -1,4 +1,4 @@
-/* Whether a cluster still is what its file says, as far as a job hangs on it. */
+/* Drift: whether a cluster still is as its file says, for the curves that a job uses. */
 #include <math.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 static const double tolerance = 0.1;
 
-/* The size that changed most, of those that have moved. */
+/* The size that changed most, among those that have moved. */
 static const struct gw_check_row *find_worst(const struct gw_check *check) {
     const struct gw_check_row *worst = NULL;
     for (size_t i = 0; i < check->count; i++) {
@@ -33,7 +33,7 @@ static char *describe(const struct gw_check *check, const struct gw_cluster *clu
                            size, 100 * worst->change);
 }
 
-/* Files may have curves of what calibrate does not measure itself. */
+/* Files may have curves that calibrate does not measure itself. */
 static bool is_calibrated(const char *name) {
     const char *names[GW_MOST_CALIBRATED];
     gw_calibrated_names(names);
@@ -45,8 +45,8 @@ static bool is_calibrated(const char *name) {
     return false;
 }
 
-/* "allgather,topk" */
-static char *join(const char *const *names, struct gw_arena *arena) {
+/* Joins names: "allgather,topk". */
+static char *join_names(const char *const *names, struct gw_arena *arena) {
     char *text = gw_arena_text(arena, "");
     for (size_t i = 0; names[i] != NULL && text != NULL; i++) {
         if (is_calibrated(names[i])) {
@@ -64,7 +64,7 @@ enum gw_status gw_calibration_find_drift(struct gw_communicator *communicator,
     struct gw_calibration_choice choice;
     struct gw_calibration calibration = gw_calibration_defaults();
     struct gw_check check;
-    const char *text = join(names, arena);
+    const char *text = join_names(names, arena);
     *out = NULL;
     calibration.time_s = time_s;
     calibration.clock = clock;
@@ -76,7 +76,7 @@ enum gw_status gw_calibration_find_drift(struct gw_communicator *communicator,
     GW_TRY(gw_calibration_choose(text, &choice, &calibration, error));
     enum gw_status status =
         gw_calibration_check(communicator, &calibration, cluster, tolerance, &check, error);
-    if (status == GW_BAD_INPUT) { /* all ranks know that there is nothing to look at again */
+    if (status == GW_BAD_INPUT) { /* all ranks know that no curve can be measured again */
         return GW_OK;
     }
     if (status == GW_OK && communicator->rank == 0 && !check.describes) {

@@ -1,7 +1,5 @@
-/*
- * A new calibration and an older one of the same cluster: whether their hosts are the same, what
- * only the older one has, and whether it still describes the cluster.
- */
+/* A new calibration and an older one of the same cluster: whether their hosts are the same, the
+ * parts that only the older one has, and whether it still describes the cluster. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +7,7 @@
 #include "calibrate/hosts/hosts.h"
 #include "calibrate/measure/measure.h"
 
-/* ---- reading it ----------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------- */
 
 static enum gw_status read_text(const char *name, char **text, size_t *length,
                                 struct gw_error *error) {
@@ -45,8 +43,8 @@ enum gw_status gw_calibration_read(struct gw_communicator *communicator, const c
 
 /* ---- the same hosts ------------------------------------------------------------------------ */
 
-/* A host's name as provenance has it: alone, or with what is known of the host. */
-static const char *name_of(const cJSON *host) {
+/* A host's name in the provenance, where it stands alone or in the host's description. */
+static const char *host_name(const cJSON *host) {
     const char *name = cJSON_IsObject(host)
                            ? cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(host, "name"))
                            : cJSON_GetStringValue(host);
@@ -70,19 +68,19 @@ static enum gw_status compare_hosts(const struct gw_cluster *cluster,
     }
     const cJSON *next = listed->child;
     for (size_t h = 0; h < list->count; h++) {
-        if (next == NULL || strncmp(name_of(next), list->names[h], GW_HOST_SIZE - 1) != 0) {
+        if (next == NULL || strncmp(host_name(next), list->names[h], GW_HOST_SIZE - 1) != 0) {
             return gw_fail(error, GW_BAD_INPUT,
                            "%s: source.hosts: expected this job's hosts, with \"%s\" for rank %d, "
                            "got \"%s\"",
                            cluster->path, list->names[h], list->first_rank[h],
-                           next == NULL ? "" : name_of(next));
+                           next == NULL ? "" : host_name(next));
         }
         next = next->next;
     }
     return next == NULL ? GW_OK
                         : gw_fail(error, GW_BAD_INPUT,
                                   "%s: source.hosts: expected this job's hosts, got \"%s\" as well",
-                                  cluster->path, name_of(next));
+                                  cluster->path, host_name(next));
 }
 
 static enum gw_status compare_devices(const struct gw_cluster *cluster, bool cuda,
@@ -109,7 +107,7 @@ enum gw_status gw_calibration_require_same_hosts(struct gw_communicator *communi
     return gw_agree(communicator, status, error);
 }
 
-/* ---- what only the older one has ----------------------------------------------------------- */
+/* ---- parts of the older one ---------------------------------------------------------------- */
 
 static enum gw_status copy_cost(const struct gw_curve *curve, const cJSON *kept,
                                 struct gw_curve *curve_out, cJSON **kept_out,
@@ -170,10 +168,8 @@ static enum gw_status add_network(struct gw_cluster *cluster, const struct gw_cl
                                 : gw_cluster_set_network(cluster, network, error);
 }
 
-/*
- * Keys of the document besides what is added above; growth laws follow from all curves together and
- * are found anew. Where the older curves come from is told by "earlier" in the source.
- */
+/* Adds other keys of the document. Growth laws follow from all curves together and are fitted
+ * again. "earlier" in the source tells where the older curves come from. */
 static enum gw_status add_keys(struct gw_cluster *cluster, const struct gw_cluster *older,
                                struct gw_error *error) {
     static const char *const ours[] = {
@@ -213,11 +209,11 @@ enum gw_status gw_calibration_add_older(struct gw_cluster *cluster, const struct
     return gw_cluster_put_growth(cluster, error);
 }
 
-/* ---- whether it still describes the cluster -------------------------------------------------- */
+/* ---- measuring curves again ---------------------------------------------------------------- */
 
 enum {
-    SIZES = 3,      /* of each curve: small, middling, large */
-    MOST_NAMES = 64 /* more than there are collectives, or compressors */
+    SIZES = 3,     /* of each curve: small, medium, large */
+    MAX_NAMES = 64 /* more than there are collectives, or compressors */
 };
 
 struct recheck {
@@ -226,15 +222,16 @@ struct recheck {
     struct gw_survey survey;
 };
 
-/* Where it does not have the search in sketches, that is in the curve of what sketches. */
+/* True if the file's curve of a compressor that sketches includes the search in the sketch. */
 static bool is_other_kernel(const struct gw_cluster *cluster, const struct gw_series *series) {
     const struct gw_compressor *compressor = gw_compressor_find(series->subject.name);
     return compressor != NULL && compressor->sketched &&
            gw_kernel_cost_find(&cluster->aggregation, gw_aggregator_names[GW_HEAVYMIX]) == NULL;
 }
 
-/* What the file keeps of a series' curve, or NULL. */
-static const cJSON *kept_of(const struct gw_cluster *cluster, const struct gw_series *series) {
+/* The file's document of a series' curve, or NULL. */
+static const cJSON *find_document(const struct gw_cluster *cluster,
+                                  const struct gw_series *series) {
     const struct gw_subject *subject = &series->subject;
     if (subject->separate) {
         const struct gw_kernel_cost *cost = gw_kernel_cost_find(
@@ -258,7 +255,8 @@ static bool is_usable(const cJSON *raw, const struct gw_subject *subject) {
            number_in(raw, "p5_s") > 0 && number_in(raw, "p95_s") > 0;
 }
 
-/* The raw measurements of a curve at 15, 50 and 85% of the sizes that take less than limit_s. */
+/* Chooses the raw measurements of a curve at 15, 50 and 85% of the sizes that take less than
+ * limit_s. */
 static size_t choose_raw(const cJSON *kept, const struct gw_subject *subject, double limit_s,
                          const cJSON *out[SIZES]) {
     static const double places[SIZES] = {0.15, 0.5, 0.85};
@@ -295,7 +293,7 @@ static enum gw_status choose_points(struct recheck *recheck, double time_s,
         const cJSON *raw[SIZES];
         const struct gw_series *series = &recheck->survey.list.items[s];
         size_t count =
-            choose_raw(kept_of(recheck->cluster, series), &series->subject, limit_s, raw);
+            choose_raw(find_document(recheck->cluster, series), &series->subject, limit_s, raw);
         for (size_t i = 0; i < count; i++) {
             size_t size = (size_t)number_in(raw[i], series->subject.size_key);
             GW_TRY(gw_points_add(&recheck->survey.points, s, size, error));
@@ -319,7 +317,7 @@ static const cJSON *raw_at(const cJSON *kept, const struct gw_subject *subject, 
     return raw;
 }
 
-/* Beyond the tolerance, and where no usual repeat of then was. */
+/* True if the change exceeds the tolerance, and the interval excludes the file's usual repeats. */
 static bool seems_moved(const struct gw_check_row *row, double tolerance) {
     return fabs(row->change) > tolerance &&
            (row->now_s.median_low > row->file_p95_s || row->now_s.median_high < row->file_p5_s);
@@ -328,7 +326,8 @@ static bool seems_moved(const struct gw_check_row *row, double tolerance) {
 static enum gw_status fill_row(const struct recheck *recheck, const struct gw_point *point,
                                struct gw_check_row *row, struct gw_error *error) {
     const struct gw_series *series = &recheck->survey.list.items[point->series];
-    const cJSON *raw = raw_at(kept_of(recheck->cluster, series), &series->subject, point->size);
+    const cJSON *raw =
+        raw_at(find_document(recheck->cluster, series), &series->subject, point->size);
     struct gw_measurement measurement;
     GW_TRY(gw_point_measurement(point, &recheck->survey.rule, &measurement, error));
     *row = (struct gw_check_row){.name = series->subject.name,
@@ -351,8 +350,8 @@ static void log_point(void *context, double share, const char *what) {
     gw_log(GW_LOG_VERBOSE, "measuring %s", what);
 }
 
-/* Forgets what was measured; leaves out what did not move. */
-static void begin_again(struct gw_points *points, const struct gw_check *check) {
+/* Clears the measurements, and removes the points that have not moved. */
+static void restart_points(struct gw_points *points, const struct gw_check *check) {
     for (size_t i = 0; i < points->count; i++) {
         struct gw_point *point = &points->items[i];
         point->state = check->rows[i].moved ? GW_POINT_OPEN : GW_POINT_LEFT_OUT;
@@ -362,9 +361,9 @@ static void begin_again(struct gw_points *points, const struct gw_check *check) 
     }
 }
 
-/* On rank 0: rows of the points that were measured. */
-static enum gw_status compare(const struct recheck *recheck, struct gw_check *check,
-                              struct gw_error *error) {
+/* On rank 0: lists rows of the measured points. */
+static enum gw_status list_rows(const struct recheck *recheck, struct gw_check *check,
+                                struct gw_error *error) {
     const struct gw_points *points = &recheck->survey.points;
     for (size_t i = 0; i < points->count; i++) {
         struct gw_check_row row = {0};
@@ -382,15 +381,15 @@ static enum gw_status compare(const struct recheck *recheck, struct gw_check *ch
 static enum gw_status measure_twice(struct recheck *recheck, double time_s, struct gw_check *check,
                                     struct gw_error *error) {
     struct gw_survey *survey = &recheck->survey;
-    const struct gw_report report = {.tell = log_point, .scale = 1};
+    const struct gw_report report = {.on_progress = log_point, .scale = 1};
     struct gw_journal journal = {.descriptor = -1};
     const double shares[] = {0.7, 0.3};
     for (int pass = 0; pass < 2; pass++) {
         double moved = 0;
         GW_TRY(gw_measure_points(survey, shares[pass] * time_s, &journal, &report, error));
         if (survey->communicator->rank == 0) {
-            GW_TRY(compare(recheck, check, error));
-            begin_again(&survey->points, check);
+            GW_TRY(list_rows(recheck, check, error));
+            restart_points(&survey->points, check);
             moved = (double)check->moved;
         }
         GW_TRY(gw_agree_maximum(survey->communicator, &moved, 1, error));
@@ -418,12 +417,14 @@ static void judge(struct gw_check *check) {
     check->describes = check->moved_curves == 0 && 4 * touched < check->curves;
 }
 
-/* Series that the file has no curve of are of no use, nor is what spreads as much as turns do. */
+/*
+ * Removes series that the file has no curve of, and those whose spread is as large as time slices.
+ */
 static void drop_unknown(struct recheck *recheck) {
     struct gw_series_list *list = &recheck->survey.list;
     size_t kept = 0;
     for (size_t s = 0; s < list->count; s++) {
-        if (!list->items[s].together && kept_of(recheck->cluster, &list->items[s]) != NULL) {
+        if (!list->items[s].together && find_document(recheck->cluster, &list->items[s]) != NULL) {
             list->items[kept++] = list->items[s];
         }
     }
@@ -441,29 +442,29 @@ static enum gw_status run_recheck(struct recheck *recheck, const struct gw_calib
                              : measure_twice(recheck, fmax(left_s, 0), out, error);
 }
 
-/* What is asked for, as far as the file has curves of it. */
+/* The wanted part of a calibration, as far as the file has curves of it. */
 struct narrowed {
     struct gw_calibration calibration;
-    const char *collectives[MOST_NAMES + 1];
-    const struct gw_compressor *compressors[MOST_NAMES + 1];
+    const char *collectives[MAX_NAMES + 1];
+    const struct gw_compressor *compressors[MAX_NAMES + 1];
 };
 
-/* With the density that it was measured with. */
-static void narrow(const struct gw_calibration *calibration, const struct gw_cluster *cluster,
-                   struct narrowed *out) {
+/* Uses the density of the file. */
+static void narrow_calibration(const struct gw_calibration *calibration,
+                               const struct gw_cluster *cluster, struct narrowed *out) {
     const cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
     double density = number_in(source, "density");
     size_t collectives = 0;
     size_t compressors = 0;
     *out = (struct narrowed){.calibration = *calibration};
     for (const char *const *name = calibration->collectives;
-         *name != NULL && collectives < MOST_NAMES; name++) {
+         *name != NULL && collectives < MAX_NAMES; name++) {
         if (gw_cluster_find_collective(cluster, *name, 0) != NULL) {
             out->collectives[collectives++] = *name;
         }
     }
     for (const struct gw_compressor *const *compressor = calibration->compressors;
-         *compressor != NULL && compressors < MOST_NAMES; compressor++) {
+         *compressor != NULL && compressors < MAX_NAMES; compressor++) {
         if (gw_kernel_cost_find(&cluster->compressors, (*compressor)->name) != NULL) {
             out->compressors[compressors++] = *compressor;
         }
@@ -481,7 +482,7 @@ enum gw_status gw_calibration_check(struct gw_communicator *communicator,
     struct recheck recheck = {.cluster = cluster, .tolerance = tolerance};
     struct narrowed narrowed;
     *out = (struct gw_check){0};
-    narrow(calibration, cluster, &narrowed);
+    narrow_calibration(calibration, cluster, &narrowed);
     enum gw_status status =
         gw_survey_open(communicator, &narrowed.calibration, &recheck.survey, error);
     if (status == GW_OK) {

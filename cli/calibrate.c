@@ -225,8 +225,8 @@ static enum gw_status measure(struct gw_communicator *communicator,
     bool speaks = communicator->rank == 0;
     struct bar bar = {.progress = gw_progress_begin("calibrate", speaks), .speaks = speaks};
     struct gw_calibration calibration = *asked;
-    calibration.tell = draw;
-    calibration.tell_context = &bar;
+    calibration.on_progress = draw;
+    calibration.progress_context = &bar;
     enum gw_status status = gw_calibrate(communicator, &calibration, out, error);
     gw_progress_end(&bar.progress);
     return status;

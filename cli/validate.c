@@ -500,8 +500,8 @@ static enum gw_status explain(struct run *run, struct gw_error *error) {
 static enum gw_status validate(struct run *run, struct gw_communicator *communicator, int *verdict,
                                struct gw_error *error) {
     struct gw_validation *answer = &run->answer;
-    GW_TRY(gw_calibration_doubts(communicator, &answer->question.cluster, &run->arena,
-                                 &answer->doubts, &answer->doubt_count, error));
+    GW_TRY(gw_calibration_uncertainty_reasons(communicator, &answer->question.cluster, &run->arena,
+                                              &answer->doubts, &answer->doubt_count, error));
     measure_all(run, communicator, error);
     if (communicator->rank != 0) {
         return GW_OK;

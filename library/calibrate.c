@@ -100,8 +100,8 @@ static enum gw_status ask(const struct gradweave_calibration *asked,
         out->session_elements = asked->session_elements;
     }
     if (ranks->rank == 0) {
-        out->tell = asked->progress;
-        out->tell_context = asked->progress_context;
+        out->on_progress = asked->progress;
+        out->progress_context = asked->progress_context;
     }
     return ranks->size > 1 || !gw_calibration_exchanges(out)
                ? GW_OK

@@ -13,8 +13,8 @@ const char *const gw_candidate_names[GW_CANDIDATE_KINDS] = {"straight", "nlog2n"
 /* ---- fitting ------------------------------------------------------------------------------- */
 
 enum {
-    SEGMENT_POINTS = 3,         /* that a segment has at least */
-    HELD_OUT_SEGMENT_POINTS = 2 /* when one of them may be held out */
+    SEGMENT_POINTS = 3,         /* minimum number of points of a segment */
+    HELD_OUT_SEGMENT_POINTS = 2 /* the minimum if one of them may be held out */
 };
 
 static double residual_at(const struct gw_curve *curve, const struct gw_curve_point *point) {
@@ -30,9 +30,11 @@ static double loss_over(const struct gw_curve *curve, const struct gw_curve_poin
     return sum;
 }
 
-/* Every break is tried; relative errors are added as they are, or an outlier would choose it. */
-static enum gw_status find_break(const struct gw_curve_point *points, size_t count, size_t fewest,
-                                 struct gw_candidate *out, struct gw_error *error) {
+/* Tries every break. Adds relative errors without squaring them, so that an outlier does not
+ * determine it. */
+static enum gw_status find_best_break(const struct gw_curve_point *points, size_t count,
+                                      size_t fewest, struct gw_candidate *out,
+                                      struct gw_error *error) {
     double best = INFINITY;
     for (size_t first = fewest; first + fewest <= count; first++) {
         struct gw_fit low;
@@ -51,14 +53,16 @@ static enum gw_status find_break(const struct gw_curve_point *points, size_t cou
     return GW_OK;
 }
 
-/* Fits one line up to a size and another from the next on; the curve is the ends of both. */
+/*
+ * Fits one line up to a size and another from the next on; the curve consists of the ends of both.
+ */
 static enum gw_status fit_two_segments(const struct gw_curve_point *points, size_t count,
                                        size_t fewest, struct gw_candidate *out,
                                        struct gw_error *error) {
     if (count < 2 * fewest) {
         return GW_OK;
     }
-    GW_TRY(find_break(points, count, fewest, out, error));
+    GW_TRY(find_best_break(points, count, fewest, out, error));
     size_t corners[4] = {0, out->first_count - 1, out->first_count, count - 1};
     struct gw_curve_point *ends = calloc(4, sizeof *ends);
     if (ends == NULL) {
@@ -91,10 +95,10 @@ static enum gw_status fit_points(const struct gw_curve_point *points, size_t cou
     return GW_OK;
 }
 
-/* fewest: points of a segment. */
-static enum gw_status fit(enum gw_candidate_kind kind, const struct gw_curve_point *points,
-                          size_t count, size_t fewest, struct gw_candidate *out,
-                          struct gw_error *error) {
+/* fewest: minimum number of points of a segment. */
+static enum gw_status fit_kind(enum gw_candidate_kind kind, const struct gw_curve_point *points,
+                               size_t count, size_t fewest, struct gw_candidate *out,
+                               struct gw_error *error) {
     *out = (struct gw_candidate){.kind = kind};
     switch (kind) {
     case GW_CANDIDATE_STRAIGHT:
@@ -128,9 +132,9 @@ struct gw_curve gw_median_line(const struct gw_curve_point *points, size_t count
     return line;
 }
 
-/* ---- judging ------------------------------------------------------------------------------- */
+/* ---- errors of held-out sizes -------------------------------------------------------------- */
 
-/* Each size but the ends, which points could only extrapolate, from what the others give. */
+/* Predicts each size from the others, except the ends, which points could only extrapolate. */
 static enum gw_status hold_out(struct gw_candidate *candidate, const struct gw_curve_point *points,
                                size_t count, struct gw_curve_point *others,
                                struct gw_error *error) {
@@ -140,7 +144,7 @@ static enum gw_status hold_out(struct gw_candidate *candidate, const struct gw_c
         struct gw_candidate rest;
         memcpy(others, points, held * sizeof *points);
         memcpy(others + held, points + held + 1, (count - held - 1) * sizeof *points);
-        GW_TRY(fit(candidate->kind, others, count - 1, HELD_OUT_SEGMENT_POINTS, &rest, error));
+        GW_TRY(fit_kind(candidate->kind, others, count - 1, HELD_OUT_SEGMENT_POINTS, &rest, error));
         double residual = residual_at(&rest.curve, &points[held]);
         gw_curve_free(&rest.curve);
         candidate->residuals[candidate->held_out++] = residual;
@@ -156,7 +160,7 @@ static enum gw_status hold_out(struct gw_candidate *candidate, const struct gw_c
 static enum gw_status open_one(enum gw_candidate_kind kind, const struct gw_curve_point *points,
                                size_t count, struct gw_curve_point *others,
                                struct gw_candidate *out, struct gw_error *error) {
-    GW_TRY(fit(kind, points, count, SEGMENT_POINTS, out, error));
+    GW_TRY(fit_kind(kind, points, count, SEGMENT_POINTS, out, error));
     if (!out->fitted) {
         return GW_OK;
     }
@@ -176,13 +180,13 @@ static enum gw_status open_one(enum gw_candidate_kind kind, const struct gw_curv
 
 /* ---- choosing ------------------------------------------------------------------------------ */
 
-/* One-sided: a straight line is compared with two richer kinds, and shall stand in 95% of cases. */
+/*
+ * One-sided: a straight line is compared with two richer kinds, and must be kept in 95% of cases.
+ */
 static const double level = 0.025;
 
-/*
- * Returns the share of the 2^count ways to give the ranks 1 .. count a sign in which the ranks with
- * a plus add up to `sum` or more. shares: room for 1 + count (count + 1) / 2.
- */
+/* Returns the share of the 2^count ways to sign the ranks 1 .. count for which the ranks with a
+ * plus add up to `sum` or more. shares: [1 + count (count + 1) / 2]. */
 static double tail_of_signed_ranks(size_t count, double sum, double *shares) {
     size_t reach = 0;
     shares[0] = 1;
@@ -202,10 +206,8 @@ static double tail_of_signed_ranks(size_t count, double sum, double *shares) {
     return tail;
 }
 
-/*
- * Lists by how much the richer candidate's losses are less than the poorer one's, leaving out
- * differences that rounding makes of equal losses.
- */
+/* Lists the differences of the poorer candidate's losses and the richer one's, without differences
+ * that are only rounding. */
 static size_t find_gains(const struct gw_candidate *richer, const struct gw_candidate *poorer,
                          double *gains) {
     static const double rounding = 1e-9;
@@ -219,8 +221,8 @@ static size_t find_gains(const struct gw_candidate *richer, const struct gw_cand
     return count;
 }
 
-/* Sum of the ranks of what is above 0 among all sizes without their signs; equal ones share ranks.
- */
+/* The sum of the ranks of positive gains, among all gains ranked by magnitude; equal ones share
+ * ranks. */
 static double sum_ranks(const double *gains, size_t count) {
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
@@ -235,18 +237,16 @@ static double sum_ranks(const double *gains, size_t count) {
 }
 
 /*
- * Few sizes, or a few that are far off, give no significance, however much is gained. A straight
- * line with noise looks so much worse than richer kinds in fewer than 3% of cases
+ * Few sizes, or a few large gains, are not significant, however large the gains are. A straight
+ * line with noise looks this much worse than richer kinds in fewer than 3% of cases
  * (candidates_test).
  */
 static const double far_better = 0.6;
 
-/*
- * Whether residuals follow each other, as where a curve has another shape: of noise alone their
- * correlation with the next one is about -1/n +- 1/sqrt(n).
- */
+/* True if residuals are correlated with their neighbours, as for a curve of another shape: for
+ * noise alone the correlation is about -1/n +- 1/sqrt(n). */
 static bool has_trend(const struct gw_candidate *candidate) {
-    enum { FEWEST = 6 };
+    enum { MIN_TREND_POINTS = 6 };
     double products = 0;
     double squares = 0;
     for (size_t i = 0; i < candidate->held_out; i++) {
@@ -255,13 +255,13 @@ static bool has_trend(const struct gw_candidate *candidate) {
         products += i > 0 ? residual[-1] * residual[0] : 0;
     }
     double n = (double)candidate->held_out;
-    return n >= FEWEST && products > (2 / sqrt(n) - 1 / n) * squares;
+    return n >= MIN_TREND_POINTS && products > (2 / sqrt(n) - 1 / n) * squares;
 }
 
 /*
- * Whether it is another shape: off at the sizes that cost most, the largest among them, by more
- * than is worth a richer kind, which is chosen, and than twice the `noise`, by which sizes miss the
- * line between their neighbours; or with a trend.
+ * True if the curve has another shape: its error at the most costly sizes, the largest included, is
+ * above the error that a richer kind is chosen for, and above twice the `noise`, the distance of
+ * sizes from the line between their neighbours; or its residuals have a trend.
  */
 static bool misses_shape(const struct gw_candidate *candidate, double noise) {
     static const double worth_it = 0.05;
@@ -269,7 +269,7 @@ static bool misses_shape(const struct gw_candidate *candidate, double noise) {
            (candidate->costly_error > worth_it && candidate->costly_error > 2 * noise);
 }
 
-/* room: for held_out gains and the shares of their ranks. */
+/* room: scratch memory for held_out gains and the shares of their ranks. */
 static bool significantly_better(const struct gw_candidate *richer,
                                  const struct gw_candidate *poorer, double noise, double *room) {
     size_t count = find_gains(richer, poorer, room);
@@ -281,8 +281,8 @@ static bool significantly_better(const struct gw_candidate *richer,
             tail_of_signed_ranks(count, sum, room + count) <= level);
 }
 
-/* Mean distance of the last points from the line through them; INFINITY: they are few. */
-static double noise_of_last(const struct gw_curve_point *points, size_t count) {
+/* The mean distance of the last points from the line through them; INFINITY: too few points. */
+static double last_points_noise(const struct gw_curve_point *points, size_t count) {
     size_t last = gw_last_points(points, count);
     if (last == 0) {
         return INFINITY;
@@ -293,19 +293,19 @@ static double noise_of_last(const struct gw_curve_point *points, size_t count) {
 }
 
 /*
- * Returns how far sizes lie from the line between their neighbours: the sizes that cost most, but
- * no more than the mean of all sizes, and no less than half of it. Small ones may lie farther off,
- * as waking up takes as long as the measured work; large ones on a line have no such noise.
+ * The distance of sizes from the line between their neighbours: that of the most costly sizes,
+ * limited to between half and all of the mean over all sizes. Small sizes may be farther off, since
+ * waking up takes as long as the measured work; large ones on a line have no such noise.
  */
-static double noise_of(const struct gw_candidate *of, const struct gw_curve_point *points,
-                       size_t count) {
+static double neighbour_noise(const struct gw_candidate *of, const struct gw_curve_point *points,
+                              size_t count) {
     double mean = of->held_out_mean;
     double around = fmin(fmax(of->held_out_costly, mean / 2), mean);
-    return fmin(around, noise_of_last(points, count));
+    return fmin(around, last_points_noise(points, count));
 }
 
-static enum gw_candidate_kind choose(const struct gw_candidate candidates[GW_CANDIDATE_KINDS],
-                                     double noise, double *room) {
+static enum gw_candidate_kind choose_kind(const struct gw_candidate candidates[GW_CANDIDATE_KINDS],
+                                          double noise, double *room) {
     const struct gw_candidate *best = NULL;
     for (size_t k = 0; k < GW_CANDIDATE_KINDS; k++) {
         const struct gw_candidate *candidate = &candidates[k];
@@ -334,8 +334,8 @@ enum gw_status gw_candidates_open(const bool wanted[GW_CANDIDATE_KINDS],
         }
     }
     if (status == GW_OK) {
-        double noise = noise_of(&out[GW_CANDIDATE_POINTS], points, count);
-        *chosen = choose(out, noise, room);
+        double noise = neighbour_noise(&out[GW_CANDIDATE_POINTS], points, count);
+        *chosen = choose_kind(out, noise, room);
     } else {
         gw_candidates_close(out);
     }

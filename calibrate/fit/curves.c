@@ -1,4 +1,4 @@
-/* From measurements to a cost curve, with what a reader needs to judge it. */
+/* From measurements to a cost curve, with the data that readers need to judge it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ void gw_write_measurement(struct gw_json_writer *writer, const struct gw_measure
     gw_writer_flag(writer, "precise", measurement->precise);
 }
 
-/* What was measured, as fits want it. */
+/* Measurements in the form that fits need. */
 struct medians {
     const char *size_key;
     size_t count;
@@ -31,7 +31,7 @@ struct medians {
     double *errors; /* relative standard errors of the medians; NULL unless all are known */
 };
 
-/* The line through `count` medians from `first` on, with 95% intervals. */
+/* Writes the line through `count` medians from `first` on, with 95% intervals. */
 static enum gw_status write_line(struct gw_json_writer *writer, const struct gw_fit *fit,
                                  const struct medians *medians, size_t first, size_t count,
                                  struct gw_error *error) {
@@ -109,7 +109,7 @@ static enum gw_status write_fits(struct gw_json_writer *writer,
     return GW_OK;
 }
 
-/* Appends a point beyond the last one; frees the curve where memory lacks. */
+/* Appends a point beyond the last one; frees the curve if memory is lacking. */
 static enum gw_status add_last_point(struct gw_curve *curve, struct gw_curve_point beyond,
                                      struct gw_error *error) {
     struct gw_curve_point *points =
@@ -125,7 +125,7 @@ static enum gw_status add_last_point(struct gw_curve *curve, struct gw_curve_poi
     return GW_OK;
 }
 
-/* A straight line as the points at its ends. */
+/* A straight line, as the points at its ends. */
 static enum gw_status make_points(const struct medians *medians, struct gw_curve *curve,
                                   struct gw_error *error) {
     struct gw_curve_point *ends = calloc(2, sizeof *ends);
@@ -141,15 +141,15 @@ static enum gw_status make_points(const struct medians *medians, struct gw_curve
 }
 
 /*
- * A curve goes on beyond its points as between the last two of them. What is off by a tenth in one
- * is off by a third in their slope, and where there are steps, the last one may be all there is
- * between the two; a line through all sizes has small ones in its slope, which no byte of a large
- * one pays for. So a curve gets one point more, at eight times the largest size: on the line
- * through the last points, or, of one with steps, as long for each element as at the largest. A
- * line that comes there by itself, to a share that is chosen, stays as it is.
+ * Extends the curve by one point, at eight times the largest size. Without it a curve would
+ * continue like the line through its last two points. An error of a tenth in one of them is an
+ * error of a third in their slope; with steps, the last one may be between the two; and a line
+ * through all sizes has small ones in its slope, which do not affect a byte of a large one. The
+ * added point is on the line through the last points or, for a curve with steps, in proportion to
+ * the largest size. A straight line that comes near that point already is not changed.
  */
-static enum gw_status go_on(const struct gw_subject *subject, const struct medians *medians,
-                            struct gw_curve *curve, struct gw_error *error) {
+static enum gw_status extend_curve(const struct gw_subject *subject, const struct medians *medians,
+                                   struct gw_curve *curve, struct gw_error *error) {
     static const double alike = 0.02;
     const struct gw_curve_point *last = &medians->points[medians->count - 1];
     struct gw_curve_point beyond = {.size = GW_LAST_REACH * last->size,
@@ -169,7 +169,7 @@ static enum gw_status go_on(const struct gw_subject *subject, const struct media
     return add_last_point(curve, beyond, error);
 }
 
-/* The curve is the chosen candidate's. */
+/* Fits the candidates; the curve is the chosen one's. */
 static enum gw_status fit_measurements(struct gw_json_writer *writer,
                                        const struct gw_subject *subject,
                                        const struct medians *medians, struct gw_curve *curve,
@@ -187,14 +187,14 @@ static enum gw_status fit_measurements(struct gw_json_writer *writer,
         candidates[chosen].curve = (struct gw_curve){0};
         if (subject->ends_straight ||
             (chosen == GW_CANDIDATE_POINTS && subject->before_step != NULL)) {
-            status = go_on(subject, medians, curve, error);
+            status = extend_curve(subject, medians, curve, error);
         }
     }
     gw_candidates_close(candidates);
     return status;
 }
 
-/* How far apart ranks are done, as a share of the time, where that was seen at every size. */
+/* Writes the skew of ranks, as a share of the time, if every size has it. */
 static void write_skew(struct gw_json_writer *writer, const struct gw_measurement *measurements,
                        size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -211,10 +211,10 @@ static void write_skew(struct gw_json_writer *writer, const struct gw_measuremen
     gw_writer_end(writer);
 }
 
-/* The writer's errors come out with what it wrote. */
-static enum gw_status describe(struct gw_json_writer *writer, const struct gw_subject *subject,
-                               const struct gw_measurement *measurements, size_t count,
-                               struct gw_curve *curve, struct gw_error *error) {
+/* Returns the writer's errors with its document. */
+static enum gw_status write_details(struct gw_json_writer *writer, const struct gw_subject *subject,
+                                    const struct gw_measurement *measurements, size_t count,
+                                    struct gw_curve *curve, struct gw_error *error) {
     struct gw_arena arena = {0};
     struct medians medians = {.size_key = subject->size_key,
                               .count = count,
@@ -253,7 +253,7 @@ enum gw_status gw_choose_curve(const struct gw_subject *subject,
     *curve = (struct gw_curve){0};
     *details = NULL;
     gw_writer_begin(&writer);
-    enum gw_status fitted = describe(&writer, subject, measurements, count, curve, error);
+    enum gw_status fitted = write_details(&writer, subject, measurements, count, curve, error);
     enum gw_status written = gw_writer_finish(&writer, details, fitted == GW_OK ? error : NULL);
     if (fitted != GW_OK) {
         cJSON_Delete(*details);

@@ -1,7 +1,5 @@
-/*
- * From measurements to cost curves and LogGP parameters, with what a reader needs to judge them;
- * private to this room.
- */
+/* Fits of measurements: cost curves and LogGP parameters, with the data that readers need to judge
+ * them; private to this room. */
 #ifndef GW_CALIBRATE_FIT_H
 #define GW_CALIBRATE_FIT_H
 
@@ -10,21 +8,21 @@
 /* ---- cost curves --------------------------------------------------------------------------- */
 
 /*
- * Of a straight line, n log2 n if the subject sorts, two segments and the points themselves, the
- * simplest that predicts sizes that are held out as well as any. `details` gets the medians with
- * their spread ("raw") and the candidates with their held-out errors, if there are 3 sizes or more,
- * and 95% intervals ("fit"). Both become the caller's. Medians are > 0. Of a summary only count,
- * median and its interval are needed to fit it again.
+ * Chooses, from a straight line, n log2 n if the subject sorts, two segments and the points
+ * themselves, the simplest that predicts held-out sizes as well as any. `details` gets the medians
+ * with their spread ("raw") and, with 3 sizes or more, the candidates with their held-out errors
+ * and 95% intervals ("fit"). The caller owns both. Medians are > 0. Only count, median and interval
+ * of a summary are needed to fit it again.
  */
 enum gw_status gw_choose_curve(const struct gw_subject *subject,
                                const struct gw_measurement *measurements, size_t count,
                                struct gw_curve *curve, cJSON **details, struct gw_error *error);
 
-/* Into the open object. */
+/* Writes into the open object. */
 void gw_write_measurement(struct gw_json_writer *writer, const struct gw_measurement *measurement,
                           const char *size_key);
 
-/* What a cost curve may be, in the order of how freely these follow the points. */
+/* Kinds of cost curves, in the order of how freely they follow the points. */
 enum gw_candidate_kind {
     GW_CANDIDATE_STRAIGHT,
     GW_CANDIDATE_NLOG2N,
@@ -36,25 +34,25 @@ extern const char *const gw_candidate_names[GW_CANDIDATE_KINDS];
 
 struct gw_candidate {
     enum gw_candidate_kind kind;
-    bool fitted;           /* false: not asked for, or too few points */
-    struct gw_curve curve; /* its points are the candidate's */
-    struct gw_fit fits[2]; /* the line, or the two lines; of points none */
-    size_t first_count;    /* of two segments: how many points the first line is through */
-    /* (predicted - measured) / measured of sizes that were held out, each but the ends in turn. */
+    bool fitted;           /* false: not wanted, or too few points */
+    struct gw_curve curve; /* its points belong to the candidate */
+    struct gw_fit fits[2]; /* the line, or the two lines; none for points */
+    size_t first_count;    /* of two segments: number of points of the first line */
+    /* (predicted - measured) / measured of each held-out size, all but the ends. */
     size_t held_out;
     double *residuals;
-    double costly_error;    /* of all sizes: what the curve is off, of the sum of their times */
-    double held_out_costly; /* the same of sizes that were held out */
+    double costly_error;    /* of all sizes: sum of errors over sum of times */
+    double held_out_costly; /* the same of held-out sizes */
     double held_out_mean, held_out_max;
 };
 
 /*
- * Fits the kinds that are wanted to the points (at least 2, sizes ascending, times > 0) and judges
- * them. *chosen is the poorest kind that no richer one is significantly better than: by Wilcoxon's
- * signed ranks of the losses at the same sizes, which single sizes that all of them miss do not
- * upset, so that noise takes a straight line for something else in at most one of twenty cases. Or
- * if its residuals have a trend, and a richer one is less off where time is spent. Of two kinds
- * with as many coefficients the one with less loss.
+ * Fits the wanted kinds to the points (at least 2, sizes ascending, times > 0) and judges them.
+ * *chosen is the poorest kind that no richer one is significantly better than: by Wilcoxon's signed
+ * ranks of the losses at the same sizes, which single sizes that all kinds miss do not affect, so
+ * that noise replaces a straight line in at most one of twenty cases; or, if its residuals have a
+ * trend, a richer kind with a smaller error at costly sizes. Of two kinds with equally many
+ * coefficients, the one with less loss.
  */
 enum gw_status gw_candidates_open(const bool wanted[GW_CANDIDATE_KINDS],
                                   const struct gw_curve_point *points, size_t count,
@@ -62,8 +60,9 @@ enum gw_status gw_candidates_open(const bool wanted[GW_CANDIDATE_KINDS],
                                   enum gw_candidate_kind *chosen, struct gw_error *error);
 void gw_candidates_close(struct gw_candidate candidates[GW_CANDIDATE_KINDS]);
 
-/* The line through points, GW_MOST_LAST at most, by medians of what all pairs of them say (Theil
- * and Sen). */
+/*
+ * The line through at most GW_MOST_LAST points, by medians over all pairs of them (Theil and Sen).
+ */
 struct gw_curve gw_median_line(const struct gw_curve_point *points, size_t count);
 
 /* ---- LogGP parameters from times of messages between two ranks ----------------------------- */
@@ -79,7 +78,7 @@ enum gw_loggp_kind {
     GW_PING_PONG,    /* T(n) */
     GW_FLOOD,        /* F(n) */
     GW_SEND_CALL,    /* sender's busy time for a message that is buffered: o + n O */
-    GW_RECEIVE_CALL, /* receiver's busy time for a message that is there already */
+    GW_RECEIVE_CALL, /* receiver's busy time for a message that has arrived already */
     GW_LOGGP_KINDS
 };
 
@@ -98,10 +97,8 @@ struct gw_loggp_fit {
     struct gw_loggp_error ping_pong, flood;
 };
 
-/*
- * Refuses points of which a kind has fewer than two sizes (one: floods), and sizes or times that
- * are not positive and finite. No parameter becomes negative.
- */
+/* Refuses points with fewer than two sizes of a kind (one for floods), and sizes or times that are
+ * not positive and finite. All parameters are >= 0. */
 enum gw_status gw_loggp_fit(const struct gw_loggp_point *points, size_t count,
                             struct gw_loggp_fit *out, struct gw_error *error);
 

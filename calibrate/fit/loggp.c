@@ -19,7 +19,7 @@ static double flood_message_s(const struct gw_loggp *loggp, double bytes) {
 
 /* ---- the points of a kind ------------------------------------------------------------------ */
 
-/* In ascending sizes. */
+/* In ascending order of size. */
 struct series {
     struct gw_curve_point *points;
     size_t count;
@@ -31,7 +31,7 @@ static int compare_sizes(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* Sorts the points into one series for each kind; `room` is for all of them. */
+/* Sorts the points into one series for each kind; `room` holds all of them. */
 static enum gw_status sort_points(const struct gw_loggp_point *points, size_t count,
                                   struct gw_curve_point *room, struct series out[GW_LOGGP_KINDS],
                                   struct gw_error *error) {
@@ -70,8 +70,8 @@ static double median(double *values, size_t count) {
     return gsl_stats_median_from_sorted_data(values, 1, count);
 }
 
-/* The shortest time of the smaller half of the sizes: where bytes cost nothing yet. */
-static double short_flood(const struct series *series) {
+/* The shortest time of the smaller half of the sizes, where bytes cost nothing yet. */
+static double short_flood_s(const struct series *series) {
     double shortest_s = series->points[0].time_s;
     for (size_t i = 1; i < (series->count + 1) / 2; i++) {
         shortest_s = fmin(shortest_s, series->points[i].time_s);
@@ -105,8 +105,9 @@ static double weighted_median(struct slope *slopes, size_t count) {
 }
 
 /*
- * The slopes between any two points, the longest messages last. Each weighs what the same relative
- * error of all times would leave certain of it, where a startup takes as long as `startup` bytes.
+ * The weighted median of the slopes between any two points; the longest messages come last. A
+ * weight is the inverse of the error of the slope for equal relative errors of all times, where a
+ * startup takes as long as `startup` bytes.
  */
 static double median_slope(const struct gw_curve_point *points, size_t count, double startup,
                            struct slope *room) {
@@ -125,10 +126,10 @@ static double median_slope(const struct gw_curve_point *points, size_t count, do
 }
 
 /*
- * What a byte more takes in long messages, those of at least a 64th of the largest: the median of
- * the slopes between any two of them (Theil and Sen), which a single size cannot bend. Not a
- * line through all sizes: what libraries and switches buffer makes middling messages fast or slow,
- * and a byte of a long one must not pay for it.
+ * The time of one more byte in long messages, those of at least a 64th of the largest: the median
+ * of the slopes between any two of them (Theil and Sen), which a single size cannot change. A line
+ * through all sizes would not do: buffers of libraries and switches make middling messages fast or
+ * slow, and must not affect a byte of a long one.
  */
 static enum gw_status long_slope(const struct series *series, double *out, struct gw_error *error) {
     const struct gw_curve_point *points = series->points;
@@ -149,8 +150,8 @@ static enum gw_status long_slope(const struct series *series, double *out, struc
     return GW_OK;
 }
 
-/* What a byte takes in a flood of long messages, those of at least a 16th of the largest. */
-static double long_flood(const struct series *series) {
+/* The time of a byte in a flood of long messages, those of at least a 16th of the largest. */
+static double long_flood_s_per_byte(const struct series *series) {
     double least_s = INFINITY;
     for (size_t i = 0; i < series->count; i++) {
         const struct gw_curve_point *point = &series->points[i];
@@ -161,7 +162,7 @@ static double long_flood(const struct series *series) {
     return least_s;
 }
 
-/* How many ping-pongs are short: their bytes take less than a quarter of the shortest. */
+/* The number of short ping-pongs, whose bytes take less than a quarter of the shortest. */
 static size_t count_short(const struct series *series, double byte_s) {
     size_t count = 1;
     while (count < series->count &&
@@ -171,9 +172,9 @@ static size_t count_short(const struct series *series, double byte_s) {
     return count;
 }
 
-/* The median of short ping-pongs, less what the parameters account for. */
-static double rest_of_short(const struct series *series, size_t count, const struct gw_loggp *loggp,
-                            double *room) {
+/* The median of short ping-pongs, minus the time that the parameters account for. */
+static double remaining_latency(const struct series *series, size_t count,
+                                const struct gw_loggp *loggp, double *room) {
     for (size_t i = 0; i < count; i++) {
         const struct gw_curve_point *point = &series->points[i];
         room[i] = point->time_s - message_s(loggp, point->size);
@@ -182,18 +183,17 @@ static double rest_of_short(const struct series *series, size_t count, const str
 }
 
 /*
- * Overheads are what the calls take, but no more than a flood's messages do: a receiver that finds
- * several of them looks for them once. A ping-pong of short messages has two overheads and a gap,
- * and what is left is latency.
+ * Overheads are the times of the calls, but at most those of a flood's messages: a receiver that
+ * finds several of them polls once for all. A ping-pong of short messages has two overheads and a
+ * gap; the rest is latency.
  *
  * A byte of a long message takes O + G in a ping-pong and max(O, G) in a flood. O is the
- * difference, and not what the sender's calls say where that is more: there copying and sending
- * overlap, which the model does not have, and the link's rate must come out right. Where noise
- * makes long messages take no longer than middling ones, a byte takes what it does in a flood: no
- * link is infinitely fast.
+ * difference, even if the sender's calls take more: there copying and sending overlap, which the
+ * model does not have, and the link's rate must be right. If noise makes long messages as fast as
+ * middling ones, a byte takes its time in a flood: no link is infinitely fast.
  */
-static enum gw_status fit(const struct series series[GW_LOGGP_KINDS], double *room,
-                          struct gw_loggp *out, struct gw_error *error) {
+static enum gw_status fit_parameters(const struct series series[GW_LOGGP_KINDS], double *room,
+                                     struct gw_loggp *out, struct gw_error *error) {
     const struct series *ping_pong = &series[GW_PING_PONG];
     const struct series *sends = &series[GW_SEND_CALL];
     const struct series *receives = &series[GW_RECEIVE_CALL];
@@ -204,18 +204,18 @@ static enum gw_status fit(const struct series series[GW_LOGGP_KINDS], double *ro
     GW_TRY(gw_fit_curve(GW_STRAIGHT, receives->points, receives->count, &receive, error));
     GW_TRY(long_slope(ping_pong, &byte_s, error));
     *out = (struct gw_loggp){0};
-    double flood_byte_s = long_flood(&series[GW_FLOOD]);
+    double flood_byte_s = long_flood_s_per_byte(&series[GW_FLOOD]);
     byte_s = byte_s > 0 ? byte_s : flood_byte_s;
     double hidden_s = fmax(0, byte_s - flood_byte_s);
     out->overhead_s_per_byte = fmin(send.curve.per_unit_s, fmin(hidden_s, byte_s / 2));
     size_t count = count_short(ping_pong, byte_s);
-    double short_s = rest_of_short(ping_pong, count, out, room);
-    double flood_s = short_flood(&series[GW_FLOOD]);
+    double short_s = remaining_latency(ping_pong, count, out, room);
+    double flood_s = short_flood_s(&series[GW_FLOOD]);
     double calls_s = (send.curve.fixed_s + receive.curve.fixed_s) / 2;
     out->overhead_s = fmin(calls_s, fmin(flood_s, short_s / 2));
     out->gap_s = fmin(flood_s, short_s - 2 * out->overhead_s);
     out->gap_s_per_byte = byte_s - out->overhead_s_per_byte;
-    out->latency_s = rest_of_short(ping_pong, count, out, room);
+    out->latency_s = remaining_latency(ping_pong, count, out, room);
     return GW_OK;
 }
 
@@ -243,7 +243,7 @@ enum gw_status gw_loggp_fit(const struct gw_loggp_point *points, size_t count,
                                 ? gw_fail_memory(error, "fitting LogGP parameters")
                                 : sort_points(points, count, sorted, series, error);
     if (status == GW_OK) {
-        status = fit(series, room, &out->loggp, error);
+        status = fit_parameters(series, room, &out->loggp, error);
     }
     if (status == GW_OK) {
         out->ping_pong = judge(&series[GW_PING_PONG], &out->loggp, message_s, room);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of at most 6 digits, so that nothing overflows. */
+/* Reads a number of at most 6 digits, so that nothing overflows. */
 static bool read_number(const char **text, size_t *out) {
     size_t digits = strspn(*text, "0123456789");
     if (digits == 0 || digits > 6) {

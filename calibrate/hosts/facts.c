@@ -1,4 +1,4 @@
-/* What a host is made of, from the files of its kernel. */
+/* The parts of a host, from the files of its kernel. */
 #include <ctype.h>
 #include <dirent.h>
 #include <math.h>
@@ -23,7 +23,7 @@ char *gw_fact_text(const char *root, const char *path) {
     return text;
 }
 
-/* The line at `text`, without spaces at its ends. */
+/* Copies the line at `text`, without spaces at its ends. */
 static void copy_line(const char *text, char out[GW_FACT_SIZE]) {
     size_t used = 0;
     text += strspn(text, " \t");
@@ -83,7 +83,7 @@ bool gw_fact_find(const char *text, const char *key, char out[GW_FACT_SIZE]) {
     return out[0] != '\0';
 }
 
-/* Nothing for NULL. */
+/* Writes nothing for NULL. */
 static void write_known(struct gw_json_writer *writer, const char *key, const char *text) {
     if (text != NULL) {
         gw_writer_text(writer, key, text);
@@ -92,7 +92,7 @@ static void write_known(struct gw_json_writer *writer, const char *key, const ch
 
 /* ---- processors ------------------------------------------------------------------------------ */
 
-/* x86 names its processors, POWER and RISC-V in other words, ARM only by numbers. */
+/* x86 names its processors, POWER and RISC-V use other keys, ARM has numbers only. */
 static bool find_model(const char *cpuinfo, char out[GW_FACT_SIZE]) {
     static const char *const keys[] = {"model name", "cpu model", "cpu", "uarch", "Processor"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
@@ -129,7 +129,7 @@ static bool is_first(const struct gw_cpus *cpus, size_t cpu) {
     return memchr(cpus->has, 1, cpu) == NULL;
 }
 
-/* The processors that share a core or a socket with this one. */
+/* Reads the processors that share a core or a socket with this one. */
 static bool read_siblings(const char *root, size_t cpu, const char *name, struct gw_cpus *out) {
     char path[128];
     (void)snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%zu/topology/%s", cpu, name);
@@ -177,7 +177,7 @@ static void write_topology(struct gw_json_writer *writer, const char *root,
     }
 }
 
-/* Of processors that have fast and slow cores, which are which. */
+/* Writes the kinds of processors with fast and slow cores. */
 static void write_core_kinds(struct gw_json_writer *writer, const char *root) {
     struct gw_cpus cpus;
     char fast[GW_CPUS_TEXT_SIZE];
@@ -205,7 +205,7 @@ static bool read_frequency_text(const char *root, size_t cpu, const char *name,
     return gw_fact_read(root, path, out);
 }
 
-/* The kernel speaks of kHz. */
+/* Reads a frequency, which the kernel gives in kHz. */
 static bool read_frequency(const char *root, size_t cpu, const char *name, double *hz) {
     char path[128];
     (void)snprintf(path, sizeof path, frequency_folder, cpu, name);
@@ -219,7 +219,7 @@ bool gw_cpu_frequency(const char *root, size_t cpu, double *hz) {
 }
 
 void gw_host_ticks_read(const char *root, struct gw_host_ticks *out) {
-    enum { PROCESSES = 3, TAKEN = 7, COLUMNS = 8 }; /* those behind are part of the first two */
+    enum { PROCESSES = 3, TAKEN = 7, COLUMNS = 8 }; /* later columns are part of the first two */
     static const char all_processors[] = "cpu ";
     char line[GW_FACT_SIZE];
     *out = (struct gw_host_ticks){0};
@@ -236,7 +236,7 @@ void gw_host_ticks_read(const char *root, struct gw_host_ticks *out) {
     }
 }
 
-/* The governors of all processors, each once, with commas between. */
+/* Lists the governors of all processors, each once, separated by commas. */
 static void list_governors(const char *root, const struct gw_cpus *online, char *out, size_t size) {
     size_t used = 0;
     out[0] = '\0';
@@ -250,7 +250,7 @@ static void list_governors(const char *root, const struct gw_cpus *online, char 
     }
 }
 
-/* "on" or "off", or NULL where nobody says. */
+/* "on" or "off", or NULL if unknown. */
 static const char *find_turbo(const char *root) {
     double value = 0;
     if (gw_fact_read_number(root, "/sys/devices/system/cpu/intel_pstate/no_turbo", &value)) {
@@ -306,8 +306,8 @@ static void write_cpu(struct gw_json_writer *writer, const char *root) {
 
 /* ---- system ---------------------------------------------------------------------------------- */
 
-/* 'NAME="Debian"' and 'NAME=Debian' are both usual. */
-static void unquote(char *text) {
+/* Both 'NAME="Debian"' and 'NAME=Debian' are common. */
+static void remove_quotes(char *text) {
     size_t length = strlen(text);
     if (length >= 2 && text[0] == '"' && text[length - 1] == '"') {
         memmove(text, text + 1, length - 2);
@@ -325,7 +325,7 @@ static void write_distribution(struct gw_json_writer *writer, const char *root) 
     char name[GW_FACT_SIZE];
     char *text = gw_fact_text(root, "/etc/os-release");
     if (text != NULL && gw_fact_find(text, "PRETTY_NAME", name)) {
-        unquote(name);
+        remove_quotes(name);
         gw_writer_text(writer, "system", name);
     }
     free(text);
@@ -344,7 +344,7 @@ static void write_memory(struct gw_json_writer *writer, const char *root) {
     free(text);
 }
 
-/* Of a control group's "200000 100000": so many microseconds of processors in so many. */
+/* Writes the quota of a control group, "200000 100000": microseconds of processors per period. */
 static void write_quota(struct gw_json_writer *writer, const char *root) {
     char line[GW_FACT_SIZE];
     double quota = 0;
@@ -385,11 +385,9 @@ static bool read_number(const char *root, const char *interface, const char *nam
     return gw_fact_read_number(root, path, out);
 }
 
-/*
- * /proc/net shows the namespace of the process, /sys that of whoever mounted it: what is only in
- * the latter is somebody else's. `known` is the former, or NULL.
- */
-static bool is_ours(const char *known, const char *interface) {
+/* True if the interface is in the process's namespace: /proc/net shows that one, /sys the one of
+ * the process that mounted it. `known` is /proc/net's text, or NULL. */
+static bool is_own_interface(const char *known, const char *interface) {
     size_t length = strlen(interface);
     for (const char *at = known; at != NULL; at = at == NULL ? NULL : at + 1) {
         at = strstr(at, interface);
@@ -403,7 +401,8 @@ static bool is_ours(const char *known, const char *interface) {
     return known == NULL;
 }
 
-/* Drivers that cannot tell, such as those of virtual machines, have no "operstate" but "unknown".
+/*
+ * Drivers that cannot tell, such as those of virtual machines, have no "operstate" but "unknown".
  */
 static bool is_up(const char *root, const char *interface) {
     char state[GW_FACT_SIZE];
@@ -418,7 +417,7 @@ static void write_interface(struct gw_json_writer *writer, const char *root,
     double value = 0;
     gw_writer_object(writer, NULL);
     gw_writer_text(writer, "name", interface);
-    /* In Mb/s; -1 of one that has no rate of its own, which is no number here. */
+    /* in Mb/s; -1 for an interface without a rate */
     if (read_number(root, interface, "speed", &value) && value > 0 && value < 4e9) {
         gw_writer_number(writer, "bits_per_s", 1e6 * value);
     }
@@ -437,7 +436,7 @@ static void write_interfaces(struct gw_json_writer *writer, const char *root) {
     gw_writer_array(writer, "interfaces");
     for (int i = 0; i < count; i++) {
         const char *name = folders[i]->d_name;
-        if (name[0] != '.' && strlen(name) < LONGEST_NAME && is_ours(known, name) &&
+        if (name[0] != '.' && strlen(name) < LONGEST_NAME && is_own_interface(known, name) &&
             is_up(root, name)) {
             write_interface(writer, root, name);
         }
@@ -452,10 +451,8 @@ static void write_interfaces(struct gw_json_writer *writer, const char *root) {
 
 enum { LONGEST_VALUE = 200 };
 
-/*
- * Beginnings of names. Of Open MPI's parameters those of how it sends, computes and binds; the
- * launcher's own hold addresses and keys of the job, and differ from run to run.
- */
+/* Prefixes of names. Of Open MPI's parameters, those of sending, computing and binding; the
+ * launcher's own hold addresses and keys of the job, and differ from run to run. */
 /* clang-format off */
 static const char *const wanted[] = {
     "OMPI_MCA_btl", "OMPI_MCA_pml", "OMPI_MCA_mtl", "OMPI_MCA_coll", "OMPI_MCA_mpi_",
@@ -468,7 +465,7 @@ static const char *const wanted[] = {
 };
 /* clang-format on */
 
-/* Parts of names, in any case: whatever else they stand for, their values stay here. */
+/* Parts of names, in any case, whose values are never written. */
 static const char *const secret[] = {"SECRET", "PASSW", "TOKEN", "CREDENTIAL", "_KEY", "COOKIE"};
 
 static bool is_secret(const char *name, size_t length) {

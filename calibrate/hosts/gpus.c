@@ -10,15 +10,15 @@
 
 enum { MOST_GPUS = 16, PCI_SIZE = 64 };
 
-/* Where the GPUs that were written are plugged in. */
-struct places {
+/* PCI addresses of the GPUs that were written. */
+struct pci_addresses {
     size_t count;
     char pcis[MOST_GPUS][PCI_SIZE];
 };
 
-/* Of its slot: the kernel's memory node, -1 where there is only one, and all that NVML says. */
+/* Writes a GPU's memory node (-1 for a single one) and NVML's facts. */
 static void write_slot(struct gw_json_writer *writer, const char *root, const char *pci,
-                       struct places *places) {
+                       struct pci_addresses *pci_addresses) {
     char path[128];
     double numa_node = 0;
     (void)snprintf(path, sizeof path, "/sys/bus/pci/devices/%.40s/numa_node", pci);
@@ -32,11 +32,11 @@ static void write_slot(struct gw_json_writer *writer, const char *root, const ch
     if (root[0] == '\0') {
         gw_nvml_write_gpu(writer, pci);
     }
-    (void)snprintf(places->pcis[places->count++], PCI_SIZE, "%s", pci);
+    (void)snprintf(pci_addresses->pcis[pci_addresses->count++], PCI_SIZE, "%s", pci);
 }
 
 static void write_cuda_gpus(struct gw_json_writer *writer, const struct gw_gpu *gpus, size_t count,
-                            struct places *places) {
+                            struct pci_addresses *pci_addresses) {
     for (size_t i = 0; i < count; i++) {
         gw_writer_object(writer, NULL);
         gw_writer_text(writer, "name", gpus[i].name);
@@ -45,14 +45,14 @@ static void write_cuda_gpus(struct gw_json_writer *writer, const struct gw_gpu *
             gw_writer_number(writer, "maximum_hz", gpus[i].clock_hz);
         }
         gw_writer_flag(writer, "ecc", gpus[i].ecc);
-        write_slot(writer, "", gpus[i].pci, places);
+        write_slot(writer, "", gpus[i].pci, pci_addresses);
         gw_writer_end(writer);
     }
 }
 
-/* Of a build without CUDA, or a process that may not open them. */
+/* For a build without CUDA, or a process that may not open the GPUs. */
 static void write_driver_gpus(struct gw_json_writer *writer, const char *root,
-                              struct places *places) {
+                              struct pci_addresses *pci_addresses) {
     char path[512];
     struct dirent **folders = NULL;
     (void)snprintf(path, sizeof path, "%s/proc/driver/nvidia/gpus", root);
@@ -62,10 +62,11 @@ static void write_driver_gpus(struct gw_json_writer *writer, const char *root,
         (void)snprintf(path, sizeof path, "/proc/driver/nvidia/gpus/%.200s/information",
                        folders[i]->d_name);
         char *text = folders[i]->d_name[0] == '.' ? NULL : gw_fact_text(root, path);
-        if (text != NULL && gw_fact_find(text, "Model", model) && places->count < MOST_GPUS) {
+        if (text != NULL && gw_fact_find(text, "Model", model) &&
+            pci_addresses->count < MOST_GPUS) {
             gw_writer_object(writer, NULL);
             gw_writer_text(writer, "name", model);
-            write_slot(writer, root, folders[i]->d_name, places);
+            write_slot(writer, root, folders[i]->d_name, pci_addresses);
             gw_writer_end(writer);
         }
         free(text);
@@ -74,8 +75,8 @@ static void write_driver_gpus(struct gw_json_writer *writer, const char *root,
     free(folders);
 }
 
-/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  ...": the word of digits and dots.
- */
+/* Finds the word of digits and dots in "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05
+ * ...". */
 static bool find_driver(const char *line, char out[GW_FACT_SIZE]) {
     for (const char *word = line; *word != '\0'; word += strcspn(word, " ")) {
         word += strspn(word, " ");
@@ -93,14 +94,14 @@ void gw_write_gpu_facts(struct gw_json_writer *writer, const char *root) {
     char line[GW_FACT_SIZE];
     char driver[GW_FACT_SIZE];
     struct gw_gpu gpus[MOST_GPUS];
-    struct places places = {0};
+    struct pci_addresses pci_addresses = {0};
     const char *pcis[MOST_GPUS];
     size_t count = root[0] == '\0' ? gw_cuda_devices(gpus, MOST_GPUS) : 0;
     gw_writer_array(writer, "gpus");
     if (count > 0) {
-        write_cuda_gpus(writer, gpus, count, &places);
+        write_cuda_gpus(writer, gpus, count, &pci_addresses);
     } else {
-        write_driver_gpus(writer, root, &places);
+        write_driver_gpus(writer, root, &pci_addresses);
     }
     gw_writer_end(writer);
     bool has_driver =
@@ -108,10 +109,10 @@ void gw_write_gpu_facts(struct gw_json_writer *writer, const char *root) {
     if (has_driver) {
         gw_writer_text(writer, "gpu_driver", driver);
     }
-    for (size_t i = 0; i < places.count; i++) {
-        pcis[i] = places.pcis[i];
+    for (size_t i = 0; i < pci_addresses.count; i++) {
+        pcis[i] = pci_addresses.pcis[i];
     }
     if (root[0] == '\0') {
-        gw_nvml_write_host(writer, pcis, places.count, has_driver);
+        gw_nvml_write_host(writer, pcis, pci_addresses.count, has_driver);
     }
 }

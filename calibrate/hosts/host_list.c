@@ -4,7 +4,7 @@
 
 #include "calibrate/hosts/hosts.h"
 
-/* The list of ranks whose hosts' names are known: hosts[size]. */
+/* Lists the hosts of ranks with known host names, hosts[size]. */
 static enum gw_status list_hosts(char (*hosts)[GW_HOST_SIZE], int size, struct gw_host_list *out,
                                  struct gw_error *error) {
     size_t ranks = (size_t)size;
@@ -38,7 +38,7 @@ void gw_host_list_close(struct gw_host_list *list) {
     gw_arena_free(&list->arena);
 }
 
-/* By what each rank goes by. */
+/* Gathers the name of each rank's host or machine. */
 static enum gw_status gather_list(struct gw_communicator *communicator,
                                   const char mine[GW_HOST_SIZE], struct gw_host_list *out,
                                   struct gw_error *error) {

@@ -5,12 +5,12 @@
 
 #include "calibrate/hosts/hosts.h"
 
-enum { MOST_TURNS = 16 }; /* hosts or links are measured in turns; of more hosts, many at once */
+enum { MAX_TURNS = 16 }; /* hosts or links are measured in turn; with more hosts, many at once */
 
 /* ---- hosts ------------------------------------------------------------------------------- */
 
 enum {
-    TOGETHER_REPEATS = 40, /* some 30 ms: longer than the kernel lets one of two have a core */
+    CONCURRENT_REPEATS = 40, /* some 30 ms: longer than a time slice */
     COMPUTE_REPEATS = 15,
     MEMORY_REPEATS = 5,
     FEWEST_REPEATS = 3
@@ -22,7 +22,7 @@ static enum gw_status time_action(const struct gw_clock *clock, gw_action *actio
                                   struct gw_repeats repeats, struct gw_spread *out,
                                   struct gw_error *error) {
     const struct gw_subject subject = {.run = action, .context = context};
-    double seconds[TOGETHER_REPEATS];
+    double seconds[CONCURRENT_REPEATS];
     size_t count = 0;
     GW_TRY(gw_time_alone(clock, &subject, repeats, seconds, &count, error));
     gw_spread_of(seconds, count, out);
@@ -31,7 +31,7 @@ static enum gw_status time_action(const struct gw_clock *clock, gw_action *actio
 
 static enum gw_status time_together(const struct gw_clock *clock, const struct gw_host_work *work,
                                     struct gw_host_times *out, struct gw_error *error) {
-    const struct gw_repeats repeats = {.fewest = TOGETHER_REPEATS, .most = TOGETHER_REPEATS};
+    const struct gw_repeats repeats = {.fewest = CONCURRENT_REPEATS, .most = CONCURRENT_REPEATS};
     struct gw_clock_cost cost;
     struct gw_spread spread;
     GW_TRY(time_action(clock, work->compute, work->context, repeats, &spread, error));
@@ -58,7 +58,7 @@ static enum gw_status time_alone(const struct gw_clock *clock, const struct gw_h
     return GW_OK;
 }
 
-/* What a host's further ranks add to what its first rank found. */
+/* Adds the times of a host's further ranks to those of its first rank. */
 static void add_rank(const struct gw_host_times *rank, struct gw_host_times *host) {
     host->together_s = fmax(host->together_s, rank->together_s);
     host->clock_s = fmax(host->clock_s, rank->clock_s);
@@ -92,7 +92,7 @@ enum gw_status gw_time_hosts(struct gw_communicator *communicator, const struct 
                              struct gw_host_times *times, struct gw_error *error) {
     struct gw_host_times own = {0};
     size_t host = list->host_of[communicator->rank];
-    size_t turns = list->count <= MOST_TURNS ? list->count : 1;
+    size_t turns = list->count <= MAX_TURNS ? list->count : 1;
     GW_TRY(work->compute(work->context, error));
     GW_TRY(communicator->transport->barrier(communicator, error));
     GW_TRY(time_together(clock, work, &own, error));
@@ -102,21 +102,19 @@ enum gw_status gw_time_hosts(struct gw_communicator *communicator, const struct 
         gw_clock_wait_until_s(clock, started_s + turn_s * (turns == 1 ? 0 : (double)host));
         GW_TRY(time_alone(clock, work, &own, error));
     }
-    /* Whoever waited in a collective would take a core from those who measure. */
+    /* A rank that waited in a collective would take a core from those that measure. */
     gw_clock_wait_until_s(clock, started_s + turn_s * (double)turns);
     return combine(communicator, list, &own, times, error);
 }
 
 /* ---- links ------------------------------------------------------------------------------- */
 
-/*
- * Rates of links each way. One rank leads: its clock counts, and it says how long the messages are,
- * so that slow and fast links take about as long.
- */
-enum { SHORT_BYTES = 64 << 10, LARGEST_BYTES = 4 << 20, WARM_UPS = 3, MOST_ROUNDS = 5 };
-static const double message_s = 0.004;  /* what a message is to take: much longer than it takes to
-                                           start one, and a few of them within a turn */
-static const double link_turn_s = 0.06; /* of a link that goes alone */
+/* Rates of links each way. One rank leads: its clock counts, and it sets the length of messages, so
+ * that slow and fast links take about as long. */
+enum { SHORT_BYTES = 64 << 10, LARGEST_BYTES = 4 << 20, WARM_UPS = 3, MAX_ROUNDS = 5 };
+static const double message_s = 0.004;  /* the time of a message: much longer than its startup, and
+                                         * a few of them within a turn */
+static const double link_turn_s = 0.06; /* of a link that is measured alone */
 static const double shared_turn_s = 0.15;
 static const double rounds_share = 0.4; /* of a turn: a last message may take longer */
 
@@ -127,8 +125,8 @@ struct link {
     char *data; /* [LARGEST_BYTES] */
     double turn_s;
     uint64_t bytes;   /* of a message */
-    double best_s[2]; /* there and back: of several rounds the fastest, as what else goes on only
-                         adds to times */
+    double best_s[2]; /* there and back: the fastest of several rounds, since disturbances only add
+                       * time */
 };
 
 static enum gw_status lead_round(void *context, struct gw_error *error) {
@@ -148,8 +146,8 @@ static enum gw_status lead_round(void *context, struct gw_error *error) {
     return GW_OK;
 }
 
-/* Until the leader says 0 bytes. */
-static enum gw_status follow(const struct link *link, struct gw_error *error) {
+/* Follows the leader until it sends 0 bytes. */
+static enum gw_status follow_leader(const struct link *link, struct gw_error *error) {
     struct gw_communicator *communicator = link->communicator;
     for (;;) {
         uint64_t bytes = 0;
@@ -169,18 +167,18 @@ static enum gw_status follow(const struct link *link, struct gw_error *error) {
 static enum gw_status lead_rounds(struct link *link, uint64_t bytes, struct gw_repeats rounds,
                                   struct gw_error *error) {
     const struct gw_subject subject = {.run = lead_round, .context = link};
-    double seconds[MOST_ROUNDS];
+    double seconds[MAX_ROUNDS];
     size_t count = 0;
     link->bytes = bytes;
     link->best_s[0] = link->best_s[1] = INFINITY;
     return gw_time_alone(link->clock, &subject, rounds, seconds, &count, error);
 }
 
-/* Bytes per second there and back. */
-static enum gw_status lead(struct link *link, double rates[2], struct gw_error *error) {
-    const struct gw_repeats warm_ups = {.fewest = WARM_UPS, .most = WARM_UPS}; /* it connects */
+/* Measures bytes per second there and back. */
+static enum gw_status lead_link(struct link *link, double rates[2], struct gw_error *error) {
+    const struct gw_repeats warm_ups = {.fewest = WARM_UPS, .most = WARM_UPS}; /* connects */
     const struct gw_repeats rounds = {
-        .fewest = 1, .most = MOST_ROUNDS, .longest_s = rounds_share * link->turn_s};
+        .fewest = 1, .most = MAX_ROUNDS, .longest_s = rounds_share * link->turn_s};
     GW_TRY(lead_rounds(link, SHORT_BYTES, warm_ups, error));
     double fitting = message_s / fmax(fmin(link->best_s[0], link->best_s[1]), 1e-9) * SHORT_BYTES;
     uint64_t bytes =
@@ -193,7 +191,7 @@ static enum gw_status lead(struct link *link, double rates[2], struct gw_error *
     return gw_send(link->communicator, link->follower, &bytes, sizeof bytes, error);
 }
 
-/* From how many hosts links lead to the next one. */
+/* The number of hosts that lead a link to the next one. */
 static size_t leader_count(const struct gw_host_list *list) {
     return list->count < 2 ? 0 : list->count == 2 ? 1 : list->count;
 }
@@ -202,25 +200,24 @@ size_t gw_link_count(const struct gw_host_list *list) {
     return 2 * leader_count(list);
 }
 
-/*
- * When the link from a host to the next one has its turn. Of many, those of even and of odd hosts,
- * and that of the last one if their number is odd: a host is in one link at a time.
- */
-static size_t turn_of(const struct gw_host_list *list, size_t host) {
-    if (list->count <= MOST_TURNS) {
+/* The turn of the link from a host to the next one. With many hosts: links of even hosts, of odd
+ * hosts, and of the last one if their number is odd, so that a host is in one link at a time. */
+static size_t link_turn(const struct gw_host_list *list, size_t host) {
+    if (list->count <= MAX_TURNS) {
         return host;
     }
     return list->count % 2 == 1 && host + 1 == list->count ? 2 : host % 2;
 }
 
 static double turn_length(const struct gw_host_list *list) {
-    return list->count <= MOST_TURNS ? link_turn_s : shared_turn_s;
+    return list->count <= MAX_TURNS ? link_turn_s : shared_turn_s;
 }
 
-/* This rank's part in the link from `host`; it has none if it is not the first of a host. */
-static enum gw_status take_part(struct gw_communicator *communicator, const struct gw_clock *clock,
-                                const struct gw_host_list *list, size_t host, double started_s,
-                                char *data, double rates[2], struct gw_error *error) {
+/* Measures this rank's part of the link from `host`; none if it is not the first rank of a host. */
+static enum gw_status measure_link(struct gw_communicator *communicator,
+                                   const struct gw_clock *clock, const struct gw_host_list *list,
+                                   size_t host, double started_s, char *data, double rates[2],
+                                   struct gw_error *error) {
     struct link link = {.communicator = communicator,
                         .clock = clock,
                         .leader = list->first_rank[host],
@@ -230,8 +227,9 @@ static enum gw_status take_part(struct gw_communicator *communicator, const stru
     if (communicator->rank != link.leader && communicator->rank != link.follower) {
         return GW_OK;
     }
-    gw_clock_wait_until_s(clock, started_s + link.turn_s * (double)turn_of(list, host));
-    return communicator->rank == link.leader ? lead(&link, rates, error) : follow(&link, error);
+    gw_clock_wait_until_s(clock, started_s + link.turn_s * (double)link_turn(list, host));
+    return communicator->rank == link.leader ? lead_link(&link, rates, error)
+                                             : follow_leader(&link, error);
 }
 
 static enum gw_status take_turns(struct gw_communicator *communicator, const struct gw_clock *clock,
@@ -240,12 +238,12 @@ static enum gw_status take_turns(struct gw_communicator *communicator, const str
     double started_s = gw_clock_read_s(clock);
     size_t last = 0;
     for (size_t h = 0; h < leader_count(list); h++) {
-        last = turn_of(list, h) > last ? turn_of(list, h) : last;
+        last = link_turn(list, h) > last ? link_turn(list, h) : last;
     }
     for (size_t turn = 0; turn <= last; turn++) {
         for (size_t h = 0; h < leader_count(list); h++) {
-            if (turn_of(list, h) == turn) {
-                GW_TRY(take_part(communicator, clock, list, h, started_s, data, rates, error));
+            if (link_turn(list, h) == turn) {
+                GW_TRY(measure_link(communicator, clock, list, h, started_s, data, rates, error));
             }
         }
     }

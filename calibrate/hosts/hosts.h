@@ -1,8 +1,5 @@
-/*
- * The hosts of a job: which ranks share one, what they are made of, how fast they and the links
- * between them are beside each other, and what of that makes a calibration uncertain; private to
- * this room.
- */
+/* The hosts of a job: the ranks of each, their parts, their speeds and the links' rates, and the
+ * warnings that follow; private to this room. */
 #ifndef GW_CALIBRATE_HOSTS_H
 #define GW_CALIBRATE_HOSTS_H
 
@@ -21,30 +18,30 @@ struct gw_host_list {
     struct gw_arena arena;       /* of all of these */
 };
 
-/* Of all ranks, on every rank: collective. */
+/* Lists the hosts of all ranks, on every rank: collective. */
 enum gw_status gw_host_list_open(struct gw_communicator *communicator, struct gw_host_list *out,
                                  struct gw_error *error);
 /*
- * Machines in place of hosts: nodes that are containers or namespaces of one machine have names of
- * their own, and share its boot and its memory. `names` are what their boots go by, or of a system
- * that does not tell, hosts' names.
+ * Lists machines in place of hosts: nodes that are containers or namespaces of one machine have
+ * names of their own, and share its boot and its memory. `names` are the machines' boots or, if a
+ * system does not tell, hosts' names.
  */
 enum gw_status gw_machine_list_open(struct gw_communicator *communicator, struct gw_host_list *out,
                                     struct gw_error *error);
 void gw_host_list_close(struct gw_host_list *list);
 
-/* How many ranks there are on the host that has most. */
+/* The number of ranks of the host that has most. */
 size_t gw_host_list_most_ranks(const struct gw_host_list *list);
 
 /* ---- which ranks share processors ------------------------------------------------------------ */
 
 /*
- * The ranks of the machine that has most, the processors that any of them may run on, and how many
- * of them take turns alike: where there are more ranks than processors, a multiple of these. Of
- * five ranks on two processors the last one waits for two others if what they do is short, and for
- * one and a half if the system has the time to be fair; of four for one. Those are on the machine
- * among the *first ranks of the job, a number that collectives are measured on as well; all, if of
- * no such number they are a multiple. Collective.
+ * Finds the ranks of the machine that has most, the processors that any of them may run on, and how
+ * many of them get equal time slices: with more ranks than processors, a multiple of the
+ * processors. Of five ranks on two processors the last waits for two others if their work is short,
+ * and for one and a half if the system has time to be fair; of four, for one. These ranks are on
+ * the machine among the *first ranks of the job, a number that collectives are measured on too; all
+ * ranks if there is no such number. Collective.
  */
 enum gw_status gw_sharing_find(struct gw_communicator *communicator, struct gw_sharing *out,
                                int *first, struct gw_error *error);
@@ -57,46 +54,46 @@ struct gw_cpus {
     unsigned char has[GW_MOST_CPUS];
 };
 
-/* False, and the set is empty, if the text is no list of processors below GW_MOST_CPUS. */
+/* Returns false, with an empty set, if the text is no list of processors below GW_MOST_CPUS. */
 bool gw_cpus_parse(const char *text, struct gw_cpus *out);
 
-/* Ends in "..." if there is no room for the whole list. */
+/* Ends in "..." if the list does not fit. */
 void gw_cpus_print(const struct gw_cpus *cpus, char text[GW_CPUS_TEXT_SIZE]);
 
 size_t gw_cpus_count(const struct gw_cpus *cpus);
 bool gw_cpus_contain(const struct gw_cpus *outer, const struct gw_cpus *inner);
 
-/* Those that the calling thread may run on. */
+/* The processors that the calling thread may run on. */
 void gw_cpus_usable(struct gw_cpus *out);
 
-/* ---- what a host is made of, as its kernel says -------------------------------------------- */
+/* ---- facts of a host, from its kernel -------------------------------------------------------- */
 
 /*
- * Files are read below the folder `root`: "" is the system itself. What is not there, or is not
- * what the kernel would write, is left out: a calibration does not fail for want of provenance.
+ * Files are read below the folder `root`: "" is the system itself. Files that are missing, or not
+ * as the kernel would write them, are left out: a calibration does not fail for lack of provenance.
  */
 enum { GW_FACT_SIZE = 160 };
 
-/* The first line of <root>/<path>, trimmed, with '?' for what is not printable ASCII; cut to fit.
- */
+/* The first line of <root>/<path>, trimmed, with '?' for bytes that are not printable ASCII; cut to
+ * fit. */
 bool gw_fact_read(const char *root, const char *path, char out[GW_FACT_SIZE]);
 
-/* A number >= 0 that stands alone in the first line. */
+/* A number >= 0 that is alone in the first line. */
 bool gw_fact_read_number(const char *root, const char *path, double *out);
 
-/* What stands behind "<key>", spaces and ':' or '=' in the first line that begins so. */
+/* The text after "<key>", spaces and ':' or '=' in the first line that begins so. */
 bool gw_fact_find(const char *text, const char *key, char out[GW_FACT_SIZE]);
 
-/* The file's text, the caller's to free, or NULL. */
+/* The file's text, which the caller frees, or NULL. */
 char *gw_fact_text(const char *root, const char *path);
 
-/* What is another one after each boot of a machine, and one on all hosts that are part of it. */
+/* The boot's identifier: a new one after each boot of a machine, and equal on all hosts of it. */
 bool gw_fact_boot(const char *root, char out[GW_FACT_SIZE]);
 
 /*
- * What a host's processors did since its boot, in ticks: how many of these a hypervisor gave to
- * other virtual machines ("steal" of proc(5)), and how many processes had, the kernel's work for
- * them included; zeros where the kernel does not say.
+ * Ticks of a host's processors since its boot: all, those that a hypervisor gave to other virtual
+ * machines ("steal" of proc(5)), and those used by processes, the kernel's work for them included;
+ * zeros if the kernel does not tell.
  */
 struct gw_host_ticks {
     double all, taken, used;
@@ -106,45 +103,47 @@ void gw_host_ticks_read(const char *root, struct gw_host_ticks *out);
 /* The present clock rate of a processor, in Hz. */
 bool gw_cpu_frequency(const char *root, size_t cpu, double *hz);
 
-/* Of each of the processors, the first thread of its core. */
+/* The first thread of each core of these processors. */
 void gw_cpus_cores(const char *root, const struct gw_cpus *cpus, struct gw_cpus *out);
 
 /*
- * Into the open object: "cpu", "sockets", "cores", "threads", "numa_nodes", where they differ
+ * Writes into the open object: "cpu", "sockets", "cores", "threads", "numa_nodes", if they differ
  * "core_kinds", and "frequency" with governor, driver, turbo and the limits; "system", "kernel",
  * "memory_bytes", "clock_source", "cpu_quota" (processors a container has); and "interfaces", those
- * that are up, but for the loopback. Which of them MPI uses it keeps to itself.
+ * that are up, except the loopback. MPI does not tell which of them it uses.
  */
 void gw_write_host_facts(struct gw_json_writer *writer, const char *root);
 
-/* Of "NAME=value" strings, ended by NULL, those that change what is measured and are no secrets. */
+/* Writes those "NAME=value" strings, ended by NULL, that affect measurements and are no secrets. */
 void gw_write_environment(struct gw_json_writer *writer, char *const *variables);
 
 /*
- * "gpus" as CUDA or, in a build without it, their driver names them, with their slots;
- * "gpu_driver"; and of what NVIDIA's management library says, if it is there, of each GPU what
- * stays as it is - "clocks" (those set for applications and the highest, Hz), "power_limit_w",
- * "pcie" (the highest generation and width), "nvlinks" (that are up), "persistence", "mig" - and of
- * the host "cuda_driver" (the newest CUDA that it runs) and "gpu_paths": what lies between two
- * GPUs, in the words of `nvidia-smi topo`: PIX (one PCIe switch), PXB (several), PHB (a host
- * bridge), NODE (a NUMA node), SYS.
+ * Writes "gpus" as CUDA or, in a build without it, their driver names them, with their slots;
+ * "gpu_driver"; and the constant facts of NVIDIA's management library, if present: of each GPU
+ * "clocks" (those set for applications and the highest, Hz), "power_limit_w", "pcie" (the highest
+ * generation and width), "nvlinks" (that are up), "persistence", "mig"; of the host "cuda_driver"
+ * (the newest CUDA that it runs) and "gpu_paths": the connection of two GPUs, in the words of
+ * `nvidia-smi topo`: PIX (one PCIe switch), PXB (several), PHB (a host bridge), NODE (a NUMA node),
+ * SYS.
  */
 void gw_write_gpu_facts(struct gw_json_writer *writer, const char *root);
 
-/* What the management library says of the GPU at this place ("0000:3B:00.0"), and of a host. */
+/*
+ * Write the management library's facts of the GPU at this address ("0000:3B:00.0"), and of a host.
+ */
 void gw_nvml_write_gpu(struct gw_json_writer *writer, const char *pci);
 void gw_nvml_write_host(struct gw_json_writer *writer, const char *const *pcis, size_t count,
                         bool has_driver);
 
-/* Of the GPU as it is at this moment: "gpu_sm_hz", "gpu_memory_hz", "gpu_pcie_generation". */
+/* Writes the GPU's present state: "gpu_sm_hz", "gpu_memory_hz", "gpu_pcie_generation". */
 void gw_nvml_write_now(struct gw_json_writer *writer, const char *pci);
 
 /* ---- provenance ---------------------------------------------------------------------------- */
 
 /*
- * "source" of the cluster: date, command, versions, and the environment; "hosts" (names, in the
- * order of their first ranks), "nodes" (descriptions; those that are alike share one, with their
- * names as "hosts") and "ranks" (where each may run). Sets the cluster's workers_per_node.
+ * Sets "source" of the cluster: date, command, versions, and the environment; "hosts" (names, in
+ * the order of their first ranks), "nodes" (descriptions; equal hosts share one, with their names
+ * as "hosts") and "ranks" (where each may run). Sets the cluster's workers_per_node.
  */
 enum gw_status gw_put_provenance(struct gw_communicator *communicator,
                                  const struct gw_calibration *calibration,
@@ -152,24 +151,20 @@ enum gw_status gw_put_provenance(struct gw_communicator *communicator,
 
 /* ---- speeds -------------------------------------------------------------------------------- */
 
-/*
- * Compares the hosts and the links between them, within 2 s, and puts what makes the calibration
- * uncertain into "warnings" of the cluster's source, and what was found into "speeds" and "links".
- */
+/* Compares the hosts and the links between them, within 2 s, and writes reasons of uncertainty to
+ * "warnings" of the cluster's source, and the results to "speeds" and "links". */
 enum gw_status gw_calibrate_hosts(struct gw_communicator *communicator,
                                   const struct gw_calibration *calibration,
                                   const struct gw_report *report, struct gw_cluster *cluster,
                                   struct gw_error *error);
 
-/*
- * Warns if other virtual machines took processors of a host since `before`, which is of this rank's
- * host. Collective.
- */
+/* Warns if other virtual machines took processors of a host since `before`, which is of this rank's
+ * host. Collective. */
 enum gw_status gw_calibrate_others(struct gw_communicator *communicator,
                                    const struct gw_host_ticks *before, struct gw_cluster *cluster,
                                    struct gw_error *error);
 
-/* What fixed work took on a host, in seconds; of its first rank where not said otherwise. */
+/* Times of fixed work on a host, in seconds; of its first rank unless said otherwise. */
 struct gw_host_times {
     double compute_s, memory_s;           /* medians, with the other ranks asleep */
     double compute_low_s, compute_high_s; /* quartiles */
@@ -185,8 +180,9 @@ struct gw_host_work {
 };
 
 /*
- * All ranks at once, then the first rank of each host while the others sleep: not for predictions,
- * but to find hosts that are unlike the others. The same on every rank: times[h] of host h.
+ * Times all ranks at once, then the first rank of each host while the others sleep: not for
+ * predictions, but to find hosts that are unlike the others. Equal on every rank: times[h] of host
+ * h.
  */
 enum gw_status gw_time_hosts(struct gw_communicator *communicator, const struct gw_clock *clock,
                              const struct gw_host_list *list, const struct gw_host_work *work,
@@ -199,8 +195,8 @@ struct gw_link_rate {
 };
 
 /*
- * The links from each host to the next one and back, the last one's next being the first: rates[2
- * h] from host h, rates[2 h + 1] back; of two hosts there are 2, of one none. The same on every
+ * Measures the links from each host to the next one and back, the last one's next being the first:
+ * rates[2 h] from host h, rates[2 h + 1] back; two for two hosts, none for one. Equal on every
  * rank.
  */
 size_t gw_link_count(const struct gw_host_list *list);
@@ -208,20 +204,23 @@ enum gw_status gw_time_links(struct gw_communicator *communicator, const struct 
                              const struct gw_host_list *list, struct gw_link_rate *rates,
                              struct gw_error *error);
 
-/* ---- warnings, in words that say what to do ------------------------------------------------ */
+/* ---- warnings ------------------------------------------------------------------------------- */
 
-/* From "nodes" and "ranks" (gw_put_provenance): clock rates that vary, cores with several ranks. */
+/* Warns, by "nodes" and "ranks" (gw_put_provenance), of varying clock rates and of cores with
+ * several ranks. */
 enum gw_status gw_warn_of_nodes(cJSON *source, struct gw_error *error);
 
-/* Hosts that are slower than the median one, or unsteady, or whose ranks or clocks hinder. */
+/* Warns of hosts that are slower than the median one, or unsteady, and of hindering ranks or
+ * clocks. */
 enum gw_status gw_warn_of_times(const struct gw_host_times *times, char (*hosts)[GW_HOST_SIZE],
                                 size_t count, cJSON *source, struct gw_error *error);
 
-/* The host that others took the largest share of processors from, shares[count] of all hosts. */
+/* Warns of the host that others took the largest share of processors from; shares[count] of all
+ * hosts. */
 enum gw_status gw_warn_of_others(const double *shares, char (*hosts)[GW_HOST_SIZE], size_t count,
                                  cJSON *source, struct gw_error *error);
 
-/* Links that carry less than the median one. */
+/* Warns of links slower than the median one. */
 enum gw_status gw_warn_of_links(const struct gw_link_rate *links, size_t count, cJSON *source,
                                 struct gw_error *error);
 

@@ -1,4 +1,4 @@
-/* What else the machines of a job do while something is measured. */
+/* The load of a job's machines by others during a measurement. */
 #include <math.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -16,7 +16,7 @@ struct gw_load_meter {
     double *own_ticks; /* [machines] */
 };
 
-/* What a rank saw of its machine, and took of it itself, in ticks of all its processors. */
+/* The use of a rank's machine, and the rank's own part, in ticks of all its processors. */
 struct use {
     double all, taken, used, own;
 };
@@ -66,7 +66,7 @@ void gw_load_meter_begin(struct gw_load_meter *meter) {
     meter->own_before_s = own_s();
 }
 
-/* Of the machine on which most is. */
+/* The load of the machine with the most. */
 static struct gw_disturbance find_worst(const struct gw_load_meter *meter) {
     struct gw_disturbance worst = {0};
     for (int r = 0; r < meter->communicator->size; r++) {

@@ -1,7 +1,7 @@
 /*
- * What NVIDIA's management library says of GPUs. The library comes with the driver and is loaded
- * when it is first asked. Where it is missing, or a GPU does not answer, nothing is written. Its
- * functions and numbers are those of its documentation ("NVML API Reference").
+ * Facts of GPUs from NVIDIA's management library. The library comes with the driver and is loaded
+ * when first needed. If it is missing, or a GPU does not answer, nothing is written. Its functions
+ * and numbers are those of its documentation ("NVML API Reference").
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -21,13 +21,13 @@ typedef int to_ask_of(handle device, unsigned which, unsigned *out);
 typedef int to_ask_two(handle device, unsigned *now, unsigned *pending);
 typedef int to_ask_pair(handle one, handle other, unsigned *out);
 
-static void *library; /* NULL: not there */
+static void *library; /* NULL: missing */
 
 static void *symbol_of(const char *name) {
     return library == NULL ? NULL : dlsym(library, name);
 }
 
-/* `function` gets the function of that name, as POSIX asks for it; false: there is none. */
+/* Sets `function` to the function of that name, as POSIX requires; false: there is none. */
 #define FIND(name, function)                                                                       \
     (memcpy(&(function), &(void *){symbol_of(name)}, sizeof(function)), (function) != NULL)
 
@@ -51,7 +51,7 @@ static bool find_gpu(const char *pci, handle *out) {
     return is_there() && FIND("nvmlDeviceGetHandleByPciBusId_v2", find) && find(pci, out) == 0;
 }
 
-static bool ask(handle gpu, const char *name, double *out) {
+static bool read_value(handle gpu, const char *name, double *out) {
     to_ask *function = NULL;
     unsigned value = 0;
     bool told = FIND(name, function) && function(gpu, &value) == 0;
@@ -67,18 +67,18 @@ static bool ask_of(handle gpu, const char *name, unsigned which, double *out) {
     return told;
 }
 
-/* ---- what it says of one GPU --------------------------------------------------------------- */
+/* ---- facts of one GPU ---------------------------------------------------------------------- */
 
 enum { SM_CLOCK = 1, MEMORY_CLOCK = 2, MOST_LINKS = 36 };
 
-/* What is asked of a GPU, and under which key it is written. */
+/* A query of a GPU, and the key of its answer. */
 struct question {
     const char *key, *name;
-    bool is_clock; /* asked of `which` clock; the library speaks of MHz, and 0 is none */
+    bool is_clock; /* of `which` clock; the library gives MHz, and 0 for none */
     unsigned which;
 };
 
-/* The answers that there are, as an object if `part` is not NULL and there is one. */
+/* Writes the available answers, as an object if `part` is not NULL and there is one. */
 static void write_answers(struct gw_json_writer *writer, handle gpu, const char *part,
                           const struct question *questions, size_t count) {
     bool opened = part == NULL;
@@ -87,7 +87,7 @@ static void write_answers(struct gw_json_writer *writer, handle gpu, const char 
         double value = 0;
         bool told = question->is_clock
                         ? ask_of(gpu, question->name, question->which, &value) && value > 0
-                        : ask(gpu, question->name, &value);
+                        : read_value(gpu, question->name, &value);
         if (told && !opened) {
             gw_writer_object(writer, part);
             opened = true;
@@ -103,7 +103,7 @@ static void write_answers(struct gw_json_writer *writer, handle gpu, const char 
 
 #define COUNT(questions) (sizeof(questions) / sizeof *(questions))
 
-/* GPUs without any say so of the first; GPUs with some, of those beyond their last. */
+/* GPUs without links fail for the first; GPUs with some, beyond their last. */
 static void write_links(struct gw_json_writer *writer, handle gpu) {
     double count = 0;
     double is_up = 0;
@@ -136,12 +136,12 @@ void gw_nvml_write_gpu(struct gw_json_writer *writer, const char *pci) {
         return;
     }
     write_answers(writer, gpu, "clocks", clocks, COUNT(clocks));
-    if (ask(gpu, "nvmlDeviceGetPowerManagementLimit", &value)) { /* milliwatts */
+    if (read_value(gpu, "nvmlDeviceGetPowerManagementLimit", &value)) { /* milliwatts */
         gw_writer_number(writer, "power_limit_w", value / 1e3);
     }
     write_answers(writer, gpu, "pcie", pcie, COUNT(pcie));
     write_links(writer, gpu);
-    if (ask(gpu, "nvmlDeviceGetPersistenceMode", &value)) {
+    if (read_value(gpu, "nvmlDeviceGetPersistenceMode", &value)) {
         gw_writer_flag(writer, "persistence", value != 0);
     }
     if (FIND("nvmlDeviceGetMigMode", mig) && mig(gpu, &now, &pending) == 0) {
@@ -161,7 +161,7 @@ void gw_nvml_write_now(struct gw_json_writer *writer, const char *pci) {
     }
 }
 
-/* ---- what it says of a host ---------------------------------------------------------------- */
+/* ---- facts of a host ----------------------------------------------------------------------- */
 
 static void write_versions(struct gw_json_writer *writer, bool has_driver) {
     to_ask_text *ask_driver = NULL;
@@ -178,8 +178,8 @@ static void write_versions(struct gw_json_writer *writer, bool has_driver) {
     }
 }
 
-/* NULL: on one board, or not known. */
-static const char *path_between(const char *one_pci, const char *other_pci) {
+/* NULL: on one board, or unknown. */
+static const char *gpu_path(const char *one_pci, const char *other_pci) {
     static const char *const words[] = {NULL, "PIX", "PXB", "PHB", "NODE", "SYS"};
     to_ask_pair *ask_pair = NULL;
     handle one = NULL;
@@ -199,7 +199,7 @@ void gw_nvml_write_host(struct gw_json_writer *writer, const char *const *pcis, 
     }
     for (size_t i = 0; i < count; i++) {
         for (size_t j = i + 1; j < count; j++) {
-            const char *word = path_between(pcis[i], pcis[j]);
+            const char *word = gpu_path(pcis[i], pcis[j]);
             if (word == NULL) {
                 continue;
             }

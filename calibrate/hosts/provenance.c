@@ -1,7 +1,5 @@
-/*
- * Where a calibration comes from: what each rank says of its host, put together. Hosts that are
- * alike are described once.
- */
+/* The provenance of a calibration: the descriptions of all ranks' hosts, joined. Equal hosts are
+ * described once. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -10,9 +8,9 @@
 #include "calibrate/hosts/hosts.h"
 #include "device/device.h"
 
-/* ---- what a rank says -------------------------------------------------------------------- */
+/* ---- one rank ------------------------------------------------------------------------------ */
 
-/* Where the rank may run, and which GPU it has and how fast that is now, if it has one. */
+/* Writes where the rank may run, and its GPU with its present clocks, if it has one. */
 static void write_rank(struct gw_json_writer *writer, const struct gw_communicator *communicator,
                        const char *bus) {
     char host[GW_HOST_SIZE] = "";
@@ -43,7 +41,7 @@ static void write_rank(struct gw_json_writer *writer, const struct gw_communicat
     }
 }
 
-/* {"rank": {...}, "node": {...}} as text, the caller's to free. */
+/* Writes {"rank": {...}, "node": {...}} as text, which the caller frees. */
 static enum gw_status describe_self(const struct gw_communicator *communicator,
                                     const struct gw_device *device, char **text,
                                     struct gw_error *error) {
@@ -64,9 +62,9 @@ static enum gw_status describe_self(const struct gw_communicator *communicator,
     return gw_writer_finish_text(&writer, text, error);
 }
 
-/* ---- put together ------------------------------------------------------------------------ */
+/* ---- joining ------------------------------------------------------------------------------- */
 
-/* But for its names. */
+/* Compares two nodes without their names. */
 static bool is_alike(const cJSON *known, const cJSON *node) {
     const cJSON *fact = NULL;
     cJSON_ArrayForEach(fact, node) {
@@ -78,7 +76,7 @@ static bool is_alike(const cJSON *known, const cJSON *node) {
     return cJSON_GetArraySize(known) == cJSON_GetArraySize(node) + 1;
 }
 
-/* Joins a host to the nodes that are like it; takes `node`. */
+/* Joins a host to the nodes that are equal to it; takes `node`. */
 static enum gw_status add_node(cJSON *nodes, const char *host, cJSON *node,
                                struct gw_error *error) {
     cJSON *known = NULL;
@@ -95,7 +93,7 @@ static enum gw_status add_node(cJSON *nodes, const char *host, cJSON *node,
     return gw_json_append(names, cJSON_CreateString(host), error);
 }
 
-/* Takes what a rank said apart: its own part, and its host's if it is the first to speak of it. */
+/* Splits a rank's description: its own part, and its host's if it is the first of the host. */
 static enum gw_status add_rank(cJSON *source, cJSON *said, const char *new_host,
                                struct gw_error *error) {
     cJSON *rank = cJSON_DetachItemFromObjectCaseSensitive(said, "rank");
@@ -109,8 +107,8 @@ static enum gw_status add_rank(cJSON *source, cJSON *said, const char *new_host,
                     cJSON_DetachItemFromObjectCaseSensitive(said, "node"), error);
 }
 
-/* Puts "hosts", "nodes" and "ranks" into `source`: each rank's text, of `stride` bytes, is
- * {"rank": {"rank", "host", ...}, "node": {...}}. */
+/* Puts "hosts", "nodes" and "ranks" into `source`. Each rank's text, of `stride` bytes, is {"rank":
+ * {"rank", "host", ...}, "node": {...}}. */
 static enum gw_status put_hosts(const char *texts, size_t stride, const struct gw_host_list *list,
                                 int size, cJSON *source, struct gw_error *error) {
     static const char *const arrays[] = {"hosts", "nodes", "ranks"};
@@ -168,7 +166,7 @@ static enum gw_status put_settings(const struct gw_communicator *communicator,
     return gw_writer_finish(&writer, source, error);
 }
 
-/* Texts of all ranks, each of its own length, on every rank. */
+/* Gathers texts of all ranks, of different lengths, on every rank. */
 static enum gw_status gather_texts(struct gw_communicator *communicator, const char *text,
                                    struct gw_arena *arena, const char **texts, size_t *stride,
                                    struct gw_error *error) {
@@ -200,7 +198,7 @@ static enum gw_status put_ranks(struct gw_communicator *communicator,
     return status;
 }
 
-/* What files of before nodes were described have of the first host. */
+/* Writes the first host's facts as files had them before nodes were described. */
 static enum gw_status put_summary(cJSON *source, struct gw_error *error) {
     const cJSON *node = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(source, "nodes"), 0);
     const cJSON *cpu = cJSON_GetObjectItemCaseSensitive(node, "cpu");

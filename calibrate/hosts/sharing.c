@@ -1,8 +1,8 @@
-/* Which ranks share processors, and how many of them take turns alike. */
+/* The ranks that share processors, and how many of them get equal time slices. */
 #include "calibrate/hosts/hosts.h"
 
 /* The machine that has most ranks. */
-static size_t fullest(const struct gw_host_list *machines) {
+static size_t fullest_machine(const struct gw_host_list *machines) {
     size_t most = 0;
     for (size_t i = 1; i < machines->count; i++) {
         most = machines->rank_count[i] > machines->rank_count[most] ? i : most;
@@ -10,9 +10,9 @@ static size_t fullest(const struct gw_host_list *machines) {
     return most;
 }
 
-/* *first of the ranks (gw_sharing_find), and how many of these are on that machine. */
-static size_t count_together(const struct gw_host_list *machines, size_t machine, size_t processors,
-                             int *first) {
+/* Finds *first (gw_sharing_find), and how many of these ranks are on that machine. */
+static size_t count_concurrent(const struct gw_host_list *machines, size_t machine,
+                               size_t processors, int *first) {
     size_t count = 0;
     size_t ranks = machines->rank_count[machine];
     size_t together = ranks;
@@ -31,7 +31,7 @@ enum gw_status gw_sharing_find(struct gw_communicator *communicator, struct gw_s
     struct gw_cpus usable;
     struct gw_host_list machines;
     GW_TRY(gw_machine_list_open(communicator, &machines, error));
-    size_t machine = fullest(&machines);
+    size_t machine = fullest_machine(&machines);
     struct gw_cpus *all = gw_arena_zeros(&machines.arena, (size_t)communicator->size, sizeof *all);
     gw_cpus_usable(&usable);
     enum gw_status status =
@@ -49,7 +49,7 @@ enum gw_status gw_sharing_find(struct gw_communicator *communicator, struct gw_s
     out->processors = gw_cpus_count(&usable);
     if (status == GW_OK && out->processors > 0) {
         out->ranks = machines.rank_count[machine];
-        out->together = count_together(&machines, machine, out->processors, first);
+        out->together = count_concurrent(&machines, machine, out->processors, first);
     }
     gw_host_list_close(&machines);
     return status;

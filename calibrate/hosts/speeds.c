@@ -1,4 +1,4 @@
-/* Compares the hosts of a job and the links between them, and warns of those that are slow. */
+/* Compares the hosts of a job and the links between them, and warns of slow ones. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 
 enum { MEMORY_ELEMENTS = 8 << 20, STEPS = 200000 };
 
-/* Each step waits for the one before it: what counts is the clock rate. */
-static enum gw_status compute(void *context, struct gw_error *error) {
-    volatile double value = 0.5; /* not known to the compiler, which would do the work */
+/* Each step depends on the one before it: the clock rate determines the time. */
+static enum gw_status compute_work(void *context, struct gw_error *error) {
+    volatile double value = 0.5; /* unknown to the compiler, which would precompute the result */
     double x = value;
     (void)context;
     (void)error;
@@ -29,7 +29,7 @@ static enum gw_status read_memory(void *context, struct gw_error *error) {
     return GW_OK;
 }
 
-/* Puts what was written as an array into `source`. */
+/* Puts the writer's array into `source`. */
 static enum gw_status put_array(struct gw_json_writer *writer, const char *key, cJSON *source,
                                 struct gw_error *error) {
     cJSON *document = NULL;
@@ -46,7 +46,7 @@ static enum gw_status time_hosts(struct gw_communicator *communicator, const str
     if (memory == NULL) {
         return gw_fail_memory(error, "comparing hosts");
     }
-    const struct gw_host_work work = {compute, read_memory, memory};
+    const struct gw_host_work work = {compute_work, read_memory, memory};
     for (size_t i = 0; i < MEMORY_ELEMENTS; i++) {
         memory[i] = 1;
     }
@@ -104,10 +104,11 @@ static enum gw_status compare_all(struct gw_communicator *communicator,
                                   const struct gw_clock *clock, const struct gw_report *report,
                                   struct gw_host_list *list, cJSON *source,
                                   struct gw_error *error) {
-    report->tell(report->context, report->offset, "hosts, beside each other");
+    report->on_progress(report->context, report->offset, "hosts, beside each other");
     GW_TRY(gw_warn_of_nodes(source, error));
     GW_TRY(compare_speeds(communicator, clock, list, source, error));
-    report->tell(report->context, report->offset + report->scale / 2, "links, beside each other");
+    report->on_progress(report->context, report->offset + report->scale / 2,
+                        "links, beside each other");
     return gw_link_count(list) == 0 ? GW_OK
                                     : compare_links(communicator, clock, list, source, error);
 }

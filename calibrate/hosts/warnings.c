@@ -16,7 +16,7 @@ static const double taken = 0.02; /* of a host's processors, by others */
 
 /* Appends to "warnings" of the cluster's source, once each. */
 static enum gw_status __attribute__((format(printf, 3, 4)))
-put_warning(cJSON *source, struct gw_error *error, const char *format, ...) {
+add_warning(cJSON *source, struct gw_error *error, const char *format, ...) {
     char text[400];
     va_list arguments;
     va_start(arguments, format);
@@ -44,7 +44,7 @@ static int ascending(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* Of two in the middle the lower one: the slower of two hosts is slower than the other. */
+/* The lower of two middle values: the slower of two hosts is slower than the other. */
 static double lower_median(double *values, size_t count) {
     qsort(values, count, sizeof *values, ascending);
     return values[(count - 1) / 2];
@@ -64,13 +64,13 @@ static enum gw_status warn_of_slow(const struct gw_host_times *times, const char
     double compute = times->compute_s / compute_s;
     double memory = times->memory_s / memory_s;
     if (compute > slower_host) {
-        GW_TRY(put_warning(source, error,
+        GW_TRY(add_warning(source, error,
                            "%s computes %.2f times slower than the median host, and collectives "
                            "wait for it: look for other load, heat or a lower clock rate there",
                            host, compute));
     }
     if (memory > slower_host) {
-        GW_TRY(put_warning(source, error,
+        GW_TRY(add_warning(source, error,
                            "%s reads memory %.2f times slower than the median host: look for "
                            "other load or missing memory modules there",
                            host, memory));
@@ -83,14 +83,14 @@ static enum gw_status warn_of_unsteady(const struct gw_host_times *times, const 
     char low[GW_UNITS_SIZE];
     char high[GW_UNITS_SIZE];
     if (times->compute_high_s > unsteady * times->compute_low_s) {
-        GW_TRY(put_warning(source, error,
+        GW_TRY(add_warning(source, error,
                            "%s needs %s to %s for the same work: its clock rate changes (fix it, "
                            "without turbo), or something else runs there",
                            host, gw_format_seconds(times->compute_low_s, low),
                            gw_format_seconds(times->compute_high_s, high)));
     }
     if (times->together_s > hindered * times->compute_s) {
-        GW_TRY(put_warning(source, error,
+        GW_TRY(add_warning(source, error,
                            "%s computes %.2f times slower while all ranks compute: they share "
                            "cores or a clock rate; give each rank cores of its own",
                            host, times->together_s / times->compute_s));
@@ -102,19 +102,19 @@ static enum gw_status warn_of_clock(const struct gw_host_times *times, const cha
                                     cJSON *source, struct gw_error *error) {
     char text[GW_UNITS_SIZE];
     if (times->clock_step_s < 0) {
-        return put_warning(source, error,
+        return add_warning(source, error,
                            "%s has a clock that went back: no time measured there can be "
                            "trusted; see its kernel's log on the clock source",
                            host);
     }
     if (times->clock_step_s > coarse_clock_s) {
-        return put_warning(source, error,
+        return add_warning(source, error,
                            "%s has a clock with steps of %s, too coarse for short messages: "
                            "boot with clocksource=tsc if it has one",
                            host, gw_format_seconds(times->clock_step_s, text));
     }
     if (times->clock_s > slow_clock_s) {
-        return put_warning(source, error,
+        return add_warning(source, error,
                            "%s needs %s to read its clock, which short times contain: boot with "
                            "clocksource=tsc if it has one",
                            host, gw_format_seconds(times->clock_s, text));
@@ -155,7 +155,7 @@ enum gw_status gw_warn_of_links(const struct gw_link_rate *links, size_t count, 
     for (size_t i = 0; i < count; i++) {
         const struct gw_link_rate *link = &links[i];
         if (link->bytes_per_s < slower_link * usual) {
-            GW_TRY(put_warning(source, error,
+            GW_TRY(add_warning(source, error,
                                "%s -> %s carries %.4g MB/s, %.2f of the median link's %.4g: check "
                                "cable, negotiated speed and other traffic there",
                                link->from, link->to, link->bytes_per_s / 1e6,
@@ -174,7 +174,7 @@ enum gw_status gw_warn_of_others(const double *shares, char (*hosts)[GW_HOST_SIZ
     if (shares[most] <= taken) {
         return GW_OK;
     }
-    return put_warning(source, error,
+    return add_warning(source, error,
                        "other virtual machines took %.0f%% of %s's processors meanwhile, so times "
                        "are too long: calibrate again when its machine is quiet",
                        100 * shares[most], hosts[most]);
@@ -215,7 +215,7 @@ static enum gw_status warn_of_governor(const cJSON *node, cJSON *source, struct 
     if (governor[0] == '\0' || strcmp(governor, "performance") == 0) {
         return GW_OK;
     }
-    return put_warning(source, error,
+    return add_warning(source, error,
                        "%s: the clock rate follows the load (governor %s), and times with it: set "
                        "it with `cpupower frequency-set -g performance`",
                        list_names(cJSON_GetObjectItemCaseSensitive(node, "hosts"), names),
@@ -242,7 +242,7 @@ static int collect_bound(const cJSON *source, const char *host, struct bound *bo
     return bound->count;
 }
 
-/* Ranks that have nothing beyond these cores. */
+/* The number of ranks that have no other cores. */
 static size_t count_within(const struct bound *bound, const struct gw_cpus *cores) {
     size_t count = 0;
     for (int i = 0; i < bound->count; i++) {
@@ -251,7 +251,7 @@ static size_t count_within(const struct bound *bound, const struct gw_cpus *core
     return count;
 }
 
-/* The smallest set of cores with more ranks in it than cores is told of, and no further one. */
+/* Warns of the smallest set of cores with more ranks in it than cores, and of no other. */
 static enum gw_status warn_of_shared(const struct bound *bound, const char *host, cJSON *source,
                                      struct gw_error *error) {
     char text[GW_CPUS_TEXT_SIZE];
@@ -268,21 +268,21 @@ static enum gw_status warn_of_shared(const struct bound *bound, const char *host
         return GW_OK;
     }
     gw_cpus_print(&bound->cores[worst], text);
-    return put_warning(source, error,
+    return add_warning(source, error,
                        "%s: %zu ranks share %zu core%s (%.60s): start fewer ranks there, or bind "
                        "each to cores of its own",
                        host, count_within(bound, &bound->cores[worst]), cores,
                        cores == 1 ? "" : "s", text);
 }
 
-/* Of a container that has a share of its host's processors. */
+/* Warns of a container that has a share of its host's processors. */
 static enum gw_status warn_of_quota(const cJSON *node, const struct bound *bound, const char *host,
                                     cJSON *source, struct gw_error *error) {
     const cJSON *quota = cJSON_GetObjectItemCaseSensitive(node, "cpu_quota");
     if (!cJSON_IsNumber(quota) || quota->valuedouble >= bound->count) {
         return GW_OK;
     }
-    return put_warning(source, error,
+    return add_warning(source, error,
                        "%s: %d ranks may use %.3g processors in all (a control group's limit): "
                        "start fewer ranks there, or raise the limit",
                        host, bound->count, quota->valuedouble);

@@ -1,4 +1,4 @@
-/* What is done with what exchanges bring, as exec does it on CPUs. */
+/* Aggregators: the work on received data, as exec does it on CPUs. */
 #include <math.h>
 #include <string.h>
 
@@ -9,33 +9,32 @@
 
 static const size_t smallest_elements = 1024;
 
-/* What is shorter than it takes to wake ranks that share cores hardly meets. */
-static const size_t smallest_together = 1 << 13;
+/* Shorter work than waking ranks takes rarely overlaps on ranks that share cores. */
+static const size_t min_concurrent = 1 << 13;
 
 /*
- * In a job hundreds of milliseconds have passed since an aggregate was touched, and its thread has
- * waited for the network. Measured right after each other, exchanges of two workers were predicted
- * up to 3% too fast, with this 0.2% (docs/calibration.md).
+ * In a job, hundreds of milliseconds have passed since an aggregate was touched, and its thread has
+ * waited for the network. Measured without a pause, exchanges of two workers were predicted up to
+ * 3% too fast; with this one, 0.2% (docs/calibration.md).
  */
 static const double idle_s = 0.002;
 static const size_t evicted_bytes = 64 << 20;
 
-/*
- * So many times as dense as the first density are entries that lie close together. Denser ones
- * would be so many in vectors that no cache holds that they are left to the line through both.
- */
+/* The second density of entries that are close together, relative to the first. For even denser
+ * ones, vectors beyond any cache would hold so many that the line through both is used. */
 static const double close_times = 64;
 
-/* What aggregators share; the survey's. Entries and values are zero: vectors stay as they are. */
-struct all {
+/* The memory of all aggregators, owned by the survey. Entries and values are zero: vectors do not
+ * change. */
+struct aggregation_memory {
     struct gw_vector_pools *vectors;
     struct gw_memory memory;
     double density;
     size_t workers, max_elements;
     size_t evicted_bytes;
-    double evict_s;           /* that it takes */
-    struct gw_entry *entries; /* that come */
-    struct gw_entry *merged;  /* a list, and from the middle on what was pruned of it */
+    double evict_s;           /* duration of an eviction */
+    struct gw_entry *entries; /* as received */
+    struct gw_entry *merged;  /* a list; its second half holds the pruned entries */
     uint32_t *indices;
     float *values;
 };
@@ -43,96 +42,99 @@ struct all {
 enum { MOST_SIZES = 64 };
 
 struct aggregation {
-    struct all *all;
+    struct aggregation_memory *aggregation_memory;
     enum gw_aggregator by;
     double density;
     size_t elements; /* of the size that is measured */
-    size_t range;    /* elements of the vector that they are some of */
-    size_t *counts;  /* [workers], of the entries of each */
-    /* HEAVYMIX: a sketch for each size, and which elements are found. */
+    size_t range;    /* elements of the vector that they are part of */
+    size_t *counts;  /* [workers]: entries of each */
+    /* HEAVYMIX: a sketch for each size, and the indices found. */
     struct gw_sketch sketches[MOST_SIZES];
     size_t sizes[MOST_SIZES], size_count, which;
 };
 
-/* Elements: of vectors of which a part is selected, that part; two sizes at least make a curve. */
-static size_t room_for(const struct all *all, enum gw_aggregator by) {
+/* The largest number of elements; for aggregators of a selection, that of the selected ones. At
+ * least two sizes make a curve. */
+static size_t max_elements(const struct aggregation_memory *aggregation_memory,
+                           enum gw_aggregator by) {
     static const size_t parts[] = {[GW_SCATTER_ADD] = 4,  [GW_MERGE] = 32, [GW_GIVE_BACK] = 32,
                                    [GW_TAKE_AND_PUT] = 4, [GW_SUM] = 1,    [GW_HEAVYMIX] = 1};
-    size_t part = all->max_elements / parts[by];
+    size_t part = aggregation_memory->max_elements / parts[by];
     return part > 4 * smallest_elements ? part : 4 * smallest_elements;
 }
 
-/* As many entries as the longest calibrated vector has at that density: more would lie closer. */
-static size_t largest_of(const struct all *all, enum gw_aggregator by, double density) {
+/* The entries of the longest calibrated vector at that density; more would be closer together. */
+static size_t max_entries(const struct aggregation_memory *aggregation_memory,
+                          enum gw_aggregator by, double density) {
     enum { LEAST = 256 };
-    size_t lists = by == GW_SCATTER_ADD ? all->workers : 1;
-    size_t entries = lists * gw_elements_kept(all->max_elements, density);
-    size_t most = room_for(all, by);
+    size_t lists = by == GW_SCATTER_ADD ? aggregation_memory->workers : 1;
+    size_t entries = lists * gw_elements_kept(aggregation_memory->max_elements, density);
+    size_t most = max_elements(aggregation_memory, by);
     return !gw_aggregator_scatters(by) ? most : entries > LEAST ? gw_lesser(entries, most) : LEAST;
 }
 
 /* ---- sizes --------------------------------------------------------------------------------- */
 
-/* Ascending, and about as far apart as elements of a vector of so many that were selected. */
-static void spread(const struct aggregation *aggregation, size_t list, size_t count) {
-    const struct all *all = aggregation->all;
+/* Spreads indices, ascending, about as far apart as selected elements of a vector. */
+static void spread_indices(const struct aggregation *aggregation, size_t list, size_t count) {
+    const struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
     double apart = (double)aggregation->range / (double)count;
     uint32_t noise = (uint32_t)list + 1;
     for (size_t i = 0; i < count; i++) {
         noise = noise * 1664525u + 1013904223u;
         double within = (double)(noise >> 8) / (1 << 24);
         size_t at = (size_t)(((double)i + within) * apart);
-        all->indices[i] = (uint32_t)gw_lesser(at, aggregation->range - 1);
+        aggregation_memory->indices[i] = (uint32_t)gw_lesser(at, aggregation->range - 1);
     }
 }
 
-/*
- * Each of `lists` has its share of the elements. Where a vector of the density would be longer than
- * the longest that is calibrated, as of a short one, more of that one were selected.
- */
+/* Lists the entries of each of `lists` lists. If a vector of this density would be longer than the
+ * longest calibrated one, uses that vector at a higher density. */
 static void list_entries(struct aggregation *aggregation, size_t lists) {
-    const struct all *all = aggregation->all;
-    struct gw_entry *entry = all->entries;
+    const struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
+    struct gw_entry *entry = aggregation_memory->entries;
     double each = (double)aggregation->elements / (double)lists;
-    aggregation->range = (size_t)fmin(each / aggregation->density, (double)all->max_elements);
+    aggregation->range =
+        (size_t)fmin(each / aggregation->density, (double)aggregation_memory->max_elements);
     for (size_t list = 0; list < lists; list++) {
         size_t count = aggregation->elements / lists + (list < aggregation->elements % lists);
         aggregation->counts[list] = count;
-        spread(aggregation, list, count);
+        spread_indices(aggregation, list, count);
         for (size_t i = 0; i < count; i++) {
-            *entry++ = (struct gw_entry){.index = all->indices[i]};
+            *entry++ = (struct gw_entry){.index = aggregation_memory->indices[i]};
         }
     }
 }
 
-/* As many others as there are entries. */
+/* Lists as many other entries. */
 static void list_others(const struct aggregation *aggregation, size_t list, struct gw_entry *out) {
-    const struct all *all = aggregation->all;
-    spread(aggregation, list, aggregation->elements);
+    const struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
+    spread_indices(aggregation, list, aggregation->elements);
     for (size_t i = 0; i < aggregation->elements; i++) {
-        out[i] = (struct gw_entry){.index = all->indices[i]};
+        out[i] = (struct gw_entry){.index = aggregation_memory->indices[i]};
     }
 }
 
-static struct gw_entry *pruned_of(const struct all *all) {
-    return all->merged + room_for(all, GW_MERGE);
+static struct gw_entry *pruned_of(const struct aggregation_memory *aggregation_memory) {
+    return aggregation_memory->merged + max_elements(aggregation_memory, GW_MERGE);
 }
 
-/* Two lists of other elements each, of values that are drawn. */
+/* Two lists of different elements, with drawn values. */
 static enum gw_status fill_merged(struct aggregation *aggregation, struct gw_error *error) {
-    struct all *all = aggregation->all;
-    const float *drawn =
-        gw_pool_next(&all->vectors->gradient, aggregation->elements * 2 * sizeof *drawn);
-    list_others(aggregation, 7, all->merged);
+    struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
+    const float *drawn = gw_pool_next(&aggregation_memory->vectors->gradient,
+                                      aggregation->elements * 2 * sizeof *drawn);
+    list_others(aggregation, 7, aggregation_memory->merged);
     for (size_t i = 0; i < aggregation->elements; i++) {
-        all->merged[i].value = drawn[i];
-        all->entries[i].value = drawn[aggregation->elements + i];
+        aggregation_memory->merged[i].value = drawn[i];
+        aggregation_memory->entries[i].value = drawn[aggregation->elements + i];
     }
-    return all->memory.does->prepare_merge(&all->memory, aggregation->elements, error);
+    return aggregation_memory->memory.does->prepare_merge(&aggregation_memory->memory,
+                                                          aggregation->elements, error);
 }
 
 static enum gw_status open_sketch(struct aggregation *aggregation, struct gw_error *error) {
-    struct all *all = aggregation->all;
+    struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
     size_t n = aggregation->elements;
     size_t i = 0;
     while (i < aggregation->size_count && aggregation->sizes[i] != n) {
@@ -149,8 +151,9 @@ static enum gw_status open_sketch(struct aggregation *aggregation, struct gw_err
     size_t columns = gw_sketch_columns(n, gw_elements_kept(n, aggregation->density));
     GW_TRY(gw_sketch_open(sketch, GW_SKETCH_ROWS, columns, 1, error));
     aggregation->sizes[aggregation->size_count++] = n;
-    return gw_sketch_encode(sketch, gw_pool_next(&all->vectors->gradient, n * sizeof(float)), 0, n,
-                            error);
+    return gw_sketch_encode(sketch,
+                            gw_pool_next(&aggregation_memory->vectors->gradient, n * sizeof(float)),
+                            0, n, error);
 }
 
 static enum gw_status prepare(void *context, size_t elements, struct gw_error *error) {
@@ -158,15 +161,15 @@ static enum gw_status prepare(void *context, size_t elements, struct gw_error *e
     aggregation->elements = elements;
     switch (aggregation->by) {
     case GW_SCATTER_ADD:
-        list_entries(aggregation, aggregation->all->workers);
+        list_entries(aggregation, aggregation->aggregation_memory->workers);
         break;
     case GW_MERGE:
         list_entries(aggregation, 1);
         return fill_merged(aggregation, error);
     case GW_GIVE_BACK:
         list_entries(aggregation, 1);
-        list_others(aggregation, 7, aggregation->all->merged);
-        list_others(aggregation, 13, pruned_of(aggregation->all));
+        list_others(aggregation, 7, aggregation->aggregation_memory->merged);
+        list_others(aggregation, 13, pruned_of(aggregation->aggregation_memory));
         break;
     case GW_TAKE_AND_PUT:
         list_entries(aggregation, 1);
@@ -194,68 +197,77 @@ static void close_sketches(void *object) {
 
 /* ---- one repeat ---------------------------------------------------------------------------- */
 
-/* A vector that no cache holds: nobody has touched an aggregate for an iteration. */
+/* Returns a vector that is not in any cache, as an aggregate that was last touched an iteration
+ * ago. */
 static float *next_vector(const struct aggregation *aggregation, size_t elements) {
-    return gw_pool_next(&aggregation->all->vectors->residual, elements * sizeof(float));
+    return gw_pool_next(&aggregation->aggregation_memory->vectors->residual,
+                        elements * sizeof(float));
 }
 
-/* Of P workers all give back their own entries, and P - 1 times one what it has pruned. */
-static enum gw_status give_back(struct aggregation *aggregation, struct gw_error *error) {
-    struct all *all = aggregation->all;
-    const struct gw_memory_operations *does = all->memory.does;
+/* Each of P workers returns its own entries, and P - 1 return pruned entries of one merge each. */
+static enum gw_status return_entries(struct aggregation *aggregation, struct gw_error *error) {
+    struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
+    const struct gw_memory_operations *does = aggregation_memory->memory.does;
     size_t k = aggregation->elements;
     float *u = next_vector(aggregation, aggregation->range);
-    GW_TRY(does->scatter_add_where(&all->memory, all->entries, k, all->merged, k, false, u, error));
-    return does->scatter_add_where(&all->memory, pruned_of(all), k, all->merged, k, true, u, error);
+    GW_TRY(does->scatter_add_where(&aggregation_memory->memory, aggregation_memory->entries, k,
+                                   aggregation_memory->merged, k, false, u, error));
+    return does->scatter_add_where(&aggregation_memory->memory, pruned_of(aggregation_memory), k,
+                                   aggregation_memory->merged, k, true, u, error);
 }
 
 static enum gw_status take_and_put(struct aggregation *aggregation, struct gw_error *error) {
-    struct all *all = aggregation->all;
-    const struct gw_memory_operations *does = all->memory.does;
+    struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
+    const struct gw_memory_operations *does = aggregation_memory->memory.does;
     size_t count = aggregation->elements;
     float *u = next_vector(aggregation, aggregation->range);
     float *aggregate = next_vector(aggregation, aggregation->range);
-    GW_TRY(does->take(&all->memory, u, all->indices, count, all->values, error));
-    return does->put(&all->memory, aggregate, all->indices, count, all->values, error);
+    GW_TRY(does->take(&aggregation_memory->memory, u, aggregation_memory->indices, count,
+                      aggregation_memory->values, error));
+    return does->put(&aggregation_memory->memory, aggregate, aggregation_memory->indices, count,
+                     aggregation_memory->values, error);
 }
 
-static enum gw_status run(void *context, struct gw_error *error) {
+static enum gw_status run_aggregator(void *context, struct gw_error *error) {
     struct aggregation *aggregation = context;
-    struct all *all = aggregation->all;
-    const struct gw_memory_operations *does = all->memory.does;
+    struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
+    const struct gw_memory_operations *does = aggregation_memory->memory.does;
     size_t elements = aggregation->elements;
     switch (aggregation->by) {
     case GW_SCATTER_ADD:
-        return does->scatter_add(&all->memory, all->entries, aggregation->counts, all->workers,
+        return does->scatter_add(&aggregation_memory->memory, aggregation_memory->entries,
+                                 aggregation->counts, aggregation_memory->workers,
                                  next_vector(aggregation, aggregation->range), error);
     case GW_MERGE:
-        return does->merge(&all->memory, all->merged, all->entries, elements, pruned_of(all),
+        return does->merge(&aggregation_memory->memory, aggregation_memory->merged,
+                           aggregation_memory->entries, elements, pruned_of(aggregation_memory),
                            error);
     case GW_GIVE_BACK:
-        return give_back(aggregation, error);
+        return return_entries(aggregation, error);
     case GW_TAKE_AND_PUT:
         return take_and_put(aggregation, error);
     case GW_SUM: {
         float *sums = next_vector(aggregation, elements);
-        return does->add(&all->memory, sums, next_vector(aggregation, elements), 1, elements,
-                         error);
+        return does->add(&aggregation_memory->memory, sums, next_vector(aggregation, elements), 1,
+                         elements, error);
     }
     case GW_HEAVYMIX:
         return gw_sketch_heavymix(&aggregation->sketches[aggregation->which], elements,
                                   gw_elements_kept(elements, aggregation->density), 0,
-                                  &all->memory.workspace, all->indices, NULL, error);
+                                  &aggregation_memory->memory.workspace,
+                                  aggregation_memory->indices, NULL, error);
     case GW_AGGREGATOR_COUNT:
         break;
     }
     return GW_OK;
 }
 
-static void evict(const struct all *all) {
-    gw_pool_evict(&all->vectors->gradient, all->evicted_bytes);
+static void evict(const struct aggregation_memory *aggregation_memory) {
+    gw_pool_evict(&aggregation_memory->vectors->gradient, aggregation_memory->evicted_bytes);
 }
 
-/* The list that a merge has changed. */
-static void restore(void *context) {
+/* Restores the list that a merge has changed. */
+static void restore_list(void *context) {
     struct aggregation *aggregation = context;
     struct gw_error error;
     if (aggregation->by == GW_MERGE) {
@@ -265,49 +277,60 @@ static void restore(void *context) {
 
 static void restore_and_evict(void *context) {
     const struct aggregation *aggregation = context;
-    restore(context);
-    evict(aggregation->all);
+    restore_list(context);
+    evict(aggregation->aggregation_memory);
 }
 
-/* Before the ranks agree on when to begin: who is done must leave the cores to the others. */
+/*
+ * Evicts before the ranks agree on a start: a rank that is done must leave the cores to the others.
+ */
 static enum gw_status evict_and_prepare(void *context, size_t elements, struct gw_error *error) {
     const struct aggregation *aggregation = context;
-    evict(aggregation->all);
+    evict(aggregation->aggregation_memory);
     return prepare(context, elements, error);
 }
 
-/* ---- all ----------------------------------------------------------------------------------- */
+/* ---- all aggregators ----------------------------------------------------------------------- */
 
 static void close_memory(void *object) {
     gw_memory_close(object);
 }
 
-/* Where there is little time, as with --quick, less is evicted: each repeat takes as long. */
-static enum gw_status open_all(struct gw_survey *survey, const struct gw_calibration *calibration,
-                               struct all *all, struct gw_error *error) {
+/* Evicts less if there is little time, as with --quick, since every repeat evicts. */
+static enum gw_status open_workspace(struct gw_survey *survey,
+                                     const struct gw_calibration *calibration,
+                                     struct aggregation_memory *aggregation_memory,
+                                     struct gw_error *error) {
     static const double usual_time_s = 50;
     size_t workers = (size_t)survey->communicator->size;
     double share = fmin(1, calibration->time_s / usual_time_s);
-    *all = (struct all){.vectors = &survey->vectors,
-                        .density = calibration->density,
-                        .workers = workers,
-                        .max_elements = calibration->max_elements,
-                        .evicted_bytes = (size_t)(share * (double)evicted_bytes)};
-    if (gw_arena_own(&survey->arena, &all->memory, close_memory) == NULL) {
+    *aggregation_memory =
+        (struct aggregation_memory){.vectors = &survey->vectors,
+                                    .density = calibration->density,
+                                    .workers = workers,
+                                    .max_elements = calibration->max_elements,
+                                    .evicted_bytes = (size_t)(share * (double)evicted_bytes)};
+    if (gw_arena_own(&survey->arena, &aggregation_memory->memory, close_memory) == NULL) {
         return gw_fail_memory(error, "calibrating aggregation");
     }
-    size_t found = gw_elements_kept(all->max_elements, fmin(GW_DENSER_TIMES * all->density, 1));
-    size_t most = room_for(all, GW_SCATTER_ADD);
+    size_t found = gw_elements_kept(aggregation_memory->max_elements,
+                                    fmin(GW_DENSER_TIMES * aggregation_memory->density, 1));
+    size_t most = max_elements(aggregation_memory, GW_SCATTER_ADD);
     most = most > found ? most : found;
-    all->entries = gw_arena_zeros(&survey->arena, most, sizeof *all->entries);
-    all->merged = gw_arena_zeros(&survey->arena, 2 * room_for(all, GW_MERGE), sizeof *all->merged);
-    all->indices = gw_arena_zeros(&survey->arena, most, sizeof *all->indices);
-    all->values = gw_arena_zeros(&survey->arena, most, sizeof *all->values);
+    aggregation_memory->entries =
+        gw_arena_zeros(&survey->arena, most, sizeof *aggregation_memory->entries);
+    aggregation_memory->merged =
+        gw_arena_zeros(&survey->arena, 2 * max_elements(aggregation_memory, GW_MERGE),
+                       sizeof *aggregation_memory->merged);
+    aggregation_memory->indices =
+        gw_arena_zeros(&survey->arena, most, sizeof *aggregation_memory->indices);
+    aggregation_memory->values =
+        gw_arena_zeros(&survey->arena, most, sizeof *aggregation_memory->values);
     GW_TRY(gw_arena_check(&survey->arena, "calibrating aggregation", error));
     double start_s = gw_clock_read_s(calibration->clock);
-    evict(all);
-    all->evict_s = gw_clock_read_s(calibration->clock) - start_s;
-    return gw_memory_open(&all->memory, NULL, error);
+    evict(aggregation_memory);
+    aggregation_memory->evict_s = gw_clock_read_s(calibration->clock) - start_s;
+    return gw_memory_open(&aggregation_memory->memory, NULL, error);
 }
 
 static bool is_everywhere(enum gw_aggregator by) {
@@ -324,38 +347,42 @@ static bool is_everywhere(enum gw_aggregator by) {
     return everywhere;
 }
 
-static enum gw_status add_alone(struct gw_survey *survey, struct all *all, enum gw_aggregator by,
-                                struct gw_series series, double density, struct gw_error *error) {
+static enum gw_status add_alone(struct gw_survey *survey,
+                                struct aggregation_memory *aggregation_memory,
+                                enum gw_aggregator by, struct gw_series series, double density,
+                                struct gw_error *error) {
     struct aggregation *aggregation = gw_arena_zeros(&survey->arena, 1, sizeof *aggregation);
     (void)gw_arena_own(&survey->arena, aggregation, close_sketches);
-    size_t *counts = gw_arena_zeros(&survey->arena, all->workers, sizeof *counts);
+    size_t *counts = gw_arena_zeros(&survey->arena, aggregation_memory->workers, sizeof *counts);
     GW_TRY(gw_arena_check(&survey->arena, "calibrating aggregation", error));
-    *aggregation = (struct aggregation){.all = all, .by = by, .density = density, .counts = counts};
+    *aggregation = (struct aggregation){
+        .aggregation_memory = aggregation_memory, .by = by, .density = density, .counts = counts};
     series.subject.context = aggregation;
-    series.subject.largest = largest_of(all, by, density);
+    series.subject.largest = max_entries(aggregation_memory, by, density);
     series.subject.smallest = gw_lesser(smallest_elements, series.subject.largest / 16);
     return gw_series_list_add(&survey->list, series, error);
 }
 
-/* The last one added, as ranks of a machine run it at once. */
-static enum gw_status add_together(struct gw_survey *survey, struct gw_error *error) {
+/* Adds the last series again, run by all ranks of a machine at once. */
+static enum gw_status add_concurrent(struct gw_survey *survey, struct gw_error *error) {
     struct gw_series series = survey->list.items[survey->list.count - 1];
     series.workers = survey->sharers;
     series.together = true;
     series.subject.separate = false;
     series.subject.prepare = evict_and_prepare;
-    series.subject.restore = restore;
-    series.subject.smallest = gw_lesser(smallest_together, series.subject.largest / 4);
+    series.subject.restore = restore_list;
+    series.subject.smallest = gw_lesser(min_concurrent, series.subject.largest / 4);
     return gw_series_list_add(&survey->list, series, error);
 }
 
 /*
- * All but sums and merges are measured at a second density as well. Tables of sketches are the
- * larger, the more is looked for; entries that lie close are found ahead of their use, and then it
- * is how much memory ranks share that counts.
+ * Measures all but sums and merges at a second density too. Tables of sketches are larger the more
+ * elements are wanted; entries close together are prefetched, and then the ranks' shared memory
+ * bandwidth counts.
  */
-static enum gw_status add(struct gw_survey *survey, struct all *all, enum gw_aggregator by,
-                          struct gw_error *error) {
+static enum gw_status add_aggregator(struct gw_survey *survey,
+                                     struct aggregation_memory *aggregation_memory,
+                                     enum gw_aggregator by, struct gw_error *error) {
     bool sketched = by == GW_HEAVYMIX;
     bool shares = survey->communicator->size > 1 && is_everywhere(by);
     struct gw_series series = {.workers = 1,
@@ -364,20 +391,20 @@ static enum gw_status add(struct gw_survey *survey, struct all *all, enum gw_agg
                                            .size_key = "elements",
                                            .before_step = sketched ? before_step : NULL,
                                            .prepare = prepare,
-                                           .run = run,
+                                           .run = run_aggregator,
                                            .restore = restore_and_evict,
                                            .separate = true,
                                            .idle_s = idle_s,
-                                           .evict_s = all->evict_s}};
-    GW_TRY(add_alone(survey, all, by, series, all->density, error));
-    GW_TRY(shares ? add_together(survey, error) : GW_OK);
+                                           .evict_s = aggregation_memory->evict_s}};
+    GW_TRY(add_alone(survey, aggregation_memory, by, series, aggregation_memory->density, error));
+    GW_TRY(shares ? add_concurrent(survey, error) : GW_OK);
     double times = sketched ? GW_DENSER_TIMES : close_times;
     if (!(sketched || gw_aggregator_scatters(by)) ||
-        !gw_series_make_denser(&series, all->density, times, &survey->arena)) {
+        !gw_series_make_denser(&series, aggregation_memory->density, times, &survey->arena)) {
         return gw_arena_check(&survey->arena, "calibrating aggregation", error);
     }
-    GW_TRY(add_alone(survey, all, by, series, series.densities[1], error));
-    return shares ? add_together(survey, error) : GW_OK;
+    GW_TRY(add_alone(survey, aggregation_memory, by, series, series.densities[1], error));
+    return shares ? add_concurrent(survey, error) : GW_OK;
 }
 
 bool gw_calibrates(const struct gw_calibration *calibration, enum gw_aggregator by) {
@@ -395,14 +422,15 @@ enum gw_status gw_survey_add_aggregators(struct gw_survey *survey,
     if (!gw_calibrates(calibration, GW_SUM) && !gw_calibrates(calibration, GW_HEAVYMIX)) {
         return GW_OK;
     }
-    struct all *all = gw_arena_zeros(&survey->arena, 1, sizeof *all);
-    if (all == NULL) {
+    struct aggregation_memory *aggregation_memory =
+        gw_arena_zeros(&survey->arena, 1, sizeof *aggregation_memory);
+    if (aggregation_memory == NULL) {
         return gw_fail_memory(error, "calibrating aggregation");
     }
-    GW_TRY(open_all(survey, calibration, all, error));
+    GW_TRY(open_workspace(survey, calibration, aggregation_memory, error));
     for (int by = 0; by < GW_AGGREGATOR_COUNT; by++) {
         GW_TRY(gw_calibrates(calibration, (enum gw_aggregator)by)
-                   ? add(survey, all, (enum gw_aggregator)by, error)
+                   ? add_aggregator(survey, aggregation_memory, (enum gw_aggregator)by, error)
                    : GW_OK);
     }
     return GW_OK;

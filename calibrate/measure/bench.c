@@ -1,7 +1,5 @@
-/*
- * How fast and how good compressors are on given vectors: one loop over kinds of work, which a
- * processor's or a GPU's side does and times.
- */
+/* Benchmark of compressors on given vectors: one loop over kinds of work, done and timed by the
+ * processors' or the GPU's side. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +10,7 @@
 
 static const double longest_warm_up_s = 10;
 
-/* What is timed, in each repeat. */
+/* The kinds of work that each repeat times. */
 enum kind { COPY, READ, SELECT, COMPRESS, KINDS };
 
 struct run {
@@ -23,19 +21,19 @@ struct run {
     float *u, *residual;       /* [elements], of the side */
     const float *gradient;     /* [elements], of the side */
     double topk_energy;        /* of the exact top-k, by the CPU */
-    enum kind kind;            /* of the work that is next */
-    double took_s;             /* the last work, on a GPU */
+    enum kind kind;            /* of the next work */
+    double took_s;             /* of the last work, on a GPU */
     double *seconds[KINDS];    /* [repeats], of one compressor */
     double *all_s[2];          /* [compressors * repeats], of COPY and READ */
-    struct gw_selection found; /* by the last selection, on the host */
+    struct gw_selection found; /* the last selection, on the host */
     struct gw_workspace workspace;
     /* On a GPU: */
-    struct gw_device *device; /* NULL: on processors */
+    struct gw_device *device; /* NULL: processors */
     struct gw_gpu_timer timer;
     struct gw_gpu_workspace *gpu_workspace;
     struct gw_gpu_selection gpu_selection;
     const struct gw_gpu_kernel *gpu;
-    float *start; /* GPU: u - gradient, so that their sum is u, but for rounding */
+    float *start; /* GPU: u - gradient, so that their sum is u, up to rounding */
 };
 
 static size_t count_compressors(const struct gw_bench *bench) {
@@ -103,7 +101,7 @@ static double took_s(void *context) {
     return run->took_s;
 }
 
-/* Makes the residual what together with the gradient is u. */
+/* Sets the residual such that with the gradient it is u. */
 static enum gw_status restore_residual(struct run *run, struct gw_error *error) {
     if (run->device != NULL) {
         return gw_device_copy(run->timer.stream, run->residual, run->start,
@@ -125,10 +123,8 @@ static enum gw_status time_work(struct run *run, enum kind kind, double *seconds
     return gw_time_alone(&gw_machine_clock, &subject, once, seconds, &count, error);
 }
 
-/*
- * On processors a selection is timed after a pass over u, and so is the pass: caches are as warm
- * for both. The selection from u comes last, and is what is judged.
- */
+/* On processors a selection is timed after a pass over u, and so is the pass, so that caches are
+ * equally warm for both. The selection from u is last, and is the one that is judged. */
 static enum gw_status repeat_once(struct run *run, size_t i, struct gw_error *error) {
     if (run->device != NULL) {
         GW_TRY(time_work(run, COPY, &run->seconds[COPY][i], error));
@@ -143,10 +139,10 @@ static enum gw_status repeat_once(struct run *run, size_t i, struct gw_error *er
     return time_work(run, SELECT, &run->seconds[SELECT][i], error);
 }
 
-/* ---- what is selected ---------------------------------------------------------------------- */
+/* ---- quality of selections ------------------------------------------------------------------ */
 
-/* The sum of squares of what was found. */
-static double energy_of(const struct gw_selection *found) {
+/* The sum of squares of a selection. */
+static double selection_energy(const struct gw_selection *found) {
     double sum = 0;
     for (size_t i = 0; i < found->count; i++) {
         double value = found->entries[i].value;
@@ -155,7 +151,7 @@ static double energy_of(const struct gw_selection *found) {
     return sum;
 }
 
-/* Exact top-k by the CPU from a copy of u, and, as the task's threshold, what selects just that. */
+/* Finds the exact top-k by the CPU from a copy of u, and the threshold that selects it. */
 static enum gw_status find_topk(struct run *run, float *copy, struct gw_error *error) {
     double least = INFINITY;
     run->task.u = copy;
@@ -164,11 +160,11 @@ static enum gw_status find_topk(struct run *run, float *copy, struct gw_error *e
         least = fmin(least, fabs((double)run->found.entries[i].value));
     }
     run->task.threshold = least;
-    run->topk_energy = energy_of(&run->found);
+    run->topk_energy = selection_energy(&run->found);
     return GW_OK;
 }
 
-/* Of a GPU, copies the last selection to the host. */
+/* Copies the last selection to the host; on a GPU. */
 static enum gw_status fetch_selection(struct run *run, struct gw_error *error) {
     struct gw_device_stream *stream = run->timer.stream;
     size_t count = 0;
@@ -198,12 +194,12 @@ static enum gw_status select_once(void *context, const struct gw_task *task, siz
 
 /* ---- one compressor ------------------------------------------------------------------------ */
 
-/* In standard deviations, as normal repeats' median absolute deviation tells: as hyperfine has it.
- */
-static const double far_off = 10;
+/* In standard deviations, estimated from the median absolute deviation for normal repeats, as in
+ * hyperfine. */
+static const double outlier_deviations = 10;
 
-static enum gw_status measure(struct run *run, size_t which, struct gw_bench_row *row,
-                              struct gw_error *error) {
+static enum gw_status measure_compressor(struct run *run, size_t which, struct gw_bench_row *row,
+                                         struct gw_error *error) {
     size_t repeats = run->bench->repeats;
     struct gw_summary pass;
     GW_TRY(repeat_once(run, 0, error)); /* warms up */
@@ -218,15 +214,15 @@ static enum gw_status measure(struct run *run, size_t which, struct gw_bench_row
     gw_summarise(run->seconds[run->device == NULL ? READ : COPY], repeats, &pass);
     gw_summarise(run->seconds[SELECT], repeats, &row->select_s);
     gw_summarise(run->seconds[COMPRESS], repeats, &row->compress_s);
-    row->outliers = gw_count_outliers(run->seconds[SELECT], repeats, far_off);
-    row->compress_outliers = gw_count_outliers(run->seconds[COMPRESS], repeats, far_off);
+    row->outliers = gw_count_outliers(run->seconds[SELECT], repeats, outlier_deviations);
+    row->compress_outliers = gw_count_outliers(run->seconds[COMPRESS], repeats, outlier_deviations);
     double pass_s = run->device == NULL ? pass.median : pass.median / 2;
     row->compressor = run->compressor;
     row->waits = run->gpu != NULL && run->gpu->waits;
     row->passes = row->select_s.median / pass_s;
     row->compress_passes = row->compress_s.median / pass_s;
     row->count_ratio = (double)run->found.count / (double)run->task.k;
-    row->energy_ratio = run->topk_energy > 0 ? energy_of(&run->found) / run->topk_energy : 1;
+    row->energy_ratio = run->topk_energy > 0 ? selection_energy(&run->found) / run->topk_energy : 1;
     return GW_OK;
 }
 
@@ -256,15 +252,15 @@ static enum gw_status bench_one(struct run *run, size_t which, struct gw_bench_r
                                        longest_warm_up_s, error);
     }
     if (status == GW_OK) {
-        status = measure(run, which, row, error);
+        status = measure_compressor(run, which, row, error);
     }
     gw_state_close(compressor, run->task.state);
     return status;
 }
 
-/* ---- all ----------------------------------------------------------------------------------- */
+/* ---- all aggregators ----------------------------------------------------------------------- */
 
-/* Copies from the host, and is done when it returns. */
+/* Copies from the host; done when it returns. */
 static enum gw_status upload(struct run *run, const float *from, float **out,
                              struct gw_error *error) {
     size_t bytes = run->task.n * sizeof *from;
@@ -273,7 +269,7 @@ static enum gw_status upload(struct run *run, const float *from, float **out,
     return gw_device_stream_finish(run->timer.stream, error);
 }
 
-/* `scratch` has u; it is over with when this returns. */
+/* Opens the GPU's side. `scratch` holds u, and may be reused when this returns. */
 static enum gw_status open_on_gpu(struct run *run, float *scratch, struct gw_error *error) {
     const struct gw_bench *bench = run->bench;
     float *gradient = NULL;
@@ -306,8 +302,8 @@ static void close_run(struct run *run) {
     gw_arena_free(&run->arena);
 }
 
-/* Equal layers of about k elements, of which the last has the rest. */
-static void lay_out(struct gw_task *task, size_t *layers) {
+/* Equal layers of about k elements; the last one has the remainder. */
+static void lay_out_layers(struct gw_task *task, size_t *layers) {
     size_t count = task->n / task->k;
     for (size_t i = 0; i < count; i++) {
         layers[i] = task->n / count + (i + 1 == count ? task->n % count : 0);
@@ -344,7 +340,7 @@ static enum gw_status open_run(struct run *run, struct gw_error *error) {
                                  .seed = bench->seed,
                                  .threads = bench->threads,
                                  .workspace = &run->workspace};
-    lay_out(&run->task, layers);
+    lay_out_layers(&run->task, layers);
     memcpy(copy, bench->u, n * sizeof *copy);
     GW_TRY(find_topk(run, copy, error));
     if (run->device != NULL) {

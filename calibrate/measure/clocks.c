@@ -9,7 +9,7 @@
 
 #include "calibrate/hosts/hosts.h"
 
-/* What is equal where the monotonic clock is the same one: the boot, and the time namespace. */
+/* Identifies the monotonic clock: by the boot, and the time namespace. */
 static void identify_clock(char out[128]) {
     char boot[GW_FACT_SIZE];
     memset(out, 0, 128);
@@ -47,7 +47,7 @@ double gw_clocks_from_common_s(const struct gw_clocks *clocks, double common_s) 
     return clocks->reference_s + (common_s - at_reference_s) / (1 + clocks->rate);
 }
 
-/* ---- asking -------------------------------------------------------------------------------- */
+/* ---- queries ------------------------------------------------------------------------------- */
 
 enum { ROUND_TRIPS = 30 };
 
@@ -55,8 +55,8 @@ static size_t place_before(const struct gw_clocks *clocks, size_t answers) {
     return (clocks->asked - answers) % GW_CLOCK_ANSWERS;
 }
 
-/* An answer soon after the last but one takes the place of the last: the line needs a long base. */
-static void make_place(struct gw_clocks *clocks) {
+/* An answer soon after the last but one replaces the last: the line needs a long base. */
+static void reserve_answer(struct gw_clocks *clocks) {
     const double apart_s = 0.5;
     double last_s = clocks->at_s[place_before(clocks, 1)];
     double before_s = clocks->at_s[place_before(clocks, 2)];
@@ -65,10 +65,10 @@ static void make_place(struct gw_clocks *clocks) {
     }
 }
 
-static enum gw_status ask(struct gw_clocks *clocks, struct gw_communicator *communicator,
-                          struct gw_error *error) {
+static enum gw_status query_clock(struct gw_clocks *clocks, struct gw_communicator *communicator,
+                                  struct gw_error *error) {
     double shortest_s = INFINITY;
-    make_place(clocks);
+    reserve_answer(clocks);
     size_t place = place_before(clocks, 1);
     for (int i = 0; i < ROUND_TRIPS; i++) {
         double theirs_s = 0;
@@ -85,8 +85,8 @@ static enum gw_status ask(struct gw_clocks *clocks, struct gw_communicator *comm
     return GW_OK;
 }
 
-static enum gw_status answer(struct gw_clocks *clocks, struct gw_communicator *communicator,
-                             int rank, struct gw_error *error) {
+static enum gw_status answer_query(struct gw_clocks *clocks, struct gw_communicator *communicator,
+                                   int rank, struct gw_error *error) {
     for (int i = 0; i < ROUND_TRIPS; i++) {
         double time_s = 0;
         GW_TRY(gw_receive(communicator, rank, &time_s, sizeof time_s, error));
@@ -96,10 +96,8 @@ static enum gw_status answer(struct gw_clocks *clocks, struct gw_communicator *c
     return GW_OK;
 }
 
-/*
- * A rate only once the answers are seconds apart: a microsecond's error over a millisecond would be
- * a rate a hundred times as large as any clock's.
- */
+/* Fits a rate only if the answers are seconds apart: an error of a microsecond over a millisecond
+ * would be a rate a hundred times that of any clock. */
 static void fit_line(struct gw_clocks *clocks) {
     const double long_enough_s = 1;
     size_t count = clocks->asked < GW_CLOCK_ANSWERS ? clocks->asked : GW_CLOCK_ANSWERS;
@@ -130,11 +128,11 @@ enum gw_status gw_clocks_ask(struct gw_clocks *clocks, struct gw_communicator *c
     }
     if (communicator->rank == 0) {
         for (int rank = 1; rank < communicator->size; rank++) {
-            GW_TRY(answer(clocks, communicator, rank, error));
+            GW_TRY(answer_query(clocks, communicator, rank, error));
         }
         return GW_OK;
     }
-    GW_TRY(ask(clocks, communicator, error));
+    GW_TRY(query_clock(clocks, communicator, error));
     fit_line(clocks);
     return GW_OK;
 }

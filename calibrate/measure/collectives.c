@@ -4,21 +4,21 @@
 #include "calibrate/measure/measure.h"
 
 static const size_t smallest_bytes = 1024;
-static const size_t machine_pools = 1 << 30; /* of all its ranks together, but see share_of */
+static const size_t machine_pools = 1 << 30; /* of all its ranks together, but see pool_share */
 static const size_t tile = 4 << 20;          /* drawing all of a pool would take a second */
-static const size_t least_part = 1 << 20;    /* always fits, whatever that takes */
+static const size_t min_pool = 1 << 20;      /* fits on any machine */
 
-/* What all of them share; the survey's. */
-struct all {
+/* The memory of all collectives, owned by the survey. */
+struct collective_memory {
     struct gw_pool send, receive;
-    size_t largest_pool; /* the same on every rank: no message may be longer */
+    size_t largest_pool; /* equal on every rank: no message may be longer */
     size_t *parts;       /* [ranks], of unequal contributions */
 };
 
 /* One collective among the first ranks, at one size. */
 struct exchange {
     struct gw_communicator *communicator;
-    struct all *all;
+    struct collective_memory *collective_memory;
     size_t which; /* of the collectives */
     size_t bytes; /* of one worker */
 };
@@ -32,17 +32,19 @@ const char *const gw_calibrated_collectives[] = {"allgather", "allgatherv", "all
                                                  "scatter",   "sendrecv",   NULL};
 
 /*
- * What many small exchanges in a row take is not many times what one takes after a pause: before
- * that, ranks come from waiting, some late for want of a core, and links have saved up a burst.
- * One after a pause is hardly felt, being small. So those that end on all ranks together, as none
- * can run ahead into the next, are run in rows of so many bytes of a rank.
+ * Small exchanges are run in rows. Many of them in a row take less than as many after a pause:
+ * after a pause ranks come from waiting, some late for lack of a core, and links have saved up a
+ * burst. A single one after a pause hardly counts, being small. Rows have this many bytes of a
+ * rank, for collectives that end on all ranks together, so that no rank can run ahead into the
+ * next.
  */
 static const size_t row_bytes = 64 << 10;
 
 /* Dense gradients that jobs send: a bucket of DDP, and all of a ResNet-50. */
 static const size_t asked_bytes[GW_MOST_ASKED] = {25 << 20, 100 << 20};
 
-/* What ranks take from the pools: those that are not the root, and the root, which is rank 0. */
+/* The parts of the pools that ranks use: those that are not the root, and the root, which is rank
+ * 0. */
 enum share { NOTHING, ONE_PART, ALL_PARTS };
 static const struct {
     enum gw_collective_kind kind;
@@ -58,20 +60,20 @@ static const struct {
     {GW_SCATTER, {NOTHING, ALL_PARTS}, {ONE_PART, ONE_PART}, false},
     [SENDRECV] = {.sends = {NOTHING, ONE_PART}, .receives = {ONE_PART, NOTHING}}};
 
-/* Whether some rank has the parts of all in a pool. */
+/* True if some rank has the parts of all ranks in a pool. */
 static bool holds_all(size_t which) {
     return collectives[which].sends[1] == ALL_PARTS || collectives[which].receives[1] == ALL_PARTS;
 }
 
-static void *take(struct gw_pool *pool, enum share share, size_t part, size_t whole) {
+static void *take_memory(struct gw_pool *pool, enum share share, size_t part, size_t whole) {
     return share == NOTHING ? NULL : gw_pool_next(pool, share == ONE_PART ? part : whole);
 }
 
-/* A message goes one way: the clocks of both are in step. */
-static enum gw_status run(void *context, struct gw_error *error) {
+/* Messages go one way, so the clocks of both ranks must agree. */
+static enum gw_status run_collective(void *context, struct gw_error *error) {
     const struct exchange *exchange = context;
     struct gw_communicator *communicator = exchange->communicator;
-    struct all *all = exchange->all;
+    struct collective_memory *collective_memory = exchange->collective_memory;
     size_t which = exchange->which;
     bool is_root = communicator->rank == 0;
     size_t ranks = (size_t)communicator->size;
@@ -79,15 +81,16 @@ static enum gw_status run(void *context, struct gw_error *error) {
     struct gw_collective_call call = {.kind = collectives[which].kind, .bytes = exchange->bytes};
     if (call.kind == GW_ALLGATHER_UNEQUAL) { /* rank r of P contributes (2 r + 1) / P of the mean */
         for (size_t r = 0; r < ranks; r++) {
-            all->parts[r] = exchange->bytes * (2 * r + 1) / ranks;
+            collective_memory->parts[r] = exchange->bytes * (2 * r + 1) / ranks;
         }
-        call.parts = all->parts;
-        sent = all->parts[communicator->rank];
+        call.parts = collective_memory->parts;
+        sent = collective_memory->parts[communicator->rank];
     }
     size_t whole = exchange->bytes * ranks;
-    call.send = take(&all->send, collectives[which].sends[is_root], sent, whole);
-    call.receive =
-        take(&all->receive, collectives[which].receives[is_root], exchange->bytes, whole);
+    call.send =
+        take_memory(&collective_memory->send, collectives[which].sends[is_root], sent, whole);
+    call.receive = take_memory(&collective_memory->receive, collectives[which].receives[is_root],
+                               exchange->bytes, whole);
     if (which != SENDRECV) {
         return communicator->transport->collect(communicator, &call, error);
     }
@@ -97,37 +100,40 @@ static enum gw_status run(void *context, struct gw_error *error) {
 
 /* ---- pools --------------------------------------------------------------------------------- */
 
-/* What one of two pools may take: all of their pages are touched, and so are really there. */
-static size_t share_of(size_t sharing, size_t ranks, const struct gw_calibration *calibration) {
+/* The bytes of one of two pools: all of their pages are touched, and so really used. */
+static size_t pool_share(size_t sharing, size_t ranks, const struct gw_calibration *calibration) {
     size_t max_bytes = calibration->max_bytes;
     size_t share = machine_pools / (2 * sharing);
     size_t needed = gw_greater(calibration->pool_bytes, max_bytes * ranks);
-    size_t least = gw_lesser(least_part, max_bytes) * ranks;
+    size_t least = gw_lesser(min_pool, max_bytes) * ranks;
     return gw_whole_lines(gw_greater(gw_lesser(needed, share), least));
 }
 
-/* A server sends or receives as many messages as there are workers, nobody else more than two. */
-static enum gw_status open_pools(struct all *all, struct gw_communicator *world,
+/* A server sends or receives as many messages as there are workers, other ranks at most two. */
+static enum gw_status open_pools(struct collective_memory *collective_memory,
+                                 struct gw_communicator *world,
                                  const struct gw_calibration *calibration, struct gw_error *error) {
     struct gw_host_list machines;
     GW_TRY(gw_machine_list_open(world, &machines, error));
-    all->largest_pool =
-        share_of(gw_host_list_most_ranks(&machines), (size_t)world->size, calibration);
+    collective_memory->largest_pool =
+        pool_share(gw_host_list_most_ranks(&machines), (size_t)world->size, calibration);
     gw_host_list_close(&machines);
     size_t needed = gw_whole_lines(gw_greater(calibration->pool_bytes, 2 * calibration->max_bytes));
-    size_t sent = world->rank == 0 ? all->largest_pool : gw_lesser(all->largest_pool, needed);
-    GW_TRY(gw_pool_open(all->largest_pool, calibration->device, &all->receive, error));
-    GW_TRY(gw_pool_open(sent, calibration->device, &all->send, error));
-    return gw_pool_fill(&all->send, tile, world->rank, error);
+    size_t sent = world->rank == 0 ? collective_memory->largest_pool
+                                   : gw_lesser(collective_memory->largest_pool, needed);
+    GW_TRY(gw_pool_open(collective_memory->largest_pool, calibration->device,
+                        &collective_memory->receive, error));
+    GW_TRY(gw_pool_open(sent, calibration->device, &collective_memory->send, error));
+    return gw_pool_fill(&collective_memory->send, tile, world->rank, error);
 }
 
 static void close_pools(void *object) {
-    struct all *all = object;
-    gw_pool_close(&all->send);
-    gw_pool_close(&all->receive);
+    struct collective_memory *collective_memory = object;
+    gw_pool_close(&collective_memory->send);
+    gw_pool_close(&collective_memory->receive);
 }
 
-/* ---- all ----------------------------------------------------------------------------------- */
+/* ---- all aggregators ----------------------------------------------------------------------- */
 
 static enum gw_status prepare(void *context, size_t bytes, struct gw_error *error) {
     struct exchange *exchange = context;
@@ -136,16 +142,18 @@ static enum gw_status prepare(void *context, size_t bytes, struct gw_error *erro
     return GW_OK;
 }
 
-/* What is larger than fits into the pools is left out. */
-static enum gw_status add(struct gw_survey *survey, struct all *all, size_t which, size_t at,
-                          size_t max_bytes, struct gw_error *error) {
+/* Adds a series; leaves out sizes that do not fit into the pools. */
+static enum gw_status add_collective(struct gw_survey *survey,
+                                     struct collective_memory *collective_memory, size_t which,
+                                     size_t at, size_t max_bytes, struct gw_error *error) {
     struct gw_worker_counts *counts = &survey->worker_counts;
     struct exchange *exchange = gw_arena_zeros(&survey->arena, 1, sizeof *exchange);
     GW_TRY(gw_arena_check(&survey->arena, "calibrating collectives", error));
-    *exchange = (struct exchange){
-        .communicator = gw_worker_counts_data(counts, at), .all = all, .which = which};
+    *exchange = (struct exchange){.communicator = gw_worker_counts_data(counts, at),
+                                  .collective_memory = collective_memory,
+                                  .which = which};
     int workers = counts->workers[at];
-    size_t fits = all->largest_pool / (holds_all(which) ? (size_t)workers : 1);
+    size_t fits = collective_memory->largest_pool / (holds_all(which) ? (size_t)workers : 1);
     struct gw_series series = {.workers = workers,
                                .of_fewer = workers < counts->world->size,
                                .subject = {.name = gw_calibrated_collectives[which],
@@ -155,7 +163,7 @@ static enum gw_status add(struct gw_survey *survey, struct all *all, size_t whic
                                            .smallest = smallest_bytes,
                                            .largest = gw_lesser(fits, max_bytes),
                                            .prepare = prepare,
-                                           .run = run,
+                                           .run = run_collective,
                                            .context = exchange}};
     bool is_dense = collectives[which].kind == GW_ALLREDUCE && which != SENDRECV;
     for (size_t i = 0, count = 0; i < GW_MOST_ASKED && is_dense && !series.of_fewer; i++) {
@@ -179,21 +187,23 @@ enum gw_status gw_survey_add_collectives(struct gw_survey *survey,
                                          const struct gw_calibration *calibration,
                                          struct gw_error *error) {
     struct gw_communicator *world = survey->communicator;
-    struct all *all = gw_arena_zeros(&survey->arena, 1, sizeof *all);
+    struct collective_memory *collective_memory =
+        gw_arena_zeros(&survey->arena, 1, sizeof *collective_memory);
     if (calibration->collectives[0] == NULL) {
         return GW_OK;
     }
-    (void)gw_arena_own(&survey->arena, all, close_pools);
+    (void)gw_arena_own(&survey->arena, collective_memory, close_pools);
     size_t *parts = gw_arena_zeros(&survey->arena, (size_t)world->size, sizeof *parts);
     GW_TRY(gw_arena_check(&survey->arena, "calibrating collectives", error));
-    all->parts = parts;
-    GW_TRY(open_pools(all, world, calibration, error));
+    collective_memory->parts = parts;
+    GW_TRY(open_pools(collective_memory, world, calibration, error));
     for (size_t which = 0; which < COLLECTIVES; which++) {
         for (size_t at = 0; at < survey->worker_counts.count; at++) {
             int workers = survey->worker_counts.workers[at];
             bool fits = which == SENDRECV ? workers == 2 : workers > 1 || world->size == 1;
             if (fits && is_asked(calibration, gw_calibrated_collectives[which])) {
-                GW_TRY(add(survey, all, which, at, calibration->max_bytes, error));
+                GW_TRY(add_collective(survey, collective_memory, which, at, calibration->max_bytes,
+                                      error));
             }
         }
     }

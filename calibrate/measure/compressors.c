@@ -10,22 +10,22 @@
 
 static const size_t smallest_elements = 1024;
 
-/* Of ranks that share cores: what is shorter than it takes to wake them hardly meets. */
-static const size_t smallest_together = 1 << 18;
+/* Shorter work than waking ranks takes rarely overlaps on ranks that share cores. */
+static const size_t min_concurrent = 1 << 18;
 
 /*
- * In execution the thread that compresses has just waited for the accelerator, and finds its core
- * cold. Without this, three validations of the sparse pipelines were 1 to 5% too fast; with it,
- * from 3% too fast to 2% too slow (ResNet-50, two ranks on two cores, then with 5 ms). Processors
- * go to their deepest sleep in less than 1 ms.
+ * In execution the thread that compresses has just waited for the accelerator, and its core is
+ * cold. Without this pause, three validations of the sparse pipelines were 1 to 5% too fast; with
+ * it, from 3% too fast to 2% too slow (ResNet-50, two ranks on two cores, then with 5 ms).
+ * Processors reach their deepest sleep in less than 1 ms.
  */
 static const double idle_s = 0.002;
 
-/* What compressors share; the survey's. */
-struct all {
+/* The memory of all compressors, owned by the survey. */
+struct compressor_memory {
     const struct gw_clock *clock;
     struct gw_vector_pools *vectors;
-    size_t *layers; /* [2 / density]: of about k elements each, for layer-drop to choose from */
+    size_t *layers; /* [2 / density]: of about k elements each, for layer-drop */
     double density;
     double longest_warm_up_s;
     struct gw_device *device; /* NULL: on CPUs */
@@ -41,20 +41,22 @@ struct all {
 enum { MOST_SIZES = 64 };
 
 struct compression {
-    struct all *all;
+    struct compressor_memory *compressor_memory;
     const struct gw_compressor *compressor;
     const struct gw_gpu_kernel *gpu; /* NULL: on CPUs */
     double density;
-    /* One for each size. Their states live from visit to visit: what they have learnt, stays. */
+    /*
+     * One for each size. Their states live from visit to visit, and keep what they have adapted to.
+     */
     struct gw_task tasks[MOST_SIZES];
-    struct gw_sketch sketches[MOST_SIZES]; /* of one that sketches */
+    struct gw_sketch sketches[MOST_SIZES]; /* of a compressor that sketches */
     size_t task_count;
     struct gw_task *task; /* of the size that is measured */
     size_t selected;      /* by the last run */
-    double seconds;       /* that it took, on a GPU */
+    double seconds;       /* of the last run, on a GPU */
 };
 
-/* ---- warming up ---------------------------------------------------------------------------- */
+/* ---- warm-up ------------------------------------------------------------------------------- */
 
 enum gw_status gw_warm_up_compressor(const struct gw_compressor *compressor, struct gw_task *task,
                                      const struct gw_selecting *selecting,
@@ -77,36 +79,40 @@ enum gw_status gw_warm_up_compressor(const struct gw_compressor *compressor, str
     return GW_OK;
 }
 
-/* One selection, on either. */
+/* One selection, on CPUs or on a GPU. */
 static enum gw_status select_once(void *context, const struct gw_task *task, size_t *count,
                                   struct gw_error *error) {
     struct compression *compression = context;
-    struct all *all = compression->all;
+    struct compressor_memory *compressor_memory = compression->compressor_memory;
     if (compression->gpu == NULL) {
-        GW_TRY(gw_kernel_of(compression->compressor)->select(task, &all->selection, error));
-        *count = all->selection.count;
+        GW_TRY(gw_kernel_of(compression->compressor)
+                   ->select(task, &compressor_memory->selection, error));
+        *count = compressor_memory->selection.count;
         return GW_OK;
     }
-    GW_TRY(compression->gpu->select(task, all->timer.stream, all->gpu_workspace,
-                                    &all->gpu_selection, error));
-    return gw_gpu_selection_finish(&all->gpu_selection, all->timer.stream, count, error);
+    GW_TRY(compression->gpu->select(task, compressor_memory->timer.stream,
+                                    compressor_memory->gpu_workspace,
+                                    &compressor_memory->gpu_selection, error));
+    return gw_gpu_selection_finish(&compressor_memory->gpu_selection,
+                                   compressor_memory->timer.stream, count, error);
 }
 
 /* ---- one repeat ---------------------------------------------------------------------------- */
 
 static enum gw_status run_on_gpu(struct compression *compression, struct gw_error *error) {
-    struct all *all = compression->all;
-    struct gw_gpu_timer *timer = &all->timer;
+    struct compressor_memory *compressor_memory = compression->compressor_memory;
+    struct gw_gpu_timer *timer = &compressor_memory->timer;
     GW_TRY(gw_gpu_timer_start(timer, error));
-    GW_TRY(gw_gpu_compress(compression->gpu, compression->task, timer->stream, all->gpu_workspace,
-                           &all->gpu_selection, error));
+    GW_TRY(gw_gpu_compress(compression->gpu, compression->task, timer->stream,
+                           compressor_memory->gpu_workspace, &compressor_memory->gpu_selection,
+                           error));
     GW_TRY(gw_gpu_timer_stop(timer, &compression->seconds, error));
-    return gw_gpu_selection_finish(&all->gpu_selection, timer->stream, &compression->selected,
-                                   error);
+    return gw_gpu_selection_finish(&compressor_memory->gpu_selection, timer->stream,
+                                   &compression->selected, error);
 }
 
-/* What is in a sketch is looked for once those of all workers have been added up. */
-static enum gw_status sketch(struct compression *compression, struct gw_error *error) {
+/* The search in a sketch follows the sum of all workers' sketches, and is measured apart. */
+static enum gw_status run_sketch(struct compression *compression, struct gw_error *error) {
     const struct gw_task *task = compression->task;
     struct gw_sketch *into = &compression->sketches[task - compression->tasks];
     GW_TRY(gw_memory_on_host.add(NULL, task->u, task->gradient, 1, task->n, error));
@@ -116,21 +122,22 @@ static enum gw_status sketch(struct compression *compression, struct gw_error *e
 
 static enum gw_status compress(void *context, struct gw_error *error) {
     struct compression *compression = context;
-    struct all *all = compression->all;
+    struct compressor_memory *compressor_memory = compression->compressor_memory;
     if (compression->compressor->sketched) {
-        return sketch(compression, error);
+        return run_sketch(compression, error);
     }
-    GW_TRY(gw_compress(compression->compressor, compression->task, &all->selection, error));
-    compression->selected = all->selection.count;
+    GW_TRY(gw_compress(compression->compressor, compression->task, &compressor_memory->selection,
+                       error));
+    compression->selected = compressor_memory->selection.count;
     return GW_OK;
 }
 
-static enum gw_status run(void *context, struct gw_error *error) {
+static enum gw_status run_compressor(void *context, struct gw_error *error) {
     struct compression *compression = context;
-    struct all *all = compression->all;
+    struct compressor_memory *compressor_memory = compression->compressor_memory;
     struct gw_task *task = compression->task;
-    task->u = gw_pool_next(&all->vectors->residual, task->n * sizeof(float));
-    task->gradient = gw_pool_next(&all->vectors->gradient, task->n * sizeof(float));
+    task->u = gw_pool_next(&compressor_memory->vectors->residual, task->n * sizeof(float));
+    task->gradient = gw_pool_next(&compressor_memory->vectors->gradient, task->n * sizeof(float));
     if (compression->gpu != NULL) {
         return run_on_gpu(compression, error);
     }
@@ -149,16 +156,14 @@ static void learn(void *context) {
     task->iteration++;
 }
 
-/*
- * Residuals would grow over the repeats, and with them what a fixed threshold selects, to many
- * times what was asked for. On a GPU an error comes out with the next run.
- */
-static void restore(void *context) {
+/* Resets residuals, which would grow over the repeats, and a fixed threshold would select many
+ * times the wanted number. On a GPU the next run returns an error. */
+static void restore_residual(void *context) {
     struct compression *compression = context;
     struct gw_task *task = compression->task;
     size_t bytes = task->n * sizeof *task->u;
     if (compression->gpu != NULL) {
-        (void)gw_device_clear(compression->all->timer.stream, task->u, bytes, NULL);
+        (void)gw_device_clear(compression->compressor_memory->timer.stream, task->u, bytes, NULL);
     } else {
         memset(task->u, 0, bytes);
     }
@@ -167,11 +172,11 @@ static void restore(void *context) {
 
 /* ---- sizes --------------------------------------------------------------------------------- */
 
-static void lay_out_layers(struct all *all, struct gw_task *task) {
+static void lay_out_layers(struct compressor_memory *compressor_memory, struct gw_task *task) {
     task->layer_count = task->n / task->k;
-    task->layers = all->layers;
+    task->layers = compressor_memory->layers;
     for (size_t i = 0; i < task->layer_count; i++) {
-        all->layers[i] = task->k + (i == 0 ? task->n % task->k : 0);
+        compressor_memory->layers[i] = task->k + (i == 0 ? task->n % task->k : 0);
     }
 }
 
@@ -179,9 +184,9 @@ static enum gw_status open_size(struct compression *compression, struct gw_task 
                                 size_t elements, struct gw_error *error) {
     const struct gw_selecting selecting = {.select = select_once, .context = compression};
     const struct gw_compressor *compressor = compression->compressor;
-    struct all *all = compression->all;
-    *task = gw_pool_task(elements, compression->density, &all->workspace);
-    lay_out_layers(all, task);
+    struct compressor_memory *compressor_memory = compression->compressor_memory;
+    *task = gw_pool_task(elements, compression->density, &compressor_memory->workspace);
+    lay_out_layers(compressor_memory, task);
     if (compressor->sketched && compression->gpu == NULL) {
         size_t columns = gw_sketch_columns(task->n, task->k);
         GW_TRY(gw_sketch_open(&compression->sketches[compression->task_count++], GW_SKETCH_ROWS,
@@ -190,10 +195,11 @@ static enum gw_status open_size(struct compression *compression, struct gw_task 
     }
     GW_TRY(gw_state_open(compressor, task, &task->state, error));
     compression->task_count++;
-    task->u = all->vectors->gradient.data;
-    return compressor->stateful ? gw_warm_up_compressor(compressor, task, &selecting, all->clock,
-                                                        all->longest_warm_up_s, error)
-                                : GW_OK;
+    task->u = compressor_memory->vectors->gradient.data;
+    return compressor->stateful
+               ? gw_warm_up_compressor(compressor, task, &selecting, compressor_memory->clock,
+                                       compressor_memory->longest_warm_up_s, error)
+               : GW_OK;
 }
 
 static enum gw_status prepare(void *context, size_t elements, struct gw_error *error) {
@@ -210,20 +216,19 @@ static enum gw_status prepare(void *context, size_t elements, struct gw_error *e
     if (i == compression->task_count) {
         return open_size(compression, compression->task, elements, error);
     }
-    lay_out_layers(compression->all, compression->task);
+    lay_out_layers(compression->compressor_memory, compression->task);
     return GW_OK;
 }
 
-/* Clears what is to be cleared before the ranks agree on when to begin: who is done with
- * compressing before the others must leave the cores to them.
- */
-static enum gw_status prepare_together(void *context, size_t elements, struct gw_error *error) {
+/* Clears memory before the ranks agree on a start: a rank that is done with compressing before the
+ * others must leave the cores to them. */
+static enum gw_status prepare_concurrent(void *context, size_t elements, struct gw_error *error) {
     struct compression *compression = context;
-    struct all *all = compression->all;
+    struct compressor_memory *compressor_memory = compression->compressor_memory;
     GW_TRY(prepare(context, elements, error));
     struct gw_task *task = compression->task;
-    task->u = gw_pool_next(&all->vectors->residual, task->n * sizeof(float));
-    task->gradient = gw_pool_next(&all->vectors->gradient, task->n * sizeof(float));
+    task->u = gw_pool_next(&compressor_memory->vectors->residual, task->n * sizeof(float));
+    task->gradient = gw_pool_next(&compressor_memory->vectors->gradient, task->n * sizeof(float));
     memset(task->u, 0, task->n * sizeof *task->u);
     return GW_OK;
 }
@@ -241,75 +246,79 @@ static void close_sizes(void *object) {
     }
 }
 
-/* ---- all ----------------------------------------------------------------------------------- */
+/* ---- all aggregators ----------------------------------------------------------------------- */
 
 static void close_all(void *object) {
-    struct all *all = object;
-    gw_gpu_selection_free(&all->gpu_selection);
-    gw_gpu_workspace_close(all->gpu_workspace);
-    gw_gpu_timer_close(&all->timer);
-    gw_selection_free(&all->selection);
-    gw_workspace_free(&all->workspace);
+    struct compressor_memory *compressor_memory = object;
+    gw_gpu_selection_free(&compressor_memory->gpu_selection);
+    gw_gpu_workspace_close(compressor_memory->gpu_workspace);
+    gw_gpu_timer_close(&compressor_memory->timer);
+    gw_selection_free(&compressor_memory->selection);
+    gw_workspace_free(&compressor_memory->workspace);
 }
 
-static enum gw_status open_all(struct all *all, const struct gw_calibration *calibration,
-                               struct gw_error *error) {
-    struct gw_device *device = all->device;
+static enum gw_status open_all(struct compressor_memory *compressor_memory,
+                               const struct gw_calibration *calibration, struct gw_error *error) {
+    struct gw_device *device = compressor_memory->device;
     if (device != NULL) {
-        GW_TRY(gw_gpu_timer_open(device, &all->timer, error));
-        GW_TRY(gw_gpu_workspace_open(device, &all->gpu_workspace, error));
-        GW_TRY(gw_gpu_selection_reserve(&all->gpu_selection, device, calibration->max_elements,
-                                        error));
+        GW_TRY(gw_gpu_timer_open(device, &compressor_memory->timer, error));
+        GW_TRY(gw_gpu_workspace_open(device, &compressor_memory->gpu_workspace, error));
+        GW_TRY(gw_gpu_selection_reserve(&compressor_memory->gpu_selection, device,
+                                        calibration->max_elements, error));
     }
     return GW_OK;
 }
 
-static enum gw_status open_compression(struct gw_survey *survey, struct all *all,
+static enum gw_status open_compression(struct gw_survey *survey,
+                                       struct compressor_memory *compressor_memory,
                                        const struct gw_compressor *compressor, double density,
                                        struct compression **out, struct gw_error *error) {
     struct compression *compression = gw_arena_zeros(&survey->arena, 1, sizeof *compression);
     (void)gw_arena_own(&survey->arena, compression, close_sizes);
     GW_TRY(gw_arena_check(&survey->arena, "calibrating compressors", error));
-    compression->all = all;
+    compression->compressor_memory = compressor_memory;
     compression->compressor = compressor;
     compression->density = density;
     *out = compression;
     return GW_OK;
 }
 
-static enum gw_status add_alone(struct gw_survey *survey, struct all *all,
+static enum gw_status add_alone(struct gw_survey *survey,
+                                struct compressor_memory *compressor_memory,
                                 const struct gw_compressor *compressor, struct gw_series series,
                                 double density, struct gw_error *error) {
     struct compression *compression = NULL;
-    GW_TRY(open_compression(survey, all, compressor, density, &compression, error));
-    compression->gpu = all->device != NULL ? gw_gpu_kernel_of(compressor) : NULL;
+    GW_TRY(open_compression(survey, compressor_memory, compressor, density, &compression, error));
+    compression->gpu = compressor_memory->device != NULL ? gw_gpu_kernel_of(compressor) : NULL;
     series.subject.context = compression;
     return gw_series_list_add(&survey->list, series, error);
 }
 
-/* The last one added, as ranks of a machine run it at once. */
-static enum gw_status add_together(struct gw_survey *survey, size_t max_elements,
-                                   struct gw_error *error) {
+/* Adds the last series again, run by all ranks of a machine at once. */
+static enum gw_status add_concurrent(struct gw_survey *survey, size_t max_elements,
+                                     struct gw_error *error) {
     struct gw_series series = survey->list.items[survey->list.count - 1];
     series.workers = survey->sharers;
     series.together = true;
     series.subject.separate = false;
-    series.subject.prepare = prepare_together;
+    series.subject.prepare = prepare_concurrent;
     series.subject.run = compress;
     series.subject.restore = learn;
-    series.subject.smallest = gw_lesser(smallest_together, max_elements / 4);
+    series.subject.smallest = gw_lesser(min_concurrent, max_elements / 4);
     return gw_series_list_add(&survey->list, series, error);
 }
 
 /*
- * On CPUs also where more is selected: what a threshold selects is many times what it is asked for
- * at times, and sketches grow with what is asked for. These two also together there, as caches hold
- * the smaller tables of several ranks, but not the larger ones, and ranks share what writes
- * entries. A GPU sorts nothing by comparing: its curves are never of n log2 n.
+ * On CPUs, also measures higher densities: a threshold selects many times the wanted number at
+ * times, and sketches grow with it. Measures these two on concurrent ranks too, since caches hold
+ * the smaller tables of several ranks, but not the larger ones, and ranks share the memory
+ * bandwidth for entries. A GPU does not sort by comparing: its curves are never n log2 n.
  */
-static enum gw_status add(struct gw_survey *survey, struct all *all,
-                          const struct gw_calibration *calibration,
-                          const struct gw_compressor *compressor, struct gw_error *error) {
+static enum gw_status add_compressor(struct gw_survey *survey,
+                                     struct compressor_memory *compressor_memory,
+                                     const struct gw_calibration *calibration,
+                                     const struct gw_compressor *compressor,
+                                     struct gw_error *error) {
     bool on_gpu = calibration->device != NULL;
     bool shares = !on_gpu && survey->communicator->size > 1;
     if (on_gpu && gw_gpu_kernel_of(compressor) == NULL) {
@@ -323,52 +332,57 @@ static enum gw_status add(struct gw_survey *survey, struct all *all,
                                            .largest = calibration->max_elements,
                                            .before_step = compressor->sketched ? before_step : NULL,
                                            .prepare = prepare,
-                                           .run = run,
-                                           .restore = restore,
+                                           .run = run_compressor,
+                                           .restore = restore_residual,
                                            .took_s = on_gpu ? took_s : NULL,
                                            .separate = true,
                                            .idle_s = on_gpu ? 0 : idle_s,
                                            .sorts = !on_gpu}};
-    GW_TRY(add_alone(survey, all, compressor, series, all->density, error));
-    GW_TRY(shares ? add_together(survey, calibration->max_elements, error) : GW_OK);
+    GW_TRY(add_alone(survey, compressor_memory, compressor, series, compressor_memory->density,
+                     error));
+    GW_TRY(shares ? add_concurrent(survey, calibration->max_elements, error) : GW_OK);
     bool follows_asked = compressor->exact || compressor->steady;
     double times = follows_asked ? GW_DENSER_TIMES : GW_OVERSHOT_TIMES;
-    if (on_gpu || !gw_series_make_denser(&series, all->density, times, &survey->arena)) {
+    if (on_gpu ||
+        !gw_series_make_denser(&series, compressor_memory->density, times, &survey->arena)) {
         return gw_arena_check(&survey->arena, "calibrating compressors", error);
     }
-    GW_TRY(add_alone(survey, all, compressor, series, series.densities[1], error));
+    GW_TRY(add_alone(survey, compressor_memory, compressor, series, series.densities[1], error));
     return shares && (!follows_asked || compressor->sketched)
-               ? add_together(survey, calibration->max_elements, error)
+               ? add_concurrent(survey, calibration->max_elements, error)
                : GW_OK;
 }
 
 /* n / k: k is at least half of density n, if that is 1 or more, and at least 1. */
-static size_t most_layers(const struct gw_calibration *calibration) {
+static size_t max_layers(const struct gw_calibration *calibration) {
     return (size_t)fmin(2 / calibration->density, (double)calibration->max_elements) + 1;
 }
 
 enum gw_status gw_survey_add_compressors(struct gw_survey *survey,
                                          const struct gw_calibration *calibration,
                                          struct gw_error *error) {
-    struct all *all = gw_arena_zeros(&survey->arena, 1, sizeof *all);
+    struct compressor_memory *compressor_memory =
+        gw_arena_zeros(&survey->arena, 1, sizeof *compressor_memory);
     if (calibration->compressors[0] == NULL) {
         return GW_OK;
     }
-    if (gw_arena_own(&survey->arena, all, close_all) == NULL) {
+    if (gw_arena_own(&survey->arena, compressor_memory, close_all) == NULL) {
         return gw_fail_memory(error, "calibrating compressors");
     }
-    all->clock = calibration->clock;
-    all->density = calibration->density;
-    all->device = calibration->device;
-    all->longest_warm_up_s = fmin(fmax(calibration->time_s / 300, 0.03), 0.5);
-    all->layers = gw_arena_zeros(&survey->arena, most_layers(calibration), sizeof *all->layers);
-    if (all->layers == NULL) {
+    compressor_memory->clock = calibration->clock;
+    compressor_memory->density = calibration->density;
+    compressor_memory->device = calibration->device;
+    compressor_memory->longest_warm_up_s = fmin(fmax(calibration->time_s / 300, 0.03), 0.5);
+    compressor_memory->layers =
+        gw_arena_zeros(&survey->arena, max_layers(calibration), sizeof *compressor_memory->layers);
+    if (compressor_memory->layers == NULL) {
         return gw_fail_memory(error, "calibrating compressors");
     }
-    all->vectors = &survey->vectors;
-    GW_TRY(open_all(all, calibration, error));
+    compressor_memory->vectors = &survey->vectors;
+    GW_TRY(open_all(compressor_memory, calibration, error));
     for (size_t i = 0; calibration->compressors[i] != NULL; i++) {
-        GW_TRY(add(survey, all, calibration, calibration->compressors[i], error));
+        GW_TRY(add_compressor(survey, compressor_memory, calibration, calibration->compressors[i],
+                              error));
     }
     return GW_OK;
 }

@@ -1,6 +1,9 @@
 #include "calibrate/measure/gpu_timer.h"
 
-enum { CACHES = 4 }; /* a replacement that is not the oldest's first leaves some after one */
+enum {
+    CACHES = 4
+}; /* a cache that does not replace the oldest line first keeps some lines after
+    * one pass */
 
 static enum gw_status open_parts(struct gw_gpu_timer *timer, struct gw_error *error) {
     struct gw_device *device = timer->device;
@@ -34,7 +37,7 @@ void gw_gpu_timer_close(struct gw_gpu_timer *timer) {
     *timer = (struct gw_gpu_timer){0};
 }
 
-/* In a build without CUDA no timer can be opened. */
+/* No timer can be opened in a build without CUDA. */
 enum gw_status gw_gpu_timer_start(struct gw_gpu_timer *timer, struct gw_error *error) {
 #ifdef GW_HAVE_CUDA
     GW_TRY(gw_gpu_evict(timer->other, timer->other_elements, timer->stream, timer->sum, error));

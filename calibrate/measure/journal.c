@@ -23,9 +23,10 @@ static enum gw_status write_whole(const struct gw_journal *journal, const char *
                                                                 : fail_to_write(journal, error);
 }
 
-/* Writes a line at once, but for the title behind its frame. */
+/* Writes a line at once; a line other than the title has a frame. */
 static enum gw_status __attribute__((format(printf, 4, 5)))
-put_line(struct gw_journal *journal, bool framed, struct gw_error *error, const char *format, ...) {
+write_line(struct gw_journal *journal, bool framed, struct gw_error *error, const char *format,
+           ...) {
     char *line = NULL;
     va_list arguments;
     va_start(arguments, format);
@@ -60,12 +61,12 @@ enum gw_status gw_journal_put_chosen(struct gw_journal *journal, const struct gw
         const struct gw_point *point = &points->items[i];
         const struct gw_series *series = &points->series[point->series];
         if (point->state == GW_POINT_LEFT_OUT) {
-            GW_TRY(put_line(journal, true, error,
-                            "{\"left_out\":\"%s\",\"workers\":%d,\"size\":%zu}\n",
-                            series->subject.name, series->workers, point->size));
+            GW_TRY(write_line(journal, true, error,
+                              "{\"left_out\":\"%s\",\"workers\":%d,\"size\":%zu}\n",
+                              series->subject.name, series->workers, point->size));
         }
     }
-    return put_line(journal, true, error, "{\"chosen\":true}\n");
+    return write_line(journal, true, error, "{\"chosen\":true}\n");
 }
 
 enum gw_status gw_journal_put_block(struct gw_journal *journal, const struct gw_points *points,
@@ -81,19 +82,19 @@ enum gw_status gw_journal_put_block(struct gw_journal *journal, const struct gw_
         used += (size_t)snprintf(numbers + used, sizeof numbers - used, "%s%.9g", i == 0 ? "" : ",",
                                  block->seconds[i]);
     }
-    return put_line(journal, true, error,
-                    "{\"of\":\"%s\",\"workers\":%d,\"size\":%zu,\"late\":%zu,\"skew_s\":%.9g,"
-                    "\"at_s\":%.6g,\"seconds\":[%s]}\n",
-                    series->subject.name, series->workers, points->items[point].size, block->late,
-                    block->skew_s, at_s, numbers);
+    return write_line(journal, true, error,
+                      "{\"of\":\"%s\",\"workers\":%d,\"size\":%zu,\"late\":%zu,\"skew_s\":%.9g,"
+                      "\"at_s\":%.6g,\"seconds\":[%s]}\n",
+                      series->subject.name, series->workers, points->items[point].size, block->late,
+                      block->skew_s, at_s, numbers);
 }
 
 static enum gw_status put_title(struct gw_journal *journal, const struct gw_journal_title *title,
                                 struct gw_error *error) {
-    return put_line(journal, false, error,
-                    "{\"schema\":\"%s\",\"points\":%zu,\"request\":\"%016" PRIx64
-                    "\",\"hosts\":\"%016" PRIx64 "\"}\n",
-                    schema, title->point_count, title->request, title->hosts);
+    return write_line(journal, false, error,
+                      "{\"schema\":\"%s\",\"points\":%zu,\"request\":\"%016" PRIx64
+                      "\",\"hosts\":\"%016" PRIx64 "\"}\n",
+                      schema, title->point_count, title->request, title->hosts);
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */
@@ -116,7 +117,7 @@ static bool is_number(const cJSON *line, const char *key, uint64_t expected) {
     return is_text(line, key, hex);
 }
 
-/* Why it is not this calibration's, or NULL. */
+/* The reason why a title is not this calibration's, or NULL. */
 static const char *judge_title(const cJSON *line, const struct gw_journal_title *title) {
     if (!is_text(line, "schema", schema)) {
         return "something else";
@@ -140,7 +141,7 @@ static struct gw_point *find_point(const cJSON *line, const char *key,
                : NULL;
 }
 
-/* The times of a line; 0 if they are none, or too many. */
+/* Reads the times of a line; 0 if there are none, or too many. */
 static size_t read_seconds(const cJSON *line, double seconds[GW_LARGEST_BLOCK]) {
     size_t count = 0;
     const cJSON *item = NULL;
@@ -180,7 +181,7 @@ static enum gw_status take_line(struct gw_journal *journal, const cJSON *line,
     return GW_OK;
 }
 
-/* Sizes that are left out count once all of them are known. */
+/* Resets sizes that were left out, unless all of them had been chosen. */
 static void forget_unfinished_choice(const struct gw_journal *journal, struct gw_points *points) {
     for (size_t i = 0; i < points->count && !journal->chosen; i++) {
         points->items[i].state = GW_POINT_OPEN;
@@ -200,7 +201,7 @@ static enum gw_status check_title(const struct gw_journal *journal, const char *
                                    journal->path, other);
 }
 
-/* Where the line that begins there ends, if it is whole and as it was written; 0 if not. */
+/* The end of the line that begins at `at`, if it is whole and as it was written; otherwise 0. */
 static size_t find_end(const char *text, size_t length, size_t at, uint64_t number) {
     char expected[GW_FRAME_SIZE + 1];
     size_t claimed = length - at < GW_FRAME_SIZE ? SIZE_MAX : gw_frame_length(text + at);
@@ -211,11 +212,9 @@ static size_t find_end(const char *text, size_t length, size_t at, uint64_t numb
     return memcmp(text + at, expected, GW_FRAME_SIZE) == 0 ? at + GW_FRAME_SIZE + claimed : 0;
 }
 
-/*
- * Takes what lines there are; *keep becomes the length of those that are whole, up to where sizes
- * are chosen none but the title. A file that was cut off within its title has no lines.
- */
-static enum gw_status take_lines(struct gw_journal *journal, const char *text, size_t length,
+/* Reads the lines. *keep becomes the length of the whole ones; before sizes are chosen, only of the
+ * title. A file that ends within its title has no lines. */
+static enum gw_status read_lines(struct gw_journal *journal, const char *text, size_t length,
                                  const struct gw_journal_title *title, struct gw_points *points,
                                  const struct gw_stop_rule *rule, size_t *keep,
                                  struct gw_error *error) {
@@ -257,7 +256,7 @@ static enum gw_status take_up(struct gw_journal *journal, const struct gw_journa
     size_t length = 0;
     size_t keep = 0;
     GW_TRY(gw_file_read(journal->path, &text, &length, error));
-    enum gw_status status = take_lines(journal, text, length, title, points, rule, &keep, error);
+    enum gw_status status = read_lines(journal, text, length, title, points, rule, &keep, error);
     if (status == GW_OK && keep == 0 && length > 0 &&
         strncmp(text, "{\"schema\"", length < 9 ? length : 9) != 0) {
         status = gw_fail(error, GW_BAD_INPUT,
@@ -272,9 +271,9 @@ static enum gw_status take_up(struct gw_journal *journal, const struct gw_journa
     return status == GW_OK && keep == 0 ? put_title(journal, title, error) : status;
 }
 
-/* ---- beginning ----------------------------------------------------------------------------- */
+/* ---- starting a journal -------------------------------------------------------------------- */
 
-/* Whether it is a journal, perhaps cut off in its title, that came to no measurement. */
+/* True for a journal, perhaps cut off in its title, without measurements. */
 static bool holds_nothing(const char *text, size_t length) {
     const size_t title = strlen("{\"schema\":\"") + strlen(schema);
     char begins[64];
@@ -283,9 +282,9 @@ static bool holds_nothing(const char *text, size_t length) {
            memmem(text, length, " {\"chosen\":true}", strlen(" {\"chosen\":true}")) == NULL;
 }
 
-/* In place of a journal that is there: only of one that holds nothing that could be lost. */
-static enum gw_status begin_anew(struct gw_journal *journal, const struct gw_journal_title *title,
-                                 struct gw_error *error) {
+/* Starts a journal in place of one without measurements. */
+static enum gw_status start_journal(struct gw_journal *journal,
+                                    const struct gw_journal_title *title, struct gw_error *error) {
     char *text = NULL;
     size_t length = 0;
     GW_TRY(gw_file_read(journal->path, &text, &length, error));
@@ -321,7 +320,7 @@ enum gw_status gw_journal_open(const char *path, const struct gw_journal_title *
     if (status == GW_OK) {
         status = created  ? put_title(out, title, error)
                  : resume ? take_up(out, title, points, rule, error)
-                          : begin_anew(out, title, error);
+                          : start_journal(out, title, error);
     }
     if (status == GW_OK) {
         status = gw_file_sync_folder(path, error);

@@ -2,12 +2,12 @@
  * Times of messages between two ranks, for LogGP parameters.
  *
  * Overheads are timed as Kielmann, Bal and Verstoep do ("Fast measurement of LogP parameters for
- * message passing platforms", 2000): the sender's call, with nothing else under way, and the
- * receiver's call after a delay in which the message has come. Trains of messages with delays
- * between them (Hoefler et al., "Low-overhead LogGP parameter assessment for modern interconnection
- * networks", 2007) need no clock in the midst of an exchange, but take the overhead as a difference
- * of long times, in which a disturbance of the hosts is as large as the overhead itself; reading
- * the clock costs less, and what it costs is known. The gap comes from such trains, without delays.
+ * message passing platforms", 2000): the sender's call, with no other messages, and the receiver's
+ * call after a delay in which the message has arrived. Trains of messages with delays between them
+ * (Hoefler et al., "Low-overhead LogGP parameter assessment for modern interconnection networks",
+ * 2007) need no clock within an exchange, but compute the overhead as a difference of long times,
+ * in which a disturbance of the hosts is as large as the overhead itself; reading the clock costs
+ * less, and its cost is known. The gap comes from such trains, without delays.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,34 +19,35 @@
 
 enum {
     LARGEST_BYTES = 4 << 20,
-    LARGEST_BUFFERED = 2048, /* calls are timed up to here: libraries buffer such messages */
+    LARGEST_BUFFERED = 2048, /* the largest size of timed calls: libraries buffer such messages */
     LARGEST_FLOOD = 256 << 10,
-    MOST_MESSAGES = 64,    /* of a flood ... */
-    FLOOD_BYTES = 2 << 20, /* ... unless there would be more bytes */
+    MAX_MESSAGES = 64,     /* of a flood ... */
+    FLOOD_BYTES = 2 << 20, /* ... unless they have more bytes */
     POOL_BYTES = 32 << 20,
-    MOST_PROBES = 64
+    MAX_PROBES = 64
 };
 static const double longest_s = 0.1; /* at one size: seconds for 40 sizes of a pair */
 
 struct link {
-    struct gw_communicator *communicator; /* what messages go through */
-    struct gw_timer timer;                /* of the host's, which all ranks agree by */
+    struct gw_communicator *communicator; /* of the messages */
+    struct gw_timer timer;                /* of the host's, by which all ranks agree */
     const struct gw_clock *clock;
     int first, second;   /* ranks; the first one's clock counts */
-    struct gw_pool pool; /* each message sends or receives another part */
+    struct gw_pool pool; /* each message uses another part */
     size_t bytes, messages;
-    double delay_s; /* after which an answer has surely come: twice a round trip */
-    double clock_s; /* what reading the clock takes */
+    double delay_s; /* time after which an answer has arrived: twice a round trip */
+    double clock_s; /* cost of reading the clock */
     double took_s;  /* the last exchange, on the first rank; 0 on others */
 };
 
 /* ---- exchanges ----------------------------------------------------------------------------- */
 
-static enum gw_status send(struct link *link, int to, size_t bytes, struct gw_error *error) {
+static enum gw_status send_part(struct link *link, int to, size_t bytes, struct gw_error *error) {
     return gw_send(link->communicator, to, gw_pool_next(&link->pool, bytes), bytes, error);
 }
 
-static enum gw_status receive(struct link *link, int from, size_t bytes, struct gw_error *error) {
+static enum gw_status receive_part(struct link *link, int from, size_t bytes,
+                                   struct gw_error *error) {
     return gw_receive(link->communicator, from, gw_pool_next(&link->pool, bytes), bytes, error);
 }
 
@@ -56,22 +57,24 @@ static double took_s(void *context) {
 }
 
 /*
- * A message there and one back. What counts of it is all (a ping-pong), the call that sends, or the
- * call that receives; before a rank receives, it waits until the answer has come, so that a call
- * has nothing else under way. A call that takes no longer than the clock takes a nanosecond.
+ * A message there and one back. The measured part is all of it (a ping-pong), the call that sends,
+ * or the call that receives; before a rank receives, it waits until the answer has arrived, so that
+ * a call has no other messages. A call that is no longer than reading the clock counts as a
+ * nanosecond.
  */
-static enum gw_status exchange(struct link *link, enum gw_loggp_kind kind, struct gw_error *error) {
+static enum gw_status run_exchange(struct link *link, enum gw_loggp_kind kind,
+                                   struct gw_error *error) {
     const struct gw_clock *clock = link->clock;
     link->took_s = 0;
     if (link->communicator->rank == link->second) {
-        GW_TRY(receive(link, link->first, link->bytes, error));
-        return send(link, link->first, link->bytes, error);
+        GW_TRY(receive_part(link, link->first, link->bytes, error));
+        return send_part(link, link->first, link->bytes, error);
     }
     if (link->communicator->rank != link->first) {
         return GW_OK;
     }
     double started_s = gw_clock_read_s(clock);
-    GW_TRY(send(link, link->second, link->bytes, error));
+    GW_TRY(send_part(link, link->second, link->bytes, error));
     if (kind == GW_SEND_CALL) {
         link->took_s = fmax(gw_clock_read_s(clock) - started_s - link->clock_s, 1e-9);
     }
@@ -79,7 +82,7 @@ static enum gw_status exchange(struct link *link, enum gw_loggp_kind kind, struc
         gw_clock_wait_until_s(clock, gw_clock_read_s(clock) + link->delay_s);
     }
     started_s = kind == GW_RECEIVE_CALL ? gw_clock_read_s(clock) + link->clock_s : started_s;
-    GW_TRY(receive(link, link->second, link->bytes, error));
+    GW_TRY(receive_part(link, link->second, link->bytes, error));
     if (kind != GW_SEND_CALL) {
         link->took_s = fmax(gw_clock_read_s(clock) - started_s, 1e-9);
     }
@@ -87,23 +90,23 @@ static enum gw_status exchange(struct link *link, enum gw_loggp_kind kind, struc
 }
 
 static enum gw_status ping_pong(void *context, struct gw_error *error) {
-    return exchange(context, GW_PING_PONG, error);
+    return run_exchange(context, GW_PING_PONG, error);
 }
 
 static enum gw_status send_call(void *context, struct gw_error *error) {
-    return exchange(context, GW_SEND_CALL, error);
+    return run_exchange(context, GW_SEND_CALL, error);
 }
 
 static enum gw_status receive_call(void *context, struct gw_error *error) {
-    return exchange(context, GW_RECEIVE_CALL, error);
+    return run_exchange(context, GW_RECEIVE_CALL, error);
 }
 
 /* Many messages one after the other, and a short answer to the last. */
-static enum gw_status flood(void *context, struct gw_error *error) {
+static enum gw_status run_flood(void *context, struct gw_error *error) {
     struct link *link = context;
     struct gw_communicator *communicator = link->communicator;
     const struct gw_transport *transport = communicator->transport;
-    struct gw_request requests[MOST_MESSAGES];
+    struct gw_request requests[MAX_MESSAGES];
     bool sends = communicator->rank == link->first;
     link->took_s = 0;
     if (!sends && communicator->rank != link->second) {
@@ -118,7 +121,8 @@ static enum gw_status flood(void *context, struct gw_error *error) {
                                         error));
     }
     GW_TRY(transport->wait(communicator, requests, link->messages, error));
-    GW_TRY(sends ? receive(link, link->second, 1, error) : send(link, link->first, 1, error));
+    GW_TRY(sends ? receive_part(link, link->second, 1, error)
+                 : send_part(link, link->first, 1, error));
     link->took_s = sends ? gw_clock_read_s(link->clock) - started_s : 0;
     return GW_OK;
 }
@@ -127,11 +131,11 @@ static const struct {
     const char *name;
     gw_action *run;
 } kinds[GW_LOGGP_KINDS] = {{"ping-pong", ping_pong},
-                           {"flood", flood},
+                           {"flood", run_flood},
                            {"send call", send_call},
                            {"receive call", receive_call}};
 
-/* ---- what is measured ---------------------------------------------------------------------- */
+/* ---- probes -------------------------------------------------------------------------------- */
 
 struct probe {
     enum gw_loggp_kind kind;
@@ -140,7 +144,7 @@ struct probe {
 };
 
 struct probes {
-    struct probe items[MOST_PROBES];
+    struct probe items[MAX_PROBES];
     size_t count, ping_pongs; /* these come first, from 1 byte upwards */
 };
 
@@ -160,7 +164,7 @@ static void choose_probes(struct probes *out, size_t max_bytes) {
     for (size_t bytes = 1; bytes <= LARGEST_FLOOD && bytes <= max_bytes;
          bytes *= bytes < 65536 ? 16 : 4) {
         size_t fitting = FLOOD_BYTES / bytes;
-        add_probe(out, GW_FLOOD, bytes, fitting < MOST_MESSAGES ? fitting : MOST_MESSAGES);
+        add_probe(out, GW_FLOOD, bytes, fitting < MAX_MESSAGES ? fitting : MAX_MESSAGES);
     }
     for (size_t bytes = 1; bytes <= LARGEST_BUFFERED; bytes *= bytes < 256 ? 16 : 2) {
         add_probe(out, GW_SEND_CALL, bytes, 1);
@@ -168,11 +172,9 @@ static void choose_probes(struct probes *out, size_t max_bytes) {
     }
 }
 
-/*
- * In the same random order on every rank, so that what changes slowly, such as clock rates, does
- * not look like an effect of the size; ping-pongs first, as they say how long to delay.
- */
-static enum gw_status choose_order(const struct probes *probes, size_t order[MOST_PROBES],
+/* The same random order on every rank, so that slow changes, such as of clock rates, do not look
+ * like an effect of the size; ping-pongs first, since delays follow from them. */
+static enum gw_status choose_order(const struct probes *probes, size_t order[MAX_PROBES],
                                    struct gw_error *error) {
     struct gw_random *random = NULL;
     GW_TRY(gw_random_open(&random, 1, 1, error));
@@ -226,7 +228,7 @@ static enum gw_status measure_probes(struct link *link, const struct gw_calibrat
                                           fmin(longest_s, calibration->max_s_per_point),
                                       .fewest_visits = 1,
                                       .seed = calibration->seed};
-    size_t order[MOST_PROBES];
+    size_t order[MAX_PROBES];
     GW_TRY(choose_order(probes, order, error));
     for (size_t i = 0; i < probes->count; i++) {
         struct probe *probe = &probes->items[order[i]];
@@ -234,18 +236,19 @@ static enum gw_status measure_probes(struct link *link, const struct gw_calibrat
         char what[96];
         snprintf(what, sizeof what, "%s nodes, %s of %s bytes", name, kinds[probe->kind].name,
                  gw_format_count((double)probe->bytes, number));
-        report->tell(report->context,
-                     report->offset + report->scale * (double)i / (double)probes->count, what);
+        report->on_progress(report->context,
+                            report->offset + report->scale * (double)i / (double)probes->count,
+                            what);
         GW_TRY(measure_probe(link, &rule, probe, error));
     }
     return GW_OK;
 }
 
 /*
- * Of one message. From a flood's time that of its last message and of the answer is taken, which
- * overlap with nothing; if nothing is left, for want of precision, a flood's mean must do.
+ * The time of one message. A flood's time is reduced by that of its last message and of the answer,
+ * which overlap with nothing; if nothing remains, for lack of precision, the flood's mean is used.
  */
-static double time_of(const struct probes *probes, const struct probe *probe) {
+static double message_time(const struct probes *probes, const struct probe *probe) {
     double whole_s = probe->measurement.summary.median;
     if (probe->kind != GW_FLOOD) {
         return whole_s;
@@ -260,11 +263,12 @@ static double time_of(const struct probes *probes, const struct probe *probe) {
 
 static enum gw_status fit_probes(const struct probes *probes, struct gw_loggp_fit *out,
                                  struct gw_error *error) {
-    struct gw_loggp_point points[MOST_PROBES];
+    struct gw_loggp_point points[MAX_PROBES];
     for (size_t i = 0; i < probes->count; i++) {
         const struct probe *probe = &probes->items[i];
-        points[i] = (struct gw_loggp_point){
-            .kind = probe->kind, .bytes = (double)probe->bytes, .time_s = time_of(probes, probe)};
+        points[i] = (struct gw_loggp_point){.kind = probe->kind,
+                                            .bytes = (double)probe->bytes,
+                                            .time_s = message_time(probes, probe)};
     }
     return gw_loggp_fit(points, probes->count, out, error);
 }
@@ -312,7 +316,7 @@ static enum gw_status measure_pair(struct link *link, const struct gw_calibratio
     return gw_json_put(kept, name, details, error);
 }
 
-/* The first two ranks, in their order, whose hosts are the same, or are not. */
+/* Finds the first two ranks, in order, whose hosts are the same, or differ. */
 static bool find_pair(const struct gw_host_list *list, int size, bool same, int *first,
                       int *second) {
     for (*first = 0; *first < size; (*first)++) {

@@ -1,7 +1,5 @@
-/*
- * What compression and collectives do to each other when a rank's two threads run both: overlap
- * factors of the cluster.
- */
+/* Overlap factors of the cluster: how compression and collectives slow each other when a rank's two
+ * threads run both. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +12,11 @@
 enum { LONGEST_SERIES = 8 };
 static const double longest_series_s = 0.001; /* unless one exchange is longer */
 
-/*
- * What a communication thread does: one collective after the other, of memory of the host or of
- * GPUs.
- */
+/* The work of a communication thread: one collective after the other, of memory of the host or of
+ * GPUs. */
 struct exchanges {
-    struct gw_communicator *communicator; /* what they go through ... */
-    struct gw_communicator *world;        /* ... and what the ranks agree on the host by */
+    struct gw_communicator *communicator; /* of the collectives ... */
+    struct gw_communicator *world;        /* ... and of agreements on the host */
     struct gw_pool send, receive;
     bool reduces;  /* allreduce; otherwise allgather */
     size_t bytes;  /* of one worker */
@@ -79,9 +75,9 @@ static enum gw_status time_exchange(struct exchanges *exchanges, double *seconds
     return GW_OK;
 }
 
-/* The first number that rank 0 sends says whether this is the last; the others send 0 there. */
-static enum gw_status run_one(struct exchanges *exchanges, bool last, bool *was_last,
-                              struct gw_error *error) {
+/* Rank 0 sends whether this is the last as the first number; the others send 0 there. */
+static enum gw_status run_exchange(struct exchanges *exchanges, bool last, bool *was_last,
+                                   struct gw_error *error) {
     float *send = next_send(exchanges);
     float *receive = next_receive(exchanges);
     send[0] = exchanges->world->rank == 0 && last ? 1 : 0;
@@ -90,12 +86,10 @@ static enum gw_status run_one(struct exchanges *exchanges, bool last, bool *was_
     return GW_OK;
 }
 
-/*
- * What GPUs exchange the host would have to copy to look at. So several exchanges follow each
- * other, and rank 0 says on the host whether they were the last.
- */
-static enum gw_status run_series(struct exchanges *exchanges, bool last, bool *was_last,
-                                 struct gw_error *error) {
+/* Runs several exchanges between GPUs, whose data the host cannot see without a copy; rank 0 says
+ * on the host whether they were the last. */
+static enum gw_status run_exchange_series(struct exchanges *exchanges, bool last, bool *was_last,
+                                          struct gw_error *error) {
     struct gw_communicator *world = exchanges->world;
     unsigned char flag = last;
     for (size_t i = 0; i < exchanges->series; i++) {
@@ -110,16 +104,14 @@ static enum gw_status run_exchanges(void *context, bool last, bool *was_last,
                                     struct gw_error *error) {
     struct exchanges *exchanges = context;
     return exchanges->communicator == exchanges->world
-               ? run_one(exchanges, last, was_last, error)
-               : run_series(exchanges, last, was_last, error);
+               ? run_exchange(exchanges, last, was_last, error)
+               : run_exchange_series(exchanges, last, was_last, error);
 }
 
-/* ---- what is measured ---------------------------------------------------------------------- */
+/* ---- probes -------------------------------------------------------------------------------- */
 
-/*
- * Compressors stand for others: exact top-k, which most pipelines use and which goes over its
- * gradient several times, and a threshold, which streams through memory once.
- */
+/* Two compressors represent the others: exact top-k, which most pipelines use and which reads its
+ * gradient several times, and a threshold, which streams through memory once. */
 static const struct gw_compressor *const compressors[] = {&gw_compressor_topk,
                                                           &gw_compressor_hard_threshold};
 enum { COMPRESSORS = sizeof compressors / sizeof *compressors };
@@ -132,12 +124,12 @@ enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
 
 /*
  * Small messages are mostly waiting for the other side, which a thread that computes on the same
- * core makes longer by whole time slices; large ones are copying and summing. Between GPUs 1 MiB
- * is waiting yet.
+ * core extends by whole time slices; large ones are copying and summing. Between GPUs 1 MiB still
+ * is mostly waiting.
  */
 static const size_t message_bytes[] = {1 << 10, 1 << 15, 1 << 20, 1 << 24};
 enum { SIZES = 3, GPU_SIZES = sizeof message_bytes / sizeof *message_bytes };
-/* Larger messages than take that long are left out. */
+/* Messages that take longer are left out. */
 static const double longest_exchange_s = 0.01, longest_beside_pass_s = 0.1;
 
 static const double longest_block_s = 0.006;
@@ -145,8 +137,10 @@ static const size_t rounds = 5;
 static const double longest_pair_s = 0.25; /* of all rounds of a size */
 static const double waiting_s = 0.001;
 
-/* As exec waits for its emulated accelerator: late once, the next one is the shorter for it. */
-static enum gw_status wait(void *context, struct gw_error *error) {
+/*
+ * Waits as exec does for its emulated accelerator: after a late wake-up, the next wait is shorter.
+ */
+static enum gw_status wait_once(void *context, struct gw_error *error) {
     (void)error;
     double *deadline_s = context;
     *deadline_s = fmax(*deadline_s, gw_clock_now_s() - waiting_s) + waiting_s;
@@ -154,15 +148,20 @@ static enum gw_status wait(void *context, struct gw_error *error) {
     return GW_OK;
 }
 
-/* A pass takes tenths of a second and is measured longer: of what there is for all, it gets most.
+/*
+ * The share of the time for a backward pass, which takes tenths of a second and is measured longer.
  */
 static const double backward_share = 0.8;
 
-/* As between two gradients of a pass; where it tells of none, they are so far apart. */
-static const double usually_apart_s = 1e-3, least_apart_s = 5e-5;
+/*
+ * The usual distance of gradients in a pass, used for passes that report none; and the least one.
+ */
+static const double usually_apart_s = 1e-3, min_apart_s = 5e-5;
 
-/* Exchanges at most, so that each finds what it needs as cold as one of a plan's groups does. */
-enum { BESIDE_A_PASS = 4 };
+/*
+ * The maximum number of exchanges, so that each finds its data as cold as one of a plan's groups.
+ */
+enum { MAX_BESIDES_A_PASS = 4 };
 
 struct measuring {
     const struct gw_calibration *calibration;
@@ -172,25 +171,26 @@ struct measuring {
     size_t sizes;      /* of messages */
     double time_s;     /* for compressors and waiting */
     double deadline_s; /* of waiting */
-    double end_s;      /* when no other pair of the collective is begun */
+    double end_s;      /* after which no other pair of the collective begins */
     struct gw_overlap *overlap;
     const struct gw_cluster *cluster; /* with curves, on rank 0 */
 };
 
-/* What the compute thread does. */
+/* The work of the compute thread. */
 struct work {
     gw_action *run;
     double (*took_s)(void *context); /* NULL: from call to return */
     void *context;
     double rest_s;             /* of the communication thread, before each exchange ... */
-    struct gw_pass *pass;      /* ... unless it waits for its gradients; or NULL */
-    size_t apart;              /* for so many, before each */
-    double alone_s;            /* an exchange, by the cluster's curve; 0: to be measured */
+    struct gw_pass *pass;      /* ... unless it waits for the pass's gradients; or NULL */
+    size_t apart;              /* number of gradients before each exchange */
+    double alone_s;            /* time of an exchange, by the cluster's curve; 0: to be measured */
     double block_s, longest_s; /* as of rounds */
 };
 
-static enum gw_status measure(struct measuring *measuring, const struct work *work,
-                              struct gw_overlap_point *out, bool *known, struct gw_error *error) {
+static enum gw_status measure_factors(struct measuring *measuring, const struct work *work,
+                                      struct gw_overlap_point *out, bool *known,
+                                      struct gw_error *error) {
     struct gw_overlap_subject subject = {.compute = work->run,
                                          .took_s = work->took_s,
                                          .compute_context = work->context,
@@ -207,17 +207,17 @@ static enum gw_status measure(struct measuring *measuring, const struct work *wo
     return gw_measure_overlap(measuring->exchanges.world, &subject, out, known, error);
 }
 
-/* Measures factors of work that has a name, and keeps them. */
+/* Measures factors of work that has a name, and adds them. */
 static enum gw_status measure_named(struct measuring *measuring, const struct work *work,
                                     const char *collective, const char *name,
                                     struct gw_error *error) {
     struct gw_overlap_point point;
     bool known = false;
-    GW_TRY(measure(measuring, work, &point, &known, error));
+    GW_TRY(measure_factors(measuring, work, &point, &known, error));
     return known ? gw_overlap_add(measuring->overlap, collective, name, point, error) : GW_OK;
 }
 
-/* Work of milliseconds. */
+/* Work that takes milliseconds. */
 static struct work short_work(const struct measuring *measuring, gw_action *run, void *context) {
     size_t pairs = COLLECTIVES * (measuring->sizes * COMPRESSORS + 1); /* one of them waits */
     return (struct work){.run = run,
@@ -228,12 +228,12 @@ static struct work short_work(const struct measuring *measuring, gw_action *run,
 }
 
 /*
- * Where ranks that compute leave no core to those that communicate, an exchange of microseconds
- * takes tenths of a second, and the pairs that come first must do for the others. All ranks come to
- * the same answer.
+ * If ranks that compute leave no core to those that communicate, an exchange of microseconds
+ * takes tenths of a second, and the pairs that come first must do for the others. All ranks get the
+ * same answer.
  */
-static enum gw_status has_time(const struct measuring *measuring, bool *answer,
-                               struct gw_error *error) {
+static enum gw_status agree_on_time(const struct measuring *measuring, bool *answer,
+                                    struct gw_error *error) {
     double late_s = gw_clock_now_s() - measuring->end_s;
     GW_TRY(gw_agree_maximum(measuring->exchanges.world, &late_s, 1, error));
     *answer = late_s < 0;
@@ -248,7 +248,7 @@ static enum gw_status measure_compressors(struct measuring *measuring, const cha
     for (size_t i = 0; i < COMPRESSORS && goes_on; i++) {
         gw_overlap_load_choose(&measuring->load, compressors[i]);
         GW_TRY(measure_named(measuring, &work, collective, compressors[i]->name, error));
-        GW_TRY(has_time(measuring, &goes_on, error));
+        GW_TRY(agree_on_time(measuring, &goes_on, error));
     }
     return GW_OK;
 }
@@ -262,16 +262,14 @@ static void write_factor(struct gw_json_writer *writer, const char *key,
     gw_writer_end(writer);
 }
 
-/*
- * A thread that waits slows nothing and is not slowed: what is measured of it says how far the
- * other factors can be believed. It is written down beside them and not used.
- */
+/* A waiting thread slows nothing and is not slowed: its measured factors show the error of the
+ * others. They are recorded beside them and not used. */
 static enum gw_status measure_waiting(struct measuring *measuring, const char *collective,
                                       struct gw_error *error) {
-    const struct work work = short_work(measuring, wait, &measuring->deadline_s);
+    const struct work work = short_work(measuring, wait_once, &measuring->deadline_s);
     struct gw_overlap_point point;
     bool known = false;
-    GW_TRY(measure(measuring, &work, &point, &known, error));
+    GW_TRY(measure_factors(measuring, &work, &point, &known, error));
     if (!known) {
         return GW_OK;
     }
@@ -286,7 +284,7 @@ static enum gw_status measure_waiting(struct measuring *measuring, const char *c
                        collective, factors, error);
 }
 
-/* Whether an exchange of a size takes no longer than that, as all ranks agree. */
+/* Sets *in_time if an exchange of this size takes at most longest_s, agreed by all ranks. */
 static enum gw_status choose_size(struct measuring *measuring, size_t size, double longest_s,
                                   bool *in_time, struct gw_error *error) {
     double exchange_s = 0;
@@ -296,12 +294,10 @@ static enum gw_status choose_size(struct measuring *measuring, size_t size, doub
     return GW_OK;
 }
 
-/*
- * What an exchange takes by its curve, on all ranks; 0: it has none. Curves are of exchanges that
- * find their processors at rest: those beside a pass may take less.
- */
-static enum gw_status find_alone(const struct measuring *measuring, const char *collective,
-                                 double *out, struct gw_error *error) {
+/* The time of an exchange by its curve, on all ranks; 0: no curve. Curves are of exchanges whose
+ * processors were idle: those besides a pass may take less. */
+static enum gw_status find_exchange_time(const struct measuring *measuring, const char *collective,
+                                         double *out, struct gw_error *error) {
     const struct exchanges *exchanges = &measuring->exchanges;
     const struct gw_cluster *const known[] = {measuring->cluster, measuring->calibration->older};
     *out = 0;
@@ -318,13 +314,14 @@ static enum gw_status find_alone(const struct measuring *measuring, const char *
 static enum gw_status measure_beside_pass(struct measuring *measuring, const struct work *backward,
                                           const char *collective, struct gw_error *error) {
     struct work work = *backward;
-    GW_TRY(find_alone(measuring, collective, &work.alone_s, error));
+    GW_TRY(find_exchange_time(measuring, collective, &work.alone_s, error));
     return measure_named(measuring, &work, collective, GW_OVERLAP_BACKWARD, error);
 }
 
 /*
- * Beside a backward pass or, NULL, beside compressors and waiting. Beside a backward pass the
- * largest size comes second: where time ends early, the sizes between are known from both sides.
+ * Measures a collective besides a backward pass or, NULL, besides compressors and waiting. Besides
+ * a backward pass the largest size is second: if the time ends early, sizes in between are bounded
+ * from both sides.
  */
 static enum gw_status measure_collective(struct measuring *measuring, size_t which,
                                          const struct work *backward, double time_s,
@@ -339,8 +336,8 @@ static enum gw_status measure_collective(struct measuring *measuring, size_t whi
     for (size_t i = 0; i < measuring->sizes && goes_on; i++) {
         double share =
             (double)(which * measuring->sizes + i) / (double)(COLLECTIVES * measuring->sizes);
-        report->tell(report->context, report->offset + report->scale * share,
-                     backward == NULL ? "overlap" : "overlap with a backward pass");
+        report->on_progress(report->context, report->offset + report->scale * share,
+                            backward == NULL ? "overlap" : "overlap with a backward pass");
         size_t size = backward == NULL || i == 0 ? i : measuring->sizes - i;
         GW_TRY(choose_size(measuring, size,
                            backward == NULL ? longest_exchange_s
@@ -354,7 +351,7 @@ static enum gw_status measure_collective(struct measuring *measuring, size_t whi
         if (i == 0 && backward == NULL) {
             GW_TRY(measure_waiting(measuring, collective, error));
         }
-        GW_TRY(has_time(measuring, &goes_on, error));
+        GW_TRY(agree_on_time(measuring, &goes_on, error));
     }
     return GW_OK;
 }
@@ -362,8 +359,8 @@ static enum gw_status measure_collective(struct measuring *measuring, size_t whi
 struct passes {
     const struct gw_calibration *calibration;
     struct gw_pass told;
-    double took_s;    /* one of them, on the slowest rank */
-    size_t gradients; /* of one, on the rank that tells of fewest */
+    double took_s;    /* of one pass, on the slowest rank */
+    size_t gradients; /* of one pass, on the rank that reports the fewest */
 };
 
 static enum gw_status run_pass(void *context, struct gw_error *error) {
@@ -372,7 +369,7 @@ static enum gw_status run_pass(void *context, struct gw_error *error) {
     return calibration->backward(calibration->backward_context, &passes->told, error);
 }
 
-/* The first one finds everything cold. */
+/* The first pass warms up. */
 static enum gw_status time_pass(struct passes *passes, struct gw_communicator *world,
                                 struct gw_error *error) {
     for (int i = 0; i < 2; i++) {
@@ -389,10 +386,8 @@ static enum gw_status time_pass(struct passes *passes, struct gw_communicator *w
     return GW_OK;
 }
 
-/*
- * Exchanges wait for a pass's gradients, as those of a training do: a thread that a timer wakes
- * takes more of a processor than one that the pass itself wakes.
- */
+/* Exchanges wait for a pass's gradients, as those of a training do: a thread that a timer wakes
+ * takes more of a processor than one that the pass itself wakes. */
 static enum gw_status measure_passes(struct measuring *measuring, struct passes *passes,
                                      double time_s, struct gw_error *error) {
     GW_TRY(time_pass(passes, measuring->exchanges.world, error));
@@ -400,10 +395,10 @@ static enum gw_status measure_passes(struct measuring *measuring, struct passes 
     double apart_s = passes->took_s / (double)passes->gradients;
     const struct work work = {.run = run_pass,
                               .context = passes,
-                              .rest_s = passes->gradients > 0 ? fmax(least_apart_s, apart_s)
+                              .rest_s = passes->gradients > 0 ? fmax(min_apart_s, apart_s)
                                                               : usually_apart_s,
                               .pass = passes->gradients > 0 ? &passes->told : NULL,
-                              .apart = gw_greater(passes->gradients / BESIDE_A_PASS, 1),
+                              .apart = gw_greater(passes->gradients / MAX_BESIDES_A_PASS, 1),
                               .block_s = fmax(longest_block_s, passes->took_s),
                               .longest_s = time_s / (double)(COLLECTIVES * measuring->sizes)};
     for (size_t i = 0; i < COLLECTIVES; i++) {
@@ -423,7 +418,7 @@ static enum gw_status measure_backward(struct measuring *measuring, double time_
 
 /* ---- a session ------------------------------------------------------------------------------- */
 
-/* What the cluster's parts say, or those of the older one; NULL: nothing. */
+/* Finds a kernel in the cluster's costs, or in those of the older one; or NULL. */
 static const struct gw_kernel_cost *find_kernel(const struct gw_kernel_costs *measured,
                                                 const struct gw_kernel_costs *older,
                                                 const char *name) {
@@ -431,10 +426,8 @@ static const struct gw_kernel_cost *find_kernel(const struct gw_kernel_costs *me
     return cost != NULL || older == NULL ? cost : gw_kernel_cost_find(older, name);
 }
 
-/*
- * What the parts of the trainer's session take, as predictions count them: selecting, an allgather
- * and adding up what all selected. On rank 0, which knows the curves.
- */
+/* The time of the parts of the trainer's session, as predictions count them: selecting, an
+ * allgather and adding all selections. On rank 0, which has the curves. */
 static enum gw_status find_parts(struct measuring *measuring, double *out, struct gw_error *error) {
     const struct gw_calibration *calibration = measuring->calibration;
     const struct gw_cluster *cluster = measuring->cluster;
@@ -442,7 +435,7 @@ static enum gw_status find_parts(struct measuring *measuring, double *out, struc
     uint64_t elements = calibration->session_elements;
     uint64_t kept = gw_elements_kept(elements, calibration->density);
     measuring->exchanges.bytes = kept * GW_ENTRY_BYTES;
-    GW_TRY(find_alone(measuring, "allgather", out, error));
+    GW_TRY(find_exchange_time(measuring, "allgather", out, error));
     if (measuring->exchanges.world->rank > 0) {
         return GW_OK;
     }
@@ -462,7 +455,7 @@ static enum gw_status find_parts(struct measuring *measuring, double *out, struc
     return GW_OK;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- all combinations ---------------------------------------------------------------------- */
 
 static enum gw_status measure_all(struct measuring *measuring, struct gw_error *error) {
     struct gw_overlap *overlap = measuring->overlap;

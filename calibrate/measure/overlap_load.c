@@ -1,23 +1,24 @@
-/* Compression that runs beside exchanges while their overlap is measured. */
+/* Compression that runs while exchanges are measured, for their overlap. */
 #include <string.h>
 
 #include "calibrate/measure/overlap.h"
 
 /*
- * A group of 2^18 elements is of middling size in ResNet-50's plans, and compressed in less than a
- * millisecond. A GPU takes microseconds for it, fewer than to launch that: there it is more.
+ * A group of 2^18 elements is of medium size in ResNet-50's plans, and compressed in less than a
+ * millisecond. A GPU takes microseconds for it, fewer than launching takes, so it gets a larger
+ * one.
  */
 static const size_t group_elements = 1 << 18;
 static const size_t gpu_group_elements = 1 << 22;
-enum { CACHES = 4 }; /* of a GPU, that a pool there is as large as */
+enum { CACHES = 4 }; /* size of a GPU's pool, in units of its cache */
 
 static void next_task(struct gw_overlap_load *load) {
     load->task.gradient = gw_pool_next(&load->gradient, load->elements * sizeof(float));
     load->task.u = gw_pool_next(&load->residual, load->elements * sizeof(float));
 }
 
-/* What a residual would keep is cleared, or a threshold would select more each time. */
-static enum gw_status compress(struct gw_overlap_load *load, struct gw_error *error) {
+/* Clears the selected elements; a residual would make a threshold select more each time. */
+static enum gw_status compress_group(struct gw_overlap_load *load, struct gw_error *error) {
     next_task(load);
     GW_TRY(gw_compress(load->compressor, &load->task, &load->selection, error));
     memset(load->task.u, 0, load->elements * sizeof *load->task.u);
@@ -81,7 +82,7 @@ enum gw_status gw_overlap_load_open(struct gw_overlap_load *out,
     out->elements =
         gw_lesser(device == NULL ? group_elements : gpu_group_elements, calibration->max_elements);
     out->task = gw_pool_task(out->elements, calibration->density, &out->workspace);
-    /* A group in which values come twice would have ties that gradients do not have. */
+    /* A group with repeated values would have ties that gradients do not have. */
     size_t drawn = gw_greater(GW_OVERLAP_LEAST_POOL, out->elements * sizeof(float));
     size_t bytes = gw_greater(drawn, cached);
     GW_TRY(gw_pool_open(bytes, device, &out->gradient, error));
@@ -107,7 +108,7 @@ void gw_overlap_load_choose(struct gw_overlap_load *load, const struct gw_compre
 
 enum gw_status gw_overlap_load_run(void *context, struct gw_error *error) {
     struct gw_overlap_load *load = context;
-    return load->device == NULL ? compress(load, error) : compress_series(load, error);
+    return load->device == NULL ? compress_group(load, error) : compress_series(load, error);
 }
 
 double gw_overlap_load_took_s(void *context) {

@@ -6,10 +6,10 @@
 
 #include "calibrate/measure/overlap.h"
 
-enum { FEWEST = 2 }; /* of an action in a block */
+enum { MIN_ACTIONS = 2 }; /* minimum number of an action in a block */
 
-static const double long_alone_s = 0.1;  /* then one action must do ... */
-static const double longest_alone_s = 1; /* ... and then none */
+static const double long_alone_s = 0.1;  /* then one action suffices ... */
+static const double longest_alone_s = 1; /* ... and after this none */
 
 /* ---- gradients ----------------------------------------------------------------------------- */
 
@@ -31,8 +31,8 @@ void gw_pass_gradient(struct gw_pass *pass) {
     pthread_mutex_unlock(&pass->mutex);
 }
 
-/* Returns whether the pass has ended, when it has, or when it has told of so many more. */
-static bool await_gradients(struct gw_pass *pass, size_t more) {
+/* Waits until the pass has ended (returns true), or has reported `more` gradients. */
+static bool wait_for_gradients(struct gw_pass *pass, size_t more) {
     pthread_mutex_lock(&pass->mutex);
     size_t before = pass->gradients;
     while (pass->gradients - before < more && pass->working) {
@@ -60,10 +60,8 @@ static void end_pass(struct gw_pass *pass) {
 
 /* ---- the compute thread -------------------------------------------------------------------- */
 
-/*
- * It lives as long as a subject is measured: what a thread does first, on a GPU above all, takes
- * longer than a block.
- */
+/* The thread lives as long as a subject is measured: its first work, on a GPU above all, takes
+ * longer than a block. */
 enum order { REST, WORK, LEAVE };
 
 struct helper {
@@ -72,8 +70,8 @@ struct helper {
     atomic_int order;
     atomic_bool counting; /* actions that begin and end meanwhile count */
     atomic_size_t count;
-    double spent_s;        /* in what counted; read while it rests */
-    pthread_mutex_t mutex; /* guards what follows */
+    double spent_s;        /* in counted actions; read while the thread rests */
+    pthread_mutex_t mutex; /* guards the members below */
     pthread_cond_t changed;
     bool working;
     enum gw_status status;
@@ -96,7 +94,7 @@ static enum gw_status work(struct helper *helper) {
     return status;
 }
 
-/* A pass, after which it rests. */
+/* Runs one action; rests after a pass. */
 static enum gw_status work_once(struct helper *helper) {
     const struct gw_overlap_subject *subject = helper->subject;
     enum gw_status status = subject->compute(subject->compute_context, &helper->error);
@@ -138,7 +136,7 @@ static void give_order(struct helper *helper, enum order order) {
     pthread_mutex_unlock(&helper->mutex);
 }
 
-/* Returns when it works. */
+/* Returns when the thread works. */
 static void start_work(struct helper *helper) {
     atomic_store(&helper->count, 0);
     helper->spent_s = 0;
@@ -150,7 +148,7 @@ static void start_work(struct helper *helper) {
     pthread_mutex_unlock(&helper->mutex);
 }
 
-/* Returns when it rests, and how it fared. */
+/* Returns when the thread rests, with its status. */
 static enum gw_status stop_work(struct helper *helper, struct gw_error *error) {
     give_order(helper, REST);
     pthread_mutex_lock(&helper->mutex);
@@ -199,21 +197,20 @@ static enum gw_status compute_alone(struct helper *helper, double block_s, doubl
         gw_clock_sleep_until_s(now_s + block_s);
         now_s = gw_clock_now_s();
         count = atomic_load(&helper->count);
-    } while (count < FEWEST && now_s < started_s + (count > 0 ? long_alone_s : longest_alone_s));
+    } while (count < MIN_ACTIONS &&
+             now_s < started_s + (count > 0 ? long_alone_s : longest_alone_s));
     atomic_store(&helper->counting, false);
     enum gw_status status = stop_work(helper, error);
     *out = mean_compute_s(helper);
     return status;
 }
 
-/*
- * A series of collectives of about block_s; the first one, which finds them cold, does not count,
- * nor does the rest before each.
- */
-static enum gw_status communicate(struct gw_communicator *communicator,
-                                  const struct gw_overlap_subject *subject, double block_s,
-                                  atomic_bool *counting, struct gw_pace *out,
-                                  struct gw_error *error) {
+/* Runs a series of collectives of about block_s; the first, which is cold, does not count, nor do
+ * the pauses before each. */
+static enum gw_status run_collectives(struct gw_communicator *communicator,
+                                      const struct gw_overlap_subject *subject, double block_s,
+                                      atomic_bool *counting, struct gw_pace *out,
+                                      struct gw_error *error) {
     bool was_last = false;
     size_t count = 0;
     double rested_s = 0;
@@ -223,7 +220,8 @@ static enum gw_status communicate(struct gw_communicator *communicator,
     double now_s = started_s;
     atomic_store(counting, true);
     while (!was_last) {
-        bool last = communicator->rank == 0 && now_s - started_s >= block_s && count + 1 >= FEWEST;
+        bool last =
+            communicator->rank == 0 && now_s - started_s >= block_s && count + 1 >= MIN_ACTIONS;
         if (subject->rest_s > 0) {
             gw_clock_sleep_until_s(now_s + subject->rest_s);
             rested_s += gw_clock_now_s() - now_s;
@@ -243,39 +241,38 @@ struct pair {
     struct gw_communicator *communicator;
     const struct gw_overlap_subject *subject;
     struct helper helper;
-    double alone_s; /* that a collective takes */
+    double alone_s; /* of a collective */
 };
 
 /* ---- passes -------------------------------------------------------------------------------- */
 
-enum { MOST_BESIDE = 512 }; /* collectives, of a pass */
+enum { MAX_COLLECTIVES = 512 }; /* collectives, of a pass */
 
-/* Since the ranks' passes began together, of the rank that is last. */
+/* Times since the ranks' passes began together, of the rank that is last. */
 struct beside {
     size_t count;
-    double begin_s[MOST_BESIDE], end_s[MOST_BESIDE];
+    double begin_s[MAX_COLLECTIVES], end_s[MAX_COLLECTIVES];
 };
 
-/* Of several passes. */
+/* Sums over several passes. */
 struct pass_sums {
     double passes_s; /* until the last rank's has ended */
-    double beside_s; /* of these, in which there was a collective */
-    double behind_s; /* what collectives that began beside one took longer */
+    double beside_s; /* the part of it with a collective */
+    double behind_s; /* delay of collectives that began besides one */
     size_t passes, collectives;
 };
 
-/*
- * As in training: each waits for some gradients more, and they go on until the pass of rank 0,
- * which says so, has ended.
- */
-static enum gw_status communicate_beside(struct pair *pair, double began_s, struct beside *beside,
-                                         struct gw_error *error) {
+/* Runs collectives as in training: each waits for some more gradients, until the pass of rank 0,
+ * which decides, has ended. */
+static enum gw_status run_collectives_besides(struct pair *pair, double began_s,
+                                              struct beside *beside, struct gw_error *error) {
     const struct gw_overlap_subject *subject = pair->subject;
     bool was_last = false;
     beside->count = 0;
     while (!was_last) {
-        bool ended = await_gradients(subject->pass, subject->apart);
-        bool last = pair->communicator->rank == 0 && (ended || beside->count + 1 == MOST_BESIDE);
+        bool ended = wait_for_gradients(subject->pass, subject->apart);
+        bool last =
+            pair->communicator->rank == 0 && (ended || beside->count + 1 == MAX_COLLECTIVES);
         beside->begin_s[beside->count] = gw_clock_now_s() - began_s;
         GW_TRY(subject->communicate(subject->communicate_context, last, &was_last, error));
         beside->end_s[beside->count++] = gw_clock_now_s() - began_s;
@@ -283,7 +280,7 @@ static enum gw_status communicate_beside(struct pair *pair, double began_s, stru
     return GW_OK;
 }
 
-/* One on each rank, which begin together; all ranks add the same. */
+/* One pass on each rank, which begin together; all ranks add the same numbers. */
 static enum gw_status add_pass(struct pair *pair, bool at_once, struct pass_sums *sums,
                                struct gw_error *error) {
     struct gw_pass *pass = pair->subject->pass;
@@ -292,8 +289,9 @@ static enum gw_status add_pass(struct pair *pair, bool at_once, struct pass_sums
     begin_pass(pass);
     double began_s = gw_clock_now_s();
     give_order(&pair->helper, WORK);
-    enum gw_status status = at_once ? communicate_beside(pair, began_s, &beside, error) : GW_OK;
-    (void)await_gradients(pass, SIZE_MAX);
+    enum gw_status status =
+        at_once ? run_collectives_besides(pair, began_s, &beside, error) : GW_OK;
+    (void)wait_for_gradients(pass, SIZE_MAX);
     enum gw_status computed = stop_work(&pair->helper, status == GW_OK ? error : NULL);
     GW_TRY(status);
     GW_TRY(computed);
@@ -311,10 +309,8 @@ static enum gw_status add_pass(struct pair *pair, bool at_once, struct pass_sums
     return GW_OK;
 }
 
-/*
- * Passes for about block_s. A collective that outlasts the pass goes on as it would alone; where
- * that is most of it, nothing can be said of the rest.
- */
+/* Measures passes for about block_s. A collective that outlasts the pass continues as it would
+ * alone; if that is most of it, the rest is not significant. */
 static enum gw_status measure_passes(struct pair *pair, double block_s, bool at_once,
                                      struct gw_pace *out, struct gw_error *error) {
     struct pass_sums sums = {.passes = 0};
@@ -356,15 +352,15 @@ static enum gw_status measure_pair(void *context, double block_s, bool at_once, 
         if (subject->alone_s > 0) {
             out->communication_s = subject->alone_s;
         } else {
-            GW_TRY(
-                communicate(pair->communicator, subject, block_s, &helper->counting, out, error));
+            GW_TRY(run_collectives(pair->communicator, subject, block_s, &helper->counting, out,
+                                   error));
         }
         pair->alone_s = out->communication_s;
         return GW_OK;
     }
     start_work(helper);
     enum gw_status status =
-        communicate(pair->communicator, subject, block_s, &helper->counting, out, error);
+        run_collectives(pair->communicator, subject, block_s, &helper->counting, out, error);
     enum gw_status computed = stop_work(helper, status == GW_OK ? error : NULL);
     out->compute_s = mean_compute_s(helper);
     return status == GW_OK ? computed : status;
@@ -385,7 +381,7 @@ enum gw_status gw_measure_overlap(struct gw_communicator *communicator,
     *known = false;
     GW_TRY(open_helper(&pair.helper, subject, error));
     (void)pthread_getname_np(pthread_self(), name, sizeof name);
-    (void)pthread_setname_np(pthread_self(), "gw_exchange"); /* as exec's, which this stands for */
+    (void)pthread_setname_np(pthread_self(), "gw_exchange"); /* as exec's, which it represents */
     enum gw_status status = gw_measure_overlap_rounds(communicator, &rounds, out, known, error);
     (void)pthread_setname_np(pthread_self(), name);
     close_helper(&pair.helper);

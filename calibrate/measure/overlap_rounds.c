@@ -1,24 +1,22 @@
-/* Rounds of two actions of a rank, alone and at once, and the factors that they come to. */
+/* Rounds of two actions of a rank, alone and at once, and their factors. */
 #include <math.h>
 #include <string.h>
 
 #include "calibrate/measure/overlap.h"
 
 enum {
-    FEWEST_ROUNDS = 3, /* ... in twice the time, after which one must do */
-    MOST_ROUNDS = 64
+    MIN_ROUNDS = 3, /* ... in twice the time, after which one suffices */
+    MAX_ROUNDS = 64
 };
 
 static const double longest_both_s = 2; /* of a block that waits for an action to end */
 
-/* By what there is no compute to speak of. */
+/* Above this factor there is hardly any compute. */
 static const double largest_factor = 100;
 
-/*
- * Of the time in which there is communication. What compute loses beyond that, as it finds its
- * caches filled with something else, is counted as if communication took longer.
- */
-static struct gw_pace slowed(const struct gw_pace *alone, const struct gw_pace *both) {
+/* Slowing during the time with communication. A loss of compute beyond that, because its caches
+ * hold other data, counts as if communication took longer. */
+static struct gw_pace slow_pace(const struct gw_pace *alone, const struct gw_pace *both) {
     double lost = (1 - alone->compute_s / both->compute_s) / both->share;
     return (struct gw_pace){.compute_s = 1 / fmax(1 / largest_factor, 1 - lost),
                             .communication_s =
@@ -26,9 +24,9 @@ static struct gw_pace slowed(const struct gw_pace *alone, const struct gw_pace *
 }
 
 /*
- * Slowed over alone; unless *known that says nothing. All ranks come to the same spent_s, since
- * started_s. Both at once are measured again, for twice as long, until the block is long
- * enough for an action of the slowest rank.
+ * Sets *known to false, or *out to the slowed pace over the pace alone. All ranks get the same
+ * spent_s, since started_s. Both at once are measured again, for twice as long, until the block is
+ * long enough for an action of the slowest rank.
  */
 static enum gw_status run_round(struct gw_communicator *communicator,
                                 const struct gw_overlap_rounds *rounds, struct gw_pace *out,
@@ -55,7 +53,7 @@ static enum gw_status run_round(struct gw_communicator *communicator,
         .compute_s = slowest[2], .communication_s = slowest[3], .share = slowest[4]};
     *spent_s = slowest[5];
     *known = isfinite(alone.compute_s) && isfinite(both.compute_s);
-    *out = slowed(&alone, &both);
+    *out = slow_pace(&alone, &both);
     return GW_OK;
 }
 
@@ -72,15 +70,15 @@ enum gw_status gw_measure_overlap_rounds(struct gw_communicator *communicator,
                                          const struct gw_overlap_rounds *rounds,
                                          struct gw_overlap_point *out, bool *known,
                                          struct gw_error *error) {
-    double compute[MOST_ROUNDS];
-    double communication[MOST_ROUNDS];
-    size_t most = rounds->rounds < MOST_ROUNDS ? rounds->rounds : MOST_ROUNDS;
+    double compute[MAX_ROUNDS];
+    double communication[MAX_ROUNDS];
+    size_t most = rounds->rounds < MAX_ROUNDS ? rounds->rounds : MAX_ROUNDS;
     size_t known_count = 0;
     size_t count = 0;
     double started_s = gw_clock_read_s(rounds->clock);
     double spent_s = 0;
     while (count < most && (count == 0 || spent_s < rounds->longest_s ||
-                            (count < FEWEST_ROUNDS && spent_s < 2 * rounds->longest_s))) {
+                            (count < MIN_ROUNDS && spent_s < 2 * rounds->longest_s))) {
         struct gw_pace factors = {.share = 1};
         bool round_known = false;
         GW_TRY(run_round(communicator, rounds, &factors, &round_known, started_s, &spent_s, error));

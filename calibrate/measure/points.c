@@ -1,4 +1,4 @@
-/* The points of a calibration, when one is known well enough, and which are measured next. */
+/* The points of a calibration: their sizes, their precision, and the choice of the next ones. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 
 /* ---- sizes --------------------------------------------------------------------------------- */
 
-/* Size number `i` of a series, 0 if it is beyond the largest. */
-static size_t size_of(const struct gw_subject *subject, size_t per_factor_four, size_t i) {
+/* Size number `i` of a series, 0 beyond the largest. */
+static size_t size_at(const struct gw_subject *subject, size_t per_factor_four, size_t i) {
     double size = (double)subject->smallest * pow(4, (double)i / (double)per_factor_four);
     size_t rounded = (size_t)(size / 8 + 0.5) * 8;
     return rounded <= subject->largest ? rounded : 0;
@@ -17,14 +17,14 @@ static size_t size_of(const struct gw_subject *subject, size_t per_factor_four, 
 
 static size_t count_sizes(const struct gw_subject *subject, size_t per_factor_four) {
     size_t count = 0;
-    while (size_of(subject, per_factor_four, count) > 0) {
+    while (size_at(subject, per_factor_four, count) > 0) {
         count++;
     }
     return count;
 }
 
-/* Few sizes make no curve: then they lie closer together. */
-static size_t density_for(const struct gw_subject *subject, size_t per_factor_four) {
+/* Series of few sizes get them closer together, to make a curve. */
+static size_t series_density(const struct gw_subject *subject, size_t per_factor_four) {
     size_t denser = per_factor_four;
     while (denser < 8 && count_sizes(subject, denser) < GW_FEWEST_SIZES) {
         denser *= 2;
@@ -92,8 +92,8 @@ enum gw_status gw_points_add(struct gw_points *points, size_t series, size_t siz
     return GW_OK;
 }
 
-/* Fewer of what is measured by all at once, and of what differs from another series by little. */
-static size_t wanted_of(const struct gw_series *series, size_t per_factor_four) {
+/* Fewer sizes for concurrent ranks, and for series that differ little from another one. */
+static size_t wanted_density(const struct gw_series *series, size_t per_factor_four) {
     size_t most = series->together && per_factor_four > 2 ? 2 : per_factor_four;
     return series->denser_of != NULL && most > 1 ? most / 2 : most;
 }
@@ -103,8 +103,8 @@ enum gw_status gw_points_open(struct gw_series *series, size_t series_count, siz
     *out = (struct gw_points){.series = series, .series_count = series_count};
     for (size_t s = 0; s < series_count; s++) {
         const struct gw_subject *subject = &series[s].subject;
-        size_t density = density_for(subject, wanted_of(&series[s], per_factor_four));
-        for (size_t i = 0, before = 0, size; (size = size_of(subject, density, i)) > 0; i++) {
+        size_t density = series_density(subject, wanted_density(&series[s], per_factor_four));
+        for (size_t i = 0, before = 0, size; (size = size_at(subject, density, i)) > 0; i++) {
             if (before > 0 && subject->before_step != NULL) {
                 size_t last = subject->before_step(subject->context, before, size) / 8 * 8;
                 GW_TRY(last > before ? gw_points_add(out, s, last, error) : GW_OK);
@@ -141,9 +141,9 @@ struct gw_point *gw_points_find(const struct gw_points *points, const char *name
     return NULL;
 }
 
-/* ---- what is known ------------------------------------------------------------------------- */
+/* ---- precision of medians ------------------------------------------------------------------ */
 
-/* So many repeats it takes to trust an interval of the median. */
+/* The minimum number of repeats for an interval of the median. */
 static size_t fewest_repeats(const struct gw_point *point) {
     const double long_s = 5e-3;
     return point->spent_s > long_s * (double)point->count ? GW_FEWEST_LONG_REPEATS
@@ -231,16 +231,14 @@ enum gw_status gw_point_measurement(const struct gw_point *point, const struct g
 /* ---- a round ------------------------------------------------------------------------------- */
 
 enum { FIRST_VISITS = GW_FEWEST_LONG_REPEATS, VISITS_OF_FEWER = 2 };
-static const double around_visit_s = 1e-3; /* agreeing before and after it */
+static const double around_visit_s = 1e-3; /* agreement before and after it */
 
 static size_t at_most(size_t count, size_t most) {
     return count < most ? count : most;
 }
 
-/*
- * An interval narrows with the root of the number of repeats, so that what is missing can be
- * foretold; no less than half a visit, as the foretelling is a guess.
- */
+/* Predicts the missing repeats: an interval narrows with the root of their number. At least half a
+ * visit, since the prediction is a guess. */
 static size_t count_repeats(const struct gw_point *point, double visit_s, double precision) {
     double fitting = point->cost_s > 0 ? visit_s / point->cost_s : 1;
     size_t repeats = (size_t)fmin(fmax(fitting, 1), GW_LARGEST_BLOCK);
@@ -251,7 +249,7 @@ static size_t count_repeats(const struct gw_point *point, double visit_s, double
     return at_most(repeats, GW_MOST_REPEATS - point->count);
 }
 
-/* Visits so far, up to FIRST_VISITS; then by how badly the median is known. */
+/* Visits so far, up to FIRST_VISITS; then the error of the median. */
 struct candidate {
     struct gw_visit visit;
     size_t turns;
@@ -293,7 +291,7 @@ static void take_fitting(struct candidate *candidates, size_t candidate_count, d
     }
 }
 
-/* Where not all collectives of all ranks had their first visits, those of fewer wait for these. */
+/* Collectives of fewer ranks wait until those of all ranks have had their first visits. */
 static bool all_ranks_lack_visits(const struct gw_points *points) {
     bool lack = false;
     for (size_t i = 0; i < points->count && !lack; i++) {
@@ -332,9 +330,9 @@ enum gw_status gw_choose_round(const struct gw_points *points, double left_s, do
 /* ---- sizes that are too large -------------------------------------------------------------- */
 
 /*
- * Costs double at most from size to size, so that all sizes of a series take twice what its largest
- * takes; each is repeated some times and run once to warm up. The rest of the time goes to what
- * needs more repeats.
+ * Costs at most double from size to size, so all sizes of a series take at most twice the time of
+ * its largest; each is repeated some times and run once to warm up. The rest of the time is for
+ * points that need more repeats.
  */
 double gw_largest_share_s(size_t series_count, double time_s) {
     const double share_of_time = 0.6;

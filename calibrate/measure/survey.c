@@ -1,4 +1,4 @@
-/* A survey: which ranks measure what, and the rounds in which all points are measured. */
+/* A survey: the ranks that measure each point, and the rounds in which all points are measured. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static enum gw_status open_both(struct gw_worker_counts *counts, size_t which,
                                    gpu_world, workers, &counts->gpu_communicators[which], error);
 }
 
-/* With collectives all of them; with compressors one rank, those that share a machine, and all. */
+/* Opens communicators: for collectives, all numbers of workers; for compressors, one rank, those
+ * that share a machine, and all. */
 static enum gw_status open_worker_counts(struct gw_worker_counts *counts, bool collectives,
                                          int sharers, struct gw_error *error) {
     struct gw_communicator *world = counts->world;
@@ -40,15 +41,15 @@ static void close_one(struct gw_communicator *communicator) {
     }
 }
 
-/* Whether this rank is among the first workers[which]. */
-static bool takes_part(const struct gw_worker_counts *counts, size_t which) {
+/* True if this rank is among the first workers[which]. */
+static bool is_measuring(const struct gw_worker_counts *counts, size_t which) {
     return counts->world->rank < counts->workers[which];
 }
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
-/* Compresses, or does what comes after it. */
-static bool compresses(const struct gw_calibration *calibration) {
+/* True if the calibration runs compressors or aggregators. */
+static bool uses_compressors(const struct gw_calibration *calibration) {
     return calibration->compressors[0] != NULL ||
            (calibration->aggregation && calibration->device == NULL);
 }
@@ -85,14 +86,14 @@ enum gw_status gw_survey_open(struct gw_communicator *communicator,
                  .max_s_per_point = calibration->max_s_per_point,
                  .fewest_visits = GW_FEWEST_VISITS,
                  .seed = calibration->seed}};
-    if (compresses(calibration)) {
+    if (uses_compressors(calibration)) {
         GW_TRY(find_sharers(communicator, calibration, out, error));
     }
     GW_TRY(open_worker_counts(&out->worker_counts, calibration->collectives[0] != NULL,
                               out->sharers, error));
     GW_TRY(gw_clocks_open(communicator, calibration->clock, &out->clocks, error));
     GW_TRY(gw_survey_add_collectives(out, calibration, error));
-    if (compresses(calibration)) {
+    if (uses_compressors(calibration)) {
         GW_TRY(open_vectors(out, calibration, error));
     }
     GW_TRY(gw_survey_add_compressors(out, calibration, error));
@@ -111,7 +112,7 @@ void gw_survey_close(struct gw_survey *survey) {
     }
 }
 
-/* ---- what rank 0 says to the others -------------------------------------------------------- */
+/* ---- messages of rank 0 to the others ------------------------------------------------------- */
 
 enum { OVER = -1 }; /* in place of a phase */
 
@@ -127,7 +128,7 @@ struct command {
 struct part {
     struct gw_survey *survey;
     struct gw_timer timer;
-    int phase; /* which of the numbers of workers has its turn */
+    int phase; /* index of the number of workers that measures now */
 };
 
 static enum gw_status share_command(const struct part *part, struct command *command,
@@ -140,7 +141,7 @@ static enum gw_status share_phase(struct part *part, struct gw_error *error) {
     struct gw_worker_counts *counts = &part->survey->worker_counts;
     struct gw_communicator *world = counts->world;
     GW_TRY(gw_broadcast(world, 0, &part->phase, sizeof part->phase, error));
-    if (part->phase != OVER && takes_part(counts, (size_t)part->phase)) {
+    if (part->phase != OVER && is_measuring(counts, (size_t)part->phase)) {
         part->timer.communicator = gw_worker_counts_hosts(counts, (size_t)part->phase);
     }
     return GW_OK;
@@ -160,7 +161,7 @@ static enum gw_status measure_block(struct part *part, const struct command *com
     return gw_time_block(&part->timer, subject, block, error);
 }
 
-/* ---- the others ---------------------------------------------------------------------------- */
+/* ---- the other ranks ----------------------------------------------------------------------- */
 
 static enum gw_status follow_phase(struct part *part, struct gw_error *error) {
     while (true) {
@@ -183,8 +184,9 @@ static enum gw_status follow(struct part *part, struct gw_error *error) {
         if (part->phase == OVER) {
             return GW_OK;
         }
-        GW_TRY(takes_part(counts, (size_t)part->phase) ? follow_phase(part, error)
-                                                       : gw_rest_until_woken(counts->world, error));
+        GW_TRY(is_measuring(counts, (size_t)part->phase)
+                   ? follow_phase(part, error)
+                   : gw_rest_until_woken(counts->world, error));
     }
 }
 
@@ -198,9 +200,9 @@ struct leader {
     struct gw_visit *visits; /* [points] */
     size_t *order;           /* [points], of one phase */
     size_t *series;          /* [series], shuffled */
-    size_t *first;           /* [series]: where its points begin */
+    size_t *first;           /* [series]: index of its first point */
     double started_s, end_s;
-    double asked_s; /* for the time, last */
+    double asked_s; /* time of the last clock query */
 };
 
 static double now_s(const struct leader *leader) {
@@ -244,16 +246,16 @@ static void tell_progress(const struct leader *leader, const struct gw_point *po
     snprintf(what, sizeof what, "%s, %d workers, %s %s", series->subject.name, series->workers,
              gw_format_count((double)point->size, number), series->subject.size_key);
     double share = (now_s(leader) - leader->started_s) / (leader->end_s - leader->started_s);
-    report->tell(report->context, report->offset + report->scale * fmin(share, 1), what);
+    report->on_progress(report->context, report->offset + report->scale * fmin(share, 1), what);
 }
 
 /*
- * Measures a block and keeps none of it: to warm up, and to learn what a repeat costs. That is the
- * shortest, so that a disturbance while all is new does not make a size look too large, and what
- * was around each.
+ * Measures a block and discards it: to warm up, and to learn the cost of a repeat. That is the
+ * shortest, so that an early disturbance does not make a size look too large, plus the time around
+ * each.
  */
-static enum gw_status try_out(struct leader *leader, size_t which, size_t repeats,
-                              struct gw_error *error) {
+static enum gw_status try_point(struct leader *leader, size_t which, size_t repeats,
+                                struct gw_error *error) {
     struct gw_point *point = &leader->part.survey->points.items[which];
     struct command command = {.what = MEASURE, .point = which, .repeats = repeats};
     struct gw_block block;
@@ -272,9 +274,9 @@ static enum gw_status try_out(struct leader *leader, size_t which, size_t repeat
     return GW_OK;
 }
 
-/* ---- trying out ---------------------------------------------------------------------------- */
+/* ---- first runs ---------------------------------------------------------------------------- */
 
-/* Points of one phase from small sizes to large ones, series in random order at each size. */
+/* Lists points of one phase from small sizes to large ones, series in random order at each size. */
 static size_t list_by_size(struct leader *leader, size_t phase) {
     const struct gw_points *points = &leader->part.survey->points;
     size_t count = 0;
@@ -327,7 +329,7 @@ static enum gw_status try_out_phase(struct leader *leader, size_t phase, double 
         }
         bool is_quick = which == leader->first[point->series] || point[-1].cost_s < quick_s;
         tell_progress(leader, point);
-        GW_TRY(try_out(leader, which, point->asked ? 1 : is_quick ? 3 : 2, error));
+        GW_TRY(try_point(leader, which, point->asked ? 1 : is_quick ? 3 : 2, error));
     }
     return leave_phase(leader, error);
 }
@@ -347,11 +349,11 @@ static enum gw_status try_out_all(struct leader *leader, double time_s, struct g
 /* ---- rounds -------------------------------------------------------------------------------- */
 
 /*
- * Wide enough that all ranks are done with a repeat when the next one begins, or what those that
- * are ready send has come before the last one is ready, and the repeat seems to take nothing: then
- * windows would become shorter still. Ranks that share cores are late by 200 us at times.
+ * Wide enough that all ranks are done with a repeat when the next one begins. Otherwise data of
+ * ready ranks arrives before the last one is ready, and the repeat seems to take nothing: windows
+ * would then become shorter still. Ranks that share cores are late by 200 us at times.
  */
-static double window_for(const struct gw_point *point, const struct gw_subject *subject) {
+static double point_window(const struct gw_point *point, const struct gw_subject *subject) {
     return subject->idle_s + 1.5 * gw_runs(point->row) * point->usual_s + 300e-6;
 }
 
@@ -365,13 +367,13 @@ static enum gw_status visit(struct leader *leader, const struct gw_visit *visit,
     struct gw_block block;
     tell_progress(leader, point);
     if (!point->warm) {
-        GW_TRY(try_out(leader, visit->point, 2, error));
+        GW_TRY(try_point(leader, visit->point, 2, error));
     }
     const struct gw_series *series = &points->series[point->series];
     struct command command = {.what = MEASURE,
                               .point = visit->point,
                               .repeats = series->together ? 1 : visit->repeats,
-                              .window_s = window_for(point, &series->subject)};
+                              .window_s = point_window(point, &series->subject)};
     GW_TRY(share_command(&leader->part, &command, error));
     GW_TRY(measure_block(&leader->part, &command, &block, error));
     memcpy(sorted, block.seconds, block.count * sizeof *sorted);
@@ -407,8 +409,8 @@ static enum gw_status visit_phase(struct leader *leader, size_t phase, size_t co
     return entered ? leave_phase(leader, error) : GW_OK;
 }
 
-/* So that each point can be visited about ten times, and what drifts is seen by all alike. */
-static double visit_length(const struct leader *leader) {
+/* Short enough that each point can be visited about ten times, so that drift affects all alike. */
+static double visit_length_s(const struct leader *leader) {
     const struct gw_points *points = &leader->part.survey->points;
     size_t open = 0;
     for (size_t i = 0; i < points->count; i++) {
@@ -421,7 +423,7 @@ static double visit_length(const struct leader *leader) {
 static enum gw_status visit_in_rounds(struct leader *leader, struct gw_error *error) {
     const struct gw_survey *survey = leader->part.survey;
     size_t phases = survey->worker_counts.count;
-    double visit_s = visit_length(leader);
+    double visit_s = visit_length_s(leader);
     while (true) {
         size_t order[GW_MOST_WORKER_COUNTS];
         size_t count = 0;
@@ -441,9 +443,9 @@ static enum gw_status visit_in_rounds(struct leader *leader, struct gw_error *er
     }
 }
 
-/* ---- the whole ----------------------------------------------------------------------------- */
+/* ---- the survey ---------------------------------------------------------------------------- */
 
-/* Of what a journal held nothing is known but its repeats. */
+/* Estimates costs of points from the journal, which holds only their repeats. */
 static void estimate_costs(const struct gw_points *points) {
     for (size_t i = 0; i < points->count; i++) {
         struct gw_point *point = &points->items[i];

@@ -5,7 +5,7 @@
 
 /* ---- one rank ------------------------------------------------------------------------------ */
 
-/* Runs the subject once and restores it: from when to when it ran, by the clock. */
+/* Runs the subject once and restores it. Returns the begin and the end of the run, by the clock. */
 static enum gw_status time_once(const struct gw_clock *clock, const struct gw_subject *subject,
                                 double *began_s, double *done_s, struct gw_error *error) {
     *began_s = gw_clock_read_s(clock);
@@ -56,14 +56,14 @@ static const double shortest_lead_s = 100e-6;
 static const double longest_lead_s = 5e-3;
 static const double late_share = 0.1;
 
-/* Of one rank, in the time of all. */
+/* Times of one rank, in the common time. */
 struct moments {
-    double due_s[GW_LARGEST_BLOCK];   /* the moment agreed on, or later if it was not free yet */
-    double start_s[GW_LARGEST_BLOCK]; /* when it got to run */
+    double due_s[GW_LARGEST_BLOCK];   /* the agreed time, or later if the rank was not free yet */
+    double start_s[GW_LARGEST_BLOCK]; /* when it began to run */
     double end_s[GW_LARGEST_BLOCK];
 };
 
-/* A moment that is ahead for every rank, if the lead is long enough to tell them. */
+/* Agrees on a time that is in the future for every rank, if the lead covers the agreement. */
 static enum gw_status agree_on_start(const struct gw_timer *timer, double idle_s, double *start_s,
                                      double *agreed_s, struct gw_error *error) {
     struct gw_communicator *communicator = timer->communicator;
@@ -96,7 +96,7 @@ static enum gw_status repeat(const struct gw_clocks *clocks, const struct gw_sub
     return GW_OK;
 }
 
-/* Of ranks that have nothing to do with each other: the longest time of any. */
+/* For independent ranks: the longest time of any. */
 static void compare_separate(const struct moments *all, int ranks, struct gw_block *block) {
     for (size_t i = 0; i < block->count; i++) {
         block->seconds[i] = 1e-9;
@@ -127,7 +127,9 @@ static void compare(const struct moments *all, int ranks, struct gw_block *block
     }
 }
 
-/* Longer when some rank heard of the start too late, shorter again when all are early. */
+/*
+ * Lengthens the lead when a rank learned of the start too late, and shortens it when all are early.
+ */
 static void adapt_lead(struct gw_timer *timer, const struct moments *all, double start_s) {
     bool heard_late = false;
     for (int rank = 0; rank < timer->communicator->size; rank++) {
@@ -172,9 +174,8 @@ static enum gw_status time_repeats(struct gw_timer *timer, const struct gw_subje
     return gw_time_block(timer, subject, block, error);
 }
 
-/* Ranks agree around each block, which disturbs what has no barrier of its own: as seldom as can
- * be.
- */
+/* Ranks agree before and after each block, which disturbs subjects without a barrier of their own:
+ * as seldom as possible. */
 enum gw_status gw_time_point(struct gw_timer *timer, const struct gw_subject *subject,
                              double around_s, const struct gw_stop_rule *rule,
                              struct gw_point *point, struct gw_error *error) {

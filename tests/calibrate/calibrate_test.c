@@ -227,7 +227,8 @@ static enum gw_status check_undoubted(struct gw_communicator *communicator,
     struct gw_arena arena = {0};
     char **doubts = NULL;
     size_t count = 1;
-    GW_TRY(gw_calibration_doubts(communicator, cluster, &arena, &doubts, &count, error));
+    GW_TRY(
+        gw_calibration_uncertainty_reasons(communicator, cluster, &arena, &doubts, &count, error));
     assert_int_equal(count, 0);
     gw_arena_free(&arena);
     return GW_OK;
@@ -403,8 +404,9 @@ static enum gw_status refuse(struct gw_communicator *communicator, void *context
     assert_int_equal(gw_calibration_require_same_hosts(communicator, other->cluster, false, error),
                      GW_BAD_INPUT);
     assert_non_null(strstr(error->message, "expected"));
-    assert_int_equal(
-        gw_calibration_doubts(communicator, other->cluster, &arena, &doubts, &count, error), GW_OK);
+    assert_int_equal(gw_calibration_uncertainty_reasons(communicator, other->cluster, &arena,
+                                                        &doubts, &count, error),
+                     GW_OK);
     assert_int_equal(count, 2);
     assert_non_null(strstr(doubts[0], other->doubt));
     assert_string_equal(doubts[1], "a.json has 1 worker on a node, this job up to 2");

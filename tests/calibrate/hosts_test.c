@@ -169,7 +169,7 @@ static enum gw_status calibrate_hosts(struct gw_communicator *communicator, void
     const struct gw_calibration calibration = gw_calibration_defaults();
     size_t first = 0;
     const struct gw_report report = {
-        .tell = tell, .context = communicator->size == 1 ? &first : NULL, .scale = 1};
+        .on_progress = tell, .context = communicator->size == 1 ? &first : NULL, .scale = 1};
     struct gw_cluster cluster;
     (void)context;
     GW_TRY(gw_cluster_create(&cluster, "threads", (size_t)communicator->size, 1, error));

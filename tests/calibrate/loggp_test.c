@@ -288,7 +288,7 @@ static enum gw_status gather_two_hosts(struct gw_communicator *communicator,
     return status;
 }
 
-static void tell_nobody(void *context, double share, const char *what) {
+static void ignore_progress(void *context, double share, const char *what) {
     (void)context;
     (void)share;
     (void)what;
@@ -298,7 +298,7 @@ static enum gw_status measure(struct gw_communicator *communicator, void *contex
                               struct gw_error *out) {
     struct gw_cluster *cluster = context;
     struct gw_calibration calibration = gw_calibration_defaults();
-    const struct gw_report report = {.tell = tell_nobody, .scale = 1};
+    const struct gw_report report = {.on_progress = ignore_progress, .scale = 1};
     communicator->transport = &two_hosts;
     calibration.clock = &fake_self->clock;
     calibration.max_bytes = 1 << 16;

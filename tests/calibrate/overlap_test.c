@@ -370,7 +370,7 @@ static enum gw_status calibrate(struct gw_communicator *communicator, void *cont
     struct gw_cluster *cluster = context;
     struct gw_calibration calibration = gw_calibration_defaults();
     double told = 0;
-    const struct gw_report report = {.tell = tell, .context = &told, .scale = 1};
+    const struct gw_report report = {.on_progress = tell, .context = &told, .scale = 1};
     calibration.max_s_per_point = 0.004;
     calibration.time_s = 2;
     GW_TRY(gw_cluster_create(cluster, "threads", 2, 2, error));
@@ -463,7 +463,7 @@ static enum gw_status train(struct gw_communicator *lender, void *context, struc
                                            .context = trainer,
                                            .allreduce = lend_allreduce,
                                            .allgather = lend_allgather};
-    const struct gw_report report = {.tell = tell, .context = &trainer->told, .scale = 1};
+    const struct gw_report report = {.on_progress = tell, .context = &trainer->told, .scale = 1};
     struct gw_calibration calibration = gw_calibration_defaults();
     calibration.max_bytes = 1 << 15;
     calibration.max_s_per_point = 0.004;

@@ -12,13 +12,13 @@ enum { RANKS = 2 };
 /* Of each rank, for all to compare. */
 static struct gw_cluster clusters[RANKS];
 
-static void tell_nobody(void *context, double share, const char *what) {
+static void ignore_progress(void *context, double share, const char *what) {
     (void)context;
     (void)share;
     (void)what;
 }
 
-static const struct gw_report report = {.tell = tell_nobody, .scale = 1};
+static const struct gw_report report = {.on_progress = ignore_progress, .scale = 1};
 
 /* ---- what goes between GPUs ---------------------------------------------------------------- */
 

@@ -82,7 +82,7 @@ static enum gw_status measure_all(struct gw_communicator *communicator, void *co
     struct gw_calibration calibration = gw_calibration_defaults();
     struct gw_survey survey;
     struct gw_journal journal = {.descriptor = -1};
-    const struct gw_report report = {.tell = keep_silent, .scale = 1};
+    const struct gw_report report = {.on_progress = keep_silent, .scale = 1};
     calibration.precision = whole->precision;
     calibration.max_s_per_point = whole->max_s_per_point;
     calibration.seed = whole->order_seed;
