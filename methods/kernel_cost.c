@@ -17,10 +17,40 @@ size_t gw_sketch_last_alike(size_t smaller, size_t larger, double density) {
     return last + 1 == larger ? 0 : last;
 }
 
-/* Of the table in which a share of so many elements is found. */
-static double columns_for(double elements, double density) {
-    size_t n = (size_t)fmin(fmax(elements, 1), UINT32_MAX);
+enum { DOUBLINGS = 32 }; /* as many as sketches have up to 2^32 elements */
+
+/*
+ * Sizes of vectors from which on sketches for a density have so many columns, ascending, for
+ * whoever asks about many sizes; all 0: columns are computed.
+ */
+struct sketch_sizes {
+    double density;
+    size_t count;
+    size_t first[DOUBLINGS + 1];
+    double columns[DOUBLINGS + 1];
+};
+
+static double compute_columns(size_t n, double density) {
     return (double)gw_sketch_columns(n, gw_elements_kept(n, density));
+}
+
+static void list_sketch_sizes(double density, struct sketch_sizes *out) {
+    *out = (struct sketch_sizes){.density = density};
+    for (size_t n = 1, last = 1; last > 0; n = last + 1) {
+        out->first[out->count] = n;
+        out->columns[out->count++] = compute_columns(n, density);
+        last = gw_sketch_last_alike(n, UINT32_MAX, density);
+    }
+}
+
+/* Columns of the sketch in which a share of so many elements is found. */
+static double columns_for(double elements, const struct sketch_sizes *sizes) {
+    size_t n = (size_t)fmin(fmax(elements, 1), UINT32_MAX);
+    size_t i = sizes->count;
+    while (i > 0 && sizes->first[i - 1] > n) {
+        i--;
+    }
+    return i > 0 ? sizes->columns[i - 1] : compute_columns(n, sizes->density);
 }
 
 /*
@@ -31,24 +61,40 @@ static double share_of(const double amounts[2], double amount) {
     return amounts[0] == amounts[1] ? 0 : (amount - amounts[0]) / (amounts[1] - amounts[0]);
 }
 
-/* The size nearest to `elements` whose table has so many columns at the density. */
-static double size_with(double elements, double columns, double density) {
-    double own = columns_for(elements, density);
+/* The first listed size whose sketch has at least, or more than, so many columns; 2^32 - 1: none.
+ */
+static double find_first_with(const struct sketch_sizes *sizes, double columns, bool more) {
+    size_t i = 0;
+    while (i < sizes->count &&
+           (more ? sizes->columns[i] <= columns : sizes->columns[i] < columns)) {
+        i++;
+    }
+    return i < sizes->count ? (double)sizes->first[i] : UINT32_MAX;
+}
+
+/* The size nearest to `elements` whose sketch has so many columns. */
+static double size_with(double elements, double columns, const struct sketch_sizes *sizes) {
+    double own = columns_for(elements, sizes);
     bool grows = own < columns;
+    if (own != columns && sizes->count > 0) {
+        return grows ? find_first_with(sizes, columns, false)
+                     : fmax(find_first_with(sizes, columns, true) - 1, 1);
+    }
     double nearer = floor(fmin(elements, UINT32_MAX));
     double farther = grows ? UINT32_MAX : 1;
     while (own != columns && fabs(farther - nearer) > 1) {
         double middle = floor((nearer + farther) / 2);
-        double there = columns_for(middle, density);
+        double there = columns_for(middle, sizes);
         bool reached = grows ? there >= columns : there <= columns;
         *(reached ? &farther : &nearer) = middle;
     }
     return own == columns ? elements : farther;
 }
 
-/* What an element takes by a table of so many columns, as a curve has it. */
-static double one_s(const struct gw_curve *curve, double elements, double columns, double density) {
-    double size = size_with(elements, columns, density);
+/* What an element takes by a sketch of so many columns, as a curve has it. */
+static double one_s(const struct gw_curve *curve, double elements, double columns,
+                    const struct sketch_sizes *sizes) {
+    double size = size_with(elements, columns, sizes);
     return gw_curve_time(curve, size) / size;
 }
 
@@ -59,7 +105,8 @@ static double one_s(const struct gw_curve *curve, double elements, double column
  * they are away (Shepard, "A two-dimensional interpolation function", 1968); of others from the
  * nearer.
  */
-double gw_search_share(const struct gw_kernel_cost *cost, double elements, double columns) {
+static double search_share(const struct gw_kernel_cost *cost, const struct sketch_sizes sizes[2],
+                           double elements, double columns) {
     if (!(cost->densities[1] > 0) || !(elements >= 1)) {
         return 0;
     }
@@ -69,9 +116,9 @@ double gw_search_share(const struct gw_kernel_cost *cost, double elements, doubl
     double each[2];
     double all_s[2];
     for (size_t i = 0; i < 2; i++) {
-        measured[i] = columns_for(elements, cost->densities[i]);
+        measured[i] = columns_for(elements, &sizes[i]);
         away[i] = fabs(log2(columns / measured[i]));
-        each[i] = one_s(curves[i], elements, columns, cost->densities[i]);
+        each[i] = one_s(curves[i], elements, columns, &sizes[i]);
         all_s[i] = gw_curve_time(curves[i], elements);
     }
     if (measured[0] == measured[1] || all_s[0] == all_s[1]) {
@@ -84,10 +131,17 @@ double gw_search_share(const struct gw_kernel_cost *cost, double elements, doubl
     return (found_s - all_s[0]) / (all_s[1] - all_s[0]);
 }
 
+double gw_search_share(const struct gw_kernel_cost *cost, double elements, double columns) {
+    const struct sketch_sizes sizes[2] = {{.density = cost->densities[0]},
+                                          {.density = cost->densities[1]}};
+    return search_share(cost, sizes, elements, columns);
+}
+
 double gw_compressor_share(const struct gw_compressor *compressor,
                            const struct gw_kernel_cost *cost, double elements, double density) {
+    const struct sketch_sizes asked = {.density = density};
     return compressor != NULL && compressor->sketched
-               ? gw_search_share(cost, elements, columns_for(elements, density))
+               ? gw_search_share(cost, elements, columns_for(elements, &asked))
                : share_of(cost->densities, density);
 }
 
@@ -118,11 +172,14 @@ static double on_line_s(const struct gw_kernel_cost *cost, double elements, doub
 }
 
 double gw_kernel_s(const struct gw_kernel_cost *cost, double elements, double share) {
-    return fmax(on_line_s(cost, elements, share), half_s(cost, elements));
+    return share == 0 ? gw_curve_time(&cost->curve, elements)
+                      : fmax(on_line_s(cost, elements, share), half_s(cost, elements));
 }
 
 double gw_scatter_s(const struct gw_kernel_cost *cost, double entries, double share) {
-    return fmax(on_line_s(cost, entries, share), gw_curve_time(&cost->denser, entries) / 2);
+    double usual_s = gw_curve_time(&cost->curve, entries);
+    double denser_s = gw_curve_time(&cost->denser, entries);
+    return fmax(share == 0 ? usual_s : usual_s + share * (denser_s - usual_s), denser_s / 2);
 }
 
 double gw_kernel_together_s(const struct gw_kernel_cost *cost, double elements, double share,
@@ -150,16 +207,23 @@ double gw_compressor_s(const struct gw_compressor *compressor, const struct gw_k
 
 /* ---- as a curve ------------------------------------------------------------------------------ */
 
-enum {
-    DOUBLINGS = 32,     /* as many as tables have up to 2^32 elements */
-    OF_NONE = DOUBLINGS /* at least as many sizes as are taken of a curve without points */
-};
+enum { OF_NONE = 32 }; /* at least as many sizes as are taken of a curve without points */
 
-/* Sizes between which what a compressor takes at a density is straight. */
+/* What a compressor takes at a density, and sizes between which that is straight. */
 struct sizes {
+    const struct gw_compressor *compressor;
+    const struct gw_kernel_cost *cost;
+    double density;
+    struct sketch_sizes measured[2], asked; /* of sketches: at the cost's densities, and at that */
     size_t count;
     double *list;
 };
+
+static double find_share(const struct sizes *sizes, double elements) {
+    return sizes->compressor->sketched ? search_share(sizes->cost, sizes->measured, elements,
+                                                      columns_for(elements, &sizes->asked))
+                                       : share_of(sizes->cost->densities, sizes->density);
+}
 
 /*
  * Of a curve's points, and where below them it reaches 0; where it has none, sizes at which n log n
@@ -180,12 +244,11 @@ static void add_points(struct sizes *sizes, const struct gw_curve *curve) {
     }
 }
 
-/* Where a table doubles, on both sides. */
-static void add_doublings(struct sizes *sizes, double density) {
-    size_t n = 1;
-    for (size_t last; (last = gw_sketch_last_alike(n, UINT32_MAX, density)) > 0; n = last + 1) {
-        sizes->list[sizes->count++] = (double)last;
-        sizes->list[sizes->count++] = (double)(last + 1);
+/* Where a sketch's columns double, on both sides. */
+static void add_doublings(struct sizes *sizes, const struct sketch_sizes *sketches) {
+    for (size_t i = 1; i < sketches->count; i++) {
+        sizes->list[sizes->count++] = (double)(sketches->first[i] - 1);
+        sizes->list[sizes->count++] = (double)sketches->first[i];
     }
 }
 
@@ -207,15 +270,14 @@ static void sort(struct sizes *sizes) {
 }
 
 /* Where the line meets half of the curve; between doublings a share is the same at all sizes. */
-static void add_meetings(const struct gw_compressor *compressor, const struct gw_kernel_cost *cost,
-                         double density, struct sizes *sizes) {
+static void add_meetings(struct sizes *sizes) {
     size_t count = sizes->count;
     for (size_t i = 0; i + 1 < count; i++) {
         double excess[2];
         const double *size = &sizes->list[i];
         for (size_t end = 0; end < 2; end++) {
-            double share = gw_compressor_share(compressor, cost, size[end], density);
-            excess[end] = on_line_s(cost, size[end], share) - half_s(cost, size[end]);
+            double share = find_share(sizes, size[end]);
+            excess[end] = on_line_s(sizes->cost, size[end], share) - half_s(sizes->cost, size[end]);
         }
         if (excess[0] * excess[1] < 0) {
             sizes->list[sizes->count++] =
@@ -224,18 +286,20 @@ static void add_meetings(const struct gw_compressor *compressor, const struct gw
     }
 }
 
-static void find_sizes(const struct gw_compressor *compressor, const struct gw_kernel_cost *cost,
-                       double density, struct sizes *sizes) {
+static void find_sizes(struct sizes *sizes) {
     sizes->list[sizes->count++] = 1; /* nothing is smaller, and the first points may be a jump's */
-    add_points(sizes, &cost->curve);
-    add_points(sizes, &cost->denser);
-    if (compressor->sketched) {
-        add_doublings(sizes, cost->densities[0]);
-        add_doublings(sizes, cost->densities[1]);
-        add_doublings(sizes, density);
+    add_points(sizes, &sizes->cost->curve);
+    add_points(sizes, &sizes->cost->denser);
+    if (sizes->compressor->sketched) {
+        for (size_t i = 0; i < 2; i++) {
+            list_sketch_sizes(sizes->cost->densities[i], &sizes->measured[i]);
+            add_doublings(sizes, &sizes->measured[i]);
+        }
+        list_sketch_sizes(sizes->density, &sizes->asked);
+        add_doublings(sizes, &sizes->asked);
     }
     sort(sizes);
-    add_meetings(compressor, cost, density, sizes);
+    add_meetings(sizes);
     sort(sizes);
 }
 
@@ -248,18 +312,22 @@ enum gw_status gw_compressor_curve(const struct gw_compressor *compressor,
         return gw_curve_copy(&cost->curve, out, error);
     }
     *out = (struct gw_curve){0};
-    struct sizes sizes = {.list = calloc(most, sizeof *sizes.list)};
+    struct sizes sizes = {.compressor = compressor,
+                          .cost = cost,
+                          .density = density,
+                          .list = calloc(most, sizeof *sizes.list)};
     struct gw_curve_point *points = calloc(most, sizeof *points);
     if (sizes.list == NULL || points == NULL) {
         free(sizes.list);
         free(points);
         return gw_fail_memory(error, "finding what a compressor takes");
     }
-    find_sizes(compressor, cost, density, &sizes);
+    find_sizes(&sizes);
     *out = (struct gw_curve){.point_count = sizes.count, .points = points};
     for (size_t i = 0; i < sizes.count; i++) {
         double size = sizes.list[i];
-        points[i] = (struct gw_curve_point){size, gw_compressor_s(compressor, cost, size, density)};
+        points[i] =
+            (struct gw_curve_point){size, gw_kernel_s(cost, size, find_share(&sizes, size))};
     }
     free(sizes.list);
     return GW_OK;
