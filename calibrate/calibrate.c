@@ -17,7 +17,7 @@ struct gw_calibration gw_calibration_defaults(void) {
                                    .max_elements = 1 << 24,
                                    .per_factor_four = 2,
                                    .pool_bytes = 128 << 20, /* about the size of gradients */
-                                   .density = 0.001,
+                                   .density = GW_USUAL_DENSITY,
                                    .collectives = gw_calibrated_collectives,
                                    .compressors = gw_compressors,
                                    .aggregation = true,

@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/job.h"
 #include "kernels/gpu.h"
+#include "methods/methods.h"
 #include "report/measurements.h"
 
 struct options {
@@ -31,7 +32,7 @@ static const struct gw_option option_table[] = {
      .help = "Elements of the gradient, as ResNet-50 has", .value = "25557032",
      .maximum = UINT32_MAX},
     {"density", 'd', "R", GW_POSITIVE, IN(request.density),
-     .help = "Share of elements that is asked for", .value = "0.001", .maximum = 1},
+     .help = "Share of elements that is asked for", .value = GW_USUAL_DENSITY_TEXT, .maximum = 1},
     {"compressor", 'c', "A[,B..]|all", GW_TEXT, IN(compressors), .help = "The compressors",
      .value = "all", .names = GW_NAMES_COMPRESSORS, .is_list = true},
     {"shape", 0, "NAME", GW_TEXT, IN(request.shape),

@@ -7,6 +7,7 @@
 #include "cli/job.h"
 #include "core/names.h"
 #include "kernels/gpu.h"
+#include "methods/methods.h"
 #include "report/measurements.h"
 
 /* ---- options ------------------------------------------------------------------------------- */
@@ -71,7 +72,7 @@ static const struct gw_option option_table[] = {
      .help = "By which share of it a time may differ for --check", .value = "0.1"},
     {"density", 0, "R", GW_POSITIVE, IN(calibration.density),
      .help = "Share of elements that compressors keep", .maximum = 1,
-     .otherwise = "0.001, for --check the file's"},
+     .otherwise = GW_USUAL_DENSITY_TEXT ", for --check the file's"},
     {"compressor", 'c', "A[,B..]|all", GW_CUSTOM, 0,
      .help = "The compressors to measure, with everything else", .otherwise = "all",
      .names = GW_NAMES_COMPRESSORS, .is_list = true, .read = read_compressors},

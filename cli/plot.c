@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "methods/methods.h"
 #include "plots/plots.h"
 #include "report/pictures.h"
 #include "report/report.h"
@@ -54,7 +55,7 @@ static const struct gw_option option_table[] = {
      .names = GW_NAMES_CLUSTERS},
     {"density", 0, "R", GW_POSITIVE, IN(picture.density),
      .help = "All that is of a model: share of elements that compressors keep", .maximum = 1,
-     .otherwise = "0.001"},
+     .otherwise = GW_USUAL_DENSITY_TEXT},
     {"workers", 0, "P", GW_COUNT, IN(picture.workers),
      .help = "All that is of a model: number of workers",
      .otherwise = "the cluster's; of density and padding 16",

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "methods/methods.h"
 
 static void set_quiet(char *argument, void *target, struct argp_state *state) {
     (void)argument, (void)target, (void)state;
@@ -53,7 +54,8 @@ const struct gw_option gw_cluster_table[] = {
     {"cluster", 0, "CLUSTER", GW_TEXT, offsetof(struct gw_question_options, cluster),
      .help = "Cluster file, or the name of one that ships", .names = GW_NAMES_CLUSTERS},
     {"density", 0, "R", GW_POSITIVE, offsetof(struct gw_question_options, density),
-     .help = "Share of elements that compressors keep", .maximum = 1, .otherwise = "0.001"},
+     .help = "Share of elements that compressors keep", .maximum = 1,
+     .otherwise = GW_USUAL_DENSITY_TEXT},
     {0},
 };
 

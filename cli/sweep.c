@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "cli/job.h"
 #include "cli/making.h"
+#include "methods/methods.h"
 #include "report/sweep.h"
 
 struct options {
@@ -51,7 +52,7 @@ static const struct gw_option option_table[] = {
      .otherwise = "the cluster's"},
     {"density", 0, "VALUES", GW_TEXT, AXIS(DENSITY),
      .help = "Shares of elements that compressors keep, such as 1e-4:1e-1:log10",
-     .otherwise = "0.001"},
+     .otherwise = GW_USUAL_DENSITY_TEXT},
     {"bandwidth", 0, "VALUES", GW_TEXT, AXIS(BANDWIDTH),
      .help = "Bandwidths, such as 1gbit:100gbit, or factors of what was measured: 0.1x:10x:log5",
      .otherwise = "1x"},

@@ -5,6 +5,7 @@
 
 #include "exec/exec.h"
 #include "library/ranks.h"
+#include "methods/methods.h"
 
 struct gradweave_session {
     struct gw_session *session;
@@ -70,7 +71,7 @@ static enum gw_status build(const struct gradweave_training *training, size_t wo
                              .tensors = tensors};
     const struct gw_algorithm *algorithm = &out->algorithm;
     double density = !gw_algorithm_is_sparse(algorithm) ? 1
-                     : training->density == 0           ? 0.001
+                     : training->density == 0           ? GW_USUAL_DENSITY
                                                         : training->density;
     if (tensors == NULL) {
         return gw_fail_memory(error, "opening a session");

@@ -11,6 +11,10 @@
 
 /* ---- compressors --------------------------------------------------------------------------- */
 
+/* The density where none is asked for: as a number, and as options say it. */
+#define GW_USUAL_DENSITY 0.001
+#define GW_USUAL_DENSITY_TEXT "0.001"
+
 struct gw_compressor {
     const char *name;  /* as in `--compressor` and in cluster files */
     const char *title; /* one line for a person */

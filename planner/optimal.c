@@ -158,9 +158,19 @@ static void try_marks(const struct gw_costs *costs, bool *ends, bool *best, doub
     memset(ends, 0, tensor_count * sizeof *ends);
 }
 
-/* Marks the best of all other policies' plans, and of those with groups of some size. */
+static uint64_t find_smallest(const struct gw_model *model) {
+    uint64_t smallest = UINT64_MAX;
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        smallest = model->tensors[i].elements < smallest ? model->tensors[i].elements : smallest;
+    }
+    return smallest;
+}
+
+/* Marks the best of all other policies' plans, and of those with groups of some size, but for sizes
+ * that every tensor has: the policies have each tensor alone. */
 static void mark_simple_plan(const struct gw_costs *costs, bool *ends, bool *best, double *best_s) {
     uint64_t elements = gw_model_elements(costs->model);
+    uint64_t smallest = find_smallest(costs->model);
     for (size_t i = 0; gw_policies[i].name != NULL; i++) {
         if (gw_policies[i].mark != NULL) {
             gw_policies[i].mark(costs, gw_policies[i].default_argument, ends);
@@ -168,8 +178,10 @@ static void mark_simple_plan(const struct gw_costs *costs, bool *ends, bool *bes
         }
     }
     for (uint64_t limit = 1; limit / 2 <= elements; limit *= 2) {
-        gw_close_at(costs->model, 1, limit, limit, ends);
-        try_marks(costs, ends, best, best_s);
+        if (limit > smallest) {
+            gw_close_at(costs->model, 1, limit, limit, ends);
+            try_marks(costs, ends, best, best_s);
+        }
     }
 }
 

@@ -367,7 +367,7 @@ static enum gw_status open_plot(const struct gw_picture *picture, struct counts_
     *out =
         (struct counts_plot){.picture = picture,
                              .workers = picture->workers > 0 ? picture->workers : DEFAULT_WORKERS,
-                             .density = picture->density > 0 ? picture->density : 0.001};
+                             .density = picture->density > 0 ? picture->density : GW_USUAL_DENSITY};
     GW_TRY(gw_data_resolve(GW_DATA_MODELS, picture->subject, &path, error));
     enum gw_status status = gw_model_read(path, &out->model, error);
     free(path);

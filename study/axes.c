@@ -49,7 +49,7 @@ const struct gw_axis_kind gw_axis_kinds[GW_AXES] = {
     [GW_AXIS_WORKERS] = {"workers", "workers", "workers", .label = "workers",
                          .rule = &workers_rule},
     [GW_AXIS_DENSITY] = {"density", "density", "density", .label = "density", .rule = &density_rule,
-                         .fallback = 0.001, .sparse_only = true},
+                         .fallback = GW_USUAL_DENSITY, .sparse_only = true},
     [GW_AXIS_BANDWIDTH] = {"bandwidth", "bandwidth", "bandwidth",
                            .label = "bandwidth as a factor of what was measured",
                            .rule = &bandwidth_rule, .fallback = 1},

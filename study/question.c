@@ -32,7 +32,7 @@ struct gw_question gw_question_of(struct gw_model model, struct gw_cluster clust
     return (struct gw_question){.model = model,
                                 .cluster = cluster,
                                 .workers = cluster.workers,
-                                .density = 0.001,
+                                .density = GW_USUAL_DENSITY,
                                 .bandwidth = 1};
 }
 

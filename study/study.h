@@ -37,7 +37,7 @@ enum { GW_MOST_MICRO_BATCHES = 4096 }; /* of an iteration */
 /* How it is asked. */
 struct gw_question_options {
     const char *model, *cluster; /* names or paths */
-    double density;              /* 0: not given, 0.001 */
+    double density;              /* 0: not given, the usual one */
     size_t workers;              /* 0: not given, as many as the cluster has */
     enum gw_interference_rule interference;
     size_t micro_batches; /* of an iteration; 0: not given, 1 */
@@ -51,7 +51,7 @@ enum gw_status gw_cluster_open(const char *name, struct gw_cluster *out, struct 
 
 /*
  * Asks about a model on a cluster, both of which it takes: what the cluster's sessions add to an
- * iteration becomes the model's. As many workers as the cluster has, density 0.001.
+ * iteration becomes the model's. As many workers as the cluster has, density GW_USUAL_DENSITY.
  */
 struct gw_question gw_question_of(struct gw_model model, struct gw_cluster cluster);
 
