@@ -292,16 +292,6 @@ enum gw_status gw_json_text(const struct gw_json *place, const char **out, struc
     return GW_OK;
 }
 
-enum gw_status gw_json_copy_text(const struct gw_json *object, const char *key, char **out,
-                                 struct gw_error *error) {
-    struct gw_json place = gw_json_member(object, key);
-    const char *text = NULL;
-    *out = NULL;
-    GW_TRY(gw_json_text(&place, &text, error));
-    *out = strdup(text);
-    return *out == NULL ? gw_fail_memory(error, "reading a document") : GW_OK;
-}
-
 enum gw_status gw_json_object(const struct gw_json *place, struct gw_error *error) {
     return cJSON_IsObject(place->node) ? GW_OK : gw_json_expected(place, "an object", error);
 }

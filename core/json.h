@@ -64,10 +64,6 @@ enum gw_status gw_json_factor(const struct gw_json *place, double *out, struct g
 enum gw_status gw_json_integer(const struct gw_json *place, uint64_t minimum, uint64_t *out,
                                struct gw_error *error);
 
-/* A copy of the text of an object's member, the caller's; NULL on failure. */
-enum gw_status gw_json_copy_text(const struct gw_json *object, const char *key, char **out,
-                                 struct gw_error *error);
-
 /* All of a node, the caller's, or NULL of NULL; fails only when out of memory. */
 enum gw_status gw_json_copy(const cJSON *node, cJSON **out, struct gw_error *error);
 

@@ -429,10 +429,8 @@ enum gw_status gw_cluster_document(const struct gw_cluster *cluster, cJSON **out
         gw_kernel_costs_write(&writer, "aggregation", &cluster->aggregation);
     }
     if (cluster->sharing.ranks > 0) {
-        gw_writer_object(&writer, "sharing");
-        gw_writer_number(&writer, "ranks", (double)cluster->sharing.ranks);
-        gw_writer_number(&writer, "processors", (double)cluster->sharing.processors);
-        gw_writer_number(&writer, "together", (double)cluster->sharing.together);
+        gw_writer_reopen_object(&writer, "sharing", 0);
+        gw_fields_write(&sharing_fields, &cluster->sharing, &writer);
         gw_writer_end(&writer);
     }
     if (cluster->passes_uncertainty > 0) {
