@@ -146,7 +146,36 @@ int gw_cli_fail(const struct gw_error *error) {
 
 /* ---- values -------------------------------------------------------------------------------- */
 
+/* Where stderr of this rank leads while it is muted; -1: it is not. */
+static int muted_stderr = -1;
+
+/*
+ * All ranks of a job parse the same command line, and one complaint about it is enough: until
+ * unmute_rank, those of ranks but 0 go nowhere.
+ */
+static void mute_rank(void) {
+    if (gw_mpi_job_rank() == 0) {
+        return;
+    }
+    muted_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere >= 0) {
+        (void)dup2(nowhere, STDERR_FILENO);
+        (void)close(nowhere);
+    }
+}
+
+static void unmute_rank(void) {
+    if (muted_stderr >= 0) {
+        (void)dup2(muted_stderr, STDERR_FILENO);
+        (void)close(muted_stderr);
+        muted_stderr = -1;
+    }
+}
+
+/* One rank can lack memory where the others do not. */
 static void fail_for_memory(void) {
+    unmute_rank();
     (void)fprintf(stderr, "gradweave: out of memory while reading options\n");
     exit(gw_mpi_exit_status(GW_FAILED));
 }
@@ -500,26 +529,13 @@ static char *describe(const struct gw_option *option) {
     return text;
 }
 
-/*
- * All ranks of a job parse the same command line, and one complaint about it is enough. Returns
- * what stderr was, or -1 if it stays.
- */
-static int mute_other_ranks(void) {
-    if (gw_mpi_job_rank() == 0) {
-        return -1;
-    }
-    int kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (nowhere >= 0) {
-        (void)dup2(nowhere, STDERR_FILENO);
-        (void)close(nowhere);
-    }
-    return kept;
-}
-
-/* argp asserts that it has memory for --help, and has said so. */
+/* argp asserts that it has memory for --help, and says so, but on a stderr that may be muted. */
 static void end_for_memory(int number) {
+    static const char message[] = "gradweave: out of memory while reading options\n";
     (void)number;
+    if (muted_stderr >= 0) {
+        (void)!write(muted_stderr, message, sizeof message - 1);
+    }
     /* NOLINTNEXTLINE(bugprone-signal-handler): the program raises it itself, within argp */
     _exit(gw_mpi_exit_status(GW_FAILED));
 }
@@ -530,17 +546,14 @@ static void parse_with_argp(const struct argp *argp, int argc, char **argv) {
     (void)snprintf(name, sizeof name, "gradweave %s", command.verb->name);
     argv[0] = name;
     argp_err_exit_status = GW_BAD_INPUT;
-    int kept = mute_other_ranks();
+    mute_rank();
     void (*before)(int) = signal(SIGABRT, end_for_memory);
     error_t failure = argp_parse(argp, argc, argv, 0, NULL, NULL);
     (void)signal(SIGABRT, before);
     if (failure != 0) { /* of argp's own: ours end the program */
         fail_for_memory();
     }
-    if (kept >= 0) {
-        (void)dup2(kept, STDERR_FILENO);
-        (void)close(kept);
-    }
+    unmute_rank();
     argv[0] = verb_argument;
 }
 
