@@ -115,8 +115,11 @@ double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_co
                         const struct gw_extent *extent, size_t workers, struct gw_turns turns) {
     double seconds = 0;
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
-        struct gw_aggregator_calls calls = gw_aggregator_calls_of(leg, costs, i, extent, workers);
-        seconds += gw_aggregator_s(leg, costs, i, &calls, &turns);
+        if (costs->by[i] != NULL) {
+            struct gw_aggregator_calls calls =
+                gw_aggregator_calls_of(leg, costs, i, extent, workers);
+            seconds += gw_aggregator_s(leg, costs, i, &calls, &turns);
+        }
     }
     return seconds;
 }

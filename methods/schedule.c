@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "methods/kernel_cost.h"
+
 /* Groups go through the tensors from the last to the first. */
 static void lay_out_layers(struct gw_schedule *out, const struct gw_model *model,
                            const struct gw_plan *plan) {
@@ -48,7 +50,7 @@ enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model
     return GW_OK;
 }
 
-double gw_schedule_density(const struct gw_schedule *schedule, const struct gw_operation *operation,
+static double find_density(const struct gw_schedule *schedule, const struct gw_operation *operation,
                            double measured) {
     if (schedule->density == 0 || operation->group >= schedule->group_count) {
         return measured;
@@ -59,6 +61,12 @@ double gw_schedule_density(const struct gw_schedule *schedule, const struct gw_o
     return asked.most == 0 || schedule->compressor->steady
                ? schedule->density
                : schedule->density * (double)group->selected.most / (double)asked.most;
+}
+
+double gw_schedule_share(const struct gw_schedule *schedule, const struct gw_operation *operation,
+                         const struct gw_kernel_cost *cost, double elements) {
+    return gw_compressor_share(schedule->compressor, cost, elements,
+                               find_density(schedule, operation, cost->densities[0]));
 }
 
 struct gw_extent gw_schedule_extent(const struct gw_schedule *schedule, size_t group) {

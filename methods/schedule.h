@@ -68,11 +68,13 @@ enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model
                                   const struct gw_compressor *compressor, struct gw_error *error);
 
 /*
- * The density that a compressor's time follows from: what is asked for, as many times as the worker
- * that selects most selects what is asked of it; `measured` where the schedule does not know.
+ * Interpolation weight between a compressor's curves at its two densities (gw_compressor_share), of
+ * an operation that compresses so many elements. Its density is what is asked for, as many times as
+ * the worker that selects most selects what is asked of it; the first measured one where the
+ * schedule does not know.
  */
-double gw_schedule_density(const struct gw_schedule *schedule, const struct gw_operation *operation,
-                           double measured);
+double gw_schedule_share(const struct gw_schedule *schedule, const struct gw_operation *operation,
+                         const struct gw_kernel_cost *cost, double elements);
 
 /* What the bytes of a group's exchanges follow from. */
 struct gw_extent gw_schedule_extent(const struct gw_schedule *schedule, size_t group);

@@ -142,8 +142,7 @@ static enum gw_status compress_cost(struct gw_simulator *simulator, size_t index
     const struct gw_kernel_cost *cost = NULL;
     double elements = (double)operation->elements;
     GW_TRY(gw_cluster_compressor(simulator->cluster, operation->method, &cost, error));
-    double density = gw_schedule_density(simulator->schedule, operation, cost->densities[0]);
-    double share = gw_compressor_share(simulator->schedule->compressor, cost, elements, density);
+    double share = gw_schedule_share(simulator->schedule, operation, cost, elements);
     simulator->seconds[index] =
         gw_kernel_s(cost, elements, share) *
         gw_parameter_factor(simulator, GW_COMPRESSOR_CURVE, operation->method, elements, share);

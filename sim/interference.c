@@ -39,9 +39,10 @@ struct both {
     double alone_s, together_s;
 };
 
-static struct both compress_s(const struct gw_schedule *schedule, const struct gw_kernel_cost *cost,
-                              double elements, double density) {
-    double share = gw_compressor_share(schedule->compressor, cost, elements, density);
+static struct both compress_s(const struct gw_schedule *schedule,
+                              const struct gw_operation *operation,
+                              const struct gw_kernel_cost *cost, double elements) {
+    double share = gw_schedule_share(schedule, operation, cost, elements);
     double alone_s = gw_kernel_s(cost, elements, share);
     return (struct both){.alone_s = alone_s,
                          .together_s = gw_kernel_together_s(cost, elements, share, alone_s)};
@@ -61,11 +62,10 @@ static double crowding_of(const struct gw_simulator *simulator,
     if (cost == NULL || !gw_kernel_shares(cost)) {
         return 0;
     }
-    double density = gw_schedule_density(schedule, operation, cost->densities[0]);
     double elements = fmax((double)operation->elements, fewest_elements);
     double turns = gw_sharing_turns(sharing, sharing->together);
-    struct both all = compress_s(schedule, cost, elements, density);
-    struct both part = compress_s(schedule, cost, elements / 4, density);
+    struct both all = compress_s(schedule, operation, cost, elements);
+    struct both part = compress_s(schedule, operation, cost, elements / 4);
     double alone_s = all.alone_s - part.alone_s;
     double together_s = all.together_s - part.together_s;
     return alone_s > 0 ? fmax(1, together_s / (turns * alone_s)) : 1;

@@ -124,9 +124,8 @@ static void add_compressor(struct gw_simulator *simulator, const struct gw_opera
     }
     const struct gw_schedule *schedule = simulator->schedule;
     double elements = (double)operation->elements;
-    double density = gw_schedule_density(schedule, operation, cost->densities[0]);
     meet_size(simulator, parameter, elements,
-              gw_compressor_share(schedule->compressor, cost, elements, density));
+              gw_schedule_share(schedule, operation, cost, elements));
 }
 
 static void add_led(struct gw_simulator *simulator, const struct gw_operation *operation) {

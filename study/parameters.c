@@ -158,8 +158,7 @@ static void find_compressor(const struct gw_question *question, const struct gw_
     if (cost == NULL) {
         return;
     }
-    double density = gw_schedule_density(schedule, operation, cost->densities[0]);
-    double share = gw_compressor_share(schedule->compressor, cost, elements, density);
+    double share = gw_schedule_share(schedule, operation, cost, elements);
     bool slowed = is_slowed(predicted, gw_kernel_s(cost, elements, share));
     bool turns = gw_kernel_shares(cost) && cluster->sharing.ranks > cluster->sharing.processors;
     if (slowed && !turns && predicted->beside != NULL) {

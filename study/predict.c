@@ -175,9 +175,9 @@ enum gw_status gw_pipeline_time_compression(const struct gw_question *question,
         const struct gw_kernel_cost *cost = NULL;
         if (operation->kind == GW_COMPRESS) {
             GW_TRY(gw_cluster_compressor(&question->cluster, operation->method, &cost, error));
-            operation->duration_s =
-                gw_compressor_s(pipeline->schedule.compressor, cost, (double)operation->elements,
-                                pipeline->plan->density);
+            double elements = (double)operation->elements;
+            double share = gw_schedule_share(&pipeline->schedule, operation, cost, elements);
+            operation->duration_s = gw_kernel_s(cost, elements, share);
         }
     }
     return GW_OK;
