@@ -7,22 +7,22 @@
 
 /* ---- the axes ------------------------------------------------------------------------------- */
 
-void gw_setting_change(struct gw_setting *setting, enum gw_axis axis, double value) {
+void gw_question_change(struct gw_question *question, enum gw_axis axis, double value) {
     switch (axis) {
     case GW_AXIS_WORKERS:
-        setting->question.workers = (size_t)value;
+        question->workers = (size_t)value;
         break;
     case GW_AXIS_DENSITY:
-        setting->question.density = value;
+        question->density = value;
         break;
     case GW_AXIS_BANDWIDTH:
-        setting->question.bandwidth *= value;
+        question->bandwidth *= value;
         break;
     case GW_AXIS_STRAGGLER:
-        setting->straggler = value;
+        question->straggler = value;
         break;
     case GW_AXIS_NOISE:
-        setting->noise = value;
+        question->noise = value;
         break;
     default:
         break;
@@ -172,10 +172,10 @@ const char *gw_axis_text(const struct gw_axis_values *values, double value,
 
 struct gw_question gw_axis_ask(const struct gw_axis_values *values, double value,
                                const struct gw_question *question) {
-    struct gw_setting setting = {.question = *question};
+    struct gw_question changed = *question;
     double relative = values->own_bit_per_s > 0 ? value / values->own_bit_per_s : value;
-    gw_setting_change(&setting, (enum gw_axis)(values->kind - gw_axis_kinds), relative);
-    return setting.question;
+    gw_question_change(&changed, (enum gw_axis)(values->kind - gw_axis_kinds), relative);
+    return changed;
 }
 
 /* ---- notes ---------------------------------------------------------------------------------- */

@@ -470,57 +470,58 @@ double gw_point_value(const struct gw_grid *grid, const struct gw_point *point, 
 }
 
 /* Factors on the workers' compute times: NULL if all are alike. The caller frees. */
-static enum gw_status make_slowdown(const struct gw_setting *setting, double **out,
+static enum gw_status make_slowdown(const struct gw_question *question, double **out,
                                     struct gw_error *error) {
     *out = NULL;
-    if (setting->straggler == 1) {
+    if (question->straggler == 1) {
         return GW_OK;
     }
-    GW_TRY(gw_simulation_check_lanes(setting->question.workers, error));
-    *out = calloc(setting->question.workers + 1, sizeof **out);
+    GW_TRY(gw_simulation_check_lanes(question->workers, error));
+    *out = calloc(question->workers + 1, sizeof **out);
     if (*out == NULL) {
         return gw_fail_memory(error, "simulating");
     }
-    for (size_t worker = 0; worker < setting->question.workers; worker++) {
-        (*out)[worker] = worker == 0 ? setting->straggler : 1;
+    for (size_t worker = 0; worker < question->workers; worker++) {
+        (*out)[worker] = worker == 0 ? question->straggler : 1;
     }
     return GW_OK;
 }
 
 static enum gw_status predict(const struct gw_grid *grid, const struct gw_algorithm *algorithm,
-                              const struct gw_setting *setting, struct gw_result *out,
+                              const struct gw_question *question, struct gw_result *out,
                               struct gw_error *error) {
     double *slowdown = NULL;
-    GW_TRY(make_slowdown(setting, &slowdown, error));
-    const struct gw_noise noise = {.kind = setting->noise > 0 ? GW_NOISE_LOGNORMAL : GW_NOISE_NONE,
-                                   .sigma = setting->noise};
+    GW_TRY(make_slowdown(question, &slowdown, error));
+    bool noisy = question->noise > 0;
     const struct gw_prediction_options options = {
-        .simulation = {.slowdown = slowdown, .compute_noise = noise, .seed = grid->seed},
+        .simulation = {.slowdown = slowdown,
+                       .compute_noise = {.kind = noisy ? GW_NOISE_LOGNORMAL : GW_NOISE_NONE,
+                                         .sigma = question->noise},
+                       .seed = grid->seed},
         .iterations = grid->iterations};
-    enum gw_status status = gw_predict(&setting->question, algorithm, &options, out, error);
+    enum gw_status status = gw_predict(question, algorithm, &options, out, error);
     free(slowdown);
     return status;
 }
 
 void gw_point_predict(const struct gw_grid *grid, const struct gw_point *point,
                       struct gw_prediction *out) {
-    struct gw_question measured = gw_question_of(grid->models[point->at[GW_AXIS_MODEL]],
+    struct gw_question question = gw_question_of(grid->models[point->at[GW_AXIS_MODEL]],
                                                  grid->clusters[point->at[GW_AXIS_CLUSTER]]);
-    measured.interference = grid->interference;
-    measured.model.micro_batches = grid->micro_batches;
-    struct gw_setting setting = {.question = measured};
-    *out = (struct gw_prediction){0};
+    question.interference = grid->interference;
+    question.model.micro_batches = grid->micro_batches;
     for (size_t axis = 0; axis < GW_AXES; axis++) {
         if (gw_axis_kinds[axis].rule != NULL) {
             double value = gw_point_value(grid, point, (enum gw_axis)axis);
             if (axis == GW_AXIS_BANDWIDTH && grid->own_bit_per_s != NULL) {
                 value /= grid->own_bit_per_s[point->at[GW_AXIS_CLUSTER]];
             }
-            gw_setting_change(&setting, (enum gw_axis)axis, value);
+            gw_question_change(&question, (enum gw_axis)axis, value);
         }
     }
     const struct gw_algorithm *algorithm = &grid->algorithms[point->at[GW_AXIS_ALGORITHM]];
-    out->status = predict(grid, algorithm, &setting, &out->result, &out->why);
+    *out = (struct gw_prediction){0};
+    out->status = predict(grid, algorithm, &question, &out->result, &out->why);
 }
 
 enum gw_status gw_grid_require_alike(const struct gw_grid *grid,

@@ -33,7 +33,8 @@ struct gw_question gw_question_of(struct gw_model model, struct gw_cluster clust
                                 .cluster = cluster,
                                 .workers = cluster.workers,
                                 .density = GW_USUAL_DENSITY,
-                                .bandwidth = 1};
+                                .bandwidth = 1,
+                                .straggler = 1};
 }
 
 bool gw_question_counts_interference(const struct gw_question *question) {

@@ -29,6 +29,8 @@ struct gw_question {
     size_t workers;
     double density;
     double bandwidth; /* of collectives' bytes, a factor of what was measured; startups stay */
+    double straggler; /* a factor on the compute times of worker 0, in sweeps; 1: none */
+    double noise;     /* of the logarithm of each compute time the standard deviation, in sweeps */
     enum gw_interference_rule interference;
 };
 

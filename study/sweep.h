@@ -23,12 +23,6 @@ enum gw_axis {
     GW_AXES
 };
 
-/* What is asked at a point: a question on a cluster that is not quiet. */
-struct gw_setting {
-    struct gw_question question;
-    double straggler, noise;
-};
-
 struct gw_axis_kind {
     const char *name;                  /* of one value, in what is written */
     const char *option, *key;          /* on the command line, in a job file */
@@ -40,8 +34,8 @@ struct gw_axis_kind {
 };
 extern const struct gw_axis_kind gw_axis_kinds[GW_AXES];
 
-/* Sets the setting's value on an axis of numbers; a bandwidth multiplies the one it has. */
-void gw_setting_change(struct gw_setting *setting, enum gw_axis axis, double value);
+/* Sets the question's value on an axis of numbers; a bandwidth multiplies the one it has. */
+void gw_question_change(struct gw_question *question, enum gw_axis axis, double value);
 
 /* Values of an axis of numbers, ascending. */
 struct gw_axis_values {
