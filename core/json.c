@@ -66,7 +66,7 @@ static const char *skip_digits(const char *c) {
     return c;
 }
 
-/* What is behind a number that is written as JSON writes numbers (RFC 8259); NULL: it is not. */
+/* Skips a number as JSON writes it (RFC 8259); NULL: it is written otherwise. */
 static const char *skip_number(const char *c) {
     c += *c == '-';
     const char *end = skip_digits(c);
@@ -432,7 +432,7 @@ static bool make_exact(cJSON *node) {
     return true;
 }
 
-/* Of a character in what cJSON printed, which escapes those of C0; 0: none. */
+/* Finds a control character that cJSON did not escape, as it does those of C0; 0: none. */
 static uint32_t control_at(const unsigned char *c) {
     return *c == '\n' || *c == '\t' ? 0 : gw_control_at(c);
 }

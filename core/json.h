@@ -19,7 +19,7 @@ struct gw_json {
     char path[160];
 };
 
-/* What documents may hold (docs/files.md, "Limits"). */
+/* Limits of documents (docs/files.md, "Rules"). */
 enum { GW_JSON_MOST_VALUES = 1 << 24, GW_JSON_MOST_TEXT = 1024 };
 
 /*
@@ -29,7 +29,7 @@ enum { GW_JSON_MOST_VALUES = 1 << 24, GW_JSON_MOST_TEXT = 1024 };
 enum gw_status gw_json_parse(const char *text, size_t length, const char *file, cJSON **document,
                              struct gw_error *error);
 
-/* Of a file that a program wrote for itself: *line is NULL if the text is no JSON. */
+/* Parses a line that a program wrote for itself: *line is NULL if the text is no JSON. */
 enum gw_status gw_json_parse_line(const char *text, size_t length, cJSON **line,
                                   struct gw_error *error);
 

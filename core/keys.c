@@ -51,7 +51,7 @@ static enum gw_status refuse_key(const struct link *at, const char *key, const c
                          file, path, colon, key);
 }
 
-/* Of few keys each pair is looked at; many are sorted. */
+/* Sorts the keys; an object of few has them on the stack. */
 static enum gw_status check_object(const cJSON *object, const struct link *at, const char *file,
                                    struct gw_error *error) {
     enum { FEW = 12 };
@@ -78,7 +78,7 @@ static enum gw_status check_object(const cJSON *object, const struct link *at, c
     return odd == NULL ? GW_OK : refuse_key(at, odd, file, error);
 }
 
-/* As deep as the parser lets documents be. */
+/* Recurses no deeper than the parser lets documents be. */
 static enum gw_status check_below(const cJSON *node, const struct link *at, const char *file,
                                   struct gw_error *error) {
     struct link below = {.before = at};
@@ -169,7 +169,7 @@ static enum gw_status report_key(struct walk *walk, const struct link *at, const
     return GW_OK;
 }
 
-/* What stands under a key, or each item of it; NULL: unknown. */
+/* Finds the fields of the value under a key, or of its items; NULL: not known. */
 static const struct gw_fields *find_below(const struct gw_fields *fields, const char *key) {
     if (fields->each != NULL) {
         return fields->each;

@@ -85,8 +85,8 @@ uint64_t gw_noise_worker_stream(const struct gw_noise *noise, uint64_t seed, uin
 
 /* ---- factors ------------------------------------------------------------------------------- */
 
-/* Of kinds that are no formula. */
-static double looked_up(const struct gw_noise *noise, uint64_t stream, uint64_t index) {
+/* Looks up a factor of a kind that is no formula. */
+static double look_up_factor(const struct gw_noise *noise, uint64_t stream, uint64_t index) {
     switch (noise->kind) {
     case GW_NOISE_SAMPLE:
         return sampled(noise, stream, index);
@@ -102,7 +102,7 @@ void gw_noise_factors(const struct gw_noise *noise, const uint64_t *streams, siz
     double sigma = noise->sigma;
     if (noise->kind != GW_NOISE_NORMAL && noise->kind != GW_NOISE_LOGNORMAL) {
         for (size_t i = 0; i < count; i++) {
-            out[i] = looked_up(noise, streams[i], index);
+            out[i] = look_up_factor(noise, streams[i], index);
         }
         return;
     }
@@ -307,7 +307,7 @@ void gw_noise_free(struct gw_noise *noise) {
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-/* What stands behind "<name>:" in the text, or NULL. */
+/* Finds the text behind "<name>:"; NULL: it begins otherwise. */
 static const char *argument_of(const char *name, const char *text) {
     size_t length = strlen(name);
     return strncmp(text, name, length) == 0 && text[length] == ':' ? text + length + 1 : NULL;

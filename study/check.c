@@ -16,7 +16,7 @@ static const char *without_path(const struct gw_checking *check, const char *mes
     return named ? message + length + 2 : message;
 }
 
-/* What readers warn of. */
+/* Takes a warning of a reader. */
 static void take_warning(const char *message, void *context) {
     struct gw_checking *check = context;
     ODD(check, "%s", without_path(check, message));
@@ -27,7 +27,7 @@ static void take_bad(const char *message, void *context) {
     gw_check_add(check, &check->out->bad, "%s", without_path(check, message));
 }
 
-/* What reading ended with, unless that is known already. */
+/* Takes the error that ended reading, unless it is known already. */
 static void take_error(struct gw_checking *check, const struct gw_error *error) {
     const struct gw_findings *bad = &check->out->bad;
     const char *message = without_path(check, error->message);
@@ -168,7 +168,7 @@ static void check_noise(struct gw_checking *check, const void *read) {
 
 /* ---- sweep jobs ---------------------------------------------------------------------------- */
 
-/* As sweep reads it, with the files that it names; what it lacks may come from the command line. */
+/* Opens the sweep with the files that the job names; keys that it lacks may be options. */
 static enum gw_status check_sweep_job(struct gw_checking *check, const cJSON *document,
                                       struct gw_error *error) {
     const struct gw_grid_request request = {.job = check->out->path};

@@ -59,7 +59,7 @@ static int by_value(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* Of a collective each number of workers has one entry. */
+/* Refuses a second entry of a collective for a number of workers. */
 static enum gw_status check_workers(const struct gw_json *entries, struct gw_error *error) {
     size_t count = 0;
     const cJSON *node = NULL;
@@ -164,7 +164,7 @@ static const struct gw_field kernel_rows[] = {
 
 static const struct gw_fields kernel_fields = {.rows = kernel_rows, .unread = GW_KEYS(KERNEL_KEYS)};
 
-/* As methods has them; a cluster may have others of its own, which plans are made for. */
+/* The compressors of methods; a cluster may have others of its own, for plans. */
 static const struct gw_fields compressors_fields = {
     .each = &kernel_fields,
     .names = GW_KEYS("topk", "randk", "dgc", "redsync", "gaussiank", "count-sketch", "layer-drop",
@@ -331,8 +331,11 @@ static enum gw_status read_skew(const cJSON *pairs, struct gw_collective_cost *c
                                 struct gw_error *error) {
     const cJSON *pair = NULL;
     size_t count = (size_t)cJSON_GetArraySize(pairs);
-    cost->skew = count == 0 ? NULL : calloc(count, sizeof *cost->skew);
-    if (count > 0 && cost->skew == NULL) {
+    if (count == 0) {
+        return GW_OK;
+    }
+    cost->skew = calloc(count, sizeof *cost->skew);
+    if (cost->skew == NULL) {
         return gw_fail_memory(error, "reading a collective's skew");
     }
     cJSON_ArrayForEach(pair, pairs) {

@@ -50,7 +50,7 @@ struct gw_overlap_point {
     struct gw_overlap_factor compute, communication;
 };
 
-/* What the compute stream did beside which collective. */
+/* Slowing of a collective and of the compressor beside it. */
 struct gw_overlap_pair {
     char *collective;
     char *compute; /* a compressor, or one of those below */
@@ -111,7 +111,7 @@ struct gw_collective_cost {
 };
 
 /*
- * What ranks do with their vectors: a compressor, or what is done with what an exchange brought.
+ * Work of ranks on their vectors: a compressor, or an aggregation of an exchange.
  */
 struct gw_kernel_cost {
     char *name;
@@ -153,9 +153,9 @@ struct gw_sharing {
 double gw_sharing_turns(const struct gw_sharing *sharing, size_t ranks);
 
 /*
- * What part of the time together it takes when as many of a machine's ranks begin at once as there
- * are of so many workers: they take turns on its processors, and the time together is that of all
- * its turns. 0: nobody shares a machine.
+ * The part of the time together that a kernel takes when the machine's ranks among so many workers
+ * begin at once: they take turns on its processors, and the time together is that of all its turns.
+ * 0: no two share a machine.
  */
 double gw_sharing_part(const struct gw_sharing *sharing, size_t workers);
 
@@ -217,8 +217,8 @@ enum gw_status gw_kernel_costs_add(struct gw_kernel_costs *costs, const char *na
                                    struct gw_curve curve, cJSON *details, struct gw_error *error);
 
 /*
- * Of a kernel that the list has: both, the details an object, become the list's in any case. What
- * it takes together at the second density comes after what it takes alone at that.
+ * Add a curve to a kernel that the list has. The curve and its details, an object, become the
+ * list's in any case. The curve together at the second density comes after the one alone.
  */
 enum gw_status gw_kernel_costs_add_together(struct gw_kernel_costs *costs, const char *name,
                                             bool denser, struct gw_curve curve, cJSON *details,
@@ -266,7 +266,7 @@ struct gw_collective_part {
     const struct gw_collective_cost *nearest;  /* measured, or of the nearest number; NULL: none */
 };
 
-/* What the curve of gw_cluster_collective is looked up in: itself, or those that make it up. */
+/* Finds the collectives that make up the curve of gw_cluster_collective, or itself. */
 enum { GW_COLLECTIVE_MOST_PARTS = 2 };
 size_t gw_cluster_collective_parts(const struct gw_cluster *cluster, const char *name,
                                    size_t workers,
@@ -297,9 +297,9 @@ double gw_cluster_skew_s(const struct gw_cluster *cluster, const char *name, siz
                          double byte_factor, double bytes);
 
 /*
- * By how much that curve may be off beyond what measuring left open, relative to its times: 0 where
- * the number of workers was measured, NAN where only one was; at least 1% between and beyond. Of a
- * collective that others make up, that of the worst of those.
+ * Finds the relative error of that curve beyond that of measuring: 0 where the number of workers
+ * was measured, NAN where only one was; at least 1% between and beyond. A collective that others
+ * make up has that of the worst of those.
  */
 enum gw_status gw_cluster_uncertainty(const struct gw_cluster *cluster, const char *name,
                                       size_t workers, double *out, struct gw_error *error);
@@ -333,8 +333,8 @@ const char *gw_cluster_origin(const struct gw_cluster *cluster);
 enum { GW_ASSUMED_SIZE = 256 };
 void gw_cluster_name_assumed(const struct gw_cluster *cluster, char out[GW_ASSUMED_SIZE]);
 
-/* What its compressors were timed on, as its source says: "cpu", "cuda" or a name; NULL: not said.
- */
+/* The device that compressors were timed on, by its source: "cpu", "cuda" or a name; NULL: not
+ * said. */
 const char *gw_cluster_device(const struct gw_cluster *cluster);
 
 /* On how many nodes so many workers run, each node but the last filled. */

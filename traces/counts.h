@@ -29,7 +29,7 @@ struct gw_counts {
     size_t iteration_capacity; /* for which there is room */
 };
 
-/* What counts are of. */
+/* The origin and the dimensions of counts. */
 struct gw_counts_about {
     const char *model, *algorithm, *compressor, *source;
     double density;

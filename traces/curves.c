@@ -50,7 +50,7 @@ static enum gw_status read_points(const struct gw_json *place, struct gw_curve *
     return GW_OK;
 }
 
-/* Of points that fall, the first, unless that is noise. */
+/* Refuses the first point that falls, unless by noise. */
 static enum gw_status check_rising(const struct gw_json *place, const struct gw_json *points,
                                    const struct gw_curve *curve, struct gw_error *error) {
     size_t fall = gw_cluster_find_fall(curve, place->node);
@@ -82,7 +82,7 @@ static enum gw_status read_coefficients(const struct gw_json *place, struct gw_c
                                         error);
 }
 
-/* Of points and coefficients one would be left aside, and nobody could say which was meant. */
+/* Refuses coefficients beside points: nobody could say which of them count. */
 static enum gw_status check_no_coefficients(const struct gw_json *place, struct gw_error *error) {
     static const char *const keys[] = {"alpha_s", "beta_s_per_byte", "fixed_s", "per_element_s",
                                        "per_nlog2n_s"};

@@ -39,12 +39,12 @@ bool gw_are_recorded_gradients(const cJSON *document);
 GW_DOCUMENT(gw_recorded_gradients)
 
 /*
- * Of so many workers, as many iterations as there are: those beyond the recorded ones are these
- * again, each time around one iteration later. 0: there are too many.
+ * Counts the iterations that so many workers have. Workers beyond the recorded ones are these again
+ * one iteration later, and so on. 0: there are too many.
  */
 size_t gw_recorded_iterations(const struct gw_recorded_gradients *recorded, size_t workers);
 
-/* Writes what was sampled of a tensor, of a worker in one of these iterations. */
+/* Writes the sampled elements of a tensor, of a worker in one of these iterations. */
 void gw_recorded_gradients_fill(const struct gw_recorded_gradients *recorded, size_t iteration,
                                 size_t worker, size_t tensor, float *out);
 

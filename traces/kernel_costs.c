@@ -1,4 +1,4 @@
-/* What kernels cost, as a cluster file has it: alone and together, at one density or two. */
+/* Costs of kernels in a cluster file: alone and together, at one density or two. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ static enum gw_status read_together(const struct gw_json *place, struct gw_curve
     return read_margins(together.node, out, margins, error);
 }
 
-/* What was measured besides: by all ranks at once, and at another density. */
+/* Reads the curves of all ranks at once, and those at another density. */
 static enum gw_status read_more(const struct gw_json *place, struct gw_kernel_cost *cost,
                                 struct gw_error *error) {
     struct gw_json denser = gw_json_member(place, "denser");

@@ -25,7 +25,7 @@ static const struct gw_field source_rows[] = {
 static const struct gw_fields source_fields = {sizeof(struct gw_model), .rows = source_rows,
                                                .others = true};
 
-/* Of all tensors together. */
+/* Limits the elements and bytes of all tensors together. */
 static enum gw_status check_model(const struct gw_json *root, void *out, struct gw_error *error) {
     const struct gw_model *model = out;
     struct gw_json tensors = gw_json_member(root, "tensors");

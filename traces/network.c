@@ -113,7 +113,7 @@ static bool has(const cJSON *object, const char *key) {
     return cJSON_GetObjectItemCaseSensitive(object, key) != NULL;
 }
 
-/* What was absent and may be so stays absent: nobody measured it. */
+/* Leaves out the links that were absent, if they may be: nobody measured them. */
 void gw_network_write(const struct gw_cluster *cluster, struct gw_json_writer *writer) {
     const struct gw_network *network = cluster->network;
     if (network == NULL) {
@@ -138,7 +138,7 @@ void gw_network_write(const struct gw_cluster *cluster, struct gw_json_writer *w
 
 /* ---- networks that were not measured --------------------------------------------------------- */
 
-/* Of the collective, the entry for the most workers; two at least. NULL: none. */
+/* Finds the entry of the collective with the most workers, two at least; NULL: none. */
 static const struct gw_collective_cost *find_largest(const struct gw_cluster *cluster,
                                                      const char *name) {
     const struct gw_collective_cost *largest = NULL;
@@ -152,7 +152,7 @@ static const struct gw_collective_cost *find_largest(const struct gw_cluster *cl
     return largest;
 }
 
-/* What a byte takes above the startup: of points, up to the largest size. */
+/* Seconds of a byte above the startup, up to the largest point. */
 static double slope_of(const struct gw_curve *curve) {
     if (curve->point_count == 0) {
         return curve->per_unit_s;

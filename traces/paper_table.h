@@ -8,7 +8,7 @@
 
 #include "core/core.h"
 
-/* What a cell's number is of an answer. */
+/* The figure of an answer that a cell compares. */
 enum gw_quantity {
     GW_QUANTITY_GROUPS,
     GW_QUANTITY_ITERATION_S,
@@ -43,14 +43,14 @@ struct gw_paper_row {
     struct gw_json model, cluster; /* a name, or a document */
     double density, samples;       /* samples: of a worker in an iteration; 0: not said */
     size_t workers;                /* 0: the cluster's */
-    /* Of quantities in training; `elements` 0: none is asked for. */
+    /* Sizes of an emulated training; `elements` 0: there is none. */
     size_t elements, warm_up, iterations, decay;
     size_t cell_count;
     struct gw_paper_cell *cells; /* [column_count] */
 };
 
-/* Where a number comes from: "published", "released" (with the paper's code), "measured", "fitted"
- * or "assumed". */
+/* The origin of a number: "published", "released" (with the paper's code), "measured", "fitted" or
+ * "assumed". */
 struct gw_paper_input {
     char *what, *origin;
 };

@@ -1,4 +1,4 @@
-/* What several documents have, or one that several files read; private to this room. */
+/* Declarations of the files that read and write clusters; private to this room. */
 #ifndef GW_TRACES_PARTS_H
 #define GW_TRACES_PARTS_H
 
@@ -6,7 +6,7 @@
 
 /* ---- curves and entries in a cluster file ---------------------------------------------------- */
 
-/* Which names the coefficients of a curve have. */
+/* The names of a curve's coefficients. */
 enum gw_curve_names {
     GW_COLLECTIVE_NAMES, /* alpha_s, beta_s_per_byte; both needed unless there are points */
     GW_KERNEL_NAMES,     /* fixed_s, per_element_s, per_nlog2n_s; those that are absent are 0 */
@@ -67,7 +67,7 @@ void gw_kernel_costs_free(struct gw_kernel_costs *costs);
  * Reads the cluster's network, unless its workers are bad input. "within" may be absent where each
  * node has one worker, "between" where there is one node: each is then as the other.
  */
-enum gw_status gw_network_read(const struct gw_json *place, void *cluster, struct gw_error *error);
+enum gw_status gw_network_read(const struct gw_json *place, void *out, struct gw_error *error);
 
 /* Reads the cluster's overlap factors. */
 enum gw_status gw_overlap_read(const struct gw_json *place, void *cluster, struct gw_error *error);

@@ -1,4 +1,4 @@
-/* Which neighbouring tensors travel together (contract, "Plan"). */
+/* Plans: neighbouring tensors that travel together (docs/files.md). */
 #ifndef GW_TRACES_PLAN_H
 #define GW_TRACES_PLAN_H
 

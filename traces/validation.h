@@ -1,5 +1,5 @@
 /*
- * What `validate` keeps: "schema": "gradweave/validation@1" (docs/files.md), as far as it is read
+ * The members of a validation, "schema": "gradweave/validation@1" (docs/files.md), that are read
  * again.
  */
 #ifndef GW_TRACES_VALIDATION_H

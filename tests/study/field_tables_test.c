@@ -39,7 +39,7 @@ static void write_cells(FILE *out, const char *head, const char *text) {
     (void)fprintf(out, "%s%s |\n", head, text);
 }
 
-/* Of a table of fields that several keys have, the rows stand at the first one alone. */
+/* Tables of fields that were written: the rows of a second key that has one stand at the first. */
 static struct {
     const struct gw_fields *fields[32];
     size_t count;
