@@ -6,6 +6,7 @@
 #include "cli/making.h"
 #include "methods/methods.h"
 #include "report/sweep.h"
+#include "study/points.h"
 
 struct options {
     struct gw_output_options output;

@@ -5,6 +5,7 @@
 
 #include "library/library.h"
 #include "study/advice.h"
+#include "study/points.h"
 #include "study/sweep.h"
 
 static const struct gw_algorithm *find_algorithm(size_t i) {

@@ -1,6 +1,6 @@
 /*
  * Sweeps: questions at many points. Axes and their values, what is noted at them, a grid of points,
- * plans and crossovers along one axis, and points shared among threads and ranks.
+ * plans and crossovers along one axis.
  */
 #ifndef GW_STUDY_SWEEP_H
 #define GW_STUDY_SWEEP_H
@@ -173,35 +173,6 @@ double gw_point_value(const struct gw_grid *grid, const struct gw_point *point, 
 /* What `simulate` says about the point; only reads the grid, so that threads can share it. */
 void gw_point_predict(const struct gw_grid *grid, const struct gw_point *point,
                       struct gw_prediction *out);
-
-/* ---- points shared among threads and ranks (share.c) ---------------------------------------- */
-
-/*
- * Points that do not depend on each other, answered in rounds: of each a rank answers as many as
- * its pace allows, with all its threads, and rank 0 takes the answers of all.
- */
-struct gw_shared_points {
-    uint64_t first, count; /* the points are first .. count - 1 */
-    size_t threads;        /* of each rank, at least 1 */
-    void *context;
-
-    /* Writes a point's answer: the same bytes on whichever thread of whichever rank. */
-    enum gw_status (*answer)(uint64_t point, FILE *out, void *context, struct gw_error *error);
-
-    /*
-     * Takes a point's answer, on rank 0's calling thread, in the order of the points. `last`: of a
-     * round, which are fifths of seconds unless a point takes longer.
-     */
-    enum gw_status (*take)(uint64_t point, const char *answer, size_t length, bool last,
-                           void *context, struct gw_error *error);
-};
-
-/*
- * Returns when all answers are taken. All ranks call it with the same points; NULL: this process is
- * alone. A failure is that of all ranks, but for one to take the last round, which is rank 0's.
- */
-enum gw_status gw_share_points(const struct gw_shared_points *points,
-                               struct gw_communicator *communicator, struct gw_error *error);
 
 /* ---- plans along an axis (plan_sweep.c) ------------------------------------------------------ */
 

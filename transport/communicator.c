@@ -88,20 +88,6 @@ enum gw_status gw_receive(struct gw_communicator *communicator, int from, void *
     return communicator->transport->wait(communicator, &request, 1, error);
 }
 
-enum gw_status gw_receive_resting(struct gw_communicator *communicator, int from, void *data,
-                                  size_t bytes, struct gw_error *error) {
-    static const double poll_interval_s = 2e-4;
-    struct gw_request request;
-    bool done = false;
-    GW_TRY(gw_start_receive(communicator, from, data, bytes, &request, error));
-    GW_TRY(communicator->transport->test(communicator, &request, &done, error));
-    while (!done) {
-        gw_clock_sleep_until_s(gw_clock_now_s() + poll_interval_s);
-        GW_TRY(communicator->transport->test(communicator, &request, &done, error));
-    }
-    return GW_OK;
-}
-
 /* ---- agreement ----------------------------------------------------------------------------- */
 
 /* Allocates no memory, since lack of memory may be the failure. */

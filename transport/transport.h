@@ -148,12 +148,6 @@ enum gw_status gw_send(struct gw_communicator *communicator, int to, const void 
 enum gw_status gw_receive(struct gw_communicator *communicator, int from, void *data, size_t bytes,
                           struct gw_error *error);
 
-/*
- * Receives into memory of the host, like gw_receive, but sleeps between a few polls a millisecond.
- */
-enum gw_status gw_receive_resting(struct gw_communicator *communicator, int from, void *data,
-                                  size_t bytes, struct gw_error *error);
-
 /* The size of a host's name; longer names are cut. */
 enum { GW_HOST_SIZE = 64 };
 

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "study/sweep.h"
+#include "study/points.h"
 #include "tests/local_transport.h"
 #include "tests/test.h"
 
@@ -124,12 +124,15 @@ TEST(ranks_share_the_points) {
     }
 }
 
-/* As long as there are more points to come; what was taken stays in order. */
+/* In the middle of the points, and at the last one. */
 TEST(a_failure_to_take_ends_all_ranks) {
-    for (int size = 1; size <= 3; size++) {
+    static const uint64_t counts[] = {1000000000, 5001};
+    for (int trial = 0; trial < 6; trial++) {
         struct sharing ranks[MOST_RANKS] = {0};
+        int size = 1 + trial % 3;
         for (int rank = 0; rank < size; rank++) {
-            ranks[rank] = (struct sharing){.points = {.count = 1000000000, .threads = 2}, NO_POINT};
+            ranks[rank] =
+                (struct sharing){.points = {.count = counts[trial / 3], .threads = 2}, NO_POINT};
             ranks[rank].fail_at = 5000;
         }
         run_local_ranks(size, share, ranks, sizeof *ranks);
@@ -141,7 +144,7 @@ TEST(a_failure_to_take_ends_all_ranks) {
     }
 }
 
-/* Whichever rank it is that has none. */
+/* On each of the ranks. */
 TEST(a_point_without_an_answer_ends_all_ranks) {
     for (uint64_t point = 5000; point < 5003; point++) {
         struct sharing ranks[3] = {0};
