@@ -16,7 +16,7 @@
 static struct gw_text held;
 static FILE *real_stdout;
 
-/* Writes to a stdout that was closed fail as before. */
+/* Makes writes to a closed stdout fail as before. */
 static void open_standard_streams(void) {
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {
         if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF) {
@@ -77,8 +77,8 @@ void gw_answer_keep(const char *path) {
     }
 }
 
-/* What the message of a failure at the very end has to add. */
-static void say_what_stays(const char *unfinished, struct gw_error *error) {
+/* Adds the names of files that stay to the message of a failure at the very end. */
+static void add_kept_files(const char *unfinished, struct gw_error *error) {
     for (size_t i = 0; i < kept.count; i++) {
         struct gw_error failure = *error;
         (void)gw_fail(error, failure.status, "%.400s; %.400s is written and whole", failure.message,
@@ -106,7 +106,7 @@ enum gw_status gw_answer_end(bool answered, struct gw_error *error) {
         gw_outputs_keep();
     } else {
         gw_outputs_discard();
-        say_what_stays(status == GW_OK ? NULL : unfinished, error);
+        add_kept_files(status == GW_OK ? NULL : unfinished, error);
     }
     free(unfinished);
     free(held.text);

@@ -1,7 +1,5 @@
-/*
- * What a program answers: the text that it prints on stdout, held back until it is known that
- * nothing fails any more, and its files (file.h), of which the same is true.
- */
+/* A program's answer: the text that it prints on stdout, held back until nothing can fail any more,
+ * and its files (file.h), which are held in the same way. */
 #ifndef GW_CORE_ANSWER_H
 #define GW_CORE_ANSWER_H
 
@@ -10,35 +8,29 @@
 #include "core/status.h"
 
 /*
- * From here on stdout is held, and so are files. First of all it opens those of the standard
- * streams that are closed: what is opened gets the lowest number that is free, and would be stdout,
- * to be written over by what is printed. False, with a message, if there is no memory for it.
+ * Holds stdout and files from here on. First it opens those standard streams that are closed: a
+ * newly opened file gets the lowest free descriptor, which would be stdout, and prints would
+ * overwrite it. False, with a message, if memory is lacking.
  */
 bool gw_answer_begin(void);
 
-/* What is printed is the answer even if the program ends with a status that says otherwise. */
+/* Declares the printed text an answer, whatever status the program ends with. */
 void gw_answer_stand(void);
 
-/* Whether it has begun and not ended, and whether anything has been printed. */
+/* True between begin and end; and true if nothing has been printed. */
 bool gw_answer_is_held(void);
 bool gw_answer_is_empty(void);
 
-/*
- * Ends it: puts files in place and prints the text, both or neither, and neither if the program
- * did not come to an answer. Of both, files can be taken back, and so come first.
- */
+/* Ends the answer: puts files in place and prints the text, both or neither; neither if the program
+ * has no answer. Files come first, because they can be taken back. */
 enum gw_status gw_answer_end(bool answered, struct gw_error *error);
 
-/*
- * Names a file that is whole and stays even if what is printed is lost, for the message then; NULL
- * is none. The path lives longer.
- */
+/* Names a complete file that stays even if the printed text is lost, for the message then; or NULL.
+ * The path must live on. */
 void gw_answer_keep(const char *path);
 
-/*
- * A descriptor, closed at the end of the program, for what others print, and then that as part of
- * the answer. It fails if stdout cannot be written: nobody wants to learn that after hours.
- */
+/* Opens a descriptor, closed at the end of the program, for the output of others, and prints that
+ * as part of the answer. Fails at once if stdout cannot be written, not after hours of work. */
 enum gw_status gw_answer_open(int *descriptor, struct gw_error *error);
 enum gw_status gw_answer_print(int descriptor, struct gw_error *error);
 

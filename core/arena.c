@@ -128,8 +128,7 @@ void *gw_grow(void *items, size_t needed, size_t *capacity, size_t size) {
     return moved;
 }
 
-/* Only whole pages can be asked for, and in less than a few large ones the last is mostly unused.
- */
+/* Only whole pages can be requested; with less than a few large ones the last is mostly unused. */
 void gw_prefer_large_pages(void *items, size_t bytes) {
     const size_t page = 4096;
     const size_t least = (size_t)8 << 20;

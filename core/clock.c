@@ -37,7 +37,7 @@ static double read_machine(void *context) {
 }
 
 static void wait_on_machine(void *context, double moment_s) {
-    const double awake_s = 60e-6; /* before: as late as virtual machines wake threads at times */
+    const double awake_s = 60e-6; /* virtual machines wake threads this late at times */
     (void)context;
     gw_clock_sleep_until_s(moment_s - awake_s);
     while (gw_clock_now_s() < moment_s) {

@@ -7,12 +7,12 @@ double gw_clock_now_s(void);
 /* Sleeps until the clock shows `deadline_s`; returns at once if it has passed. */
 void gw_clock_sleep_until_s(double deadline_s);
 
-/* Asks the kernel to wake the calling thread as close to its deadlines as it can. */
+/* Makes the kernel wake the calling thread as close to its deadlines as it can. */
 void gw_clock_sleep_precisely(void);
 
 /* ---- a clock that is given ----------------------------------------------------------------- */
 
-/* What measures time may be given the machine's clock, or a test's with made-up costs. */
+/* The clock of a measurement: the machine's, or a test's with artificial costs. */
 struct gw_clock {
     double (*now_s)(void *context);
     void (*wait_until_s)(void *context, double moment_s); /* at once if it has passed */
@@ -20,9 +20,9 @@ struct gw_clock {
 };
 
 /*
- * The monotonic clock. Waiting sleeps until shortly before the moment and then looks again and
- * again, as a thread that sleeps is woken late by more than short messages take; it lets others
- * have the core meanwhile, who may have to get to their own start.
+ * The monotonic clock. Waiting sleeps until shortly before the moment and then polls, because a
+ * sleeping thread wakes later than short messages take; it yields between polls to others on the
+ * core.
  */
 extern const struct gw_clock gw_machine_clock;
 

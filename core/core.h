@@ -1,4 +1,4 @@
-/* What every room speaks. */
+/* The functions and types that every room uses. */
 #ifndef GW_CORE_CORE_H
 #define GW_CORE_CORE_H
 

@@ -5,7 +5,7 @@
 
 #include "core/portable.h"
 
-/* On the line through the two points around n, or through the two at the nearest end. */
+/* The time on the line through the two points around n, or through the two at the nearest end. */
 static double points_time(const struct gw_curve *curve, double n) {
     const struct gw_curve_point *points = curve->points;
     size_t low = 0;
@@ -80,7 +80,7 @@ enum gw_status gw_curve_scaled(const struct gw_curve *curve, double startup_fact
     return GW_OK;
 }
 
-/* The sizes of the points of both, each once, into `out`; returns how many. */
+/* Lists the sizes of the points of both curves, each once; returns their number. */
 static size_t unite_sizes(const struct gw_curve *a, const struct gw_curve *b,
                           struct gw_curve_point *out) {
     size_t i = 0;

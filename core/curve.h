@@ -1,7 +1,7 @@
 /*
- * Cost curves: how long a collective takes for the bytes that one worker contributes, and how long
- * a compressor takes for the elements of a group. Straight, n log n, or measured points
- * (contract, "Cluster").
+ * Cost curves: the time of a collective for the bytes that one worker contributes, or of a
+ * compressor for the elements of a group. A curve is straight, n log n, or measured points
+ * (docs/files.md).
  */
 #ifndef GW_CORE_CURVE_H
 #define GW_CORE_CURVE_H
@@ -11,10 +11,8 @@
 
 #include "core/status.h"
 
-/*
- * What times may be, in all that is read: nothing lasts longer, also for each byte or element, and
- * what is shorter counts as 0. Sums, products and squares of them stay far from overflow.
- */
+/* The range of times in all files: no time is longer, including those for each byte or element, and
+ * shorter ones count as 0. Sums, products and squares of them stay far from overflow. */
 #define GW_MOST_SECONDS 1e6
 #define GW_LEAST_SECONDS 1e-30
 
@@ -23,10 +21,8 @@ struct gw_curve_point {
     double time_s; /* >= 0 */
 };
 
-/*
- * Without points the curve is fixed_s + per_unit_s * n + per_nlog2n_s * n * log2(n); of a
- * collective, fixed_s is alpha and per_unit_s beta. With points the coefficients are ignored.
- */
+/* Without points the curve is fixed_s + per_unit_s * n + per_nlog2n_s * n * log2(n); for a
+ * collective, fixed_s is alpha and per_unit_s beta. With points the coefficients are ignored. */
 struct gw_curve {
     double fixed_s;
     double per_unit_s;
@@ -35,29 +31,25 @@ struct gw_curve {
     struct gw_curve_point *points; /* owned; sizes strictly ascending */
 };
 
-/*
- * Seconds at size n >= 0. What has no size costs nothing: 0 at n = 0. Beyond its points a curve
- * goes on with the slope of the segment at that end, but never falls, and is never below zero.
- */
+/* The time in seconds at size n >= 0; 0 at n = 0. Beyond its points a curve has the slope of the
+ * segment at that end, but never falls, and is never below zero. */
 double gw_curve_time(const struct gw_curve *curve, double n);
 
-/* Whether it costs anything at all, as all that was measured does. */
+/* True if the curve is not zero, as every measured one. */
 bool gw_curve_costs(const struct gw_curve *curve);
 
 /* The startup: the curve's value extrapolated to size zero, in seconds, never below zero. */
 double gw_curve_startup(const struct gw_curve *curve);
 
-/*
- * A copy with the startup multiplied by `startup_factor` and everything above it by `slope_factor`:
- * what a growth law in the number of workers does to a curve.
- */
+/* A copy with the startup multiplied by `startup_factor` and everything above it by `slope_factor`,
+ * as a growth law in the number of workers changes a curve. */
 enum gw_status gw_curve_scaled(const struct gw_curve *curve, double startup_factor,
                                double slope_factor, struct gw_curve *out, struct gw_error *error);
 
 /*
- * What both take together, at every size: exact for straight lines and for points, at all sizes at
- * which neither, continued beyond its points, falls below zero. Of points and n log n together
- * there is no such curve: that fails.
+ * The sum of two curves: exact for straight lines and for points, at all sizes at which neither,
+ * continued beyond its points, falls below zero. Fails for points and n log n, whose sum is no such
+ * curve.
  */
 enum gw_status gw_curve_sum(const struct gw_curve *a, const struct gw_curve *b,
                             struct gw_curve *out, struct gw_error *error);

@@ -62,7 +62,7 @@ void gw_fields_free(const struct gw_fields *fields, void *out) {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Faults that gw_key_rules.bad has taken. */
+/* Number of faults that gw_key_rules.bad has received. */
 static _Thread_local size_t faults;
 
 enum gw_status gw_read_on(enum gw_status status, struct gw_error *error) {
@@ -250,7 +250,7 @@ static void write_number(const struct gw_field *row, const void *member,
     gw_writer_number(writer, row->key, is_whole(row) ? (double)whole : number);
 }
 
-/* Opens the object that the writer goes on with, or a copy of the one that was read. */
+/* Opens the object that the writer continues, or a copy of the one that was read. */
 static void write_object(const struct gw_fields *fields, const char *key, size_t index,
                          const void *from, struct gw_json_writer *writer) {
     const struct gw_field *kept = fields->rows;

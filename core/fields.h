@@ -18,7 +18,7 @@
 #include "core/json.h"
 #include "core/json_writer.h"
 
-/* The C type of a member, and what the file may have. */
+/* The C type of a member, and the range of its value in the file. */
 enum gw_field_type {
     GW_AS_ANYTHING,     /* no member: the key is known and its value is not read */
     GW_AS_TEXT,         /* char *, a copy; NULL where absent */
@@ -32,24 +32,24 @@ enum gw_field_type {
     GW_AS_TEXTS,        /* char **, copies, with a size_t at `count_at` */
     GW_AS_OBJECT,       /* a struct in place, by `of` */
     GW_AS_LIST,         /* a pointer to structs by `of`, with a size_t at `count_at` */
-    GW_AS_BY_HAND,      /* `read` and `write` do it; `of` describes the keys below */
-    GW_AS_BLOCK, /* the same, and the member is a pointer, to be freed; with or without a key */
+    GW_AS_BY_HAND,      /* `read` and `write` handle it; `of` describes the keys below */
+    GW_AS_BLOCK, /* the same, and the member is a pointer to be freed; with or without a key */
     /* Without a key: */
     GW_AS_FILE_NAME, /* char *, the name of the file that was read */
-    GW_AS_KEPT,      /* cJSON *, a copy of the object, into which it is written again */
+    GW_AS_KEPT,      /* cJSON *, a copy of the object, which writing updates */
 };
 
 struct gw_fields;
 
 struct gw_field {
-    const char *key; /* NULL behind the last row; "" for types without a key */
+    const char *key; /* NULL after the last row; "" for types without a key */
     enum gw_field_type type;
     size_t at, count_at; /* offsets in the struct */
     bool optional;
-    double otherwise;     /* number that an absent optional one stands for */
-    double maximum;       /* of the number, or of a list's items; 0: what the type allows */
-    const char *expected; /* in the message beyond `maximum`, and for an empty list, which is bad
-                             input then */
+    double otherwise;     /* value of an absent optional number */
+    double maximum;       /* of the number, or of a list's items; 0: the type's */
+    const char *expected; /* replaces "at most ..." in messages, and is expected if a list
+                           * is empty */
     const struct gw_fields *of;
     bool depends; /* read only if all rows before it were read well */
     /* Reads the value at `place` into the struct at `out`. */
@@ -63,21 +63,18 @@ struct gw_fields {
     size_t size; /* of the struct */
     const struct gw_field *rows;
     const char *schema; /* of a document, such as "gradweave/plan@1"; NULL: below one */
-    /* Looks at a struct whose rows were read well; `place` is the object's. NULL: no need. */
+    /* Checks a struct whose rows were read well; `place` is the object's. NULL: no check. */
     enum gw_status (*check)(const struct gw_json *place, void *out, struct gw_error *error);
-    /* Frees members of rows that are read by hand, but blocks. NULL: there are none. */
+    /* Frees members of rows with `read`, except blocks. NULL: there are none. */
     void (*free)(void *out);
-    /* Further keys that are known and not read, ended by NULL. With these alone there need be no
-     * rows. */
+    /* Other known keys that are not read, ended by NULL. With these, rows may be missing. */
     const char *const *unread; /* GW_KEYS("raw", "fit") */
-    /*
-     * Instead of rows, where keys are names, what each one's value is, or each item of it. `names`:
-     * the known ones, ended by NULL; NULL: any.
-     */
+    /* Replaces rows in objects whose keys are names: the object of each value, or of each of its
+     * items. `names`: the known names, ended by NULL; NULL: any. */
     const struct gw_fields *each;
     const char *const *names;
     bool compact; /* written on one line, for documents that only programs read */
-    bool others;  /* further keys are free, but for names that are near to a known one */
+    bool others;  /* other keys are allowed, except names that are near a known one */
 };
 
 #define GW_KEYS(...)                                                                               \
@@ -87,13 +84,11 @@ struct gw_fields {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/*
- * Reads a document, whose schema must be that of `fields`, into the struct at `out`. On failure
- * *out is all zero; otherwise gw_fields_free frees it. `file` is for messages.
- */
+/* Reads a document, whose schema must be that of `fields`, into the struct at `out`. On failure
+ * *out is all zero; otherwise gw_fields_free frees it. Messages call it `file`. */
 enum gw_status gw_fields_decode(const struct gw_fields *fields, const cJSON *document,
                                 const char *file, void *out, struct gw_error *error);
-/* Takes the document, in any case. */
+/* Takes the document, also on failure. */
 enum gw_status gw_fields_take(const struct gw_fields *fields, cJSON *document, const char *file,
                               void *out, struct gw_error *error);
 enum gw_status gw_fields_parse(const struct gw_fields *fields, const char *text, size_t length,
@@ -102,10 +97,8 @@ enum gw_status gw_fields_open(const struct gw_fields *fields, const char *path, 
                               struct gw_error *error);
 void gw_fields_free(const struct gw_fields *fields, void *out);
 
-/*
- * The document as a place; fails unless it is an object with that schema. Keys that `fields` does
- * not have are treated as gw_key_rules (keys.h) say.
- */
+/* The document as a place; fails unless it is an object with that schema. Checks unknown keys by
+ * gw_key_rules (keys.h). */
 enum gw_status gw_fields_root(const struct gw_fields *fields, const cJSON *document,
                               const char *file, struct gw_json *root, struct gw_error *error);
 
@@ -114,18 +107,17 @@ enum gw_status gw_fields_read(const struct gw_fields *fields, const struct gw_js
                               void *out, struct gw_error *error);
 
 /*
- * For rows that are read by hand. Returns `status`; or GW_OK in place of GW_BAD_INPUT where
- * gw_key_rules.bad takes the message, so that the rest of the document is read, too: reading then
- * fails at its end.
+ * For rows with `read`. Returns `status`; or GW_OK in place of GW_BAD_INPUT if gw_key_rules.bad
+ * takes the message, so that the rest of the document is read too: reading then fails at its end.
  */
 enum gw_status gw_read_on(enum gw_status status, struct gw_error *error);
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* The struct's members into the open object. */
+/* Writes the struct's members into the open object. */
 void gw_fields_write(const struct gw_fields *fields, const void *from,
                      struct gw_json_writer *writer);
-/* The struct as a document (the caller's), and into a file. */
+/* Writes the struct as a document (the caller's), and to a file. */
 enum gw_status gw_fields_document(const struct gw_fields *fields, const void *from, cJSON **out,
                                   struct gw_error *error);
 enum gw_status gw_fields_save(const struct gw_fields *fields, const void *from, const char *path,
@@ -152,7 +144,7 @@ enum gw_status gw_fields_save(const struct gw_fields *fields, const void *from, 
         gw_fields_free(&NAME##_fields, out);                                                       \
     }
 
-/* Declares those of a kind that is written, too. */
+/* Declares the functions of a kind that is written too. */
 #define GW_WRITTEN_DOCUMENT(NAME)                                                                  \
     GW_DOCUMENT(NAME)                                                                              \
     static inline enum gw_status NAME##_document(const struct NAME *from, cJSON **out,             \

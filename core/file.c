@@ -17,14 +17,14 @@
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* The system's failure, which tells nothing about the file. */
-static bool is_ours(int reason) {
+/* True for failures of the system that tell nothing about the file. */
+static bool is_system_failure(int reason) {
     return reason == ENOMEM || reason == EMFILE || reason == ENFILE || reason == EIO;
 }
 
 enum gw_status gw_file_unreadable(const char *path, int reason, struct gw_error *error) {
-    return gw_fail(error, is_ours(reason) ? GW_FAILED : GW_BAD_INPUT, "%s: cannot be read: %s",
-                   path, strerror(reason));
+    return gw_fail(error, is_system_failure(reason) ? GW_FAILED : GW_BAD_INPUT,
+                   "%s: cannot be read: %s", path, strerror(reason));
 }
 
 enum gw_status gw_file_read(const char *path, char **text, size_t *length, struct gw_error *error) {
@@ -68,10 +68,11 @@ enum gw_status gw_file_read(const char *path, char **text, size_t *length, struc
     return GW_OK;
 }
 
-/* ---- names --------------------------------------------------------------------------------- */
+/* ---- targets ------------------------------------------------------------------------------- */
 
-/* What is there; all zeros if nothing is. What cannot be looked at is not to be written over. */
-static enum gw_status look_at(const char *path, struct stat *about, struct gw_error *error) {
+/* Examines a file; all zeros if there is none. Fails if it cannot be examined, and so must not be
+ * replaced. */
+static enum gw_status examine_file(const char *path, struct stat *about, struct gw_error *error) {
     if (stat(path, about) == 0) {
         return GW_OK;
     }
@@ -79,12 +80,12 @@ static enum gw_status look_at(const char *path, struct stat *about, struct gw_er
     return errno == ENOENT ? GW_OK : gw_file_unwritable(path, errno, error);
 }
 
-/* A device or a pipe must stay what it is; so must a folder, which cannot be written. */
+/* False for a device or a pipe, which is written through. */
 static bool is_replaceable(const struct stat *about) {
     return about->st_mode == 0 || S_ISREG(about->st_mode) || S_ISDIR(about->st_mode);
 }
 
-/* The next name on the way along links, the caller's to free; NULL if `path` is no link. */
+/* Reads a link (the caller frees *next); NULL if `path` is no link. */
 static enum gw_status follow_link(const char *path, char **next, struct gw_error *error) {
     char link[4096];
     ssize_t length = readlink(path, link, sizeof link);
@@ -101,14 +102,14 @@ static enum gw_status follow_link(const char *path, char **next, struct gw_error
     return GW_OK;
 }
 
-/* The name of what is to be replaced (the caller's to free), which may not be there yet. */
-static enum gw_status resolve(const char *path, char **out, struct gw_error *error) {
-    enum { most_links = 40 }; /* as many as the kernel follows */
+/* Follows links to the file to be replaced (the caller frees *out), which need not exist. */
+static enum gw_status resolve_target(const char *path, char **out, struct gw_error *error) {
+    enum { MAX_LINKS = 40 }; /* as many as the kernel follows */
     char *name = strdup(path);
     if (name == NULL) {
         return gw_fail_memory(error, "naming a file");
     }
-    for (int links = 0; links <= most_links; links++) {
+    for (int links = 0; links <= MAX_LINKS; links++) {
         char *next = NULL;
         enum gw_status status = follow_link(name, &next, error);
         if (status == GW_OK && next == NULL) {
@@ -123,10 +124,10 @@ static enum gw_status resolve(const char *path, char **out, struct gw_error *err
     return gw_file_unwritable(path, ELOOP, error);
 }
 
-/* Which folder a file is in, there already or not, and what it is called there. */
-static bool find_place(const char *path, struct stat *folder, char **target) {
+/* Finds the folder of a file, which need not exist, and the file's name in it. */
+static bool find_folder(const char *path, struct stat *folder, char **target) {
     struct gw_error unused;
-    if (resolve(path, target, &unused) != GW_OK) {
+    if (resolve_target(path, target, &unused) != GW_OK) {
         return false;
     }
     char name[GW_FOLDER_SIZE];
@@ -137,9 +138,9 @@ static bool find_place(const char *path, struct stat *folder, char **target) {
 bool gw_file_is_same(const char *a, const char *b) {
     struct stat folders[2];
     char *targets[2] = {NULL, NULL};
-    bool same = find_place(a, &folders[0], &targets[0]) &&
-                find_place(b, &folders[1], &targets[1]) && folders[0].st_dev == folders[1].st_dev &&
-                folders[0].st_ino == folders[1].st_ino &&
+    bool same = find_folder(a, &folders[0], &targets[0]) &&
+                find_folder(b, &folders[1], &targets[1]) &&
+                folders[0].st_dev == folders[1].st_dev && folders[0].st_ino == folders[1].st_ino &&
                 strcmp(targets[0] + gw_folder_length(targets[0]),
                        targets[1] + gw_folder_length(targets[1])) == 0;
     free(targets[0]);
@@ -147,7 +148,7 @@ bool gw_file_is_same(const char *a, const char *b) {
     return same;
 }
 
-/* ---- what interrupted runs leave ------------------------------------------------------------- */
+/* ---- partial files of interrupted runs ------------------------------------------------------ */
 
 enum gw_status gw_file_open_partial(const char *path, const char *run, bool *created,
                                     int *descriptor, struct gw_error *error) {
@@ -169,13 +170,13 @@ enum gw_status gw_file_open_partial(const char *path, const char *run, bool *cre
     return GW_OK;
 }
 
-void gw_file_let_go(int descriptor) {
+void gw_file_unlock(int descriptor) {
     (void)flock(descriptor, LOCK_UN);
 }
 
-/* ---- what may be replaced -------------------------------------------------------------------- */
+/* ---- checks of targets ---------------------------------------------------------------------- */
 
-/* "" also of what cannot be read. A document's schema may stand behind much else. */
+/* "" for a file that cannot be read. A document's schema may follow much else. */
 static const char *read_kind(const char *path, char kind[GW_FILE_KIND_SIZE]) {
     const size_t most = 1 << 22;
     char *start = calloc(most + 1, 1);
@@ -189,7 +190,7 @@ static const char *read_kind(const char *path, char kind[GW_FILE_KIND_SIZE]) {
     return kind;
 }
 
-/* Whether what is there, a regular file, is of the kind, or (NULL) that is not yet known. */
+/* Checks that a regular file is of the kind, or (NULL) of any. */
 static enum gw_status check_kind(const char *path, const char *kind, const char *by,
                                  struct gw_error *error) {
     char old[GW_FILE_KIND_SIZE];
@@ -206,16 +207,17 @@ enum gw_status gw_file_check_kind(const char *path, const char *like, const char
                                   struct gw_error *error) {
     char kind[GW_FILE_KIND_SIZE];
     struct stat about;
-    GW_TRY(look_at(path, &about, error));
+    GW_TRY(examine_file(path, &about, error));
     return S_ISREG(about.st_mode)
                ? check_kind(path, gw_file_name_kind(like, strlen(like), kind), by, error)
                : GW_OK;
 }
 
-/* Whether what is there may be replaced, by what is of the kind, or (NULL) of one not yet known. */
-static enum gw_status check_old(const char *path, const char *kind, struct gw_error *error) {
+/* Checks that a file may be replaced by one of the kind, or (NULL) of an unknown one. */
+static enum gw_status check_replaced_file(const char *path, const char *kind,
+                                          struct gw_error *error) {
     struct stat about;
-    GW_TRY(look_at(path, &about, error));
+    GW_TRY(examine_file(path, &about, error));
     if (!S_ISREG(about.st_mode)) {
         return GW_OK;
     }
@@ -232,10 +234,10 @@ static enum gw_status check_old(const char *path, const char *kind, struct gw_er
     return check_kind(path, kind, "--force", error);
 }
 
-/* Whether a file of that name can be made and put in place of what is there. */
+/* Checks that a file of that name can be created and renamed. */
 static enum gw_status check_folder(const char *path, struct gw_error *error) {
     char *target = NULL;
-    GW_TRY(resolve(path, &target, error));
+    GW_TRY(resolve_target(path, &target, error));
     target[gw_folder_length(target)] = '\0';
     bool good = access(target[0] == '\0' ? "." : target, W_OK) == 0;
     int cause = errno;
@@ -246,7 +248,7 @@ static enum gw_status check_folder(const char *path, struct gw_error *error) {
 enum gw_status gw_file_check_target(const char *path, const char *like, struct gw_error *error) {
     char kind[GW_FILE_KIND_SIZE];
     struct stat about;
-    GW_TRY(look_at(path, &about, error));
+    GW_TRY(examine_file(path, &about, error));
     if (S_ISDIR(about.st_mode)) {
         return gw_file_unwritable(path, EISDIR, error);
     }
@@ -254,19 +256,19 @@ enum gw_status gw_file_check_target(const char *path, const char *like, struct g
         return access(path, W_OK) == 0 ? GW_OK : gw_file_unwritable(path, errno, error);
     }
     GW_TRY(check_folder(path, error));
-    return check_old(path, like == NULL ? NULL : gw_file_name_kind(like, strlen(like), kind),
-                     error);
+    return check_replaced_file(
+        path, like == NULL ? NULL : gw_file_name_kind(like, strlen(like), kind), error);
 }
 
-/* Opening what cannot be looked at says why. */
+/* Opening a file that cannot be examined gives the reason. */
 int gw_file_exists(const char *path) {
-    return access(path, R_OK) == 0 || is_ours(errno);
+    return access(path, R_OK) == 0 || is_system_failure(errno);
 }
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-/* The new file gets the old one's mode and owner, and is on the disk then. */
-static int settle(const char *temporary, const char *target) {
+/* Gives the new file the mode and owner of the old one, and writes it to the disk. */
+static int finish_temporary(const char *temporary, const char *target) {
     struct stat old = {0};
     struct stat own = {0};
     int descriptor = open(temporary, O_RDONLY | O_CLOEXEC);
@@ -286,15 +288,15 @@ static int settle(const char *temporary, const char *target) {
     return cause;
 }
 
-/* *target, the caller's, is what the file is to replace. */
-static enum gw_status prepare(const char *temporary, const char *path, char **target,
-                              struct gw_error *error) {
+/* *target, the caller's, is the file to be replaced. */
+static enum gw_status prepare_output(const char *temporary, const char *path, char **target,
+                                     struct gw_error *error) {
     char kind[GW_FILE_KIND_SIZE];
     struct stat about;
-    GW_TRY(check_old(path, read_kind(temporary, kind), error));
-    GW_TRY(resolve(path, target, error));
-    GW_TRY(look_at(*target, &about, error));
-    int cause = S_ISDIR(about.st_mode) ? EISDIR : settle(temporary, *target);
+    GW_TRY(check_replaced_file(path, read_kind(temporary, kind), error));
+    GW_TRY(resolve_target(path, target, error));
+    GW_TRY(examine_file(*target, &about, error));
+    int cause = S_ISDIR(about.st_mode) ? EISDIR : finish_temporary(temporary, *target);
     return cause == 0 ? GW_OK : gw_file_unwritable(path, cause, error);
 }
 
@@ -303,8 +305,8 @@ static enum gw_status create_temporary(const char *path, char **temporary, int *
                                        struct gw_error *error) {
     enum { most_tries = 1000, longest_ending = 16 };
     char *target = NULL;
-    GW_TRY(check_old(path, NULL, error));
-    GW_TRY(resolve(path, &target, error));
+    GW_TRY(check_replaced_file(path, NULL, error));
+    GW_TRY(resolve_target(path, &target, error));
     int folder = gw_folder_length(target);
     const char *ending = strrchr(target + folder, '.');
     if (ending == NULL || strlen(ending) > longest_ending) {
@@ -344,9 +346,9 @@ int gw_write_all(int descriptor, const char *text, size_t length) {
     return 0;
 }
 
-/* Closes the file; `path` is what messages call it. */
-static enum gw_status write_all(int descriptor, const char *path, const char *text, size_t length,
-                                struct gw_error *error) {
+/* Writes and closes the file; messages call it `path`. */
+static enum gw_status write_and_close(int descriptor, const char *path, const char *text,
+                                      size_t length, struct gw_error *error) {
     int failure = gw_write_all(descriptor, text, length);
     if (close(descriptor) != 0 && failure == 0) {
         failure = errno;
@@ -358,20 +360,20 @@ static enum gw_status write_through(const char *path, const char *text, size_t l
                                     struct gw_error *error) {
     int descriptor = open(path, O_WRONLY | O_CLOEXEC);
     return descriptor < 0 ? gw_file_unwritable(path, errno, error)
-                          : write_all(descriptor, path, text, length, error);
+                          : write_and_close(descriptor, path, text, length, error);
 }
 
 enum gw_status gw_file_write(const char *path, const char *text, size_t length,
                              struct gw_error *error) {
     struct stat about;
-    GW_TRY(look_at(path, &about, error));
+    GW_TRY(examine_file(path, &about, error));
     if (!is_replaceable(&about)) {
         return write_through(path, text, length, error);
     }
     char *temporary = NULL;
     int descriptor = -1;
     GW_TRY(create_temporary(path, &temporary, &descriptor, error));
-    enum gw_status status = write_all(descriptor, path, text, length, error);
+    enum gw_status status = write_and_close(descriptor, path, text, length, error);
     if (status == GW_OK) {
         status = gw_file_replace(temporary, path, error);
     } else {
@@ -383,7 +385,7 @@ enum gw_status gw_file_write(const char *path, const char *text, size_t length,
 
 enum gw_status gw_file_temporary(const char *path, char **temporary, struct gw_error *error) {
     struct stat about;
-    GW_TRY(look_at(path, &about, error));
+    GW_TRY(examine_file(path, &about, error));
     if (!is_replaceable(&about)) {
         *temporary = strdup(path);
         return *temporary == NULL ? gw_fail_memory(error, "naming a temporary file") : GW_OK;
@@ -399,7 +401,7 @@ enum gw_status gw_file_replace(const char *temporary, const char *path, struct g
     if (strcmp(temporary, path) == 0) {
         return GW_OK;
     }
-    enum gw_status status = prepare(temporary, path, &target, error);
+    enum gw_status status = prepare_output(temporary, path, &target, error);
     char *name = status == GW_OK ? strdup(temporary) : NULL;
     if (name != NULL) {
         status = gw_outputs_take(name, target, error);

@@ -1,10 +1,9 @@
 /*
- * Files read whole and written whole: no reader sees half a file, and no failed run leaves one.
+ * Files are read whole and written whole: no reader sees half a file, and no failed run leaves one.
  *
- * What `path` means to a writer: a regular file, or none yet, is replaced in one step by a whole
- * new one, which keeps its mode and owner. Of a link, the file it points to is replaced, and the
- * link stays. A device or a pipe is written through: there is nothing to replace. What is read-only
- * stays.
+ * A writer replaces a regular file, or none, in one step by a complete new one with the old one's
+ * mode and owner. If `path` is a link, the file that it points to is replaced, and the link stays.
+ * A device or a pipe is written through. A read-only file is not replaced.
  */
 #ifndef GW_CORE_FILE_H
 #define GW_CORE_FILE_H
@@ -14,13 +13,11 @@
 
 #include "core/status.h"
 
-/* A larger file is no document: what never ends, such as /dev/zero, is refused here. */
+/* Larger files are refused, endless ones such as /dev/zero among them. */
 enum { GW_FILE_MOST_BYTES = 256 << 20 };
 
-/*
- * That `path` cannot be read, for a reason that errno has: bad input, unless what fails is this
- * program (which has no memory or no descriptor left) or the disk.
- */
+/* Reports that `path` cannot be read, with the reason in errno: bad input, unless the failure is
+ * this program's (no memory or no descriptor left) or the disk's. */
 enum gw_status gw_file_unreadable(const char *path, int reason, struct gw_error *error);
 
 /* Reads all of `path`, or fails with GW_BAD_INPUT. *text ends in a zero; the caller frees it. */
@@ -29,53 +26,49 @@ enum gw_status gw_file_read(const char *path, char **text, size_t *length, struc
 enum gw_status gw_file_write(const char *path, const char *text, size_t length,
                              struct gw_error *error);
 
-/* All of the text to a descriptor; what errno has for why not, or 0. */
+/* Writes the whole text to a descriptor; returns errno, or 0. */
 int gw_write_all(int descriptor, const char *text, size_t length);
 
 /*
- * gw_file_write for files that another program writes. gw_file_temporary makes an empty file beside
- * the one to be replaced; its name (the caller's to free) is short and keeps the ending. Once
- * written, gw_file_replace puts it in place, or gw_file_discard removes it. For a device or a pipe
- * the name is `path` itself, and there is nothing to put in place or to remove.
+ * The steps of gw_file_write, for files that another program writes. gw_file_temporary makes an
+ * empty file beside the one to be replaced; its name (the caller frees it) is short and keeps the
+ * suffix. Then gw_file_replace puts it in place, or gw_file_discard removes it. For a device or a
+ * pipe the name is `path` itself, and the other functions do nothing.
  */
 enum gw_status gw_file_temporary(const char *path, char **temporary, struct gw_error *error);
 enum gw_status gw_file_replace(const char *temporary, const char *path, struct gw_error *error);
 void gw_file_discard(const char *temporary);
 
-/*
- * Fails early, before long work, where gw_file_write to `path` would fail; `like` is how what will
- * be written begins, such as "{\"schema\":\"gradweave/plan@1\"", or NULL if that is not known.
- */
+/* Fails early, before long work, if gw_file_write to `path` would fail; `like` is the start of the
+ * file to be written, such as "{\"schema\":\"gradweave/plan@1\"", or NULL if it is unknown. */
 enum gw_status gw_file_check_target(const char *path, const char *like, struct gw_error *error);
 
-/* Whether both names are of one file, there already or not. */
+/* True if both names are of one file, which need not exist. */
 bool gw_file_is_same(const char *a, const char *b);
 
 /*
- * Fails if what is at `path` is of another kind than what begins like `like`; `by` is what replaces
- * it all the same, "--force". For programs that do not hold their outputs; others are refused it by
- * all that is above.
+ * Fails if `path` is of another kind than files that begin like `like`; `by` is the option that
+ * replaces it all the same, "--force". For programs that do not hold their outputs; the functions
+ * above check others.
  */
 enum gw_status gw_file_check_kind(const char *path, const char *like, const char *by,
                                   struct gw_error *error);
 
-/* A power failure after this leaves the names in the folder of `path` as they are now. */
+/* Makes sure that the names in the folder of `path` survive a power failure. */
 enum gw_status gw_file_sync_folder(const char *path, struct gw_error *error);
 
 /*
- * Opens what an interrupted run left, or a new file (*created), to append to, by one process at a
- * time: bad input while another one has it. `run` is what it is of, such as "sweep".
+ * Opens the partial file of an interrupted run, or a new one (*created), to append to, by one
+ * process at a time: bad input while another one has it. `run` is the kind of run, such as "sweep".
  */
 enum gw_status gw_file_open_partial(const char *path, const char *run, bool *created,
                                     int *descriptor, struct gw_error *error);
 
-/*
- * Lets others have it, before it is closed: closing alone does so later where anyone else holds the
- * descriptor, be it for as long as a look into /proc/PID/fd takes.
- */
-void gw_file_let_go(int descriptor);
+/* Releases the file to other processes, before it is closed: closing alone releases it later if
+ * another process holds the descriptor, for example while it looks into /proc/PID/fd. */
+void gw_file_unlock(int descriptor);
 
-/* Whether a file or folder of that name can be read. */
+/* True if a file or folder of that name can be read. */
 int gw_file_exists(const char *path);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Which documents, by their schema; or a timeline, or any JSON. */
+/* Names a document by its schema; or a timeline, or any JSON. */
 static void name_document(const char *start, char kind[GW_FILE_KIND_SIZE]) {
     static const char sign[] = "\"gradweave/";
     const char *schema = strstr(start, "\"schema\"");

@@ -1,4 +1,4 @@
-/* What kind of file something is, by how it begins: what may replace it is of the same. */
+/* Kinds of files, by how they begin: a file is only replaced by one of the same kind. */
 #ifndef GW_CORE_FILE_KIND_H
 #define GW_CORE_FILE_KIND_H
 
@@ -6,7 +6,7 @@
 
 enum { GW_FILE_KIND_SIZE = 64 };
 
-/* In words, which it also returns; "" of an empty file, which anything may replace. */
+/* Names the kind, and returns the name; "" for an empty file, which any file may replace. */
 const char *gw_file_name_kind(const char *start, size_t length, char kind[GW_FILE_KIND_SIZE]);
 
 #endif

@@ -1,4 +1,4 @@
-/* Short numbers that tell contents apart, when nobody makes them to deceive. */
+/* Short numbers that tell contents apart; not against deliberate collisions. */
 #ifndef GW_CORE_FINGERPRINT_H
 #define GW_CORE_FINGERPRINT_H
 
@@ -6,13 +6,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Of nothing. */
+/* The fingerprint of no bytes. */
 static const uint64_t gw_fingerprint_start = 0xcbf29ce484222325u;
 
-/*
- * The fingerprint of what `so_far` is of, and these bytes behind it (FNV-1a, 64 bits). A text goes
- * in with its final zero, so that "ab", "c" differs from "a", "bc".
- */
+/* Extends a fingerprint by these bytes (FNV-1a, 64 bits). Add a text with its final zero, so that
+ * "ab", "c" differs from "a", "bc". */
 static inline uint64_t gw_fingerprint_add(uint64_t so_far, const void *bytes, size_t length) {
     const unsigned char *byte = (const unsigned char *)bytes;
     for (size_t i = 0; i < length; i++) {

@@ -27,7 +27,7 @@ enum gw_status gw_file_sync_folder(const char *path, struct gw_error *error) {
     char folder[GW_FOLDER_SIZE];
     gw_folder_name(path, folder);
     int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) { /* a folder may be written to and not read */
+    if (descriptor < 0) { /* a folder may be writable and not readable */
         return GW_OK;
     }
     int cause = fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno;

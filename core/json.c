@@ -30,7 +30,7 @@ static enum gw_status check_utf8(const char *text, const char *file, struct gw_e
     return GW_OK;
 }
 
-/* How many arrays and objects are open at `end`. */
+/* The number of arrays and objects that are open at `end`. */
 static size_t find_depth(const char *text, const char *end) {
     size_t depth = 0;
     bool quoted = false;
@@ -47,7 +47,7 @@ static size_t find_depth(const char *text, const char *end) {
     return depth;
 }
 
-/* Each value takes some 64 bytes, however short it is: so many must not be made of a short text. */
+/* Limits the number of values, each of which takes some 64 bytes, however short its text is. */
 static enum gw_status check_count(const char *text, const char *file, struct gw_error *error) {
     size_t values = 1;
     for (const char *c = text; *c != '\0'; c++) {
@@ -85,7 +85,7 @@ static const char *skip_number(const char *c) {
     return is_number ? end : NULL;
 }
 
-/* The quote at the end of the string whose first one `c` is, or a zero character in it. */
+/* Finds the closing quote of the string whose opening one `c` is, or a zero character in it. */
 static const char *find_end_of_string(const char *c) {
     for (c++; *c != '"'; c++) {
         if (*c == '\\' && strncmp(c, "\\u0000", 6) == 0) {
@@ -96,10 +96,8 @@ static const char *find_end_of_string(const char *c) {
     return c;
 }
 
-/*
- * In text that cJSON has taken, the first number that is none in JSON, or the first zero character,
- * at which the text of a key or value would end; NULL: there is neither.
- */
+/* Finds, in a text that cJSON has accepted, the first number that is not in JSON's notation, or the
+ * first zero character, at which the text of a key or value would end; or NULL. */
 static const char *find_lenience(const char *text) {
     for (const char *c = text; *c != '\0'; c++) {
         const char *start = c;
@@ -119,10 +117,8 @@ static const char *find_lenience(const char *text) {
     return NULL;
 }
 
-/*
- * cJSON gives nothing for text that is no JSON, and for text that there is no memory for: its
- * allocator tells them apart.
- */
+/* cJSON returns NULL for text that is not JSON, and for lack of memory: its allocator tells the two
+ * apart. */
 static _Thread_local bool memory_ran_out;
 
 static void *allocate(size_t size) {
@@ -220,7 +216,7 @@ enum gw_status gw_json_read(const char *path, cJSON **document, struct gw_error 
 static void set_path(struct gw_json *place, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A path too long for its field is cut: it only serves messages. */
+/* Sets the path, cut if it is too long for its field: it only serves messages. */
 static void set_path(struct gw_json *place, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -407,7 +403,7 @@ enum gw_status gw_json_append(cJSON *array, cJSON *value, struct gw_error *error
     return GW_OK;
 }
 
-/* cJSON is content with 15 digits that miss a number by one rounding: those are given as text. */
+/* Replaces numbers for which cJSON's 15 digits miss one rounding by their exact text. */
 static bool make_exact(cJSON *node) {
     if (cJSON_IsNumber(node) && isfinite(node->valuedouble)) {
         char shortest[GW_UNITS_SIZE];
@@ -437,7 +433,7 @@ static uint32_t control_at(const unsigned char *c) {
     return *c == '\n' || *c == '\t' ? 0 : gw_control_at(c);
 }
 
-/* A copy with a line feed behind it, and escapes for what a terminal would not show. */
+/* Copies a text, adds a line feed, and escapes characters that a terminal would not show. */
 static enum gw_status end_text(const char *printed, char **out, struct gw_error *error) {
     enum { escape = 12 }; /* of two halves, "\udb40\udc01" */
     size_t controls = 0;
@@ -465,8 +461,8 @@ static enum gw_status end_text(const char *printed, char **out, struct gw_error 
     return GW_OK;
 }
 
-static enum gw_status print(const cJSON *document, bool compact, char **text,
-                            struct gw_error *error) {
+static enum gw_status print_document(const cJSON *document, bool compact, char **text,
+                                     struct gw_error *error) {
     cJSON *copy = cJSON_Duplicate(document, 1);
     char *printed = NULL;
     if (copy != NULL && make_exact(copy)) {
@@ -482,18 +478,18 @@ static enum gw_status print(const cJSON *document, bool compact, char **text,
 static enum gw_status write_printed(const cJSON *document, bool compact, const char *path,
                                     struct gw_error *error) {
     char *text = NULL;
-    GW_TRY(print(document, compact, &text, error));
+    GW_TRY(print_document(document, compact, &text, error));
     enum gw_status status = gw_file_write(path, text, strlen(text), error);
     free(text);
     return status;
 }
 
 enum gw_status gw_json_print(const cJSON *document, char **text, struct gw_error *error) {
-    return print(document, false, text, error);
+    return print_document(document, false, text, error);
 }
 
 enum gw_status gw_json_print_compact(const cJSON *document, char **text, struct gw_error *error) {
-    return print(document, true, text, error);
+    return print_document(document, true, text, error);
 }
 
 enum gw_status gw_json_write(const cJSON *document, const char *path, struct gw_error *error) {

@@ -12,7 +12,7 @@
 
 #include "core/status.h"
 
-/* A value and where it stands: the file's name and the path from the document's root ("" there). */
+/* A value and its place: the file's name and the path from the document's root ("" there). */
 struct gw_json {
     const cJSON *node; /* NULL: absent */
     const char *file;
@@ -22,10 +22,8 @@ struct gw_json {
 /* Limits of documents (docs/files.md, "Rules"). */
 enum { GW_JSON_MOST_VALUES = 1 << 24, GW_JSON_MOST_TEXT = 1024 };
 
-/*
- * Parses `text`, behind whose `length` bytes stands a zero; `file` names it in messages. Keys that
- * an object has twice are bad input. The caller frees *document with cJSON_Delete.
- */
+/* Parses `text`, whose `length` bytes are followed by a zero; messages call it `file`. An object
+ * with a key twice is bad input. The caller frees *document with cJSON_Delete. */
 enum gw_status gw_json_parse(const char *text, size_t length, const char *file, cJSON **document,
                              struct gw_error *error);
 
@@ -37,11 +35,11 @@ enum gw_status gw_json_parse_line(const char *text, size_t length, cJSON **line,
 enum gw_status gw_json_read(const char *path, cJSON **document, struct gw_error *error);
 
 struct gw_json gw_json_member(const struct gw_json *object, const char *key);
-/* The member that `node` is: for loops over all of them, where looking for its key takes long. */
+/* The member that `node` is: for loops over all members, where searching for keys takes long. */
 struct gw_json gw_json_child(const struct gw_json *object, const cJSON *node);
 struct gw_json gw_json_item(const struct gw_json *array, const cJSON *node, size_t index);
 
-/* "<file>: <path>: expected <expected>, got <what is there>", with GW_BAD_INPUT. */
+/* Fails with GW_BAD_INPUT and "<file>: <path>: expected <expected>, got <value>". */
 enum gw_status gw_json_expected(const struct gw_json *place, const char *expected,
                                 struct gw_error *error);
 
@@ -49,13 +47,14 @@ enum gw_status gw_json_expected(const struct gw_json *place, const char *expecte
 enum gw_status gw_json_text(const struct gw_json *place, const char **out, struct gw_error *error);
 enum gw_status gw_json_object(const struct gw_json *place, struct gw_error *error);
 enum gw_status gw_json_array(const struct gw_json *place, struct gw_error *error);
-/* ... a list of `expected` items, or where that is 0, of one at least. */
+/* ... a list of `expected` items, or at least one if that is 0. */
 enum gw_status gw_json_length(const struct gw_json *place, size_t expected, size_t *out,
                               struct gw_error *error);
 enum gw_status gw_json_not_negative(const struct gw_json *place, double *out,
                                     struct gw_error *error);
 enum gw_status gw_json_positive(const struct gw_json *place, double *out, struct gw_error *error);
-/* ... a time in [0, 1e6], also for each byte or element; a size in (0, 2^53]; a factor in (0, 1e6];
+/*
+ * ... a time in [0, 1e6], also for each byte or element; a size in (0, 2^53]; a factor in (0, 1e6];
  */
 enum gw_status gw_json_seconds(const struct gw_json *place, double *out, struct gw_error *error);
 enum gw_status gw_json_size(const struct gw_json *place, double *out, struct gw_error *error);
@@ -64,7 +63,7 @@ enum gw_status gw_json_factor(const struct gw_json *place, double *out, struct g
 enum gw_status gw_json_integer(const struct gw_json *place, uint64_t minimum, uint64_t *out,
                                struct gw_error *error);
 
-/* All of a node, the caller's, or NULL of NULL; fails only when out of memory. */
+/* Copies a whole node for the caller, NULL for NULL; fails only when out of memory. */
 enum gw_status gw_json_copy(const cJSON *node, cJSON **out, struct gw_error *error);
 
 /* Sets or replaces a member of an object that is being written; fails only when out of memory. */
@@ -75,13 +74,13 @@ enum gw_status gw_json_put_text(cJSON *object, const char *key, const char *valu
                                 struct gw_error *error);
 enum gw_status gw_json_append(cJSON *array, cJSON *value, struct gw_error *error);
 
-/* The document as text that ends in a newline; the caller frees it. */
+/* Prints the document as text that ends in a newline; the caller frees it. */
 enum gw_status gw_json_print(const cJSON *document, char **text, struct gw_error *error);
 /* The same on one line. */
 enum gw_status gw_json_print_compact(const cJSON *document, char **text, struct gw_error *error);
-/* Into a file, as gw_file_write does. */
+/* Writes the document to a file, with gw_file_write. */
 enum gw_status gw_json_write(const cJSON *document, const char *path, struct gw_error *error);
-/* On one line, for documents that only programs read. */
+/* The same on one line, for documents that only programs read. */
 enum gw_status gw_json_write_compact(const cJSON *document, const char *path,
                                      struct gw_error *error);
 

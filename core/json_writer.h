@@ -25,19 +25,17 @@
 enum { GW_WRITER_DEPTH = 16 };
 
 struct gw_json_writer {
-    cJSON *open[GW_WRITER_DEPTH]; /* the document first, then what is open in it */
+    cJSON *open[GW_WRITER_DEPTH]; /* the document first, then the open objects and arrays in it */
     size_t depth;                 /* of `open` */
-    bool replacing;               /* members may be there already */
-    bool failed;                  /* out of memory, or opened and ended unevenly */
+    bool replacing;               /* members may exist already */
+    bool failed;                  /* out of memory, or unbalanced opening and ending */
 };
 
 /* Begins a document that is an object; gw_writer_finish must follow. */
 void gw_writer_begin(struct gw_json_writer *writer);
 
-/*
- * Goes on with a document, which the writer takes (NULL: out of memory): a member with a key that
- * an object has already takes the old one's place.
- */
+/* Continues a document, which the writer takes (NULL: out of memory): a member replaces an existing
+ * one with its key. */
 void gw_writer_begin_with(struct gw_json_writer *writer, cJSON *document);
 
 /* Adds a member with that key to the open object, or an item (key NULL) to the open array. */
@@ -49,34 +47,32 @@ void gw_writer_numbers(struct gw_json_writer *writer, const char *key, const dou
                        size_t count);
 void gw_writer_texts(struct gw_json_writer *writer, const char *key, char *const *texts,
                      size_t count);
-/* A part that was built elsewhere; the writer takes it. NULL counts as out of memory. */
+/* Adds a part that was built elsewhere; the writer takes it. NULL counts as out of memory. */
 void gw_writer_part(struct gw_json_writer *writer, const char *key, cJSON *part);
 
-/* Open an object or an array, into which all goes until gw_writer_end closes it. */
+/* Open an object or an array, which receives everything until gw_writer_end closes it. */
 void gw_writer_object(struct gw_json_writer *writer, const char *key);
 void gw_writer_array(struct gw_json_writer *writer, const char *key);
 void gw_writer_end(struct gw_json_writer *writer);
 
-/*
- * The same with what is there already: the member with that key or, in an array (key NULL), item
- * number `index`. A new one where there is none.
- */
+/* Reopen an existing one: the member with that key or, in an array (key NULL), item number `index`.
+ * Open a new one if there is none. */
 void gw_writer_reopen_object(struct gw_json_writer *writer, const char *key, size_t index);
 void gw_writer_reopen_array(struct gw_json_writer *writer, const char *key);
 
 /* Adds a part, which the writer takes, and opens it. NULL counts as out of memory. */
 void gw_writer_open(struct gw_json_writer *writer, const char *key, cJSON *part);
 
-/* Leaves out a member of the open object, if it has it. */
+/* Removes a member of the open object, if it exists. */
 void gw_writer_drop(struct gw_json_writer *writer, const char *key);
 
-/* The document, which the caller frees with cJSON_Delete, or the first error. */
+/* Returns the document, which the caller frees with cJSON_Delete, or the first error. */
 enum gw_status gw_writer_finish(struct gw_json_writer *writer, cJSON **document,
                                 struct gw_error *error);
-/* The same as text that ends in a newline, which the caller frees. */
+/* Returns it as text that ends in a newline, which the caller frees. */
 enum gw_status gw_writer_finish_text(struct gw_json_writer *writer, char **text,
                                      struct gw_error *error);
-/* The same into a file, as gw_json_write_compact does. */
+/* Writes it to a file, with gw_json_write_compact. */
 enum gw_status gw_writer_finish_compact_file(struct gw_json_writer *writer, const char *path,
                                              struct gw_error *error);
 

@@ -11,14 +11,14 @@
 
 enum { PATH_SIZE = 160 };
 
-/* The way to an object from the document's root, link by link. */
+/* The path to an object from the document's root, link by link. */
 struct link {
     const struct link *before; /* NULL: the root */
     const char *key;           /* NULL: an item of an array */
     size_t index;
 };
 
-/* A path too long for `out` is cut: it only serves messages. Returns its length. */
+/* Writes a path, cut if it is too long: it only serves messages. Returns its length. */
 static size_t write_path(const struct link *link, char out[PATH_SIZE]) {
     size_t length = link->before == NULL ? 0 : write_path(link->before, out);
     if (link->before == NULL || length + 1 >= PATH_SIZE) {
@@ -106,7 +106,7 @@ enum gw_status gw_json_check_keys_of_all(const cJSON *document, const char *file
 
 struct gw_key_rules gw_key_rules;
 
-/* A document on its way through its fields. */
+/* A document that is being compared with its fields. */
 struct walk {
     const char *file;
     size_t unknown;

@@ -29,7 +29,7 @@ void gw_log(enum gw_log_level level, const char *format, ...) {
     gw_print_to(stderr, "%s\n", line);
 }
 
-/* Whether progress may be drawn in this process. */
+/* True if progress may be drawn in this process. */
 static int on_terminal(void) {
     return isatty(STDERR_FILENO) || getenv("GRADWEAVE_TERMINAL") != NULL;
 }
@@ -53,8 +53,8 @@ void gw_progress_phase(char out[GW_PHASE_SIZE]) {
 
 enum { GW_PROGRESS_SIZE = 160 };
 
-/* Over the line before it, whose rest is erased, or (where the terminal cannot) blanked. */
-static void draw(struct gw_progress *progress, const char *line) {
+/* Draws over the previous line, whose rest is erased, or (if the terminal cannot) blanked. */
+static void draw_line(struct gw_progress *progress, const char *line) {
     size_t length = strlen(line);
     size_t rest = length < progress->drawn ? progress->drawn - length : 0;
     (void)fputc('\r', stderr);
@@ -91,12 +91,12 @@ void gw_progress_update(struct gw_progress *progress, double share, const char *
     char line[GW_PROGRESS_SIZE];
     (void)snprintf(line, sizeof line, "%s [%s] %3.0f%%, %s left  %.40s", progress->title, bar,
                    100 * share, left, what);
-    draw(progress, line);
+    draw_line(progress, line);
 }
 
 void gw_progress_end(struct gw_progress *progress) {
     if (progress->drawn_s > 0) {
-        draw(progress, "");
+        draw_line(progress, "");
         (void)fputc('\r', stderr);
         (void)fflush(stderr);
     }

@@ -1,4 +1,4 @@
-/* Messages and progress for a person, on stderr; stdout belongs to results. */
+/* Messages and progress for a person, on stderr; stdout has results only. */
 #ifndef GW_CORE_LOG_H
 #define GW_CORE_LOG_H
 
@@ -8,26 +8,24 @@ enum gw_log_level { GW_LOG_QUIET, GW_LOG_NORMAL, GW_LOG_VERBOSE };
 
 void gw_log_set_level(enum gw_log_level level);
 
-/* One line; shown from `level` up. */
+/* Prints one line, if the level is shown. */
 void gw_log(enum gw_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/*
- * A bar on stderr, if that is a terminal (or GRADWEAVE_TERMINAL says that it ends in one) and the
- * work has lasted more than a second. Also usable where nothing is shown: then it does nothing.
- */
+/* A bar on stderr, if that is a terminal (or GRADWEAVE_TERMINAL says that it ends in one) and the
+ * work has lasted more than a second. Otherwise it does nothing. */
 struct gw_progress {
     const char *title;
     double started_s, drawn_s;
-    double first_share; /* of work that was done before: the remaining time does not count on it */
+    double first_share; /* share of earlier work, which the remaining time ignores */
     int visible;
-    size_t drawn; /* characters of the line that is shown */
+    size_t drawn; /* characters of the drawn line */
 };
 
 struct gw_progress gw_progress_begin(const char *title, int wanted);
 void gw_progress_update(struct gw_progress *progress, double share, const char *what);
 void gw_progress_end(struct gw_progress *progress);
 
-/* What progress was last told, such as "validate omgs", whether or not it is shown; any thread. */
+/* The last progress text, such as "validate omgs", shown or not; callable from any thread. */
 enum { GW_PHASE_SIZE = 96 };
 void gw_progress_phase(char out[GW_PHASE_SIZE]);
 

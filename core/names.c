@@ -8,10 +8,8 @@
 
 #include "core/terminal.h"
 
-/*
- * The next letter or digit in small letters, behind separators; '\0' at the end. Separators are one
- * '-' at the beginning and between digits, where they tell numbers apart.
- */
+/* The next letter or digit in small letters, skipping separators; '\0' at the end. One '-' stands
+ * for separators at the beginning and between digits, where they separate numbers. */
 static int read_letter(const char *begin, const char **text) {
     const char *after = *text + strspn(*text, "-_ ");
     bool counts =
@@ -42,9 +40,9 @@ static bool is_alike(char a, char b) {
 }
 
 /*
- * The least number of letters to insert, leave out, replace or swap with their neighbour that makes
- * one text of the other (optimal string alignment), whatever their case. Texts beyond 63 letters
- * are cut.
+ * The minimum number of letters to insert, remove, replace or swap with their neighbour that turns
+ * one text into the other (optimal string alignment), ignoring case. Texts beyond 63 letters are
+ * cut.
  */
 static size_t count_edits(const char *a, const char *b) {
     enum { MOST = 64 };
@@ -74,10 +72,8 @@ static size_t count_edits(const char *a, const char *b) {
     return last[length];
 }
 
-/*
- * Whether the digits of one text begin with all digits of the other: "resnet5" may be a slip for
- * "resnet50", but a number in place of another names another thing.
- */
+/* True if the digits of one text begin with all digits of the other: "resnet5" may be a slip for
+ * "resnet50", but a different number is another name. */
 static bool numbers_agree(const char *a, const char *b) {
     static const char digits[] = "0123456789";
     for (;;) {
@@ -104,9 +100,9 @@ static const char *find_longer(const char *text, const char *const *names) {
 
 const char *gw_find_nearest(const char *text, const char *const *names) {
     const char *nearest = NULL;
-    const char *equals = strchr(text, '='); /* of "operation=name", the name is what may be wrong */
+    const char *equals = strchr(text, '='); /* in "operation=name", the name may be wrong */
     size_t length = strlen(equals == NULL ? text : equals + 1);
-    size_t least = (length + 2) / 3 + 1; /* a third of the letters, and no more */
+    size_t least = (length + 2) / 3 + 1; /* at most a third of the letters */
     for (size_t i = 0; names[i] != NULL; i++) {
         size_t edits = count_edits(text, names[i]);
         if (edits < least && edits < strlen(names[i]) && numbers_agree(text, names[i])) {

@@ -15,9 +15,9 @@
 #include "core/random.h"
 
 /*
- * Distributions with an exponential or a logarithm in them are not GSL's here: its are made of
- * libm's, and of arithmetic that is contracted or not as GSL was compiled. Drawing from a sample is
- * GSL's: integers alone decide it.
+ * Distributions with an exponential or a logarithm do not use GSL's functions: those use libm's,
+ * and arithmetic that depends on how GSL was compiled. Drawing from a sample uses GSL's: only
+ * integers decide it.
  */
 
 /* ---- streams ------------------------------------------------------------------------------- */
@@ -29,12 +29,12 @@ uint64_t gw_noise_stream(uint64_t seed, uint64_t repetition, uint64_t source) {
     return gw_random_mix(gw_random_mix(gw_random_mix(seed) + repetition) + source);
 }
 
-static inline uint64_t draw(uint64_t stream, uint64_t index) {
+static inline uint64_t draw_bits(uint64_t stream, uint64_t index) {
     return gw_random_mix(stream + index * STEP);
 }
 
-/* From the upper 52 bits: in steps of 2^-52, half a step away from 0 and from 1. */
-static inline double uniform(uint64_t bits) {
+/* A number from the upper 52 bits: in steps of 2^-52, half a step away from 0 and from 1. */
+static inline double uniform_of(uint64_t bits) {
     return ((double)(int64_t)(bits >> 12) + 0.5) * 0x1p-52;
 }
 
@@ -50,17 +50,17 @@ static double next_double(void *state) {
     return (double)next_integer(state) * 0x1p-32;
 }
 
-static void begin(void *state, unsigned long seed) {
+static void begin_stream(void *state, unsigned long seed) {
     *(uint64_t *)state = seed;
 }
 
-/* A generator for GSL that begins at a draw; GSL takes further ones where it rejects some. */
-static const gsl_rng_type stream_type = {"gradweave", 0xffffffffUL, 0,          sizeof(uint64_t),
-                                         begin,       next_integer, next_double};
+/* A generator for GSL that begins at a draw; GSL takes more draws if it rejects some. */
+static const gsl_rng_type stream_type = {"gradweave",  0xffffffffUL, 0,          sizeof(uint64_t),
+                                         begin_stream, next_integer, next_double};
 
 static double sampled(const struct gw_noise *noise, uint64_t stream, uint64_t index) {
     double value = 0;
-    uint64_t position = draw(stream, index);
+    uint64_t position = draw_bits(stream, index);
     gsl_rng generator = {&stream_type, &position};
     gsl_ran_sample(&generator, &value, 1, noise->sample, noise->count, sizeof value);
     return value;
@@ -107,7 +107,7 @@ void gw_noise_factors(const struct gw_noise *noise, const uint64_t *streams, siz
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        out[i] = uniform(draw(streams[i], index));
+        out[i] = uniform_of(draw_bits(streams[i], index));
     }
     gw_normal_quantile_each(out, count);
     if (noise->kind == GW_NOISE_NORMAL) {
@@ -131,7 +131,7 @@ double gw_noise_factor(const struct gw_noise *noise, uint64_t stream, uint64_t i
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Noise as a user names it, and the sample that it may be drawn from. */
+/* The names of noise, and the sample that it may be drawn from. */
 
 static bool parse_number(const char *text, char **end, double *out) {
     errno = 0;
@@ -173,7 +173,7 @@ static enum gw_status read_array(const char *text, size_t length, const char *pa
     return status;
 }
 
-/* Each line ends in a zero for as long as it is looked at. */
+/* Each line is ended by a zero while it is read. */
 static enum gw_status read_lines(char *text, const char *path, struct gw_noise *out,
                                  struct gw_error *error) {
     size_t capacity = 0;
@@ -197,7 +197,7 @@ static enum gw_status read_lines(char *text, const char *path, struct gw_noise *
     return GW_OK;
 }
 
-/* One iteration: a factor of each rank, of as many as in those before. */
+/* Reads one iteration: a factor of each rank, equally many in each iteration. */
 static enum gw_status read_ranks(const struct gw_json *iteration, struct gw_noise *out,
                                  size_t *capacity, struct gw_error *error) {
     size_t before = out->count;
@@ -300,15 +300,15 @@ static enum gw_status read_sample(const char *path, struct gw_noise *out, struct
 }
 
 void gw_noise_free(struct gw_noise *noise) {
-    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): a second time there is none */
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): there is no second read */
     free(noise->sample);
     *noise = (struct gw_noise){0};
 }
 
-/* ---- names --------------------------------------------------------------------------------- */
+/* ---- targets ------------------------------------------------------------------------------- */
 
 /* Finds the text behind "<name>:"; NULL: it begins otherwise. */
-static const char *argument_of(const char *name, const char *text) {
+static const char *find_argument(const char *name, const char *text) {
     size_t length = strlen(name);
     return strncmp(text, name, length) == 0 && text[length] == ':' ? text + length + 1 : NULL;
 }
@@ -319,13 +319,13 @@ enum gw_status gw_noise_read(const char *text, const char *option, struct gw_noi
     if (strcmp(text, "none") == 0) {
         return GW_OK;
     }
-    const char *path = argument_of("sample", text);
+    const char *path = find_argument("sample", text);
     if (path != NULL) {
         return read_sample(path, out, error);
     }
-    const char *sigma = argument_of("normal", text);
+    const char *sigma = find_argument("normal", text);
     enum gw_noise_kind kind = sigma != NULL ? GW_NOISE_NORMAL : GW_NOISE_LOGNORMAL;
-    sigma = sigma != NULL ? sigma : argument_of("lognormal", text);
+    sigma = sigma != NULL ? sigma : find_argument("lognormal", text);
     char *end = NULL;
     (void)strtod(text, &end);
     if (sigma == NULL && end != text) {

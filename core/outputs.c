@@ -1,4 +1,4 @@
-/* What a program reads, and what it writes: all its files are put in place, or none. */
+/* The files that a program reads and writes: all outputs are put in place, or none. */
 #include "core/outputs.h"
 
 #include <errno.h>
@@ -17,11 +17,12 @@
 
 /* ---- the program --------------------------------------------------------------------------- */
 
-/* A file that is to be put in place of `target`, or (temporary: NULL) a target to be removed. */
+/* A file to be renamed to `target`, or (temporary: NULL) a target to be removed. */
 struct output {
     char *temporary, *target;
-    char *old;            /* the name of what was there, where names cannot be exchanged */
-    bool exchanged, made; /* it is in place now: the old file has the temporary name, or none was */
+    char *old;            /* name of the old file, if names cannot be exchanged */
+    bool exchanged, made; /* it is in place now: the old file has the temporary name, or there was
+                           * none */
 };
 
 static struct {
@@ -49,7 +50,7 @@ bool gw_outputs_are_forced(void) {
 
 /* ---- inputs -------------------------------------------------------------------------------- */
 
-/* Memory that runs out here costs a refusal, and no result. */
+/* Lack of memory here only loses a check, not a result. */
 void gw_input_note(int descriptor) {
     struct stat about;
     if (!program.holds || fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
@@ -90,7 +91,7 @@ void gw_input_forget(const char *path) {
 
 /* ---- one file ------------------------------------------------------------------------------ */
 
-/* A second name for what is about to be replaced. */
+/* Gives the file to be replaced a second name. */
 static void keep_old(struct output *one) {
     char *name = NULL;
     if (asprintf(&name, "%s.old", one->temporary) < 0) {
@@ -103,7 +104,7 @@ static void keep_old(struct output *one) {
     }
 }
 
-/* Where it can, the file system exchanges both names: so the old file comes back if need be. */
+/* Exchanges both names, if the file system can, so that the old file can come back. */
 static enum gw_status put_in_place(struct output *one, struct gw_error *error) {
     struct stat old = {0};
     if (lstat(one->target, &old) != 0 && errno != ENOENT) {
@@ -134,7 +135,7 @@ static void take_back(struct output *one) {
     one->exchanged = one->made = false;
 }
 
-/* With the names that are in the way, which are no device's. */
+/* Frees an output, and removes its temporary file, which is no device. */
 static void free_output(struct output *one) {
     if (one->temporary != NULL) {
         (void)unlink(one->temporary);
@@ -200,7 +201,7 @@ void gw_outputs_keep(void) {
     forget_outputs();
 }
 
-/* Takes `one` over, in any case. */
+/* Takes `one` over, also on failure. */
 static enum gw_status add_output(struct output *one, struct gw_error *error) {
     for (size_t i = 0; i < program.output_count && one->temporary != NULL; i++) {
         if (program.outputs[i].temporary != NULL &&

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { BLOCK = 256 }; /* numbers that are worked on at a time */
+enum { BLOCK = 256 }; /* numbers that are handled together */
 
 static inline uint64_t bits_of(double x) {
     uint64_t bits = 0;
@@ -19,7 +19,7 @@ static inline double of_bits(uint64_t bits) {
     return x;
 }
 
-/* Sum of terms[i] x^i. Constant bounds let the compiler unroll it. */
+/* The sum of terms[i] x^i. Constant bounds let the compiler unroll it. */
 static inline double polynomial(const double *terms, size_t count, double x) {
     double sum = terms[count - 1];
     for (size_t i = count - 1; i-- > 0;) {
@@ -34,8 +34,8 @@ static inline double polynomial(const double *terms, size_t count, double x) {
 static const double LN2_HIGH = 0x1.62e42feep-1, LN2_LOW = 0x1.a39ef35793c76p-33;
 static const double LOG2_E = 0x1.71547652b82fep+0;
 
-/* e^x = 2^k e^r with |r| <= ln(2) / 2, for which Taylor's series to r^13 is short of 2^-57. For x
- * from -708 to 709; of others it is a number without a meaning. */
+/* e^x = 2^k e^r with |r| <= ln(2) / 2, for which Taylor's series to r^13 has an error below 2^-57.
+ * For x from -708 to 709; otherwise the result is meaningless. */
 static inline double exponential(double x) {
     static const double terms[] = {1,
                                    1,
@@ -64,7 +64,7 @@ static inline double limited(double x, double value) {
     return x > 709 ? INFINITY : x >= -708 ? value : 0;
 }
 
-/* Branches in loops of their own, so that the arithmetic is vectorised. */
+/* Branches are in loops of their own, so that the arithmetic is vectorised. */
 void gw_portable_exp_each(double *x, size_t count) {
     double given[BLOCK];
     for (size_t done = 0; done < count; done += BLOCK) {
@@ -81,7 +81,7 @@ void gw_portable_exp_each(double *x, size_t count) {
 }
 
 /* x = 2^k m with m from sqrt(1/2) to sqrt(2). */
-static double split(double x, double *m) {
+static double split_exponent(double x, double *m) {
     static const uint64_t root_half = 0x3fe6a09e667f3bcd; /* sqrt(1/2) as bits */
     uint64_t above = bits_of(x) - root_half;
     int64_t k = (int64_t)above >> 52;
@@ -101,13 +101,13 @@ static double log_near_one(double m) {
 
 static double natural_log(double x) {
     double m = 0;
-    double k = split(x, &m);
+    double k = split_exponent(x, &m);
     return k * LN2_HIGH + (log_near_one(m) + k * LN2_LOW);
 }
 
 double gw_portable_log2(double x) {
     double m = 0;
-    double k = split(x, &m);
+    double k = split_exponent(x, &m);
     return k + log_near_one(m) * LOG2_E;
 }
 
@@ -118,7 +118,7 @@ static inline double ratio(const double above[8], const double below[8], double 
 }
 
 /* The coefficients a, b (near the median), c, d (r up to 5) and e, f (beyond) of AS 241. */
-static inline double near_median(double q) {
+static inline double median_quantile(double q) {
     static const double a[8] = {3.3871328727963666080e0, 1.3314166789178437745e2,
                                 1.9715909503065514427e3, 1.3731693765509461125e4,
                                 4.5921953931549871457e4, 6.7265770927008700853e4,
@@ -134,8 +134,8 @@ static inline double near_median(double q) {
     return q * ratio(a, b, 0.180625 - q * q);
 }
 
-/* At the tail that holds `rest` of the probability. */
-static double in_tail(double rest) {
+/* The quantile at the tail that holds `rest` of the probability. */
+static double tail_quantile(double rest) {
     static const double c[8] = {1.42343711074968357734e0,  4.63033784615654529590e0,
                                 5.76949722146069140550e0,  3.64784832476320460504e0,
                                 1.27045825245236838258e0,  2.41780725177450611770e-1,
@@ -169,10 +169,10 @@ static inline bool is_near_median(double p) {
 }
 
 static double beyond(double p) {
-    return p < 0.5 ? -in_tail(p) : in_tail(1 - p);
+    return p < 0.5 ? -tail_quantile(p) : tail_quantile(1 - p);
 }
 
-/* All as if near the median, in one loop without a branch; then the tails, 15% of them. */
+/* Computes all as if near the median, in one loop without a branch; then the tails, 15% of them. */
 void gw_normal_quantile_each(double *p, size_t count) {
     double given[BLOCK];
     for (size_t done = 0; done < count; done += BLOCK) {
@@ -180,7 +180,7 @@ void gw_normal_quantile_each(double *p, size_t count) {
         double *block = p + done;
         for (size_t i = 0; i < length; i++) {
             given[i] = block[i];
-            block[i] = near_median(block[i] - 0.5);
+            block[i] = median_quantile(block[i] - 0.5);
         }
         for (size_t i = 0; i < length; i++) {
             block[i] = is_near_median(given[i]) ? block[i] : beyond(given[i]);

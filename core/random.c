@@ -63,7 +63,7 @@ double gw_random_noise(struct gw_random *random, double sigma) {
 }
 
 void gw_random_shuffle(struct gw_random *random, void *items, size_t count, size_t size) {
-    if (count > 1) { /* GSL takes no less than one */
+    if (count > 1) { /* GSL refuses smaller ones */
         gsl_ran_shuffle(random->generator, items, count, size);
     }
 }

@@ -7,12 +7,13 @@
 
 #include "core/status.h"
 
-/* A one-to-one map of numbers that makes neighbouring ones unrelated: for seeds and counters. */
+/* A bijection of numbers that makes neighbouring ones unrelated: for seeds and counters. */
 uint64_t gw_random_mix(uint64_t x);
 
 struct gw_random;
 
-/* `stream` gives independent sequences from one seed (a worker, an iteration, a test case). */
+/* `stream` selects one of many independent sequences of a seed (a worker, an iteration, a test
+ * case). */
 enum gw_status gw_random_open(struct gw_random **out, uint64_t seed, uint64_t stream,
                               struct gw_error *error);
 void gw_random_close(struct gw_random *random);
@@ -24,7 +25,7 @@ double gw_random_beta(struct gw_random *random, double a, double b); /* (0, 1), 
 /* exp(normal) scaled to mean 1: relative noise of standard deviation `sigma` in the logarithm. */
 double gw_random_noise(struct gw_random *random, double sigma);
 
-/* Brings `count` items of `size` bytes into random order, each order as likely as any other. */
+/* Shuffles `count` items of `size` bytes; each order is equally likely. */
 void gw_random_shuffle(struct gw_random *random, void *items, size_t count, size_t size);
 
 #endif

@@ -11,15 +11,15 @@
 
 /* ---- robust lines ---------------------------------------------------------------------------- */
 
-/* The line through positive times whose errors are relative, not bent by single outliers. */
+/* A line through positive times with relative errors, robust against single outliers. */
 struct fitted_line {
     double startup, slope; /* time = startup + slope * x */
 };
 
 /*
- * x: count abscissae; y: count times > 0, count >= 2 of them, not all at one x. Room, the caller's:
- * weights, which gets what each point counts for in the end, from 0 (an outlier) to 1, and scratch,
- * both of count.
+ * x: count abscissae; y: count times > 0, count >= 2 of them, not all at one x. Scratch memory of
+ * the caller: weights, which receives the final weight of each point, from 0 (an outlier) to 1, and
+ * scratch, both [count].
  */
 struct line_points {
     size_t count;
@@ -29,7 +29,8 @@ struct line_points {
 
 enum { HUBER_STEPS = 4, MOST_STEPS = 60, FEWEST_TO_OUTVOTE = 5 };
 
-/* Of both weights, in standard deviations: 95% as efficient as least squares without outliers. */
+/* The tuning of both weights, in standard deviations: 95% as efficient as least squares without
+ * outliers. */
 static const double huber_tuning = 1.345;
 static const double bisquare_tuning = 4.685;
 static const double mad_of_normal = 0.6745;
@@ -37,15 +38,15 @@ static const double mad_of_normal = 0.6745;
 static const double smallest_scale = 1e-9; /* below it residuals are rounding errors */
 static const double settled = 1e-6;        /* relative change of the line */
 
-/* The line's value at point i, kept away from zero and below: a tenth of what was measured. */
+/* The line's value at point i, but at least a tenth of the measured value. */
 static double line_value(const struct fitted_line *line, const struct line_points *points,
                          size_t i) {
     return fmax(line->startup + line->slope * points->x[i], 0.1 * points->y[i]);
 }
 
 /* Least squares with the weights in scratch. */
-static void solve(enum gw_line_terms terms, const struct line_points *points,
-                  struct fitted_line *out) {
+static void solve_line(enum gw_line_terms terms, const struct line_points *points,
+                       struct fitted_line *out) {
     double c00 = 0;
     double c01 = 0;
     double c11 = 0;
@@ -69,8 +70,8 @@ static double residual(const struct fitted_line *line, const struct line_points 
 }
 
 /* The standard deviation of most residuals; as many as there are terms are small by the fit. */
-static double scale_of(const struct fitted_line *line, const struct line_points *points,
-                       size_t terms) {
+static double residual_scale(const struct fitted_line *line, const struct line_points *points,
+                             size_t terms) {
     double *sizes = points->scratch;
     for (size_t i = 0; i < points->count; i++) {
         sizes[i] = fabs(residual(line, points, i));
@@ -94,59 +95,58 @@ static bool same(const struct fitted_line *a, const struct fitted_line *b, doubl
            fabs(a->slope - b->slope) <= relative * fabs(b->slope);
 }
 
-/* Weights by the residuals, then the line by the weights. */
-static void step(enum gw_line_terms terms, const struct line_points *points,
-                 double (*weigh)(double u), struct fitted_line *line) {
+/* Weights points by their residuals, then fits the line with the weights. */
+static void reweight_line(enum gw_line_terms terms, const struct line_points *points,
+                          double (*weigh)(double u), struct fitted_line *line) {
     size_t count = points->count;
     bool robust = count >= FEWEST_TO_OUTVOTE;
-    double scale = robust ? scale_of(line, points, terms == GW_LINE_BOTH ? 2 : 1) : 1;
+    double scale = robust ? residual_scale(line, points, terms == GW_LINE_BOTH ? 2 : 1) : 1;
     for (size_t i = 0; i < count; i++) {
         double value = line_value(line, points, i);
         points->weights[i] = robust ? weigh(residual(line, points, i) / scale) : 1;
         points->scratch[i] = points->weights[i] / (value * value);
     }
-    solve(terms, points, line);
+    solve_line(terms, points, line);
 }
 
-/* From a line that is near already, until it changes by less than `relative`. */
+/* Improves a line that is near already, until it changes by less than `relative`. */
 static void robust_line_near(enum gw_line_terms terms, const struct line_points *points,
                              double relative, struct fitted_line *line) {
     bool done = false;
     for (int i = 0; i < MOST_STEPS && !done; i++) {
         struct fitted_line before = *line;
-        step(terms, points, bisquare, line);
+        reweight_line(terms, points, bisquare, line);
         done = same(&before, line, relative);
     }
 }
 
 /*
- * Residuals are relative to the line. Huber's weights, whose optimum is the only one, lead to the
- * neighbourhood of Tukey's bisquare, which gives far outliers no weight at all. Fewer than five
- * points cannot outvote one of them: these are fitted by plain least squares. The terms may come
- * out negative.
+ * Fits a line with residuals relative to it. Huber's weights, whose optimum is unique, lead close
+ * to that of Tukey's bisquare, which gives far outliers no weight at all. Fewer than five points
+ * cannot outvote one of them: these are fitted by plain least squares. Terms may be negative.
  */
 static void robust_line(enum gw_line_terms terms, const struct line_points *points,
                         struct fitted_line *out) {
     for (size_t i = 0; i < points->count; i++) {
         points->scratch[i] = 1 / (points->y[i] * points->y[i]);
     }
-    solve(terms, points, out);
+    solve_line(terms, points, out);
     for (int i = 0; i < HUBER_STEPS; i++) {
-        step(terms, points, huber, out);
+        reweight_line(terms, points, huber, out);
     }
     robust_line_near(terms, points, settled, out);
 }
 
 /* ---- cost curves ----------------------------------------------------------------------------- */
 
-/* The slope is multiplied with this at `size`. */
+/* The factor of the slope at `size`. */
 static double curve_basis(enum gw_curve_shape shape, double size) {
     return shape == GW_STRAIGHT ? size : size * log2(size);
 }
 
-/* errors: room for count. */
-static void judge(const struct gw_curve_point *points, size_t count, double *errors,
-                  struct gw_fit *fit) {
+/* errors: [count], scratch memory. */
+static void find_fit_errors(const struct gw_curve_point *points, size_t count, double *errors,
+                            struct gw_fit *fit) {
     for (size_t i = 0; i < count; i++) {
         errors[i] =
             fabs(gw_curve_time(&fit->curve, points[i].size) - points[i].time_s) / points[i].time_s;
@@ -156,7 +156,7 @@ static void judge(const struct gw_curve_point *points, size_t count, double *err
     fit->max_error = errors[count - 1];
 }
 
-/* A negative coefficient has no meaning; the best fit without it has that one at zero. */
+/* Drops a negative coefficient, which has no meaning; the best fit without it has it at zero. */
 static enum gw_line_terms fit_line(const struct line_points *points, bool startup_free,
                                    struct fitted_line *line) {
     enum gw_line_terms terms = GW_LINE_BOTH;
@@ -194,7 +194,7 @@ static enum gw_status fit(enum gw_curve_shape shape, bool startup_free,
                            .terms = terms,
                            .startup_free = startup_free};
     *(shape == GW_STRAIGHT ? &out->curve.per_unit_s : &out->curve.per_nlog2n_s) = line.slope;
-    judge(points, count, x, out);
+    find_fit_errors(points, count, x, out);
     free(room);
     return GW_OK;
 }
@@ -230,13 +230,13 @@ enum {
     ARRAYS = 7
 };
 
-/* What bisquare weights make of a normal variance: E[w u^2] / E[w]. */
+/* The factor of bisquare weights on a normal variance: E[w u^2] / E[w]. */
 static const double bisquare_variance = 0.82807;
 
 struct problem {
     struct line_points points;
     const struct gw_curve_point *measured;
-    double *times;             /* points.y, of what is being fitted: writable */
+    double *times;             /* points.y of the current fit: writable */
     double *variances;         /* of each point by itself, relative */
     double *values, *scatter;  /* of the first fit: its times, relative standard deviations */
     double *startups, *slopes; /* of the replicates: (estimate - truth) / standard error */
@@ -244,17 +244,17 @@ struct problem {
 
 static const double replicate_settled = 1e-3; /* of a coefficient: far below its standard error */
 
-/* A line with the standard errors of its coefficients; that of one it does not have is 0. */
+/* A line with the standard errors of its coefficients; 0 for a missing one. */
 struct estimate {
     enum gw_line_terms terms;
     struct fitted_line line;
     double startup_error, slope_error;
     double
         own_share;  /* of the points' own variances that the residuals leave standing, at most 1 */
-    double between; /* relative variance from size to size beyond them */
+    double between; /* relative variance between sizes beyond them */
 };
 
-/* The inverse of a line's weighted normal equations; zero where it has no such coefficient. */
+/* The inverse of a line's weighted normal equations; zero for a missing coefficient. */
 struct inverse {
     double startup, both, slope;
 };
@@ -282,8 +282,9 @@ static struct inverse invert_normal(const struct line_points *points,
 }
 
 /*
- * What the residuals, widened by what the fit took from them, say about variances: if they scatter
- * more than the points' own errors explain, the rest is between sizes; if less, those are too wide.
+ * Estimates variances from the residuals, widened by the fit's share of them: if they scatter more
+ * than the points' own errors explain, the rest is between sizes; if less, those errors are too
+ * wide.
  */
 static void find_variances(const struct problem *problem, const struct inverse *inverse,
                            struct estimate *estimate) {
@@ -311,7 +312,8 @@ static double variance(const struct problem *problem, const struct estimate *est
     return estimate->own_share * problem->variances[i] + estimate->between;
 }
 
-/* The sandwich: what the points' variances make of the line's weighted normal equations. */
+/* The sandwich estimator: standard errors from the points' variances and the weighted normal
+ * equations. */
 static void find_standard_errors(const struct problem *problem, struct estimate *out) {
     const struct line_points *points = &problem->points;
     struct inverse inverse = invert_normal(points, out);
@@ -355,8 +357,9 @@ static enum gw_status replicate(struct problem *problem, const struct estimate *
     return GW_OK;
 }
 
-/* What bootstrap-t makes of the replicates' ratios. */
-static void invert(double *ratios, double value, double deviation, double *low, double *high) {
+/* The interval of bootstrap-t from the replicates' ratios. */
+static void invert_ratios(double *ratios, double value, double deviation, double *low,
+                          double *high) {
     gsl_sort(ratios, 1, REPLICATES);
     *low = value - ratios[LAST] * deviation;
     *high = value - ratios[FIRST] * deviation;
@@ -376,16 +379,16 @@ static enum gw_status solve_problem(struct problem *problem, enum gw_line_terms 
     }
     GW_TRY(replicate(problem, &first, error));
     out->known = true;
-    invert(problem->startups, first.line.startup, first.startup_error, &out->startup_low,
-           &out->startup_high);
-    invert(problem->slopes, first.line.slope, first.slope_error, &out->slope_low, &out->slope_high);
+    invert_ratios(problem->startups, first.line.startup, first.startup_error, &out->startup_low,
+                  &out->startup_high);
+    invert_ratios(problem->slopes, first.line.slope, first.slope_error, &out->slope_low,
+                  &out->slope_high);
     return GW_OK;
 }
 
-/* A coefficient that was dropped would have been negative: how much it may be says the whole line.
- */
-static enum gw_status solve_for(const struct gw_fit *fit, struct problem *problem,
-                                struct gw_fit_interval *out, struct gw_error *error) {
+/* A coefficient that was dropped would have been negative: the whole line bounds it. */
+static enum gw_status fit_intervals(const struct gw_fit *fit, struct problem *problem,
+                                    struct gw_fit_interval *out, struct gw_error *error) {
     struct gw_fit_interval whole = {0};
     GW_TRY(solve_problem(problem, fit->terms, out, error));
     if (fit->terms != GW_LINE_BOTH) {
@@ -405,11 +408,9 @@ static enum gw_status solve_for(const struct gw_fit *fit, struct problem *proble
     return GW_OK;
 }
 
-/*
- * A standard error that comes from few repeats is itself hardly known, and one slow repeat makes it
- * many times too wide; but neighbouring sizes are much alike: the median over up to five.
- */
-static void smooth(const double *errors, size_t count, double *variances) {
+/* A standard error from few repeats is itself uncertain, and one slow repeat makes it many times
+ * too wide; but neighbouring sizes are much alike: takes the median over up to five. */
+static void smooth_variances(const double *errors, size_t count, double *variances) {
     for (size_t i = 0; i < count && errors != NULL; i++) {
         double near[2 * NEIGHBOURS + 1];
         size_t found = 0;
@@ -448,8 +449,8 @@ enum gw_status gw_fit_intervals(const struct gw_fit *fit, const struct gw_curve_
     for (size_t i = 0; i < count; i++) {
         x[i] = curve_basis(fit->shape, points[i].size);
     }
-    smooth(relative_errors, count, problem.variances);
-    enum gw_status status = solve_for(fit, &problem, out, error);
+    smooth_variances(relative_errors, count, problem.variances);
+    enum gw_status status = fit_intervals(fit, &problem, out, error);
     free(room);
     return status;
 }

@@ -8,7 +8,7 @@
 
 /* ---- means and spreads ----------------------------------------------------------------------- */
 
-/* The largest j with P(Binomial(n, 1/2) < j) <= 2.5%: x[j-1] .. x[n-j] then holds the median. */
+/* The largest j with P(Binomial(n, 1/2) < j) <= 2.5%: x[j-1] .. x[n-j] then contains the median. */
 static size_t interval_rank(size_t count) {
     size_t rank = 0;
     while (rank < count / 2 && gsl_cdf_binomial_P((unsigned)rank, 0.5, (unsigned)count) <= 0.025) {
@@ -73,8 +73,8 @@ double gw_spread_percentile(const struct gw_spread *spread, size_t observed, int
     return observed < gw_percentile_least(rank) ? 0 : spread->percentiles[i];
 }
 
-/* Linear between order statistics. Of equal values it is that value. */
-static double quantile(const double *sorted, size_t count, double share) {
+/* Interpolates between order statistics; equal values give that value exactly. */
+static double sorted_quantile(const double *sorted, size_t count, double share) {
     double place = share * (double)(count - 1);
     size_t below = (size_t)place;
     double part = place - (double)below;
@@ -82,8 +82,8 @@ static double quantile(const double *sorted, size_t count, double share) {
                              : sorted[count - 1];
 }
 
-/* Rounded to 9 decimals: what libm's last bit does to GSL's iteration then no longer shows. */
-static double student_t(size_t freedom) {
+/* Rounded to 9 decimals, which hides the effect of libm's last bit on GSL's iteration. */
+static double student_t_factor(size_t freedom) {
     return rint(gsl_cdf_tdist_Pinv(0.975, (double)freedom) * 1e9) / 1e9;
 }
 
@@ -94,7 +94,7 @@ void gw_spread_of(double *values, size_t count, struct gw_spread *out) {
     }
     gsl_sort(values, 1, count);
     double sd = gw_running_sd(&running);
-    double reach = count > 1 ? student_t(count - 1) * sd / sqrt((double)count) : 0;
+    double reach = count > 1 ? student_t_factor(count - 1) * sd / sqrt((double)count) : 0;
     *out = (struct gw_spread){.count = count,
                               .mean = running.mean,
                               .sd = sd,
@@ -103,11 +103,11 @@ void gw_spread_of(double *values, size_t count, struct gw_spread *out) {
                               .mean_low = running.mean - reach,
                               .mean_high = running.mean + reach};
     for (size_t i = 0; i < GW_PERCENTILES; i++) {
-        out->percentiles[i] = quantile(values, count, gw_percentile_ranks[i] / 100.0);
+        out->percentiles[i] = sorted_quantile(values, count, gw_percentile_ranks[i] / 100.0);
     }
 }
 
-/* fma is a single rounding by definition, also where it takes libm many steps. */
+/* fma is a single rounding by definition, also if libm emulates it. */
 void gw_sum_add(struct gw_sum *sum, double value, double times) {
     double product = value * times;
     double lost = times == 1 ? 0 : fma(value, times, -product);
@@ -121,28 +121,26 @@ void gw_sum_add(struct gw_sum *sum, double value, double times) {
 /* ---- medians --------------------------------------------------------------------------------- */
 
 /* The value below which a share `place` of the sample's distribution lies: a step function. */
-static double value_at(const double *sorted, size_t count, double place) {
+static double sample_value(const double *sorted, size_t count, double place) {
     size_t index = (size_t)(place * (double)count);
     return sorted[index < count ? index : count - 1];
 }
 
-/*
- * The median of one resample. Of an even number it is the mean of two neighbours in order: given
- * the lower one at u, the upper one is the least of the rest, uniform above u.
- */
+/* The median of one resample. For an even number it is the mean of two neighbours in order: given
+ * the lower one at u, the upper one is the smallest of the rest, uniform above u. */
 static double draw_median(const double *sorted, size_t count, struct gw_random *random) {
     size_t half = (count + 1) / 2;
     double above = (double)(count - half);
     double place = gw_random_beta(random, (double)half, above + 1);
-    double lower = value_at(sorted, count, place);
+    double lower = sample_value(sorted, count, place);
     if (count % 2 == 1) {
         return lower;
     }
     double share = 1 - pow(1 - gw_random_uniform(random), 1 / above);
-    return (lower + value_at(sorted, count, place + (1 - place) * share)) / 2;
+    return (lower + sample_value(sorted, count, place + (1 - place) * share)) / 2;
 }
 
-/* As gsl_stats_quantile_from_sorted_data has it, of values in any order, which it changes. */
+/* The quantile of gsl_stats_quantile_from_sorted_data for values in any order, which it changes. */
 static double select_quantile(double *values, size_t count, double share) {
     double place = share * (double)(count - 1);
     size_t index = (size_t)place;
@@ -155,9 +153,9 @@ static double select_quantile(double *values, size_t count, double share) {
 
 /*
  * The 2.5th and 97.5th percentile of the medians of `resamples` >= 40 samples of `count` >= 1 that
- * are drawn with replacement from `sorted` (ascending). A sample is not drawn value by value: of n
- * uniform draws the k-th smallest is Beta(k, n - k + 1), and where it falls among the values is the
- * sample's k-th smallest, so that a resample costs a draw or two however many values there are.
+ * are drawn with replacement from `sorted` (ascending). Samples are not drawn value by value: of n
+ * uniform draws the k-th smallest is Beta(k, n - k + 1), and the value at it is the sample's k-th
+ * smallest, so that a resample costs one or two draws however many values there are.
  */
 static enum gw_status find_median_interval(const double *sorted, size_t count, size_t resamples,
                                            struct gw_random *random, double *low, double *high,
@@ -189,8 +187,8 @@ enum gw_status gw_summarise_bootstrap(double *values, size_t count, size_t fewes
 
 size_t gw_count_outliers(const double *sorted, size_t count, double deviations) {
     double median = gsl_stats_median_from_sorted_data(sorted, 1, count);
-    /* Distances ascend from the median to both ends: the half that is nearest lies between two
-     * places that move outwards, the nearer one first. */
+    /* Distances ascend from the median to both ends: the nearest half lies between two places that
+     * move outwards, the nearer one first. */
     size_t below = 0;
     while (below < count && sorted[below] < median) {
         below++;
@@ -204,7 +202,7 @@ size_t gw_count_outliers(const double *sorted, size_t count, double deviations) 
         below -= down <= up;
         above += down > up;
     }
-    double sd = 1.4826 * distance; /* of normal values: 1 / Phi^-1(3/4) */
+    double sd = 1.4826 * distance; /* for normal values: 1 / Phi^-1(3/4) */
     size_t outliers = 0;
     for (size_t i = 0; i < count; i++) {
         outliers += fabs(sorted[i] - median) > deviations * sd;

@@ -17,29 +17,27 @@ struct gw_error {
     char message[512];
 };
 
-/* Fills `error`, which may be NULL. */
+/* Sets `error`, which may be NULL. */
 void gw_error_set(struct gw_error *error, enum gw_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A constant as what it is, since C gives enumeration constants the type int. */
+/* An enumeration constant as its enum, since C gives enumeration constants the type int. */
 static inline enum gw_status gw_status_of(enum gw_status status) {
     return status;
 }
 
-/*
- * Fills `error` and is `status`, so that callers write `return gw_fail(...)`. A macro, so that
- * readers of the code, people and analyzers, see which status comes back.
- */
+/* Sets `error` and has the value `status`, so that callers write `return gw_fail(...)`. A macro, so
+ * that readers of the code, people and analyzers, see the status. */
 #define gw_fail(error, status, ...)                                                                \
     (gw_error_set((error), (status), __VA_ARGS__), gw_status_of(status))
 
-/* GW_FAILED, "out of memory while <what>". */
+/* Fails with GW_FAILED and "out of memory while <what>". */
 #define gw_fail_memory(error, what) gw_fail((error), GW_FAILED, "out of memory while %s", (what))
 
-/* Puts "<prefix>: " before the message that is there. */
+/* Puts "<prefix>: " before the message. */
 void gw_error_prefix(struct gw_error *error, const char *prefix);
 
-/* Leaves the calling function if `call` fails. For functions that own nothing yet. */
+/* Returns from the calling function if `call` fails. For functions that own nothing yet. */
 #define GW_TRY(call)                                                                               \
     do {                                                                                           \
         enum gw_status gw_try_status = (call);                                                     \
@@ -48,7 +46,7 @@ void gw_error_prefix(struct gw_error *error, const char *prefix);
         }                                                                                          \
     } while (0)
 
-/* What is NULL only by a mistake in this program, which then ends here. */
+/* Ends the program if `found` is NULL, which only a bug causes. */
 static inline const void *gw_needed(const void *found) {
     if (found == NULL) {
         abort();
@@ -56,7 +54,7 @@ static inline const void *gw_needed(const void *found) {
     return found;
 }
 
-/* Appends a name to a list of them in words, "a, b", as far as its `size` bytes have room. */
+/* Appends a name to a list "a, b", as far as its `size` bytes allow. */
 void gw_list_name(char *list, size_t size, const char *name);
 
 #endif

@@ -19,7 +19,7 @@ struct team {
     void *context;
 };
 
-/* What a part of shared work begins, its own thread does: the others have their parts. */
+/* A part of shared work runs nested work on its own thread: other threads have their own parts. */
 static _Thread_local bool is_working;
 
 size_t gw_cores(void) {
@@ -38,7 +38,7 @@ static void *take_parts(void *argument) {
     return NULL;
 }
 
-/* As many as there is work and cores for, besides the caller's. */
+/* The number of helpers: at most that of parts and of cores, besides the caller's thread. */
 static size_t count_helpers(size_t parts, size_t threads) {
     if (parts < 2 || threads < 2 || is_working) {
         return 0;
@@ -55,7 +55,7 @@ void gw_parallel(size_t parts, size_t threads, void (*work)(size_t part, void *c
     size_t wanted = count_helpers(parts, threads);
     size_t count = 0;
     struct team team = {.parts = parts, .is_shared = wanted > 0, .work = work, .context = context};
-    /* Where there is no room for another thread, those that there are do all the work. */
+    /* If no more threads can be started, the existing ones do all the work. */
     while (count < wanted && pthread_create(&helpers[count], NULL, take_parts, &team) == 0) {
         count++;
     }
@@ -72,7 +72,7 @@ const char *gw_find_symbols(void *library, const struct gw_symbol *symbols, size
     const char *missing = NULL;
     for (size_t i = 0; i < count; i++) {
         void *symbol = dlsym(library, symbols[i].name);
-        memcpy((char *)calls + symbols[i].place, &symbol, sizeof symbol); /* as POSIX asks for */
+        memcpy((char *)calls + symbols[i].place, &symbol, sizeof symbol); /* as POSIX requires */
         missing = symbol == NULL && missing == NULL ? symbols[i].name : missing;
     }
     return missing;

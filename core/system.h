@@ -1,4 +1,4 @@
-/* What the operating system gives: threads, and libraries found at run time. */
+/* Services of the operating system: threads, and libraries loaded at run time. */
 #ifndef GW_CORE_SYSTEM_H
 #define GW_CORE_SYSTEM_H
 
@@ -6,31 +6,26 @@
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/*
- * Calls work(part, context) once for every part < parts, on so many threads, but no more than there
- * are cores, or than the system has to give; 0 threads are as 1. What is shared already is not
- * shared again.
- */
+/* Calls work(part, context) once for every part < parts, on that many threads, but at most the
+ * number of cores, or as many as can be started; 0 threads mean 1. Nested calls use one thread. */
 void gw_parallel(size_t parts, size_t threads, void (*work)(size_t part, void *context),
                  void *context);
 
-/* How many threads of this process run at a time at most. */
+/* The maximum number of threads of this process that run at a time. */
 size_t gw_cores(void);
 
 /* ---- libraries ------------------------------------------------------------------------------- */
 
-/* A library's functions by name, as they are found at run time. */
+/* A library's functions by name, found at run time. */
 
-/* A function, and where in a structure of pointers to functions its address goes. */
+/* A function, and the offset of its address in a structure of function pointers. */
 struct gw_symbol {
     const char *name;
     size_t place;
 };
 
-/*
- * Fills `calls` from a library that dlopen() gave, with NULL for what it does not have. The first
- * name that is missing, or NULL.
- */
+/* Fills `calls` from a library that dlopen() gave, with NULL for missing functions. Returns the
+ * first missing name, or NULL. */
 const char *gw_find_symbols(void *library, const struct gw_symbol *symbols, size_t count,
                             void *calls);
 

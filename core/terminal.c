@@ -23,7 +23,9 @@ size_t gw_utf8_length(const unsigned char *c) {
     return too_long || outside ? 0 : length;
 }
 
-/* Of C0, DEL, C1; that turn the direction of text, break lines, or are not to be seen. */
+/*
+ * Those of C0, DEL, C1; and those that turn the direction of text, break lines, or are invisible.
+ */
 static const uint32_t controls[][2] = {
     {0x01, 0x1f},     {0x7f, 0x9f},     {0x61c, 0x61c},   {0x180e, 0x180e}, {0x200b, 0x200f},
     {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
@@ -67,8 +69,9 @@ void gw_print_lost(const char *why) {
 
 enum { ESCAPE_SIZE = 12 };
 
-/* The character at `c` as a terminal may have it; how many bytes of the text it is. */
-static size_t show(const unsigned char *c, char out[ESCAPE_SIZE]) {
+/* Writes the character at `c` in a form that is safe for a terminal; returns its length in the
+ * text. */
+static size_t escape_character(const unsigned char *c, char out[ESCAPE_SIZE]) {
     size_t length = gw_utf8_length(c);
     uint32_t control = gw_control_at(c);
     if (length > 0 && control == 0) {
@@ -82,17 +85,15 @@ static size_t show(const unsigned char *c, char out[ESCAPE_SIZE]) {
     return length < 2 ? 1 : length;
 }
 
-/*
- * `newline` stands for a line feed. In one piece, where it is not long, to a stream that is not
- * buffered: other processes write to it, too.
- */
-static void put(FILE *stream, const char *text, char newline) {
+/* Prints text; `newline` stands for a line feed. Writes short text in one piece, to a stream that
+ * is not buffered, because other processes write to it too. */
+static void print_escaped(FILE *stream, const char *text, char newline) {
     const unsigned char *c = (const unsigned char *)text;
     char piece[1024];
     size_t used = 0;
     while (*c != '\0') {
         char shown[ESCAPE_SIZE] = "\n";
-        c += *c == (unsigned char)newline ? 1 : show(c, shown);
+        c += *c == (unsigned char)newline ? 1 : escape_character(c, shown);
         if (used + sizeof shown > sizeof piece) {
             (void)fwrite(piece, 1, used, stream);
             used = 0;
@@ -108,7 +109,7 @@ void gw_visible(const char *text, char *out, size_t size) {
     out[0] = '\0';
     while (*c != '\0') {
         char shown[ESCAPE_SIZE];
-        c += show(c, shown);
+        c += escape_character(c, shown);
         size_t length = strlen(shown);
         if (used + length >= size) {
             return;
@@ -135,7 +136,7 @@ static char find_unused(const char *text) {
     return unused;
 }
 
-/* The text of the format, whose own line feeds are `newline` instead; NULL without memory. */
+/* The text of the format, with `newline` in place of its own line feeds; NULL without memory. */
 static char *format_marked(const char *format, char newline, va_list arguments) {
     char *marked = strdup(format);
     char *text = NULL;
@@ -151,7 +152,9 @@ static char *format_marked(const char *format, char newline, va_list arguments) 
     return text;
 }
 
-/* A line ends where the format says so: a line feed that is printed by it is somebody's name. */
+/*
+ * Line feeds of the format end lines; line feeds in arguments are part of names, and are escaped.
+ */
 void gw_vprint_to(FILE *stream, const char *format, va_list arguments) {
     char *text = NULL;
     char newline = '\n';
@@ -170,7 +173,7 @@ void gw_vprint_to(FILE *stream, const char *format, va_list arguments) {
         gw_print_lost(NULL);
         return;
     }
-    put(stream, text, newline);
+    print_escaped(stream, text, newline);
     free(text);
 }
 

@@ -21,8 +21,8 @@ static ssize_t append(void *cookie, const char *bytes, size_t length) {
     return (ssize_t)length;
 }
 
-/* Only says where the stream is, for ftello. */
-static int tell(void *cookie, off64_t *position, int whence) {
+/* Only gives the position of the stream, for ftello. */
+static int tell_position(void *cookie, off64_t *position, int whence) {
     const struct gw_text *text = cookie;
     if (whence != SEEK_CUR || *position != 0) {
         return -1;
@@ -35,7 +35,7 @@ FILE *gw_text_open(struct gw_text *text) {
     *text = (struct gw_text){.text = calloc(1, 1), .capacity = 1};
     if (text->text != NULL) {
         text->stream =
-            fopencookie(text, "w", (cookie_io_functions_t){.write = append, .seek = tell});
+            fopencookie(text, "w", (cookie_io_functions_t){.write = append, .seek = tell_position});
     }
     if (text->stream == NULL) {
         free(text->text);

@@ -10,11 +10,11 @@ struct unit {
     const char *name;
 };
 
-/* From here on numbers have exponents, and are no longer than others. */
+/* From here on numbers have exponents, which keeps them short. */
 static const double MOST_PLAIN = 1e6;
 
 /* Four significant digits in the largest unit that leaves at least 1 before the point. */
-static const char *format(double value, const struct unit *units, int count, char *out) {
+static const char *format_in_unit(double value, const struct unit *units, int count, char *out) {
     int u = 0;
     if (fabs(value) >= MOST_PLAIN * units[0].size) {
         snprintf(out, GW_UNITS_SIZE, "%.3e %s", value / units[0].size, units[0].name);
@@ -38,7 +38,7 @@ const char *gw_format_seconds(double seconds, char out[GW_UNITS_SIZE]) {
         snprintf(out, GW_UNITS_SIZE, "0 s");
         return out;
     }
-    return format(seconds, units, 4, out);
+    return format_in_unit(seconds, units, 4, out);
 }
 
 const char *gw_format_bytes(double bytes, char out[GW_UNITS_SIZE]) {
@@ -48,7 +48,7 @@ const char *gw_format_bytes(double bytes, char out[GW_UNITS_SIZE]) {
         snprintf(out, GW_UNITS_SIZE, "%.0f B", bytes);
         return out;
     }
-    return format(bytes, units, 4, out);
+    return format_in_unit(bytes, units, 4, out);
 }
 
 const char *gw_format_count(double count, char out[GW_UNITS_SIZE]) {

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Room for any formatted number. The functions return `out`. */
+/* The size of any formatted number. The functions return `out`. */
 enum { GW_UNITS_SIZE = 32 };
 
 const char *gw_format_seconds(double seconds, char out[GW_UNITS_SIZE]); /* "12.3 ms" */
@@ -14,7 +14,7 @@ const char *gw_format_percent(double share, char out[GW_UNITS_SIZE]);   /* 0.021
 /* Half of an interval, relative: 0.203: "+-20.3%"; from 1 on: "within a factor of 2.3". */
 const char *gw_format_margin(double relative, int decimals, char out[GW_UNITS_SIZE]);
 
-/* How long something will still take: "42 s", "3 min 20 s", "5 h 12 min", "2 d 7 h". */
+/* A remaining time: "42 s", "3 min 20 s", "5 h 12 min", "2 d 7 h". */
 const char *gw_format_duration(double seconds, char out[GW_UNITS_SIZE]);
 
 /* With the fewest digits that read back as the same number; at least 15, as cJSON prints. */
@@ -22,10 +22,12 @@ const char *gw_format_exactly(double value, char out[GW_UNITS_SIZE]);
 
 /* ---- cells of comma-separated tables, as RFC 4180 has them ---------------------------------- */
 
-/* With as many digits as it takes to read the same number back, and no more than a person wrote. */
+/*
+ * Prints as many digits as it takes to read the same number back, and no more than a person wrote.
+ */
 void gw_csv_number(FILE *stream, double number);
 
-/* In quotes where a reader could mistake a part of it for the end. */
+/* Quotes a text that a reader could otherwise split. */
 void gw_csv_text(FILE *stream, const char *text);
 
 #endif

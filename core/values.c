@@ -9,7 +9,7 @@
 
 #include "core/curve.h"
 
-/* How much of a user's text a message repeats. */
+/* The maximum length of a user's text in messages. */
 enum { MOST_SHOWN = 60 };
 
 /* ---- numbers ------------------------------------------------------------------------------- */
@@ -28,7 +28,7 @@ static enum gw_status expected_number(const struct gw_values_rule *rule, const c
                    text);
 }
 
-/* "k", "Ki", "M", ..: their size and their length, which is 0 where there is none. */
+/* Reads "k", "Ki", "M", ..: their size and their length, which is 0 if there is none. */
 static size_t read_prefix(const char *text, size_t length, double *size) {
     static const char prefixes[] = "kmgtp";
     const char *found =
@@ -63,7 +63,8 @@ bool gw_rate_unit(const char *text, size_t length, double *bit_per_s) {
     return each && (unit[0] == 'B' || unit[0] == 'b');
 }
 
-/* A whole number that a double holds exactly, with "k", "Mi" .. behind it; the rest of the text. */
+/* Parses a whole number that a double holds exactly, followed by "k", "Mi" ..; returns the rest of
+ * the text. */
 static const char *parse_whole(const char *text, double *out) {
     const char *unit = text + strspn(text, "0123456789.eE+");
     double size = 1;
@@ -115,7 +116,7 @@ bool gw_parse_number(const char *text, double *out) {
     return decimal && end != text && *end == '\0' && errno == 0 && isfinite(*out);
 }
 
-/* How many of the `length` characters are the number's unit, and its size; false: it has none. */
+/* Finds the number's unit at the end of `length` characters, and its size; false: it has none. */
 static bool find_unit(const char *text, size_t length, const struct gw_values_rule *rule,
                       size_t *unit_length, double *size) {
     *size = 1;
@@ -146,7 +147,7 @@ static bool find_unit(const char *text, size_t length, const struct gw_values_ru
     return false;
 }
 
-/* The number that `text` is up to `length`; only decimal ones, without spaces. */
+/* Parses the number in `length` characters of text; only decimal ones, without spaces. */
 static enum gw_status parse_number(const char *text, size_t length,
                                    const struct gw_values_rule *rule, double *out,
                                    struct gw_error *error) {
@@ -178,18 +179,18 @@ struct range {
     double from, to;
     size_t count;
     bool logarithmic;
-    double step; /* from value to value; 0: as many as there are, INFINITY: doubles */
+    double step; /* from value to value; 0: all values, INFINITY: doubles */
 };
 
 /* "log20", "lin5". */
 static bool parse_steps(const char *text, struct range *range) {
-    enum { most_digits = 5 };
+    enum { MAX_DIGITS = 5 };
     range->logarithmic = strncmp(text, "log", 3) == 0;
     if (!range->logarithmic && strncmp(text, "lin", 3) != 0) {
         return false;
     }
     size_t digits = strspn(text + 3, "0123456789");
-    if (digits == 0 || digits > most_digits || text[3 + digits] != '\0') {
+    if (digits == 0 || digits > MAX_DIGITS || text[3 + digits] != '\0') {
         return false;
     }
     range->count = strtoul(text + 3, NULL, 10);
@@ -200,7 +201,7 @@ static double next_value(const struct range *range, double value) {
     return isinf(range->step) ? 2 * value : value + range->step;
 }
 
-/* FROM:TO alone, or of whole numbers FROM:TO:STEP; `steps` is NULL or STEP. */
+/* Parses FROM:TO alone, or for whole numbers FROM:TO:STEP; `steps` is NULL or STEP. */
 static bool parse_plain_range(const char *text, size_t from_length, size_t to_length,
                               const char *steps, const struct gw_values_rule *rule,
                               struct range *range) {
@@ -223,7 +224,7 @@ static bool parse_plain_range(const char *text, size_t from_length, size_t to_le
            parse_number(steps, strlen(steps), rule, &range->step, &unused) == GW_OK;
 }
 
-/* Counts the values of a range by its step, as far as there may be. */
+/* Counts the values of a range by its step, up to the maximum. */
 static enum gw_status count_steps(struct range *range, struct gw_error *error) {
     range->count = 1;
     double value = range->from;
@@ -273,8 +274,8 @@ static enum gw_status parse_range(const char *text, const struct gw_values_rule 
     return range->step > 0 ? count_steps(range, error) : GW_OK;
 }
 
-/* Powers of ten rather than of e: decades come out exact. */
-static double value_at(const struct range *range, size_t step) {
+/* Uses powers of ten, so that decades are exact. */
+static double range_value(const struct range *range, size_t step) {
     double last = (double)(range->count - 1);
     double from = range->logarithmic ? log10(range->from) : range->from;
     double to = range->logarithmic ? log10(range->to) : range->to;
@@ -285,7 +286,7 @@ static double value_at(const struct range *range, size_t step) {
 static void fill_range(const struct range *range, bool whole, double *values) {
     double stepped = range->from;
     for (size_t i = 0; i < range->count; i++) {
-        double value = range->step > 0 ? stepped : value_at(range, i);
+        double value = range->step > 0 ? stepped : range_value(range, i);
         value = fmin(fmax(value, range->from), range->to);
         values[i] = whole ? round(value) : value;
         stepped = next_value(range, stepped);

@@ -1,7 +1,5 @@
-/*
- * Numbers as a user lists them: "0.001,0.01,0.1", or a range with both of its ends,
- * "1e-4:1e-1:log20" or "1:20:lin20"; where the rule says so, also "2:256" or "2:256:2".
- */
+/* Numbers as a user lists them: "0.001,0.01,0.1", or a range with both of its ends,
+ * "1e-4:1e-1:log20" or "1:20:lin20"; if the rule allows it, also "2:256" or "2:256:2". */
 #ifndef GW_CORE_VALUES_H
 #define GW_CORE_VALUES_H
 
@@ -18,40 +16,39 @@ struct gw_values_unit {
     double size;
 };
 
-/* What the numbers may be. */
+/* The rule of the numbers. */
 struct gw_values_rule {
     double minimum;      /* 0: any above 0 */
     double maximum;      /* they are above 0 and at most this, which is finite */
-    bool zero;           /* 0 is allowed as well, but not in logarithmic ranges */
+    bool zero;           /* 0 is allowed too, but not in logarithmic ranges */
     bool whole;          /* only integers; those of a range are rounded */
-    const char *suffix;  /* what stands behind each ("x": "0.5x,1x"), or "" */
-    const char *example; /* a range that is allowed, for messages */
-    /* Instead of the suffix one of these, in capitals or not, behind each; ended by one without a
-     * name. NULL: none. */
+    const char *suffix;  /* follows each number ("x": "0.5x,1x"), or "" */
+    const char *example; /* an allowed range, for messages */
+    /* Instead of the suffix, one of these units follows each number, in any case; ended by one
+     * without a name. NULL: none. */
     const struct gw_values_unit *units;
-    bool rates; /* instead of the suffix a rate's unit (gw_rate_unit); numbers are bits a second */
-    /* An example of FROM:TO alone: doubles where numbers are whole, for which FROM:TO:STEP is
-     * allowed as well; five values to a decade otherwise. NULL: that is not allowed. */
+    bool rates; /* a rate's unit (gw_rate_unit) replaces the suffix; numbers are bits a second */
+    /*
+     * An example of FROM:TO alone, which doubles from value to value if numbers are whole, for
+     * which FROM:TO:STEP is allowed too, and takes five values to a decade otherwise. NULL: not
+     * allowed.
+     */
     const char *plain;
 };
 
-/* Between these are the factors by which a user stretches times and bandwidths. */
+/* The range of factors by which a user stretches times and bandwidths. */
 #define GW_LEAST_FACTOR 1e-6
 #define GW_LARGEST_FACTOR 1e6
 
-/*
- * The values in ascending order, each once, 1 to GW_MOST_VALUES of them; the caller's to free.
- * A message says what is expected, not of what: callers put a name before it.
- */
+/* Parses the values in ascending order, each once, 1 to GW_MOST_VALUES of them; the caller frees
+ * them. A message says what is expected; callers put the option's name before it. */
 enum gw_status gw_values_parse(const char *text, const struct gw_values_rule *rule, double **values,
                                size_t *count, struct gw_error *error);
 
 /* ---- rates and sizes, wherever a user writes one -------------------------------------------- */
 
-/*
- * "gbit", "Gbit/s", "gbps", "Gb/s", and as Ethernet is named "G", "Gb", "GbE": in bits a second;
- * "GB/s", "GBps", "GiB/s": 8 times as many.
- */
+/* "gbit", "Gbit/s", "gbps", "Gb/s", and Ethernet's "G", "Gb", "GbE": in bits a second; "GB/s",
+ * "GBps", "GiB/s": 8 times as many. */
 bool gw_rate_unit(const char *text, size_t length, double *bit_per_s);
 
 /* "4096", "64k", "25MB", "25MiB", "1.5GiB": a whole number of bytes from 1 to 2^53. */
@@ -60,7 +57,7 @@ bool gw_parse_size(const char *text, double *bytes);
 /* "45ms", "0.3us", "1.5s", in s, ms, us or ns: a time above 0 and up to 1e6 s. */
 bool gw_parse_seconds(const char *text, double *seconds);
 
-/* The same of anything else, as 1000, 1e3, 8k or 8Ki; any finite number. False: it is none. */
+/* Parse a whole number, such as 1000, 1e3, 8k or 8Ki; and any finite number. False: it is none. */
 bool gw_parse_count(const char *text, uint64_t *out);
 bool gw_parse_number(const char *text, double *out);
 

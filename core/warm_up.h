@@ -1,7 +1,5 @@
-/*
- * When a compressor whose counts follow its gradients has warmed up: the one rule for calibrating
- * and for running it.
- */
+/* The end of warm-up of a compressor whose counts follow its gradients: one rule for calibrating it
+ * and for running it. */
 #ifndef GW_CORE_WARM_UP_H
 #define GW_CORE_WARM_UP_H
 
@@ -11,13 +9,13 @@
 
 enum { GW_WARM_UP_ROW = 6 }; /* more than SIDCo's five iterations between two adaptations */
 
-/* What the selections so far came to; zero but for the tolerance at first. */
+/* The selections so far; zero except for the tolerance at first. */
 struct gw_warm_up {
-    double tolerance; /* how far selected elements may be off those asked for, relative */
-    double ratio;     /* selected elements to those asked for, in the last selection */
+    double tolerance; /* of selected elements from the wanted number, relative */
+    double ratio;     /* selected elements over the wanted number, in the last selection */
     size_t close;     /* selections in a row within the tolerance */
-    size_t unchanged; /* selections in a row with the ratio of the one before them */
-    double nearness;  /* to what was asked, 1 / (1 + |ln ratio|), in the mean of late */
+    size_t unchanged; /* selections in a row with the ratio of the one before */
+    double nearness;  /* to the wanted number, 1 / (1 + |ln ratio|), recent mean */
     size_t no_nearer; /* selections in a row that were not nearer than that by 0.1% */
 };
 
@@ -32,7 +30,7 @@ static inline void gw_warm_up_add(struct gw_warm_up *warm_up, double selected, d
     warm_up->nearness += (nearness - warm_up->nearness) / GW_WARM_UP_ROW;
 }
 
-/* Whether as many as asked were selected, or whether nothing changed, often enough in a row. */
+/* True if the wanted number was selected, or the number did not change, often enough in a row. */
 static inline bool gw_warm_up_reached(const struct gw_warm_up *warm_up) {
     return warm_up->close >= GW_WARM_UP_ROW;
 }
@@ -40,17 +38,19 @@ static inline bool gw_warm_up_unchanged(const struct gw_warm_up *warm_up) {
     return warm_up->unchanged >= GW_WARM_UP_ROW;
 }
 
-/* Whether it still comes nearer to that; where it varies about something else, not for long. */
+/*
+ * True while it still comes nearer to the wanted number; false soon if it varies about another one.
+ */
 static inline bool gw_warm_up_nears(const struct gw_warm_up *warm_up) {
     return warm_up->no_nearer < GW_WARM_UP_ROW / 2;
 }
 
-/* How a pipeline's compressors warmed up before it was measured. */
+/* The warm-up of a pipeline's compressors before it was measured. */
 struct gw_warmed_up {
     size_t iterations;
     double seconds;
-    double ratio; /* in the last iteration, selected elements to those asked for */
-    bool reached; /* whether that was about 1 to the end */
+    double ratio; /* in the last iteration, selected elements over the wanted number */
+    bool reached; /* the ratio was about 1 to the end */
 };
 
 #endif

@@ -502,7 +502,7 @@ void gw_sweep_files_close(struct gw_sweep_files *files) {
         FILE *stream = files->files[i].stream;
         if (stream != NULL) {
             (void)fflush(stream);
-            gw_file_let_go(fileno(stream));
+            gw_file_unlock(fileno(stream));
             (void)fclose(stream);
         }
         free(files->files[i].partial);

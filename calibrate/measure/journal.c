@@ -336,7 +336,7 @@ enum gw_status gw_journal_open(const char *path, const struct gw_journal_title *
 
 void gw_journal_close(struct gw_journal *journal) {
     if (journal->descriptor >= 0) {
-        gw_file_let_go(journal->descriptor);
+        gw_file_unlock(journal->descriptor);
         (void)close(journal->descriptor);
     }
     free(journal->path);

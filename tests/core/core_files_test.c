@@ -376,7 +376,7 @@ TEST_IN_FOLDER(one_at_a_time_goes_on_with_a_partial_file) {
     int copy = dup(first);
     assert_true(copy >= 0);
     assert_int_equal(gw_write_all(first, "ab", 2), 0);
-    gw_file_let_go(first);
+    gw_file_unlock(first);
     assert_int_equal(close(first), 0);
     assert_ok(gw_file_open_partial(path, "sweep", &created, &second, &error));
     assert_false(created);
