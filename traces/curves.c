@@ -5,49 +5,52 @@
 
 #include "traces/parts.h"
 
+static const char *const coefficients[] = {"alpha_s", "beta_s_per_byte", "fixed_s", "per_element_s",
+                                           "per_nlog2n_s"};
+enum { COEFFICIENTS = sizeof coefficients / sizeof *coefficients };
+
 /* ---- reading ------------------------------------------------------------------------------- */
 
-static enum gw_status read_point(const struct gw_json *place, const char *expected,
-                                 double previous_size, struct gw_curve_point *out,
-                                 struct gw_error *error) {
-    if (!cJSON_IsArray(place->node) || cJSON_GetArraySize(place->node) != 2) {
-        return gw_json_expected(place, expected, error);
-    }
-    struct gw_json size = gw_json_item(place, cJSON_GetArrayItem(place->node, 0), 0);
-    struct gw_json time = gw_json_item(place, cJSON_GetArrayItem(place->node, 1), 1);
-    GW_TRY(gw_json_size(&size, &out->size, error));
-    if (!(out->size > previous_size)) {
-        return gw_json_expected(&size, "sizes in ascending order", error);
-    }
-    return gw_json_seconds(&time, &out->time_s, error);
-}
-
-static enum gw_status read_points(const struct gw_json *place, struct gw_curve *out,
-                                  struct gw_error *error) {
-    GW_TRY(gw_json_array(place, error));
-    size_t count = (size_t)cJSON_GetArraySize(place->node);
-    if (count < 2) {
-        return gw_json_expected(place, "at least two points", error);
-    }
-    struct gw_curve_point *points = calloc(count, sizeof *points);
-    if (points == NULL) {
-        return gw_fail_memory(error, "reading a cost curve");
-    }
+/* Reads pairs of ascending sizes and of times, or of shares up to `most`, into `out`. */
+static enum gw_status read_pairs(const struct gw_json *list, const char *expected, double most,
+                                 struct gw_curve_point *out, struct gw_error *error) {
     double previous_size = 0;
     size_t index = 0;
     const cJSON *node = NULL;
-    cJSON_ArrayForEach(node, place->node) {
-        struct gw_json at = gw_json_item(place, node, index);
-        enum gw_status status =
-            read_point(&at, "a pair [size, seconds]", previous_size, &points[index], error);
-        if (status != GW_OK) {
-            free(points);
-            return status;
+    cJSON_ArrayForEach(node, list->node) {
+        struct gw_json place = gw_json_item(list, node, index);
+        struct gw_json size = gw_json_item(&place, cJSON_GetArrayItem(node, 0), 0);
+        struct gw_json time = gw_json_item(&place, cJSON_GetArrayItem(node, 1), 1);
+        struct gw_curve_point *point = &out[index++];
+        if (!cJSON_IsArray(node) || cJSON_GetArraySize(node) != 2) {
+            return gw_json_expected(&place, expected, error);
         }
-        previous_size = points[index++].size;
+        GW_TRY(gw_json_size(&size, &point->size, error));
+        if (!(point->size > previous_size)) {
+            return gw_json_expected(&size, "sizes in ascending order", error);
+        }
+        GW_TRY(gw_json_seconds(&time, &point->time_s, error));
+        if (point->time_s > most) {
+            return gw_json_expected(&time, "a share of at most 1", error);
+        }
+        previous_size = point->size;
     }
-    *out = (struct gw_curve){.point_count = count, .points = points};
     return GW_OK;
+}
+
+static enum gw_status read_points(const struct gw_json *list, const char *expected, double most,
+                                  struct gw_curve *out, struct gw_error *error) {
+    GW_TRY(gw_json_array(list, error));
+    out->point_count = (size_t)cJSON_GetArraySize(list->node);
+    out->points = calloc(out->point_count + 1, sizeof *out->points);
+    if (out->points == NULL) {
+        return gw_fail_memory(error, "reading a cost curve");
+    }
+    enum gw_status status = read_pairs(list, expected, most, out->points, error);
+    if (status != GW_OK) {
+        gw_curve_free(out);
+    }
+    return status;
 }
 
 /* Refuses the first point that falls, unless by noise. */
@@ -67,12 +70,12 @@ static enum gw_status check_rising(const struct gw_json *place, const struct gw_
 static enum gw_status read_coefficients(const struct gw_json *place, struct gw_curve *out,
                                         struct gw_error *error) {
     static const char *const keys[] = {"fixed_s", "per_element_s", "per_nlog2n_s"};
-    double *const coefficients[] = {&out->fixed_s, &out->per_unit_s, &out->per_nlog2n_s};
+    double *const numbers[] = {&out->fixed_s, &out->per_unit_s, &out->per_nlog2n_s};
     size_t found = 0;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         struct gw_json coefficient = gw_json_member(place, keys[i]);
         if (coefficient.node != NULL) {
-            GW_TRY(gw_json_seconds(&coefficient, coefficients[i], error));
+            GW_TRY(gw_json_seconds(&coefficient, numbers[i], error));
             found++;
         }
     }
@@ -84,10 +87,8 @@ static enum gw_status read_coefficients(const struct gw_json *place, struct gw_c
 
 /* Refuses coefficients beside points: nobody could say which of them count. */
 static enum gw_status check_no_coefficients(const struct gw_json *place, struct gw_error *error) {
-    static const char *const keys[] = {"alpha_s", "beta_s_per_byte", "fixed_s", "per_element_s",
-                                       "per_nlog2n_s"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (cJSON_GetObjectItemCaseSensitive(place->node, keys[i]) != NULL) {
+    for (size_t i = 0; i < COEFFICIENTS; i++) {
+        if (cJSON_GetObjectItemCaseSensitive(place->node, coefficients[i]) != NULL) {
             return gw_fail(error, GW_BAD_INPUT,
                            "%s: %s: expected points, or coefficients, got both", place->file,
                            place->path);
@@ -100,23 +101,10 @@ static enum gw_status check_no_coefficients(const struct gw_json *place, struct 
 static enum gw_status check_shares(const struct gw_json *place, const char *key, double most,
                                    struct gw_error *error) {
     struct gw_json list = gw_json_member(place, key);
-    const cJSON *node = NULL;
-    size_t index = 0;
-    double previous_size = 0;
-    if (list.node == NULL) {
-        return GW_OK;
-    }
-    GW_TRY(gw_json_array(&list, error));
-    cJSON_ArrayForEach(node, list.node) {
-        struct gw_json pair = gw_json_item(&list, node, index++);
-        struct gw_curve_point point = {0};
-        GW_TRY(read_point(&pair, "a pair [size, share]", previous_size, &point, error));
-        if (point.time_s > most) {
-            struct gw_json share = gw_json_item(&pair, cJSON_GetArrayItem(node, 1), 1);
-            return gw_json_expected(&share, "a share of at most 1", error);
-        }
-        previous_size = point.size;
-    }
+    struct gw_curve shares = {0};
+    GW_TRY(list.node == NULL ? GW_OK
+                             : read_points(&list, "a pair [size, share]", most, &shares, error));
+    gw_curve_free(&shares);
     return GW_OK;
 }
 
@@ -128,7 +116,10 @@ enum gw_status gw_curve_read(const struct gw_json *place, enum gw_curve_names na
     struct gw_json points = gw_json_member(place, "points");
     if (points.node != NULL) {
         GW_TRY(check_no_coefficients(place, error));
-        GW_TRY(read_points(&points, out, error));
+        if (cJSON_IsArray(points.node) && cJSON_GetArraySize(points.node) < 2) {
+            return gw_json_expected(&points, "at least two points", error);
+        }
+        GW_TRY(read_points(&points, "a pair [size, seconds]", INFINITY, out, error));
         enum gw_status status = check_rising(place, &points, out, error);
         if (status != GW_OK) {
             gw_curve_free(out);
@@ -282,10 +273,9 @@ enum gw_status gw_curve_begin_above_zero(struct gw_curve *curve, struct gw_error
 /* Replaces whatever curve the open object holds. */
 void gw_curve_write(struct gw_json_writer *writer, const struct gw_curve *curve,
                     enum gw_curve_names names) {
-    static const char *const keys[] = {"points",  "alpha_s",       "beta_s_per_byte",
-                                       "fixed_s", "per_element_s", "per_nlog2n_s"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        gw_writer_drop(writer, keys[i]);
+    gw_writer_drop(writer, "points");
+    for (size_t i = 0; i < COEFFICIENTS; i++) {
+        gw_writer_drop(writer, coefficients[i]);
     }
     if (curve->point_count > 0) {
         gw_writer_array(writer, "points");
