@@ -186,7 +186,8 @@ double gw_costs_startup_s(const struct gw_costs *costs) {
 }
 
 double gw_costs_update_s(const struct gw_costs *costs) {
-    return costs->update_s_per_element > 0 ? 0 : costs->model->update_s;
+    double update_s = costs->update_s_per_element > 0 ? 0 : costs->model->update_s;
+    return update_s + costs->session_s;
 }
 
 /* ---- lower bounds ---------------------------------------------------------------------------- */
@@ -413,11 +414,13 @@ static enum gw_status find_costs(const struct gw_scenario *scenario, struct gw_c
 
 enum gw_status gw_costs_open(const struct gw_scenario *scenario, struct gw_costs *out,
                              struct gw_error *error) {
+    const struct gw_overlap *overlap = scenario->cluster->overlap;
     *out = (struct gw_costs){.model = scenario->model,
                              .workers = scenario->workers,
                              .compressor = scenario->method->compressor,
                              .density = scenario->density,
-                             .legs = scenario->method->exchange};
+                             .legs = scenario->method->exchange,
+                             .session_s = overlap == NULL ? 0 : overlap->session_s};
     enum gw_status status = find_costs(scenario, out, error);
     if (status != GW_OK) {
         gw_costs_close(out);

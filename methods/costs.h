@@ -99,6 +99,7 @@ struct gw_costs {
         char derivation[GW_DERIVATION_SIZE]; /* "": measured, or that of a leg before */
     } leg_costs[GW_MOST_LEGS];
     double update_s_per_element; /* of a server's update between legs; 0: workers update */
+    double session_s;            /* that an iteration of a trainer's session takes longer */
 };
 
 /* Fails where the cluster has no curve of a leg, and none can be derived, or none of the
@@ -127,7 +128,7 @@ double gw_costs_exchange_s(const struct gw_costs *costs, uint64_t n, size_t tens
 /* The part of every exchange that does not depend on its size. */
 double gw_costs_startup_s(const struct gw_costs *costs);
 
-/* What the workers' update after the last exchange takes. */
+/* What workers do after the last exchange: the update, and what a session adds. */
 double gw_costs_update_s(const struct gw_costs *costs);
 
 #endif

@@ -99,6 +99,10 @@ static uint64_t exchange_bytes(const struct gw_schedule *schedule,
     return gw_payload_bytes(operation->payload, &extent);
 }
 
+void gw_schedule_add_session(struct gw_schedule *schedule, double seconds) {
+    schedule->operations[schedule->operation_count - 1].duration_s += seconds; /* the update */
+}
+
 void gw_schedule_select(struct gw_schedule *schedule, const struct gw_selected *selected) {
     for (size_t g = 0; g < schedule->group_count; g++) {
         schedule->groups[g].selected = selected[g];

@@ -83,6 +83,9 @@ struct gw_extent gw_schedule_extent(const struct gw_schedule *schedule, size_t g
 const struct gw_leg *gw_schedule_leg(const struct gw_schedule *schedule,
                                      const struct gw_operation *operation);
 
+/* Has workers take so much longer after the last exchange, as a trainer's session does. */
+void gw_schedule_add_session(struct gw_schedule *schedule, double seconds);
+
 /* Gives exchanges the bytes that they have when so much is selected of each group [group_count]. */
 void gw_schedule_select(struct gw_schedule *schedule, const struct gw_selected *selected);
 

@@ -158,6 +158,9 @@ enum gw_status gw_pipeline_open(const struct gw_question *question,
         gw_plan_free(&out->own);
         return status;
     }
+    if (question->cluster.overlap != NULL) {
+        gw_schedule_add_session(&out->schedule, question->cluster.overlap->session_s);
+    }
     gw_log(GW_LOG_VERBOSE, "%s: %zu groups by policy %s, %zu operations", algorithm->name,
            out->plan->group_count, out->plan->policy, out->schedule.operation_count);
     return GW_OK;

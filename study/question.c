@@ -26,9 +26,6 @@ enum gw_status gw_cluster_open(const char *name, struct gw_cluster *out, struct 
 }
 
 struct gw_question gw_question_of(struct gw_model model, struct gw_cluster cluster) {
-    if (cluster.overlap != NULL) {
-        model.update_s += cluster.overlap->session_s;
-    }
     return (struct gw_question){.model = model,
                                 .cluster = cluster,
                                 .workers = cluster.workers,

@@ -52,8 +52,8 @@ enum gw_status gw_model_open(const char *name, struct gw_model *out, struct gw_e
 enum gw_status gw_cluster_open(const char *name, struct gw_cluster *out, struct gw_error *error);
 
 /*
- * Asks about a model on a cluster, both of which it takes: what the cluster's sessions add to an
- * iteration becomes the model's. As many workers as the cluster has, density GW_USUAL_DENSITY.
+ * Asks about a model on a cluster, both of which it takes. As many workers as the cluster has,
+ * density GW_USUAL_DENSITY.
  */
 struct gw_question gw_question_of(struct gw_model model, struct gw_cluster cluster);
 

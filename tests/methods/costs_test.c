@@ -126,6 +126,10 @@ static void open_scene(struct scene *scene, struct gw_random *random, size_t pai
     assert_int_equal(gw_exchange_find(pairs[pair].exchange, &scene->method.exchange, &error),
                      GW_OK);
     assert_int_equal(gw_cluster_create(&scene->cluster, "random", workers, 1, &error), GW_OK);
+    struct gw_overlap *overlap = calloc(1, sizeof *overlap);
+    assert_non_null(overlap);
+    overlap->session_s = gw_random_below(random, 2) == 0 ? 0 : 0.375;
+    gw_cluster_set_overlap(&scene->cluster, overlap);
     double all = (double)gw_model_elements(&scene->model);
     bool sparse = strcmp(pairs[pair].compressor, "none") != 0;
     double largest =
@@ -271,7 +275,7 @@ static double iteration_of(const struct scene *scene, size_t number) {
         elements = 0;
         layers = 0;
     }
-    return communication +
+    return communication + scene->cluster.overlap->session_s +
            (has_server_update(scene->method.exchange->name) ? 0 : scene->model.update_s);
 }
 
@@ -376,6 +380,7 @@ static void check_simulation(struct scene *scene) {
                          GW_OK);
         assert_int_equal(gw_algorithm_schedule(&algorithm, &scene->model, &plan, &schedule, &error),
                          GW_OK);
+        gw_schedule_add_session(&schedule, scene->cluster.overlap->session_s);
         run_simulation(&schedule, &scene->cluster, &simulation, 1, NULL, &measure);
         assert_true(near(measure.iteration_s, plan.iteration_s, 1e-9));
         gw_schedule_free(&schedule);
