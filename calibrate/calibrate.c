@@ -5,7 +5,12 @@
 
 #include "calibrate/fit/fit.h"
 #include "calibrate/hosts/hosts.h"
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/journal.h"
+#include "calibrate/measure/messages.h"
+#include "calibrate/measure/overlap.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/survey.h"
+#include "calibrate/report.h"
 
 /* ---- settings ------------------------------------------------------------------------------ */
 
@@ -48,7 +53,7 @@ void gw_calibration_make_thorough(struct gw_calibration *calibration) {
 
 /* ---- curves -------------------------------------------------------------------------------- */
 
-static enum gw_status add_curve(const struct gw_survey *survey, size_t which,
+static enum gw_status add_curve(const struct gw_point_survey *survey, size_t which,
                                 const struct gw_measurement *measurements, size_t count,
                                 struct gw_cluster *cluster, struct gw_error *error) {
     const struct gw_series *series = &survey->list.items[which];
@@ -74,7 +79,7 @@ static enum gw_status add_curve(const struct gw_survey *survey, size_t which,
 }
 
 /* Called on rank 0. */
-static enum gw_status add_curves(const struct gw_survey *survey, struct gw_cluster *cluster,
+static enum gw_status add_curves(const struct gw_point_survey *survey, struct gw_cluster *cluster,
                                  struct gw_error *error) {
     const struct gw_points *points = &survey->points;
     enum gw_status status = GW_OK;
@@ -115,11 +120,11 @@ static enum gw_status fingerprint_hosts(struct gw_communicator *communicator, ui
 }
 
 static uint64_t fingerprint_request(const struct gw_calibration *calibration,
-                                    const struct gw_survey *survey) {
+                                    const struct gw_point_survey *survey) {
     uint64_t so_far = gw_fingerprint_add_text(gw_fingerprint_start, calibration->version);
     so_far = gw_fingerprint_add(so_far, &calibration->density, sizeof calibration->density);
     for (size_t i = 0; i < survey->points.count; i++) {
-        const struct gw_point *point = &survey->points.items[i];
+        const struct gw_measured_point *point = &survey->points.items[i];
         const struct gw_series *series = &survey->list.items[point->series];
         so_far = gw_fingerprint_add_text(so_far, series->subject.name);
         so_far = gw_fingerprint_add(so_far, &series->workers, sizeof series->workers);
@@ -130,7 +135,7 @@ static uint64_t fingerprint_request(const struct gw_calibration *calibration,
 
 /* Rank 0 opens the journal; all ranks learn whether it succeeded. */
 static enum gw_status open_journal(const struct gw_calibration *calibration,
-                                   struct gw_survey *survey, struct gw_journal *out,
+                                   struct gw_point_survey *survey, struct gw_journal *out,
                                    struct gw_error *error) {
     struct gw_journal_title title = {.request = fingerprint_request(calibration, survey),
                                      .point_count = survey->points.count};
@@ -171,7 +176,7 @@ static double curves_share_s(const struct gw_communicator *communicator,
 }
 
 static enum gw_status run_survey(const struct gw_calibration *calibration, double started_s,
-                                 const struct gw_report *report, struct gw_survey *survey,
+                                 const struct gw_report *report, struct gw_point_survey *survey,
                                  struct gw_error *error) {
     struct gw_journal journal = {.descriptor = -1};
     enum gw_status status = open_journal(calibration, survey, &journal, error);
@@ -187,8 +192,8 @@ static enum gw_status measure_curves(struct gw_communicator *communicator,
                                      const struct gw_calibration *calibration, double started_s,
                                      const struct gw_report *report, struct gw_cluster *cluster,
                                      struct gw_error *error) {
-    struct gw_survey survey;
-    enum gw_status status = gw_survey_open(communicator, calibration, &survey, error);
+    struct gw_point_survey survey;
+    enum gw_status status = gw_point_survey_open(communicator, calibration, &survey, error);
     if (status == GW_OK) {
         status = gw_points_open(survey.list.items, survey.list.count, calibration->per_factor_four,
                                 &survey.points, error);
@@ -200,7 +205,7 @@ static enum gw_status measure_curves(struct gw_communicator *communicator,
     if (status == GW_OK && communicator->rank == 0) {
         status = add_curves(&survey, cluster, error);
     }
-    gw_survey_close(&survey);
+    gw_point_survey_close(&survey);
     return status;
 }
 
@@ -214,10 +219,10 @@ static enum gw_status measure_network(struct gw_communicator *communicator,
     return gw_calibrate_network(communicator, &brief, report, cluster, error);
 }
 
-static enum gw_status measure_overlap(struct gw_communicator *communicator,
-                                      const struct gw_calibration *calibration,
-                                      const struct gw_report *report, struct gw_cluster *cluster,
-                                      struct gw_error *error) {
+static enum gw_status add_overlap(struct gw_communicator *communicator,
+                                  const struct gw_calibration *calibration,
+                                  const struct gw_report *report, struct gw_cluster *cluster,
+                                  struct gw_error *error) {
     struct gw_calibration brief = *calibration;
     brief.time_s = overlap_share_s(communicator, calibration);
     return gw_calibrate_overlap(communicator, &brief, report, cluster, error);
@@ -252,7 +257,7 @@ static enum gw_status measure_all(struct gw_communicator *communicator,
     report.offset = 1 - overlap;
     report.scale = overlap;
     if (status == GW_OK && calibration->overlap && communicator->size > 1) {
-        status = measure_overlap(communicator, calibration, &report, cluster, error);
+        status = add_overlap(communicator, calibration, &report, cluster, error);
     }
     return status;
 }

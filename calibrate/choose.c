@@ -32,13 +32,13 @@ static const char *find_collective(const char *name) {
 }
 
 /* The numbers chosen so far. */
-struct counts {
+struct chosen_counts {
     size_t collectives, compressors;
 };
 
 /* Adds the part of that name; false if it is unknown or already chosen. */
 static bool add_named(const char *name, struct gw_calibration_choice *choice,
-                      struct gw_calibration *out, struct counts *counts) {
+                      struct gw_calibration *out, struct chosen_counts *counts) {
     const char *collective = find_collective(name);
     const struct gw_compressor *compressor = gw_compressor_find(name);
     for (size_t i = 0; i < counts->collectives; i++) {
@@ -67,7 +67,7 @@ static bool add_named(const char *name, struct gw_calibration_choice *choice,
     return true;
 }
 
-static enum gw_status refuse(const char *name, struct gw_error *error) {
+static enum gw_status refuse_name(const char *name, struct gw_error *error) {
     const char *names[GW_MOST_CALIBRATED];
     char all[400] = "";
     size_t used = 0;
@@ -81,7 +81,7 @@ static enum gw_status refuse(const char *name, struct gw_error *error) {
 
 enum gw_status gw_calibration_choose(const char *text, struct gw_calibration_choice *choice,
                                      struct gw_calibration *out, struct gw_error *error) {
-    struct counts counts = {0};
+    struct chosen_counts counts = {0};
     *choice = (struct gw_calibration_choice){0};
     out->aggregation = false;
     out->network = false;
@@ -91,7 +91,7 @@ enum gw_status gw_calibration_choose(const char *text, struct gw_calibration_cho
         size_t length = strcspn(text, ",");
         snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), text);
         if (!add_named(name, choice, out, &counts)) {
-            return refuse(name, error);
+            return refuse_name(name, error);
         }
         text = text[length] == ',' ? text + length + 1 : NULL;
     }

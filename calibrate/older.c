@@ -5,7 +5,11 @@
 #include <string.h>
 
 #include "calibrate/hosts/hosts.h"
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/journal.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/survey.h"
+#include "calibrate/measure/timing.h"
+#include "calibrate/report.h"
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
@@ -219,7 +223,7 @@ enum {
 struct recheck {
     const struct gw_cluster *cluster;
     double tolerance;
-    struct gw_survey survey;
+    struct gw_point_survey survey;
 };
 
 /* True if the file's curve of a compressor that sketches includes the search in the sketch. */
@@ -323,7 +327,7 @@ static bool seems_moved(const struct gw_check_row *row, double tolerance) {
            (row->now_s.median_low > row->file_p95_s || row->now_s.median_high < row->file_p5_s);
 }
 
-static enum gw_status fill_row(const struct recheck *recheck, const struct gw_point *point,
+static enum gw_status fill_row(const struct recheck *recheck, const struct gw_measured_point *point,
                                struct gw_check_row *row, struct gw_error *error) {
     const struct gw_series *series = &recheck->survey.list.items[point->series];
     const cJSON *raw =
@@ -353,7 +357,7 @@ static void log_point(void *context, double share, const char *what) {
 /* Clears the measurements, and removes the points that have not moved. */
 static void restart_points(struct gw_points *points, const struct gw_check *check) {
     for (size_t i = 0; i < points->count; i++) {
-        struct gw_point *point = &points->items[i];
+        struct gw_measured_point *point = &points->items[i];
         point->state = check->rows[i].moved ? GW_POINT_OPEN : GW_POINT_LEFT_OUT;
         point->count = point->late = point->visits = 0;
         point->spent_s = 0;
@@ -380,7 +384,7 @@ static enum gw_status list_rows(const struct recheck *recheck, struct gw_check *
 
 static enum gw_status measure_twice(struct recheck *recheck, double time_s, struct gw_check *check,
                                     struct gw_error *error) {
-    struct gw_survey *survey = &recheck->survey;
+    struct gw_point_survey *survey = &recheck->survey;
     const struct gw_report report = {.on_progress = log_point, .scale = 1};
     struct gw_journal journal = {.descriptor = -1};
     const double shares[] = {0.7, 0.3};
@@ -484,11 +488,11 @@ enum gw_status gw_calibration_check(struct gw_communicator *communicator,
     *out = (struct gw_check){0};
     narrow_calibration(calibration, cluster, &narrowed);
     enum gw_status status =
-        gw_survey_open(communicator, &narrowed.calibration, &recheck.survey, error);
+        gw_point_survey_open(communicator, &narrowed.calibration, &recheck.survey, error);
     if (status == GW_OK) {
         status = run_recheck(&recheck, &narrowed.calibration, started_s, out, error);
     }
-    gw_survey_close(&recheck.survey);
+    gw_point_survey_close(&recheck.survey);
     if (status == GW_OK && communicator->rank == 0) {
         judge(out);
     }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "calibrate/fit/fit.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/timing.h"
 
 void gw_write_measurement(struct gw_json_writer *writer, const struct gw_measurement *measurement,
                           const char *size_key) {

@@ -3,7 +3,9 @@
 #ifndef GW_CALIBRATE_FIT_H
 #define GW_CALIBRATE_FIT_H
 
-#include "calibrate/measure/measure.h"
+#include "calibrate/calibrate.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/timing.h"
 
 /* ---- cost curves --------------------------------------------------------------------------- */
 

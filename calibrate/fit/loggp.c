@@ -20,7 +20,7 @@ static double flood_message_s(const struct gw_loggp *loggp, double bytes) {
 /* ---- the points of a kind ------------------------------------------------------------------ */
 
 /* In ascending order of size. */
-struct series {
+struct sorted_points {
     struct gw_curve_point *points;
     size_t count;
 };
@@ -33,11 +33,12 @@ static int compare_sizes(const void *a, const void *b) {
 
 /* Sorts the points into one series for each kind; `room` holds all of them. */
 static enum gw_status sort_points(const struct gw_loggp_point *points, size_t count,
-                                  struct gw_curve_point *room, struct series out[GW_LOGGP_KINDS],
+                                  struct gw_curve_point *room,
+                                  struct sorted_points out[GW_LOGGP_KINDS],
                                   struct gw_error *error) {
     static const char *const names[] = {"ping-pong", "flood", "send call", "receive call"};
     for (int kind = 0; kind < GW_LOGGP_KINDS; kind++) {
-        out[kind] = (struct series){.points = room};
+        out[kind] = (struct sorted_points){.points = room};
         for (size_t i = 0; i < count; i++) {
             const struct gw_loggp_point *point = &points[i];
             if ((int)point->kind != kind) {
@@ -51,7 +52,7 @@ static enum gw_status sort_points(const struct gw_loggp_point *points, size_t co
             }
             room[out[kind].count++] = (struct gw_curve_point){point->bytes, point->time_s};
         }
-        struct series *series = &out[kind];
+        struct sorted_points *series = &out[kind];
         qsort(series->points, series->count, sizeof *series->points, compare_sizes);
         if (series->count == 0 ||
             (kind != GW_FLOOD &&
@@ -71,7 +72,7 @@ static double median(double *values, size_t count) {
 }
 
 /* The shortest time of the smaller half of the sizes, where bytes cost nothing yet. */
-static double short_flood_s(const struct series *series) {
+static double short_flood_s(const struct sorted_points *series) {
     double shortest_s = series->points[0].time_s;
     for (size_t i = 1; i < (series->count + 1) / 2; i++) {
         shortest_s = fmin(shortest_s, series->points[i].time_s);
@@ -131,7 +132,8 @@ static double median_slope(const struct gw_curve_point *points, size_t count, do
  * through all sizes would not do: buffers of libraries and switches make middling messages fast or
  * slow, and must not affect a byte of a long one.
  */
-static enum gw_status long_slope(const struct series *series, double *out, struct gw_error *error) {
+static enum gw_status long_slope(const struct sorted_points *series, double *out,
+                                 struct gw_error *error) {
     const struct gw_curve_point *points = series->points;
     size_t first = 0;
     while (points[first].size < points[series->count - 1].size / 64) {
@@ -151,7 +153,7 @@ static enum gw_status long_slope(const struct series *series, double *out, struc
 }
 
 /* The time of a byte in a flood of long messages, those of at least a 16th of the largest. */
-static double long_flood_s_per_byte(const struct series *series) {
+static double long_flood_s_per_byte(const struct sorted_points *series) {
     double least_s = INFINITY;
     for (size_t i = 0; i < series->count; i++) {
         const struct gw_curve_point *point = &series->points[i];
@@ -163,7 +165,7 @@ static double long_flood_s_per_byte(const struct series *series) {
 }
 
 /* The number of short ping-pongs, whose bytes take less than a quarter of the shortest. */
-static size_t count_short(const struct series *series, double byte_s) {
+static size_t count_short(const struct sorted_points *series, double byte_s) {
     size_t count = 1;
     while (count < series->count &&
            series->points[count].size * byte_s < series->points[0].time_s / 4) {
@@ -173,7 +175,7 @@ static size_t count_short(const struct series *series, double byte_s) {
 }
 
 /* The median of short ping-pongs, minus the time that the parameters account for. */
-static double remaining_latency(const struct series *series, size_t count,
+static double remaining_latency(const struct sorted_points *series, size_t count,
                                 const struct gw_loggp *loggp, double *room) {
     for (size_t i = 0; i < count; i++) {
         const struct gw_curve_point *point = &series->points[i];
@@ -192,11 +194,11 @@ static double remaining_latency(const struct series *series, size_t count,
  * model does not have, and the link's rate must be right. If noise makes long messages as fast as
  * middling ones, a byte takes its time in a flood: no link is infinitely fast.
  */
-static enum gw_status fit_parameters(const struct series series[GW_LOGGP_KINDS], double *room,
-                                     struct gw_loggp *out, struct gw_error *error) {
-    const struct series *ping_pong = &series[GW_PING_PONG];
-    const struct series *sends = &series[GW_SEND_CALL];
-    const struct series *receives = &series[GW_RECEIVE_CALL];
+static enum gw_status fit_parameters(const struct sorted_points series[GW_LOGGP_KINDS],
+                                     double *room, struct gw_loggp *out, struct gw_error *error) {
+    const struct sorted_points *ping_pong = &series[GW_PING_PONG];
+    const struct sorted_points *sends = &series[GW_SEND_CALL];
+    const struct sorted_points *receives = &series[GW_RECEIVE_CALL];
     struct gw_fit send;
     struct gw_fit receive;
     double byte_s = 0;
@@ -219,7 +221,7 @@ static enum gw_status fit_parameters(const struct series series[GW_LOGGP_KINDS],
     return GW_OK;
 }
 
-static struct gw_loggp_error judge(const struct series *series, const struct gw_loggp *loggp,
+static struct gw_loggp_error judge(const struct sorted_points *series, const struct gw_loggp *loggp,
                                    double (*predict)(const struct gw_loggp *loggp, double bytes),
                                    double *room) {
     for (size_t i = 0; i < series->count; i++) {
@@ -234,7 +236,7 @@ static struct gw_loggp_error judge(const struct series *series, const struct gw_
 
 enum gw_status gw_loggp_fit(const struct gw_loggp_point *points, size_t count,
                             struct gw_loggp_fit *out, struct gw_error *error) {
-    struct series series[GW_LOGGP_KINDS];
+    struct sorted_points series[GW_LOGGP_KINDS];
     struct gw_arena arena = {0};
     struct gw_curve_point *sorted = gw_arena_zeros(&arena, count, sizeof *sorted);
     double *room = gw_arena_zeros(&arena, count, sizeof *room);

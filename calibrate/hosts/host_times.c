@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "calibrate/hosts/hosts.h"
+#include "calibrate/measure/timing.h"
 
 enum { MAX_TURNS = 16 }; /* hosts or links are measured in turn; with more hosts, many at once */
 
@@ -42,8 +43,8 @@ static enum gw_status time_together(const struct gw_clock *clock, const struct g
     return GW_OK;
 }
 
-static enum gw_status time_alone(const struct gw_clock *clock, const struct gw_host_work *work,
-                                 struct gw_host_times *out, struct gw_error *error) {
+static enum gw_status time_host_alone(const struct gw_clock *clock, const struct gw_host_work *work,
+                                      struct gw_host_times *out, struct gw_error *error) {
     const struct gw_repeats compute = {
         .fewest = FEWEST_REPEATS, .most = COMPUTE_REPEATS, .longest_s = longest_s};
     const struct gw_repeats memory = {
@@ -100,7 +101,7 @@ enum gw_status gw_time_hosts(struct gw_communicator *communicator, const struct 
     double started_s = gw_clock_read_s(clock);
     if (list->first_rank[host] == communicator->rank) {
         gw_clock_wait_until_s(clock, started_s + turn_s * (turns == 1 ? 0 : (double)host));
-        GW_TRY(time_alone(clock, work, &own, error));
+        GW_TRY(time_host_alone(clock, work, &own, error));
     }
     /* A rank that waited in a collective would take a core from those that measure. */
     gw_clock_wait_until_s(clock, started_s + turn_s * (double)turns);
@@ -118,7 +119,7 @@ static const double link_turn_s = 0.06; /* of a link that is measured alone */
 static const double shared_turn_s = 0.15;
 static const double rounds_share = 0.4; /* of a turn: a last message may take longer */
 
-struct link {
+struct timed_link {
     struct gw_communicator *communicator;
     const struct gw_clock *clock;
     int leader, follower;
@@ -130,7 +131,7 @@ struct link {
 };
 
 static enum gw_status lead_round(void *context, struct gw_error *error) {
-    struct link *link = context;
+    struct timed_link *link = context;
     struct gw_communicator *communicator = link->communicator;
     char signal = 0;
     GW_TRY(gw_send(communicator, link->follower, &link->bytes, sizeof link->bytes, error));
@@ -147,7 +148,7 @@ static enum gw_status lead_round(void *context, struct gw_error *error) {
 }
 
 /* Follows the leader until it sends 0 bytes. */
-static enum gw_status follow_leader(const struct link *link, struct gw_error *error) {
+static enum gw_status follow_leader(const struct timed_link *link, struct gw_error *error) {
     struct gw_communicator *communicator = link->communicator;
     for (;;) {
         uint64_t bytes = 0;
@@ -164,7 +165,7 @@ static enum gw_status follow_leader(const struct link *link, struct gw_error *er
     }
 }
 
-static enum gw_status lead_rounds(struct link *link, uint64_t bytes, struct gw_repeats rounds,
+static enum gw_status lead_rounds(struct timed_link *link, uint64_t bytes, struct gw_repeats rounds,
                                   struct gw_error *error) {
     const struct gw_subject subject = {.run = lead_round, .context = link};
     double seconds[MAX_ROUNDS];
@@ -175,7 +176,7 @@ static enum gw_status lead_rounds(struct link *link, uint64_t bytes, struct gw_r
 }
 
 /* Measures bytes per second there and back. */
-static enum gw_status lead_link(struct link *link, double rates[2], struct gw_error *error) {
+static enum gw_status lead_link(struct timed_link *link, double rates[2], struct gw_error *error) {
     const struct gw_repeats warm_ups = {.fewest = WARM_UPS, .most = WARM_UPS}; /* connects */
     const struct gw_repeats rounds = {
         .fewest = 1, .most = MAX_ROUNDS, .longest_s = rounds_share * link->turn_s};
@@ -218,12 +219,12 @@ static enum gw_status measure_link(struct gw_communicator *communicator,
                                    const struct gw_clock *clock, const struct gw_host_list *list,
                                    size_t host, double started_s, char *data, double rates[2],
                                    struct gw_error *error) {
-    struct link link = {.communicator = communicator,
-                        .clock = clock,
-                        .leader = list->first_rank[host],
-                        .follower = list->first_rank[(host + 1) % list->count],
-                        .data = data,
-                        .turn_s = turn_length(list)};
+    struct timed_link link = {.communicator = communicator,
+                              .clock = clock,
+                              .leader = list->first_rank[host],
+                              .follower = list->first_rank[(host + 1) % list->count],
+                              .data = data,
+                              .turn_s = turn_length(list)};
     if (communicator->rank != link.leader && communicator->rank != link.follower) {
         return GW_OK;
     }

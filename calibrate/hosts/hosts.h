@@ -3,7 +3,8 @@
 #ifndef GW_CALIBRATE_HOSTS_H
 #define GW_CALIBRATE_HOSTS_H
 
-#include "calibrate/measure/measure.h"
+#include "calibrate/calibrate.h"
+#include "calibrate/report.h"
 #include "transport/transport.h"
 
 /* ---- which ranks share a host -------------------------------------------------------------- */

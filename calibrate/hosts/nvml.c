@@ -72,7 +72,7 @@ static bool ask_of(handle gpu, const char *name, unsigned which, double *out) {
 enum { SM_CLOCK = 1, MEMORY_CLOCK = 2, MOST_LINKS = 36 };
 
 /* A query of a GPU, and the key of its answer. */
-struct question {
+struct gpu_question {
     const char *key, *name;
     bool is_clock; /* of `which` clock; the library gives MHz, and 0 for none */
     unsigned which;
@@ -80,10 +80,10 @@ struct question {
 
 /* Writes the available answers, as an object if `part` is not NULL and there is one. */
 static void write_answers(struct gw_json_writer *writer, handle gpu, const char *part,
-                          const struct question *questions, size_t count) {
+                          const struct gpu_question *questions, size_t count) {
     bool opened = part == NULL;
     for (size_t i = 0; i < count; i++) {
-        const struct question *question = &questions[i];
+        const struct gpu_question *question = &questions[i];
         double value = 0;
         bool told = question->is_clock
                         ? ask_of(gpu, question->name, question->which, &value) && value > 0
@@ -119,12 +119,12 @@ static void write_links(struct gw_json_writer *writer, handle gpu) {
 void gw_nvml_write_gpu(struct gw_json_writer *writer, const char *pci) {
     static const char application[] = "nvmlDeviceGetApplicationsClock";
     static const char highest[] = "nvmlDeviceGetMaxClockInfo";
-    static const struct question clocks[] = {
+    static const struct gpu_question clocks[] = {
         {"sm_application_hz", application, true, SM_CLOCK},
         {"sm_maximum_hz", highest, true, SM_CLOCK},
         {"memory_application_hz", application, true, MEMORY_CLOCK},
         {"memory_maximum_hz", highest, true, MEMORY_CLOCK}};
-    static const struct question pcie[] = {
+    static const struct gpu_question pcie[] = {
         {"generation", "nvmlDeviceGetMaxPcieLinkGeneration", false, 0},
         {"width", "nvmlDeviceGetMaxPcieLinkWidth", false, 0}};
     handle gpu = NULL;
@@ -151,7 +151,7 @@ void gw_nvml_write_gpu(struct gw_json_writer *writer, const char *pci) {
 
 void gw_nvml_write_now(struct gw_json_writer *writer, const char *pci) {
     static const char current[] = "nvmlDeviceGetClockInfo";
-    static const struct question questions[] = {
+    static const struct gpu_question questions[] = {
         {"gpu_sm_hz", current, true, SM_CLOCK},
         {"gpu_memory_hz", current, true, MEMORY_CLOCK},
         {"gpu_pcie_generation", "nvmlDeviceGetCurrPcieLinkGeneration", false, 0}};

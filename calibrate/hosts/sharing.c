@@ -1,5 +1,6 @@
 /* The ranks that share processors, and how many of them get equal time slices. */
 #include "calibrate/hosts/hosts.h"
+#include "calibrate/measure/worker_counts.h"
 
 /* The machine that has most ranks. */
 static size_t fullest_machine(const struct gw_host_list *machines) {

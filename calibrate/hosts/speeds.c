@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "calibrate/hosts/hosts.h"
+#include "calibrate/report.h"
 
 /* ---- hosts and links ----------------------------------------------------------------------- */
 
@@ -39,9 +40,9 @@ static enum gw_status put_array(struct gw_json_writer *writer, const char *key, 
     return gw_json_put(source, key, array, error);
 }
 
-static enum gw_status time_hosts(struct gw_communicator *communicator, const struct gw_clock *clock,
-                                 const struct gw_host_list *list, struct gw_host_times *times,
-                                 struct gw_error *error) {
+static enum gw_status time_usual_work(struct gw_communicator *communicator,
+                                      const struct gw_clock *clock, const struct gw_host_list *list,
+                                      struct gw_host_times *times, struct gw_error *error) {
     float *memory = malloc(MEMORY_ELEMENTS * sizeof *memory);
     if (memory == NULL) {
         return gw_fail_memory(error, "comparing hosts");
@@ -61,7 +62,7 @@ static enum gw_status compare_speeds(struct gw_communicator *communicator,
     struct gw_json_writer writer;
     struct gw_host_times *times = gw_arena_zeros(&list->arena, list->count, sizeof *times);
     GW_TRY(gw_arena_check(&list->arena, "comparing hosts", error));
-    GW_TRY(time_hosts(communicator, clock, list, times, error));
+    GW_TRY(time_usual_work(communicator, clock, list, times, error));
     gw_writer_begin(&writer);
     gw_writer_array(&writer, "speeds");
     for (size_t h = 0; h < list->count; h++) {

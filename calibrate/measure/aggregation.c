@@ -2,7 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/pool.h"
+#include "calibrate/measure/survey.h"
 #include "kernels/memory.h"
 #include "kernels/sketch.h"
 #include "methods/methods.h"
@@ -41,7 +43,7 @@ struct aggregation_memory {
 
 enum { MOST_SIZES = 64 };
 
-struct aggregation {
+struct measured_aggregation {
     struct aggregation_memory *aggregation_memory;
     enum gw_aggregator by;
     double density;
@@ -76,7 +78,8 @@ static size_t max_entries(const struct aggregation_memory *aggregation_memory,
 /* ---- sizes --------------------------------------------------------------------------------- */
 
 /* Spreads indices, ascending, about as far apart as selected elements of a vector. */
-static void spread_indices(const struct aggregation *aggregation, size_t list, size_t count) {
+static void spread_indices(const struct measured_aggregation *aggregation, size_t list,
+                           size_t count) {
     const struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
     double apart = (double)aggregation->range / (double)count;
     uint32_t noise = (uint32_t)list + 1;
@@ -90,7 +93,7 @@ static void spread_indices(const struct aggregation *aggregation, size_t list, s
 
 /* Lists the entries of each of `lists` lists. If a vector of this density would be longer than the
  * longest calibrated one, uses that vector at a higher density. */
-static void list_entries(struct aggregation *aggregation, size_t lists) {
+static void list_entries(struct measured_aggregation *aggregation, size_t lists) {
     const struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
     struct gw_entry *entry = aggregation_memory->entries;
     double each = (double)aggregation->elements / (double)lists;
@@ -107,7 +110,8 @@ static void list_entries(struct aggregation *aggregation, size_t lists) {
 }
 
 /* Lists as many other entries. */
-static void list_others(const struct aggregation *aggregation, size_t list, struct gw_entry *out) {
+static void list_others(const struct measured_aggregation *aggregation, size_t list,
+                        struct gw_entry *out) {
     const struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
     spread_indices(aggregation, list, aggregation->elements);
     for (size_t i = 0; i < aggregation->elements; i++) {
@@ -120,7 +124,8 @@ static struct gw_entry *pruned_of(const struct aggregation_memory *aggregation_m
 }
 
 /* Two lists of different elements, with drawn values. */
-static enum gw_status fill_merged(struct aggregation *aggregation, struct gw_error *error) {
+static enum gw_status fill_merged(struct measured_aggregation *aggregation,
+                                  struct gw_error *error) {
     struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
     const float *drawn = gw_pool_next(&aggregation_memory->vectors->gradient,
                                       aggregation->elements * 2 * sizeof *drawn);
@@ -133,7 +138,8 @@ static enum gw_status fill_merged(struct aggregation *aggregation, struct gw_err
                                                           aggregation->elements, error);
 }
 
-static enum gw_status open_sketch(struct aggregation *aggregation, struct gw_error *error) {
+static enum gw_status open_sketch(struct measured_aggregation *aggregation,
+                                  struct gw_error *error) {
     struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
     size_t n = aggregation->elements;
     size_t i = 0;
@@ -157,7 +163,7 @@ static enum gw_status open_sketch(struct aggregation *aggregation, struct gw_err
 }
 
 static enum gw_status prepare(void *context, size_t elements, struct gw_error *error) {
-    struct aggregation *aggregation = context;
+    struct measured_aggregation *aggregation = context;
     aggregation->elements = elements;
     switch (aggregation->by) {
     case GW_SCATTER_ADD:
@@ -184,12 +190,12 @@ static enum gw_status prepare(void *context, size_t elements, struct gw_error *e
 }
 
 static size_t before_step(const void *context, size_t smaller, size_t larger) {
-    const struct aggregation *aggregation = context;
+    const struct measured_aggregation *aggregation = context;
     return gw_size_before_step(aggregation->density, smaller, larger);
 }
 
 static void close_sketches(void *object) {
-    struct aggregation *aggregation = object;
+    struct measured_aggregation *aggregation = object;
     for (size_t i = 0; i < aggregation->size_count; i++) {
         gw_sketch_free(&aggregation->sketches[i]);
     }
@@ -199,13 +205,14 @@ static void close_sketches(void *object) {
 
 /* Returns a vector that is not in any cache, as an aggregate that was last touched an iteration
  * ago. */
-static float *next_vector(const struct aggregation *aggregation, size_t elements) {
+static float *next_vector(const struct measured_aggregation *aggregation, size_t elements) {
     return gw_pool_next(&aggregation->aggregation_memory->vectors->residual,
                         elements * sizeof(float));
 }
 
 /* Each of P workers returns its own entries, and P - 1 return pruned entries of one merge each. */
-static enum gw_status return_entries(struct aggregation *aggregation, struct gw_error *error) {
+static enum gw_status return_entries(struct measured_aggregation *aggregation,
+                                     struct gw_error *error) {
     struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
     const struct gw_memory_operations *does = aggregation_memory->memory.does;
     size_t k = aggregation->elements;
@@ -216,7 +223,8 @@ static enum gw_status return_entries(struct aggregation *aggregation, struct gw_
                                    aggregation_memory->merged, k, true, u, error);
 }
 
-static enum gw_status take_and_put(struct aggregation *aggregation, struct gw_error *error) {
+static enum gw_status take_and_put(struct measured_aggregation *aggregation,
+                                   struct gw_error *error) {
     struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
     const struct gw_memory_operations *does = aggregation_memory->memory.does;
     size_t count = aggregation->elements;
@@ -229,7 +237,7 @@ static enum gw_status take_and_put(struct aggregation *aggregation, struct gw_er
 }
 
 static enum gw_status run_aggregator(void *context, struct gw_error *error) {
-    struct aggregation *aggregation = context;
+    struct measured_aggregation *aggregation = context;
     struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
     const struct gw_memory_operations *does = aggregation_memory->memory.does;
     size_t elements = aggregation->elements;
@@ -268,7 +276,7 @@ static void evict(const struct aggregation_memory *aggregation_memory) {
 
 /* Restores the list that a merge has changed. */
 static void restore_list(void *context) {
-    struct aggregation *aggregation = context;
+    struct measured_aggregation *aggregation = context;
     struct gw_error error;
     if (aggregation->by == GW_MERGE) {
         (void)fill_merged(aggregation, &error);
@@ -276,7 +284,7 @@ static void restore_list(void *context) {
 }
 
 static void restore_and_evict(void *context) {
-    const struct aggregation *aggregation = context;
+    const struct measured_aggregation *aggregation = context;
     restore_list(context);
     evict(aggregation->aggregation_memory);
 }
@@ -285,7 +293,7 @@ static void restore_and_evict(void *context) {
  * Evicts before the ranks agree on a start: a rank that is done must leave the cores to the others.
  */
 static enum gw_status evict_and_prepare(void *context, size_t elements, struct gw_error *error) {
-    const struct aggregation *aggregation = context;
+    const struct measured_aggregation *aggregation = context;
     evict(aggregation->aggregation_memory);
     return prepare(context, elements, error);
 }
@@ -297,7 +305,7 @@ static void close_memory(void *object) {
 }
 
 /* Evicts less if there is little time, as with --quick, since every repeat evicts. */
-static enum gw_status open_workspace(struct gw_survey *survey,
+static enum gw_status open_workspace(struct gw_point_survey *survey,
                                      const struct gw_calibration *calibration,
                                      struct aggregation_memory *aggregation_memory,
                                      struct gw_error *error) {
@@ -347,15 +355,16 @@ static bool is_everywhere(enum gw_aggregator by) {
     return everywhere;
 }
 
-static enum gw_status add_alone(struct gw_survey *survey,
+static enum gw_status add_alone(struct gw_point_survey *survey,
                                 struct aggregation_memory *aggregation_memory,
                                 enum gw_aggregator by, struct gw_series series, double density,
                                 struct gw_error *error) {
-    struct aggregation *aggregation = gw_arena_zeros(&survey->arena, 1, sizeof *aggregation);
+    struct measured_aggregation *aggregation =
+        gw_arena_zeros(&survey->arena, 1, sizeof *aggregation);
     (void)gw_arena_own(&survey->arena, aggregation, close_sketches);
     size_t *counts = gw_arena_zeros(&survey->arena, aggregation_memory->workers, sizeof *counts);
     GW_TRY(gw_arena_check(&survey->arena, "calibrating aggregation", error));
-    *aggregation = (struct aggregation){
+    *aggregation = (struct measured_aggregation){
         .aggregation_memory = aggregation_memory, .by = by, .density = density, .counts = counts};
     series.subject.context = aggregation;
     series.subject.largest = max_entries(aggregation_memory, by, density);
@@ -364,7 +373,7 @@ static enum gw_status add_alone(struct gw_survey *survey,
 }
 
 /* Adds the last series again, run by all ranks of a machine at once. */
-static enum gw_status add_concurrent(struct gw_survey *survey, struct gw_error *error) {
+static enum gw_status add_concurrent(struct gw_point_survey *survey, struct gw_error *error) {
     struct gw_series series = survey->list.items[survey->list.count - 1];
     series.workers = survey->sharers;
     series.together = true;
@@ -380,7 +389,7 @@ static enum gw_status add_concurrent(struct gw_survey *survey, struct gw_error *
  * elements are wanted; entries close together are prefetched, and then the ranks' shared memory
  * bandwidth counts.
  */
-static enum gw_status add_aggregator(struct gw_survey *survey,
+static enum gw_status add_aggregator(struct gw_point_survey *survey,
                                      struct aggregation_memory *aggregation_memory,
                                      enum gw_aggregator by, struct gw_error *error) {
     bool sketched = by == GW_HEAVYMIX;
@@ -416,9 +425,9 @@ bool gw_calibrates(const struct gw_calibration *calibration, enum gw_aggregator 
     return asked && calibration->device == NULL;
 }
 
-enum gw_status gw_survey_add_aggregators(struct gw_survey *survey,
-                                         const struct gw_calibration *calibration,
-                                         struct gw_error *error) {
+enum gw_status gw_point_survey_add_aggregators(struct gw_point_survey *survey,
+                                               const struct gw_calibration *calibration,
+                                               struct gw_error *error) {
     if (!gw_calibrates(calibration, GW_SUM) && !gw_calibrates(calibration, GW_HEAVYMIX)) {
         return GW_OK;
     }

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrate/measure/compressors.h"
 #include "calibrate/measure/gpu_timer.h"
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/timing.h"
 #include "kernels/gpu.h"
 
 static const double longest_warm_up_s = 10;

@@ -1,4 +1,5 @@
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/clocks.h"
+#include "calibrate/hosts/hosts.h"
 
 #include <gsl/gsl_fit.h>
 #include <math.h>
@@ -6,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "calibrate/hosts/hosts.h"
 
 /* Identifies the monotonic clock: by the boot, and the time namespace. */
 static void identify_clock(char out[128]) {

@@ -1,7 +1,11 @@
 #include <string.h>
 
 #include "calibrate/hosts/hosts.h"
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/pool.h"
+#include "calibrate/measure/survey.h"
+#include "calibrate/measure/timing.h"
+#include "calibrate/measure/worker_counts.h"
 
 static const size_t smallest_bytes = 1024;
 static const size_t machine_pools = 1 << 30; /* of all its ranks together, but see pool_share */
@@ -16,7 +20,7 @@ struct collective_memory {
 };
 
 /* One collective among the first ranks, at one size. */
-struct exchange {
+struct measured_exchange {
     struct gw_communicator *communicator;
     struct collective_memory *collective_memory;
     size_t which; /* of the collectives */
@@ -71,7 +75,7 @@ static void *take_memory(struct gw_pool *pool, enum share share, size_t part, si
 
 /* Messages go one way, so the clocks of both ranks must agree. */
 static enum gw_status run_collective(void *context, struct gw_error *error) {
-    const struct exchange *exchange = context;
+    const struct measured_exchange *exchange = context;
     struct gw_communicator *communicator = exchange->communicator;
     struct collective_memory *collective_memory = exchange->collective_memory;
     size_t which = exchange->which;
@@ -136,22 +140,22 @@ static void close_pools(void *object) {
 /* ---- all aggregators ----------------------------------------------------------------------- */
 
 static enum gw_status prepare(void *context, size_t bytes, struct gw_error *error) {
-    struct exchange *exchange = context;
+    struct measured_exchange *exchange = context;
     (void)error;
     exchange->bytes = bytes;
     return GW_OK;
 }
 
 /* Adds a series; leaves out sizes that do not fit into the pools. */
-static enum gw_status add_collective(struct gw_survey *survey,
+static enum gw_status add_collective(struct gw_point_survey *survey,
                                      struct collective_memory *collective_memory, size_t which,
                                      size_t at, size_t max_bytes, struct gw_error *error) {
     struct gw_worker_counts *counts = &survey->worker_counts;
-    struct exchange *exchange = gw_arena_zeros(&survey->arena, 1, sizeof *exchange);
+    struct measured_exchange *exchange = gw_arena_zeros(&survey->arena, 1, sizeof *exchange);
     GW_TRY(gw_arena_check(&survey->arena, "calibrating collectives", error));
-    *exchange = (struct exchange){.communicator = gw_worker_counts_data(counts, at),
-                                  .collective_memory = collective_memory,
-                                  .which = which};
+    *exchange = (struct measured_exchange){.communicator = gw_worker_counts_data(counts, at),
+                                           .collective_memory = collective_memory,
+                                           .which = which};
     int workers = counts->workers[at];
     size_t fits = collective_memory->largest_pool / (holds_all(which) ? (size_t)workers : 1);
     struct gw_series series = {.workers = workers,
@@ -183,9 +187,9 @@ static bool is_asked(const struct gw_calibration *calibration, const char *name)
     return false;
 }
 
-enum gw_status gw_survey_add_collectives(struct gw_survey *survey,
-                                         const struct gw_calibration *calibration,
-                                         struct gw_error *error) {
+enum gw_status gw_point_survey_add_collectives(struct gw_point_survey *survey,
+                                               const struct gw_calibration *calibration,
+                                               struct gw_error *error) {
     struct gw_communicator *world = survey->communicator;
     struct collective_memory *collective_memory =
         gw_arena_zeros(&survey->arena, 1, sizeof *collective_memory);

@@ -2,8 +2,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrate/measure/compressors.h"
 #include "calibrate/measure/gpu_timer.h"
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/pool.h"
+#include "calibrate/measure/survey.h"
 #include "kernels/gpu.h"
 #include "kernels/memory.h"
 #include "kernels/sketch.h"
@@ -40,7 +43,7 @@ struct compressor_memory {
 
 enum { MOST_SIZES = 64 };
 
-struct compression {
+struct measured_compression {
     struct compressor_memory *compressor_memory;
     const struct gw_compressor *compressor;
     const struct gw_gpu_kernel *gpu; /* NULL: on CPUs */
@@ -82,7 +85,7 @@ enum gw_status gw_warm_up_compressor(const struct gw_compressor *compressor, str
 /* One selection, on CPUs or on a GPU. */
 static enum gw_status select_once(void *context, const struct gw_task *task, size_t *count,
                                   struct gw_error *error) {
-    struct compression *compression = context;
+    struct measured_compression *compression = context;
     struct compressor_memory *compressor_memory = compression->compressor_memory;
     if (compression->gpu == NULL) {
         GW_TRY(gw_kernel_of(compression->compressor)
@@ -99,7 +102,7 @@ static enum gw_status select_once(void *context, const struct gw_task *task, siz
 
 /* ---- one repeat ---------------------------------------------------------------------------- */
 
-static enum gw_status run_on_gpu(struct compression *compression, struct gw_error *error) {
+static enum gw_status run_on_gpu(struct measured_compression *compression, struct gw_error *error) {
     struct compressor_memory *compressor_memory = compression->compressor_memory;
     struct gw_gpu_timer *timer = &compressor_memory->timer;
     GW_TRY(gw_gpu_timer_start(timer, error));
@@ -112,7 +115,7 @@ static enum gw_status run_on_gpu(struct compression *compression, struct gw_erro
 }
 
 /* The search in a sketch follows the sum of all workers' sketches, and is measured apart. */
-static enum gw_status run_sketch(struct compression *compression, struct gw_error *error) {
+static enum gw_status run_sketch(struct measured_compression *compression, struct gw_error *error) {
     const struct gw_task *task = compression->task;
     struct gw_sketch *into = &compression->sketches[task - compression->tasks];
     GW_TRY(gw_memory_on_host.add(NULL, task->u, task->gradient, 1, task->n, error));
@@ -120,8 +123,8 @@ static enum gw_status run_sketch(struct compression *compression, struct gw_erro
     return gw_sketch_encode(into, task->u, 0, task->n, error);
 }
 
-static enum gw_status compress(void *context, struct gw_error *error) {
-    struct compression *compression = context;
+static enum gw_status compress_part(void *context, struct gw_error *error) {
+    struct measured_compression *compression = context;
     struct compressor_memory *compressor_memory = compression->compressor_memory;
     if (compression->compressor->sketched) {
         return run_sketch(compression, error);
@@ -133,7 +136,7 @@ static enum gw_status compress(void *context, struct gw_error *error) {
 }
 
 static enum gw_status run_compressor(void *context, struct gw_error *error) {
-    struct compression *compression = context;
+    struct measured_compression *compression = context;
     struct compressor_memory *compressor_memory = compression->compressor_memory;
     struct gw_task *task = compression->task;
     task->u = gw_pool_next(&compressor_memory->vectors->residual, task->n * sizeof(float));
@@ -141,16 +144,16 @@ static enum gw_status run_compressor(void *context, struct gw_error *error) {
     if (compression->gpu != NULL) {
         return run_on_gpu(compression, error);
     }
-    return compress(context, error);
+    return compress_part(context, error);
 }
 
 static double took_s(void *context) {
-    const struct compression *compression = context;
+    const struct measured_compression *compression = context;
     return compression->seconds;
 }
 
 static void learn(void *context) {
-    struct compression *compression = context;
+    struct measured_compression *compression = context;
     struct gw_task *task = compression->task;
     gw_state_observe(compression->compressor, task->state, &compression->selected);
     task->iteration++;
@@ -159,7 +162,7 @@ static void learn(void *context) {
 /* Resets residuals, which would grow over the repeats, and a fixed threshold would select many
  * times the wanted number. On a GPU the next run returns an error. */
 static void restore_residual(void *context) {
-    struct compression *compression = context;
+    struct measured_compression *compression = context;
     struct gw_task *task = compression->task;
     size_t bytes = task->n * sizeof *task->u;
     if (compression->gpu != NULL) {
@@ -180,7 +183,7 @@ static void lay_out_layers(struct compressor_memory *compressor_memory, struct g
     }
 }
 
-static enum gw_status open_size(struct compression *compression, struct gw_task *task,
+static enum gw_status open_size(struct measured_compression *compression, struct gw_task *task,
                                 size_t elements, struct gw_error *error) {
     const struct gw_selecting selecting = {.select = select_once, .context = compression};
     const struct gw_compressor *compressor = compression->compressor;
@@ -203,7 +206,7 @@ static enum gw_status open_size(struct compression *compression, struct gw_task 
 }
 
 static enum gw_status prepare(void *context, size_t elements, struct gw_error *error) {
-    struct compression *compression = context;
+    struct measured_compression *compression = context;
     size_t i = 0;
     while (i < compression->task_count && compression->tasks[i].n != elements) {
         i++;
@@ -223,7 +226,7 @@ static enum gw_status prepare(void *context, size_t elements, struct gw_error *e
 /* Clears memory before the ranks agree on a start: a rank that is done with compressing before the
  * others must leave the cores to them. */
 static enum gw_status prepare_concurrent(void *context, size_t elements, struct gw_error *error) {
-    struct compression *compression = context;
+    struct measured_compression *compression = context;
     struct compressor_memory *compressor_memory = compression->compressor_memory;
     GW_TRY(prepare(context, elements, error));
     struct gw_task *task = compression->task;
@@ -234,12 +237,12 @@ static enum gw_status prepare_concurrent(void *context, size_t elements, struct 
 }
 
 static size_t before_step(const void *context, size_t smaller, size_t larger) {
-    const struct compression *compression = context;
+    const struct measured_compression *compression = context;
     return gw_size_before_step(compression->density, smaller, larger);
 }
 
 static void close_sizes(void *object) {
-    struct compression *compression = object;
+    struct measured_compression *compression = object;
     for (size_t i = 0; i < compression->task_count; i++) {
         gw_state_close(compression->compressor, compression->tasks[i].state);
         gw_sketch_free(&compression->sketches[i]);
@@ -269,11 +272,12 @@ static enum gw_status open_all(struct compressor_memory *compressor_memory,
     return GW_OK;
 }
 
-static enum gw_status open_compression(struct gw_survey *survey,
+static enum gw_status open_compression(struct gw_point_survey *survey,
                                        struct compressor_memory *compressor_memory,
                                        const struct gw_compressor *compressor, double density,
-                                       struct compression **out, struct gw_error *error) {
-    struct compression *compression = gw_arena_zeros(&survey->arena, 1, sizeof *compression);
+                                       struct measured_compression **out, struct gw_error *error) {
+    struct measured_compression *compression =
+        gw_arena_zeros(&survey->arena, 1, sizeof *compression);
     (void)gw_arena_own(&survey->arena, compression, close_sizes);
     GW_TRY(gw_arena_check(&survey->arena, "calibrating compressors", error));
     compression->compressor_memory = compressor_memory;
@@ -283,11 +287,11 @@ static enum gw_status open_compression(struct gw_survey *survey,
     return GW_OK;
 }
 
-static enum gw_status add_alone(struct gw_survey *survey,
+static enum gw_status add_alone(struct gw_point_survey *survey,
                                 struct compressor_memory *compressor_memory,
                                 const struct gw_compressor *compressor, struct gw_series series,
                                 double density, struct gw_error *error) {
-    struct compression *compression = NULL;
+    struct measured_compression *compression = NULL;
     GW_TRY(open_compression(survey, compressor_memory, compressor, density, &compression, error));
     compression->gpu = compressor_memory->device != NULL ? gw_gpu_kernel_of(compressor) : NULL;
     series.subject.context = compression;
@@ -295,14 +299,14 @@ static enum gw_status add_alone(struct gw_survey *survey,
 }
 
 /* Adds the last series again, run by all ranks of a machine at once. */
-static enum gw_status add_concurrent(struct gw_survey *survey, size_t max_elements,
+static enum gw_status add_concurrent(struct gw_point_survey *survey, size_t max_elements,
                                      struct gw_error *error) {
     struct gw_series series = survey->list.items[survey->list.count - 1];
     series.workers = survey->sharers;
     series.together = true;
     series.subject.separate = false;
     series.subject.prepare = prepare_concurrent;
-    series.subject.run = compress;
+    series.subject.run = compress_part;
     series.subject.restore = learn;
     series.subject.smallest = gw_lesser(min_concurrent, max_elements / 4);
     return gw_series_list_add(&survey->list, series, error);
@@ -314,7 +318,7 @@ static enum gw_status add_concurrent(struct gw_survey *survey, size_t max_elemen
  * the smaller tables of several ranks, but not the larger ones, and ranks share the memory
  * bandwidth for entries. A GPU does not sort by comparing: its curves are never n log2 n.
  */
-static enum gw_status add_compressor(struct gw_survey *survey,
+static enum gw_status add_compressor(struct gw_point_survey *survey,
                                      struct compressor_memory *compressor_memory,
                                      const struct gw_calibration *calibration,
                                      const struct gw_compressor *compressor,
@@ -358,9 +362,9 @@ static size_t max_layers(const struct gw_calibration *calibration) {
     return (size_t)fmin(2 / calibration->density, (double)calibration->max_elements) + 1;
 }
 
-enum gw_status gw_survey_add_compressors(struct gw_survey *survey,
-                                         const struct gw_calibration *calibration,
-                                         struct gw_error *error) {
+enum gw_status gw_point_survey_add_compressors(struct gw_point_survey *survey,
+                                               const struct gw_calibration *calibration,
+                                               struct gw_error *error) {
     struct compressor_memory *compressor_memory =
         gw_arena_zeros(&survey->arena, 1, sizeof *compressor_memory);
     if (calibration->compressors[0] == NULL) {

@@ -1,4 +1,6 @@
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/journal.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/timing.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -58,7 +60,7 @@ enum gw_status gw_journal_put_chosen(struct gw_journal *journal, const struct gw
         return GW_OK;
     }
     for (size_t i = 0; i < points->count; i++) {
-        const struct gw_point *point = &points->items[i];
+        const struct gw_measured_point *point = &points->items[i];
         const struct gw_series *series = &points->series[point->series];
         if (point->state == GW_POINT_LEFT_OUT) {
             GW_TRY(write_line(journal, true, error,
@@ -131,8 +133,8 @@ static const char *judge_title(const cJSON *line, const struct gw_journal_title 
                : "one of other collectives, compressors, sizes, density or version";
 }
 
-static struct gw_point *find_point(const cJSON *line, const char *key,
-                                   const struct gw_points *points) {
+static struct gw_measured_point *find_point(const cJSON *line, const char *key,
+                                            const struct gw_points *points) {
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(line, key);
     double workers = number_in(line, "workers");
     double size = number_in(line, "size");
@@ -158,8 +160,8 @@ static size_t read_seconds(const cJSON *line, double seconds[GW_LARGEST_BLOCK]) 
 static enum gw_status take_line(struct gw_journal *journal, const cJSON *line,
                                 const struct gw_points *points, const struct gw_stop_rule *rule,
                                 bool *sensible, struct gw_error *error) {
-    struct gw_point *left_out = find_point(line, "left_out", points);
-    struct gw_point *point = find_point(line, "of", points);
+    struct gw_measured_point *left_out = find_point(line, "left_out", points);
+    struct gw_measured_point *point = find_point(line, "of", points);
     *sensible = true;
     if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(line, "chosen"))) {
         journal->chosen = true;

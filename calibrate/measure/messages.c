@@ -15,7 +15,12 @@
 
 #include "calibrate/fit/fit.h"
 #include "calibrate/hosts/hosts.h"
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/clocks.h"
+#include "calibrate/measure/messages.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/pool.h"
+#include "calibrate/measure/timing.h"
+#include "calibrate/report.h"
 
 enum {
     LARGEST_BYTES = 4 << 20,
@@ -28,7 +33,7 @@ enum {
 };
 static const double longest_s = 0.1; /* at one size: seconds for 40 sizes of a pair */
 
-struct link {
+struct measured_link {
     struct gw_communicator *communicator; /* of the messages */
     struct gw_timer timer;                /* of the host's, by which all ranks agree */
     const struct gw_clock *clock;
@@ -42,17 +47,18 @@ struct link {
 
 /* ---- exchanges ----------------------------------------------------------------------------- */
 
-static enum gw_status send_part(struct link *link, int to, size_t bytes, struct gw_error *error) {
+static enum gw_status send_part(struct measured_link *link, int to, size_t bytes,
+                                struct gw_error *error) {
     return gw_send(link->communicator, to, gw_pool_next(&link->pool, bytes), bytes, error);
 }
 
-static enum gw_status receive_part(struct link *link, int from, size_t bytes,
+static enum gw_status receive_part(struct measured_link *link, int from, size_t bytes,
                                    struct gw_error *error) {
     return gw_receive(link->communicator, from, gw_pool_next(&link->pool, bytes), bytes, error);
 }
 
 static double took_s(void *context) {
-    const struct link *link = context;
+    const struct measured_link *link = context;
     return link->took_s;
 }
 
@@ -62,7 +68,7 @@ static double took_s(void *context) {
  * a call has no other messages. A call that is no longer than reading the clock counts as a
  * nanosecond.
  */
-static enum gw_status run_exchange(struct link *link, enum gw_loggp_kind kind,
+static enum gw_status run_exchange(struct measured_link *link, enum gw_loggp_kind kind,
                                    struct gw_error *error) {
     const struct gw_clock *clock = link->clock;
     link->took_s = 0;
@@ -103,7 +109,7 @@ static enum gw_status receive_call(void *context, struct gw_error *error) {
 
 /* Many messages one after the other, and a short answer to the last. */
 static enum gw_status run_flood(void *context, struct gw_error *error) {
-    struct link *link = context;
+    struct measured_link *link = context;
     struct gw_communicator *communicator = link->communicator;
     const struct gw_transport *transport = communicator->transport;
     struct gw_request requests[MAX_MESSAGES];
@@ -198,11 +204,11 @@ static void halve(struct gw_summary *summary) {
     }
 }
 
-static enum gw_status measure_probe(struct link *link, const struct gw_stop_rule *rule,
+static enum gw_status measure_probe(struct measured_link *link, const struct gw_stop_rule *rule,
                                     struct probe *probe, struct gw_error *error) {
     const struct gw_subject subject = {
         .run = kinds[probe->kind].run, .took_s = took_s, .context = link, .separate = true};
-    struct gw_point point = {.size = probe->bytes, .error = INFINITY};
+    struct gw_measured_point point = {.size = probe->bytes, .error = INFINITY};
     bool is_call = probe->kind == GW_SEND_CALL || probe->kind == GW_RECEIVE_CALL;
     double around_s = is_call ? 2 * link->delay_s : 0; /* and a round trip */
     link->bytes = probe->bytes;
@@ -220,7 +226,8 @@ static enum gw_status measure_probe(struct link *link, const struct gw_stop_rule
     return status;
 }
 
-static enum gw_status measure_probes(struct link *link, const struct gw_calibration *calibration,
+static enum gw_status measure_probes(struct measured_link *link,
+                                     const struct gw_calibration *calibration,
                                      const struct gw_report *report, const char *name,
                                      struct probes *probes, struct gw_error *error) {
     const struct gw_stop_rule rule = {.precision = calibration->precision,
@@ -273,7 +280,7 @@ static enum gw_status fit_probes(const struct probes *probes, struct gw_loggp_fi
     return gw_loggp_fit(points, probes->count, out, error);
 }
 
-static enum gw_status describe(const struct link *link, const struct probes *probes,
+static enum gw_status describe(const struct measured_link *link, const struct probes *probes,
                                const struct gw_loggp_fit *fitted, cJSON **out,
                                struct gw_error *error) {
     struct gw_json_writer writer;
@@ -302,7 +309,8 @@ static enum gw_status describe(const struct link *link, const struct probes *pro
 
 /* ---- pairs --------------------------------------------------------------------------------- */
 
-static enum gw_status measure_pair(struct link *link, const struct gw_calibration *calibration,
+static enum gw_status measure_pair(struct measured_link *link,
+                                   const struct gw_calibration *calibration,
                                    const struct gw_report *report, const char *name,
                                    struct gw_loggp *out, cJSON *kept, struct gw_error *error) {
     struct probes probes;
@@ -329,7 +337,8 @@ static bool find_pair(const struct gw_host_list *list, int size, bool same, int 
     return false;
 }
 
-static enum gw_status measure_pairs(struct link *link, const struct gw_calibration *calibration,
+static enum gw_status measure_pairs(struct measured_link *link,
+                                    const struct gw_calibration *calibration,
                                     const struct gw_report *report, const struct gw_host_list *list,
                                     struct gw_network *out, struct gw_error *error) {
     int size = link->communicator->size;
@@ -348,7 +357,8 @@ static enum gw_status measure_pairs(struct link *link, const struct gw_calibrati
     return GW_OK;
 }
 
-static enum gw_status measure_network(struct link *link, const struct gw_calibration *calibration,
+static enum gw_status measure_network(struct measured_link *link,
+                                      const struct gw_calibration *calibration,
                                       const struct gw_report *report, struct gw_network *out,
                                       struct gw_error *error) {
     struct gw_communicator *world = link->timer.communicator;
@@ -376,9 +386,9 @@ enum gw_status gw_calibrate_network(struct gw_communicator *communicator,
     struct gw_network network = {.oversubscription = 1, .kept = cJSON_CreateObject()};
     struct gw_communicator *gpus = calibration->gpu_communicator;
     struct gw_clocks clocks;
-    struct link link = {.communicator = gpus != NULL ? gpus : communicator,
-                        .timer = {.communicator = communicator, .clocks = &clocks},
-                        .clock = calibration->clock};
+    struct measured_link link = {.communicator = gpus != NULL ? gpus : communicator,
+                                 .timer = {.communicator = communicator, .clocks = &clocks},
+                                 .clock = calibration->clock};
     enum gw_status status = measure_network(&link, calibration, report, &network, error);
     gw_pool_close(&link.pool);
     if (status != GW_OK) {

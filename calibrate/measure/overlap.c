@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "calibrate/measure/overlap.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/pool.h"
+#include "calibrate/report.h"
 #include "methods/kernel_cost.h"
 
 /* ---- exchanges ----------------------------------------------------------------------------- */
@@ -14,7 +17,7 @@ static const double longest_series_s = 0.001; /* unless one exchange is longer *
 
 /* The work of a communication thread: one collective after the other, of memory of the host or of
  * GPUs. */
-struct exchanges {
+struct overlap_exchanges {
     struct gw_communicator *communicator; /* of the collectives ... */
     struct gw_communicator *world;        /* ... and of agreements on the host */
     struct gw_pool send, receive;
@@ -23,12 +26,12 @@ struct exchanges {
     size_t series; /* between GPUs: exchanges until rank 0 may end them */
 };
 
-static enum gw_status open_exchanges(struct exchanges *out, struct gw_communicator *world,
+static enum gw_status open_exchanges(struct overlap_exchanges *out, struct gw_communicator *world,
                                      const struct gw_calibration *calibration, size_t largest_bytes,
                                      struct gw_error *error) {
     struct gw_communicator *gpus = calibration->gpu_communicator;
     size_t gathered = largest_bytes * (size_t)world->size;
-    *out = (struct exchanges){.communicator = gpus != NULL ? gpus : world, .world = world};
+    *out = (struct overlap_exchanges){.communicator = gpus != NULL ? gpus : world, .world = world};
     GW_TRY(gw_pool_open(gw_greater(largest_bytes, GW_OVERLAP_LEAST_POOL), calibration->device,
                         &out->send, error));
     GW_TRY(gw_pool_open(gw_greater(gathered, GW_OVERLAP_LEAST_POOL), calibration->device,
@@ -36,12 +39,12 @@ static enum gw_status open_exchanges(struct exchanges *out, struct gw_communicat
     return gw_pool_fill(&out->send, GW_OVERLAP_LEAST_POOL, world->rank, error);
 }
 
-static void close_exchanges(struct exchanges *exchanges) {
+static void close_exchanges(struct overlap_exchanges *exchanges) {
     gw_pool_close(&exchanges->send);
     gw_pool_close(&exchanges->receive);
 }
 
-static enum gw_status exchange(struct exchanges *exchanges, float *send, float *receive,
+static enum gw_status exchange(struct overlap_exchanges *exchanges, float *send, float *receive,
                                struct gw_error *error) {
     struct gw_communicator *communicator = exchanges->communicator;
     return exchanges->reduces
@@ -49,20 +52,20 @@ static enum gw_status exchange(struct exchanges *exchanges, float *send, float *
                : gw_allgather(communicator, send, exchanges->bytes, receive, error);
 }
 
-static float *next_send(struct exchanges *exchanges) {
+static float *next_send(struct overlap_exchanges *exchanges) {
     return gw_pool_next(&exchanges->send, exchanges->bytes);
 }
 
-static float *next_receive(struct exchanges *exchanges) {
+static float *next_receive(struct overlap_exchanges *exchanges) {
     size_t senders = exchanges->reduces ? 1 : (size_t)exchanges->world->size;
     return gw_pool_next(&exchanges->receive, exchanges->bytes * senders);
 }
 
-static enum gw_status exchange_next(struct exchanges *exchanges, struct gw_error *error) {
+static enum gw_status exchange_next(struct overlap_exchanges *exchanges, struct gw_error *error) {
     return exchange(exchanges, next_send(exchanges), next_receive(exchanges), error);
 }
 
-static enum gw_status time_exchange(struct exchanges *exchanges, double *seconds,
+static enum gw_status time_exchange(struct overlap_exchanges *exchanges, double *seconds,
                                     struct gw_error *error) {
     *seconds = INFINITY;
     for (int i = 0; i < 3; i++) {
@@ -76,7 +79,7 @@ static enum gw_status time_exchange(struct exchanges *exchanges, double *seconds
 }
 
 /* Rank 0 sends whether this is the last as the first number; the others send 0 there. */
-static enum gw_status run_exchange(struct exchanges *exchanges, bool last, bool *was_last,
+static enum gw_status run_exchange(struct overlap_exchanges *exchanges, bool last, bool *was_last,
                                    struct gw_error *error) {
     float *send = next_send(exchanges);
     float *receive = next_receive(exchanges);
@@ -88,8 +91,8 @@ static enum gw_status run_exchange(struct exchanges *exchanges, bool last, bool 
 
 /* Runs several exchanges between GPUs, whose data the host cannot see without a copy; rank 0 says
  * on the host whether they were the last. */
-static enum gw_status run_exchange_series(struct exchanges *exchanges, bool last, bool *was_last,
-                                          struct gw_error *error) {
+static enum gw_status run_exchange_series(struct overlap_exchanges *exchanges, bool last,
+                                          bool *was_last, struct gw_error *error) {
     struct gw_communicator *world = exchanges->world;
     unsigned char flag = last;
     for (size_t i = 0; i < exchanges->series; i++) {
@@ -102,7 +105,7 @@ static enum gw_status run_exchange_series(struct exchanges *exchanges, bool last
 
 static enum gw_status run_exchanges(void *context, bool last, bool *was_last,
                                     struct gw_error *error) {
-    struct exchanges *exchanges = context;
+    struct overlap_exchanges *exchanges = context;
     return exchanges->communicator == exchanges->world
                ? run_exchange(exchanges, last, was_last, error)
                : run_exchange_series(exchanges, last, was_last, error);
@@ -163,11 +166,11 @@ static const double usually_apart_s = 1e-3, min_apart_s = 5e-5;
  */
 enum { MAX_BESIDES_A_PASS = 4 };
 
-struct measuring {
+struct overlap_measuring {
     const struct gw_calibration *calibration;
     struct gw_report report;
     struct gw_overlap_load load;
-    struct exchanges exchanges;
+    struct overlap_exchanges exchanges;
     size_t sizes;      /* of messages */
     double time_s;     /* for compressors and waiting */
     double deadline_s; /* of waiting */
@@ -188,7 +191,7 @@ struct work {
     double block_s, longest_s; /* as of rounds */
 };
 
-static enum gw_status measure_factors(struct measuring *measuring, const struct work *work,
+static enum gw_status measure_factors(struct overlap_measuring *measuring, const struct work *work,
                                       struct gw_overlap_point *out, bool *known,
                                       struct gw_error *error) {
     struct gw_overlap_subject subject = {.compute = work->run,
@@ -208,7 +211,7 @@ static enum gw_status measure_factors(struct measuring *measuring, const struct 
 }
 
 /* Measures factors of work that has a name, and adds them. */
-static enum gw_status measure_named(struct measuring *measuring, const struct work *work,
+static enum gw_status measure_named(struct overlap_measuring *measuring, const struct work *work,
                                     const char *collective, const char *name,
                                     struct gw_error *error) {
     struct gw_overlap_point point;
@@ -218,7 +221,8 @@ static enum gw_status measure_named(struct measuring *measuring, const struct wo
 }
 
 /* Work that takes milliseconds. */
-static struct work short_work(const struct measuring *measuring, gw_action *run, void *context) {
+static struct work short_work(const struct overlap_measuring *measuring, gw_action *run,
+                              void *context) {
     size_t pairs = COLLECTIVES * (measuring->sizes * COMPRESSORS + 1); /* one of them waits */
     return (struct work){.run = run,
                          .context = context,
@@ -232,7 +236,7 @@ static struct work short_work(const struct measuring *measuring, gw_action *run,
  * takes tenths of a second, and the pairs that come first must do for the others. All ranks get the
  * same answer.
  */
-static enum gw_status agree_on_time(const struct measuring *measuring, bool *answer,
+static enum gw_status agree_on_time(const struct overlap_measuring *measuring, bool *answer,
                                     struct gw_error *error) {
     double late_s = gw_clock_now_s() - measuring->end_s;
     GW_TRY(gw_agree_maximum(measuring->exchanges.world, &late_s, 1, error));
@@ -240,8 +244,8 @@ static enum gw_status agree_on_time(const struct measuring *measuring, bool *ans
     return GW_OK;
 }
 
-static enum gw_status measure_compressors(struct measuring *measuring, const char *collective,
-                                          struct gw_error *error) {
+static enum gw_status measure_compressors(struct overlap_measuring *measuring,
+                                          const char *collective, struct gw_error *error) {
     bool goes_on = true;
     struct work work = short_work(measuring, gw_overlap_load_run, &measuring->load);
     work.took_s = measuring->load.device == NULL ? NULL : gw_overlap_load_took_s;
@@ -264,7 +268,7 @@ static void write_factor(struct gw_json_writer *writer, const char *key,
 
 /* A waiting thread slows nothing and is not slowed: its measured factors show the error of the
  * others. They are recorded beside them and not used. */
-static enum gw_status measure_waiting(struct measuring *measuring, const char *collective,
+static enum gw_status measure_waiting(struct overlap_measuring *measuring, const char *collective,
                                       struct gw_error *error) {
     const struct work work = short_work(measuring, wait_once, &measuring->deadline_s);
     struct gw_overlap_point point;
@@ -285,8 +289,8 @@ static enum gw_status measure_waiting(struct measuring *measuring, const char *c
 }
 
 /* Sets *in_time if an exchange of this size takes at most longest_s, agreed by all ranks. */
-static enum gw_status choose_size(struct measuring *measuring, size_t size, double longest_s,
-                                  bool *in_time, struct gw_error *error) {
+static enum gw_status choose_size(struct overlap_measuring *measuring, size_t size,
+                                  double longest_s, bool *in_time, struct gw_error *error) {
     double exchange_s = 0;
     measuring->exchanges.bytes = message_bytes[size];
     GW_TRY(time_exchange(&measuring->exchanges, &exchange_s, error));
@@ -296,9 +300,10 @@ static enum gw_status choose_size(struct measuring *measuring, size_t size, doub
 
 /* The time of an exchange by its curve, on all ranks; 0: no curve. Curves are of exchanges whose
  * processors were idle: those besides a pass may take less. */
-static enum gw_status find_exchange_time(const struct measuring *measuring, const char *collective,
-                                         double *out, struct gw_error *error) {
-    const struct exchanges *exchanges = &measuring->exchanges;
+static enum gw_status find_exchange_time(const struct overlap_measuring *measuring,
+                                         const char *collective, double *out,
+                                         struct gw_error *error) {
+    const struct overlap_exchanges *exchanges = &measuring->exchanges;
     const struct gw_cluster *const known[] = {measuring->cluster, measuring->calibration->older};
     *out = 0;
     for (size_t i = 0; i < 2 && exchanges->world->rank == 0 && *out == 0; i++) {
@@ -311,8 +316,9 @@ static enum gw_status find_exchange_time(const struct measuring *measuring, cons
     return gw_agree_maximum(exchanges->world, out, 1, error);
 }
 
-static enum gw_status measure_beside_pass(struct measuring *measuring, const struct work *backward,
-                                          const char *collective, struct gw_error *error) {
+static enum gw_status measure_beside_pass(struct overlap_measuring *measuring,
+                                          const struct work *backward, const char *collective,
+                                          struct gw_error *error) {
     struct work work = *backward;
     GW_TRY(find_exchange_time(measuring, collective, &work.alone_s, error));
     return measure_named(measuring, &work, collective, GW_OVERLAP_BACKWARD, error);
@@ -323,7 +329,7 @@ static enum gw_status measure_beside_pass(struct measuring *measuring, const str
  * a backward pass the largest size is second: if the time ends early, sizes in between are bounded
  * from both sides.
  */
-static enum gw_status measure_collective(struct measuring *measuring, size_t which,
+static enum gw_status measure_collective(struct overlap_measuring *measuring, size_t which,
                                          const struct work *backward, double time_s,
                                          struct gw_error *error) {
     const struct gw_report *report = &measuring->report;
@@ -356,7 +362,7 @@ static enum gw_status measure_collective(struct measuring *measuring, size_t whi
     return GW_OK;
 }
 
-struct passes {
+struct overlap_passes {
     const struct gw_calibration *calibration;
     struct gw_pass told;
     double took_s;    /* of one pass, on the slowest rank */
@@ -364,13 +370,13 @@ struct passes {
 };
 
 static enum gw_status run_pass(void *context, struct gw_error *error) {
-    struct passes *passes = context;
+    struct overlap_passes *passes = context;
     const struct gw_calibration *calibration = passes->calibration;
     return calibration->backward(calibration->backward_context, &passes->told, error);
 }
 
 /* The first pass warms up. */
-static enum gw_status time_pass(struct passes *passes, struct gw_communicator *world,
+static enum gw_status time_pass(struct overlap_passes *passes, struct gw_communicator *world,
                                 struct gw_error *error) {
     for (int i = 0; i < 2; i++) {
         size_t before = passes->told.gradients;
@@ -388,8 +394,9 @@ static enum gw_status time_pass(struct passes *passes, struct gw_communicator *w
 
 /* Exchanges wait for a pass's gradients, as those of a training do: a thread that a timer wakes
  * takes more of a processor than one that the pass itself wakes. */
-static enum gw_status measure_passes(struct measuring *measuring, struct passes *passes,
-                                     double time_s, struct gw_error *error) {
+static enum gw_status measure_passes(struct overlap_measuring *measuring,
+                                     struct overlap_passes *passes, double time_s,
+                                     struct gw_error *error) {
     GW_TRY(time_pass(passes, measuring->exchanges.world, error));
     GW_TRY(gw_json_put_number(measuring->overlap->kept, "backward_s", passes->took_s, error));
     double apart_s = passes->took_s / (double)passes->gradients;
@@ -407,9 +414,9 @@ static enum gw_status measure_passes(struct measuring *measuring, struct passes 
     return GW_OK;
 }
 
-static enum gw_status measure_backward(struct measuring *measuring, double time_s,
+static enum gw_status measure_backward(struct overlap_measuring *measuring, double time_s,
                                        struct gw_error *error) {
-    struct passes passes = {.calibration = measuring->calibration};
+    struct overlap_passes passes = {.calibration = measuring->calibration};
     gw_pass_open(&passes.told);
     enum gw_status status = measure_passes(measuring, &passes, time_s, error);
     gw_pass_close(&passes.told);
@@ -428,7 +435,8 @@ static const struct gw_kernel_cost *find_kernel(const struct gw_kernel_costs *me
 
 /* The time of the parts of the trainer's session, as predictions count them: selecting, an
  * allgather and adding all selections. On rank 0, which has the curves. */
-static enum gw_status find_parts(struct measuring *measuring, double *out, struct gw_error *error) {
+static enum gw_status find_parts(struct overlap_measuring *measuring, double *out,
+                                 struct gw_error *error) {
     const struct gw_calibration *calibration = measuring->calibration;
     const struct gw_cluster *cluster = measuring->cluster;
     const struct gw_cluster *older = calibration->older;
@@ -457,7 +465,7 @@ static enum gw_status find_parts(struct measuring *measuring, double *out, struc
 
 /* ---- all combinations ---------------------------------------------------------------------- */
 
-static enum gw_status measure_all(struct measuring *measuring, struct gw_error *error) {
+static enum gw_status measure_all(struct overlap_measuring *measuring, struct gw_error *error) {
     struct gw_overlap *overlap = measuring->overlap;
     overlap->workers = (size_t)measuring->exchanges.world->size;
     overlap->kept = cJSON_CreateObject();
@@ -489,7 +497,7 @@ static size_t count_sizes(const struct gw_calibration *calibration) {
     return count;
 }
 
-static enum gw_status open_measuring(struct measuring *measuring,
+static enum gw_status open_measuring(struct overlap_measuring *measuring,
                                      struct gw_communicator *communicator, struct gw_error *error) {
     const struct gw_calibration *calibration = measuring->calibration;
     measuring->sizes = count_sizes(calibration);
@@ -507,11 +515,11 @@ enum gw_status gw_calibrate_overlap(struct gw_communicator *communicator,
         return gw_fail_memory(error, "measuring overlap");
     }
     double share = calibration->backward == NULL ? 1 : 1 - backward_share;
-    struct measuring measuring = {.calibration = calibration,
-                                  .report = *report,
-                                  .time_s = share * calibration->time_s,
-                                  .overlap = overlap,
-                                  .cluster = cluster};
+    struct overlap_measuring measuring = {.calibration = calibration,
+                                          .report = *report,
+                                          .time_s = share * calibration->time_s,
+                                          .overlap = overlap,
+                                          .cluster = cluster};
     measuring.report.scale *= share;
     enum gw_status status = open_measuring(&measuring, communicator, error);
     if (status == GW_OK) {

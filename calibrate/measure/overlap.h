@@ -5,7 +5,8 @@
 
 #include <pthread.h>
 
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/pool.h"
+#include "calibrate/report.h"
 #include "kernels/gpu.h"
 
 /* ---- rounds -------------------------------------------------------------------------------- */
@@ -138,5 +139,13 @@ void gw_overlap_load_choose(struct gw_overlap_load *load, const struct gw_compre
  */
 enum gw_status gw_overlap_load_run(void *context, struct gw_error *error);
 double gw_overlap_load_took_s(void *context);
+
+/* ---- all ---------------------------------------------------------------------------------- */
+
+/* Overlap factors: how much concurrent compression and collectives slow each other. */
+enum gw_status gw_calibrate_overlap(struct gw_communicator *communicator,
+                                    const struct gw_calibration *calibration,
+                                    const struct gw_report *report, struct gw_cluster *cluster,
+                                    struct gw_error *error);
 
 #endif

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "calibrate/measure/overlap.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/pool.h"
 
 /*
  * A group of 2^18 elements is of medium size in ResNet-50's plans, and compressed in less than a

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "calibrate/measure/overlap.h"
+#include "calibrate/measure/points.h"
 
 enum {
     MIN_ROUNDS = 3, /* ... in twice the time, after which one suffices */
@@ -57,8 +58,8 @@ static enum gw_status run_round(struct gw_communicator *communicator,
     return GW_OK;
 }
 
-static enum gw_status summarise(double *factors, size_t count, struct gw_overlap_factor *out,
-                                struct gw_error *error) {
+static enum gw_status summarise_factors(double *factors, size_t count,
+                                        struct gw_overlap_factor *out, struct gw_error *error) {
     struct gw_summary summary;
     GW_TRY(gw_summarise_repeats(factors, count, 1, 1, &summary, error));
     *out = (struct gw_overlap_factor){
@@ -92,6 +93,6 @@ enum gw_status gw_measure_overlap_rounds(struct gw_communicator *communicator,
     if (!*known) {
         return GW_OK;
     }
-    GW_TRY(summarise(compute, known_count, &out->compute, error));
-    return summarise(communication, known_count, &out->communication, error);
+    GW_TRY(summarise_factors(compute, known_count, &out->compute, error));
+    return summarise_factors(communication, known_count, &out->communication, error);
 }

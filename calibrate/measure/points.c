@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/timing.h"
 #include "methods/kernel_cost.h"
 
 /* ---- sizes --------------------------------------------------------------------------------- */
@@ -78,17 +79,17 @@ enum gw_status gw_series_list_add(struct gw_series_list *list, struct gw_series 
 
 enum gw_status gw_points_add(struct gw_points *points, size_t series, size_t size,
                              struct gw_error *error) {
-    struct gw_point *larger =
+    struct gw_measured_point *larger =
         gw_grow(points->items, points->count + 1, &points->capacity, sizeof *larger);
     if (larger == NULL) {
         return gw_fail_memory(error, "choosing what to measure");
     }
     points->items = larger;
     points->items[points->count++] =
-        (struct gw_point){.series = series,
-                          .size = size,
-                          .row = count_runs(&points->series[series].subject, size),
-                          .error = INFINITY};
+        (struct gw_measured_point){.series = series,
+                                   .size = size,
+                                   .row = count_runs(&points->series[series].subject, size),
+                                   .error = INFINITY};
     return GW_OK;
 }
 
@@ -128,10 +129,10 @@ void gw_points_free(struct gw_points *points) {
     *points = (struct gw_points){0};
 }
 
-struct gw_point *gw_points_find(const struct gw_points *points, const char *name, size_t workers,
-                                size_t size) {
+struct gw_measured_point *gw_points_find(const struct gw_points *points, const char *name,
+                                         size_t workers, size_t size) {
     for (size_t i = 0; i < points->count; i++) {
-        struct gw_point *point = &points->items[i];
+        struct gw_measured_point *point = &points->items[i];
         const struct gw_series *series = &points->series[point->series];
         if (point->size == size && (size_t)series->workers == workers &&
             strcmp(series->subject.name, name) == 0) {
@@ -144,7 +145,7 @@ struct gw_point *gw_points_find(const struct gw_points *points, const char *name
 /* ---- precision of medians ------------------------------------------------------------------ */
 
 /* The minimum number of repeats for an interval of the median. */
-static size_t fewest_repeats(const struct gw_point *point) {
+static size_t fewest_repeats(const struct gw_measured_point *point) {
     const double long_s = 5e-3;
     return point->spent_s > long_s * (double)point->count ? GW_FEWEST_LONG_REPEATS
                                                           : GW_FEWEST_REPEATS;
@@ -160,9 +161,9 @@ enum gw_status gw_summarise_repeats(double *values, size_t count, uint64_t seed,
     return status;
 }
 
-static enum gw_status summarise(const struct gw_point *point, const struct gw_stop_rule *rule,
-                                struct gw_summary *summary, size_t *outliers,
-                                struct gw_error *error) {
+static enum gw_status summarise_point(const struct gw_measured_point *point,
+                                      const struct gw_stop_rule *rule, struct gw_summary *summary,
+                                      size_t *outliers, struct gw_error *error) {
     double *sorted = malloc(point->count * sizeof *sorted);
     if (sorted == NULL) {
         return gw_fail_memory(error, "summarising repeats");
@@ -178,7 +179,7 @@ static enum gw_status summarise(const struct gw_point *point, const struct gw_st
     return status;
 }
 
-enum gw_status gw_point_add(struct gw_point *point, const struct gw_block *block,
+enum gw_status gw_point_add(struct gw_measured_point *point, const struct gw_block *block,
                             const struct gw_stop_rule *rule, struct gw_error *error) {
     struct gw_summary summary;
     size_t outliers = 0;
@@ -196,7 +197,7 @@ enum gw_status gw_point_add(struct gw_point *point, const struct gw_block *block
     point->late += block->late;
     point->skew_s += block->skew_s;
     point->visits++;
-    GW_TRY(summarise(point, rule, &summary, &outliers, error));
+    GW_TRY(summarise_point(point, rule, &summary, &outliers, error));
     point->error = point->count > 1 ? gw_summary_relative_error(&summary) : INFINITY;
     bool enough = point->count >= fewest_repeats(point) && point->visits >= rule->fewest_visits;
     if (enough && point->error <= rule->precision) {
@@ -218,14 +219,15 @@ static const char *stopped_by(enum gw_point_state state) {
                                               : "time";
 }
 
-enum gw_status gw_point_measurement(const struct gw_point *point, const struct gw_stop_rule *rule,
-                                    struct gw_measurement *out, struct gw_error *error) {
+enum gw_status gw_point_measurement(const struct gw_measured_point *point,
+                                    const struct gw_stop_rule *rule, struct gw_measurement *out,
+                                    struct gw_error *error) {
     *out = (struct gw_measurement){.size = (double)point->size,
                                    .precise = point->state == GW_POINT_PRECISE,
                                    .stopped_by = stopped_by(point->state),
                                    .late = point->late,
                                    .skew_s = point->skew_s / (double)point->count};
-    return summarise(point, rule, &out->summary, &out->outliers, error);
+    return summarise_point(point, rule, &out->summary, &out->outliers, error);
 }
 
 /* ---- a round ------------------------------------------------------------------------------- */
@@ -239,7 +241,8 @@ static size_t at_most(size_t count, size_t most) {
 
 /* Predicts the missing repeats: an interval narrows with the root of their number. At least half a
  * visit, since the prediction is a guess. */
-static size_t count_repeats(const struct gw_point *point, double visit_s, double precision) {
+static size_t count_repeats(const struct gw_measured_point *point, double visit_s,
+                            double precision) {
     double fitting = point->cost_s > 0 ? visit_s / point->cost_s : 1;
     size_t repeats = (size_t)fmin(fmax(fitting, 1), GW_LARGEST_BLOCK);
     if (point->count >= fewest_repeats(point) && isfinite(point->error)) {
@@ -250,35 +253,35 @@ static size_t count_repeats(const struct gw_point *point, double visit_s, double
 }
 
 /* Visits so far, up to FIRST_VISITS; then the error of the median. */
-struct candidate {
+struct visit_candidate {
     struct gw_visit visit;
     size_t turns;
     double error, cost_s;
 };
 
 static int compare_urgency(const void *a, const void *b) {
-    const struct candidate *left = a;
-    const struct candidate *right = b;
+    const struct visit_candidate *left = a;
+    const struct visit_candidate *right = b;
     if (left->turns != right->turns) {
         return left->turns < right->turns ? -1 : 1;
     }
     return (left->error < right->error) - (left->error > right->error);
 }
 
-static struct candidate consider(const struct gw_points *points, size_t which, double visit_s,
-                                 double precision) {
-    const struct gw_point *point = &points->items[which];
+static struct visit_candidate consider(const struct gw_points *points, size_t which, double visit_s,
+                                       double precision) {
+    const struct gw_measured_point *point = &points->items[which];
     size_t repeats = count_repeats(point, visit_s, precision);
-    return (struct candidate){.visit = {.point = which, .repeats = repeats},
-                              .turns = at_most(point->visits, FIRST_VISITS),
-                              .error = point->error,
-                              .cost_s = (double)repeats * point->cost_s + around_visit_s};
+    return (struct visit_candidate){.visit = {.point = which, .repeats = repeats},
+                                    .turns = at_most(point->visits, FIRST_VISITS),
+                                    .error = point->error,
+                                    .cost_s = (double)repeats * point->cost_s + around_visit_s};
 }
 
-static void take_fitting(struct candidate *candidates, size_t candidate_count, double left_s,
+static void take_fitting(struct visit_candidate *candidates, size_t candidate_count, double left_s,
                          const struct gw_points *points, struct gw_visit *out, size_t *count) {
     for (size_t i = 0; i < candidate_count; i++) {
-        struct candidate *candidate = &candidates[i];
+        struct visit_candidate *candidate = &candidates[i];
         bool fits = candidate->cost_s <= left_s;
         if (!fits && points->items[candidate->visit.point].count == 0) {
             candidate->visit.repeats = 1;
@@ -295,7 +298,7 @@ static void take_fitting(struct candidate *candidates, size_t candidate_count, d
 static bool all_ranks_lack_visits(const struct gw_points *points) {
     bool lack = false;
     for (size_t i = 0; i < points->count && !lack; i++) {
-        const struct gw_point *point = &points->items[i];
+        const struct gw_measured_point *point = &points->items[i];
         lack = point->state == GW_POINT_OPEN && point->visits < FIRST_VISITS &&
                !points->series[point->series].of_fewer;
     }
@@ -306,14 +309,14 @@ enum gw_status gw_choose_round(const struct gw_points *points, double left_s, do
                                double precision, struct gw_random *random, struct gw_visit *out,
                                size_t *count, struct gw_error *error) {
     size_t candidate_count = 0;
-    struct candidate *candidates = calloc(points->count + 1, sizeof *candidates);
+    struct visit_candidate *candidates = calloc(points->count + 1, sizeof *candidates);
     *count = 0;
     if (candidates == NULL) {
         return gw_fail_memory(error, "choosing what to measure");
     }
     bool lacks_visits = all_ranks_lack_visits(points);
     for (size_t i = 0; i < points->count; i++) {
-        const struct gw_point *point = &points->items[i];
+        const struct gw_measured_point *point = &points->items[i];
         bool waits = lacks_visits && points->series[point->series].of_fewer &&
                      point->visits >= VISITS_OF_FEWER;
         if (point->state == GW_POINT_OPEN && !waits) {
@@ -340,7 +343,7 @@ double gw_largest_share_s(size_t series_count, double time_s) {
 }
 
 bool gw_is_too_large(const struct gw_points *points, size_t which, double share_s) {
-    const struct gw_point *point = &points->items[which];
+    const struct gw_measured_point *point = &points->items[which];
     for (size_t back = 1; back <= GW_FEWEST_SIZES; back++) {
         if (back > which || points->items[which - back].series != point->series) {
             return false;
@@ -349,7 +352,7 @@ bool gw_is_too_large(const struct gw_points *points, size_t which, double share_
     const struct gw_subject *subject = &points->series[point->series].subject;
     double around_s = subject->idle_s + subject->evict_s;
     double cost_s = INFINITY;
-    for (const struct gw_point *smaller = point - 1; smaller >= point - 2; smaller--) {
+    for (const struct gw_measured_point *smaller = point - 1; smaller >= point - 2; smaller--) {
         double growth = (double)point->size * gw_runs(point->row) /
                         ((double)smaller->size * gw_runs(smaller->row));
         cost_s = fmin(cost_s, around_s + fmax(0, smaller->cost_s - around_s) * growth);
@@ -359,7 +362,7 @@ bool gw_is_too_large(const struct gw_points *points, size_t which, double share_
 
 bool gw_is_asked_too_large(const struct gw_points *points, size_t which, double time_s) {
     static const double share_of_time = 1.0 / 7; /* chosen */
-    const struct gw_point *point = &points->items[which];
+    const struct gw_measured_point *point = &points->items[which];
     size_t smaller = which;
     while (smaller > 0 && points->items[smaller - 1].series == point->series &&
            points->items[smaller - 1].state == GW_POINT_LEFT_OUT) {
@@ -368,7 +371,37 @@ bool gw_is_asked_too_large(const struct gw_points *points, size_t which, double 
     if (smaller == 0 || points->items[smaller - 1].series != point->series) {
         return true;
     }
-    const struct gw_point *tried = &points->items[smaller - 1];
+    const struct gw_measured_point *tried = &points->items[smaller - 1];
     double growth = (double)point->size / ((double)tried->size * gw_runs(tried->row));
     return (GW_ASKED_REPEATS + 1) * tried->cost_s * growth > share_of_time * time_s;
+}
+
+/* ---- a point ------------------------------------------------------------------------------- */
+
+static enum gw_status time_repeats(struct gw_timer *timer, const struct gw_subject *subject,
+                                   size_t count, struct gw_block *block, struct gw_error *error) {
+    *block = (struct gw_block){.count = count};
+    return gw_time_block(timer, subject, block, error);
+}
+
+/* Ranks agree before and after each block, which disturbs subjects without a barrier of their own:
+ * as seldom as possible. */
+enum gw_status gw_time_point(struct gw_timer *timer, const struct gw_subject *subject,
+                             double around_s, const struct gw_stop_rule *rule,
+                             struct gw_measured_point *point, struct gw_error *error) {
+    enum { WARM_UPS = 3 };
+    const double block_s = 0.01;
+    struct gw_block block;
+    GW_TRY(time_repeats(timer, subject, WARM_UPS, &block, error));
+    double cost_s = block.seconds[WARM_UPS - 1] + around_s;
+    size_t count = (size_t)fmin(GW_LARGEST_BLOCK, fmax(GW_FEWEST_LONG_REPEATS, block_s / cost_s));
+    while (point->state == GW_POINT_OPEN) {
+        GW_TRY(time_repeats(timer, subject, count, &block, error));
+        point->spent_s += (double)count * around_s;
+        GW_TRY(gw_point_add(point, &block, rule, error));
+        size_t left = GW_MOST_REPEATS - point->count;
+        count = 2 * count < GW_LARGEST_BLOCK ? 2 * count : GW_LARGEST_BLOCK;
+        count = count < left ? count : left;
+    }
+    return GW_OK;
 }

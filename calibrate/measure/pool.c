@@ -1,4 +1,4 @@
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/pool.h"
 
 #include <gsl/gsl_cdf.h>
 #include <stdlib.h>

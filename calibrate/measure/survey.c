@@ -5,7 +5,14 @@
 #include <string.h>
 
 #include "calibrate/hosts/hosts.h"
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/clocks.h"
+#include "calibrate/measure/journal.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/pool.h"
+#include "calibrate/measure/survey.h"
+#include "calibrate/measure/timing.h"
+#include "calibrate/measure/worker_counts.h"
+#include "calibrate/report.h"
 
 /* ---- numbers of workers -------------------------------------------------------------------- */
 
@@ -57,14 +64,14 @@ static bool uses_compressors(const struct gw_calibration *calibration) {
 /* On GPUs all ranks compress at once, and share nothing. */
 static enum gw_status find_sharers(struct gw_communicator *communicator,
                                    const struct gw_calibration *calibration,
-                                   struct gw_survey *survey, struct gw_error *error) {
+                                   struct gw_point_survey *survey, struct gw_error *error) {
     survey->sharers = communicator->size;
     return calibration->device == NULL
                ? gw_sharing_find(communicator, &survey->sharing, &survey->sharers, error)
                : GW_OK;
 }
 
-static enum gw_status open_vectors(struct gw_survey *survey,
+static enum gw_status open_vectors(struct gw_point_survey *survey,
                                    const struct gw_calibration *calibration,
                                    struct gw_error *error) {
     struct gw_vector_pools *vectors = &survey->vectors;
@@ -76,10 +83,10 @@ static enum gw_status open_vectors(struct gw_survey *survey,
     return gw_pool_fill(&vectors->gradient, bytes, survey->communicator->rank, error);
 }
 
-enum gw_status gw_survey_open(struct gw_communicator *communicator,
-                              const struct gw_calibration *calibration, struct gw_survey *out,
-                              struct gw_error *error) {
-    *out = (struct gw_survey){
+enum gw_status gw_point_survey_open(struct gw_communicator *communicator,
+                                    const struct gw_calibration *calibration,
+                                    struct gw_point_survey *out, struct gw_error *error) {
+    *out = (struct gw_point_survey){
         .communicator = communicator,
         .worker_counts = {.world = communicator, .gpu_world = calibration->gpu_communicator},
         .rule = {.precision = calibration->precision,
@@ -92,15 +99,15 @@ enum gw_status gw_survey_open(struct gw_communicator *communicator,
     GW_TRY(open_worker_counts(&out->worker_counts, calibration->collectives[0] != NULL,
                               out->sharers, error));
     GW_TRY(gw_clocks_open(communicator, calibration->clock, &out->clocks, error));
-    GW_TRY(gw_survey_add_collectives(out, calibration, error));
+    GW_TRY(gw_point_survey_add_collectives(out, calibration, error));
     if (uses_compressors(calibration)) {
         GW_TRY(open_vectors(out, calibration, error));
     }
-    GW_TRY(gw_survey_add_compressors(out, calibration, error));
-    return gw_survey_add_aggregators(out, calibration, error);
+    GW_TRY(gw_point_survey_add_compressors(out, calibration, error));
+    return gw_point_survey_add_aggregators(out, calibration, error);
 }
 
-void gw_survey_close(struct gw_survey *survey) {
+void gw_point_survey_close(struct gw_point_survey *survey) {
     gw_points_free(&survey->points);
     free(survey->list.items);
     gw_arena_free(&survey->arena);
@@ -126,7 +133,7 @@ struct command {
 
 /* One rank's part. */
 struct part {
-    struct gw_survey *survey;
+    struct gw_point_survey *survey;
     struct gw_timer timer;
     int phase; /* index of the number of workers that measures now */
 };
@@ -150,7 +157,7 @@ static enum gw_status share_phase(struct part *part, struct gw_error *error) {
 static enum gw_status measure_block(struct part *part, const struct command *command,
                                     struct gw_block *block, struct gw_error *error) {
     const struct gw_points *points = &part->survey->points;
-    const struct gw_point *point = &points->items[command->point];
+    const struct gw_measured_point *point = &points->items[command->point];
     const struct gw_subject *subject = &points->series[point->series].subject;
     if (subject->prepare != NULL) {
         GW_TRY(subject->prepare(subject->context, point->size, error));
@@ -210,7 +217,7 @@ static double now_s(const struct leader *leader) {
 }
 
 static bool is_of_phase(const struct leader *leader, size_t series, size_t phase) {
-    const struct gw_survey *survey = leader->part.survey;
+    const struct gw_point_survey *survey = leader->part.survey;
     return survey->points.series[series].workers == survey->worker_counts.workers[phase];
 }
 
@@ -238,7 +245,7 @@ static enum gw_status leave_phase(struct leader *leader, struct gw_error *error)
     return gw_wake(counts->world, counts->workers[leader->part.phase], error);
 }
 
-static void tell_progress(const struct leader *leader, const struct gw_point *point) {
+static void tell_progress(const struct leader *leader, const struct gw_measured_point *point) {
     const struct gw_report *report = leader->report;
     const struct gw_series *series = &leader->part.survey->points.series[point->series];
     char number[GW_UNITS_SIZE];
@@ -256,7 +263,7 @@ static void tell_progress(const struct leader *leader, const struct gw_point *po
  */
 static enum gw_status try_point(struct leader *leader, size_t which, size_t repeats,
                                 struct gw_error *error) {
-    struct gw_point *point = &leader->part.survey->points.items[which];
+    struct gw_measured_point *point = &leader->part.survey->points.items[which];
     struct command command = {.what = MEASURE, .point = which, .repeats = repeats};
     struct gw_block block;
     GW_TRY(share_command(&leader->part, &command, error));
@@ -319,7 +326,7 @@ static enum gw_status try_out_phase(struct leader *leader, size_t phase, double 
     GW_TRY(enter_phase(leader, phase, error));
     for (size_t i = 0; i < count; i++) {
         size_t which = leader->order[i];
-        struct gw_point *point = &points->items[which];
+        struct gw_measured_point *point = &points->items[which];
         if (point->state != GW_POINT_OPEN) {
             continue;
         }
@@ -353,15 +360,16 @@ static enum gw_status try_out_all(struct leader *leader, double time_s, struct g
  * ready ranks arrives before the last one is ready, and the repeat seems to take nothing: windows
  * would then become shorter still. Ranks that share cores are late by 200 us at times.
  */
-static double point_window(const struct gw_point *point, const struct gw_subject *subject) {
+static double point_window(const struct gw_measured_point *point,
+                           const struct gw_subject *subject) {
     return subject->idle_s + 1.5 * gw_runs(point->row) * point->usual_s + 300e-6;
 }
 
 static enum gw_status visit(struct leader *leader, const struct gw_visit *visit,
                             struct gw_error *error) {
-    const struct gw_survey *survey = leader->part.survey;
+    const struct gw_point_survey *survey = leader->part.survey;
     const struct gw_points *points = &survey->points;
-    struct gw_point *point = &points->items[visit->point];
+    struct gw_measured_point *point = &points->items[visit->point];
     double sorted[GW_LARGEST_BLOCK];
     struct gw_summary summary;
     struct gw_block block;
@@ -393,7 +401,7 @@ static enum gw_status visit_phase(struct leader *leader, size_t phase, size_t co
     bool entered = false;
     for (size_t i = 0; i < count; i++) {
         const struct gw_visit *next = &leader->visits[i];
-        const struct gw_point *point = &points->items[next->point];
+        const struct gw_measured_point *point = &points->items[next->point];
         double cost_s = (double)next->repeats * point->cost_s;
         bool fits = point->count == 0 || now_s(leader) + cost_s < leader->end_s;
         if (!fits || !is_of_phase(leader, point->series, phase)) {
@@ -421,7 +429,7 @@ static double visit_length_s(const struct leader *leader) {
 }
 
 static enum gw_status visit_in_rounds(struct leader *leader, struct gw_error *error) {
-    const struct gw_survey *survey = leader->part.survey;
+    const struct gw_point_survey *survey = leader->part.survey;
     size_t phases = survey->worker_counts.count;
     double visit_s = visit_length_s(leader);
     while (true) {
@@ -448,7 +456,7 @@ static enum gw_status visit_in_rounds(struct leader *leader, struct gw_error *er
 /* Estimates costs of points from the journal, which holds only their repeats. */
 static void estimate_costs(const struct gw_points *points) {
     for (size_t i = 0; i < points->count; i++) {
-        struct gw_point *point = &points->items[i];
+        struct gw_measured_point *point = &points->items[i];
         if (point->count > 0) {
             double repeat_s = point->spent_s / (double)point->count;
             point->usual_s = repeat_s / gw_runs(point->row);
@@ -466,14 +474,14 @@ static enum gw_status lead(struct leader *leader, double time_s, struct gw_error
     GW_TRY(leader->journal->chosen ? GW_OK : try_out_all(leader, time_s, error));
     GW_TRY(visit_in_rounds(leader, error));
     for (size_t i = 0; i < points->count; i++) {
-        struct gw_point *point = &points->items[i];
+        struct gw_measured_point *point = &points->items[i];
         point->state = point->state == GW_POINT_OPEN ? GW_POINT_OUT_OF_TIME : point->state;
     }
     leader->part.phase = OVER;
     return share_phase(&leader->part, error);
 }
 
-enum gw_status gw_measure_points(struct gw_survey *survey, double time_s,
+enum gw_status gw_measure_points(struct gw_point_survey *survey, double time_s,
                                  struct gw_journal *journal, const struct gw_report *report,
                                  struct gw_error *error) {
     struct leader leader = {.part = {.survey = survey, .timer = {.clocks = &survey->clocks}},

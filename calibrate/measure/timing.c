@@ -1,7 +1,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/clocks.h"
+#include "calibrate/measure/timing.h"
 
 /* ---- one rank ------------------------------------------------------------------------------ */
 
@@ -57,7 +58,7 @@ static const double longest_lead_s = 5e-3;
 static const double late_share = 0.1;
 
 /* Times of one rank, in the common time. */
-struct moments {
+struct block_moments {
     double due_s[GW_LARGEST_BLOCK];   /* the agreed time, or later if the rank was not free yet */
     double start_s[GW_LARGEST_BLOCK]; /* when it began to run */
     double end_s[GW_LARGEST_BLOCK];
@@ -74,8 +75,8 @@ static enum gw_status agree_on_start(const struct gw_timer *timer, double idle_s
 }
 
 static enum gw_status repeat(const struct gw_clocks *clocks, const struct gw_subject *subject,
-                             const struct gw_block *block, double start_s, struct moments *out,
-                             struct gw_error *error) {
+                             const struct gw_block *block, double start_s,
+                             struct block_moments *out, struct gw_error *error) {
     double free_s = gw_clock_read_s(clocks->own);
     for (size_t i = 0; i < block->count; i++) {
         double began_s = 0;
@@ -97,7 +98,7 @@ static enum gw_status repeat(const struct gw_clocks *clocks, const struct gw_sub
 }
 
 /* For independent ranks: the longest time of any. */
-static void compare_separate(const struct moments *all, int ranks, struct gw_block *block) {
+static void compare_separate(const struct block_moments *all, int ranks, struct gw_block *block) {
     for (size_t i = 0; i < block->count; i++) {
         block->seconds[i] = 1e-9;
         for (int rank = 0; rank < ranks; rank++) {
@@ -106,7 +107,7 @@ static void compare_separate(const struct moments *all, int ranks, struct gw_blo
     }
 }
 
-static void compare(const struct moments *all, int ranks, struct gw_block *block) {
+static void compare(const struct block_moments *all, int ranks, struct gw_block *block) {
     double row = gw_runs(block->row);
     for (size_t i = 0; i < block->count; i++) {
         double first_s = all[0].start_s[i];
@@ -130,7 +131,7 @@ static void compare(const struct moments *all, int ranks, struct gw_block *block
 /*
  * Lengthens the lead when a rank learned of the start too late, and shortens it when all are early.
  */
-static void adapt_lead(struct gw_timer *timer, const struct moments *all, double start_s) {
+static void adapt_lead(struct gw_timer *timer, const struct block_moments *all, double start_s) {
     bool heard_late = false;
     for (int rank = 0; rank < timer->communicator->size; rank++) {
         heard_late = heard_late || all[rank].start_s[0] - start_s > timer->lead_s / 4;
@@ -142,13 +143,13 @@ static void adapt_lead(struct gw_timer *timer, const struct moments *all, double
 enum gw_status gw_time_block(struct gw_timer *timer, const struct gw_subject *subject,
                              struct gw_block *block, struct gw_error *error) {
     struct gw_communicator *communicator = timer->communicator;
-    struct moments mine = {0};
+    struct block_moments mine = {0};
     double start_s = 0;
     double agreed_s = 0;
     timer->lead_s = fmax(timer->lead_s, shortest_lead_s);
     GW_TRY(agree_on_start(timer, subject->idle_s, &start_s, &agreed_s, error));
     GW_TRY(repeat(timer->clocks, subject, block, start_s, &mine, error));
-    struct moments *all = malloc((size_t)communicator->size * sizeof *all);
+    struct block_moments *all = malloc((size_t)communicator->size * sizeof *all);
     if (all == NULL) {
         return gw_fail_memory(error, "timing repeats");
     }
@@ -164,34 +165,4 @@ enum gw_status gw_time_block(struct gw_timer *timer, const struct gw_subject *su
     block->took_s = gw_clock_read_s(timer->clocks->own) - agreed_s;
     free(all);
     return status;
-}
-
-/* ---- a point ------------------------------------------------------------------------------- */
-
-static enum gw_status time_repeats(struct gw_timer *timer, const struct gw_subject *subject,
-                                   size_t count, struct gw_block *block, struct gw_error *error) {
-    *block = (struct gw_block){.count = count};
-    return gw_time_block(timer, subject, block, error);
-}
-
-/* Ranks agree before and after each block, which disturbs subjects without a barrier of their own:
- * as seldom as possible. */
-enum gw_status gw_time_point(struct gw_timer *timer, const struct gw_subject *subject,
-                             double around_s, const struct gw_stop_rule *rule,
-                             struct gw_point *point, struct gw_error *error) {
-    enum { WARM_UPS = 3 };
-    const double block_s = 0.01;
-    struct gw_block block;
-    GW_TRY(time_repeats(timer, subject, WARM_UPS, &block, error));
-    double cost_s = block.seconds[WARM_UPS - 1] + around_s;
-    size_t count = (size_t)fmin(GW_LARGEST_BLOCK, fmax(GW_FEWEST_LONG_REPEATS, block_s / cost_s));
-    while (point->state == GW_POINT_OPEN) {
-        GW_TRY(time_repeats(timer, subject, count, &block, error));
-        point->spent_s += (double)count * around_s;
-        GW_TRY(gw_point_add(point, &block, rule, error));
-        size_t left = GW_MOST_REPEATS - point->count;
-        count = 2 * count < GW_LARGEST_BLOCK ? 2 * count : GW_LARGEST_BLOCK;
-        count = count < left ? count : left;
-    }
-    return GW_OK;
 }

@@ -2,7 +2,8 @@
  * The largest messages of all collectives, with ranks as threads: what is asked for as far as it
  * fits into the memory that a machine's ranks share, and no byte beyond.
  */
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/survey.h"
 #include "tests/test.h"
 
 #include "tests/ranks.h"
@@ -50,13 +51,13 @@ static enum gw_status run_largest(struct gw_communicator *communicator, void *co
     static const struct gw_compressor *const no_compressors[] = {NULL};
     struct offered *offered = context;
     struct gw_calibration calibration = gw_calibration_defaults();
-    struct gw_survey survey;
+    struct gw_point_survey survey;
     struct gw_communicator elsewhere = *communicator;
     elsewhere.transport = &moved;
     calibration.max_bytes = offered->max_bytes;
     calibration.compressors = no_compressors;
     calibration.aggregation = false;
-    GW_TRY(gw_survey_open(&elsewhere, &calibration, &survey, error));
+    GW_TRY(gw_point_survey_open(&elsewhere, &calibration, &survey, error));
     for (size_t i = 0; i < survey.list.count; i++) {
         const struct gw_series *series = &survey.list.items[i];
         size_t which = 0;
@@ -74,7 +75,7 @@ static enum gw_status run_largest(struct gw_communicator *communicator, void *co
             GW_TRY(series->subject.run(series->subject.context, error));
         }
     }
-    gw_survey_close(&survey);
+    gw_point_survey_close(&survey);
     return GW_OK;
 }
 

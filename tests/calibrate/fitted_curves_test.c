@@ -2,6 +2,8 @@
 #include <math.h>
 
 #include "calibrate/fit/fit.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/timing.h"
 #include "tests/test.h"
 
 static const struct gw_subject subject = {.size_key = "bytes", .sorts = true};

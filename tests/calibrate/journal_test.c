@@ -1,6 +1,8 @@
 /* What an interrupted calibration leaves, cut off anywhere, and what others' files are taken for.
  */
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/journal.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/timing.h"
 #include "tests/test.h"
 
 enum { SERIES = 2, BLOCKS = 12, REPEATS = 3 };
@@ -82,7 +84,7 @@ static void check_blocks(const struct gw_points *points, const struct block *blo
     size_t taken[16] = {0};
     double skew_s[16] = {0};
     for (size_t b = 0; b < count; b++) {
-        const struct gw_point *point = &points->items[blocks[b].point];
+        const struct gw_measured_point *point = &points->items[blocks[b].point];
         size_t *at = &taken[blocks[b].point];
         assert_true(*at + REPEATS <= point->count);
         for (size_t i = 0; i < REPEATS; i++) {

@@ -3,6 +3,8 @@
  * time. GRADWEAVE_SEED repeats a run.
  */
 #include "calibrate/fit/fit.h"
+#include "calibrate/measure/messages.h"
+#include "calibrate/report.h"
 #include "tests/test.h"
 
 #include "tests/ranks.h"

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "calibrate/measure/overlap.h"
+#include "calibrate/report.h"
 #include "tests/test.h"
 
 #include "tests/ranks.h"

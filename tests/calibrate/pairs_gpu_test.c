@@ -2,8 +2,9 @@
  * What calibration measures of two at once where memory is of GPUs: messages between two ranks, and
  * compression beside collectives. Ranks are threads; their GPUs may be emulated.
  */
-#include "calibrate/fit/fit.h"
+#include "calibrate/measure/messages.h"
 #include "calibrate/measure/overlap.h"
+#include "calibrate/report.h"
 #include "tests/test.h"
 #include "tests/transport/promises.h"
 

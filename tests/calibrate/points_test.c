@@ -1,5 +1,6 @@
 /* Which points are measured next, when one is known well enough, and which are too large. */
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/timing.h"
 #include "tests/test.h"
 
 enum { SERIES = 3 };
@@ -32,7 +33,7 @@ TEST(sizes_are_log_spaced) {
             assert_int_equal(points.items[0].size, 1024);
             assert_true(points.items[each - 1].size <= largest[l]);
             for (size_t i = 1; i < each; i++) {
-                const struct gw_point *point = &points.items[i];
+                const struct gw_measured_point *point = &points.items[i];
                 double ratio = (double)point->size / (double)point[-1].size;
                 assert_true(point->series == 0 && point->size % 8 == 0);
                 assert_true(ratio > 1.15 && ratio <= pow(4, 1 / (double)per_four) * 1.01);
@@ -111,7 +112,7 @@ static double draw(double spread) {
 }
 
 /* Adds repeats one by one until the point is closed. */
-static void measure(struct gw_point *point, double spread, double scale,
+static void measure(struct gw_measured_point *point, double spread, double scale,
                     const struct gw_stop_rule *by) {
     while (point->state == GW_POINT_OPEN) {
         const struct gw_block block = {.count = 1, .seconds = {scale * draw(spread)}};
@@ -127,7 +128,7 @@ TEST(a_point_is_closed_when_its_median_is_known) {
     enum { POINTS = 300 };
     size_t off = 0;
     for (size_t i = 0; i < POINTS; i++) {
-        struct gw_point point = {.size = 1024};
+        struct gw_measured_point point = {.size = 1024};
         struct gw_measurement measurement;
         measure(&point, 0.2, 1, &rule);
         assert_int_equal(point.state, GW_POINT_PRECISE);
@@ -148,7 +149,7 @@ TEST(caps_are_reported) {
     const struct gw_stop_rule brief = {
         .precision = 1e-6, .max_s_per_point = 0.01, .fewest_visits = 1, .seed = 1};
     const struct gw_stop_rule strict = {.precision = 1e-6, .max_s_per_point = 1e9, .seed = 1};
-    struct gw_point point = {.size = 1024};
+    struct gw_measured_point point = {.size = 1024};
     measure(&point, 0.5, 1, &brief);
     assert_int_equal(point.state, GW_POINT_CAPPED);
     assert_true(point.spent_s >= 0.01 && point.count < 200);
@@ -159,7 +160,7 @@ TEST(caps_are_reported) {
     assert_int_equal(gw_point_measurement(&point, &brief, &measurement, NULL), GW_OK);
     assert_string_equal(measurement.stopped_by, "time");
     free(point.seconds);
-    point = (struct gw_point){.size = 1024};
+    point = (struct gw_measured_point){.size = 1024};
     measure(&point, 0.5, 1, &strict);
     assert_int_equal(point.state, GW_POINT_OUT_OF_REPEATS);
     assert_int_equal(point.count, GW_MOST_REPEATS);
@@ -171,7 +172,7 @@ TEST(caps_are_reported) {
 /* However well repeats agree that followed each other. */
 TEST(one_moment_is_not_enough) {
     struct gw_block block = {.count = GW_LARGEST_BLOCK};
-    struct gw_point point = {.size = 1024};
+    struct gw_measured_point point = {.size = 1024};
     for (size_t i = 0; i < block.count; i++) {
         block.seconds[i] = 1e-4;
     }
@@ -186,7 +187,7 @@ TEST(one_moment_is_not_enough) {
 /* Long ones are worth more each; and what is far off stays. */
 TEST(long_repeats_are_few_and_outliers_stay) {
     struct gw_measurement measurement;
-    struct gw_point point = {.size = 1024};
+    struct gw_measured_point point = {.size = 1024};
     for (int i = 0; point.state == GW_POINT_OPEN; i++) {
         const struct gw_block block = {
             .count = 1,
@@ -211,7 +212,7 @@ TEST(long_repeats_are_few_and_outliers_stay) {
 /* Points that have had some visits, known to random precisions. */
 static void pretend(struct gw_points *points) {
     for (size_t i = 0; i < points->count; i++) {
-        struct gw_point *point = &points->items[i];
+        struct gw_measured_point *point = &points->items[i];
         point->cost_s = 1e-3;
         point->count = 100;
         point->visits = 10;
@@ -358,7 +359,7 @@ TEST(large_sizes_are_left_out) {
         struct gw_points points;
         open_points(series, 1 << 20, 2, &points);
         for (size_t i = 0; i < points.count; i++) {
-            struct gw_point *point = &points.items[i];
+            struct gw_measured_point *point = &points.items[i];
             size_t level = i % (points.count / SERIES);
             double cost_s = 1e-3 * (double)(1 << level);
             bool too_large = gw_is_too_large(&points, i, share_s);
@@ -378,7 +379,7 @@ TEST(sizes_in_shorter_rows_are_no_larger) {
     struct gw_points points;
     assert_int_equal(gw_points_open(&series, 1, 2, &points, NULL), GW_OK);
     for (size_t i = 0; i < points.count; i++) {
-        struct gw_point *point = &points.items[i];
+        struct gw_measured_point *point = &points.items[i];
         point->cost_s = 1e-3 * (double)point->row;
         assert_int_equal(point->row, i < 4 ? 8 : i < 7 ? 8 >> (i - 3) : 1);
         assert_false(gw_is_too_large(&points, i, 5e-3));
@@ -397,7 +398,7 @@ TEST(sizes_that_jobs_ask_for_are_measured_where_the_time_allows) {
     assert_int_equal(points.items[points.count - 1].size, 100 << 20);
     assert_int_equal(points.items[points.count - 2].size, 25 << 20);
     for (size_t i = 0; i < points.count; i++) {
-        struct gw_point *point = &points.items[i];
+        struct gw_measured_point *point = &points.items[i];
         assert_int_equal(point->asked, i + 2 >= points.count);
         point->cost_s = point->asked ? 0 : 1e-9 * (double)point->size;
         point->state = point->size > 1 << 16 ? GW_POINT_LEFT_OUT : GW_POINT_OPEN;
@@ -419,7 +420,7 @@ TEST(one_disturbed_size_leaves_nothing_out) {
     for (size_t i = 0; i < points.count; i++) {
         points.items[i].cost_s = 1e-6 * (double)points.items[i].size;
     }
-    struct gw_point *disturbed = &points.items[4];
+    struct gw_measured_point *disturbed = &points.items[4];
     assert_int_equal(disturbed->size, 16384);
     disturbed->cost_s *= 10;
     assert_false(gw_is_too_large(&points, 5, 0.04));

@@ -2,7 +2,10 @@
  * Surveys of subjects whose times are known, in made-up time: in which order points are measured,
  * for how long, and what drift does.
  */
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/journal.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/survey.h"
+#include "calibrate/report.h"
 #include "tests/test.h"
 
 #include "tests/ranks.h"
@@ -64,7 +67,7 @@ static enum gw_status keep_medians(const struct gw_points *points, const struct 
                                    struct whole *whole, struct gw_error *error) {
     size_t sizes[2] = {0};
     for (size_t i = 0; i < points->count; i++) {
-        const struct gw_point *point = &points->items[i];
+        const struct gw_measured_point *point = &points->items[i];
         size_t place = sizes[point->series]++;
         whole->sizes[point->series][place] = (double)point->size;
         if (point->state != GW_POINT_LEFT_OUT) {
@@ -80,7 +83,7 @@ static enum gw_status measure_all(struct gw_communicator *communicator, void *co
     static const struct gw_compressor *const no_compressors[] = {NULL};
     struct whole *whole = context;
     struct gw_calibration calibration = gw_calibration_defaults();
-    struct gw_survey survey;
+    struct gw_point_survey survey;
     struct gw_journal journal = {.descriptor = -1};
     const struct gw_report report = {.on_progress = keep_silent, .scale = 1};
     calibration.precision = whole->precision;
@@ -89,7 +92,7 @@ static enum gw_status measure_all(struct gw_communicator *communicator, void *co
     calibration.clock = &fake_self->clock;
     calibration.compressors = no_compressors;
     calibration.aggregation = false;
-    GW_TRY(gw_survey_open(communicator, &calibration, &survey, error));
+    GW_TRY(gw_point_survey_open(communicator, &calibration, &survey, error));
     survey.list.count = 0; /* subjects of this test in place of collectives */
     double started_s = fake_self->now_s;
     for (size_t s = 0; s < 2; s++) {
@@ -113,7 +116,7 @@ static enum gw_status measure_all(struct gw_communicator *communicator, void *co
     }
     gw_random_close(whole->subjects[0].random);
     gw_random_close(whole->subjects[1].random);
-    gw_survey_close(&survey);
+    gw_point_survey_close(&survey);
     return GW_OK;
 }
 

@@ -1,5 +1,7 @@
 /* Clocks that run apart, and repeats that begin together by them, in made-up time. */
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/clocks.h"
+#include "calibrate/measure/points.h"
+#include "calibrate/measure/timing.h"
 #include "tests/test.h"
 
 #include "tests/ranks.h"
@@ -228,7 +230,7 @@ TEST(a_rank_repeats_for_a_time_or_a_number) {
 
 struct timed {
     double takes_s, around_s;
-    struct gw_point point;
+    struct gw_measured_point point;
 };
 
 static enum gw_status time_point(struct gw_communicator *communicator, void *context,
@@ -260,7 +262,7 @@ TEST(a_point_gets_blocks_until_it_is_known) {
         }
         run_fake_ranks(2, time_point, timed, sizeof *timed, NULL);
         for (int r = 0; r < 2; r++) {
-            const struct gw_point *point = &timed[r].point;
+            const struct gw_measured_point *point = &timed[r].point;
             print_message("%zu repeats of %g s\n", point->count, point->seconds[0]);
             assert_int_equal(point->state, GW_POINT_PRECISE);
             assert_true(near(point->seconds[0], 2 * cases[i].takes_s, 0.05));

@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 #include "calibrate/hosts/hosts.h"
-#include "calibrate/measure/measure.h"
+#include "calibrate/measure/journal.h"
+#include "calibrate/measure/points.h"
 #include "tests/fuzz/readers.h"
 #include "tests/goal/goal_text.h"
 #include "traces/imports.h"
@@ -205,7 +206,7 @@ bool fuzz_journal(const char *text, size_t length) {
     (void)snprintf(path, sizeof path, "%s", fuzz_write("cluster.json.partial", text, length));
     bool accepted = fuzz_accepted(open_journal(path, &points, &journal), path);
     for (size_t p = 0; p < points.count; p++) {
-        const struct gw_point *point = &points.items[p];
+        const struct gw_measured_point *point = &points.items[p];
         repeats += point->count;
         fuzz_expect(point->count <= GW_MOST_REPEATS && point->late <= point->count, "repeats");
         for (size_t i = 0; i < point->count; i++) {
