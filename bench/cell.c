@@ -9,12 +9,12 @@
 static const double enough_s = 5e-3;
 enum { most_repetitions = 25 };
 
-struct question {
+struct cell_question {
     const struct bench_cell *cell;
     size_t network;
 };
 
-struct outcome {
+struct cell_outcome {
     double cpu_s;
     bool proven;
 };
@@ -52,7 +52,7 @@ static enum gw_status mark(const struct bench_cell *cell, const struct gw_costs 
 }
 
 static enum gw_status repeat(const struct bench_cell *cell, const struct gw_costs *costs,
-                             struct outcome *out, struct gw_error *error) {
+                             struct cell_outcome *out, struct gw_error *error) {
     double times_s[most_repetitions];
     double spent_s = 0;
     size_t count = 0;
@@ -67,7 +67,7 @@ static enum gw_status repeat(const struct bench_cell *cell, const struct gw_cost
     return GW_OK;
 }
 
-static enum gw_status make_network(const struct question *question, struct gw_model *model,
+static enum gw_status make_network(const struct cell_question *question, struct gw_model *model,
                                    struct gw_error *error) {
     const struct bench_cell *cell = question->cell;
     struct gw_random *random = NULL;
@@ -87,10 +87,10 @@ static enum gw_status make_network(const struct question *question, struct gw_mo
 
 /* The costs of the cluster that ships: its compressor, its bytes; the startup is the cell's. */
 static enum gw_status plan_network(const void *context, void *result, struct gw_error *error) {
-    const struct question *question = context;
+    const struct cell_question *question = context;
     const struct bench_cell *cell = question->cell;
-    struct outcome *out = result;
-    *out = (struct outcome){0};
+    struct cell_outcome *out = result;
+    *out = (struct cell_outcome){0};
     struct gw_model model = {.name = "network",
                              .bytes_per_element = 4,
                              .tensor_count = cell->tensors,
@@ -114,13 +114,13 @@ static enum gw_status plan_network(const void *context, void *result, struct gw_
 }
 
 void bench_measure(const struct bench_cell *cell, const struct bench_choice *choice,
-                   struct bench_result *out) {
+                   struct bench_planning_times *out) {
     enum { MOST_NETWORKS = 1000 };
     double times_s[MOST_NETWORKS];
-    *out = (struct bench_result){INFINITY, INFINITY, 0, 0};
+    *out = (struct bench_planning_times){INFINITY, INFINITY, 0, 0};
     for (size_t i = 0; i < choice->networks; i++) {
-        const struct question question = {cell, i};
-        struct outcome outcome;
+        const struct cell_question question = {cell, i};
+        struct cell_outcome outcome;
         struct bench_process process;
         bench_work_apart(plan_network, &question, &outcome, sizeof outcome, choice->limit_s,
                          &process);

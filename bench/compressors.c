@@ -35,7 +35,7 @@ struct choice {
 
 /* ---- vectors ------------------------------------------------------------------------------- */
 
-static void draw(const char *shape, size_t n, uint32_t iteration, float *out) {
+static void draw_shape(const char *shape, size_t n, uint32_t iteration, float *out) {
     struct gw_error error = {0};
     if (gw_draw_gradient(shape, n, 1, iteration, out, &error) != GW_OK) {
         (void)fprintf(stderr, "compressors: %s\n", error.message);
@@ -68,7 +68,7 @@ static void fill_low_sample(float *u, size_t n) {
 /* Only what top-k samples is large: nothing else looks as if it belonged to the k. */
 static void fill_high_sample(float *u, size_t n) {
     size_t stride = gw_sample_stride(n);
-    draw("normal", n, 0, u);
+    draw_shape("normal", n, 0, u);
     for (size_t i = 0; i < n / stride; i++) {
         u[gw_sample_position(i, stride, 0)] += 1;
     }
@@ -111,9 +111,9 @@ static struct gw_bench_result measure(const struct vector *vector, size_t elemen
     if (vector->fill != NULL) {
         vector->fill(u, elements);
     } else {
-        draw(vector->name, elements, 0, u);
+        draw_shape(vector->name, elements, 0, u);
     }
-    draw("normal", elements, 1, gradient);
+    draw_shape("normal", elements, 1, gradient);
     size_t kept = (size_t)(density * (double)elements);
     const struct gw_bench bench = {.compressors = gw_compressors,
                                    .elements = elements,

@@ -64,13 +64,13 @@ enum { BYTES = 8 };
 /* ---- schedules: operations
  * ---------------------------------------------------------------------------- */
 
-static uint32_t send(struct gw_goal_writer *writer, uint32_t to, uint32_t tag) {
+static uint32_t write_send(struct gw_goal_writer *writer, uint32_t to, uint32_t tag) {
     return gw_goal_write_operation(
         writer,
         &(struct gw_goal_operation){.kind = GW_GOAL_SEND, .size = BYTES, .peer = to, .tag = tag});
 }
 
-static uint32_t receive(struct gw_goal_writer *writer, uint32_t from, uint32_t tag) {
+static uint32_t write_receive(struct gw_goal_writer *writer, uint32_t from, uint32_t tag) {
     return gw_goal_write_operation(
         writer, &(struct gw_goal_operation){
                     .kind = GW_GOAL_RECEIVE, .size = BYTES, .peer = from, .tag = tag});
@@ -97,8 +97,8 @@ static enum gw_status write_dissemination(struct gw_goal_writer *writer, uint32_
         uint32_t before = 0;
         GW_TRY(gw_goal_write_rank(writer, rank, error));
         for (uint32_t distance = 1; distance < ranks; distance *= 2) {
-            uint32_t sent = send(writer, (rank + distance) % ranks, 0);
-            uint32_t received = receive(writer, (rank + ranks - distance) % ranks, 0);
+            uint32_t sent = write_send(writer, (rank + distance) % ranks, 0);
+            uint32_t received = write_receive(writer, (rank + ranks - distance) % ranks, 0);
             depend(writer, sent, before);
             before = received;
         }
@@ -113,8 +113,8 @@ static enum gw_status write_ring(struct gw_goal_writer *writer, uint32_t ranks,
         uint32_t before = 0;
         GW_TRY(gw_goal_write_rank(writer, rank, error));
         for (uint32_t step = 0; step < 2 * (ranks - 1); step++) {
-            uint32_t sent = send(writer, (rank + 1) % ranks, step);
-            uint32_t received = receive(writer, (rank + ranks - 1) % ranks, step);
+            uint32_t sent = write_send(writer, (rank + 1) % ranks, step);
+            uint32_t received = write_receive(writer, (rank + ranks - 1) % ranks, step);
             depend(writer, sent, before);
             before = received;
         }
@@ -129,8 +129,8 @@ static enum gw_status write_recursive_doubling(struct gw_goal_writer *writer, ui
         uint32_t before = 0;
         GW_TRY(gw_goal_write_rank(writer, rank, error));
         for (uint32_t distance = 1; distance < ranks; distance *= 2) {
-            uint32_t sent = send(writer, rank ^ distance, distance);
-            uint32_t received = receive(writer, rank ^ distance, distance);
+            uint32_t sent = write_send(writer, rank ^ distance, distance);
+            uint32_t received = write_receive(writer, rank ^ distance, distance);
             uint32_t added = calculate(writer, 12);
             depend(writer, added, received);
             depend(writer, added, sent);
@@ -148,8 +148,8 @@ static enum gw_status write_all_to_all(struct gw_goal_writer *writer, uint32_t r
     for (uint32_t rank = 0; rank < ranks; rank++) {
         GW_TRY(gw_goal_write_rank(writer, rank, error));
         for (uint32_t distance = 1; distance < ranks; distance++) {
-            (void)send(writer, (rank + distance) % ranks, 0);
-            (void)receive(writer, (rank + ranks - distance) % ranks, 0);
+            (void)write_send(writer, (rank + distance) % ranks, 0);
+            (void)write_receive(writer, (rank + ranks - distance) % ranks, 0);
         }
     }
     return GW_OK;
@@ -160,11 +160,11 @@ static enum gw_status write_incast(struct gw_goal_writer *writer, uint32_t ranks
                                    struct gw_error *error) {
     GW_TRY(gw_goal_write_rank(writer, 0, error));
     for (uint32_t rank = 1; rank < ranks; rank++) {
-        (void)receive(writer, rank, 0);
+        (void)write_receive(writer, rank, 0);
     }
     for (uint32_t rank = 1; rank < ranks; rank++) {
         GW_TRY(gw_goal_write_rank(writer, rank, error));
-        (void)send(writer, 0, 0);
+        (void)write_send(writer, 0, 0);
     }
     return GW_OK;
 }
@@ -175,10 +175,10 @@ static enum gw_status write_binomial(struct gw_goal_writer *writer, uint32_t ran
     for (uint32_t rank = 0; rank < ranks; rank++) {
         uint32_t lowest = rank == 0 ? UINT32_C(1) << 31 : rank & -rank;
         GW_TRY(gw_goal_write_rank(writer, rank, error));
-        uint32_t received = rank == 0 ? 0 : receive(writer, rank - lowest, 0);
+        uint32_t received = rank == 0 ? 0 : write_receive(writer, rank - lowest, 0);
         for (uint32_t distance = lowest / 2; distance > 0; distance /= 2) {
             if (rank + distance < ranks) {
-                depend(writer, send(writer, rank + distance, 0), received);
+                depend(writer, write_send(writer, rank + distance, 0), received);
             }
         }
     }
@@ -194,7 +194,7 @@ static enum gw_status write_binomial(struct gw_goal_writer *writer, uint32_t ran
  */
 enum { LAYERS = 32, DEGREE = 4 };
 
-static uint64_t draw(uint32_t layer, uint32_t number, uint32_t rank, uint64_t limit) {
+static uint64_t draw_below(uint32_t layer, uint32_t number, uint32_t rank, uint64_t limit) {
     return gw_random_mix(((uint64_t)layer << 40) ^ ((uint64_t)number << 32) ^ rank) % limit;
 }
 
@@ -203,18 +203,18 @@ static void write_layer(struct gw_goal_writer *writer, uint32_t ranks, uint32_t 
     uint32_t now[2 * DEGREE + 1];
     uint32_t count = 0;
     for (uint32_t i = 0; i < DEGREE; i++) {
-        uint32_t distance = 1 + (uint32_t)draw(layer, i, UINT32_MAX, ranks - 1);
-        if (draw(layer, i, rank, 3) > 0) {
-            now[count++] = send(writer, (rank + distance) % ranks, layer);
+        uint32_t distance = 1 + (uint32_t)draw_below(layer, i, UINT32_MAX, ranks - 1);
+        if (draw_below(layer, i, rank, 3) > 0) {
+            now[count++] = write_send(writer, (rank + distance) % ranks, layer);
         }
         uint32_t source = (rank + ranks - distance) % ranks;
-        if (draw(layer, i, source, 3) > 0) {
-            now[count++] = receive(writer, source, layer);
+        if (draw_below(layer, i, source, 3) > 0) {
+            now[count++] = write_receive(writer, source, layer);
         }
     }
-    now[count++] = calculate(writer, draw(layer, DEGREE, rank, 5000));
+    now[count++] = calculate(writer, draw_below(layer, DEGREE, rank, 5000));
     for (uint32_t i = 0; i<count && * before_count> 0; i++) {
-        uint32_t first = (uint32_t)draw(layer, DEGREE + 1 + i, rank, *before_count);
+        uint32_t first = (uint32_t)draw_below(layer, DEGREE + 1 + i, rank, *before_count);
         depend(writer, now[i], before[first]);
         if (*before_count > 1 && i % 2 == 0) {
             depend(writer, now[i], before[(first + 1) % *before_count]);

@@ -10,13 +10,13 @@
 /* ---- pipelines ----------------------------------------------------------------------------- */
 
 /* On a cluster that ships, whose nodes have one worker each; its network is 10 Gb/s and 5 us. */
-struct pipeline {
+struct bench_pipeline {
     struct gw_question question;
     struct gw_pipeline own;
 };
 
 /* Nobody closes it: each is of a process that ends with its answer. */
-static enum gw_status open_pipeline(struct pipeline *out, const char *name, size_t workers,
+static enum gw_status open_pipeline(struct bench_pipeline *out, const char *name, size_t workers,
                                     struct gw_error *error) {
     const struct gw_loggp links = {
         .latency_s = 5e-6, .overhead_s = 1e-6, .gap_s = 1e-6, .gap_s_per_byte = 0.8e-9};
@@ -85,7 +85,7 @@ static enum gw_status repeat(void *state, struct message_answer *out, struct gw_
 static enum gw_status simulate_messages(const void *context, void *result, struct gw_error *error) {
     const struct message_question *question = context;
     struct message_answer *out = result;
-    struct pipeline pipeline = {0};
+    struct bench_pipeline pipeline = {0};
     struct gw_collective_choice choice = {question->row->operation, question->row->collective};
     struct gw_simulation simulation = {.workers = question->workers,
                                        .level = GW_LEVEL_MESSAGES,
@@ -212,7 +212,7 @@ static enum gw_status simulate_curves(const void *context, void *result, struct 
                                        .seed = 1,
                                        .every_worker = question->way->every_worker,
                                        .threads = 1};
-    struct pipeline pipeline = {0};
+    struct bench_pipeline pipeline = {0};
     struct gw_simulator *simulator = NULL;
     struct gw_measure measure;
     double *seconds = result;

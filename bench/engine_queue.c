@@ -45,7 +45,7 @@ static enum gw_status draw_delays(const struct law *law, struct gw_error *error)
 
 /* ---- holding ------------------------------------------------------------------------------- */
 
-struct question {
+struct queue_question {
     const struct law *law;
     size_t pending;
 };
@@ -74,7 +74,7 @@ static struct gw_event first_event(uint32_t order) {
 }
 
 static enum gw_status answer(const void *context, void *result, struct gw_error *error) {
-    const struct question *question = context;
+    const struct queue_question *question = context;
     struct gw_queue *queue = NULL;
     size_t holds = holds_of(question->pending);
     double *ns = result;
@@ -109,7 +109,7 @@ static void measure_row(const struct bench_engine_choice *choice, const struct l
     char text[GW_UNITS_SIZE];
     size_t repeats = repeats_of(choice, pending);
     for (size_t i = 0; i < repeats; i++) {
-        struct question question = {.law = law, .pending = pending};
+        struct queue_question question = {.law = law, .pending = pending};
         struct bench_process process;
         bench_work_apart(answer, &question, &ns[i], sizeof ns[i], 0, &process);
         peak_bytes = fmax(peak_bytes, process.peak_bytes);

@@ -25,7 +25,7 @@ static const char *const usual_family = "synthetic";
 static const double startups_s[] = {3e-3, 0, 1e6};
 
 static void print_time(const struct bench_cell *cell, const struct bench_choice *choice,
-                       const struct bench_result *result) {
+                       const struct bench_planning_times *result) {
     char time[GW_UNITS_SIZE];
     char each[GW_UNITS_SIZE];
     if (!isfinite(result->median_s)) {
@@ -63,7 +63,7 @@ static void measure_row(const struct bench_choice *choice, struct bench_cell *ce
     printf("| `%s` | %s | %s | %s |", cell->policy, cell->sparse ? "sparse" : "dense",
            cell->family->name, gw_format_seconds(cell->startup_s, startup));
     for (size_t s = 0; s < choice->size_count; s++) {
-        struct bench_result result;
+        struct bench_planning_times result;
         if (!within) {
             printf(" |");
             continue;

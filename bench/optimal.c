@@ -50,7 +50,7 @@ struct verdict {
 };
 
 static void count_cell(const struct bench_choice *choice, const struct bench_cell *cell,
-                       const struct bench_result *result, struct verdict *verdict) {
+                       const struct bench_planning_times *result, struct verdict *verdict) {
     verdict->cells++;
     verdict->within += result->worst_s <= target_s(cell->sparse, cell->tensors);
     verdict->proven += result->proven == choice->networks;
@@ -70,7 +70,8 @@ static const char *format_time(const struct bench_choice *choice, double seconds
     return out;
 }
 
-static void print_cell(const struct bench_choice *choice, const struct bench_result *result) {
+static void print_cell(const struct bench_choice *choice,
+                       const struct bench_planning_times *result) {
     char median[GW_UNITS_SIZE];
     char worst[GW_UNITS_SIZE];
     printf(" %s / %s%s |", format_time(choice, result->median_s, median),
@@ -86,7 +87,7 @@ static void measure_row(const struct bench_choice *choice, struct bench_cell *ce
     printf("| %s | x %g |", cell->family->name, cell->compute_scale);
     struct numbers columns = startups(choice);
     for (size_t i = 0; i < columns.count; i++) {
-        struct bench_result result;
+        struct bench_planning_times result;
         cell->startup_s = columns.values[i];
         bench_measure(cell, choice, &result);
         print_cell(choice, &result);

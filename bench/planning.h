@@ -55,7 +55,7 @@ struct bench_cell {
 };
 
 /* CPU time in seconds, over the networks; INFINITY where one was stopped at the limit. */
-struct bench_result {
+struct bench_planning_times {
     double median_s, worst_s;
     size_t proven; /* networks whose plan met its bound */
     double peak_bytes;
@@ -63,7 +63,7 @@ struct bench_result {
 
 /* Each network is planned in a process of its own. Ends the program if one fails. */
 void bench_measure(const struct bench_cell *cell, const struct bench_choice *choice,
-                   struct bench_result *out);
+                   struct bench_planning_times *out);
 
 /* How long the policies other than `optimal` take as networks grow. */
 void bench_growth(const struct bench_choice *choice);

@@ -34,7 +34,7 @@ static int sum(void *context, const float *send, float *receive, size_t count) {
     return 0;
 }
 
-static int gather(void *context, const void *send, size_t bytes, void *receive) {
+static int gather_bytes(void *context, const void *send, size_t bytes, void *receive) {
     (void)context;
     memcpy(receive, send, bytes);
     return 0;
@@ -94,7 +94,8 @@ static double measure(struct gradweave_ranks *ranks, const char *algorithm, size
 int main(void) {
     static const char *const algorithms[] = {"dense", "topk", "randk", "exdyna"};
     static const size_t counts[] = {62, 161, 1000};
-    const struct gradweave_process_group group = {.size = 1, .allreduce = sum, .allgather = gather};
+    const struct gradweave_process_group group = {
+        .size = 1, .allreduce = sum, .allgather = gather_bytes};
     struct gradweave_ranks *ranks = NULL;
     struct gradweave_error error;
     require(gradweave_join_group(&group, &ranks, &error), &error);

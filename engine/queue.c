@@ -123,14 +123,14 @@ enum {
 };
 
 /* Unsorted events, in the order in which they were pushed. */
-struct block {
-    struct block *next;
+struct event_block {
+    struct event_block *next;
     size_t count;
     struct gw_event events[BLOCK_EVENTS];
 };
 
 struct bucket {
-    struct block *first, *last;
+    struct event_block *first, *last;
     size_t count;
 };
 
@@ -162,9 +162,9 @@ struct gw_queue {
     size_t late_count, late_capacity;
     struct gw_event *late;
 
-    struct block *free_blocks;
+    struct event_block *free_blocks;
     size_t slab_count, slab_capacity;
-    struct block **slabs;
+    struct event_block **slabs;
 };
 
 enum gw_status gw_queue_open(struct gw_queue **out, struct gw_error *error) {
@@ -191,11 +191,11 @@ void gw_queue_close(struct gw_queue *queue) {
 /* ---- buckets ------------------------------------------------------------------------------- */
 
 static enum gw_status add_slab(struct gw_queue *queue, struct gw_error *error) {
-    struct block **slabs =
+    struct event_block **slabs =
         gw_grow(queue->slabs, queue->slab_count + 1, &queue->slab_capacity, sizeof *slabs);
     size_t count = queue->slab_count < 5 ? (size_t)LEAST_SLAB_BLOCKS << queue->slab_count
                                          : (size_t)SLAB_BLOCKS;
-    struct block *slab = malloc(count * sizeof *slab);
+    struct event_block *slab = malloc(count * sizeof *slab);
     queue->slabs = slabs == NULL ? queue->slabs : slabs;
     if (slabs == NULL || slab == NULL) {
         free(slab);
@@ -214,7 +214,7 @@ static enum gw_status bucket_extend(struct gw_queue *queue, struct bucket *bucke
     if (queue->free_blocks == NULL) {
         GW_TRY(add_slab(queue, error));
     }
-    struct block *block = queue->free_blocks;
+    struct event_block *block = queue->free_blocks;
     queue->free_blocks = block->next;
     block->next = NULL;
     block->count = 0;
@@ -238,8 +238,8 @@ static inline enum gw_status bucket_add(struct gw_queue *queue, struct bucket *b
 }
 
 /* Frees the bucket's first block; returns the next one. */
-static struct block *release_block(struct gw_queue *queue, struct block *block) {
-    struct block *next = block->next;
+static struct event_block *release_block(struct gw_queue *queue, struct event_block *block) {
+    struct event_block *next = block->next;
     block->next = queue->free_blocks;
     queue->free_blocks = block;
     return next;
@@ -248,7 +248,7 @@ static struct block *release_block(struct gw_queue *queue, struct block *block) 
 static void bucket_times(const struct bucket *bucket, uint64_t *least, uint64_t *most) {
     *least = UINT64_MAX;
     *most = 0;
-    for (const struct block *block = bucket->first; block != NULL; block = block->next) {
+    for (const struct event_block *block = bucket->first; block != NULL; block = block->next) {
         for (size_t i = 0; i < block->count; i++) {
             uint64_t time = block->events[i].time;
             *least = time < *least ? time : *least;
@@ -301,7 +301,8 @@ static enum gw_status sort_bucket(struct gw_queue *queue, struct bucket *bucket,
                                   struct gw_error *error) {
     GW_TRY(run_start(&queue->run, bucket->count, error));
     struct gw_event *out = queue->run.events;
-    for (struct block *block = bucket->first; block != NULL; block = release_block(queue, block)) {
+    for (struct event_block *block = bucket->first; block != NULL;
+         block = release_block(queue, block)) {
         memcpy(out, block->events, block->count * sizeof *out);
         out += block->count;
     }
@@ -341,7 +342,8 @@ static enum gw_status spread_bucket(struct gw_queue *queue, struct bucket *bucke
     GW_TRY(open_rung(queue, from.count, least, most, error));
     *bucket = (struct bucket){0};
     struct rung *rung = &queue->rungs[queue->rung_count - 1];
-    for (struct block *block = from.first; block != NULL; block = release_block(queue, block)) {
+    for (struct event_block *block = from.first; block != NULL;
+         block = release_block(queue, block)) {
         for (size_t i = 0; i < block->count; i++) {
             struct gw_event event = block->events[i];
             size_t index = (size_t)((event.time - rung->start) >> rung->shift);

@@ -133,12 +133,12 @@ const struct gw_compression gw_compress_layers = {
 
 /* ---- sketches ------------------------------------------------------------------------------ */
 
-static size_t sketch_columns(const struct gw_group_state *group) {
+static size_t group_columns(const struct gw_group_state *group) {
     return group->slice->sketch_cells / GW_SKETCH_ROWS;
 }
 
 size_t gw_sketches_cells(const struct gw_group_state *group) {
-    return GW_SKETCH_ROWS * sketch_columns(group);
+    return GW_SKETCH_ROWS * group_columns(group);
 }
 
 enum gw_status gw_sketches_open(const struct gw_worker *worker, struct gw_group_state *group,
@@ -146,13 +146,13 @@ enum gw_status gw_sketches_open(const struct gw_worker *worker, struct gw_group_
     const struct gw_memory *memory = &worker->exchange;
     GW_TRY(gw_group_reserve_common(memory, group, group->slice->kept, error));
     if (memory->stream == NULL) {
-        GW_TRY(gw_sketch_open(&group->sketch, GW_SKETCH_ROWS, sketch_columns(group), group->seed,
+        GW_TRY(gw_sketch_open(&group->sketch, GW_SKETCH_ROWS, group_columns(group), group->seed,
                               error));
         group->cells = group->sketch.table;
         return GW_OK;
     }
     GW_TRY(gw_gpu_sketch_open(&group->gpu_sketch, memory->device, GW_SKETCH_ROWS,
-                              sketch_columns(group), group->seed, error));
+                              group_columns(group), group->seed, error));
     group->cells = group->gpu_sketch.table;
     return gw_gpu_sketch_prepare(&group->gpu_sketch, group->slice->elements, memory->stream, error);
 }

@@ -27,7 +27,7 @@ static enum gw_status send_up_tree(struct gw_communicator *communicator, const v
     return GW_OK;
 }
 
-struct sum {
+struct tree_sum {
     const struct gw_memory *memory;
     float *values;
     const float *came;
@@ -35,7 +35,7 @@ struct sum {
 };
 
 static enum gw_status add_sums(void *context, struct gw_error *error) {
-    const struct sum *sum = context;
+    const struct tree_sum *sum = context;
     return sum->memory->does->add(sum->memory, sum->values, sum->came, 1, sum->count, error);
 }
 
@@ -44,7 +44,7 @@ static enum gw_status add_sums(void *context, struct gw_error *error) {
 static enum gw_status sum_in_tree(struct gw_communicator *communicator,
                                   const struct gw_memory *memory, float *values, float *came,
                                   size_t count, struct gw_error *error) {
-    struct sum sum = {.memory = memory, .values = values, .came = came, .count = count};
+    struct tree_sum sum = {.memory = memory, .values = values, .came = came, .count = count};
     GW_TRY(send_up_tree(communicator, values, came, count * sizeof *values, add_sums, &sum, error));
     return gw_broadcast(communicator, 0, values, count * sizeof *values, error);
 }

@@ -31,7 +31,7 @@ enum gw_status gw_session_iterate(struct gw_session *session, double start_s,
 static const double warm_up_tolerance = 0.1; /* gradients differ between iterations */
 
 /* Selected and wanted elements of groups whose counts depend on their gradients. */
-struct tally {
+struct selected_tally {
     double selected, asked;
 };
 
@@ -55,9 +55,9 @@ static enum gw_status compress_groups(struct gw_worker *worker, struct gw_error 
 }
 
 /* The average over the workers that each select the wanted number by themselves. */
-static struct tally count_selected(const struct gw_worker *worker,
-                                   const struct gw_outcome *outcome) {
-    struct tally tally = {0};
+static struct selected_tally count_selected(const struct gw_worker *worker,
+                                            const struct gw_outcome *outcome) {
+    struct selected_tally tally = {0};
     for (size_t g = 0; g < worker->schedule->group_count; g++) {
         const struct gw_group_state *group = &worker->groups[g];
         double share = !needs_warm_up(worker, group) ? 0
@@ -117,7 +117,7 @@ enum gw_status gw_session_warm_up(struct gw_session *session,
         GW_TRY(gw_outcome_share_counts(&session->outcome, worker, error));
         worker->iteration = ++session->iterations;
         raise_expected(worker, &session->outcome);
-        struct tally tally = count_selected(worker, &session->outcome);
+        struct selected_tally tally = count_selected(worker, &session->outcome);
         out->iterations++;
         gw_warm_up_add(&warm_up, tally.selected, tally.asked);
         out->ratio = warm_up.ratio;

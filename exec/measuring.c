@@ -18,10 +18,10 @@ static enum gw_status record_counts(const struct gw_session *session, struct gw_
 }
 
 /* Adds one iteration, which is all that `timeline` holds. */
-static enum gw_status record_iteration(const struct gw_session *session,
-                                       const struct gw_timeline *timeline, size_t iterations,
-                                       double *iteration_s, struct gw_measured *out,
-                                       struct gw_error *error) {
+static enum gw_status record_measured(const struct gw_session *session,
+                                      const struct gw_timeline *timeline, size_t iterations,
+                                      double *iteration_s, struct gw_measured *out,
+                                      struct gw_error *error) {
     struct gw_measure measure;
     GW_TRY(gw_timeline_measure(timeline, &measure, error));
     *iteration_s = measure.iteration_s;
@@ -41,8 +41,8 @@ static enum gw_status run_iterations(struct gw_session *session,
         gw_timeline_clear(timeline);
         GW_TRY(gw_session_iterate(session, start_s, timeline, error));
         if (i >= measuring->warm_up) {
-            GW_TRY(record_iteration(session, timeline, measuring->iterations,
-                                    &iteration_s[i - measuring->warm_up], out, error));
+            GW_TRY(record_measured(session, timeline, measuring->iterations,
+                                   &iteration_s[i - measuring->warm_up], out, error));
             start_s = timeline->iterations[0].end_s;
         }
     }

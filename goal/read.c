@@ -145,7 +145,7 @@ struct dependency {
     uint32_t before, after;
 };
 
-struct block {
+struct rank_block {
     uint64_t line;
     uint32_t rank;
     struct gw_goal_rank operations;
@@ -160,7 +160,7 @@ struct reader {
     /*
      * Ranks in the file's order. Memory grows with the ranks that the file has, not with num_ranks.
      */
-    struct block *ranks;
+    struct rank_block *ranks;
     size_t rank_count, rank_capacity;
     /* The rank that is being read: */
     struct labels labels;
@@ -254,13 +254,13 @@ static enum gw_status add_dependency(struct reader *reader, struct gw_error *err
 /* ---- ranks --------------------------------------------------------------------------------- */
 
 static enum gw_status open_rank(struct reader *reader, struct gw_error *error) {
-    struct block *ranks =
+    struct rank_block *ranks =
         gw_grow(reader->ranks, reader->rank_count + 1, &reader->rank_capacity, sizeof *ranks);
     if (ranks == NULL) {
         return fail_memory(error);
     }
     reader->ranks = ranks;
-    ranks[reader->rank_count++] = (struct block){
+    ranks[reader->rank_count++] = (struct rank_block){
         .line = reader->statement.line,
         .rank = reader->statement.number,
         .operations = {.first = reader->goal.operation_count},
@@ -350,8 +350,8 @@ static void reserve_operations(struct reader *reader) {
 /* ---- the schedule -------------------------------------------------------------------------- */
 
 static int compare_ranks(const void *a, const void *b) {
-    const struct block *x = a;
-    const struct block *y = b;
+    const struct rank_block *x = a;
+    const struct rank_block *y = b;
     if (x->rank != y->rank) {
         return x->rank < y->rank ? -1 : 1;
     }
@@ -362,7 +362,7 @@ static int compare_ranks(const void *a, const void *b) {
 static enum gw_status check_ranks(const struct reader *reader, struct gw_error *error) {
     const struct gw_scanner *scanner = &reader->text.scanner;
     for (size_t i = 0; i < reader->rank_count; i++) {
-        const struct block *block = &reader->ranks[i];
+        const struct rank_block *block = &reader->ranks[i];
         if (i > 0 && block->rank == block[-1].rank) {
             return gw_scanner_fail(scanner, block->line, error,
                                    "a rank that is not above, got %u again", block->rank);

@@ -218,7 +218,7 @@ static enum gw_status start_calculation(struct run *run, struct gw_event event) 
     return queued_up ? push_next(run, event, resource, *cpu) : GW_OK;
 }
 
-static enum gw_status start_send(struct run *run, struct gw_event event) {
+static enum gw_status begin_send(struct run *run, struct gw_event event) {
     struct gw_goal_operation *operation = &run->goal->operations[event.id];
     uint32_t rank = operation->waits;
     uint64_t *cpu = cpu_clock(run, rank, operation->cpu);
@@ -267,7 +267,7 @@ static enum gw_status deliver_message(struct run *run, uint32_t message,
     return end_operation(run, freed, message);
 }
 
-static enum gw_status start_receive(struct run *run, struct gw_event event) {
+static enum gw_status begin_receive(struct run *run, struct gw_event event) {
     struct gw_goal_operation *operation = &run->goal->operations[event.id];
     uint32_t message = GW_UNMATCHED;
     GW_TRY(start_operation(run, event.id));
@@ -310,9 +310,9 @@ static enum gw_status handle_event(struct run *run, struct gw_event event) {
     if (operation->kind == GW_GOAL_CALC) {
         GW_TRY(start_calculation(run, event));
     } else if (operation->kind == GW_GOAL_RECEIVE) {
-        GW_TRY(start_receive(run, event));
+        GW_TRY(begin_receive(run, event));
     } else if ((operation->state & STARTED) == 0) {
-        GW_TRY(start_send(run, event));
+        GW_TRY(begin_send(run, event));
     } else {
         run->freed_here.rank = operation->peer;
         GW_TRY(receive_message(run, event));

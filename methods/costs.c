@@ -219,18 +219,18 @@ static double least_share(enum gw_payload payload, const struct gw_costs *costs)
 }
 
 /* Bytes of the entries or the dense gradient of groups: of the smallest tensor, of all together. */
-struct range {
+struct byte_range {
     double low, high;
 };
 
-static struct range range_of(const struct gw_costs *costs) {
+static struct byte_range range_of(const struct gw_costs *costs) {
     const struct gw_model *model = costs->model;
     uint64_t smallest = model->tensors[0].elements;
     for (size_t i = 1; i < model->tensor_count; i++) {
         smallest = model->tensors[i].elements < smallest ? model->tensors[i].elements : smallest;
     }
-    return (struct range){.low = (double)gw_costs_bytes(costs, smallest),
-                          .high = (double)gw_costs_bytes(costs, gw_model_elements(model))};
+    return (struct byte_range){.low = (double)gw_costs_bytes(costs, smallest),
+                               .high = (double)gw_costs_bytes(costs, gw_model_elements(model))};
 }
 
 /*
@@ -238,8 +238,9 @@ static struct range range_of(const struct gw_costs *costs) {
  * beyond, as sizes of which these bytes are `share`; times are lowered to the least of all that
  * come later. Straight lines between them are then nowhere above the curve, and do not fall.
  */
-static enum gw_status lower_points(const struct gw_curve *curve, double share, struct range range,
-                                   struct gw_curve *out, struct gw_error *error) {
+static enum gw_status lower_points(const struct gw_curve *curve, double share,
+                                   struct byte_range range, struct gw_curve *out,
+                                   struct gw_error *error) {
     size_t count = curve->point_count;
     double low = share * range.low;
     double high = share * (range.high > range.low ? range.high : 2 * range.low);
@@ -272,8 +273,9 @@ static enum gw_status lower_points(const struct gw_curve *curve, double share, s
 }
 
 /* What a leg that carries at least `share` bytes for each of the group's takes at least. */
-static enum gw_status lower_curve(const struct gw_curve *curve, double share, struct range range,
-                                  struct gw_curve *out, struct gw_error *error) {
+static enum gw_status lower_curve(const struct gw_curve *curve, double share,
+                                  struct byte_range range, struct gw_curve *out,
+                                  struct gw_error *error) {
     if (share == 0) {
         *out = (struct gw_curve){.fixed_s = gw_curve_time(curve, sizeof(float))};
         return GW_OK;
@@ -305,8 +307,8 @@ static double least_elements(const struct gw_costs *costs, enum gw_payload paylo
     return by == GW_HEAVYMIX ? 1.0 / GW_ENTRY_BYTES : least_share(payload, costs) / bytes;
 }
 
-static enum gw_status bound_aggregation(struct gw_costs *costs, size_t which, struct range range,
-                                        struct gw_error *error) {
+static enum gw_status bound_aggregation(struct gw_costs *costs, size_t which,
+                                        struct byte_range range, struct gw_error *error) {
     const struct gw_leg *leg = &costs->legs->legs[which];
     for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
         const struct gw_aggregation *aggregation = &leg->aggregations[i];
@@ -335,7 +337,7 @@ static enum gw_status bound_aggregation(struct gw_costs *costs, size_t which, st
 
 /* A server's update of a sparse group is left out: how many elements that has is not known. */
 static enum gw_status bound_exchange(struct gw_costs *costs, struct gw_error *error) {
-    struct range range = range_of(costs);
+    struct byte_range range = range_of(costs);
     if (!gw_costs_compress(costs)) {
         costs->exchange.per_unit_s =
             costs->update_s_per_element / (double)costs->model->bytes_per_element;

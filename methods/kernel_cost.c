@@ -105,8 +105,9 @@ static double one_s(const struct gw_curve *curve, double elements, double column
  * they are away (Shepard, "A two-dimensional interpolation function", 1968); of others from the
  * nearer.
  */
-static double search_share(const struct gw_kernel_cost *cost, const struct sketch_sizes sizes[2],
-                           double elements, double columns) {
+static double sketch_search_share(const struct gw_kernel_cost *cost,
+                                  const struct sketch_sizes sizes[2], double elements,
+                                  double columns) {
     if (!(cost->densities[1] > 0) || !(elements >= 1)) {
         return 0;
     }
@@ -134,7 +135,7 @@ static double search_share(const struct gw_kernel_cost *cost, const struct sketc
 double gw_search_share(const struct gw_kernel_cost *cost, double elements, double columns) {
     const struct sketch_sizes sizes[2] = {{.density = cost->densities[0]},
                                           {.density = cost->densities[1]}};
-    return search_share(cost, sizes, elements, columns);
+    return sketch_search_share(cost, sizes, elements, columns);
 }
 
 double gw_compressor_share(const struct gw_compressor *compressor,
@@ -220,8 +221,8 @@ struct sizes {
 };
 
 static double find_share(const struct sizes *sizes, double elements) {
-    return sizes->compressor->sketched ? search_share(sizes->cost, sizes->measured, elements,
-                                                      columns_for(elements, &sizes->asked))
+    return sizes->compressor->sketched ? sketch_search_share(sizes->cost, sizes->measured, elements,
+                                                             columns_for(elements, &sizes->asked))
                                        : share_of(sizes->cost->densities, sizes->density);
 }
 

@@ -90,8 +90,8 @@ const struct gw_leg *gw_schedule_leg(const struct gw_schedule *schedule,
     return NULL;
 }
 
-static uint64_t exchange_bytes(const struct gw_schedule *schedule,
-                               const struct gw_operation *operation) {
+static uint64_t operation_bytes(const struct gw_schedule *schedule,
+                                const struct gw_operation *operation) {
     if (operation->group >= schedule->group_count) {
         return operation->bytes;
     }
@@ -110,7 +110,7 @@ void gw_schedule_select(struct gw_schedule *schedule, const struct gw_selected *
     for (size_t i = 0; i < schedule->operation_count; i++) {
         struct gw_operation *operation = &schedule->operations[i];
         if (operation->kind == GW_EXCHANGE) {
-            operation->bytes = exchange_bytes(schedule, operation);
+            operation->bytes = operation_bytes(schedule, operation);
         }
     }
 }
@@ -144,7 +144,7 @@ static enum gw_status add_operation(struct gw_schedule *schedule, struct gw_oper
         dependencies[schedule->dependency_count++] = after[i];
     }
     if (operation.kind == GW_EXCHANGE) {
-        operation.bytes = exchange_bytes(schedule, &operation);
+        operation.bytes = operation_bytes(schedule, &operation);
     }
     if (index != NULL) {
         *index = schedule->operation_count;

@@ -10,7 +10,7 @@
 enum { MOST_COLOURS = 8, SAMPLES = 80, MOST_COLUMNS = 6 };
 
 /* One curve with the points that it was fitted to. */
-struct series {
+struct plotted_series {
     size_t panel, colour;
     const char *name, *size_key;
     size_t workers; /* 0: a compressor's */
@@ -27,7 +27,7 @@ struct section {
 struct chart {
     const struct gw_cluster *cluster;
     size_t series_count, worker_count;
-    struct series *series; /* by panel; collectives first */
+    struct plotted_series *series; /* by panel; collectives first */
     size_t workers[MOST_COLOURS];
     bool shared; /* the last colour is of more numbers of workers, too */
     struct section collectives, compressors;
@@ -43,25 +43,26 @@ static bool is_drawable(double value) {
     return isfinite(value) && value > 0;
 }
 
-struct point {
+struct plotted_point {
     double size, time_s, low_s, high_s;
 };
 
 /* False: nothing that a logarithmic axis has a place for. */
-static bool read_point(const struct series *series, const cJSON *entry, struct point *out) {
-    *out = (struct point){.size = number_at(entry, series->size_key),
-                          .time_s = number_at(entry, "median_s"),
-                          .low_s = number_at(entry, "p5_s"),
-                          .high_s = number_at(entry, "p95_s")};
+static bool read_point(const struct plotted_series *series, const cJSON *entry,
+                       struct plotted_point *out) {
+    *out = (struct plotted_point){.size = number_at(entry, series->size_key),
+                                  .time_s = number_at(entry, "median_s"),
+                                  .low_s = number_at(entry, "p5_s"),
+                                  .high_s = number_at(entry, "p95_s")};
     out->low_s = is_drawable(out->low_s) ? fmin(out->low_s, out->time_s) : out->time_s;
     out->high_s = is_drawable(out->high_s) ? fmax(out->high_s, out->time_s) : out->time_s;
     return is_drawable(out->size) && is_drawable(out->time_s);
 }
 
 /* From the smallest to the largest measured size; without any, what calibrate would measure. */
-static void find_sizes(const struct series *series, double *low, double *high) {
+static void find_sizes(const struct plotted_series *series, double *low, double *high) {
     const cJSON *entry = NULL;
-    struct point point;
+    struct plotted_point point;
     *low = INFINITY;
     *high = 0;
     cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(series->kept, "raw")) {
@@ -76,7 +77,7 @@ static void find_sizes(const struct series *series, double *low, double *high) {
     }
 }
 
-static void widen(struct section *section, const struct point *point) {
+static void widen(struct section *section, const struct plotted_point *point) {
     section->size_low = fmin(section->size_low, point->size);
     section->size_high = fmax(section->size_high, point->size);
     section->time_low = fmin(section->time_low, point->low_s);
@@ -84,19 +85,19 @@ static void widen(struct section *section, const struct point *point) {
 }
 
 /* Calls `draw` for each sample of the curve (what: "curve") and each measured point ("point"). */
-static void visit(const struct series *series,
-                  void (*draw)(void *context, const struct series *series, const char *what,
-                               const struct point *point),
+static void visit(const struct plotted_series *series,
+                  void (*draw)(void *context, const struct plotted_series *series, const char *what,
+                               const struct plotted_point *point),
                   void *context) {
     double low = 0;
     double high = 0;
-    struct point point;
+    struct plotted_point point;
     const cJSON *entry = NULL;
     find_sizes(series, &low, &high);
     for (int i = 0; i < SAMPLES; i++) {
         double size = low * pow(high / low, (double)i / (SAMPLES - 1));
         double time_s = gw_curve_time(series->curve, size);
-        point = (struct point){size, time_s, time_s, time_s};
+        point = (struct plotted_point){size, time_s, time_s, time_s};
         if (is_drawable(time_s)) {
             draw(context, series, "curve", &point);
         }
@@ -108,8 +109,8 @@ static void visit(const struct series *series,
     }
 }
 
-static void measure(void *context, const struct series *series, const char *what,
-                    const struct point *point) {
+static void measure(void *context, const struct plotted_series *series, const char *what,
+                    const struct plotted_point *point) {
     struct chart *chart = context;
     (void)what;
     widen(series->workers > 0 ? &chart->collectives : &chart->compressors, point);
@@ -130,12 +131,12 @@ static void add_collectives(struct chart *chart) {
             const struct gw_collective_cost *cost = &cluster->collectives[j];
             if (strcmp(cost->name, name) == 0) {
                 chart->series[chart->series_count++] =
-                    (struct series){.panel = chart->collectives.panels,
-                                    .name = name,
-                                    .size_key = "bytes",
-                                    .workers = cost->workers,
-                                    .curve = &cost->curve,
-                                    .kept = cost->kept};
+                    (struct plotted_series){.panel = chart->collectives.panels,
+                                            .name = name,
+                                            .size_key = "bytes",
+                                            .workers = cost->workers,
+                                            .curve = &cost->curve,
+                                            .kept = cost->kept};
             }
         }
         chart->collectives.panels += !seen;
@@ -146,12 +147,12 @@ static void add_compressors(struct chart *chart) {
     const struct gw_cluster *cluster = chart->cluster;
     for (size_t i = 0; i < cluster->compressors.count; i++) {
         const struct gw_kernel_cost *cost = &cluster->compressors.list[i];
-        chart->series[chart->series_count++] =
-            (struct series){.panel = chart->collectives.panels + chart->compressors.panels++,
-                            .name = cost->name,
-                            .size_key = "elements",
-                            .curve = &cost->curve,
-                            .kept = cost->kept};
+        chart->series[chart->series_count++] = (struct plotted_series){
+            .panel = chart->collectives.panels + chart->compressors.panels++,
+            .name = cost->name,
+            .size_key = "elements",
+            .curve = &cost->curve,
+            .kept = cost->kept};
     }
 }
 
@@ -201,8 +202,8 @@ static enum gw_status open_chart(const struct gw_cluster *cluster, struct chart 
 
 /* ---- for gnuplot --------------------------------------------------------------------------- */
 
-static void print_point(void *context, const struct series *series, const char *what,
-                        const struct point *point) {
+static void print_point(void *context, const struct plotted_series *series, const char *what,
+                        const struct plotted_point *point) {
     FILE *stream = context;
     (void)fprintf(stream, "%zu,%zu,", series->panel, series->colour);
     gw_csv_text(stream, series->name);

@@ -113,7 +113,7 @@ struct branch {
     struct filter filter; /* without channels: as many as the block says */
 };
 
-struct block {
+struct network_block {
     const char *name;
     const struct branch *branches; /* ended by one without a name */
     uint64_t channels;
@@ -160,7 +160,7 @@ static const struct branch inception_e[] = {
     {"branch3x3dbl_3a", LAST, SAME(384, 1, 3)}, {"branch3x3dbl_3b", FORKED, SAME(384, 3, 1)},
     {"branch_pool", POOLED, SAME(192, 1, 1)},   {.name = NULL}};
 
-static const struct block inception_v3[] = {
+static const struct network_block inception_v3[] = {
     {"Mixed_5b", inception_a, 32, false},  {"Mixed_5c", inception_a, 64, false},
     {"Mixed_5d", inception_a, 64, false},  {"Mixed_6a", inception_b, 0, true},
     {"Mixed_6b", inception_c, 128, false}, {"Mixed_6c", inception_c, 160, false},
@@ -174,7 +174,8 @@ static struct image add_unit(struct builder *b, struct image image, struct filte
     return output;
 }
 
-static struct image add_block(struct builder *b, const struct block *block, struct image image) {
+static struct image add_block(struct builder *b, const struct network_block *block,
+                              struct image image) {
     struct image input = image;
     struct image output = image;
     struct image all = {.channels = block->reduces ? image.channels : 0};
@@ -237,7 +238,7 @@ enum gw_status gw_build_inception(const struct gw_architecture *self, struct gw_
     (void)self; /* has no other members */
     struct builder b = {.arena = arena};
     struct image image = add_stem(&b);
-    for (const struct block *block = inception_v3; block->name != NULL; block++) {
+    for (const struct network_block *block = inception_v3; block->name != NULL; block++) {
         if (block->branches == inception_d) {
             add_auxiliary_head(&b, image);
         }

@@ -332,8 +332,8 @@ static enum gw_status make_ethernet(const char *name, const struct rate *rate,
 /* ---- one of them ----------------------------------------------------------------------------- */
 
 /* Fails: there is no such link in that place. */
-static enum gw_status refuse(const char *name, bool within, bool elsewhere,
-                             struct gw_error *error) {
+static enum gw_status refuse_link(const char *name, bool within, bool elsewhere,
+                                  struct gw_error *error) {
     char names[256] = "";
     for (const struct gw_link *row = gw_links; row->name != NULL; row++) {
         if (row->within == within) {
@@ -363,7 +363,7 @@ enum gw_status gw_link_find(const char *name, bool within, struct gw_arena *aren
     const struct gw_link *row = find_row(plain);
     if (row != NULL) {
         *out = *row;
-        return row->within == within ? GW_OK : refuse(name, within, true, error);
+        return row->within == within ? GW_OK : refuse_link(name, within, true, error);
     }
     const char *protocol = !is_rate                              ? NULL
                            : rate.protocol[0] == '\0'            ? tcp
@@ -371,7 +371,7 @@ enum gw_status gw_link_find(const char *name, bool within, struct gw_arena *aren
                                                                  : NULL;
     rate.protocol = protocol == NULL ? "" : protocol;
     return protocol != NULL && !within ? make_ethernet(name, &rate, arena, out, error)
-                                       : refuse(name, within, protocol != NULL, error);
+                                       : refuse_link(name, within, protocol != NULL, error);
 }
 
 /* Rates within a hundredth of each other are one. */

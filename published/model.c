@@ -22,18 +22,18 @@ static const double backward_over_forward = 2;
 static const double update_bytes_per_element = 34;
 
 /* A GPU as it is used: multiply-adds, and values and bytes that are moved, in a second. */
-struct pace {
+struct gpu_pace {
     double multiply_adds_per_s, values_per_s, bytes_per_s;
 };
 
 static double forward_s(const struct gw_tensor_shape *shape, double samples,
-                        const struct pace *pace) {
+                        const struct gpu_pace *pace) {
     return samples *
            (shape->multiply_adds / pace->multiply_adds_per_s + shape->moved / pace->values_per_s);
 }
 
 static double all_forward_s(const struct gw_tensor_shapes *shapes, double samples,
-                            const struct pace *pace) {
+                            const struct gpu_pace *pace) {
     double seconds = 0;
     for (size_t i = 0; i < shapes->count; i++) {
         seconds += forward_s(&shapes->list[i], samples, pace);
@@ -77,15 +77,16 @@ static enum gw_status choose_gpu(const struct gw_model_request *request, struct 
 /* Which end of its ranges a GPU is at: what it is usually, or the slower one. */
 enum end { TYPICAL, SLOW };
 
-static struct pace pace_at(const struct use *use, enum end end) {
+static struct gpu_pace pace_at(const struct use *use, enum end end) {
     const struct gw_range *compute = &use->gpu->compute_efficiency[use->precision];
     const struct gw_range *memory = &use->gpu->memory_efficiency;
     double flops_share = end == TYPICAL ? compute->typical : compute->low;
     double memory_share = end == TYPICAL ? memory->typical : memory->low;
     double bytes_per_s = use->gpu->bytes_per_s * memory_share;
-    return (struct pace){.multiply_adds_per_s = use->gpu->flops[use->precision] / 2 * flops_share,
-                         .values_per_s = bytes_per_s / bytes_moved[use->precision],
-                         .bytes_per_s = bytes_per_s};
+    return (struct gpu_pace){.multiply_adds_per_s =
+                                 use->gpu->flops[use->precision] / 2 * flops_share,
+                             .values_per_s = bytes_per_s / bytes_moved[use->precision],
+                             .bytes_per_s = bytes_per_s};
 }
 
 /* ---- a model's times ------------------------------------------------------------------------- */
@@ -102,8 +103,8 @@ static enum gw_status time_on_gpu(const struct use *use, const struct gw_archite
                                   const struct gw_tensor_shapes *shapes, struct gw_arena *arena,
                                   struct times *out, struct gw_error *error) {
     const struct gw_published_gpu *gpu = use->gpu;
-    struct pace typical = pace_at(use, TYPICAL);
-    struct pace slow = pace_at(use, SLOW);
+    struct gpu_pace typical = pace_at(use, TYPICAL);
+    struct gpu_pace slow = pace_at(use, SLOW);
     out->forward_s = all_forward_s(shapes, out->batch_size, &typical);
     out->backward_s = backward_over_forward * out->forward_s;
     out->update_s = update_bytes_per_element * all_elements(shapes) / typical.bytes_per_s;
@@ -151,7 +152,7 @@ static void write_source(const struct times *times, struct gw_json_writer *write
     gw_writer_end(writer);
 }
 
-static void write_tensors(const struct gw_tensor_shapes *shapes, const struct pace *pace,
+static void write_tensors(const struct gw_tensor_shapes *shapes, const struct gpu_pace *pace,
                           double backward_s, struct gw_json_writer *writer) {
     double all_s = all_forward_s(shapes, 1, pace);
     gw_writer_array(writer, "tensors");
@@ -167,8 +168,8 @@ static void write_tensors(const struct gw_tensor_shapes *shapes, const struct pa
 }
 
 static enum gw_status write_model(const char *name, const struct gw_tensor_shapes *shapes,
-                                  const struct pace *pace, const struct times *times, cJSON **out,
-                                  struct gw_error *error) {
+                                  const struct gpu_pace *pace, const struct times *times,
+                                  cJSON **out, struct gw_error *error) {
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "schema", "gradweave/model@1");
@@ -197,7 +198,7 @@ static enum gw_status make(const struct gw_model_request *request,
     GW_TRY(request->backward_s > 0
                ? time_as_told(request, architecture, arena, &times, error)
                : time_on_gpu(&use, architecture, &shapes, arena, &times, error));
-    struct pace pace = pace_at(&use, TYPICAL);
+    struct gpu_pace pace = pace_at(&use, TYPICAL);
     return write_model(architecture->name, &shapes, &pace, &times, out, error);
 }
 

@@ -63,7 +63,7 @@ static void feed_forward(struct builder *b, const char *widen, const char *narro
 }
 
 /* With the loss from the logits of all tokens. */
-static void predict(struct builder *b, const struct transformer *t) {
+static void add_prediction_head(struct builder *b, const struct transformer *t) {
     multiply(b, t->width * t->words * t->tokens);
     move(b, LOSS * t->words * t->tokens);
 }
@@ -134,7 +134,7 @@ enum gw_status gw_build_bert(const struct gw_architecture *self, struct gw_arena
     linear_back(&b, "transform.dense", t->width, t, ACTIVATION);
     layer_norm(&b, "transform.LayerNorm", t);
     add(&b, "bias", "", t->words);
-    predict(&b, t); /* by the words' embedding */
+    add_prediction_head(&b, t); /* by the words' embedding */
     return finish(&b, out, error);
 }
 
@@ -163,7 +163,7 @@ enum gw_status gw_build_gpt2(const struct gw_architecture *self, struct gw_arena
     }
     enter(&b, "transformer.");
     layer_norm(&b, "ln_f", t);
-    predict(&b, t); /* by the words' embedding */
+    add_prediction_head(&b, t); /* by the words' embedding */
     return finish(&b, out, error);
 }
 
@@ -200,7 +200,7 @@ enum gw_status gw_build_llama(const struct gw_architecture *self, struct gw_aren
     enter(&b, "%s", "");
     rms_norm(&b, "model.norm", t);
     add(&b, "lm_head", ".weight", t->words * t->width);
-    predict(&b, t);
+    add_prediction_head(&b, t);
     return finish(&b, out, error);
 }
 

@@ -13,7 +13,7 @@
 
 enum { BLOCK = 1024 }; /* lanes */
 
-struct clocks {
+struct lane_clocks {
     const struct gw_simulator *simulator;
 
     struct gw_tally tally;
@@ -30,7 +30,7 @@ struct clocks {
 };
 
 /* Neighbouring lanes, and what the operation at work does on each. */
-struct block {
+struct lane_block {
     size_t first, count;
     double starts[BLOCK], ends[BLOCK], factors[BLOCK];
 };
@@ -44,7 +44,7 @@ size_t gw_clocks_blocks(const struct gw_simulator *simulator) {
 static enum gw_status open_clocks(void **out, const struct gw_simulator *simulator,
                                   struct gw_arena *arena, struct gw_error *error) {
     size_t lanes = simulator->lane_count;
-    struct clocks *clocks = gw_arena_zeros(arena, 1, sizeof *clocks);
+    struct lane_clocks *clocks = gw_arena_zeros(arena, 1, sizeof *clocks);
     if (clocks == NULL) {
         return gw_fail_memory(error, "simulating");
     }
@@ -56,7 +56,7 @@ static enum gw_status open_clocks(void **out, const struct gw_simulator *simulat
     return gw_tally_open(&clocks->tally, lanes, arena, error);
 }
 
-static void reset(struct clocks *clocks, uint64_t repetition) {
+static void reset(struct lane_clocks *clocks, uint64_t repetition) {
     const struct gw_simulator *simulator = clocks->simulator;
     gw_tally_reset(&clocks->tally, simulator->lane_count);
     const struct gw_noise *noise = &simulator->simulation.compute_noise;
@@ -70,14 +70,14 @@ static void reset(struct clocks *clocks, uint64_t repetition) {
 
 /* ---- operations ---------------------------------------------------------------------------- */
 
-static void record(struct clocks *clocks, size_t lane, size_t index, enum gw_activity activity,
+static void record(struct lane_clocks *clocks, size_t lane, size_t index, enum gw_activity activity,
                    double start_s, double end_s) {
     gw_record(&clocks->recorder, &clocks->simulator->schedule->operations[index], lane, activity,
               start_s, end_s);
 }
 
 /* When the stream and all that the operation waits for have ended. */
-static void find_starts(const struct clocks *clocks, size_t index, struct block *block) {
+static void find_starts(const struct lane_clocks *clocks, size_t index, struct lane_block *block) {
     const struct gw_simulator *simulator = clocks->simulator;
     const struct gw_schedule *schedule = simulator->schedule;
     const struct gw_operation *operation = &schedule->operations[index];
@@ -96,7 +96,7 @@ static void find_starts(const struct clocks *clocks, size_t index, struct block 
     }
 }
 
-static void find_ends(const struct clocks *clocks, size_t index, struct block *block) {
+static void find_ends(const struct lane_clocks *clocks, size_t index, struct lane_block *block) {
     const struct gw_simulator *simulator = clocks->simulator;
     const struct gw_simulation *simulation = &simulator->simulation;
     double seconds = simulator->seconds[index];
@@ -118,7 +118,7 @@ static void find_ends(const struct clocks *clocks, size_t index, struct block *b
 }
 
 /* Moves the stream's clock over an operation, and keeps its end for those that wait for it. */
-static void advance(struct clocks *clocks, size_t index, const struct block *block) {
+static void advance(struct lane_clocks *clocks, size_t index, const struct lane_block *block) {
     const struct gw_simulator *simulator = clocks->simulator;
     enum gw_stream stream = simulator->schedule->operations[index].stream;
     double *clock = clocks->tally.clock[stream] + block->first;
@@ -134,7 +134,7 @@ static void advance(struct clocks *clocks, size_t index, const struct block *blo
     }
 }
 
-static void compute(struct clocks *clocks, size_t index, struct block *block) {
+static void compute(struct lane_clocks *clocks, size_t index, struct lane_block *block) {
     enum gw_activity kind = clocks->simulator->schedule->operations[index].kind;
     find_starts(clocks, index, block);
     find_ends(clocks, index, block);
@@ -153,7 +153,8 @@ static void compute(struct clocks *clocks, size_t index, struct block *block) {
 /* ---- exchanges ----------------------------------------------------------------------------- */
 
 /* When the block's last lane comes to the exchange. */
-static double enter_exchange(const struct clocks *clocks, size_t index, struct block *block) {
+static double enter_exchange(const struct lane_clocks *clocks, size_t index,
+                             struct lane_block *block) {
     double latest = 0;
     find_starts(clocks, index, block);
     for (size_t i = 0; i < block->count; i++) {
@@ -163,7 +164,7 @@ static double enter_exchange(const struct clocks *clocks, size_t index, struct b
 }
 
 /* It starts when its last worker has arrived, and ends for all at once. */
-static void exchange(struct clocks *clocks, size_t index) {
+static void exchange(struct lane_clocks *clocks, size_t index) {
     const struct gw_simulator *simulator = clocks->simulator;
     bool moves = simulator->schedule->operations[index].kind == GW_EXCHANGE;
     double factor =
@@ -178,7 +179,7 @@ static void exchange(struct clocks *clocks, size_t index) {
     clocks->tally.exchanges_s += moves ? clocks->exchange_end_s - clocks->exchange_start_s : 0;
 }
 
-static void leave_exchange(struct clocks *clocks, size_t index, struct block *block) {
+static void leave_exchange(struct lane_clocks *clocks, size_t index, struct lane_block *block) {
     enum gw_activity kind = clocks->simulator->schedule->operations[index].kind;
     find_starts(clocks, index, block);
     for (size_t i = 0; i < block->count; i++) {
@@ -198,8 +199,8 @@ static void leave_exchange(struct clocks *clocks, size_t index, struct block *bl
 /* ---- stretches ----------------------------------------------------------------------------- */
 
 static void advance_block(size_t number, void *context) {
-    struct clocks *clocks = context;
-    struct block block;
+    struct lane_clocks *clocks = context;
+    struct lane_block block;
     size_t left = clocks->simulator->lane_count - number * BLOCK;
     block.first = number * BLOCK;
     block.count = left < BLOCK ? left : BLOCK;
@@ -214,7 +215,7 @@ static void advance_block(size_t number, void *context) {
     }
 }
 
-static void advance_stretches(struct clocks *clocks, size_t threads) {
+static void advance_stretches(struct lane_clocks *clocks, size_t threads) {
     const struct gw_schedule *schedule = clocks->simulator->schedule;
     size_t blocks = gw_clocks_blocks(clocks->simulator);
     for (clocks->first = 0;; clocks->first = clocks->end + 1) {
@@ -236,7 +237,7 @@ static void advance_stretches(struct clocks *clocks, size_t threads) {
 static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
                               struct gw_timeline *timeline, double start_s, struct gw_measure *out,
                               struct gw_error *error) {
-    struct clocks *clocks = state;
+    struct lane_clocks *clocks = state;
     reset(clocks, repetition);
     clocks->recorder =
         (struct gw_recorder){.timeline = timeline, .start_s = start_s, .error = error};

@@ -79,14 +79,8 @@ static void release_prices(void *object) {
     free(prices->list);
 }
 
-double gw_shared_part(const struct gw_simulator *simulator) {
-    return simulator->simulation.interference
-               ? gw_sharing_part(&simulator->cluster->sharing, simulator->simulation.workers)
-               : 0;
-}
-
-static double aggregation_s(const struct gw_simulator *simulator,
-                            const struct gw_operation *operation) {
+static double server_aggregation_s(const struct gw_simulator *simulator,
+                                   const struct gw_operation *operation) {
     const struct gw_schedule *schedule = simulator->schedule;
     const struct gw_leg *leg = gw_schedule_leg(schedule, operation);
     if (leg == NULL || operation->group >= schedule->group_count) {
@@ -124,7 +118,7 @@ bool gw_server_aggregates(const struct gw_schedule *schedule,
 
 static double exchange_s(const struct gw_simulator *simulator,
                          const struct gw_operation *operation) {
-    double seconds = aggregation_s(simulator, operation);
+    double seconds = server_aggregation_s(simulator, operation);
     if (simulator->simulation.level == GW_LEVEL_CURVES) {
         const struct gw_price *price = gw_needed(find_price(&simulator->prices, operation->method));
         double bytes = (double)operation->bytes;
@@ -147,14 +141,6 @@ static enum gw_status compress_cost(struct gw_simulator *simulator, size_t index
         gw_kernel_s(cost, elements, share) *
         gw_parameter_factor(simulator, GW_COMPRESSOR_CURVE, operation->method, elements, share);
     return GW_OK;
-}
-
-const struct gw_kernel_cost *gw_led_cost(const struct gw_simulator *simulator) {
-    const struct gw_exchange_kind *exchange = simulator->schedule->exchange;
-    bool is_led = exchange != NULL && exchange->led && simulator->interference.shares;
-    return is_led
-               ? gw_kernel_cost_find(&simulator->cluster->aggregation, gw_aggregator_names[GW_SUM])
-               : NULL;
 }
 
 void gw_led_costs(struct gw_simulator *simulator) {

@@ -74,7 +74,7 @@ static void set_bytes(struct gw_exchanges *exchanges, const struct gw_schedule *
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
 /* A worker: how far it is, and where its time went. */
-struct lane {
+struct worker_lane {
     size_t operation;
     uint32_t exchange; /* that it is in, or comes to next */
     uint64_t clock[GW_STREAM_COUNT];
@@ -84,7 +84,7 @@ struct lane {
 };
 
 /* When a lane came to an exchange, and when it left. */
-struct visit {
+struct lane_visit {
     uint64_t entered, left;
 };
 
@@ -97,9 +97,9 @@ struct messages {
     uint64_t served;        /* when the last server was done */
     uint32_t *next_served;  /* per server: the exchange that it looks at next */
     size_t lane_count;
-    struct lane *lanes;
-    struct visit *visits; /* lane * exchange_count + exchange */
-    uint64_t *ends;       /* slot * lane_count + lane, see assign_slots */
+    struct worker_lane *lanes;
+    struct lane_visit *visits; /* lane * exchange_count + exchange */
+    uint64_t *ends;            /* slot * lane_count + lane, see assign_slots */
 
     struct gw_recorder recorder;
 };
@@ -181,7 +181,7 @@ static void reset(struct messages *messages, uint64_t repetition) {
     }
     gw_traffic_reset(messages->traffic, seed, repetition);
     for (size_t i = 0; i < messages->lane_count; i++) {
-        messages->lanes[i] = (struct lane){
+        messages->lanes[i] = (struct worker_lane){
             .noise = gw_noise_worker_stream(&simulator->simulation.compute_noise, seed, repetition,
                                             simulator->lanes[i].worker)};
     }
@@ -221,7 +221,7 @@ static void advance(struct messages *messages, size_t lane, size_t index, uint64
                     uint64_t end) {
     const struct gw_simulator *simulator = messages->simulator;
     enum gw_stream stream = simulator->schedule->operations[index].stream;
-    struct lane *state = &messages->lanes[lane];
+    struct worker_lane *state = &messages->lanes[lane];
     if (stream == GW_STREAM_COMPUTE) {
         state->idle += start - state->clock[stream];
     }
@@ -255,14 +255,14 @@ static void pass_over(struct messages *messages, size_t lane, size_t index) {
     advance(messages, lane, index, now, now);
 }
 
-static struct visit *visit_of(const struct messages *messages, size_t lane) {
+static struct lane_visit *visit_of(const struct messages *messages, size_t lane) {
     return &messages->visits[lane * messages->exchanges.count + messages->lanes[lane].exchange];
 }
 
 /* Once its messages have come, the worker is busy with what they brought. */
 static void leave_exchange(struct messages *messages, size_t lane, uint64_t come) {
-    struct lane *state = &messages->lanes[lane];
-    struct visit *visit = visit_of(messages, lane);
+    struct worker_lane *state = &messages->lanes[lane];
+    struct lane_visit *visit = visit_of(messages, lane);
     const struct gw_simulator *simulator = messages->simulator;
     const struct gw_operation *operation = &simulator->schedule->operations[state->operation];
     bool served = gw_server_aggregates(simulator->schedule, operation);
@@ -275,7 +275,7 @@ static void leave_exchange(struct messages *messages, size_t lane, uint64_t come
 
 /* Where one worker stands for all, it leaves at once. */
 static void enter_exchange(struct messages *messages, size_t lane) {
-    const struct lane *state = &messages->lanes[lane];
+    const struct worker_lane *state = &messages->lanes[lane];
     uint64_t now = start_of(messages, lane, state->operation);
     uint64_t *last = &messages->last_entered[state->exchange];
     visit_of(messages, lane)->entered = now;
@@ -290,7 +290,7 @@ static void enter_exchange(struct messages *messages, size_t lane) {
 /* Takes the worker into its next exchange, or to the end. */
 static void go_on(struct messages *messages, size_t lane) {
     const struct gw_schedule *schedule = messages->simulator->schedule;
-    struct lane *state = &messages->lanes[lane];
+    struct worker_lane *state = &messages->lanes[lane];
     while (state->operation < schedule->operation_count) {
         const struct gw_operation *operation = &schedule->operations[state->operation];
         if (operation->kind != GW_EXCHANGE) {
@@ -360,7 +360,7 @@ static void start_all(struct messages *messages) {
 static enum gw_status check_times(const struct messages *messages) {
     uint64_t end = messages->served;
     for (size_t lane = 0; lane < messages->lane_count; lane++) {
-        const struct lane *state = &messages->lanes[lane];
+        const struct worker_lane *state = &messages->lanes[lane];
         end = later(end,
                     later(state->clock[GW_STREAM_COMPUTE], state->clock[GW_STREAM_COMMUNICATION]));
     }
@@ -376,7 +376,8 @@ static void record_exchanges(struct messages *messages) {
     for (size_t lane = 0; lane < messages->lane_count; lane++) {
         for (size_t i = 0; i < messages->exchanges.count; i++) {
             const struct gw_exchange *exchange = &messages->exchanges.list[i];
-            const struct visit *visit = &messages->visits[lane * messages->exchanges.count + i];
+            const struct lane_visit *visit =
+                &messages->visits[lane * messages->exchanges.count + i];
             uint64_t last = messages->last_entered[i];
             uint64_t begun = last < visit->left ? later(last, visit->entered) : visit->left;
             if (begun > visit->entered) {
@@ -394,7 +395,7 @@ static void measure(struct messages *messages, struct gw_measure *out) {
     double idle_s = 0;
     uint64_t end = messages->served;
     for (size_t lane = 0; lane < messages->lane_count; lane++) {
-        const struct lane *state = &messages->lanes[lane];
+        const struct worker_lane *state = &messages->lanes[lane];
         uint64_t compute_end = state->clock[GW_STREAM_COMPUTE];
         uint64_t lane_end = later(compute_end, state->clock[GW_STREAM_COMMUNICATION]);
         end = later(end, lane_end);

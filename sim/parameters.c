@@ -198,7 +198,7 @@ static void add_compute_times(struct gw_simulator *simulator) {
     }
     parameter_of(simulator, GW_MODEL_TIMES, GW_MODEL_TIMES_NAME, &is_new)->relative =
         simulator->schedule->uncertainty;
-    if (simulator->simulation.workers > 1 && !gw_simulator_counts_overlap(simulator)) {
+    if (simulator->simulation.workers > 1 && !simulator->interference.complete) {
         parameter_of(simulator, GW_PASSES, GW_PASSES_NAME, &is_new)->relative =
             simulator->cluster->passes_uncertainty;
     }

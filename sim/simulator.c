@@ -343,7 +343,7 @@ enum gw_status gw_simulator_timeline(const struct gw_simulator *simulator, struc
 /* ---- iterations that differ in how many elements were selected ------------------------------- */
 
 /* What an iteration changes is a copy, all else the original's. */
-struct selecting {
+struct selecting_run {
     struct gw_simulator simulator;
     struct gw_schedule schedule;
 };
@@ -354,7 +354,7 @@ static void *copy_of(struct gw_arena *arena, const void *list, size_t count, siz
 }
 
 /* `of` lives longer. */
-static enum gw_status open_selecting(struct selecting *out, const struct gw_simulator *of,
+static enum gw_status open_selecting(struct selecting_run *out, const struct gw_simulator *of,
                                      struct gw_arena *arena, struct gw_error *error) {
     struct gw_schedule *schedule = &out->schedule;
     struct gw_simulator *simulator = &out->simulator;
@@ -378,7 +378,7 @@ static enum gw_status open_selecting(struct selecting *out, const struct gw_simu
 }
 
 /* Gives exchanges the bytes and times of an iteration: O(operations). */
-static void select_elements(struct selecting *selecting, uint64_t iteration) {
+static void select_elements(struct selecting_run *selecting, uint64_t iteration) {
     const struct gw_simulation *simulation = &selecting->simulator.simulation;
     size_t first = (size_t)(iteration % simulation->selected_count);
     gw_schedule_select(&selecting->schedule,
@@ -394,8 +394,8 @@ static void select_elements(struct selecting *selecting, uint64_t iteration) {
 /* One of those that share the iterations. */
 struct member {
     struct gw_arena arena;
-    struct selecting *selecting; /* NULL: iterations do not differ in what is selected */
-    void *state;                 /* of its runner */
+    struct selecting_run *selecting; /* NULL: iterations do not differ in what is selected */
+    void *state;                     /* of its runner */
     enum gw_status status;
     struct gw_error error;
 };

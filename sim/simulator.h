@@ -4,6 +4,7 @@
 
 #include "core/arena.h"
 #include "methods/costs.h"
+#include "methods/kernel_cost.h"
 #include "sim/sim.h"
 
 /* Operations that are slowed alike are a class; those of class 0 slow nothing and are not slowed.
@@ -112,13 +113,23 @@ void gw_operation_costs_again(struct gw_simulator *simulator);
  * What workers that do not lead do meanwhile: they add to their residuals, as the cluster's sum of
  * vectors does. NULL: all do the same, or ranks share no processors, or it was not measured.
  */
-const struct gw_kernel_cost *gw_led_cost(const struct gw_simulator *simulator);
+static inline const struct gw_kernel_cost *gw_led_cost(const struct gw_simulator *simulator) {
+    const struct gw_exchange_kind *exchange = simulator->schedule->exchange;
+    bool is_led = exchange != NULL && exchange->led && simulator->interference.shares;
+    return is_led
+               ? gw_kernel_cost_find(&simulator->cluster->aggregation, gw_aggregator_names[GW_SUM])
+               : NULL;
+}
 
 /* Fills what that takes of each operation, where it takes anything. */
 void gw_led_costs(struct gw_simulator *simulator);
 
 /* What the machine's workers that aggregate at once take of the time together; 0: each is alone. */
-double gw_shared_part(const struct gw_simulator *simulator);
+static inline double gw_shared_part(const struct gw_simulator *simulator) {
+    return simulator->simulation.interference
+               ? gw_sharing_part(&simulator->cluster->sharing, simulator->simulation.workers)
+               : 0;
+}
 
 /* ---- what times hang on ---------------------------------------------------------------------- */
 

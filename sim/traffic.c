@@ -37,7 +37,7 @@ struct flight {
  * come. So a link that has bandwidth for all who use it at once makes none of them later than the
  * last one would be alone.
  */
-struct link {
+struct traffic_link {
     uint64_t free;   /* from when on */
     double slowness; /* factor on the time that messages take */
 };
@@ -45,7 +45,7 @@ struct link {
 /* The links of nodes (or of single ranks within a node, or of switches) of one kind. */
 struct direction {
     size_t count;
-    struct link *out, *in;
+    struct traffic_link *out, *in;
 };
 
 struct links {
@@ -111,10 +111,10 @@ bool gw_links_are_symmetric(const struct gw_links_spec *spec) {
 
 /* ---- links: opening -------------------------------------------------------------------------- */
 
-static struct link *open_some(size_t count, struct gw_arena *arena) {
-    struct link *links = gw_arena_zeros(arena, count, sizeof *links);
+static struct traffic_link *open_some(size_t count, struct gw_arena *arena) {
+    struct traffic_link *links = gw_arena_zeros(arena, count, sizeof *links);
     for (size_t i = 0; links != NULL && i < count; i++) {
-        links[i] = (struct link){.slowness = 1};
+        links[i] = (struct traffic_link){.slowness = 1};
     }
     return links;
 }
@@ -185,7 +185,7 @@ static void reset_links(struct links *links) {
 /* ---- links: messages ------------------------------------------------------------------------- */
 
 /* Occupies the link from `now` on, behind those before; until when. */
-static uint64_t occupy(struct link *link, uint64_t now, double picoseconds) {
+static uint64_t occupy(struct traffic_link *link, uint64_t now, double picoseconds) {
     link->free = gw_plus_ps(later(link->free, now), scaled(picoseconds * link->slowness));
     return link->free;
 }
@@ -230,9 +230,9 @@ static bool is_shared(const struct links *links, const struct flight *flight) {
  */
 static uint64_t depart_link(struct links *links, struct flight *flight, uint64_t now) {
     const struct costs_ps *costs = costs_for(links, flight);
-    struct link *link = is_within(links, flight)
-                            ? &links->rank_links.out[flight->from]
-                            : &links->node_links.out[links->node[flight->from]];
+    struct traffic_link *link = is_within(links, flight)
+                                    ? &links->rank_links.out[flight->from]
+                                    : &links->node_links.out[links->node[flight->from]];
     uint64_t start = later(link->free, now);
     flight->left = occupy(link, now, occupancy(costs, flight));
     flight->tail = gw_plus_ps(flight->left, costs->latency);
@@ -255,7 +255,7 @@ static void cross_switches(struct links *links, struct flight *flight, uint64_t 
 /* Its first byte reaches the receiver: sets when the last one does. Calls in order of time. */
 static void arrive_link(struct links *links, struct flight *flight, uint64_t now) {
     bool within = is_within(links, flight);
-    struct link *link =
+    struct traffic_link *link =
         within ? &links->rank_links.in[flight->to] : &links->node_links.in[links->node[flight->to]];
     if (!within && links->nodes_per_switch > 0) {
         cross_switches(links, flight, now);
@@ -275,7 +275,7 @@ static const uint32_t NO_MESSAGE = UINT32_MAX;
  */
 static const uint32_t ARRIVES = 1u << 31;
 
-struct message {
+struct traffic_message {
     struct flight flight;
     uint32_t exchange; /* that it belongs to */
     uint32_t next;     /* that came too early to the same rank, or that is unused */
@@ -304,7 +304,7 @@ struct gw_traffic {
     struct gw_queue *queue;
     struct rank *ranks;
     size_t message_count, message_capacity;
-    struct message *messages;
+    struct traffic_message *messages;
     uint32_t unused; /* messages */
     uint32_t next_order;
     uint64_t events;
@@ -370,8 +370,8 @@ static enum gw_status add_message(struct gw_traffic *traffic, uint32_t *out) {
         traffic->unused = traffic->messages[*out].next;
         return GW_OK;
     }
-    struct message *grown = gw_grow(traffic->messages, traffic->message_count + 1,
-                                    &traffic->message_capacity, sizeof *grown);
+    struct traffic_message *grown = gw_grow(traffic->messages, traffic->message_count + 1,
+                                            &traffic->message_capacity, sizeof *grown);
     if (grown == NULL) {
         return gw_fail_memory(traffic->error, "simulating");
     }
@@ -390,7 +390,7 @@ static void keep_early(struct gw_traffic *traffic, struct rank *rank, uint32_t i
     rank->early_last = index;
 }
 
-static bool is_awaited(const struct rank *rank, const struct message *message) {
+static bool is_awaited(const struct rank *rank, const struct traffic_message *message) {
     return message->exchange == rank->exchange && rank->from != GW_NOBODY &&
            (rank->from == GW_ANYBODY || rank->from == message->flight.from);
 }
@@ -419,8 +419,8 @@ static uint32_t take_early(struct gw_traffic *traffic, struct rank *rank) {
 /* ---- steps --------------------------------------------------------------------------------- */
 
 /* The message is there, and the rank has waited for it: handling it takes its overhead. */
-static void receive(struct gw_traffic *traffic, struct rank *rank, uint32_t index) {
-    struct message *message = &traffic->messages[index];
+static void receive_message(struct gw_traffic *traffic, struct rank *rank, uint32_t index) {
+    struct traffic_message *message = &traffic->messages[index];
     rank->busy = gw_plus_ps(later(rank->busy, message->flight.tail),
                             receiving_time(traffic->links, &message->flight));
     rank->from = GW_NOBODY;
@@ -430,7 +430,7 @@ static void receive(struct gw_traffic *traffic, struct rank *rank, uint32_t inde
 
 /* The message leaves its sender, alone or behind others. */
 static enum gw_status depart(struct gw_traffic *traffic, uint32_t index, uint64_t now) {
-    struct message *message = &traffic->messages[index];
+    struct traffic_message *message = &traffic->messages[index];
     struct rank *rank = &traffic->ranks[message->flight.from];
     uint64_t arrives = depart_link(traffic->links, &message->flight, now);
     rank->left = message->flight.left;
@@ -443,11 +443,12 @@ static double slowness_of(const struct gw_traffic *traffic, struct rank *rank) {
     return noise->kind == GW_NOISE_NONE ? 1 : gw_noise_factor(noise, rank->noise, rank->sent++);
 }
 
-static enum gw_status send(struct gw_traffic *traffic, uint32_t which, const struct gw_step *step) {
+static enum gw_status send_message(struct gw_traffic *traffic, uint32_t which,
+                                   const struct gw_step *step) {
     struct rank *rank = &traffic->ranks[which];
     uint32_t index = NO_MESSAGE;
     GW_TRY(add_message(traffic, &index));
-    struct message *message = &traffic->messages[index];
+    struct traffic_message *message = &traffic->messages[index];
     struct flight *flight = &message->flight;
     flight->from = which;
     flight->to = step->to;
@@ -473,12 +474,12 @@ static enum gw_status take_step(struct gw_traffic *traffic, uint32_t which, uint
     rank->left = rank->busy = now;
     rank->from = step.from;
     if (step.to != GW_NOBODY) {
-        GW_TRY(send(traffic, which, &step));
+        GW_TRY(send_message(traffic, which, &step));
     }
     if (step.from != GW_NOBODY && rank->early_first != NO_MESSAGE) {
         uint32_t early = take_early(traffic, rank);
         if (early != NO_MESSAGE) {
-            receive(traffic, rank, early);
+            receive_message(traffic, rank, early);
         }
     }
     return GW_OK;
@@ -500,13 +501,13 @@ static enum gw_status proceed(struct gw_traffic *traffic, uint32_t which) {
 }
 
 static enum gw_status arrive(struct gw_traffic *traffic, uint32_t index, uint64_t now) {
-    struct message *message = &traffic->messages[index];
+    struct traffic_message *message = &traffic->messages[index];
     arrive_link(traffic->links, &message->flight, now);
     uint32_t which = message->flight.to;
     struct rank *rank = &traffic->ranks[which];
     traffic->events++;
     if (is_awaited(rank, message)) {
-        receive(traffic, rank, index);
+        receive_message(traffic, rank, index);
         return proceed(traffic, which);
     }
     keep_early(traffic, rank, index);

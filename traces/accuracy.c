@@ -12,7 +12,7 @@ static int by_number(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-static void summarise(double *iterations, size_t count, struct gw_trainings *out) {
+static void summarise_iterations(double *iterations, size_t count, struct gw_trainings *out) {
     qsort(iterations, count, sizeof *iterations, by_number);
     out->count = count;
     for (size_t i = 0; i < count; i++) {
@@ -48,7 +48,7 @@ static enum gw_status read_iterations(const struct gw_json *list, void *out,
     }
     enum gw_status status = read_numbers(list, iterations, error);
     if (status == GW_OK) {
-        summarise(iterations, count, out);
+        summarise_iterations(iterations, count, out);
     }
     free(iterations);
     return status;

@@ -404,10 +404,6 @@ void gw_cluster_free(struct gw_cluster *cluster) {
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-cJSON *gw_entry_object(const cJSON *kept) {
-    return kept != NULL ? cJSON_Duplicate(kept, 1) : cJSON_CreateObject();
-}
-
 enum gw_status gw_cluster_document(const struct gw_cluster *cluster, cJSON **out,
                                    struct gw_error *error) {
     struct gw_json_writer writer;

@@ -194,8 +194,8 @@ static const struct gw_collective_cost *find_holding(const struct gw_cluster *cl
 }
 
 /* The entry of the nearest number of workers on a logarithmic scale; NULL: none was measured. */
-static const struct gw_collective_cost *find_nearest(const struct gw_cluster *cluster,
-                                                     const char *name, size_t workers) {
+static const struct gw_collective_cost *find_nearest_cost(const struct gw_cluster *cluster,
+                                                          const char *name, size_t workers) {
     const struct gw_collective_cost *nearest = NULL;
     double least = INFINITY;
     for (size_t i = 0; i < cluster->collective_count; i++) {
@@ -311,7 +311,7 @@ size_t gw_cluster_collective_parts(const struct gw_cluster *cluster, const char 
             .name = part,
             .ranks = ranks,
             .measured = measured,
-            .nearest = measured == NULL ? find_nearest(cluster, part, ranks) : measured};
+            .nearest = measured == NULL ? find_nearest_cost(cluster, part, ranks) : measured};
     }
     return count;
 }

@@ -40,7 +40,7 @@ enum gw_status gw_counts_create(struct gw_counts *out, const struct gw_counts_ab
 }
 
 /* Twice as much room each time: O(1) for an iteration. */
-static enum gw_status grow(struct gw_counts *counts, struct gw_error *error) {
+static enum gw_status grow_rows(struct gw_counts *counts, struct gw_error *error) {
     size_t capacity = 2 * counts->iteration_capacity;
     size_t lists = capacity * counts->group_count;
     uint64_t *selected =
@@ -63,7 +63,7 @@ static enum gw_status grow(struct gw_counts *counts, struct gw_error *error) {
 enum gw_status gw_counts_append(struct gw_counts *counts, const uint64_t *selected,
                                 const uint64_t *distinct, struct gw_error *error) {
     if (counts->iteration_count == counts->iteration_capacity) {
-        GW_TRY(grow(counts, error));
+        GW_TRY(grow_rows(counts, error));
     }
     size_t lists = counts->group_count;
     size_t first = counts->iteration_count++ * lists;

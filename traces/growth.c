@@ -23,12 +23,14 @@ static double term_at(enum gw_growth_term term, size_t workers) {
     }
 }
 
-double gw_growth_law_at(const struct gw_growth_law *law, size_t workers) {
+/* Seconds, or seconds per byte, at `workers`. */
+static double law_at(const struct gw_growth_law *law, size_t workers) {
     return law->coefficients[0] * term_at(law->first, workers) +
            law->coefficients[1] * term_at(law->second, workers);
 }
 
-size_t gw_growth_law_terms(const struct gw_growth_law *law) {
+/* How many terms it is made of: 1 or 2. */
+static size_t count_terms(const struct gw_growth_law *law) {
     return law->first == law->second ? 1 : 2;
 }
 
@@ -69,24 +71,24 @@ const struct gw_growth_usual *gw_growth_usual(const char *collective) {
 
 double gw_growth_term_ratio(enum gw_growth_term term, size_t workers, size_t measured) {
     const struct gw_growth_law law = {term, term, {1, 0}};
-    return gw_growth_law_at(&law, workers) / gw_growth_law_at(&law, measured);
+    return law_at(&law, workers) / law_at(&law, measured);
 }
 
 /* ---- fitting ------------------------------------------------------------------------------- */
 
 /* Sums over the samples of products of the terms a, b and the value t, all relative to the value.
  */
-struct moments {
+struct law_sums {
     double aa, ab, bb, at, bt;
 };
 
-static struct moments add_up(const struct gw_growth_law *law, const size_t *workers,
-                             const double *values, size_t count) {
+static struct law_sums add_up(const struct gw_growth_law *law, const size_t *workers,
+                              const double *values, size_t count) {
     double mean = 0;
     for (size_t i = 0; i < count; i++) {
         mean += values[i] / (double)count;
     }
-    struct moments sums = {0};
+    struct law_sums sums = {0};
     for (size_t i = 0; i < count && mean > 0; i++) {
         double scale = fmax(values[i], 0.1 * mean);
         double a = term_at(law->first, workers[i]) / scale;
@@ -101,14 +103,18 @@ static struct moments add_up(const struct gw_growth_law *law, const size_t *work
     return sums;
 }
 
-void gw_growth_law_fit(struct gw_growth_law *law, const size_t *workers, const double *values,
-                       size_t count) {
-    struct moments sums = add_up(law, workers, values, count);
+/*
+ * Sets the coefficients by least squares of the values (>= 0) relative to themselves; none comes
+ * out negative. A value far below the others counts as a tenth of their mean.
+ */
+static void fit_coefficients(struct gw_growth_law *law, const size_t *workers, const double *values,
+                             size_t count) {
+    struct law_sums sums = add_up(law, workers, values, count);
     double *c = law->coefficients;
     c[0] = sums.aa > 0 ? sums.at / sums.aa : 0;
     c[1] = 0;
     double determinant = sums.aa * sums.bb - sums.ab * sums.ab;
-    if (gw_growth_law_terms(law) < 2 || determinant <= 1e-9 * sums.aa * sums.bb) {
+    if (count_terms(law) < 2 || determinant <= 1e-9 * sums.aa * sums.bb) {
         return;
     }
     double first = (sums.at * sums.bb - sums.bt * sums.ab) / determinant;
@@ -169,8 +175,8 @@ static enum gw_status straighten(struct gw_growth_sample *sample, const double s
     return GW_OK;
 }
 
-static void collect(const struct gw_cluster *cluster, const char *collective,
-                    struct gw_growth *growth) {
+static void collect_samples(const struct gw_cluster *cluster, const char *collective,
+                            struct gw_growth *growth) {
     for (size_t i = 0; i < cluster->collective_count && growth->count < GW_GROWTH_MOST; i++) {
         const struct gw_collective_cost *cost = &cluster->collectives[i];
         if (cost->workers < 2 || strcmp(cost->name, collective) != 0) {
@@ -227,22 +233,21 @@ static double anchor(double law, double low_law, double low, double high_law, do
 }
 
 /* What the laws say of a number of workers. */
-struct line {
+struct law_line {
     double startup, slope;
 };
 
-static struct line line_at(const struct gw_growth *growth, size_t workers) {
-    return (struct line){gw_growth_law_at(&growth->startup, workers),
-                         gw_growth_law_at(&growth->slope, workers)};
+static struct law_line line_at(const struct gw_growth *growth, size_t workers) {
+    return (struct law_line){law_at(&growth->startup, workers), law_at(&growth->slope, workers)};
 }
 
-static double time_at(const struct line *line, double size) {
+static double time_at(const struct law_line *line, double size) {
     return line->startup + line->slope * size;
 }
 
 /* What predicts times of a number of workers: the laws there and at its neighbours. */
 struct predictor {
-    struct line own, low, high;
+    struct law_line own, low, high;
     double share;
 };
 
@@ -262,8 +267,8 @@ static double predict_time(const struct predictor *by, double size, double low, 
 
 static double predict_part(const struct gw_growth_law *law, const struct neighbours *near,
                            size_t workers, double low, double high) {
-    return anchor(gw_growth_law_at(law, workers), gw_growth_law_at(law, near->low->workers), low,
-                  gw_growth_law_at(law, near->high->workers), high, near->share);
+    return anchor(law_at(law, workers), law_at(law, near->low->workers), low,
+                  law_at(law, near->high->workers), high, near->share);
 }
 
 static int by_size(const void *a, const void *b) {
@@ -334,7 +339,7 @@ static void fit_law(const struct gw_growth *growth, size_t left_out, bool startu
             values[count++] = startup ? sample->startup : sample->slope;
         }
     }
-    gw_growth_law_fit(law, workers, values, count);
+    fit_coefficients(law, workers, values, count);
 }
 
 enum { LAWS = GW_GROWTH_TERMS * (GW_GROWTH_TERMS + 1) / 2 };
@@ -423,7 +428,7 @@ static void judge(struct gw_growth *growth, const struct laws *laws, struct choi
     bool known = isfinite(errors.mean) && isfinite(standard_error); /* times may overflow */
     choice->mean = known ? errors.mean : INFINITY;
     choice->standard_error = known ? standard_error : 0;
-    choice->terms = gw_growth_law_terms(&growth->startup) + gw_growth_law_terms(&growth->slope);
+    choice->terms = count_terms(&growth->startup) + count_terms(&growth->slope);
     choice->unusual = count_unusual(growth->collective, &growth->startup, &growth->slope);
 }
 
@@ -455,10 +460,16 @@ static void choose(struct gw_growth *growth, const struct laws *laws) {
     growth->largest_left_out_error = best->of_largest;
 }
 
-enum gw_status gw_growth_find(const struct gw_cluster *cluster, const char *collective,
-                              struct gw_growth *out, struct gw_error *error) {
+/*
+ * Every pair of laws predicts each measured number of workers from the others. Of those whose error
+ * is within one standard error of the least (Breiman et al. 1984) the one with fewest terms is
+ * taken; then the usual algorithms' laws; then the least error. With fewer than two measured
+ * numbers there is no law.
+ */
+static enum gw_status find_growth(const struct gw_cluster *cluster, const char *collective,
+                                  struct gw_growth *out, struct gw_error *error) {
     *out = (struct gw_growth){.collective = collective};
-    collect(cluster, collective, out);
+    collect_samples(cluster, collective, out);
     if (out->count < 2) {
         return GW_OK;
     }
@@ -497,7 +508,7 @@ enum gw_status gw_cluster_find_growth(struct gw_cluster *cluster, struct gw_erro
         if (!is_first_of_its_name(cluster, i)) {
             continue;
         }
-        GW_TRY(gw_growth_find(cluster, cluster->collectives[i].name, &growth, error));
+        GW_TRY(find_growth(cluster, cluster->collectives[i].name, &growth, error));
         if (growth.count >= 2) {
             struct gw_growth *larger =
                 gw_grow(cluster->growths, cluster->growth_count + 1, &capacity, sizeof *larger);
@@ -521,7 +532,7 @@ enum gw_status gw_cluster_growth(const struct gw_cluster *cluster, const char *c
         }
     }
     *out = scratch;
-    return gw_growth_find(cluster, collective, scratch, error);
+    return find_growth(cluster, collective, scratch, error);
 }
 
 /* ---- how far off a prediction may be --------------------------------------------------------- */

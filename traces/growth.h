@@ -24,19 +24,6 @@ struct gw_growth_law {
     double coefficients[2]; /* seconds (startup) or seconds per byte, >= 0 */
 };
 
-/* Seconds, or seconds per byte, at `workers`. */
-double gw_growth_law_at(const struct gw_growth_law *law, size_t workers);
-
-/* How many terms it is made of: 1 or 2. */
-size_t gw_growth_law_terms(const struct gw_growth_law *law);
-
-/*
- * Sets the coefficients by least squares of the values (>= 0) relative to themselves; none comes
- * out negative. A value far below the others counts as a tenth of their mean.
- */
-void gw_growth_law_fit(struct gw_growth_law *law, const size_t *workers, const double *values,
-                       size_t count);
-
 /*
  * The algorithm that usually carries out a collective, among those that MPI libraries use (Thakur
  * et al. 2005): how it grows is what stands where measurements do not decide.
@@ -79,15 +66,6 @@ struct gw_growth {
      */
     double left_out_error, largest_left_out_error;
 };
-
-/*
- * Every pair of laws predicts each measured number of workers from the others. Of those whose error
- * is within one standard error of the least (Breiman et al. 1984) the one with fewest terms is
- * taken; then the usual algorithms' laws; then the least error. With fewer than two measured
- * numbers there is no law.
- */
-enum gw_status gw_growth_find(const struct gw_cluster *cluster, const char *collective,
-                              struct gw_growth *out, struct gw_error *error);
 
 /* Finds those of all the cluster's collectives that have laws, for whoever looks them up. */
 enum gw_status gw_cluster_find_growth(struct gw_cluster *cluster, struct gw_error *error);

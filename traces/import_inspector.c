@@ -17,7 +17,7 @@ static const struct {
                  {"Reduce", "reduce"}};
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
-struct communicator {
+struct inspected_communicator {
     char *id, *name; /* owned */
     size_t ranks, nodes;
     size_t calls; /* with the times of all ranks */
@@ -32,7 +32,7 @@ struct record {
 };
 
 /* A call of all ranks, with the time of the last rank to come, which did not wait for others. */
-struct call {
+struct inspected_call {
     size_t communicator, ranks, function;
     double bytes, time_us;
 };
@@ -41,9 +41,9 @@ struct reading {
     const char *first;          /* path, for messages about no single line */
     const char *chosen;         /* communicator, by id or name; NULL: all */
     struct gw_import_names ids; /* of the communicators */
-    struct communicator *communicators;
+    struct inspected_communicator *communicators;
     struct record *records;
-    struct call *calls;
+    struct inspected_call *calls;
     size_t communicator_count, record_count, call_count;
     size_t communicator_capacity, record_capacity;
     char version[32], date[32];
@@ -58,14 +58,15 @@ static bool is_chosen(const struct reading *reading, const char *id, const char 
 
 static enum gw_status add_communicator(struct reading *reading, const char *id, const char *name,
                                        size_t ranks, size_t nodes, struct gw_error *error) {
-    struct communicator *larger = gw_grow(reading->communicators, reading->communicator_count + 1,
-                                          &reading->communicator_capacity, sizeof *larger);
+    struct inspected_communicator *larger =
+        gw_grow(reading->communicators, reading->communicator_count + 1,
+                &reading->communicator_capacity, sizeof *larger);
     if (larger == NULL) {
         return gw_fail_memory(error, "importing calls");
     }
     reading->communicators = larger;
-    struct communicator *added = &larger[reading->communicator_count];
-    *added = (struct communicator){
+    struct inspected_communicator *added = &larger[reading->communicator_count];
+    *added = (struct inspected_communicator){
         .id = strdup(id), .name = strdup(name), .ranks = ranks, .nodes = nodes};
     reading->communicator_count++;
     return added->id != NULL && added->name != NULL ? GW_OK
@@ -92,7 +93,7 @@ static enum gw_status find_communicator(struct reading *reading, const struct gw
     if (*out == reading->communicator_count) {
         return add_communicator(reading, id, name, ranks, nodes, error);
     }
-    const struct communicator *known = &reading->communicators[*out];
+    const struct inspected_communicator *known = &reading->communicators[*out];
     return known->ranks == ranks && known->nodes == nodes
                ? GW_OK
                : gw_json_expected(header, "the ranks and nodes of the same id before", error);
@@ -251,7 +252,7 @@ static bool is_of_one_call(const struct record *a, const struct record *b) {
 /* Adds a call that `count` ranks have recorded, unless other ranks lack it. */
 static enum gw_status end_call(struct reading *reading, const struct record *records, size_t count,
                                struct gw_error *error) {
-    struct communicator *communicator = &reading->communicators[records->communicator];
+    struct inspected_communicator *communicator = &reading->communicators[records->communicator];
     double shortest_us = records->time_us;
     for (size_t i = 1; i < count; i++) {
         if (records[i].rank == records[i - 1].rank || records[i].bytes != records->bytes) {
@@ -266,11 +267,12 @@ static enum gw_status end_call(struct reading *reading, const struct record *rec
     }
     if (count == communicator->ranks && shortest_us > 0 && records->bytes > 0) {
         communicator->calls++;
-        reading->calls[reading->call_count++] = (struct call){.communicator = records->communicator,
-                                                              .ranks = communicator->ranks,
-                                                              .function = records->function,
-                                                              .bytes = records->bytes,
-                                                              .time_us = shortest_us};
+        reading->calls[reading->call_count++] =
+            (struct inspected_call){.communicator = records->communicator,
+                                    .ranks = communicator->ranks,
+                                    .function = records->function,
+                                    .bytes = records->bytes,
+                                    .time_us = shortest_us};
     }
     return GW_OK;
 }
@@ -302,7 +304,7 @@ static void list_communicators(const struct reading *reading, char *out, size_t 
     size_t length = 0;
     out[0] = '\0';
     for (size_t i = 0; i < reading->communicator_count && length + 1 < size; i++) {
-        const struct communicator *one = &reading->communicators[i];
+        const struct inspected_communicator *one = &reading->communicators[i];
         int written = snprintf(out + length, size - length, "%s%s%s%s%s of %zu ranks in %zu nodes",
                                i == 0 ? "" : "; ", one->id, one->name[0] == '\0' ? "" : " (",
                                one->name, one->name[0] == '\0' ? "" : ")", one->ranks, one->nodes);
@@ -311,8 +313,8 @@ static void list_communicators(const struct reading *reading, char *out, size_t 
 }
 
 static int by_ranks_and_nodes(const void *a, const void *b) {
-    const struct communicator *left = *(struct communicator *const *)a;
-    const struct communicator *right = *(struct communicator *const *)b;
+    const struct inspected_communicator *left = *(struct inspected_communicator *const *)a;
+    const struct inspected_communicator *right = *(struct inspected_communicator *const *)b;
     int order = (left->ranks > right->ranks) - (left->ranks < right->ranks);
     return order != 0 ? order : (left->nodes > right->nodes) - (left->nodes < right->nodes);
 }
@@ -325,7 +327,7 @@ static enum gw_status check_sizes(const struct reading *reading, const char *lis
                                   struct gw_error *error) {
     size_t count = 0;
     bool are_clear = true;
-    struct communicator **sorted = calloc(reading->communicator_count, sizeof(*sorted));
+    struct inspected_communicator **sorted = calloc(reading->communicator_count, sizeof(*sorted));
     if (sorted == NULL) {
         return gw_fail_memory(error, "importing calls");
     }
@@ -368,7 +370,7 @@ static enum gw_status check_communicators(const struct reading *reading, struct 
 /* ---- curves ---------------------------------------------------------------------------------- */
 
 /* Sorts calls by their curve, and then by size. */
-static int by_curve(const struct call *a, const struct call *b) {
+static int by_curve(const struct inspected_call *a, const struct inspected_call *b) {
     if (a->function != b->function) {
         return a->function < b->function ? -1 : 1;
     }
@@ -376,13 +378,13 @@ static int by_curve(const struct call *a, const struct call *b) {
 }
 
 static int by_curve_and_size(const void *a, const void *b) {
-    const struct call *left = a, *right = b;
+    const struct inspected_call *left = a, *right = b;
     int order = by_curve(left, right);
     return order != 0 ? order : (left->bytes > right->bytes) - (left->bytes < right->bytes);
 }
 
 /* Takes the median of sorted calls of one size. */
-static enum gw_status add_size(struct gw_import_table *table, const struct call *calls,
+static enum gw_status add_size(struct gw_import_table *table, const struct inspected_call *calls,
                                size_t count, double *times_us, struct gw_error *error) {
     struct gw_summary summary;
     for (size_t i = 0; i < count; i++) {
@@ -392,10 +394,11 @@ static enum gw_status add_size(struct gw_import_table *table, const struct call 
     return gw_import_point(table, calls->bytes, summary.median, (double)count, error);
 }
 
-static enum gw_status add_curve(const struct reading *reading, const struct call *calls,
+static enum gw_status add_curve(const struct reading *reading, const struct inspected_call *calls,
                                 size_t count, const struct gw_import_paths *paths, double *times_us,
                                 struct gw_cluster *cluster, struct gw_error *error) {
-    const struct communicator *communicator = &reading->communicators[calls->communicator];
+    const struct inspected_communicator *communicator =
+        &reading->communicators[calls->communicator];
     struct gw_import_table table = {
         .tool = "nccl-inspector",
         .collective = functions[calls->function].collective,

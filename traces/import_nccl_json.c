@@ -18,8 +18,8 @@ static enum gw_status read_arguments(const struct gw_json *root, struct gw_nccl_
     return GW_OK;
 }
 
-static enum gw_status read_device(const struct gw_json *device, size_t step,
-                                  struct gw_nccl_run *run, struct gw_error *error) {
+static enum gw_status read_device_row(const struct gw_json *device, size_t step,
+                                      struct gw_nccl_run *run, struct gw_error *error) {
     struct gw_json rank_place = gw_json_member(device, "rank");
     struct gw_json group_place = gw_json_member(device, "group");
     struct gw_json host_place = gw_json_member(device, "hostname");
@@ -60,7 +60,7 @@ static enum gw_status read_devices(const struct gw_json *config, struct gw_nccl_
     bool lists_all = cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(second, "rank")) == 1;
     cJSON_ArrayForEach(node, devices.node) {
         struct gw_json device = gw_json_item(&devices, node, index++);
-        GW_TRY(read_device(&device, lists_all ? 1 : threads * gpus, run, error));
+        GW_TRY(read_device_row(&device, lists_all ? 1 : threads * gpus, run, error));
     }
     return run->ranks > 0 && run->ranks % (threads * gpus) == 0
                ? GW_OK

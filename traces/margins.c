@@ -11,7 +11,7 @@ static const double largest = 1000;
 /* ---- at a size ------------------------------------------------------------------------------- */
 
 /* A median of repeats with its 95% interval; without one both ends are the median. */
-struct measured {
+struct measured_median {
     double size, median_s, low_s, high_s;
 };
 
@@ -26,15 +26,15 @@ static double end_of(const cJSON *object, const char *key, double median_s) {
 }
 
 /* What is no number, and sizes that do not ascend, say nothing. */
-static size_t read_measured(const cJSON *raw, const char *unit, struct measured *out) {
+static size_t read_measured(const cJSON *raw, const char *unit, struct measured_median *out) {
     size_t count = 0;
     const cJSON *item = NULL;
     cJSON_ArrayForEach(item, raw) {
         double median_s = number_of(item, "median_s");
-        struct measured one = {.size = number_of(item, unit),
-                               .median_s = median_s,
-                               .low_s = end_of(item, "median_low_s", median_s),
-                               .high_s = end_of(item, "median_high_s", median_s)};
+        struct measured_median one = {.size = number_of(item, unit),
+                                      .median_s = median_s,
+                                      .low_s = end_of(item, "median_low_s", median_s),
+                                      .high_s = end_of(item, "median_high_s", median_s)};
         bool ascends = count == 0 || one.size > out[count - 1].size;
         if (one.size > 0 && ascends && one.median_s > 0 && one.low_s <= one.high_s) {
             out[count++] = one;
@@ -44,7 +44,7 @@ static size_t read_measured(const cJSON *raw, const char *unit, struct measured 
 }
 
 /* How far the curve at a size is from the line between its neighbours; 0 at the ends. */
-static double bend_at(const struct measured *all, size_t count, size_t i,
+static double bend_at(const struct measured_median *all, size_t count, size_t i,
                       const struct gw_curve *curve) {
     if (i == 0 || i + 1 >= count) {
         return 0;
@@ -57,9 +57,9 @@ static double bend_at(const struct measured *all, size_t count, size_t i,
     return fabs(line_s / gw_curve_time(curve, all[i].size) - 1);
 }
 
-static double margin_at(const struct measured *all, size_t count, size_t i,
+static double margin_at(const struct measured_median *all, size_t count, size_t i,
                         const struct gw_curve *curve) {
-    const struct measured *one = &all[i];
+    const struct measured_median *one = &all[i];
     double half = (one->high_s - one->low_s) / (2 * one->median_s);
     double off = fabs(gw_curve_time(curve, one->size) / one->median_s - 1);
     return fmin(hypot(half, 2 * fmax(off, bend_at(all, count, i, curve) / 4)), largest);
@@ -184,7 +184,7 @@ double gw_margins_distance(const struct gw_margins *margins, double size) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static void find_measured_margins(const struct gw_curve *curve, const struct measured *all,
+static void find_measured_margins(const struct gw_curve *curve, const struct measured_median *all,
                                   double *off_s, struct gw_margins *out) {
     out->startup_s = gw_curve_startup(curve);
     out->first_s = out->count > 0 ? gw_curve_time(curve, all[0].size) : 0;
@@ -206,7 +206,7 @@ enum gw_status gw_margins_read(const cJSON *entry, const char *unit, const struc
     if (most == 0) {
         return GW_OK;
     }
-    struct measured *all = calloc(most, sizeof *all);
+    struct measured_median *all = calloc(most, sizeof *all);
     out->medians = calloc(most, sizeof *out->medians + 2 * sizeof(double));
     if (all == NULL || out->medians == NULL) {
         free(all);

@@ -51,7 +51,9 @@ enum gw_status gw_collective_read_details(struct gw_collective_cost *cost, struc
 void gw_cluster_remove_collective(struct gw_cluster *cluster, size_t index);
 
 /* An object for an entry: the one it was read from or measured with, or an empty one. */
-cJSON *gw_entry_object(const cJSON *kept);
+static inline cJSON *gw_entry_object(const cJSON *kept) {
+    return kept != NULL ? cJSON_Duplicate(kept, 1) : cJSON_CreateObject();
+}
 
 /* "compressors" or "aggregation", which `key` names; what was read so far is freed by the caller.
  */

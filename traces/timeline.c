@@ -115,28 +115,6 @@ enum gw_status gw_timeline_sort_rows(const struct gw_timeline *timeline,
     return GW_OK;
 }
 
-enum gw_status gw_timeline_check(const struct gw_timeline *timeline, struct gw_error *error) {
-    struct gw_timeline_rows rows;
-    GW_TRY(gw_timeline_sort_rows(timeline, &rows, error));
-    enum gw_status status = GW_OK;
-    const struct gw_span *previous = NULL;
-    for (size_t i = 0; i < timeline->span_count && status == GW_OK; i++) {
-        const struct gw_span *span = &timeline->spans[rows.order[i]];
-        /* Traces hold microseconds; their rounding must not look like an overlap. */
-        double slack = 1e-9 * (1 + span->end_s);
-        if (span->end_s < span->start_s || (previous != NULL && row_of(previous) == row_of(span) &&
-                                            span->start_s < previous->end_s - slack)) {
-            status = gw_fail(error, GW_BAD_INPUT,
-                             "timeline: span %zu (%s %s): expected to start after the one before "
-                             "it on its stream and to end after its start",
-                             rows.order[i], gw_activity_name(span->activity), span->label);
-        }
-        previous = span;
-    }
-    gw_timeline_free_rows(&rows);
-    return status;
-}
-
 static double overlap(const struct gw_span *a, const struct gw_span *b) {
     double start = a->start_s > b->start_s ? a->start_s : b->start_s;
     double end = a->end_s < b->end_s ? a->end_s : b->end_s;

@@ -67,9 +67,6 @@ enum gw_status gw_timeline_append(struct gw_timeline *timeline, const struct gw_
 void gw_timeline_clear(struct gw_timeline *timeline);
 void gw_timeline_free(struct gw_timeline *timeline);
 
-/* Fails if a span ends before it starts, or overlaps another of its lane and stream. */
-enum gw_status gw_timeline_check(const struct gw_timeline *timeline, struct gw_error *error);
-
 /*
  * Chrome trace format, as ui.perfetto.dev opens it: one process per worker, one thread per stream,
  * and "schema": "gradweave/timeline@1" in otherData.

@@ -5,14 +5,14 @@
 #include <unistd.h>
 
 /* A communicator's state. */
-struct group_state {
+struct lent_group_state {
     struct gw_process_group group;
     char *name; /* the group's, or NULL */
     size_t capacity;
     char *padded; /* [capacity]: scratch memory for unequal parts */
 };
 
-static struct group_state *group_of(const struct gw_communicator *communicator) {
+static struct lent_group_state *group_of(const struct gw_communicator *communicator) {
     return communicator->state;
 }
 
@@ -33,7 +33,7 @@ static enum gw_status check_result(const struct gw_communicator *communicator, i
 static enum gw_status gather_unequal(struct gw_communicator *communicator,
                                      const struct gw_collective_call *call,
                                      struct gw_error *error) {
-    struct group_state *state = group_of(communicator);
+    struct lent_group_state *state = group_of(communicator);
     size_t ranks = (size_t)communicator->size;
     size_t longest = 0;
     for (size_t i = 0; i < ranks; i++) {
@@ -66,8 +66,9 @@ static enum gw_status gather_unequal(struct gw_communicator *communicator,
     return GW_OK;
 }
 
-static enum gw_status broadcast(struct gw_communicator *communicator,
-                                const struct gw_collective_call *call, struct gw_error *error) {
+static enum gw_status broadcast_bytes(struct gw_communicator *communicator,
+                                      const struct gw_collective_call *call,
+                                      struct gw_error *error) {
     const struct gw_process_group *group = &group_of(communicator)->group;
     bool is_root = communicator->rank == call->root;
     void *data = is_root ? (void *)(uintptr_t)call->send : call->receive;
@@ -91,7 +92,7 @@ static enum gw_status group_collect(struct gw_communicator *communicator,
     }
     switch (call->kind) {
     case GW_BROADCAST:
-        return broadcast(communicator, call, error);
+        return broadcast_bytes(communicator, call, error);
     case GW_ALLREDUCE:
         name = "allreduce";
         result = group->allreduce(context, call->send, call->receive, count);
@@ -187,7 +188,7 @@ static void group_abort(struct gw_communicator *communicator, int status) {
 }
 
 static void group_close(struct gw_communicator *communicator) {
-    struct group_state *state = group_of(communicator);
+    struct lent_group_state *state = group_of(communicator);
     if (state->group.close != NULL) {
         state->group.close(state->group.context);
     }
@@ -219,14 +220,14 @@ enum gw_status gw_communicator_open_group(const struct gw_process_group *group,
         return gw_fail(error, GW_BAD_INPUT, "process group: expected at most %d ranks, got %d",
                        GW_MAX_RANKS, group->size);
     }
-    struct group_state *state = calloc(1, sizeof *state);
+    struct lent_group_state *state = calloc(1, sizeof *state);
     char *name = group->name == NULL ? NULL : strdup(group->name);
     if (state == NULL || (group->name != NULL && name == NULL)) {
         free(state);
         free(name);
         return gw_fail_memory(error, "opening a communicator");
     }
-    *state = (struct group_state){.group = *group, .name = name};
+    *state = (struct lent_group_state){.group = *group, .name = name};
     state->group.name = name;
     *out = (struct gw_communicator){
         .transport = &group_transport, .rank = group->rank, .size = group->size, .state = state};

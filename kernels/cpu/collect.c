@@ -67,12 +67,12 @@ enum gw_status gw_accumulate(const struct gw_task *task, size_t begin, size_t en
 
 /* ---- the largest of a selection ------------------------------------------------------------ */
 
-struct range {
+struct magnitude_range {
     uint32_t low, high; /* magnitudes, both included */
 };
 
-static struct range range_of(const struct gw_entry *entries, size_t count) {
-    struct range range = {.low = UINT32_MAX, .high = 0};
+static struct magnitude_range range_of(const struct gw_entry *entries, size_t count) {
+    struct magnitude_range range = {.low = UINT32_MAX, .high = 0};
     for (size_t i = 0; i < count; i++) {
         uint32_t key = (uint32_t)gw_magnitude(entries[i].value);
         range.low = key < range.low ? key : range.low;
@@ -83,7 +83,7 @@ static struct range range_of(const struct gw_entry *entries, size_t count) {
 
 /* The magnitude of the k-th largest of `count` entries; *ties of this magnitude belong to the k. */
 static int32_t kth_largest(const struct gw_entry *entries, size_t count, size_t k, size_t *ties) {
-    struct range range = range_of(entries, count);
+    struct magnitude_range range = range_of(entries, count);
     size_t rank = k; /* from above, within the range */
     unsigned bits = BUCKET_BITS;
     while (bits > 4 && (size_t)1 << bits > count) {

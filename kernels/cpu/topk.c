@@ -47,8 +47,8 @@ static enum gw_status read_dgc_sample(const struct gw_task *task, struct gw_erro
 }
 
 /* The smallest of the sample's largest elements; `out` is scratch memory. */
-static enum gw_status sample_magnitude(const struct gw_task *task, struct gw_selection *out,
-                                       int32_t *magnitude, struct gw_error *error) {
+static enum gw_status bound_magnitude(const struct gw_task *task, struct gw_selection *out,
+                                      int32_t *magnitude, struct gw_error *error) {
     GW_TRY(read_dgc_sample(task, error));
     struct gw_task of_sample = {.u = task->workspace->sample,
                                 .n = gw_dgc_samples(task->n),
@@ -66,7 +66,7 @@ static enum gw_status sample_magnitude(const struct gw_task *task, struct gw_sel
 static enum gw_status select_dgc(const struct gw_task *task, struct gw_selection *out,
                                  struct gw_error *error) {
     int32_t sampled;
-    GW_TRY(sample_magnitude(task, out, &sampled, error));
+    GW_TRY(bound_magnitude(task, out, &sampled, error));
     struct gw_collection pass = {.magnitude = sampled + 1};
     GW_TRY(gw_collect_best(task, &pass, 0, out, error));
     if (pass.dropped || gw_dgc_is_far_too_much(out->count, task->k)) {

@@ -98,7 +98,7 @@ static size_t before_aligned(const float *u, size_t n) {
     return before < n ? before : n;
 }
 
-static __device__ float sum_magnitudes(float4 four) {
+static __device__ float add_magnitudes(float4 four) {
     return fabsf(four.x) + fabsf(four.y) + fabsf(four.z) + fabsf(four.w);
 }
 
@@ -115,11 +115,11 @@ static __global__ void sum_all(const float *u, size_t first, const float4 *fours
             loaded[j] = __ldcs(fours + i + j * threads);
         }
         for (int j = 0; j < LOADS; j++) {
-            own += sum_magnitudes(loaded[j]);
+            own += add_magnitudes(loaded[j]);
         }
     }
     for (; i < count; i += threads) {
-        own += sum_magnitudes(fours[i]);
+        own += add_magnitudes(fours[i]);
     }
     if (thread < first) {
         own += fabsf(u[thread]);

@@ -52,14 +52,14 @@ struct chunk {
 };
 
 /* The part of a line in a chunk. */
-struct line {
+struct sketch_line {
     gw_sketch_hash hash;
     const uint32_t *blocks;
     uint32_t count;
     bool first_row;
 };
 
-static __device__ struct line chunk_line(const struct chunk &chunk, uint64_t number) {
+static __device__ struct sketch_line chunk_line(const struct chunk &chunk, uint64_t number) {
     uint64_t lines = (uint64_t)1 << chunk.functions.column_bits >> 4;
     uint64_t row = number / lines;
     const uint32_t *own = chunk.offsets + row * (lines + 1) + number % lines;
@@ -69,7 +69,7 @@ static __device__ struct line chunk_line(const struct chunk &chunk, uint64_t num
 
 /* Records NaNs among the values that load_blocks() gave. Threads of the first row call it; mostly
  * there is no NaN. */
-static __device__ void record_nan(const struct chunk &chunk, const struct line &line,
+static __device__ void record_nan(const struct chunk &chunk, const struct sketch_line &line,
                                   uint32_t first, const uint32_t (&values)[BLOCK]) {
     bool any = false;
 #pragma unroll
@@ -90,7 +90,7 @@ static __device__ void record_nan(const struct chunk &chunk, const struct line &
  * 0 for missing blocks. A group of threads calls it. All loads are in flight before one is used: a
  * branch on each would wait for each.
  */
-static __device__ void load_blocks(const struct chunk &chunk, const struct line &line,
+static __device__ void load_blocks(const struct chunk &chunk, const struct sketch_line &line,
                                    uint32_t first, uint32_t (&values)[BLOCK]) {
     unsigned lane = threadIdx.x % BLOCK;
     unsigned together = 0xffffu << (threadIdx.x % 32 / BLOCK * BLOCK);
@@ -126,7 +126,7 @@ static __global__ void add_chunk(struct chunk chunk) {
     if (number >= (uint64_t)chunk.functions.rows << chunk.functions.column_bits >> 4) {
         return;
     }
-    struct line line = chunk_line(chunk, number);
+    struct sketch_line line = chunk_line(chunk, number);
     float *cell = chunk.table + number * BLOCK + threadIdx.x % BLOCK;
     float sum = *cell;
     for (uint32_t first = 0; first < line.count; first += BLOCK) {
@@ -140,7 +140,7 @@ static __global__ void add_chunk(struct chunk chunk) {
 /* Adds blocks to a line: one of two stages is loaded while the other is added. */
 static __global__ void __launch_bounds__(THREADS) add_to_few_lines(struct chunk chunk) {
     __shared__ uint32_t stages[2][STAGE / BLOCK][BLOCK][BLOCK]; /* ...[block][cell of the line] */
-    struct line line = chunk_line(chunk, blockIdx.x);
+    struct sketch_line line = chunk_line(chunk, blockIdx.x);
     unsigned group = threadIdx.x / BLOCK;
     unsigned lane = threadIdx.x % BLOCK;
     float *cell = chunk.table + (uint64_t)blockIdx.x * BLOCK + lane;

@@ -1,5 +1,6 @@
 /* Timelines: where the time went, traces, spans that cannot be, and results over them. */
 #include "tests/test.h"
+#include "tests/timeline_order.h"
 #include "traces/traces.h"
 
 static struct gw_error error;
@@ -49,7 +50,7 @@ TEST(a_breakdown_by_hand) {
     struct gw_timeline timeline;
     struct gw_measure measure;
     make_timeline(&timeline);
-    assert_ok(gw_timeline_check(&timeline, &error));
+    assert_true(spans_are_ordered(&timeline));
     assert_ok(gw_timeline_measure(&timeline, &measure, &error));
     assert_true(near(measure.iteration_s, 10, 0));
     assert_true(near(measure.breakdown.forward_s, (2 + 3 * 1) / 4.0, 0));
@@ -122,7 +123,7 @@ TEST(breakdowns_of_random_timelines) {
         }
         struct gw_measure measure;
         assert_ok(gw_timeline_add_iteration(&timeline, 0, seconds, &error));
-        assert_ok(gw_timeline_check(&timeline, &error));
+        assert_true(spans_are_ordered(&timeline));
         assert_ok(gw_timeline_measure(&timeline, &measure, &error));
         assert_true(near(measure.breakdown.forward_s, total[GW_FORWARD] / workers, 1e-12));
         assert_true(near(measure.breakdown.backward_s, total[GW_BACKWARD] / workers, 1e-12));
@@ -136,35 +137,6 @@ TEST(breakdowns_of_random_timelines) {
 }
 
 /* ---- checks -------------------------------------------------------------------------------- */
-
-TEST(impossible_spans_are_refused) {
-    const struct {
-        double spans[2][2];
-        bool good;
-    } table[] = {
-        {{{0, 1}, {1, 2}}, true},         {{{0, 1}, {5, 5}}, true},
-        {{{0, 1}, {1 - 1e-10, 2}}, true}, {{{0, 1}, {0.5, 2}}, false},
-        {{{0, 1}, {0.999, 2}}, false},    {{{2, 3}, {0, 1}}, false},
-        {{{0, 1}, {2, 1.5}}, false},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        struct gw_timeline timeline;
-        assert_ok(gw_timeline_create(&timeline, 2, &error));
-        for (size_t s = 0; s < 2; s++) {
-            add(&timeline, 1, GW_BACKWARD, table[i].spans[s][0], table[i].spans[s][1]);
-            add(&timeline, 0, GW_BACKWARD, (double)s, (double)s + 1);
-            add(&timeline, 1, GW_EXCHANGE, (double)s, (double)s + 1);
-        }
-        assert_int_equal(gw_timeline_check(&timeline, &error),
-                         table[i].good ? GW_OK : GW_BAD_INPUT);
-        if (!table[i].good) {
-            assert_string_equal(error.message,
-                                "timeline: span 3 (backward ): expected to start after the one "
-                                "before it on its stream and to end after its start");
-        }
-        gw_timeline_free(&timeline);
-    }
-}
 
 /* ---- traces -------------------------------------------------------------------------------- */
 

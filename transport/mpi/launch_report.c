@@ -13,7 +13,7 @@ enum {
     QUOTED = 320
 };
 
-static void write_all(int out, const char *bytes, size_t count) {
+static void pass_all_on(int out, const char *bytes, size_t count) {
     while (count > 0) {
         ssize_t written = write(out, bytes, count);
         if (written < 0 && errno != EINTR) {
@@ -36,7 +36,7 @@ static void handle_output(struct gw_launch_report *report, const char *bytes, si
     if (report->inside) {
         report_append(report, bytes, count);
     } else {
-        write_all(report->out, bytes, count);
+        pass_all_on(report->out, bytes, count);
     }
 }
 

@@ -470,14 +470,14 @@ static enum gw_status mpi_open_first(struct gw_communicator *parent, int size,
     return GW_OK;
 }
 
-static const char *mpi_version(const struct gw_communicator *communicator) {
+static const char *communicator_version(const struct gw_communicator *communicator) {
     (void)communicator;
     return gw_mpi_version();
 }
 
 static const struct gw_transport mpi_transport = {
     .name = "mpi",
-    .version = mpi_version,
+    .version = communicator_version,
     .takes_gpu_memory = mpi_takes_gpu_memory,
     .collect = mpi_collect,
     .barrier = mpi_barrier,
