@@ -17,7 +17,7 @@ struct options {
 };
 
 /* What selections are made from, and what is added to it first. */
-struct vectors {
+struct bench_vectors {
     float *u, *gradient; /* [elements] */
 };
 
@@ -61,7 +61,7 @@ static const struct gw_option_rule rules[] = {
 
 static enum gw_status measure(const struct options *options,
                               const struct gw_compressor *const *compressors,
-                              struct gw_device *device, struct vectors *vectors,
+                              struct gw_device *device, struct bench_vectors *vectors,
                               struct gw_bench_result *result, struct gw_error *error) {
     const struct gw_bench_request *request = &options->request;
     size_t elements = request->elements;
@@ -88,7 +88,7 @@ static enum gw_status measure_and_print(const struct options *options,
                                         struct gw_error *error) {
     struct gw_bench_result result = {0};
     size_t bytes = options->request.elements * sizeof(float);
-    struct vectors vectors = {.u = malloc(bytes), .gradient = malloc(bytes)};
+    struct bench_vectors vectors = {.u = malloc(bytes), .gradient = malloc(bytes)};
     struct gw_bench_request request = options->request;
     request.gpu = device == NULL ? NULL : gpu;
     enum gw_status status = vectors.u == NULL || vectors.gradient == NULL

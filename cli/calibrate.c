@@ -175,9 +175,9 @@ static enum gw_status recheck(struct gw_communicator *communicator, const struct
     return gw_agree(communicator, status, error);
 }
 
-static enum gw_status check_cluster(struct gw_communicator *communicator,
-                                    const struct options *options, int *verdict,
-                                    struct gw_error *error) {
+static enum gw_status check_measured(struct gw_communicator *communicator,
+                                     const struct options *options, int *verdict,
+                                     struct gw_error *error) {
     struct gw_cluster cluster;
     GW_TRY(gw_calibration_read(communicator, options->check, &cluster, error));
     enum gw_status status = recheck(communicator, options, &cluster, verdict, error);
@@ -207,13 +207,13 @@ static enum gw_status write_and_print(const struct gw_cluster *cluster,
 
 /* ---- progress ----------------------------------------------------------------------------- */
 
-struct bar {
+struct calibration_bar {
     struct gw_progress progress;
     bool speaks; /* rank 0 */
 };
 
-static void draw(void *context, double share, const char *what) {
-    struct bar *bar = context;
+static void draw_progress(void *context, double share, const char *what) {
+    struct calibration_bar *bar = context;
     gw_progress_update(&bar->progress, share, what);
     if (bar->speaks) {
         gw_log(GW_LOG_VERBOSE, "measuring %s", what);
@@ -224,9 +224,10 @@ static enum gw_status measure(struct gw_communicator *communicator,
                               const struct gw_calibration *asked, struct gw_cluster *out,
                               struct gw_error *error) {
     bool speaks = communicator->rank == 0;
-    struct bar bar = {.progress = gw_progress_begin("calibrate", speaks), .speaks = speaks};
+    struct calibration_bar bar = {.progress = gw_progress_begin("calibrate", speaks),
+                                  .speaks = speaks};
     struct gw_calibration calibration = *asked;
-    calibration.on_progress = draw;
+    calibration.on_progress = draw_progress;
     calibration.progress_context = &bar;
     enum gw_status status = gw_calibrate(communicator, &calibration, out, error);
     gw_progress_end(&bar.progress);
@@ -235,8 +236,8 @@ static enum gw_status measure(struct gw_communicator *communicator,
 
 /* ---- on every rank ------------------------------------------------------------------------- */
 
-static enum gw_status calibrate(struct gw_communicator *communicator, const struct options *options,
-                                struct gw_error *error) {
+static enum gw_status calibrate_job(struct gw_communicator *communicator,
+                                    const struct options *options, struct gw_error *error) {
     struct gw_cluster cluster = {0};
     struct gw_cluster older = {0};
     struct gw_calibration calibration = options->calibration;
@@ -266,13 +267,13 @@ static enum gw_status calibrate_or_check(struct gw_communicator *communicator,
                                          struct gw_error *error) {
     enum gw_status status = GW_OK;
     if (options->check != NULL) {
-        return check_cluster(communicator, options, verdict, error);
+        return check_measured(communicator, options, verdict, error);
     }
     if (communicator->rank == 0) {
         status = gw_file_check_target(options->out, GW_CLUSTER_START, error);
     }
     GW_TRY(gw_agree(communicator, status, error));
-    return calibrate(communicator, options, error);
+    return calibrate_job(communicator, options, error);
 }
 
 /* The compressors asked for are on every rank the same, and so is what is missing of them. */

@@ -58,8 +58,9 @@ static const struct gw_option_rule rules[] = {
 
 /* ---- answering ----------------------------------------------------------------------------- */
 
-static enum gw_status rank(const struct options *options, const struct gw_comparison *comparison,
-                           struct gw_error *error) {
+static enum gw_status rank_algorithms(const struct options *options,
+                                      const struct gw_comparison *comparison,
+                                      struct gw_error *error) {
     struct gw_ranking ranking;
     enum gw_status status = gw_rank(comparison, &ranking, error);
     if (status == GW_OK) {
@@ -77,7 +78,7 @@ static enum gw_status rank_by_accuracy(const struct options *options,
     GW_TRY(gw_accuracy_read(options->accuracy, &accuracy, error));
     by_accuracy.accuracy = &accuracy;
     enum gw_status status = gw_accuracy_check(&accuracy, error);
-    status = status == GW_OK ? rank(options, &by_accuracy, error) : status;
+    status = status == GW_OK ? rank_algorithms(options, &by_accuracy, error) : status;
     gw_accuracy_free(&accuracy);
     return status;
 }
@@ -119,7 +120,7 @@ static enum gw_status answer_with(const struct options *options, const struct gw
     comparison.algorithms = algorithms;
     if (status == GW_OK) {
         status = varied != NULL              ? find_crossovers(options, &comparison, varied, error)
-                 : options->accuracy == NULL ? rank(options, &comparison, error)
+                 : options->accuracy == NULL ? rank_algorithms(options, &comparison, error)
                                              : rank_by_accuracy(options, &comparison, error);
     }
     gw_arena_free(&arena);

@@ -27,7 +27,7 @@ static const struct gw_option_rule completion_rules[] = {
     {0},
 };
 
-static enum gw_status print_completion(void *values, struct gw_error *error);
+static enum gw_status answer_completion(void *values, struct gw_error *error);
 
 static const struct gw_verb verb_completion = {
     .name = "completion",
@@ -40,7 +40,7 @@ static const struct gw_verb verb_completion = {
     .rules = completion_rules,
     .surplus = "expected one SHELL, got also",
     .values = &completion_options,
-    .answer = print_completion,
+    .answer = answer_completion,
 };
 
 static const struct gw_verb *const verbs[] = {
@@ -52,7 +52,7 @@ static const struct gw_verb *const verbs[] = {
     &gw_verb_model,     &verb_completion,   NULL,
 };
 
-static enum gw_status print_completion(void *values, struct gw_error *error) {
+static enum gw_status answer_completion(void *values, struct gw_error *error) {
     const struct completion_options *options = values;
     (void)error;
     gw_print_completion(options->shell, verbs);

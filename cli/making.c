@@ -239,9 +239,9 @@ static void warn_of_memory(const struct gw_asking_options *options, const struct
     }
 }
 
-static enum gw_status advise(const struct gw_asking_options *options,
-                             const struct gw_question *question, struct gw_advice *advice,
-                             struct gw_error *error) {
+static enum gw_status advise_question(const struct gw_asking_options *options,
+                                      const struct gw_question *question, struct gw_advice *advice,
+                                      struct gw_error *error) {
     char warning[GW_RESULT_NOTE_SIZE];
     warn_of_memory(options, &question->model, warning);
     enum gw_status status = gw_advise(question, warning, advice, error);
@@ -254,7 +254,7 @@ static enum gw_status advise(const struct gw_asking_options *options,
 enum gw_status gw_asking_open(const struct gw_asking_options *options, struct gw_question *question,
                               struct gw_advice *advice, struct gw_error *error) {
     GW_TRY(gw_question_make(&options->question, &options->made, question, error));
-    enum gw_status status = advise(options, question, advice, error);
+    enum gw_status status = advise_question(options, question, advice, error);
     if (status != GW_OK) {
         gw_question_close(question);
     }

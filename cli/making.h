@@ -8,7 +8,7 @@
 #include "cli/options.h"
 #include "published/published.h"
 #include "study/advice.h"
-#include "study/sweep.h"
+#include "study/axes.h"
 
 /* --gpu, --precision, --batch, --backward, --forward: for struct gw_model_request. */
 extern const struct gw_option gw_model_making_table[];

@@ -59,7 +59,7 @@ static const struct gw_option_rule rules[] = {
 };
 
 /* Prints the notes of a model's source: importing says there which lines it has left out. */
-static void print_notes(const cJSON *notes) {
+static void print_import_notes(const cJSON *notes) {
     const cJSON *note = NULL;
     cJSON_ArrayForEach(note, notes) {
         if (cJSON_IsString(note)) {
@@ -83,7 +83,7 @@ static enum gw_status write_and_print(const struct options *options, cJSON *docu
                              : (cJSON_Delete(document), status);
     if (status == GW_OK) {
         gw_print_model(&model);
-        print_notes(notes);
+        print_import_notes(notes);
     }
     cJSON_Delete(notes);
     gw_model_free(&model);

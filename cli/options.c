@@ -254,8 +254,8 @@ static const char *say_who_takes_several(const struct gw_option *option, const c
     return out;
 }
 
-static size_t parse_size(const struct gw_option *option, const char *text,
-                         struct argp_state *state) {
+static size_t parse_size_option(const struct gw_option *option, const char *text,
+                                struct argp_state *state) {
     double bytes = 0;
     if (!gw_parse_size(text, &bytes)) {
         gw_refuse(state,
@@ -267,8 +267,8 @@ static size_t parse_size(const struct gw_option *option, const char *text,
     return (size_t)bytes;
 }
 
-static uint64_t parse_count(const struct gw_option *option, const char *text,
-                            struct argp_state *state) {
+static uint64_t parse_count_option(const struct gw_option *option, const char *text,
+                                   struct argp_state *state) {
     uint64_t value = 0;
     char several[128];
     if (option->kind == GW_INTEGER && strcmp(text, "0") == 0) {
@@ -358,13 +358,13 @@ static void store(const struct gw_option_row *row, char *argument, struct argp_s
         *(const char **)target = argument;
         break;
     case GW_COUNT:
-        *(size_t *)target = (size_t)parse_count(option, argument, state);
+        *(size_t *)target = (size_t)parse_count_option(option, argument, state);
         break;
     case GW_SIZE:
-        *(size_t *)target = parse_size(option, argument, state);
+        *(size_t *)target = parse_size_option(option, argument, state);
         break;
     case GW_INTEGER:
-        *(uint64_t *)target = parse_count(option, argument, state);
+        *(uint64_t *)target = parse_count_option(option, argument, state);
         break;
     case GW_POSITIVE:
         *(double *)target = parse_positive(argument, option->name, option->maximum, state);

@@ -62,7 +62,8 @@ static enum gw_status list_one(const char *name, struct tables *out, struct gw_e
     return out->names[0] == NULL ? gw_fail_memory(error, "reproducing tables") : GW_OK;
 }
 
-static enum gw_status reproduce(const char *name, struct tables *tables, struct gw_error *error) {
+static enum gw_status reproduce_table(const char *name, struct tables *tables,
+                                      struct gw_error *error) {
     GW_TRY(strcmp(name, "all") == 0
                ? gw_data_list(GW_DATA_TABLES, &tables->names, &tables->count, error)
                : list_one(name, tables, error));
@@ -82,8 +83,8 @@ static enum gw_status reproduce(const char *name, struct tables *tables, struct 
     return GW_OK;
 }
 
-static enum gw_status print(const struct options *options, const struct tables *tables,
-                            struct gw_error *error) {
+static enum gw_status print_tables(const struct options *options, const struct tables *tables,
+                                   struct gw_error *error) {
     if (options->output.json) {
         return gw_print_reproductions(tables->found, tables->count,
                                       tables->count == 1 ? tables->list[0].name : options->table,
@@ -99,8 +100,8 @@ static enum gw_status print(const struct options *options, const struct tables *
 static enum gw_status answer(void *values, struct gw_error *error) {
     const struct options *options = values;
     struct tables tables = {0};
-    enum gw_status status = reproduce(options->table, &tables, error);
-    status = status == GW_OK ? print(options, &tables, error) : status;
+    enum gw_status status = reproduce_table(options->table, &tables, error);
+    status = status == GW_OK ? print_tables(options, &tables, error) : status;
     close_tables(&tables);
     return status;
 }

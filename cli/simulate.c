@@ -160,9 +160,10 @@ static const struct gw_option_rule rules[] = {
 
 /* ---- answering ----------------------------------------------------------------------------- */
 
-static enum gw_status predict(const struct options *options, const struct gw_question *question,
-                              struct gw_pipeline *pipeline, struct gw_arena *arena,
-                              struct gw_result *result, struct gw_error *error) {
+static enum gw_status predict_algorithm(const struct options *options,
+                                        const struct gw_question *question,
+                                        struct gw_pipeline *pipeline, struct gw_arena *arena,
+                                        struct gw_result *result, struct gw_error *error) {
     struct gw_timeline trace = {0};
     bool traced = options->trace != NULL;
     struct gw_prediction_options how = {
@@ -194,7 +195,7 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
     }
     GW_TRY(status);
     struct gw_arena arena = {0};
-    status = predict(options, question, &pipeline, &arena, &result, error);
+    status = predict_algorithm(options, question, &pipeline, &arena, &result, error);
     if (status == GW_OK) {
         gw_result_note(&result, note);
         status = gw_print_prediction(question, &algorithm, &result, options->output.json, error);

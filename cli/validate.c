@@ -12,14 +12,14 @@
 /* ---- options --------------------------------------------------------------------------------- */
 
 /* How much is selected, where that depends on gradients. */
-struct counts {
+struct validated_counts {
     struct gw_warm_up_limits settling;
     const char *source; /* "recorded", "asked", "trained" or a file */
     const char *out;    /* NULL: recorded counts are not kept */
 };
 
 /* Where ranks work. */
-struct gpu {
+struct validated_gpu {
     struct gw_device_choice device;
     enum gw_transport_choice transport;
     enum gw_compute compute;
@@ -30,8 +30,8 @@ struct options {
     struct gw_job_options job;
     struct gw_question_options question;
     struct gw_choice_changes changes;
-    struct counts counts;
-    struct gpu gpu;
+    struct validated_counts counts;
+    struct validated_gpu gpu;
     const char *algorithms, *explain, *trace, *out;
     size_t iterations, warm_up;
     double time_s; /* 0: not given */
@@ -153,7 +153,8 @@ static enum gw_status check_compute(enum gw_compute compute, bool here, struct g
     return status;
 }
 
-static enum gw_status check_gpu(const struct gpu *options, bool here, struct gw_error *error) {
+static enum gw_status check_gpu(const struct validated_gpu *options, bool here,
+                                struct gw_error *error) {
     if (!options->device.cuda) {
         return GW_OK;
     }
@@ -170,7 +171,7 @@ static enum gw_status check_gpu(const struct gpu *options, bool here, struct gw_
                : gw_fail(error, GW_BAD_INPUT, "--device cuda: expected a GPU on this machine");
 }
 
-static enum gw_status check_compressor(const struct gpu *options,
+static enum gw_status check_compressor(const struct validated_gpu *options,
                                        const struct gw_algorithm *algorithm,
                                        struct gw_error *error) {
     return !options->device.cuda || !gw_algorithm_is_sparse(algorithm) ||
@@ -201,7 +202,7 @@ static enum gw_status choose_transport(struct run *run, struct gw_communicator *
 
 static enum gw_status open_gpu(struct run *run, struct gw_communicator *communicator,
                                struct gw_error *error) {
-    const struct gpu *options = &run->options->gpu;
+    const struct validated_gpu *options = &run->options->gpu;
     size_t local_rank = 0;
     run->executor = (struct gw_session_options){.seed = run->options->seed,
                                                 .drawn = &run->drawn,
@@ -243,8 +244,8 @@ static void close_run(struct run *run) {
     gw_arena_free(&run->arena);
 }
 
-static enum gw_status predict(const struct run *run, struct gw_validation_pair *comparison,
-                              struct gw_error *error) {
+static enum gw_status predict_pair(const struct run *run, struct gw_validation_pair *comparison,
+                                   struct gw_error *error) {
     bool on_gpu = run->options->gpu.device.cuda;
     enum gw_status status = gw_session_check(&comparison->pipeline.schedule, on_gpu, error);
     if (status != GW_OK) {
@@ -300,7 +301,7 @@ static enum gw_status add_algorithm(struct run *run, const struct gw_algorithm *
     enum gw_status status = open_pipeline(run, preset, algorithm, &comparison->pipeline, error);
     if (status == GW_OK) {
         run->answer.count++;
-        GW_TRY(predict(run, comparison, error));
+        GW_TRY(predict_pair(run, comparison, error));
         gw_validation_choose_iterations(&run->answer, comparison);
         return gw_validation_pair_open_counts(&run->answer, comparison, error);
     }
@@ -487,7 +488,7 @@ static void measure_all(struct run *run, struct gw_communicator *job, struct gw_
 /* ---- on every rank ------------------------------------------------------------------------- */
 
 /* Measured timelines, with --explain beside predicted ones. */
-static enum gw_status explain(struct run *run, struct gw_error *error) {
+static enum gw_status explain_algorithms(struct run *run, struct gw_error *error) {
     const char *trace = run->options->trace;
     if (run->explained != NULL) {
         return gw_validation_explain(&run->answer, run->explained, &run->measured, &run->arena,
@@ -507,7 +508,7 @@ static enum gw_status validate(struct run *run, struct gw_communicator *communic
         return GW_OK;
     }
     GW_TRY(gw_validation_compare(&run->answer, error));
-    GW_TRY(explain(run, error));
+    GW_TRY(explain_algorithms(run, error));
     *verdict = gw_validation_largest_error(&run->answer) > run->options->tolerance;
     return gw_print_validation(&run->answer, run->options->out, run->options->output.json, error);
 }

@@ -142,9 +142,9 @@ static enum gw_status measure_more(struct gw_communicator *ranks,
     return status;
 }
 
-static enum gw_status calibrate(const struct gradweave_calibration *asked,
-                                struct gw_communicator *ranks, const char *path,
-                                struct gw_error *error) {
+static enum gw_status calibrate_ranks(const struct gradweave_calibration *asked,
+                                      struct gw_communicator *ranks, const char *path,
+                                      struct gw_error *error) {
     struct gw_calibration_choice choice;
     struct gw_calibration calibration;
     char *name = gw_name_after(path);
@@ -167,6 +167,6 @@ enum gradweave_status gradweave_calibrate(const struct gradweave_calibration *ca
                                           struct gradweave_ranks *ranks, const char *path,
                                           struct gradweave_error *error) {
     struct gw_error failure = {0};
-    enum gw_status status = calibrate(calibration, &ranks->communicator, path, &failure);
+    enum gw_status status = calibrate_ranks(calibration, &ranks->communicator, path, &failure);
     return gw_library_finish(status, &failure, error);
 }

@@ -144,7 +144,8 @@ void gradweave_compressor_observe(struct gradweave_compressor *compressor, const
     gw_state_observe(compressor->compressor, compressor->task.state, counts);
 }
 
-static enum gw_status compress(struct gradweave_compressor *compressor, struct gw_error *error) {
+static enum gw_status compress_gradient(struct gradweave_compressor *compressor,
+                                        struct gw_error *error) {
     const struct gw_selection *selection = &compressor->selection;
     GW_TRY(gw_compress(compressor->compressor, &compressor->task, &compressor->selection, error));
     if (selection->count > compressor->capacity) {
@@ -171,7 +172,7 @@ enum gradweave_status gradweave_compress(struct gradweave_compressor *compressor
     struct gw_error failure = {0};
     compressor->task.u = residual;
     compressor->task.gradient = gradient;
-    enum gw_status status = compress(compressor, &failure);
+    enum gw_status status = compress_gradient(compressor, &failure);
     if (status == GW_OK) {
         *entries = compressor->entries;
         *count = compressor->selection.count;

@@ -5,8 +5,9 @@
 
 #include "library/library.h"
 #include "study/advice.h"
+#include "study/axes.h"
+#include "study/grid.h"
 #include "study/points.h"
-#include "study/sweep.h"
 
 static const struct gw_algorithm *find_algorithm(size_t i) {
     for (size_t known = 0; gw_algorithms[known].name != NULL; known++) {
@@ -103,8 +104,8 @@ enum gradweave_status gradweave_model_tensors(const char *model, struct gradweav
 
 /* ---- predict --------------------------------------------------------------------------------- */
 
-static enum gw_status predict(const struct gradweave_question *question, const char *name,
-                              struct gw_result *out, struct gw_error *error) {
+static enum gw_status predict_question(const struct gradweave_question *question, const char *name,
+                                       struct gw_result *out, struct gw_error *error) {
     const struct gw_algorithm *algorithm = NULL;
     const struct gw_prediction_options options = {0};
     struct gw_question read;
@@ -121,7 +122,7 @@ enum gradweave_status gradweave_predict(const struct gradweave_question *questio
                                         struct gradweave_error *error) {
     struct gw_error failure = {0};
     struct gw_result result;
-    enum gw_status status = predict(question, algorithm, &result, &failure);
+    enum gw_status status = predict_question(question, algorithm, &result, &failure);
     if (status == GW_OK) {
         *prediction = gw_library_prediction(&result);
     }
@@ -183,9 +184,9 @@ enum gradweave_status gradweave_plan_pipeline(const struct gradweave_question *q
 
 /* ---- rank ------------------------------------------------------------------------------------ */
 
-static enum gw_status rank(const struct gw_comparison *comparison,
-                           struct gradweave_prediction *predictions, size_t *count,
-                           struct gw_error *error) {
+static enum gw_status rank_comparison(const struct gw_comparison *comparison,
+                                      struct gradweave_prediction *predictions, size_t *count,
+                                      struct gw_error *error) {
     struct gw_ranking ranking;
     enum gw_status status = gw_rank(comparison, &ranking, error);
     if (status == GW_OK) {
@@ -210,7 +211,7 @@ static enum gw_status rank_all(const struct gradweave_question *question,
         gw_algorithms_parse("all", &arena, &algorithms, &comparison.count, error);
     if (status == GW_OK) {
         comparison.algorithms = algorithms;
-        status = rank(&comparison, predictions, count, error);
+        status = rank_comparison(&comparison, predictions, count, error);
     }
     gw_arena_free(&arena);
     gw_question_close(&read);
@@ -227,9 +228,9 @@ enum gradweave_status gradweave_rank(const struct gradweave_question *question,
 
 /* ---- advise ---------------------------------------------------------------------------------- */
 
-static enum gw_status advise(const struct gradweave_question *question,
-                             struct gradweave_advised *advised, size_t *count,
-                             struct gw_error *error) {
+static enum gw_status advise_question(const struct gradweave_question *question,
+                                      struct gradweave_advised *advised, size_t *count,
+                                      struct gw_error *error) {
     struct gw_question read;
     struct gw_advice advice;
     GW_TRY(gw_library_ask(question, &read, error));
@@ -256,7 +257,7 @@ enum gradweave_status gradweave_advise(const struct gradweave_question *question
                                        struct gradweave_advised *advised, size_t *count,
                                        struct gradweave_error *error) {
     struct gw_error failure = {0};
-    return gw_library_finish(advise(question, advised, count, &failure), &failure, error);
+    return gw_library_finish(advise_question(question, advised, count, &failure), &failure, error);
 }
 
 /* ---- explain --------------------------------------------------------------------------------- */
@@ -282,10 +283,10 @@ static enum gw_status copy_groups(const struct gw_explanation *explanation,
     return GW_OK;
 }
 
-static enum gw_status explain(const struct gw_question *question, const char *policy,
-                              const char *compressor, struct gw_plans *plans,
-                              struct gradweave_group_times *groups, size_t *count,
-                              struct gradweave_explanation *out, struct gw_error *error) {
+static enum gw_status explain_question(const struct gw_question *question, const char *policy,
+                                       const char *compressor, struct gw_plans *plans,
+                                       struct gradweave_group_times *groups, size_t *count,
+                                       struct gradweave_explanation *out, struct gw_error *error) {
     struct gw_explanation explanation;
     const struct gw_policy *one = NULL;
     uint64_t argument = 0;
@@ -322,7 +323,8 @@ enum gradweave_status gradweave_explain(const struct gradweave_question *questio
     struct gw_plans plans = {0};
     enum gw_status status = gw_library_ask(question, &read, &failure);
     if (status == GW_OK) {
-        status = explain(&read, policy, compressor, &plans, groups, count, explanation, &failure);
+        status = explain_question(&read, policy, compressor, &plans, groups, count, explanation,
+                                  &failure);
         gw_plans_free(&plans);
         gw_question_close(&read);
     }

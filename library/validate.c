@@ -99,10 +99,10 @@ static enum gw_status open_pipeline(const struct gw_question *question,
     return gw_pipeline_open(question, algorithm, plan, out, error);
 }
 
-static enum gw_status predict(const struct gw_validation *validation,
-                              const struct gw_question *question,
-                              const struct gradweave_measurement *measurement,
-                              struct gw_validation_pair *pair, struct gw_error *error) {
+static enum gw_status predict_validation(const struct gw_validation *validation,
+                                         const struct gw_question *question,
+                                         const struct gradweave_measurement *measurement,
+                                         struct gw_validation_pair *pair, struct gw_error *error) {
     const struct gw_prediction_options options = {.interval = true};
     struct gw_algorithm algorithm;
     struct gw_plan plan = {0};
@@ -134,7 +134,7 @@ static enum gw_status predict_as_sent(const struct gw_validation *validation,
                                       const struct gradweave_measurement *measurement,
                                       struct gw_validation_pair *pair, struct gw_error *error) {
     struct gw_question question = validation->question;
-    GW_TRY(predict(validation, &question, measurement, pair, error));
+    GW_TRY(predict_validation(validation, &question, measurement, pair, error));
     double ratio = measurement->measured.bytes_per_worker / pair->predicted.bytes_per_worker;
     bool as_sent = pair->counts_depend_on_data && ratio > 0 && !isinf(ratio);
     pair->counts_depend_on_data = false; /* of which a document would say more than is known */
@@ -142,7 +142,7 @@ static enum gw_status predict_as_sent(const struct gw_validation *validation,
         return GW_OK;
     }
     question.density = fmin(1, question.density * ratio);
-    GW_TRY(predict(validation, &question, measurement, pair, error));
+    GW_TRY(predict_validation(validation, &question, measurement, pair, error));
     pair->counts_depend_on_data = false;
     (void)snprintf(pair->predicted.counts, sizeof pair->predicted.counts,
                    "as measured, %.3g times as many as asked", ratio);

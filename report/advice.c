@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "study/sweep.h"
+#include "study/axes.h"
 
 /* A million iterations of all workers. */
 static double cost_of(const struct gw_advice *advice, const struct gw_result *result,
@@ -513,8 +513,8 @@ void gw_advice_write(const struct gw_advice *advice, double price, struct gw_jso
     write_pipelines(advice, price, writer);
 }
 
-static enum gw_status print_document(const struct gw_advice *advice, double price,
-                                     struct gw_error *error) {
+static enum gw_status print_advice_document(const struct gw_advice *advice, double price,
+                                            struct gw_error *error) {
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
     gw_advice_write(advice, price, &writer);
@@ -524,7 +524,7 @@ static enum gw_status print_document(const struct gw_advice *advice, double pric
 enum gw_status gw_print_advice(const struct gw_advice *advice, double price, bool json,
                                struct gw_error *error) {
     if (json) {
-        return print_document(advice, price, error);
+        return print_advice_document(advice, price, error);
     }
     print_text(advice, price);
     return GW_OK;

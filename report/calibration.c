@@ -379,7 +379,7 @@ static void print_excess(const struct gw_cluster *cluster) {
 /* ---- warnings ------------------------------------------------------------------------------ */
 
 /* Lines of at most 100 columns, broken at spaces; all but the first are indented. */
-static void print_wrapped(const char *first, const char *indent, const char *text) {
+static void print_wrapped_line(const char *first, const char *indent, const char *text) {
     enum { COLUMNS = 100 };
     const char *start = first;
     while (*text != '\0') {
@@ -407,7 +407,7 @@ static void print_warnings(const cJSON *document) {
     }
     cJSON_ArrayForEach(warning, warnings) {
         if (cJSON_IsString(warning)) {
-            print_wrapped("warning: ", "         ", warning->valuestring);
+            print_wrapped_line("warning: ", "         ", warning->valuestring);
         }
     }
 }

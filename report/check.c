@@ -11,8 +11,8 @@ static void write_findings(struct gw_json_writer *writer, const char *key,
     gw_writer_end(writer);
 }
 
-static enum gw_status print_document(const struct gw_file_check *checks, size_t count,
-                                     struct gw_error *error) {
+static enum gw_status print_check_document(const struct gw_file_check *checks, size_t count,
+                                           struct gw_error *error) {
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "schema", "gradweave/check@1");
@@ -55,7 +55,7 @@ static void print_check(const struct gw_file_check *check, size_t width) {
 enum gw_status gw_print_checks(const struct gw_file_check *checks, size_t count, bool json,
                                struct gw_error *error) {
     if (json) {
-        return print_document(checks, count, error);
+        return print_check_document(checks, count, error);
     }
     size_t width = gw_terminal_width();
     for (size_t i = 0; i < count; i++) {

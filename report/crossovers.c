@@ -41,7 +41,7 @@ const char *gw_bandwidth_note(const struct gw_axis_values *bandwidths,
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static void print_heading(const struct gw_crossovers *crossovers) {
+static void print_crossovers_heading(const struct gw_crossovers *crossovers) {
     const struct gw_question *question = crossovers->comparison->question;
     const struct gw_axis_values *values = crossovers->values;
     char texts[3][GW_UNITS_SIZE];
@@ -181,7 +181,8 @@ static const char *place_of(const struct gw_crossovers *crossovers, const struct
 }
 
 /* The first ones; what is said of one value goes for others likewise. */
-static void print_notes(const struct gw_crossovers *crossovers, const struct gw_axis_notes *notes) {
+static void print_crossover_notes(const struct gw_crossovers *crossovers,
+                                  const struct gw_axis_notes *notes) {
     for (size_t i = 0; i < notes->count && i < GW_RESULT_MOST_NOTES; i++) {
         const struct gw_axis_note *note = &notes->notes[i];
         char place[PLACE_SIZE];
@@ -204,7 +205,7 @@ static void print_counts(const struct gw_crossovers *crossovers) {
 
 static void print_text(const struct gw_crossovers *crossovers) {
     const char *const note = crossovers->comparison->note;
-    print_heading(crossovers);
+    print_crossovers_heading(crossovers);
     gw_print_changes(&crossovers->comparison->changes);
     print_table(crossovers);
     print_crossings(crossovers);
@@ -215,9 +216,9 @@ static void print_text(const struct gw_crossovers *crossovers) {
     if (crossovers->derived.derived_count > 1) {
         gw_print_collected_notes(&crossovers->derived);
     } else {
-        print_notes(crossovers, &crossovers->derivations);
+        print_crossover_notes(crossovers, &crossovers->derivations);
     }
-    print_notes(crossovers, &crossovers->notes);
+    print_crossover_notes(crossovers, &crossovers->notes);
 }
 
 /* ---- document ------------------------------------------------------------------------------- */
@@ -336,8 +337,8 @@ static void write_notes(const struct gw_crossovers *crossovers, struct gw_json_w
     gw_writer_end(writer);
 }
 
-static enum gw_status print_document(const struct gw_crossovers *crossovers,
-                                     struct gw_error *error) {
+static enum gw_status print_crossovers_document(const struct gw_crossovers *crossovers,
+                                                struct gw_error *error) {
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "schema", "gradweave/crossovers@1");
@@ -352,7 +353,7 @@ static enum gw_status print_document(const struct gw_crossovers *crossovers,
 enum gw_status gw_crossovers_print(const struct gw_crossovers *crossovers, bool json,
                                    struct gw_error *error) {
     if (json) {
-        return print_document(crossovers, error);
+        return print_crossovers_document(crossovers, error);
     }
     print_text(crossovers);
     return GW_OK;
@@ -373,9 +374,9 @@ static void print_title(const struct gw_crossovers *crossovers, char *title, siz
 }
 
 /* `names` and `marks` have room for the pipelines and the crossings. */
-static enum gw_status draw(const struct gw_crossovers *found, const char **names,
-                           struct gw_crossover *marks, const char *path, const char *data_path,
-                           struct gw_error *error) {
+static enum gw_status draw_crossovers(const struct gw_crossovers *found, const char **names,
+                                      struct gw_crossover *marks, const char *path,
+                                      const char *data_path, struct gw_error *error) {
     bool workers = varies_workers(found);
     bool rates = found->values->own_bit_per_s > 0;
     char title[384];
@@ -416,7 +417,7 @@ enum gw_status gw_crossovers_draw(const struct gw_crossovers *crossovers, const 
         gw_arena_zeros(&arena, crossovers->crossing_count + 1, sizeof *marks);
     enum gw_status status = names == NULL || marks == NULL
                                 ? gw_fail_memory(error, "plotting")
-                                : draw(crossovers, names, marks, path, data_path, error);
+                                : draw_crossovers(crossovers, names, marks, path, data_path, error);
     gw_arena_free(&arena);
     return status;
 }

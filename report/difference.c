@@ -29,7 +29,8 @@ static void add_share(struct gw_table *table, const struct gw_difference *differ
     }
 }
 
-static void print_heading(const struct gw_difference *difference, const char *algorithm) {
+static void print_difference_heading(const struct gw_difference *difference,
+                                     const char *algorithm) {
     char times[GW_SIDES][GW_UNITS_SIZE], whole[GW_UNITS_SIZE];
     double whole_s = gw_difference_s(difference);
     for (int side = 0; side < GW_SIDES; side++) {
@@ -108,7 +109,7 @@ static void print_parameters(const struct gw_difference *difference) {
 }
 
 void gw_difference_print(const struct gw_difference *difference, const char *algorithm) {
-    print_heading(difference, algorithm);
+    print_difference_heading(difference, algorithm);
     if (difference->contributing > 0) {
         print_operations(difference);
         gw_print("\n");

@@ -127,11 +127,11 @@ static enum gw_status read_name(const struct gw_json *object, const char *key,
     return gw_json_expected(&place, expected, error);
 }
 
-static const char *stream_name(unsigned number) {
+static const char *picture_stream_name(unsigned number) {
     return gw_stream_name((enum gw_stream)number);
 }
 
-static const char *activity_name(unsigned number) {
+static const char *picture_activity_name(unsigned number) {
     return gw_activity_name((enum gw_activity)number);
 }
 
@@ -159,9 +159,9 @@ static enum gw_status read_aligned(const struct gw_json *operation, struct gw_al
     unsigned activity = 0;
     uint64_t number = GW_NO_GROUP;
     GW_TRY(gw_json_object(operation, error));
-    GW_TRY(read_name(operation, "stream", stream_name, GW_STREAM_COUNT, "the name of a stream",
-                     &stream, error));
-    GW_TRY(read_name(operation, "activity", activity_name, GW_ACTIVITY_COUNT,
+    GW_TRY(read_name(operation, "stream", picture_stream_name, GW_STREAM_COUNT,
+                     "the name of a stream", &stream, error));
+    GW_TRY(read_name(operation, "activity", picture_activity_name, GW_ACTIVITY_COUNT,
                      "the name of an activity", &activity, error));
     if (group.node != NULL) {
         GW_TRY(gw_json_integer(&group, 0, &number, error));

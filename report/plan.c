@@ -170,9 +170,9 @@ static void print_explanation(const struct gw_explanation *explanation) {
 
 /* ---- an explanation as a picture ---------------------------------------------------------- */
 
-static enum gw_status draw(const struct gw_explanation *explanation,
-                           const struct gw_timeline *timeline, const char *path,
-                           struct gw_error *error) {
+static enum gw_status draw_groups(const struct gw_explanation *explanation,
+                                  const struct gw_timeline *timeline, const char *path,
+                                  struct gw_error *error) {
     const struct gw_question *question = explanation->question;
     const struct gw_plan *plan = explanation->plan;
     char exchange[96];
@@ -194,7 +194,7 @@ enum gw_status gw_draw_explanation(const struct gw_explanation *explanation, con
     GW_TRY(gw_timeline_create(&timeline, 1, error));
     enum gw_status status = gw_explanation_timeline(explanation, &timeline, error);
     if (status == GW_OK) {
-        status = draw(explanation, &timeline, path, error);
+        status = draw_groups(explanation, &timeline, path, error);
     }
     gw_timeline_free(&timeline);
     return status;
@@ -244,8 +244,9 @@ static void write_interfered(struct gw_json_writer *writer, const struct gw_plan
 }
 
 /* All plans, or (not `ranking`) the first one alone; that with its explanation if there is one. */
-static enum gw_status print_document(const struct gw_plans *plans, bool ranking,
-                                     const struct gw_explanation *best, struct gw_error *error) {
+static enum gw_status print_plans_document(const struct gw_plans *plans, bool ranking,
+                                           const struct gw_explanation *best,
+                                           struct gw_error *error) {
     struct gw_json_writer writer;
     cJSON *plan = NULL;
     GW_TRY(gw_plan_document(&plans->plans[0], &plan, error));
@@ -333,7 +334,7 @@ enum gw_status gw_print_plans(const struct gw_question *question, const struct g
                               bool ranking, const char *exchange, const struct gw_explanation *best,
                               bool json, struct gw_error *error) {
     if (json) {
-        return print_document(plans, ranking, best, error);
+        return print_plans_document(plans, ranking, best, error);
     }
     print_table(question, plans, exchange);
     if (best != NULL) {

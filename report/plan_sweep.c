@@ -52,7 +52,7 @@ static enum gw_status list_notes(const struct gw_plan_sweep *sweep, struct gw_ar
 
 /* ---- heading ------------------------------------------------------------------------------- */
 
-static void print_heading(const struct gw_plan_sweep *sweep) {
+static void print_plan_sweep_heading(const struct gw_plan_sweep *sweep) {
     const struct gw_question *question = sweep->question;
     const char *swept = sweep->values.kind->name;
     char elements[GW_UNITS_SIZE];
@@ -311,7 +311,7 @@ static enum gw_status print_text(const struct gw_plan_sweep *sweep, struct gw_er
     enum gw_status status = states == NULL ? gw_fail_memory(error, "printing a sweep")
                                            : list_notes(sweep, &arena, &notes, error);
     if (status == GW_OK) {
-        print_heading(sweep);
+        print_plan_sweep_heading(sweep);
         print_best(sweep);
         for (size_t e = 0; e < sweep->exchange_count && sweep->policy_count > 1; e++) {
             print_policies(sweep, e);
@@ -473,14 +473,14 @@ static enum gw_status write_table(const struct gw_plan_sweep *sweep, const char 
 static const char *const drawn_policies[] = {"optimal", "omgs", "ddp", "per-tensor", "single"};
 enum { MOST_LINES = GW_PLAN_SWEEP_EXCHANGES * (sizeof drawn_policies / sizeof *drawn_policies) };
 
-struct lines {
+struct plotted_lines {
     size_t count;
     struct gw_line lines[MOST_LINES];
     char labels[MOST_LINES][2 * LABEL_SIZE + GW_POLICY_TEXT_SIZE];
 };
 
 static void add_line(const struct gw_plan_sweep *sweep, size_t exchange, size_t policy,
-                     size_t colour, double *times_s, struct lines *lines) {
+                     size_t colour, double *times_s, struct plotted_lines *lines) {
     const struct gw_plan_cell *row = gw_plan_sweep_row(sweep, exchange, policy);
     char *label = lines->labels[lines->count];
     snprintf(label, sizeof lines->labels[0], "%s (%.*s)", sweep->policies[policy], LABEL_SIZE,
@@ -497,7 +497,7 @@ static void add_line(const struct gw_plan_sweep *sweep, size_t exchange, size_t 
 
 /* `times_s` has room for all lines. */
 static void add_lines(const struct gw_plan_sweep *sweep, size_t exchange, double *times_s,
-                      struct lines *lines) {
+                      struct plotted_lines *lines) {
     size_t colours = sizeof drawn_policies / sizeof *drawn_policies;
     for (size_t c = 0; c < colours; c++) {
         for (size_t p = 0; p < sweep->policy_count; p++) {
@@ -512,10 +512,10 @@ static void add_lines(const struct gw_plan_sweep *sweep, size_t exchange, double
     }
 }
 
-static enum gw_status draw(const struct gw_plan_sweep *sweep, const char *path,
-                           struct gw_error *error) {
+static enum gw_status draw_plan_sweep(const struct gw_plan_sweep *sweep, const char *path,
+                                      struct gw_error *error) {
     const struct gw_question *question = sweep->question;
-    struct lines lines = {0};
+    struct plotted_lines lines = {0};
     double *times_s = calloc(MOST_LINES * sweep->values.count, sizeof *times_s);
     if (times_s == NULL) {
         return gw_fail_memory(error, "plotting");
@@ -553,9 +553,9 @@ static const struct {
                             struct gw_error *error);
 } formats[] = {{".csv", write_table},
                {".json", write_document},
-               {".png", draw},
-               {".svg", draw},
-               {".pdf", draw}};
+               {".png", draw_plan_sweep},
+               {".svg", draw_plan_sweep},
+               {".pdf", draw_plan_sweep}};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 static size_t find_format(const char *path) {

@@ -164,7 +164,7 @@ static void print_ranks(const struct gw_goal *goal, const struct gw_goal_result 
     gw_print("\n");
 }
 
-static void print_goal(const struct gw_goal_answer *answer) {
+static void print_goal_table(const struct gw_goal_answer *answer) {
     enum { SHOWN = 16 };
     const struct gw_goal *goal = &answer->goal;
     const struct gw_goal_result *result = &answer->result;
@@ -197,7 +197,7 @@ enum gw_status gw_print_goal(const struct gw_goal_answer *answer, bool json,
     if (json) {
         return print_goal_json(answer, error);
     }
-    print_goal(answer);
+    print_goal_table(answer);
     return GW_OK;
 }
 

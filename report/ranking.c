@@ -10,16 +10,16 @@
 enum { PARTS = 4 };
 
 /* In what two iterations differ: the longer one's part less the shorter one's. */
-struct difference {
+struct part_difference {
     const char *name;
     double seconds;
 };
 
 static void find_differences(const struct gw_result *fast, const struct gw_result *slow,
-                             struct difference out[PARTS]) {
+                             struct part_difference out[PARTS]) {
     const struct gw_breakdown *a = &fast->breakdown;
     const struct gw_breakdown *b = &slow->breakdown;
-    const struct difference found[PARTS] = {
+    const struct part_difference found[PARTS] = {
         {"exposed communication", b->exposed_comm_s - a->exposed_comm_s},
         {"compression", b->compress_s - a->compress_s},
         {"compute", b->forward_s + b->backward_s - a->forward_s - a->backward_s},
@@ -28,8 +28,8 @@ static void find_differences(const struct gw_result *fast, const struct gw_resul
 }
 
 static int by_size(const void *a, const void *b) {
-    double left = fabs(((const struct difference *)a)->seconds);
-    double right = fabs(((const struct difference *)b)->seconds);
+    double left = fabs(((const struct part_difference *)a)->seconds);
+    double right = fabs(((const struct part_difference *)b)->seconds);
     return (left < right) - (left > right);
 }
 
@@ -37,7 +37,7 @@ static int by_size(const void *a, const void *b) {
 static const double least_share = 0.01;
 
 /* Those that weigh, the largest first: what the slower one has more of, then less of. */
-static void print_differences(const struct difference *parts, FILE *stream) {
+static void print_differences(const struct part_difference *parts, FILE *stream) {
     double least_s = least_share * fabs(parts[0].seconds);
     const char *separator = " It has ";
     for (int less = 0; less < 2; less++) {
@@ -80,7 +80,7 @@ static void print_exposed(const struct gw_result *fast, const struct gw_result *
 /* Where the time of the one that is not quite as fast goes. */
 static void print_comparison(const struct gw_result *fast, const struct gw_result *slow,
                              FILE *stream) {
-    struct difference parts[PARTS];
+    struct part_difference parts[PARTS];
     find_differences(fast, slow, parts);
     qsort(parts, PARTS, sizeof *parts, by_size);
     print_differences(parts, stream);
@@ -425,8 +425,8 @@ static void write_to_goal(const struct gw_to_goal *to_goal, struct gw_json_write
     gw_writer_end(writer);
 }
 
-static enum gw_status print_document(const struct gw_ranking *ranking, const char *why,
-                                     struct gw_error *error) {
+static enum gw_status print_ranking_document(const struct gw_ranking *ranking, const char *why,
+                                             struct gw_error *error) {
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "schema", "gradweave/comparison@1");
@@ -475,7 +475,7 @@ enum gw_status gw_print_ranking(const struct gw_ranking *ranking, bool json,
     const char *why = NULL;
     enum gw_status status = gw_ranking_explain(ranking, &arena, &why, error);
     if (status == GW_OK && json) {
-        status = print_document(ranking, why, error);
+        status = print_ranking_document(ranking, why, error);
     } else if (status == GW_OK) {
         print_text(ranking, why);
     }

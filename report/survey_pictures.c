@@ -52,9 +52,10 @@ static double find_bound(const struct gw_question *question, const struct gw_alg
     return bound_s;
 }
 
-static enum gw_status draw_timeline(const struct gw_picture *picture,
-                                    const struct gw_question *question,
-                                    const struct gw_pipeline *pipeline, struct gw_error *error) {
+static enum gw_status draw_timeline_picture(const struct gw_picture *picture,
+                                            const struct gw_question *question,
+                                            const struct gw_pipeline *pipeline,
+                                            struct gw_error *error) {
     struct gw_arena arena = {0};
     struct gw_explanation explanation;
     struct gw_timeline timeline = {0};
@@ -104,7 +105,7 @@ static enum gw_status draw_pipeline(const struct gw_picture *picture, const char
 }
 
 enum gw_status gw_draw_timeline(const struct gw_picture *picture, struct gw_error *error) {
-    return draw_pipeline(picture, "timeline", draw_timeline, error);
+    return draw_pipeline(picture, "timeline", draw_timeline_picture, error);
 }
 
 enum gw_status gw_draw_plan(const struct gw_picture *picture, struct gw_error *error) {
@@ -113,8 +114,8 @@ enum gw_status gw_draw_plan(const struct gw_picture *picture, struct gw_error *e
 
 /* ---- a survey: scaling, the map, the front --------------------------------------------------- */
 
-static enum gw_status draw_scaling(const struct gw_picture *picture, const struct gw_survey *survey,
-                                   struct gw_error *error) {
+static enum gw_status draw_scaling_picture(const struct gw_picture *picture,
+                                           const struct gw_survey *survey, struct gw_error *error) {
     const struct gw_model *model = &survey->advice->question->model;
     double alone_s = gw_model_alone_s(model);
     size_t count = survey->scaling_count;
@@ -152,8 +153,8 @@ static enum gw_status draw_scaling(const struct gw_picture *picture, const struc
     return status;
 }
 
-static enum gw_status draw_map(const struct gw_picture *picture, const struct gw_survey *survey,
-                               struct gw_error *error) {
+static enum gw_status draw_map_picture(const struct gw_picture *picture,
+                                       const struct gw_survey *survey, struct gw_error *error) {
     size_t cells = survey->bandwidth_count * survey->density_count;
     const char **names = calloc(cells, sizeof *names);
     char title[TITLE_SIZE];
@@ -193,8 +194,8 @@ static bool is_on_front(const struct gw_advice *advice, size_t place) {
     return true;
 }
 
-static enum gw_status draw_front(const struct gw_picture *picture, const struct gw_survey *survey,
-                                 struct gw_error *error) {
+static enum gw_status draw_front_picture(const struct gw_picture *picture,
+                                         const struct gw_survey *survey, struct gw_error *error) {
     static const double ms_per_s = 1e3;
     const struct gw_advice *advice = survey->advice;
     struct gw_named_point *points = calloc(advice->ranking.count + 1, sizeof *points);
@@ -242,15 +243,15 @@ static enum gw_status draw_survey(const struct gw_picture *picture, const char *
 }
 
 enum gw_status gw_draw_scaling(const struct gw_picture *picture, struct gw_error *error) {
-    return draw_survey(picture, "scaling", draw_scaling, error);
+    return draw_survey(picture, "scaling", draw_scaling_picture, error);
 }
 
 enum gw_status gw_draw_map(const struct gw_picture *picture, struct gw_error *error) {
-    return draw_survey(picture, "crossover", draw_map, error);
+    return draw_survey(picture, "crossover", draw_map_picture, error);
 }
 
 enum gw_status gw_draw_front(const struct gw_picture *picture, struct gw_error *error) {
-    return draw_survey(picture, "front", draw_front, error);
+    return draw_survey(picture, "front", draw_front_picture, error);
 }
 
 /* ---- trainings ------------------------------------------------------------------------------- */

@@ -25,7 +25,7 @@ static const char *format_value(const struct gw_grid *grid, const struct gw_poin
     return gw_axis_text(&grid->axes[axis], gw_point_value(grid, point, (enum gw_axis)axis), out);
 }
 
-static void print_heading(const struct gw_grid *grid) {
+static void print_sweep_heading(const struct gw_grid *grid) {
     char text[GW_UNITS_SIZE];
     struct gw_point first = gw_grid_point(grid, 0);
     gw_print("%s point%s", gw_format_count((double)grid->point_count, text),
@@ -109,7 +109,7 @@ static void add_row(struct gw_sweep_table *table, const struct gw_grid *grid,
 
 static void print_table(struct gw_sweep_table *table, const struct gw_grid *grid) {
     char text[GW_UNITS_SIZE];
-    print_heading(grid);
+    print_sweep_heading(grid);
     gw_table_print_and_close(table->table);
     table->table = NULL;
     gw_print_collected_notes(&table->notes);

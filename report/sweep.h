@@ -3,7 +3,10 @@
 #define GW_REPORT_SWEEP_H
 
 #include "report/report.h"
-#include "study/sweep.h"
+#include "study/axes.h"
+#include "study/crossovers.h"
+#include "study/grid.h"
+#include "study/plan_sweep.h"
 
 /* ---- a grid's files (sweep_files.c) ---------------------------------------------------------- */
 

@@ -240,8 +240,8 @@ static size_t count_rows(struct gw_sweep_file *file, FILE *stream, uint64_t most
 }
 
 /* Why a file's first line is another one. */
-static enum gw_status refuse(const struct gw_sweep_file *file, const char *line,
-                             const struct gw_grid *grid, struct gw_error *error) {
+static enum gw_status refuse_line(const struct gw_sweep_file *file, const char *line,
+                                  const struct gw_grid *grid, struct gw_error *error) {
     char inputs[32];
     cJSON *title = cJSON_Parse(line);
     const cJSON *schema = cJSON_GetObjectItemCaseSensitive(title, "schema");
@@ -274,7 +274,7 @@ static enum gw_status check_prelude(const struct gw_sweep_file *file, FILE *stre
     enum gw_status status = GW_OK;
     *begun = length >= expected;
     if (memcmp(text, file->prelude, *begun ? expected : length) != 0) {
-        status = refuse(file, text, grid, error);
+        status = refuse_line(file, text, grid, error);
     }
     free(text);
     return status;

@@ -6,6 +6,10 @@
 
 #include "kernels/gradients/emulation.h"
 #include "study/buckets.h"
+#include "study/plans.h"
+#include "study/predict.h"
+#include "study/question.h"
+#include "study/rank.h"
 
 /* ---- energy ---------------------------------------------------------------------------------- */
 
@@ -30,15 +34,15 @@ static double least_of(const struct gw_selection *found) {
 }
 
 /* A gradient of norm 1, for which ExDyna's first threshold is made, and room to select from it. */
-struct sample {
+struct gradient_sample {
     float *gradient, *u; /* [SAMPLE] */
     struct gw_workspace workspace;
     struct gw_selection found;
     struct gw_task task;
 };
 
-static enum gw_status select_once(struct sample *sample, const struct gw_compressor *compressor,
-                                  struct gw_error *error) {
+static enum gw_status select_once(struct gradient_sample *sample,
+                                  const struct gw_compressor *compressor, struct gw_error *error) {
     memset(sample->u, 0, SAMPLE * sizeof *sample->u);
     GW_TRY(gw_compress(compressor, &sample->task, &sample->found, error));
     gw_state_observe(compressor, sample->task.state, &sample->found.count);
@@ -47,7 +51,8 @@ static enum gw_status select_once(struct sample *sample, const struct gw_compres
 }
 
 /* Those that adapt do so first, to the same gradient again and again. */
-static enum gw_status select_settled(struct sample *sample, const struct gw_compressor *compressor,
+static enum gw_status select_settled(struct gradient_sample *sample,
+                                     const struct gw_compressor *compressor,
                                      struct gw_error *error) {
     int times = gw_counts_depend_on_data(compressor) ? ADAPTING : 1;
     sample->task.iteration = 0;
@@ -60,8 +65,8 @@ static enum gw_status select_settled(struct sample *sample, const struct gw_comp
     return status;
 }
 
-static enum gw_status open_sample(struct sample *out, double density, struct gw_arena *arena,
-                                  struct gw_error *error) {
+static enum gw_status open_sample(struct gradient_sample *out, double density,
+                                  struct gw_arena *arena, struct gw_error *error) {
     out->gradient = gw_arena_zeros(arena, SAMPLE, sizeof *out->gradient);
     out->u = gw_arena_zeros(arena, SAMPLE, sizeof *out->u);
     GW_TRY(gw_arena_check(arena, "advising", error));
@@ -78,7 +83,7 @@ static enum gw_status open_sample(struct sample *out, double density, struct gw_
     return GW_OK;
 }
 
-static double whole_energy(const struct sample *sample) {
+static double whole_energy(const struct gradient_sample *sample) {
     double sum = 0;
     for (size_t i = 0; i < SAMPLE; i++) {
         sum += (double)sample->gradient[i] * sample->gradient[i];
@@ -86,7 +91,7 @@ static double whole_energy(const struct sample *sample) {
     return sum;
 }
 
-static enum gw_status find_each_energy(struct gw_advice *advice, struct sample *sample,
+static enum gw_status find_each_energy(struct gw_advice *advice, struct gradient_sample *sample,
                                        double *of_topk, struct gw_error *error) {
     double whole = whole_energy(sample);
     *of_topk = energy_of(&sample->found) / whole;
@@ -103,7 +108,7 @@ static enum gw_status find_each_energy(struct gw_advice *advice, struct sample *
 
 static enum gw_status find_energy(struct gw_advice *advice, double *of_topk,
                                   struct gw_error *error) {
-    struct sample sample = {0};
+    struct gradient_sample sample = {0};
     enum gw_status status = open_sample(&sample, advice->question->density, &advice->arena, error);
     status = status == GW_OK ? find_each_energy(advice, &sample, of_topk, error) : status;
     gw_selection_free(&sample.found);
@@ -412,7 +417,7 @@ static enum gw_status list_algorithms(struct gw_advice *advice,
     return GW_OK;
 }
 
-static enum gw_status rank(struct gw_advice *advice, struct gw_error *error) {
+static enum gw_status rank_answers(struct gw_advice *advice, struct gw_error *error) {
     struct gw_comparison *comparison = gw_arena_zeros(&advice->arena, 1, sizeof *comparison);
     GW_TRY(gw_arena_check(&advice->arena, "advising", error));
     *comparison = (struct gw_comparison){.question = advice->question, .intervals = true};
@@ -442,9 +447,9 @@ const struct gw_algorithm *gw_advice_algorithm(const struct gw_advice *advice, s
                : &advice->planned_ddp;
 }
 
-static enum gw_status advise(struct gw_advice *advice, struct gw_error *error) {
+static enum gw_status weigh_answers(struct gw_advice *advice, struct gw_error *error) {
     double topk_energy = 0;
-    GW_TRY(rank(advice, error));
+    GW_TRY(rank_answers(advice, error));
     GW_TRY(find_energy(advice, &topk_energy, error));
     advice->least_energy = topk_energy / 2;
     find_iterations(advice);
@@ -469,7 +474,7 @@ enum gw_status gw_advise(const struct gw_question *question, const char *warning
                          struct gw_advice *out, struct gw_error *error) {
     *out = (struct gw_advice){.question = question};
     (void)snprintf(out->warning, sizeof out->warning, "%s", warning);
-    return advise(out, error);
+    return weigh_answers(out, error);
 }
 
 void gw_advice_free(struct gw_advice *advice) {

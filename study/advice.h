@@ -3,7 +3,10 @@
 #define GW_STUDY_ADVICE_H
 
 #include "study/iterations.h"
-#include "study/study.h"
+#include "study/plans.h"
+#include "study/predict.h"
+#include "study/question.h"
+#include "study/rank.h"
 
 /* Iterations with compression, beside those without. */
 enum gw_verdict {

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "study/sweep.h"
+#include "study/axes.h"
+#include "study/question.h"
 
 /* ---- the axes ------------------------------------------------------------------------------- */
 

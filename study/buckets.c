@@ -3,6 +3,9 @@
  * which stay unless others are faster wherever the links and the passes may be.
  */
 #include "study/buckets.h"
+#include "study/plans.h"
+#include "study/predict.h"
+#include "study/question.h"
 
 #include <math.h>
 

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "study/check_parts.h"
-#include "study/study.h"
-#include "study/sweep.h"
+#include "study/grid.h"
 
 /* ---- findings ------------------------------------------------------------------------------ */
 

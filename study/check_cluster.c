@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "methods/methods.h"
 #include "study/check_parts.h"
-#include "study/study.h"
 #include "traces/traces.h"
 
 /* ---- curves -------------------------------------------------------------------------------- */

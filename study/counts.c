@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "kernels/gradients/emulation.h"
+#include "study/predict.h"
+#include "study/question.h"
 
 /*
  * Iterations in which thresholds settle before any counts: ExDyna's, which moves by 0.5% in each,

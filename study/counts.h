@@ -2,7 +2,8 @@
 #ifndef GW_STUDY_COUNTS_H
 #define GW_STUDY_COUNTS_H
 
-#include "study/study.h"
+#include "study/predict.h"
+#include "study/question.h"
 
 /* What a prediction takes, and what its result says of it. */
 struct gw_taken_counts {

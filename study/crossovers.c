@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "study/sweep.h"
+#include "study/axes.h"
+#include "study/crossovers.h"
+#include "study/question.h"
+#include "study/rank.h"
 
 /* ---- one value ------------------------------------------------------------------------------ */
 

@@ -1,4 +1,5 @@
 #include "study/difference.h"
+#include "study/question.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,18 +17,18 @@ struct layout {
     double *bytes;             /* [operation]: mean of its iterations, of the first lane */
 };
 
-struct comparison {
+struct timeline_comparison {
     const struct gw_schedule *schedule;
     struct layout sides[GW_SIDES];
     size_t *of_stream[GW_STREAM_COUNT]; /* numbers of operations, in order */
     size_t stream_count[GW_STREAM_COUNT];
-    size_t *before;     /* [operation]: the one before it on its stream, or NONE */
-    struct step *steps; /* of the path that was walked last */
+    size_t *before;              /* [operation]: the one before it on its stream, or NONE */
+    struct timeline_step *steps; /* of the path that was walked last */
     struct gw_arena *arena;
     struct gw_difference *out;
 };
 
-static enum gw_status list_streams(struct comparison *comparison, struct gw_error *error) {
+static enum gw_status list_streams(struct timeline_comparison *comparison, struct gw_error *error) {
     const struct gw_schedule *schedule = comparison->schedule;
     size_t last[GW_STREAM_COUNT];
     size_t count = schedule->operation_count;
@@ -53,7 +54,8 @@ struct row {
     double arrived_s;
 };
 
-static enum gw_status refuse(const char *what, const struct gw_span *span, struct gw_error *error) {
+static enum gw_status refuse_span(const char *what, const struct gw_span *span,
+                                  struct gw_error *error) {
     return gw_fail(error, GW_FAILED,
                    "comparing timelines: expected %s, got %s %s on the %s stream of lane %zu", what,
                    gw_activity_name(span->activity), span->label, gw_stream_name(span->stream),
@@ -61,7 +63,7 @@ static enum gw_status refuse(const char *what, const struct gw_span *span, struc
 }
 
 /* A collective begins for a worker when it comes to it, and not when it ceases to wait. */
-static enum gw_status place_span(const struct comparison *comparison, struct layout *side,
+static enum gw_status place_span(const struct timeline_comparison *comparison, struct layout *side,
                                  const struct gw_span *span, struct row *row,
                                  struct gw_error *error) {
     size_t in_stream = comparison->stream_count[span->stream];
@@ -70,13 +72,13 @@ static enum gw_status place_span(const struct comparison *comparison, struct lay
         return GW_OK;
     }
     if (in_stream == 0 || row->seen / in_stream >= side->iterations) {
-        return refuse("no more operations than the schedule has", span, error);
+        return refuse_span("no more operations than the schedule has", span, error);
     }
     size_t iteration = row->seen / in_stream;
     size_t number = comparison->of_stream[span->stream][row->seen % in_stream];
     const struct gw_operation *operation = &comparison->schedule->operations[number];
     if (operation->kind != span->activity || operation->group != span->group) {
-        return refuse("the schedule's operations in its order", span, error);
+        return refuse_span("the schedule's operations in its order", span, error);
     }
     double start_s = side->timeline->iterations[iteration].start_s;
     side->periods[(iteration * side->lanes + span->lane) * side->operations + number] =
@@ -89,7 +91,7 @@ static enum gw_status place_span(const struct comparison *comparison, struct lay
     return GW_OK;
 }
 
-static enum gw_status place_spans(const struct comparison *comparison, struct layout *side,
+static enum gw_status place_spans(const struct timeline_comparison *comparison, struct layout *side,
                                   struct row *rows, struct gw_error *error) {
     const struct gw_timeline *timeline = side->timeline;
     for (size_t i = 0; i < timeline->span_count; i++) {
@@ -110,7 +112,7 @@ static enum gw_status place_spans(const struct comparison *comparison, struct la
     return GW_OK;
 }
 
-static enum gw_status lay_out(const struct comparison *comparison,
+static enum gw_status lay_out(const struct timeline_comparison *comparison,
                               const struct gw_timeline *timeline, struct layout *out,
                               struct gw_error *error) {
     size_t operations = comparison->schedule->operation_count;
@@ -148,8 +150,8 @@ static double iteration_s(const struct layout *side, size_t iteration) {
 }
 
 /* The last of those that came to an exchange before the worker's part in it ended. */
-static size_t last_to_come(const struct comparison *comparison, enum gw_side of, size_t iteration,
-                           size_t worker, size_t number) {
+static size_t last_to_come(const struct timeline_comparison *comparison, enum gw_side of,
+                           size_t iteration, size_t worker, size_t number) {
     const struct layout *side = &comparison->sides[of];
     size_t last = worker;
     if (comparison->schedule->operations[number].kind != GW_EXCHANGE) {
@@ -168,8 +170,8 @@ static size_t last_to_come(const struct comparison *comparison, enum gw_side of,
 }
 
 /* Of what the operation waits for on its worker, what ended last; NONE: the iteration's start. */
-static size_t find_awaited(const struct comparison *comparison, enum gw_side of, size_t iteration,
-                           size_t worker, size_t number) {
+static size_t find_awaited(const struct timeline_comparison *comparison, enum gw_side of,
+                           size_t iteration, size_t worker, size_t number) {
     const struct gw_operation *operation = &comparison->schedule->operations[number];
     const size_t *dependencies = comparison->schedule->dependencies + operation->first_dependency;
     const struct layout *side = &comparison->sides[of];
@@ -192,27 +194,29 @@ static double end_of(const struct layout *side, size_t iteration, size_t worker,
  * An operation as part of a path: from the end of what it waited for, on worker `from`, until it
  * ends on `worker`.
  */
-struct step {
+struct timeline_step {
     size_t operation, worker, from, awaited;
 };
 
-static struct step step_of(const struct comparison *comparison, enum gw_side side, size_t iteration,
-                           size_t worker, size_t number) {
+static struct timeline_step step_of(const struct timeline_comparison *comparison, enum gw_side side,
+                                    size_t iteration, size_t worker, size_t number) {
     size_t from = last_to_come(comparison, side, iteration, worker, number);
-    return (struct step){.operation = number,
-                         .worker = worker,
-                         .from = from,
-                         .awaited = find_awaited(comparison, side, iteration, from, number)};
+    return (struct timeline_step){.operation = number,
+                                  .worker = worker,
+                                  .from = from,
+                                  .awaited =
+                                      find_awaited(comparison, side, iteration, from, number)};
 }
 
-static double step_s(const struct layout *side, size_t iteration, const struct step *step) {
+static double step_s(const struct layout *side, size_t iteration,
+                     const struct timeline_step *step) {
     return end_of(side, iteration, step->worker, step->operation) -
            end_of(side, iteration, step->from, step->awaited);
 }
 
 /* An operation may seem to begin before what it waited for ended, where clocks are two. */
 static struct gw_stretch split(const struct layout *side, size_t iteration,
-                               const struct step *step) {
+                               const struct timeline_step *step) {
     double whole_s = step_s(side, iteration, step);
     double start_s = period_of(side, iteration, step->from, step->operation).start_s;
     double end_s = period_of(side, iteration, step->worker, step->operation).end_s;
@@ -223,7 +227,7 @@ static struct gw_stretch split(const struct layout *side, size_t iteration,
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 /* The operation that ends last; of equal ones the last. */
-static void find_last(const struct comparison *comparison, const struct layout *side,
+static void find_last(const struct timeline_comparison *comparison, const struct layout *side,
                       size_t iteration, size_t *worker, size_t *number) {
     double latest_s = -INFINITY;
     for (size_t w = 0; w < side->lanes; w++) {
@@ -239,13 +243,13 @@ static void find_last(const struct comparison *comparison, const struct layout *
 }
 
 /* Fills comparison->steps, from the last to the first; returns how many they are. */
-static size_t walk(struct comparison *comparison, enum gw_side side, size_t iteration) {
+static size_t walk(struct timeline_comparison *comparison, enum gw_side side, size_t iteration) {
     size_t count = 0;
     size_t worker = 0;
     size_t number = 0;
     find_last(comparison, &comparison->sides[side], iteration, &worker, &number);
     while (number != NONE) {
-        struct step *step = &comparison->steps[count++];
+        struct timeline_step *step = &comparison->steps[count++];
         *step = step_of(comparison, side, iteration, worker, number);
         worker = step->from;
         number = step->awaited;
@@ -256,13 +260,14 @@ static size_t walk(struct comparison *comparison, enum gw_side side, size_t iter
 /* ---- contributions --------------------------------------------------------------------------- */
 
 /* A step of the path: what it and its counterpart in the other timeline take. */
-static void add_step(struct comparison *comparison, size_t iteration, const struct step *step) {
+static void add_step(struct timeline_comparison *comparison, size_t iteration,
+                     const struct timeline_step *step) {
     struct gw_difference *out = comparison->out;
     struct gw_operation_difference *operation = &out->operations[step->operation];
     double share = 1 / (double)out->iterations;
     double sign = out->path == GW_MEASURED ? -1 : 1;
     enum gw_side other = out->path == GW_MEASURED ? GW_PREDICTED : GW_MEASURED;
-    struct step own = step_of(comparison, other, iteration, step->worker, step->operation);
+    struct timeline_step own = step_of(comparison, other, iteration, step->worker, step->operation);
     struct gw_stretch takes[GW_SIDES];
     takes[out->path] = split(&comparison->sides[out->path], iteration, step);
     takes[other] = split(&comparison->sides[other], iteration, &own);
@@ -281,10 +286,10 @@ static void add_step(struct comparison *comparison, size_t iteration, const stru
 }
 
 /* What the path does not reach: operations of the other timeline that end after its last. */
-static void add_iteration(struct comparison *comparison, size_t iteration) {
+static void add_iteration(struct timeline_comparison *comparison, size_t iteration) {
     struct gw_difference *out = comparison->out;
     size_t count = walk(comparison, out->path, iteration);
-    const struct step *last = &comparison->steps[0];
+    const struct timeline_step *last = &comparison->steps[0];
     double left_s[GW_SIDES];
     for (int side = 0; side < GW_SIDES; side++) {
         left_s[side] = iteration_s(&comparison->sides[side], iteration) -
@@ -297,14 +302,14 @@ static void add_iteration(struct comparison *comparison, size_t iteration) {
 }
 
 /* Off the path, in all iterations, on the worst worker; on it, sums become means. */
-static void average(const struct comparison *comparison, size_t number) {
+static void average(const struct timeline_comparison *comparison, size_t number) {
     struct gw_difference *out = comparison->out;
     struct gw_operation_difference *operation = &out->operations[number];
     double times = operation->on_path * (double)out->iterations;
     for (int side = 0; side < GW_SIDES; side++) {
         struct gw_stretch *takes = &operation->takes[side];
         for (size_t i = 0; operation->on_path == 0 && i < out->iterations; i++) {
-            struct step own =
+            struct timeline_step own =
                 step_of(comparison, (enum gw_side)side, i, operation->worst_worker, number);
             struct gw_stretch stretch = split(&comparison->sides[side], i, &own);
             takes->wait_s += stretch.wait_s;
@@ -316,7 +321,7 @@ static void average(const struct comparison *comparison, size_t number) {
     }
 }
 
-static void find_worst_worker(const struct comparison *comparison, size_t number) {
+static void find_worst_worker(const struct timeline_comparison *comparison, size_t number) {
     const struct layout *side = &comparison->sides[GW_MEASURED];
     bool comes = comparison->schedule->operations[number].kind == GW_EXCHANGE;
     double worst_s = -INFINITY;
@@ -336,7 +341,8 @@ static void find_worst_worker(const struct comparison *comparison, size_t number
 /* ---- parameters ------------------------------------------------------------------------------ */
 
 /* Of the other stream, what runs on the shown worker while the operation does, as predicted. */
-static const char *find_beside(const struct comparison *comparison, size_t number, size_t *next) {
+static const char *find_beside(const struct timeline_comparison *comparison, size_t number,
+                               size_t *next) {
     const struct gw_operation *operations = comparison->schedule->operations;
     const struct gw_difference *out = comparison->out;
     bool computes = operations[number].stream == GW_STREAM_COMPUTE;
@@ -358,7 +364,7 @@ static const char *find_beside(const struct comparison *comparison, size_t numbe
     return NULL;
 }
 
-static enum gw_status count_parameter(struct comparison *comparison,
+static enum gw_status count_parameter(struct timeline_comparison *comparison,
                                       struct gw_operation_difference *operation, const char *name,
                                       struct gw_error *error) {
     struct gw_difference *out = comparison->out;
@@ -379,7 +385,7 @@ static enum gw_status count_parameter(struct comparison *comparison,
     return GW_OK;
 }
 
-static enum gw_status find_parameters(struct comparison *comparison,
+static enum gw_status find_parameters(struct timeline_comparison *comparison,
                                       const struct gw_question *question, struct gw_error *error) {
     struct gw_difference *out = comparison->out;
     const struct gw_schedule *schedule = comparison->schedule;
@@ -407,7 +413,7 @@ static enum gw_status find_parameters(struct comparison *comparison,
 /* ---- what is shown, and in which order ------------------------------------------------------- */
 
 /* The measured iteration nearest to the median, and the worker that its path is longest on. */
-static enum gw_status choose_shown(struct comparison *comparison, struct gw_error *error) {
+static enum gw_status choose_shown(struct timeline_comparison *comparison, struct gw_error *error) {
     struct gw_difference *out = comparison->out;
     const struct layout *measured = &comparison->sides[GW_MEASURED];
     double *times_s = gw_arena_zeros(comparison->arena, out->iterations, sizeof *times_s);
@@ -428,7 +434,7 @@ static enum gw_status choose_shown(struct comparison *comparison, struct gw_erro
     }
     size_t count = walk(comparison, out->path, out->shown_iteration);
     for (size_t i = 0; i < count; i++) {
-        const struct step *step = &comparison->steps[i];
+        const struct timeline_step *step = &comparison->steps[i];
         on_worker_s[step->from] +=
             step_s(&comparison->sides[out->path], out->shown_iteration, step);
     }
@@ -438,7 +444,7 @@ static enum gw_status choose_shown(struct comparison *comparison, struct gw_erro
     return GW_OK;
 }
 
-static void show(struct comparison *comparison, enum gw_side side) {
+static void show(struct timeline_comparison *comparison, enum gw_side side) {
     struct gw_difference *out = comparison->out;
     const struct layout *layout = &comparison->sides[side];
     size_t operations = comparison->schedule->operation_count;
@@ -468,7 +474,7 @@ static int compare_ranked(const void *left, const void *right) {
     return more > 0 ? 1 : more < 0 ? -1 : a->number < b->number ? -1 : 1;
 }
 
-static enum gw_status rank(struct comparison *comparison, struct gw_error *error) {
+static enum gw_status rank_steps(struct timeline_comparison *comparison, struct gw_error *error) {
     struct gw_difference *out = comparison->out;
     size_t count = comparison->schedule->operation_count;
     struct ranked *ranked = gw_arena_zeros(comparison->arena, count, sizeof *ranked);
@@ -493,7 +499,7 @@ static int compare_parameters(const void *left, const void *right) {
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static enum gw_status open_comparison(struct comparison *comparison,
+static enum gw_status open_comparison(struct timeline_comparison *comparison,
                                       const struct gw_timeline *const timelines[GW_SIDES],
                                       struct gw_error *error) {
     struct gw_difference *out = comparison->out;
@@ -528,7 +534,7 @@ enum gw_status gw_difference_find(const struct gw_question *question,
                                   const struct gw_timeline *predicted,
                                   const struct gw_timeline *measured, struct gw_arena *arena,
                                   struct gw_difference *out, struct gw_error *error) {
-    struct comparison comparison = {.schedule = schedule, .arena = arena, .out = out};
+    struct timeline_comparison comparison = {.schedule = schedule, .arena = arena, .out = out};
     const struct gw_timeline *const timelines[GW_SIDES] = {predicted, measured};
     GW_TRY(open_comparison(&comparison, timelines, error));
     for (size_t i = 0; i < out->iterations; i++) {
@@ -543,7 +549,7 @@ enum gw_status gw_difference_find(const struct gw_question *question,
     show(&comparison, GW_MEASURED);
     GW_TRY(find_parameters(&comparison, question, error));
     qsort(out->parameters, out->parameter_count, sizeof *out->parameters, compare_parameters);
-    return rank(&comparison, error);
+    return rank_steps(&comparison, error);
 }
 
 /* ---- as a trace ------------------------------------------------------------------------------ */

@@ -20,7 +20,7 @@
 #ifndef GW_STUDY_DIFFERENCE_H
 #define GW_STUDY_DIFFERENCE_H
 
-#include "study/study.h"
+#include "study/question.h"
 
 enum gw_side { GW_PREDICTED, GW_MEASURED, GW_SIDES };
 

@@ -1,7 +1,9 @@
 /* Plans by all policies, the best first, and why a plan takes as long as it does. */
 #include <string.h>
 
-#include "study/study.h"
+#include "study/plans.h"
+#include "study/predict.h"
+#include "study/question.h"
 
 /* ---- plans -------------------------------------------------------------------------------- */
 

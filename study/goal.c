@@ -1,7 +1,8 @@
 /* A GOAL schedule as a question, and a pipeline as a GOAL schedule. */
 #include <stdlib.h>
 
-#include "study/study.h"
+#include "study/predict.h"
+#include "study/question.h"
 
 /* LogGOPSim's own, where neither the question nor the schedule has any. */
 static const char *const DEFAULT_LOGGP = "L=2500,o=1500,g=1000,O=0,G=6,S=65535";

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "study/sweep.h"
+#include "study/grid.h"
+#include "study/rank.h"
 
 /* ---- what is asked for ---------------------------------------------------------------------- */
 
@@ -487,9 +488,10 @@ static enum gw_status make_slowdown(const struct gw_question *question, double *
     return GW_OK;
 }
 
-static enum gw_status predict(const struct gw_grid *grid, const struct gw_algorithm *algorithm,
-                              const struct gw_question *question, struct gw_result *out,
-                              struct gw_error *error) {
+static enum gw_status predict_point(const struct gw_grid *grid,
+                                    const struct gw_algorithm *algorithm,
+                                    const struct gw_question *question, struct gw_result *out,
+                                    struct gw_error *error) {
     double *slowdown = NULL;
     GW_TRY(make_slowdown(question, &slowdown, error));
     bool noisy = question->noise > 0;
@@ -521,7 +523,7 @@ void gw_point_predict(const struct gw_grid *grid, const struct gw_point *point,
     }
     const struct gw_algorithm *algorithm = &grid->algorithms[point->at[GW_AXIS_ALGORITHM]];
     *out = (struct gw_prediction){0};
-    out->status = predict(grid, algorithm, &question, &out->result, &out->why);
+    out->status = predict_point(grid, algorithm, &question, &out->result, &out->why);
 }
 
 enum gw_status gw_grid_require_alike(const struct gw_grid *grid,

@@ -2,7 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "study/study.h"
+#include "study/predict.h"
+#include "study/rank.h"
 
 /* Of more iterations, so many tell how a curve's uncertainty becomes the iteration's. */
 enum { MOST_ITERATIONS = 20 };
@@ -209,12 +210,12 @@ static double stretched(const struct gw_result *result, const char *name, int en
 
 /* Squares of logarithms, as factors that are independent add up, of what makes the ratio less and
  * of what makes it more. */
-struct spread {
+struct error_spread {
     double less, more;
 };
 
 static void widen(const struct gw_result *first, const struct gw_result *second, const char *name,
-                  struct spread *out) {
+                  struct error_spread *out) {
     double least = 0;
     double most = 0;
     for (int end = 0; end < 2; end++) {
@@ -230,7 +231,7 @@ void gw_results_ratio(const struct gw_result *first, const struct gw_result *sec
                       double *high) {
     double ratio = first->iteration_s / second->iteration_s;
     const struct gw_result *const both[] = {first, second};
-    struct spread spread = {0};
+    struct error_spread spread = {0};
     *low = *high = NAN;
     if (gw_result_is_unknown(first) || gw_result_is_unknown(second)) {
         return;

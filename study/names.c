@@ -1,7 +1,8 @@
 /* Names of policies, algorithms and compressors as options take them. */
 #include <string.h>
 
-#include "study/study.h"
+#include "study/plans.h"
+#include "study/predict.h"
 
 const char *gw_policy_text(const struct gw_policy *policy, uint64_t argument,
                            char out[GW_POLICY_TEXT_SIZE]) {

@@ -4,7 +4,7 @@
 
 #include "collectives/collectives.h"
 #include "goal/goal.h"
-#include "study/study.h"
+#include "study/question.h"
 
 /* ---- LogGP parameters ------------------------------------------------------------------------ */
 
@@ -86,7 +86,8 @@ static struct gw_loggp for_network(const struct gw_loggp_text *text) {
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
-enum gw_status gw_choices_check(const struct gw_choices *choices, struct gw_error *error) {
+/* Fails if there is no such collective, or no such algorithm for it. */
+static enum gw_status check_choices(const struct gw_choices *choices, struct gw_error *error) {
     for (size_t i = 0; i < choices->count; i++) {
         const struct gw_collective *found = NULL;
         GW_TRY(
@@ -125,7 +126,7 @@ enum gw_status gw_network_apply(const struct gw_network_options *options,
     if (options->level != GW_LEVEL_MESSAGES && given != NULL) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected --network messages with it", given);
     }
-    GW_TRY(gw_choices_check(&options->choices, error));
+    GW_TRY(check_choices(&options->choices, error));
     if (options->workers_per_node > 0) {
         question->cluster.workers_per_node = options->workers_per_node;
     }

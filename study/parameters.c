@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "methods/costs.h"
 #include "methods/kernel_cost.h"
 #include "study/difference.h"
+#include "study/question.h"
 
 /* What is predicted by itself and what it takes beside others differ by rounding at least. */
 static const double rounding = 1e-3;

@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "study/sweep.h"
+#include "study/axes.h"
+#include "study/plan_sweep.h"
+#include "study/plans.h"
+#include "study/question.h"
 
 /* ---- what is planned ------------------------------------------------------------------------ */
 

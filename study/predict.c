@@ -6,7 +6,9 @@
 
 #include "methods/kernel_cost.h"
 #include "study/counts.h"
-#include "study/study.h"
+#include "study/plans.h"
+#include "study/predict.h"
+#include "study/question.h"
 
 /* ---- devices -------------------------------------------------------------------------------- */
 
@@ -238,10 +240,10 @@ static void note_noise(const struct gw_noise *noise, size_t iterations, struct g
 }
 
 /* Means and spread of what the iterations measured. */
-static enum gw_status summarise(const struct gw_question *question,
-                                const struct gw_measure *measures, size_t iterations,
-                                struct gw_result *out, struct gw_arena *arena,
-                                struct gw_error *error) {
+static enum gw_status summarise_measures(const struct gw_question *question,
+                                         const struct gw_measure *measures, size_t iterations,
+                                         struct gw_result *out, struct gw_arena *arena,
+                                         struct gw_error *error) {
     double *iteration_s = gw_arena_zeros(arena, iterations, sizeof *iteration_s);
     if (iteration_s == NULL) {
         return gw_fail_memory(error, "simulating");
@@ -265,7 +267,7 @@ static enum gw_status simulate(const struct gw_question *question,
                                 ? gw_fail_memory(error, "simulating")
                                 : gw_simulator_run(simulator, iterations, trace, measures, error);
     if (status == GW_OK) {
-        status = summarise(question, measures, iterations, out, &arena, error);
+        status = summarise_measures(question, measures, iterations, out, &arena, error);
     }
     gw_arena_free(&arena);
     return status;

@@ -2,7 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "study/study.h"
+#include "study/predict.h"
+#include "study/question.h"
 
 /* Into a gw_model or a gw_cluster. */
 static enum gw_status read_named(enum gw_data_kind kind, const char *name, void *out,

@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "kernels/gradients/emulation.h"
-#include "study/study.h"
+#include "study/predict.h"
+#include "study/rank.h"
 
 /* ---- predicting ---------------------------------------------------------------------------- */
 
@@ -12,7 +13,7 @@ struct work {
     struct gw_prediction *predictions;
 };
 
-static void predict(size_t part, void *context) {
+static void predict_part(size_t part, void *context) {
     const struct work *work = context;
     const struct gw_comparison *comparison = work->comparison;
     struct gw_prediction *prediction = &work->predictions[part];
@@ -37,7 +38,7 @@ static void predict(size_t part, void *context) {
 enum gw_status gw_comparison_predict(const struct gw_comparison *comparison,
                                      struct gw_prediction *predictions, struct gw_error *error) {
     struct work work = {.comparison = comparison, .predictions = predictions};
-    gw_parallel(comparison->count, gw_cores(), predict, &work);
+    gw_parallel(comparison->count, gw_cores(), predict_part, &work);
     for (size_t i = 0; i < comparison->count; i++) {
         if (predictions[i].status != GW_OK && predictions[i].status != GW_BAD_INPUT) {
             return gw_fail(error, predictions[i].status, "%s", predictions[i].why.message);
@@ -138,7 +139,7 @@ static size_t count_rivals(const struct gw_ranking *ranking) {
 }
 
 /* The reason of the first stands for all. */
-static enum gw_status refuse(const struct gw_ranking *ranking, struct gw_error *error) {
+static enum gw_status refuse_ranking(const struct gw_ranking *ranking, struct gw_error *error) {
     const struct gw_infeasible *first = &ranking->infeasible[0];
     return ranking->infeasible_count == 1
                ? gw_fail(error, GW_BAD_INPUT, "%s", first->why.message)
@@ -184,7 +185,7 @@ enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking
     gw_result_note(&out->notes, comparison->note);
     sort(predictions, out);
     if (out->count == 0) {
-        return refuse(out, error);
+        return refuse_ranking(out, error);
     }
     GW_TRY(comparison->accuracy == NULL ? GW_OK : check_trainings(comparison, out, error));
     out->equal_count = count_equals(out);

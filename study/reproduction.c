@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "kernels/gradients/emulation.h"
+#include "study/predict.h"
+#include "study/question.h"
 
 /* ---- one number ------------------------------------------------------------------------------ */
 

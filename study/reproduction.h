@@ -5,7 +5,6 @@
 #ifndef GW_STUDY_REPRODUCTION_H
 #define GW_STUDY_REPRODUCTION_H
 
-#include "study/study.h"
 #include "traces/paper_table.h"
 
 struct gw_reproduced_cell {

@@ -1,4 +1,7 @@
 #include "study/survey.h"
+#include "study/predict.h"
+#include "study/question.h"
+#include "study/rank.h"
 
 #include <math.h>
 #include <string.h>

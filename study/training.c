@@ -2,7 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "study/study.h"
+#include "study/predict.h"
+#include "study/question.h"
 
 enum gw_status gw_accuracy_check(const struct gw_accuracy *accuracy, struct gw_error *error) {
     for (size_t i = 0; i < accuracy->count; i++) {

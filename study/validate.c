@@ -5,6 +5,8 @@
 
 #include "kernels/gradients/emulation.h"
 #include "study/difference.h"
+#include "study/predict.h"
+#include "study/validate.h"
 
 /* ---- what can be told without running anything --------------------------------------------- */
 
@@ -33,7 +35,8 @@ static enum gw_status check_single(const struct gw_validation *validation, const
                          option, pair->pipeline.algorithm->name);
 }
 
-static enum gw_status check_file(const struct gw_validation *validation, struct gw_error *error) {
+static enum gw_status check_counts_file(const struct gw_validation *validation,
+                                        struct gw_error *error) {
     GW_TRY(check_single(validation, "--counts FILE", error));
     return gw_pipeline_check_counts(&validation->question, &validation->pairs->pipeline,
                                     validation->counts, error);
@@ -44,7 +47,7 @@ enum gw_status gw_validation_check_counts(const struct gw_validation *validation
     if (validation->counts_out != NULL) {
         GW_TRY(check_single(validation, "--counts-out", error));
     }
-    return takes_file(validation) ? check_file(validation, error) : GW_OK;
+    return takes_file(validation) ? check_counts_file(validation, error) : GW_OK;
 }
 
 /* ---- recording ----------------------------------------------------------------------------- */
@@ -121,9 +124,9 @@ static bool takes_counts(const struct gw_validation *validation,
 }
 
 /* With counts, an iteration for each that was measured; otherwise one is as the other. */
-static enum gw_status predict(const struct gw_validation *validation,
-                              struct gw_validation_pair *pair, struct gw_timeline *trace,
-                              struct gw_result *out, struct gw_error *error) {
+static enum gw_status predict_algorithm(const struct gw_validation *validation,
+                                        struct gw_validation_pair *pair, struct gw_timeline *trace,
+                                        struct gw_result *out, struct gw_error *error) {
     bool recorded = takes(validation, "recorded");
     struct gw_prediction_options options = once(validation);
     options.simulation.every_worker = trace != NULL;
@@ -153,7 +156,7 @@ enum gw_status gw_validation_compare(struct gw_validation *validation, struct gw
     for (size_t i = 0; i < validation->count; i++) {
         struct gw_validation_pair *pair = &validation->pairs[i];
         if (takes_counts(validation, pair)) {
-            GW_TRY(predict(validation, pair, NULL, &pair->predicted, error));
+            GW_TRY(predict_algorithm(validation, pair, NULL, &pair->predicted, error));
         }
         pair->error = pair->predicted.iteration_s / pair->measured.iteration_s - 1;
     }
@@ -235,7 +238,7 @@ enum gw_status gw_validation_explain(const struct gw_validation *validation,
     struct gw_result result;
     struct gw_difference *difference = gw_arena_zeros(arena, 1, sizeof *difference);
     GW_TRY(gw_arena_check(arena, "comparing timelines", error));
-    enum gw_status status = predict(validation, pair, &predicted, &result, error);
+    enum gw_status status = predict_algorithm(validation, pair, &predicted, &result, error);
     if (status == GW_OK) {
         status = gw_difference_find(&validation->question, &pair->pipeline.schedule, &predicted,
                                     measured, arena, difference, error);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "study/sweep.h"
+#include "study/axes.h"
 #include "tests/fuzz/readers.h"
 
 /* ---- values, rates, sizes ------------------------------------------------------------------ */

@@ -3,6 +3,7 @@
  * that all of it is accounted for.
  */
 #include "study/difference.h"
+#include "study/predict.h"
 #include "tests/test.h"
 
 enum { WORKERS = 3, MOST_OPERATIONS = 16, MOST_ITERATIONS = 4 };

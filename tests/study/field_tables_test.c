@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "study/sweep.h"
+#include "study/grid.h"
 #include "tests/test.h"
 #include "traces/traces.h"
 

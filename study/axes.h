@@ -1,0 +1,106 @@
+/* Axes of sweeps: their values, and notes at these. */
+#ifndef GW_STUDY_AXES_H
+#define GW_STUDY_AXES_H
+
+#include "study/question.h"
+
+/* ---- axes -------------------------------------------------------------------------------------
+ */
+
+/* From the one that changes most slowly from point to point to the one that changes each time. */
+enum gw_axis {
+    GW_AXIS_MODEL,
+    GW_AXIS_CLUSTER,
+    GW_AXIS_WORKERS,
+    GW_AXIS_DENSITY,
+    GW_AXIS_BANDWIDTH, /* a factor of what was measured */
+    GW_AXIS_STRAGGLER, /* a factor on the compute times of worker 0 */
+    GW_AXIS_NOISE,     /* standard deviation of the logarithm of each compute time */
+    GW_AXIS_ALGORITHM,
+    GW_AXES
+};
+
+struct gw_axis_kind {
+    const char *name;                  /* of one value, in what is written */
+    const char *option, *key;          /* on the command line, in a job file */
+    const char *label;                 /* of a picture's axis; NULL: not drawn */
+    const struct gw_values_rule *rule; /* NULL: its values are names */
+    /* The number if nothing is asked for; 0 workers: the cluster's. */
+    double fallback;
+    bool sparse_only; /* dense exchange does not depend on it */
+};
+extern const struct gw_axis_kind gw_axis_kinds[GW_AXES];
+
+/* Sets the question's value on an axis of numbers; a bandwidth multiplies the one it has. */
+void gw_question_change(struct gw_question *question, enum gw_axis axis, double value);
+
+/* Values of an axis of numbers, ascending. */
+struct gw_axis_values {
+    const struct gw_axis_kind *kind;
+    size_t count;
+    double *values;
+    int digits; /* of a value as text */
+    /* Where values are bits per second: the cluster's own, and where it is known from. */
+    double own_bit_per_s; /* 0: they are factors of it */
+    char derivation[GW_DERIVATION_SIZE];
+};
+
+/*
+ * Lists and ranges (core/values.h), also "2:256" of workers, doubled from value to value,
+ * "2:256:STEP", and "0.1x:10x" and "1e-4:1e-1", five values to a decade. Bandwidths are factors or
+ * rates ("1gbit:100gbit", "500mbit,1.25GB/s") of a cluster whose own one can be told. `place`
+ * stands before a message. The caller frees out->values.
+ */
+enum gw_status gw_axis_parse(enum gw_axis axis, const char *text, const char *place,
+                             const struct gw_cluster *cluster, struct gw_axis_values *out,
+                             struct gw_error *error);
+
+/* Sets own_bit_per_s and derivation. */
+enum gw_status gw_axis_find_own_bandwidth(const struct gw_cluster *cluster,
+                                          struct gw_axis_values *out, struct gw_error *error);
+
+/* Gives the values' texts so many digits that no two neighbours look the same. */
+void gw_axis_tell_apart(struct gw_axis_values *values);
+
+/* "16", "2.5 gbit", "0.5x". Returns `out`. */
+const char *gw_axis_text(const struct gw_axis_values *values, double value,
+                         char out[GW_UNITS_SIZE]);
+
+/*
+ * The question at the one bandwidth of the whole network that --bandwidth says, by curves:
+ * `values`, which the caller frees, and `out`, which borrows from the question.
+ */
+enum gw_status gw_axis_ask_bandwidth(const char *text, enum gw_network_level level,
+                                     const struct gw_question *question,
+                                     struct gw_axis_values *values, struct gw_question *out,
+                                     struct gw_error *error);
+
+/* The question at a value; borrows from the question. */
+struct gw_question gw_axis_ask(const struct gw_axis_values *values, double value,
+                               const struct gw_question *question);
+
+/* ---- notes ------------------------------------------------------------------------------------
+ */
+
+/* A remark on what was found at values of an axis; those that differ only in numbers are one. */
+struct gw_axis_note {
+    const char *text; /* as it was at value number `first` */
+    size_t first;
+    size_t others;   /* further values with one like it ... */
+    bool differs;    /* ... of which one at least reads otherwise */
+    const void *row; /* in which it is counted; NULL: it is of no value, but of all */
+};
+
+/* All 0 at first. */
+struct gw_axis_notes {
+    size_t count, capacity;
+    struct gw_axis_note *notes;
+    struct gw_arena arena; /* of the texts */
+};
+
+/* Adds a remark, or counts it with one like it; what several rows have is counted in the first. */
+enum gw_status gw_axis_note_add(struct gw_axis_notes *notes, const char *text, size_t value,
+                                const void *row, struct gw_error *error);
+void gw_axis_notes_free(struct gw_axis_notes *notes);
+
+#endif

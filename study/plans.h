@@ -1,0 +1,88 @@
+/* Plans of a question, and why one of them takes as long as it does. */
+#ifndef GW_STUDY_PLANS_H
+#define GW_STUDY_PLANS_H
+
+#include "methods/costs.h"
+#include "planner/planner.h"
+#include "study/question.h"
+
+/* Makes plans for a question, compressed and exchanged in one way; stays where it is. */
+struct gw_planning {
+    const struct gw_question *question;
+    struct gw_compressor unlisted; /* one that only the cluster's file knows */
+    struct gw_costs costs;
+    struct gw_optimum optimum; /* once it is found */
+};
+
+/* The exchange of that name (NULL: the compressor's own), which must carry what that leaves. */
+enum gw_status gw_exchange_choose(const char *compressor, const char *name,
+                                  const struct gw_exchange_kind **out, struct gw_error *error);
+
+/* Borrows from the question; compressor "none": dense; exchange NULL: the compressor's own. */
+enum gw_status gw_planning_open(const struct gw_question *question, const char *compressor,
+                                const char *exchange, struct gw_planning *out,
+                                struct gw_error *error);
+void gw_planning_close(struct gw_planning *planning);
+
+/* Finds the optimum, by which all plans that are made from then on are bounded. */
+enum gw_status gw_planning_find_optimum(struct gw_planning *planning, struct gw_error *error);
+
+/* A policy's plan; its notes say what was derived, and what was timed on another device. */
+enum gw_status gw_planning_plan(const struct gw_planning *planning, const char *policy,
+                                struct gw_plan *out, struct gw_error *error);
+
+/* A policy with its number as `--policy` takes it: "omgs", "threshold:8192". Returns `out`. */
+enum { GW_POLICY_TEXT_SIZE = 64 };
+const char *gw_policy_text(const struct gw_policy *policy, uint64_t argument,
+                           char out[GW_POLICY_TEXT_SIZE]);
+
+/* Plans, the best first, each bounded by the optimum; zero-initialise. */
+struct gw_plans {
+    size_t count;
+    struct gw_plan *plans;
+    /* [count]: their iterations with what slows operations that run at once, which plans and their
+     * bound leave out; NULL: the question counts nothing of it, or no
+     * pipeline has the compressor. */
+    double *interfered_s;
+    struct gw_arena arena;
+};
+
+/* By one policy, or by "all", each with its default argument; gw_plans_free in any case. */
+enum gw_status gw_plans_make(const struct gw_question *question, const char *compressor,
+                             const char *exchange, const char *policy, struct gw_plans *out,
+                             struct gw_error *error);
+void gw_plans_free(struct gw_plans *plans);
+
+/* Why a plan takes as long as it does: what each stream does for its groups, and who waits. */
+struct gw_explanation {
+    const struct gw_question *question;
+    const struct gw_plan *plan;
+    struct gw_group_times *groups; /* [plan->group_count] */
+    double comm_s;                 /* of all exchanges */
+    double exposed_comm_s;         /* after the last compression */
+    double update_s;               /* after the last exchange */
+    /*
+     * The group from which on the network does not pause: the iteration lasts as long as the
+     * compute until it is compressed, its exchange and those after it, and the update.
+     */
+    size_t critical_group;
+    enum gw_stream bottleneck; /* the stream that has the larger part of that */
+};
+
+/*
+ * Explains a plan for the question, exchanged as `exchange` says (NULL: as its compressor's own).
+ * Borrows both; its groups are in the arena.
+ */
+enum gw_status gw_explain(const struct gw_question *question, const struct gw_plan *plan,
+                          const char *exchange, struct gw_arena *arena, struct gw_explanation *out,
+                          struct gw_error *error);
+
+/* Who waits before the exchange of group g: at most one of these is above zero. */
+double gw_explanation_gradients_wait_s(const struct gw_explanation *explanation, size_t g);
+double gw_explanation_network_wait_s(const struct gw_explanation *explanation, size_t g);
+
+/* Adds an iteration with the spans of both streams to a timeline of one lane. */
+enum gw_status gw_explanation_timeline(const struct gw_explanation *explanation,
+                                       struct gw_timeline *timeline, struct gw_error *error);
+
+#endif

@@ -1,0 +1,204 @@
+/* Predictions: a pipeline on a cluster, and how long an iteration of it takes. */
+#ifndef GW_STUDY_PREDICT_H
+#define GW_STUDY_PREDICT_H
+
+#include "goal/goal.h"
+#include "kernels/kernels.h"
+#include "methods/schedule.h"
+#include "study/plans.h"
+#include "study/question.h"
+
+/* ---- predictions ------------------------------------------------------------------------------
+ */
+
+/* An algorithm with its plan and its schedule. */
+struct gw_pipeline {
+    const struct gw_algorithm *algorithm;
+    const struct gw_plan *plan; /* the given one, or its own */
+    struct gw_plan own;
+    struct gw_schedule schedule;
+};
+
+/* With the plan `given`, which lives longer, or (NULL) one by the algorithm's policy. */
+enum gw_status gw_pipeline_open(const struct gw_question *question,
+                                const struct gw_algorithm *algorithm, const struct gw_plan *given,
+                                struct gw_pipeline *out, struct gw_error *error);
+void gw_pipeline_close(struct gw_pipeline *pipeline);
+
+/* Gives a result the algorithm's name, and the choices in which that differs from the preset. */
+void gw_result_name(struct gw_result *result, const struct gw_algorithm *algorithm);
+
+/* A result for the pipeline, without any iteration yet. */
+struct gw_result gw_pipeline_result(const struct gw_question *question,
+                                    const struct gw_pipeline *pipeline);
+
+/* Factors of some workers or nodes, by their numbers. */
+enum { GW_MOST_FACTORS = 64 };
+struct gw_numbered_factors {
+    size_t count;
+    struct {
+        size_t number;
+        double factor;
+    } each[GW_MOST_FACTORS];
+};
+
+/* What makes a simulated cluster heterogeneous, and how its repetitions are drawn. */
+struct gw_heterogeneity {
+    const char *noise, *network_noise;     /* as gw_noise_read takes it; NULL: none */
+    struct gw_numbered_factors stragglers; /* workers: on their compute times */
+    struct gw_numbered_factors bandwidths; /* nodes: on their bandwidth */
+    double background;                     /* share of every link that other traffic takes */
+    uint64_t seed;
+    size_t threads;
+};
+
+/* A simulation of the question's cluster that is so; what it holds is the arena's. */
+enum gw_status gw_heterogeneity_simulation(const struct gw_heterogeneity *heterogeneity,
+                                           const struct gw_question *question,
+                                           struct gw_arena *arena, struct gw_simulation *out,
+                                           struct gw_error *error);
+
+/* Where numbers of selected elements come from, of compressors where they depend on gradients. */
+struct gw_counts_source {
+    const char *name;                 /* "asked", "trained" or a file; NULL: as asked */
+    const char *out;                  /* file to keep trained counts in, or NULL */
+    const struct gw_counts *recorded; /* in place of `name`, or NULL */
+    /* To train on, in place of `name`, or NULL; a file may hold some, too. */
+    const struct gw_recorded_gradients *gradients;
+};
+
+/* Fails unless they are of the question's model, and stand for as many workers. */
+enum gw_status gw_recorded_gradients_check(const struct gw_recorded_gradients *recorded,
+                                           const struct gw_question *question,
+                                           struct gw_error *error);
+
+/* How an iteration is predicted; all 0: a single one on a quiet cluster, counts as asked. */
+struct gw_prediction_options {
+    struct gw_simulation simulation; /* its workers and interference are the question's */
+    size_t iterations;               /* 0 is as 1 */
+    struct gw_counts_source counts;
+    bool interval; /* also where it is in 95% of cases: iteration_low_s, iteration_high_s */
+};
+
+/*
+ * Warns where the algorithm compresses, and that was timed on one kind of device, computing on
+ * another.
+ */
+void gw_note_devices(const struct gw_question *question, const struct gw_algorithm *algorithm,
+                     struct gw_result *result);
+
+/*
+ * Simulates iterations of the pipeline, whose schedule then has the last one's counts; `trace` (or
+ * NULL) gets their timeline, and is the caller's.
+ */
+enum gw_status gw_pipeline_predict(const struct gw_question *question, struct gw_pipeline *pipeline,
+                                   const struct gw_prediction_options *options,
+                                   struct gw_timeline *trace, struct gw_result *out,
+                                   struct gw_error *error);
+
+/* The same of an algorithm with a plan by its own policy. */
+enum gw_status gw_predict(const struct gw_question *question, const struct gw_algorithm *algorithm,
+                          const struct gw_prediction_options *options, struct gw_result *out,
+                          struct gw_error *error);
+
+/*
+ * What no curve accounts for, in 95% of cases, relative to the iteration: found on ResNet-50 and
+ * VGG-16 and judged on other models (docs/results/validation.md).
+ */
+#define GW_UNEXPLAINED 0.004
+
+/* Name, in results, of interference that a prediction leaves out. */
+#define GW_LEFT_OUT "interference"
+
+/* Whether the iteration may take longer by an uncertainty of its result, and not less. */
+bool gw_uncertainty_only_lengthens(const struct gw_result_uncertainty *uncertainty);
+
+/* The command that measures it, as the cluster was measured. */
+const char *gw_uncertainty_command(const struct gw_result_uncertainty *uncertainty,
+                                   const struct gw_cluster *cluster);
+
+/*
+ * Finds where a prediction is in 95% of cases: simulates again with each of its curves at the ends
+ * of what is known of it, and adds what they change as independent errors add, with what no curve
+ * accounts for. No interval where nothing is known of any, or where nobody knows how far off one
+ * is. `slowed` simulates the same with what the prediction leaves out of how operations that run at
+ * once slow each other (NULL: nothing): the longer end counts it, as the uncertainty
+ * GW_LEFT_OUT.
+ */
+enum gw_status gw_interval_find(struct gw_simulator *simulator, const struct gw_simulator *slowed,
+                                size_t iterations, struct gw_result *result,
+                                struct gw_error *error);
+
+/* Gives the schedule's compressions the durations that the cluster's curve says, for execution that
+ * waits so long. */
+enum gw_status gw_pipeline_time_compression(const struct gw_question *question,
+                                            struct gw_pipeline *pipeline, struct gw_error *error);
+
+/* Fails unless the file has counts of this pipeline. */
+enum gw_status gw_pipeline_check_counts(const struct gw_question *question,
+                                        const struct gw_pipeline *pipeline, const char *path,
+                                        struct gw_error *error);
+
+/* The algorithms in `text`, "all" or names with commas between, each once; the arena's. */
+enum gw_status gw_algorithms_parse(const char *text, struct gw_arena *arena,
+                                   const struct gw_algorithm ***out, size_t *count,
+                                   struct gw_error *error);
+
+/* The compressors in `text`, "all" or names with commas between, each once; then NULL. */
+enum gw_status gw_compressors_parse(const char *text, const struct gw_compressor **out,
+                                    struct gw_error *error);
+
+/* ---- training to a goal -----------------------------------------------------------------------
+ */
+
+/* Fails unless all algorithms in the file are known. */
+enum gw_status gw_accuracy_check(const struct gw_accuracy *accuracy, struct gw_error *error);
+
+/* How long a pipeline trains until a network has learnt as much as was asked for. */
+struct gw_to_goal {
+    const struct gw_trainings *trainings; /* of the pipeline; NULL: nothing was recorded */
+    double seconds;                       /* INFINITY: never; NAN: not known */
+    double low_s, high_s; /* where it is by the iteration's interval and the range of trainings;
+                             high_s INFINITY: some never did; 0: not worked out */
+};
+
+/*
+ * By trainings with as many workers, or the nearest number of them, at the question's density;
+ * `notes` gets what differs. Pipelines that compress nothing stand for each other.
+ */
+void gw_to_goal_find(const struct gw_accuracy *accuracy, const struct gw_question *question,
+                     const struct gw_result *result, struct gw_to_goal *out,
+                     struct gw_result *notes);
+
+/* Whether the first is known to be faster: what is not known comes last. */
+bool gw_to_goal_is_before(const struct gw_to_goal *a, const struct gw_to_goal *b);
+
+/* ---- GOAL schedules ---------------------------------------------------------------------------
+ */
+
+/* When the ranks of a schedule finish, and under which parameters. */
+struct gw_goal_answer {
+    const char *path;
+    struct gw_goal goal;
+    struct gw_goal_result result;
+    const char *loggp, *loggp_source; /* as --loggp takes them; "option", "file" or "default" */
+    double read_s;                    /* that reading took */
+};
+
+/* Reads and runs a schedule; `loggp` NULL: as it names, or LogGOPSim's own. Freed in any case. */
+enum gw_status gw_goal_ask(const char *path, const char *loggp, struct gw_goal_answer *out,
+                           struct gw_error *error);
+void gw_goal_answer_free(struct gw_goal_answer *answer);
+
+/* One iteration of a pipeline as a schedule: what is asked, and what it was exported for. */
+struct gw_goal_export {
+    struct gw_question *question; /* gets the network's parameters */
+    const char *algorithm, *path;
+    struct gw_choice_changes changes;
+    struct gw_network_options network;
+    char loggp[GW_EXPORT_LOGGP_SIZE];
+    struct gw_result notes;
+};
+enum gw_status gw_goal_export(struct gw_goal_export *export, struct gw_error *error);
+
+#endif

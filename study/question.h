@@ -1,0 +1,117 @@
+/* A question: a model on a cluster, and the network between its workers. */
+#ifndef GW_STUDY_QUESTION_H
+#define GW_STUDY_QUESTION_H
+
+#include "core/core.h"
+#include "goal/goal.h"
+#include "methods/methods.h"
+#include "sim/sim.h"
+#include "traces/traces.h"
+
+/* ---- the question -----------------------------------------------------------------------------
+ */
+
+/* Whether operations of a worker, and workers of a machine, that are at work at once slow each
+ * other in predictions. */
+enum gw_interference_rule {
+    GW_INTERFERENCE_KNOWN,   /* as far as the cluster's file says how much */
+    GW_INTERFERENCE_NONE,    /* they do not */
+    GW_INTERFERENCE_REQUIRED /* as the file says, and one that says nothing of it is refused */
+};
+
+/* What a user asks about. */
+struct gw_question {
+    struct gw_model model;
+    struct gw_cluster cluster;
+    size_t workers;
+    double density;
+    double bandwidth; /* of collectives' bytes, a factor of what was measured; startups stay */
+    double straggler; /* a factor on the compute times of worker 0, in sweeps; 1: none */
+    double noise;     /* of the logarithm of each compute time the standard deviation, in sweeps */
+    enum gw_interference_rule interference;
+};
+
+enum { GW_MOST_MICRO_BATCHES = 4096 }; /* of an iteration */
+
+/* How it is asked. */
+struct gw_question_options {
+    const char *model, *cluster; /* names or paths */
+    double density;              /* 0: not given, the usual one */
+    size_t workers;              /* 0: not given, as many as the cluster has */
+    enum gw_interference_rule interference;
+    size_t micro_batches; /* of an iteration; 0: not given, 1 */
+};
+
+/* Reads a model, by its name or path. */
+enum gw_status gw_model_open(const char *name, struct gw_model *out, struct gw_error *error);
+
+/* Reads a cluster, by its name or path. */
+enum gw_status gw_cluster_open(const char *name, struct gw_cluster *out, struct gw_error *error);
+
+/*
+ * Asks about a model on a cluster, both of which it takes. As many workers as the cluster has,
+ * density GW_USUAL_DENSITY.
+ */
+struct gw_question gw_question_of(struct gw_model model, struct gw_cluster cluster);
+
+/* Whether predictions count it. */
+bool gw_question_counts_interference(const struct gw_question *question);
+
+/* Refuses a cluster that says nothing of what the choice requires. */
+enum gw_status gw_interference_check(enum gw_interference_rule interference,
+                                     const struct gw_cluster *cluster, struct gw_error *error);
+
+/* Asks about both, which it takes, even if it fails. */
+enum gw_status gw_question_ask(const struct gw_question_options *options, struct gw_model model,
+                               struct gw_cluster cluster, struct gw_question *out,
+                               struct gw_error *error);
+
+/* Reads the model and the cluster, and asks about them. */
+enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
+                                struct gw_error *error);
+/* A plan brings its own density and workers; options that were given overrule them. */
+enum gw_status gw_question_read_plan(const char *path, struct gw_question_options *options,
+                                     struct gw_plan *plan, struct gw_error *error);
+void gw_question_close(struct gw_question *question);
+
+/* ---- the network ------------------------------------------------------------------------------
+ */
+
+/* By which algorithms messages carry out collectives. */
+enum { GW_MOST_CHOICES = 16 };
+struct gw_choices {
+    size_t count;
+    struct gw_collective_choice each[GW_MOST_CHOICES];
+};
+
+/* At which level exchanges are simulated, and the network that messages see. */
+struct gw_network_options {
+    enum gw_network_level level;
+    struct gw_choices choices;
+    const char *loggp;                         /* NULL: the cluster's */
+    size_t workers_per_node, nodes_per_switch; /* 0: the cluster's */
+    double oversubscription;                   /* 0: the cluster's */
+};
+
+/*
+ * "L=2500,o=1500,g=1000,O=0,G=6,S=65535": nanoseconds, nanoseconds per byte and bytes, in any
+ * order; what is not given is 0, and S without limit.
+ */
+struct gw_loggp_text {
+    double L, o, g, O, G, S;
+};
+
+enum gw_status gw_loggp_parse(const char *text, struct gw_loggp_text *out, struct gw_error *error);
+
+/* The parameters for a GOAL schedule, whose times are whole numbers but for those per byte. */
+enum gw_status gw_loggp_for_goal(const struct gw_loggp_text *text, struct gw_loggops *out,
+                                 struct gw_error *error);
+
+/* Changes the question's cluster as the options say; refuses what there is not. */
+enum gw_status gw_network_apply(const struct gw_network_options *options,
+                                struct gw_question *question, struct gw_error *error);
+
+/* Has the simulation see the network that the options, which live longer, say. */
+void gw_network_simulate(const struct gw_network_options *options, struct gw_simulation *out);
+
+#endif

@@ -1,0 +1,93 @@
+/* Rankings: pipelines that are compared on a question. */
+#ifndef GW_STUDY_RANK_H
+#define GW_STUDY_RANK_H
+
+#include "study/predict.h"
+#include "study/question.h"
+
+/* Pipelines that are compared on a question. */
+struct gw_comparison {
+    const struct gw_question *question;
+    const struct gw_algorithm *const *algorithms;
+    size_t count;
+    struct gw_choice_changes changes; /* of all of them */
+    bool intervals;                   /* predictions also say where they are in 95% of cases */
+    /* Counts that depend on gradients are trained, means over GW_COMPARISON_TRAINED iterations; on
+     * these in place of generated ones, unless NULL. */
+    bool trained;
+    const struct gw_recorded_gradients *gradients;
+    const struct gw_accuracy *accuracy; /* ranks by the time to its goal; NULL: by an iteration */
+    char note[GW_RESULT_NOTE_SIZE];     /* on the question, for the reader; "": none */
+};
+enum { GW_COMPARISON_TRAINED = 100 };
+
+/* Times that differ by less than this share of them count as equal. */
+#define GW_COMPARE_SAME 1e-9
+
+/* What became of a pipeline. */
+struct gw_prediction {
+    enum gw_status status; /* GW_BAD_INPUT: it cannot be predicted */
+    struct gw_result result;
+    struct gw_error why;
+};
+
+/* Predicts all [count], on all cores. Fails only where a pipeline is not to blame. */
+enum gw_status gw_comparison_predict(const struct gw_comparison *comparison,
+                                     struct gw_prediction *predictions, struct gw_error *error);
+
+/* An iteration without any exchange or compression: what scaling is measured by. */
+double gw_comparison_alone_s(const struct gw_comparison *comparison);
+
+/* Whether it depends on gradients how much a pipeline selects, with the comparison's changes. */
+bool gw_comparison_depends_on_data(const struct gw_comparison *comparison, const char *algorithm);
+
+/* A pipeline that cannot be predicted. */
+struct gw_infeasible {
+    const char *algorithm;
+    struct gw_error why;
+};
+
+struct gw_ranking {
+    const struct gw_comparison *comparison;
+    size_t count;
+    struct gw_result *results;  /* the fastest first; of equals, as they were asked for */
+    struct gw_to_goal *to_goal; /* [count], by which it is ranked; NULL: by an iteration */
+    size_t equal_count;         /* results that are as fast as the first; it is one of them */
+    size_t rival_count;         /* others that cannot be told apart from the first */
+    size_t infeasible_count;
+    struct gw_infeasible *infeasible; /* as they were asked for */
+    struct gw_result notes;           /* on all of it; nothing else of this is set */
+    struct gw_arena arena;            /* of all of this */
+};
+
+/* Predicts and ranks; fails, with a reason, if none can be predicted. gw_ranking_free in any case.
+ */
+enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking *out,
+                       struct gw_error *error);
+void gw_ranking_free(struct gw_ranking *ranking);
+
+/*
+ * Whether a result that is predicted to be slower than the first may be as fast, in 95% of cases:
+ * what is not known of a curve that both hang on is wrong for both by the same.
+ */
+bool gw_results_meet(const struct gw_result *first, const struct gw_result *second);
+
+/*
+ * Where the first's time over the second's is in 95% of cases; NAN where nobody knows. A curve that
+ * both hang on is off for both by the same.
+ */
+void gw_results_ratio(const struct gw_result *first, const struct gw_result *second, double *low,
+                      double *high);
+
+/* The same of trainings, both of which come to the goal in the median. */
+bool gw_trainings_meet(const struct gw_result *first, const struct gw_trainings *of_first,
+                       const struct gw_result *second, const struct gw_trainings *of_second);
+
+/* By what it is ranked: of an iteration, or of a training to its goal. */
+double gw_ranking_seconds(const struct gw_ranking *ranking, size_t place);
+
+/* Whether the result in that place is not the first, or as fast, and can't be told apart from it.
+ */
+bool gw_ranking_is_rival(const struct gw_ranking *ranking, size_t place);
+
+#endif
