@@ -429,7 +429,7 @@ static bool make_exact(cJSON *node) {
 }
 
 /* Finds a control character that cJSON did not escape, as it does those of C0; 0: none. */
-static uint32_t control_at(const unsigned char *c) {
+static uint32_t control_character_at(const unsigned char *c) {
     return *c == '\n' || *c == '\t' ? 0 : gw_control_at(c);
 }
 
@@ -438,7 +438,7 @@ static enum gw_status end_text(const char *printed, char **out, struct gw_error 
     enum { escape = 12 }; /* of two halves, "\udb40\udc01" */
     size_t controls = 0;
     for (const char *c = printed; *c != '\0'; c++) {
-        controls += control_at((const unsigned char *)c) != 0;
+        controls += control_character_at((const unsigned char *)c) != 0;
     }
     char *text = malloc(strlen(printed) + escape * controls + 2);
     if (text == NULL) {
@@ -446,7 +446,7 @@ static enum gw_status end_text(const char *printed, char **out, struct gw_error 
     }
     *out = text;
     for (const unsigned char *c = (const unsigned char *)printed; *c != '\0'; c++) {
-        uint32_t control = control_at(c);
+        uint32_t control = control_character_at(c);
         if (control == 0) {
             *text++ = (char)*c;
             continue;
@@ -461,8 +461,8 @@ static enum gw_status end_text(const char *printed, char **out, struct gw_error 
     return GW_OK;
 }
 
-static enum gw_status print_document(const cJSON *document, bool compact, char **text,
-                                     struct gw_error *error) {
+static enum gw_status print_json(const cJSON *document, bool compact, char **text,
+                                 struct gw_error *error) {
     cJSON *copy = cJSON_Duplicate(document, 1);
     char *printed = NULL;
     if (copy != NULL && make_exact(copy)) {
@@ -478,18 +478,18 @@ static enum gw_status print_document(const cJSON *document, bool compact, char *
 static enum gw_status write_printed(const cJSON *document, bool compact, const char *path,
                                     struct gw_error *error) {
     char *text = NULL;
-    GW_TRY(print_document(document, compact, &text, error));
+    GW_TRY(print_json(document, compact, &text, error));
     enum gw_status status = gw_file_write(path, text, strlen(text), error);
     free(text);
     return status;
 }
 
 enum gw_status gw_json_print(const cJSON *document, char **text, struct gw_error *error) {
-    return print_document(document, false, text, error);
+    return print_json(document, false, text, error);
 }
 
 enum gw_status gw_json_print_compact(const cJSON *document, char **text, struct gw_error *error) {
-    return print_document(document, true, text, error);
+    return print_json(document, true, text, error);
 }
 
 enum gw_status gw_json_write(const cJSON *document, const char *path, struct gw_error *error) {

@@ -12,14 +12,14 @@
 enum { PATH_SIZE = 160 };
 
 /* The path to an object from the document's root, link by link. */
-struct link {
-    const struct link *before; /* NULL: the root */
-    const char *key;           /* NULL: an item of an array */
+struct path_link {
+    const struct path_link *before; /* NULL: the root */
+    const char *key;                /* NULL: an item of an array */
     size_t index;
 };
 
 /* Writes a path, cut if it is too long: it only serves messages. Returns its length. */
-static size_t write_path(const struct link *link, char out[PATH_SIZE]) {
+static size_t write_path(const struct path_link *link, char out[PATH_SIZE]) {
     size_t length = link->before == NULL ? 0 : write_path(link->before, out);
     if (link->before == NULL || length + 1 >= PATH_SIZE) {
         out[length] = '\0';
@@ -38,7 +38,7 @@ static int by_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static enum gw_status refuse_key(const struct link *at, const char *key, const char *file,
+static enum gw_status refuse_key(const struct path_link *at, const char *key, const char *file,
                                  struct gw_error *error) {
     char path[PATH_SIZE];
     (void)write_path(at, path);
@@ -52,8 +52,8 @@ static enum gw_status refuse_key(const struct link *at, const char *key, const c
 }
 
 /* Sorts the keys; an object of few has them on the stack. */
-static enum gw_status check_object(const cJSON *object, const struct link *at, const char *file,
-                                   struct gw_error *error) {
+static enum gw_status check_object(const cJSON *object, const struct path_link *at,
+                                   const char *file, struct gw_error *error) {
     enum { FEW = 12 };
     const char *few[FEW];
     size_t count = (size_t)cJSON_GetArraySize(object);
@@ -79,9 +79,9 @@ static enum gw_status check_object(const cJSON *object, const struct link *at, c
 }
 
 /* Recurses no deeper than the parser lets documents be. */
-static enum gw_status check_below(const cJSON *node, const struct link *at, const char *file,
+static enum gw_status check_below(const cJSON *node, const struct path_link *at, const char *file,
                                   struct gw_error *error) {
-    struct link below = {.before = at};
+    struct path_link below = {.before = at};
     const cJSON *child = NULL;
     if (cJSON_IsObject(node)) {
         GW_TRY(check_object(node, at, file, error));
@@ -98,7 +98,7 @@ static enum gw_status check_below(const cJSON *node, const struct link *at, cons
 
 enum gw_status gw_json_check_keys_of_all(const cJSON *document, const char *file,
                                          struct gw_error *error) {
-    static const struct link root = {0};
+    static const struct path_link root = {0};
     return check_below(document, &root, file, error);
 }
 
@@ -147,8 +147,8 @@ static bool is_known(const struct gw_fields *fields, const char *const *keys, co
     return (fields->each != NULL && *keys == NULL) || (fields->others && is_far);
 }
 
-static enum gw_status report_key(struct walk *walk, const struct link *at, const char *const *keys,
-                                 const char *key, struct gw_error *error) {
+static enum gw_status report_key(struct walk *walk, const struct path_link *at,
+                                 const char *const *keys, const char *key, struct gw_error *error) {
     char path[PATH_SIZE];
     char message[512];
     const char *nearest = gw_find_nearest(key, keys);
@@ -183,15 +183,15 @@ static const struct gw_fields *find_below(const struct gw_fields *fields, const 
 }
 
 static enum gw_status walk_object(struct walk *walk, const cJSON *object,
-                                  const struct gw_fields *fields, const struct link *at,
+                                  const struct gw_fields *fields, const struct path_link *at,
                                   struct gw_error *error) {
     const char *room[MOST_KEYS];
     const char *const *keys = list_keys(fields, room);
     const cJSON *node = NULL;
     cJSON_ArrayForEach(node, object) {
         const struct gw_fields *of = find_below(fields, node->string);
-        const struct link below = {.before = at, .key = node->string};
-        struct link item = {.before = &below};
+        const struct path_link below = {.before = at, .key = node->string};
+        struct path_link item = {.before = &below};
         const cJSON *child = NULL;
         if (!is_known(fields, keys, node->string)) {
             GW_TRY(report_key(walk, at, keys, node->string, error));
@@ -209,7 +209,7 @@ static enum gw_status walk_object(struct walk *walk, const cJSON *object,
 
 enum gw_status gw_json_check_keys(const cJSON *document, const char *file,
                                   const struct gw_fields *fields, struct gw_error *error) {
-    static const struct link root = {0};
+    static const struct path_link root = {0};
     struct walk walk = {.file = file};
     GW_TRY(walk_object(&walk, document, fields, &root, error));
     if (walk.unknown > GW_MOST_KEY_WARNINGS && gw_key_rules.warn != NULL && !gw_key_rules.all) {

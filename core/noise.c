@@ -133,7 +133,7 @@ double gw_noise_factor(const struct gw_noise *noise, uint64_t stream, uint64_t i
 
 /* The names of noise, and the sample that it may be drawn from. */
 
-static bool parse_number(const char *text, char **end, double *out) {
+static bool parse_noise_number(const char *text, char **end, double *out) {
     errno = 0;
     *out = strtod(text, end);
     return *end != text && errno != ERANGE && isfinite(*out) && *out >= 0;
@@ -187,7 +187,7 @@ static enum gw_status read_lines(char *text, const char *path, struct gw_noise *
         if (*line == '\0' || *line == '#') {
             continue;
         }
-        bool good = parse_number(line, &end, &value);
+        bool good = parse_noise_number(line, &end, &value);
         if (!good || end[strspn(end, " \t\r")] != '\0') {
             return gw_fail(error, GW_BAD_INPUT, "%s:%zu: expected a number >= 0, got \"%.40s\"",
                            path, number, line);
@@ -337,7 +337,7 @@ enum gw_status gw_noise_read(const char *text, const char *option, struct gw_noi
                        "got \"%s\"",
                        option, text);
     }
-    if (!parse_number(sigma, &end, &out->sigma) || *end != '\0' ||
+    if (!parse_noise_number(sigma, &end, &out->sigma) || *end != '\0' ||
         out->sigma > GW_NOISE_MOST_SIGMA) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected a number >= 0 and at most %g, got \"%s\"",
                        option, GW_NOISE_MOST_SIGMA, sigma);

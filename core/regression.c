@@ -245,7 +245,7 @@ struct problem {
 static const double replicate_settled = 1e-3; /* of a coefficient: far below its standard error */
 
 /* A line with the standard errors of its coefficients; 0 for a missing one. */
-struct estimate {
+struct line_estimate {
     enum gw_line_terms terms;
     struct fitted_line line;
     double startup_error, slope_error;
@@ -260,7 +260,7 @@ struct inverse {
 };
 
 static struct inverse invert_normal(const struct line_points *points,
-                                    const struct estimate *estimate) {
+                                    const struct line_estimate *estimate) {
     double sum_w = 0;
     double sum_x = 0;
     double sum_xx = 0;
@@ -287,7 +287,7 @@ static struct inverse invert_normal(const struct line_points *points,
  * wide.
  */
 static void find_variances(const struct problem *problem, const struct inverse *inverse,
-                           struct estimate *estimate) {
+                           struct line_estimate *estimate) {
     const struct line_points *points = &problem->points;
     const struct fitted_line *line = &estimate->line;
     double squares = 0;
@@ -308,13 +308,14 @@ static void find_variances(const struct problem *problem, const struct inverse *
     estimate->between = freedom > 0 ? fmax(0, squares - own) / freedom : 0;
 }
 
-static double variance(const struct problem *problem, const struct estimate *estimate, size_t i) {
+static double variance(const struct problem *problem, const struct line_estimate *estimate,
+                       size_t i) {
     return estimate->own_share * problem->variances[i] + estimate->between;
 }
 
 /* The sandwich estimator: standard errors from the points' variances and the weighted normal
  * equations. */
-static void find_standard_errors(const struct problem *problem, struct estimate *out) {
+static void find_standard_errors(const struct problem *problem, struct line_estimate *out) {
     const struct line_points *points = &problem->points;
     struct inverse inverse = invert_normal(points, out);
     find_variances(problem, &inverse, out);
@@ -338,7 +339,7 @@ static double ratio(double off, double error) {
     return error > 0 ? off / error : 0;
 }
 
-static enum gw_status replicate(struct problem *problem, const struct estimate *truth,
+static enum gw_status replicate(struct problem *problem, const struct line_estimate *truth,
                                 struct gw_error *error) {
     struct gw_random *random = NULL;
     GW_TRY(gw_random_open(&random, 1, problem->points.count, error));
@@ -347,7 +348,7 @@ static enum gw_status replicate(struct problem *problem, const struct estimate *
             problem->times[i] =
                 problem->values[i] * exp(gw_random_normal(random, problem->scatter[i]));
         }
-        struct estimate again = {.terms = truth->terms, .line = truth->line};
+        struct line_estimate again = {.terms = truth->terms, .line = truth->line};
         robust_line_near(truth->terms, &problem->points, replicate_settled, &again.line);
         find_standard_errors(problem, &again);
         problem->startups[r] = ratio(again.line.startup - truth->line.startup, again.startup_error);
@@ -367,7 +368,7 @@ static void invert_ratios(double *ratios, double value, double deviation, double
 
 static enum gw_status solve_problem(struct problem *problem, enum gw_line_terms terms,
                                     struct gw_fit_interval *out, struct gw_error *error) {
-    struct estimate first = {.terms = terms};
+    struct line_estimate first = {.terms = terms};
     for (size_t i = 0; i < problem->points.count; i++) {
         problem->times[i] = problem->measured[i].time_s;
     }
@@ -387,8 +388,8 @@ static enum gw_status solve_problem(struct problem *problem, enum gw_line_terms 
 }
 
 /* A coefficient that was dropped would have been negative: the whole line bounds it. */
-static enum gw_status fit_intervals(const struct gw_fit *fit, struct problem *problem,
-                                    struct gw_fit_interval *out, struct gw_error *error) {
+static enum gw_status fit_line_intervals(const struct gw_fit *fit, struct problem *problem,
+                                         struct gw_fit_interval *out, struct gw_error *error) {
     struct gw_fit_interval whole = {0};
     GW_TRY(solve_problem(problem, fit->terms, out, error));
     if (fit->terms != GW_LINE_BOTH) {
@@ -450,7 +451,7 @@ enum gw_status gw_fit_intervals(const struct gw_fit *fit, const struct gw_curve_
         x[i] = curve_basis(fit->shape, points[i].size);
     }
     smooth_variances(relative_errors, count, problem.variances);
-    enum gw_status status = fit_intervals(fit, &problem, out, error);
+    enum gw_status status = fit_line_intervals(fit, &problem, out, error);
     free(room);
     return status;
 }

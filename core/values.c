@@ -148,9 +148,9 @@ static bool find_unit(const char *text, size_t length, const struct gw_values_ru
 }
 
 /* Parses the number in `length` characters of text; only decimal ones, without spaces. */
-static enum gw_status parse_number(const char *text, size_t length,
-                                   const struct gw_values_rule *rule, double *out,
-                                   struct gw_error *error) {
+static enum gw_status parse_list_number(const char *text, size_t length,
+                                        const struct gw_values_rule *rule, double *out,
+                                        struct gw_error *error) {
     char digits[64];
     size_t unit_length = 0;
     double size = 1;
@@ -175,7 +175,7 @@ static enum gw_status parse_number(const char *text, size_t length,
 
 /* ---- ranges -------------------------------------------------------------------------------- */
 
-struct range {
+struct value_range {
     double from, to;
     size_t count;
     bool logarithmic;
@@ -183,7 +183,7 @@ struct range {
 };
 
 /* "log20", "lin5". */
-static bool parse_steps(const char *text, struct range *range) {
+static bool parse_steps(const char *text, struct value_range *range) {
     enum { MAX_DIGITS = 5 };
     range->logarithmic = strncmp(text, "log", 3) == 0;
     if (!range->logarithmic && strncmp(text, "lin", 3) != 0) {
@@ -197,19 +197,19 @@ static bool parse_steps(const char *text, struct range *range) {
     return range->count >= 2 && range->count <= GW_MOST_VALUES;
 }
 
-static double next_value(const struct range *range, double value) {
+static double next_value(const struct value_range *range, double value) {
     return isinf(range->step) ? 2 * value : value + range->step;
 }
 
 /* Parses FROM:TO alone, or for whole numbers FROM:TO:STEP; `steps` is NULL or STEP. */
 static bool parse_plain_range(const char *text, size_t from_length, size_t to_length,
                               const char *steps, const struct gw_values_rule *rule,
-                              struct range *range) {
+                              struct value_range *range) {
     const char *to = text + from_length + 1;
     struct gw_error unused;
     if (rule->plain == NULL || (steps != NULL && !rule->whole) ||
-        parse_number(text, from_length, rule, &range->from, &unused) != GW_OK ||
-        parse_number(to, to_length, rule, &range->to, &unused) != GW_OK) {
+        parse_list_number(text, from_length, rule, &range->from, &unused) != GW_OK ||
+        parse_list_number(to, to_length, rule, &range->to, &unused) != GW_OK) {
         return false;
     }
     if (!rule->whole) {
@@ -221,11 +221,11 @@ static bool parse_plain_range(const char *text, size_t from_length, size_t to_le
     }
     range->step = INFINITY;
     return steps == NULL ||
-           parse_number(steps, strlen(steps), rule, &range->step, &unused) == GW_OK;
+           parse_list_number(steps, strlen(steps), rule, &range->step, &unused) == GW_OK;
 }
 
 /* Counts the values of a range by its step, up to the maximum. */
-static enum gw_status count_steps(struct range *range, struct gw_error *error) {
+static enum gw_status count_steps(struct value_range *range, struct gw_error *error) {
     range->count = 1;
     double value = range->from;
     while (value < range->to) {
@@ -239,22 +239,22 @@ static enum gw_status count_steps(struct range *range, struct gw_error *error) {
 }
 
 static enum gw_status parse_range(const char *text, const struct gw_values_rule *rule,
-                                  struct range *range, struct gw_error *error) {
+                                  struct value_range *range, struct gw_error *error) {
     const char *to = strchr(text, ':') + 1;
     size_t from_length = (size_t)(to - text) - 1;
     size_t to_length = strcspn(to, ":");
     const char *steps = to[to_length] == '\0' ? NULL : to + to_length + 1;
     const char *example = rule->example;
     if (steps != NULL && parse_steps(steps, range)) {
-        GW_TRY(parse_number(text, from_length, rule, &range->from, error));
-        GW_TRY(parse_number(to, to_length, rule, &range->to, error));
+        GW_TRY(parse_list_number(text, from_length, rule, &range->from, error));
+        GW_TRY(parse_list_number(to, to_length, rule, &range->to, error));
     } else if (parse_plain_range(text, from_length, to_length, steps, rule, range)) {
         example = rule->plain;
     } else {
         if (steps == NULL && rule->plain != NULL &&
             from_length * to_length > 0) { /* one of them is no such number */
-            GW_TRY(parse_number(text, from_length, rule, &range->from, error));
-            GW_TRY(parse_number(to, to_length, rule, &range->to, error));
+            GW_TRY(parse_list_number(text, from_length, rule, &range->from, error));
+            GW_TRY(parse_list_number(to, to_length, rule, &range->to, error));
         }
         return gw_fail(error, GW_BAD_INPUT,
                        "expected FROM:TO:logN or FROM:TO:linN with N from 2 to %d, such as %s, "
@@ -275,7 +275,7 @@ static enum gw_status parse_range(const char *text, const struct gw_values_rule 
 }
 
 /* Uses powers of ten, so that decades are exact. */
-static double range_value(const struct range *range, size_t step) {
+static double range_value(const struct value_range *range, size_t step) {
     double last = (double)(range->count - 1);
     double from = range->logarithmic ? log10(range->from) : range->from;
     double to = range->logarithmic ? log10(range->to) : range->to;
@@ -283,7 +283,7 @@ static double range_value(const struct range *range, size_t step) {
     return range->logarithmic ? pow(10, value) : value;
 }
 
-static void fill_range(const struct range *range, bool whole, double *values) {
+static void fill_range(const struct value_range *range, bool whole, double *values) {
     double stepped = range->from;
     for (size_t i = 0; i < range->count; i++) {
         double value = range->step > 0 ? stepped : range_value(range, i);
@@ -311,7 +311,7 @@ static enum gw_status fill_list(const char *text, const struct gw_values_rule *r
     for (const char *item = text; item != NULL;
          item = item[length] == ',' ? item + length + 1 : NULL) {
         length = strcspn(item, ",");
-        GW_TRY(parse_number(item, length, rule, values++, error));
+        GW_TRY(parse_list_number(item, length, rule, values++, error));
     }
     return GW_OK;
 }
@@ -337,7 +337,7 @@ static size_t sort_and_drop_doubles(double *values, size_t count) {
 
 enum gw_status gw_values_parse(const char *text, const struct gw_values_rule *rule, double **values,
                                size_t *count, struct gw_error *error) {
-    struct range range = {.count = count_items(text)};
+    struct value_range range = {.count = count_items(text)};
     bool is_range = strchr(text, ':') != NULL;
     if (is_range) {
         GW_TRY(parse_range(text, rule, &range, error));

@@ -73,31 +73,31 @@ static enum gw_status answer_part(const struct part *part, char **out, size_t *b
 /* ---- rounds of all ranks --------------------------------------------------------------------- */
 
 /* A rank's part of a round, as all ranks learn of it. */
-struct report {
+struct round_report {
     double seconds;
     size_t bytes; /* of its answers */
 };
 
-struct sharing {
+struct point_sharing {
     const struct gw_shared_points *points;
     struct gw_communicator *communicator; /* NULL: alone */
     size_t rank, size;
-    uint64_t begin, end;    /* of the round's points */
-    size_t count;           /* of a rank's points in a round */
-    struct report *reports; /* [size] */
-    const char **texts;     /* [size]: each rank's answers; on rank 0 */
-    char *received;         /* those of the other ranks; on rank 0 */
+    uint64_t begin, end;          /* of the round's points */
+    size_t count;                 /* of a rank's points in a round */
+    struct round_report *reports; /* [size] */
+    const char **texts;           /* [size]: each rank's answers; on rank 0 */
+    char *received;               /* those of the other ranks; on rank 0 */
     size_t received_capacity;
 };
 
 /* All ranks fail if one has failed. */
-static enum gw_status agree(const struct sharing *sharing, enum gw_status status,
+static enum gw_status agree(const struct point_sharing *sharing, enum gw_status status,
                             struct gw_error *error) {
     return sharing->communicator == NULL ? status : gw_agree(sharing->communicator, status, error);
 }
 
 /* Makes room on rank 0 for the others' answers. */
-static enum gw_status make_room(struct sharing *sharing, struct gw_error *error) {
+static enum gw_status make_room(struct point_sharing *sharing, struct gw_error *error) {
     size_t bytes = 0;
     for (size_t rank = 1; rank < sharing->size; rank++) {
         bytes += sharing->reports[rank].bytes;
@@ -108,7 +108,7 @@ static enum gw_status make_room(struct sharing *sharing, struct gw_error *error)
 }
 
 /* Sends this rank's answers to rank 0, which receives those of all. */
-static enum gw_status gather_answers(struct sharing *sharing, const char *own,
+static enum gw_status gather_answers(struct point_sharing *sharing, const char *own,
                                      struct gw_error *error) {
     if (sharing->rank != 0) {
         return gw_send(sharing->communicator, 0, own, sharing->reports[sharing->rank].bytes, error);
@@ -125,7 +125,7 @@ static enum gw_status gather_answers(struct sharing *sharing, const char *own,
 }
 
 /* Takes the round's answers in the order of the points, on rank 0. */
-static enum gw_status take_answers(const struct sharing *sharing, struct gw_error *error) {
+static enum gw_status take_answers(const struct point_sharing *sharing, struct gw_error *error) {
     const struct gw_shared_points *points = sharing->points;
     for (uint64_t point = sharing->begin; point < sharing->end; point++) {
         const char **text = &sharing->texts[(point - sharing->begin) % sharing->size];
@@ -140,7 +140,7 @@ static enum gw_status take_answers(const struct sharing *sharing, struct gw_erro
 }
 
 /* Sets how many points each rank answers in the next round, so that the slowest takes round_s. */
-static void choose_count(struct sharing *sharing, size_t least) {
+static void choose_count(struct point_sharing *sharing, size_t least) {
     double slowest_s = 0;
     for (size_t rank = 0; rank < sharing->size; rank++) {
         slowest_s = fmax(slowest_s, sharing->reports[rank].seconds);
@@ -150,10 +150,10 @@ static void choose_count(struct sharing *sharing, size_t least) {
 }
 
 /* Answers this rank's part of a round and gathers all parts on rank 0, in sharing->texts. */
-static enum gw_status answer_round(struct sharing *sharing, enum gw_status taken, char **own,
+static enum gw_status answer_round(struct point_sharing *sharing, enum gw_status taken, char **own,
                                    struct gw_error *error) {
     struct gw_arena arena = {0};
-    struct report *report = &sharing->reports[sharing->rank];
+    struct round_report *report = &sharing->reports[sharing->rank];
     uint64_t points = sharing->end - sharing->begin;
     struct part part = {.points = sharing->points,
                         .first = sharing->begin + sharing->rank,
@@ -168,7 +168,7 @@ static enum gw_status answer_round(struct sharing *sharing, enum gw_status taken
     gw_arena_free(&arena);
     report->seconds = gw_clock_now_s() - start_s;
     if (sharing->communicator != NULL) {
-        const struct report mine = *report;
+        const struct round_report mine = *report;
         GW_TRY(gw_allgather(sharing->communicator, &mine, sizeof mine, sharing->reports, error));
     }
     status = status == GW_OK && sharing->rank == 0 ? make_room(sharing, error) : status;
@@ -177,7 +177,7 @@ static enum gw_status answer_round(struct sharing *sharing, enum gw_status taken
 }
 
 /* Answers all points. Rank 0 takes a round's answers while the other ranks answer the next one. */
-static enum gw_status answer_rounds(struct sharing *sharing, struct gw_error *error) {
+static enum gw_status answer_rounds(struct point_sharing *sharing, struct gw_error *error) {
     enum gw_status taken = GW_OK;
     const uint64_t count = sharing->points->count;
     size_t least = LEAST_PER_THREAD * sharing->points->threads;
@@ -204,10 +204,10 @@ static enum gw_status answer_rounds(struct sharing *sharing, struct gw_error *er
 enum gw_status gw_share_points(const struct gw_shared_points *points,
                                struct gw_communicator *communicator, struct gw_error *error) {
     struct gw_arena arena = {0};
-    struct sharing sharing = {.points = points,
-                              .communicator = communicator,
-                              .rank = communicator == NULL ? 0 : (size_t)communicator->rank,
-                              .size = communicator == NULL ? 1 : (size_t)communicator->size};
+    struct point_sharing sharing = {.points = points,
+                                    .communicator = communicator,
+                                    .rank = communicator == NULL ? 0 : (size_t)communicator->rank,
+                                    .size = communicator == NULL ? 1 : (size_t)communicator->size};
     sharing.reports = gw_arena_zeros(&arena, sharing.size, sizeof *sharing.reports);
     sharing.texts = gw_arena_zeros(&arena, sharing.size, sizeof *sharing.texts);
     enum gw_status status = agree(&sharing, gw_arena_check(&arena, "sweeping", error), error);
