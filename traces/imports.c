@@ -98,7 +98,7 @@ void gw_import_put_word(char setting[GW_IMPORT_MOST_SETTING], const char *word) 
         char *last = strrchr(made, ' ');
         made[last == NULL ? strlen(made) : (size_t)(last - made)] = '\0';
     }
-    (void)snprintf(setting, GW_IMPORT_MOST_SETTING, "%s", made);
+    memcpy(setting, made, strlen(made) + 1);
 }
 
 /* Tells whether a setting is a list of "name=value", of which two tables may lack some. */

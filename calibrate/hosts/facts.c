@@ -374,13 +374,13 @@ enum { LOOPBACK = 772, LONGEST_NAME = 64 }; /* ARPHRD_LOOPBACK */
 
 static bool read_text(const char *root, const char *interface, const char *name,
                       char out[GW_FACT_SIZE]) {
-    char path[192];
+    char path[320];
     (void)snprintf(path, sizeof path, "/sys/class/net/%s/%s", interface, name);
     return gw_fact_read(root, path, out);
 }
 
 static bool read_number(const char *root, const char *interface, const char *name, double *out) {
-    char path[192];
+    char path[320];
     (void)snprintf(path, sizeof path, "/sys/class/net/%s/%s", interface, name);
     return gw_fact_read_number(root, path, out);
 }
