@@ -19,7 +19,8 @@ struct cell_outcome {
     bool proven;
 };
 
-/* Of the thread, the only one: under a limit, the clock of the process moves by whole ticks. */
+/* CPU time of the thread, the only one: under a limit, the clock of the process moves by whole
+ * ticks. */
 static double cpu_now_s(void) {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -35,8 +36,8 @@ static enum gw_status plan_whole(const struct bench_cell *cell, const struct gw_
     return GW_OK;
 }
 
-static enum gw_status mark(const struct bench_cell *cell, const struct gw_costs *costs,
-                           struct gw_error *error) {
+static enum gw_status mark_groups(const struct bench_cell *cell, const struct gw_costs *costs,
+                                  struct gw_error *error) {
     const struct gw_policy *policy = NULL;
     uint64_t argument = 0;
     bool *ends = calloc(cell->tensors, sizeof *ends);
@@ -59,7 +60,7 @@ static enum gw_status repeat(const struct bench_cell *cell, const struct gw_cost
     while (count < most_repetitions && spent_s < enough_s) {
         double start_s = cpu_now_s();
         GW_TRY(cell->whole ? plan_whole(cell, costs, &out->proven, error)
-                           : mark(cell, costs, error));
+                           : mark_groups(cell, costs, error));
         times_s[count] = cpu_now_s() - start_s;
         spent_s += times_s[count++];
     }

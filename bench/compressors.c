@@ -56,7 +56,8 @@ static void fill_descending(float *u, size_t n) {
     }
 }
 
-/* What top-k samples is zero, and the rest ascends: all of it looks as if it belonged to the k. */
+/* The elements that top-k samples are zero, and the rest ascends: all of it seems to be among the
+ * k. */
 static void fill_low_sample(float *u, size_t n) {
     size_t stride = gw_sample_stride(n);
     fill_ascending(u, n);
@@ -65,7 +66,7 @@ static void fill_low_sample(float *u, size_t n) {
     }
 }
 
-/* Only what top-k samples is large: nothing else looks as if it belonged to the k. */
+/* Only the elements that top-k samples are large: no other seems to be among the k. */
 static void fill_high_sample(float *u, size_t n) {
     size_t stride = gw_sample_stride(n);
     draw_shape("normal", n, 0, u);
@@ -102,8 +103,8 @@ static float *allocate(size_t elements) {
     return memory;
 }
 
-static struct gw_bench_result measure(const struct vector *vector, size_t elements, double density,
-                                      size_t repeats) {
+static struct gw_bench_result measure_vector(const struct vector *vector, size_t elements,
+                                             double density, size_t repeats) {
     struct gw_error error = {0};
     struct gw_bench_result result;
     float *u = allocate(elements);
@@ -153,7 +154,7 @@ static void show_speed(const struct choice *choice) {
     print_head("vector");
     for (size_t v = 0; v < VECTORS; v++) {
         struct gw_bench_result result =
-            measure(&vectors[v], choice->elements, choice->density, choice->repeats);
+            measure_vector(&vectors[v], choice->elements, choice->density, choice->repeats);
         printf("| %s |", vectors[v].name);
         for (size_t c = 0; c < result.count; c++) {
             printf(" %.2f (%.2f) |", result.rows[c].passes, result.rows[c].compress_passes);
@@ -171,7 +172,8 @@ static void show_quality(const struct choice *choice) {
     print_head("vector, density");
     for (size_t v = 0; v < BELL_SHAPED; v++) {
         for (size_t d = 0; d < sizeof densities / sizeof *densities; d++) {
-            struct gw_bench_result result = measure(&vectors[v], choice->elements, densities[d], 1);
+            struct gw_bench_result result =
+                measure_vector(&vectors[v], choice->elements, densities[d], 1);
             printf("| %s, %g |", vectors[v].name, densities[d]);
             for (size_t c = 0; c < result.count; c++) {
                 printf(" %.3g / %.3f |", result.rows[c].count_ratio, result.rows[c].energy_ratio);
@@ -190,7 +192,7 @@ static void show_growth(const struct choice *choice) {
     for (unsigned power = 10; power <= choice->largest; power += 2) {
         size_t elements = (size_t)1 << power;
         struct gw_bench_result result =
-            measure(&vectors[0], elements, choice->density, choice->repeats);
+            measure_vector(&vectors[0], elements, choice->density, choice->repeats);
         printf("| 2^%u |", power);
         for (size_t c = 0; c < result.count; c++) {
             printf(" %.3f |", 1e9 * result.rows[c].select_s.median / (double)elements);

@@ -1,6 +1,7 @@
 /*
- * Every measurement is a process of its own. In each repeat gradweave, txt2bin and LogGOPSim take
- * turns, so that what else the machine does meets all of them; ratios are those of one repeat.
+ * Every measurement is a process of its own. In each repeat gradweave, txt2bin and LogGOPSim run
+ * one after the other, so that other load of the machine affects all of them; ratios are those of
+ * one repeat.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,7 +17,7 @@
 static const struct gw_loggops parameters = {
     .L = 2500, .o = 1500, .g = 1000, .G = 6, .O = 0, .S = 65535};
 
-/* What there is to know of a run; LogGOPSim tells each host's finish only of 16 or fewer. */
+/* The results of a run; LogGOPSim prints each host's finish only for 16 hosts or fewer. */
 enum { TOLD = 16 };
 struct answer {
     uint64_t events;
@@ -26,7 +27,7 @@ struct answer {
     double read_s, run_s; /* gradweave's */
 };
 
-/* Of one schedule's repeats. */
+/* The repeats of one schedule. */
 struct samples {
     double *read_s, *run_s, *whole_s, *peak_bytes;
     double *convert_s, *simulate_s, *their_peak_bytes;
@@ -81,8 +82,8 @@ static uint32_t calculate(struct gw_goal_writer *writer, uint64_t nanoseconds) {
         writer, &(struct gw_goal_operation){.kind = GW_GOAL_CALC, .size = nanoseconds});
 }
 
-/* `other` 0: on nothing. */
-static void depend(struct gw_goal_writer *writer, uint32_t label, uint32_t other) {
+/* Adds a dependency on `other`; 0: on no operation. */
+static void write_requires(struct gw_goal_writer *writer, uint32_t label, uint32_t other) {
     if (other > 0) {
         gw_goal_write_requires(writer, label, other);
     }
@@ -99,7 +100,7 @@ static enum gw_status write_dissemination(struct gw_goal_writer *writer, uint32_
         for (uint32_t distance = 1; distance < ranks; distance *= 2) {
             uint32_t sent = write_send(writer, (rank + distance) % ranks, 0);
             uint32_t received = write_receive(writer, (rank + ranks - distance) % ranks, 0);
-            depend(writer, sent, before);
+            write_requires(writer, sent, before);
             before = received;
         }
     }
@@ -115,7 +116,7 @@ static enum gw_status write_ring(struct gw_goal_writer *writer, uint32_t ranks,
         for (uint32_t step = 0; step < 2 * (ranks - 1); step++) {
             uint32_t sent = write_send(writer, (rank + 1) % ranks, step);
             uint32_t received = write_receive(writer, (rank + ranks - 1) % ranks, step);
-            depend(writer, sent, before);
+            write_requires(writer, sent, before);
             before = received;
         }
     }
@@ -132,17 +133,17 @@ static enum gw_status write_recursive_doubling(struct gw_goal_writer *writer, ui
             uint32_t sent = write_send(writer, rank ^ distance, distance);
             uint32_t received = write_receive(writer, rank ^ distance, distance);
             uint32_t added = calculate(writer, 12);
-            depend(writer, added, received);
-            depend(writer, added, sent);
-            depend(writer, sent, before);
-            depend(writer, received, before);
+            write_requires(writer, added, received);
+            write_requires(writer, added, sent);
+            write_requires(writer, sent, before);
+            write_requires(writer, received, before);
             before = added;
         }
     }
     return GW_OK;
 }
 
-/* Everybody sends to everybody, nobody waits. */
+/* Each rank sends to every other, without waiting. */
 static enum gw_status write_all_to_all(struct gw_goal_writer *writer, uint32_t ranks,
                                        struct gw_error *error) {
     for (uint32_t rank = 0; rank < ranks; rank++) {
@@ -155,7 +156,7 @@ static enum gw_status write_all_to_all(struct gw_goal_writer *writer, uint32_t r
     return GW_OK;
 }
 
-/* Everybody sends to rank 0 at once. */
+/* All ranks send to rank 0 at once. */
 static enum gw_status write_incast(struct gw_goal_writer *writer, uint32_t ranks,
                                    struct gw_error *error) {
     GW_TRY(gw_goal_write_rank(writer, 0, error));
@@ -169,7 +170,7 @@ static enum gw_status write_incast(struct gw_goal_writer *writer, uint32_t ranks
     return GW_OK;
 }
 
-/* A broadcast: who has it, sends it on, to the farthest first. */
+/* A broadcast: a rank that has the message sends it on, to the farthest first. */
 static enum gw_status write_binomial(struct gw_goal_writer *writer, uint32_t ranks,
                                      struct gw_error *error) {
     for (uint32_t rank = 0; rank < ranks; rank++) {
@@ -178,7 +179,7 @@ static enum gw_status write_binomial(struct gw_goal_writer *writer, uint32_t ran
         uint32_t received = rank == 0 ? 0 : write_receive(writer, rank - lowest, 0);
         for (uint32_t distance = lowest / 2; distance > 0; distance /= 2) {
             if (rank + distance < ranks) {
-                depend(writer, write_send(writer, rank + distance, 0), received);
+                write_requires(writer, write_send(writer, rank + distance, 0), received);
             }
         }
     }
@@ -189,8 +190,8 @@ static enum gw_status write_binomial(struct gw_goal_writer *writer, uint32_t ran
 
 /*
  * In each of many layers a rank sends to a few others, which permutations choose, so that it also
- * knows whom it receives from; sometimes it calculates. It waits for one or two operations of the
- * layer before. Numbers are pure functions of where they belong.
+ * knows its senders; sometimes it calculates. It waits for one or two operations of the layer
+ * before. Numbers are pure functions of their places.
  */
 enum { LAYERS = 32, DEGREE = 4 };
 
@@ -215,9 +216,9 @@ static void write_layer(struct gw_goal_writer *writer, uint32_t ranks, uint32_t 
     now[count++] = calculate(writer, draw_below(layer, DEGREE, rank, 5000));
     for (uint32_t i = 0; i<count && * before_count> 0; i++) {
         uint32_t first = (uint32_t)draw_below(layer, DEGREE + 1 + i, rank, *before_count);
-        depend(writer, now[i], before[first]);
+        write_requires(writer, now[i], before[first]);
         if (*before_count > 1 && i % 2 == 0) {
-            depend(writer, now[i], before[(first + 1) % *before_count]);
+            write_requires(writer, now[i], before[(first + 1) % *before_count]);
         }
     }
     memcpy(before, now, count * sizeof *now);

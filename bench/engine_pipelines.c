@@ -227,8 +227,8 @@ static enum gw_status simulate_curves(const void *context, void *result, struct 
 }
 
 /* The median time; *peak_bytes: the largest memory. INFINITY: a repeat was stopped. */
-static double measure(const struct bench_engine_choice *choice,
-                      const struct curve_question *question, double *peak_bytes) {
+static double time_curves(const struct bench_engine_choice *choice,
+                          const struct curve_question *question, double *peak_bytes) {
     enum { MOST = 1000 };
     double times_s[MOST];
     *peak_bytes = 0;
@@ -261,7 +261,7 @@ static void measure_curves(const struct bench_engine_choice *choice,
         }
         question->workers = sizes[i];
         before_s = time_s;
-        time_s = measure(choice, question, &peak_bytes);
+        time_s = time_curves(choice, question, &peak_bytes);
         if (isinf(time_s)) {
             printf(" > %zu s |", choice->limit_s);
         } else {

@@ -73,7 +73,7 @@ static struct gw_event first_event(uint32_t order) {
     return (struct gw_event){.time = gw_random_mix(order) % (uint64_t)mean_delay, .order = order};
 }
 
-static enum gw_status answer(const void *context, void *result, struct gw_error *error) {
+static enum gw_status run_hold(const void *context, void *result, struct gw_error *error) {
     const struct queue_question *question = context;
     struct gw_queue *queue = NULL;
     size_t holds = holds_of(question->pending);
@@ -111,7 +111,7 @@ static void measure_row(const struct bench_engine_choice *choice, const struct l
     for (size_t i = 0; i < repeats; i++) {
         struct queue_question question = {.law = law, .pending = pending};
         struct bench_process process;
-        bench_work_apart(answer, &question, &ns[i], sizeof ns[i], 0, &process);
+        bench_work_apart(run_hold, &question, &ns[i], sizeof ns[i], 0, &process);
         peak_bytes = fmax(peak_bytes, process.peak_bytes);
     }
     printf("| %s | %s | %.1f |", law->name, gw_format_count((double)pending, text),

@@ -29,7 +29,7 @@ static bool is_close(double ratio) {
 }
 
 /* The first iteration from which all windows until STEADY are within 10%; STEADY if none is. */
-static size_t reached(const double *ratios) {
+static size_t find_steady(const double *ratios) {
     size_t from = 0;
     double sum = 0;
     for (size_t t = 0; t < STEADY; t++) {
@@ -74,7 +74,7 @@ static enum gw_status train(struct gw_training *training, const struct gw_traini
         padding += t < STEADY ? 0 : gw_exdyna_padding(training->counts, spec->workers) / DRIFT;
     }
     printf("%s: within 10%% from iteration %zu on; padding %.3f\n", spec->compressor->name,
-           reached(ratios), padding);
+           find_steady(ratios), padding);
     print_phase("steady, last 500", ratios + STEADY - 500, 500);
     print_phase("changing", ratios + STEADY, DRIFT);
     return GW_OK;

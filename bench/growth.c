@@ -97,7 +97,8 @@ static void print_head(const struct bench_choice *choice, bool whole) {
     printf("\n");
 }
 
-/* What is the same for all families is shown for one; the extreme startups likewise. */
+/* Shows a row that is equal for all families for one of them only, and the extreme startups
+ * likewise. */
 static bool in_table(const struct bench_choice *choice, const struct bench_cell *cell,
                      bool all_families) {
     bool usual = strcmp(cell->family->name, usual_family) == 0;

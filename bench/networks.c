@@ -11,7 +11,7 @@ static double power_between(struct gw_random *random, double low, double high) {
     return low * pow(high / low, gw_random_uniform(random));
 }
 
-static void set(struct gw_tensor *tensor, double elements, double backward_s) {
+static void set_tensor(struct gw_tensor *tensor, double elements, double backward_s) {
     tensor->elements = elements < 1 ? 1 : (uint64_t)elements;
     tensor->backward_s = backward_s;
 }
@@ -30,8 +30,8 @@ static enum gw_status draw_from_shipped(const char *name, const struct bench_dra
     for (size_t i = 0; i < x->count; i++) {
         const struct gw_tensor *drawn =
             &shipped.tensors[gw_random_below(x->random, shipped.tensor_count)];
-        set(&x->tensors[i], (double)drawn->elements * gw_random_noise(x->random, 0.3),
-            drawn->backward_s * gw_random_noise(x->random, 0.3));
+        set_tensor(&x->tensors[i], (double)drawn->elements * gw_random_noise(x->random, 0.3),
+                   drawn->backward_s * gw_random_noise(x->random, 0.3));
     }
     gw_model_free(&shipped);
     return GW_OK;
@@ -46,9 +46,9 @@ static void fill_transformer(const struct bench_draft *x) {
         size_t layer = i / 2 % 6;
         double weights = inputs[layer] * outputs[layer] * width * width;
         if (i % 2 == 1 || weights == 0) {
-            set(&x->tensors[i], outputs[layer] * width, 1e-6);
+            set_tensor(&x->tensors[i], outputs[layer] * width, 1e-6);
         } else {
-            set(&x->tensors[i], weights, 2.5e-9 * weights);
+            set_tensor(&x->tensors[i], weights, 2.5e-9 * weights);
         }
     }
 }
@@ -57,10 +57,11 @@ static void fill_transformer(const struct bench_draft *x) {
 static void fill_synthetic(const struct bench_draft *x) {
     for (size_t i = 0; i < x->count; i++) {
         if (gw_random_below(x->random, 3) > 0) {
-            set(&x->tensors[i], 64 * ldexp(1, (int)gw_random_below(x->random, 6)),
-                between(x->random, 0, 9e-5));
+            set_tensor(&x->tensors[i], 64 * ldexp(1, (int)gw_random_below(x->random, 6)),
+                       between(x->random, 0, 9e-5));
         } else {
-            set(&x->tensors[i], power_between(x->random, 64, 2.4e6), between(x->random, 0, 4.3e-3));
+            set_tensor(&x->tensors[i], power_between(x->random, 64, 2.4e6),
+                       between(x->random, 0, 4.3e-3));
         }
     }
 }
@@ -71,7 +72,7 @@ static void fill_equal(const struct bench_draft *x) {
     double elements = power_between(x->random, 64, 2.4e6);
     double backward_s = power_between(x->random, 1e-5, 1e-2);
     for (size_t i = 0; i < x->count; i++) {
-        set(&x->tensors[i], elements, backward_s);
+        set_tensor(&x->tensors[i], elements, backward_s);
     }
 }
 
@@ -84,23 +85,24 @@ static void fill_no_times(const struct bench_draft *x) {
 
 static void fill_one_huge(const struct bench_draft *x) {
     for (size_t i = 0; i < x->count; i++) {
-        set(&x->tensors[i], between(x->random, 64, 4096), between(x->random, 1e-6, 1e-4));
+        set_tensor(&x->tensors[i], between(x->random, 64, 4096), between(x->random, 1e-6, 1e-4));
     }
-    set(&x->tensors[gw_random_below(x->random, x->count)], 1e9, 1);
+    set_tensor(&x->tensors[gw_random_below(x->random, x->count)], 1e9, 1);
 }
 
 static void fill_tiny(const struct bench_draft *x) {
     for (size_t i = 0; i < x->count; i++) {
-        set(&x->tensors[i], between(x->random, 1, 9), between(x->random, 0, 1e-6));
+        set_tensor(&x->tensors[i], between(x->random, 1, 9), between(x->random, 0, 1e-6));
     }
 }
 
 static void fill_alternating(const struct bench_draft *x) {
     for (size_t i = 0; i < x->count; i++) {
         if (i % 2 == 0) {
-            set(&x->tensors[i], 8, 1e-7);
+            set_tensor(&x->tensors[i], 8, 1e-7);
         } else {
-            set(&x->tensors[i], between(x->random, 2e6, 2e7), between(x->random, 1e-3, 1e-2));
+            set_tensor(&x->tensors[i], between(x->random, 2e6, 2e7),
+                       between(x->random, 1e-3, 1e-2));
         }
     }
 }
@@ -110,7 +112,7 @@ static void fill_flipping(const struct bench_draft *x) {
     double startup_s = fmax(x->startup_s, 1e-6);
     for (size_t i = 0; i < x->count; i++) {
         double gap = i % 2 == 0 ? between(x->random, 0.9, 1) : between(x->random, 1, 1.1);
-        set(&x->tensors[i], between(x->random, 64, 4096), gap * startup_s);
+        set_tensor(&x->tensors[i], between(x->random, 64, 4096), gap * startup_s);
     }
 }
 
@@ -118,7 +120,7 @@ static void fill_flipping(const struct bench_draft *x) {
 static void fill_doubling(const struct bench_draft *x) {
     size_t shift = gw_random_below(x->random, 24);
     for (size_t i = 0; i < x->count; i++) {
-        set(&x->tensors[i], ldexp(1, (int)((i + shift) % 24)), ldexp(1e-3, -(int)(i % 12)));
+        set_tensor(&x->tensors[i], ldexp(1, (int)((i + shift) % 24)), ldexp(1e-3, -(int)(i % 12)));
     }
 }
 
@@ -126,7 +128,7 @@ static void fill_doubling(const struct bench_draft *x) {
 static void fill_slope(const struct bench_draft *x, double from, double to) {
     for (size_t i = 0; i < x->count; i++) {
         double elements = to * pow(from / to, (double)i / (double)x->count);
-        set(&x->tensors[i], elements * gw_random_noise(x->random, 0.1), 2e-9 * elements);
+        set_tensor(&x->tensors[i], elements * gw_random_noise(x->random, 0.1), 2e-9 * elements);
     }
 }
 
@@ -141,8 +143,8 @@ static void fill_shrinking(const struct bench_draft *x) {
 /* Compute, compression and exchange of each tensor take about equally long. */
 static void fill_contended(const struct bench_draft *x) {
     for (size_t i = 0; i < x->count; i++) {
-        set(&x->tensors[i], power_between(x->random, 1e5, 4e6),
-            between(x->random, 0, x->startup_s));
+        set_tensor(&x->tensors[i], power_between(x->random, 1e5, 4e6),
+                   between(x->random, 0, x->startup_s));
     }
 }
 
@@ -150,7 +152,8 @@ static void fill_contended(const struct bench_draft *x) {
 static void fill_bursts(const struct bench_draft *x) {
     for (size_t i = 0; i < x->count; i++) {
         bool last = gw_random_below(x->random, 50) == 0;
-        set(&x->tensors[i], power_between(x->random, 64, 2.4e6), last ? 20 * x->startup_s : 0);
+        set_tensor(&x->tensors[i], power_between(x->random, 64, 2.4e6),
+                   last ? 20 * x->startup_s : 0);
     }
 }
 

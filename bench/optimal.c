@@ -42,7 +42,7 @@ static double target_s(bool sparse, size_t tensors) {
     return INFINITY;
 }
 
-/* What a table comes to. */
+/* The verdict of a table. */
 struct verdict {
     size_t cells, within, proven;
     double worst_s, peak_bytes;

@@ -1,5 +1,5 @@
-/* Networks to plan for - such as people train, and such as are hard to plan for - and the tables
- * that bench/planner prints of how long that takes. */
+/* Networks to plan for - like those that people train, and ones that are hard to plan for - and the
+ * tables of planning times that bench/planner prints. */
 #ifndef GW_BENCH_PLANNING_H
 #define GW_BENCH_PLANNING_H
 
@@ -7,7 +7,7 @@
 
 /* ---- networks ------------------------------------------------------------------------------ */
 
-/* What a family makes a network from, and where it puts its tensors. */
+/* The inputs of a family for making a network, and its tensors. */
 struct bench_draft {
     struct gw_random *random;
     double startup_s; /* of the exchange: families aim at the limits of a policy's conditions */
@@ -30,7 +30,7 @@ enum gw_status bench_fill(const struct bench_family *family, const struct bench_
 
 enum { bench_most_sizes = 8 };
 
-/* Of what a table could show, what it is to show. */
+/* The selected rows of a table. */
 struct bench_choice {
     size_t networks; /* drawn for a cell */
     size_t limit_s;  /* CPU time for one of them */

@@ -62,7 +62,7 @@ size_t bench_count(const char *text, size_t least, size_t most, const char *expe
     return (size_t)count;
 }
 
-static void take(const struct bench_option *option, const char *text) {
+static void read_option(const struct bench_option *option, const char *text) {
     char *end = NULL;
     if (option->text != NULL) {
         *option->text = text;
@@ -89,7 +89,7 @@ int bench_options(int argc, char **argv, const struct bench_option *options, con
                           shown_usage);
             exit(option == HELP ? GW_OK : GW_BAD_INPUT);
         }
-        take(&options[option], optarg);
+        read_option(&options[option], optarg);
     }
     return optind;
 }
@@ -132,7 +132,7 @@ static _Noreturn void execute_and_exit(const char *const *arguments, const char 
 
 /* ---- in the parent ------------------------------------------------------------------------- */
 
-static pid_t start(void) {
+static pid_t start_child(void) {
     (void)fflush(stdout);
     pid_t child = fork();
     if (child < 0) {
@@ -154,8 +154,8 @@ static bool was_stopped(int status, const struct rusage *usage, size_t limit_s) 
 }
 
 /* Waits for the process that was started at `start_s`. */
-static void await(pid_t child, double start_s, size_t limit_s, const char *what,
-                  struct bench_process *out) {
+static void wait_for_child(pid_t child, double start_s, size_t limit_s, const char *what,
+                           struct bench_process *out) {
     struct rusage usage;
     int status = 0;
     if (wait4(child, &status, 0, &usage) != child) {
@@ -176,13 +176,13 @@ void bench_work_apart(bench_work *work, const void *context, void *result, size_
         bench_give_up("starting a process", strerror(errno));
     }
     double start_s = gw_clock_now_s();
-    pid_t child = start();
+    pid_t child = start_child();
     if (child == 0) {
         limit_cpu(limit_s);
         work_and_exit(work, context, result, size, ends[1]);
     }
     (void)close(ends[1]);
-    await(child, start_s, limit_s, "measuring", out);
+    wait_for_child(child, start_s, limit_s, "measuring", out);
     if (out->within && read(ends[0], result, size) != (ssize_t)size) {
         bench_give_up("measuring", "no result came back");
     }
@@ -191,9 +191,9 @@ void bench_work_apart(bench_work *work, const void *context, void *result, size_
 
 void bench_execute(const char *const *arguments, const char *output, struct bench_process *out) {
     double start_s = gw_clock_now_s();
-    pid_t child = start();
+    pid_t child = start_child();
     if (child == 0) {
         execute_and_exit(arguments, output);
     }
-    await(child, start_s, 0, arguments[0], out);
+    wait_for_child(child, start_s, 0, arguments[0], out);
 }

@@ -1,5 +1,5 @@
-/* What programs that measure share: options, and processes of their own, for measuring memory and
- * stopping what takes too long. */
+/* Common parts of programs that measure: options, and processes of their own, to measure memory and
+ * stop slow work. */
 #ifndef GW_BENCH_PROCESS_H
 #define GW_BENCH_PROCESS_H
 
@@ -10,7 +10,7 @@
 
 /* ---- options ------------------------------------------------------------------------------- */
 
-/* Where an option's value goes: a number, a count from `least` to `most`, or a text. */
+/* The destination of an option's value: a number, a count from `least` to `most`, or a text. */
 struct bench_option {
     const char *name; /* NULL: ends the list */
     size_t *count, least, most;

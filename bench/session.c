@@ -1,7 +1,5 @@
-/*
- * What a trainer's session costs by itself: tensors of 16 elements, a group of one rank whose
- * exchanges are copies. build/release/bench/session
- */
+/* The cost of a trainer's session itself: tensors of 16 elements, a group of one rank whose
+ * exchanges are copies. build/release/bench/session */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +26,7 @@ static void require(enum gradweave_status status, const struct gradweave_error *
 
 /* ---- a group of one rank ------------------------------------------------------------------- */
 
-static int sum(void *context, const float *send, float *receive, size_t count) {
+static int copy_sum(void *context, const float *send, float *receive, size_t count) {
     (void)context;
     memcpy(receive, send, count * sizeof *send);
     return 0;
@@ -49,7 +47,7 @@ static int ascending(const void *a, const void *b) {
 }
 
 /* Seconds of one iteration of nothing but calls. */
-static double iterate(struct gradweave_session *session, size_t tensors) {
+static double time_iteration(struct gradweave_session *session, size_t tensors) {
     struct gradweave_error error;
     double started_s = now_s();
     require(gradweave_session_begin(session, &error), &error);
@@ -61,8 +59,8 @@ static double iterate(struct gradweave_session *session, size_t tensors) {
 }
 
 /* The median of an iteration, all tensors in one group or each in its own. */
-static double measure(struct gradweave_ranks *ranks, const char *algorithm, size_t tensors,
-                      int each) {
+static double measure_iterations(struct gradweave_ranks *ranks, const char *algorithm,
+                                 size_t tensors, int each) {
     static struct gradweave_group groups[MOST_TENSORS];
     static uint64_t elements[MOST_TENSORS];
     struct gradweave_session *session = NULL;
@@ -84,7 +82,7 @@ static double measure(struct gradweave_ranks *ranks, const char *algorithm, size
                                                 .average = 1};
     require(gradweave_session_open(&training, ranks, &session, &error), &error);
     for (size_t i = 0; i < ITERATIONS; i++) {
-        times_s[i] = iterate(session, tensors);
+        times_s[i] = time_iteration(session, tensors);
     }
     gradweave_session_close(session);
     qsort(times_s, ITERATIONS, sizeof *times_s, ascending);
@@ -95,7 +93,7 @@ int main(void) {
     static const char *const algorithms[] = {"dense", "topk", "randk", "exdyna"};
     static const size_t counts[] = {62, 161, 1000};
     const struct gradweave_process_group group = {
-        .size = 1, .allreduce = sum, .allgather = gather_bytes};
+        .size = 1, .allreduce = copy_sum, .allgather = gather_bytes};
     struct gradweave_ranks *ranks = NULL;
     struct gradweave_error error;
     require(gradweave_join_group(&group, &ranks, &error), &error);
@@ -103,8 +101,8 @@ int main(void) {
     printf("%-10s %8s %12s %12s\n", "algorithm", "tensors", "one group", "group each");
     for (size_t a = 0; a < sizeof algorithms / sizeof *algorithms; a++) {
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
-            double one_s = measure(ranks, algorithms[a], counts[c], 0);
-            double each_s = measure(ranks, algorithms[a], counts[c], 1);
+            double one_s = measure_iterations(ranks, algorithms[a], counts[c], 0);
+            double each_s = measure_iterations(ranks, algorithms[a], counts[c], 1);
             printf("%-10s %8zu %12.2f %12.2f\n", algorithms[a], counts[c],
                    1e6 * one_s / (double)counts[c], 1e6 * each_s / (double)counts[c]);
         }

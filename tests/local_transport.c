@@ -37,7 +37,7 @@ struct mailbox {
     pthread_cond_t changed;   /* one of the rank's sends was taken, or its receives done */
 };
 
-/* What the ranks share; the last one that closes its communicator frees it. */
+/* The ranks' shared state; the last one that closes its communicator frees it. */
 struct local {
     int size, open;
     pthread_mutex_t mutex;
@@ -73,7 +73,7 @@ static struct local *show(struct gw_communicator *communicator, const void *buff
     return shared;
 }
 
-/* Of no bytes there may be no buffer. */
+/* Copies no bytes without touching the buffer, which may be NULL. */
 static void copy(void *to, const void *from, size_t bytes) {
     if (bytes > 0) {
         memcpy(to, from, bytes);
@@ -359,7 +359,7 @@ static void free_messages(struct message *message) {
     }
 }
 
-/* What was sent and never received is dropped. */
+/* Drops messages that were never received. */
 static void free_local(struct local *shared) {
     for (int rank = 0; rank < shared->size; rank++) {
         struct mailbox *box = &shared->mailboxes[rank];

@@ -1,5 +1,5 @@
-/* What every test program needs: cmocka, with the headers that it wants before it, and what tests
- * share. */
+/* Common headers and functions of all test programs: cmocka, with the headers that it needs before
+ * it. */
 #ifndef GW_TESTS_SUPPORT_H
 #define GW_TESTS_SUPPORT_H
 

@@ -11,7 +11,7 @@
 
 #define assert_ok(call) assert_int_equal(call, GW_OK)
 
-/* Of random cases; main() chooses it, and prints it: GRADWEAVE_SEED repeats a run. */
+/* The seed of random cases; main() chooses it, and prints it: GRADWEAVE_SEED repeats a run. */
 extern uint64_t seed;
 
 /* A stream of random numbers of its own for each test; closed when all tests are done. */
@@ -31,7 +31,7 @@ static inline struct gw_random *open_random(uint64_t stream) {
 
 void add_test(struct CMUnitTest test);
 
-/* What comes before all tests of a program, and after them. */
+/* Functions called before all tests of a program, and after them. */
 void set_fixtures(CMFixtureFunction setup, CMFixtureFunction teardown);
 
 #define TEST(name) TEST_WITH(name, NULL, NULL)

@@ -157,7 +157,8 @@ static int measure_older(void **state) {
     return 0;
 }
 
-/* What sketches is measured without the search, and that beside it, whatever else is asked for. */
+/* A compressor that sketches is measured without the search, and the search besides, whatever else
+ * is asked for. */
 TEST(what_sketches_is_searched) {
     static const struct gw_compressor *const sketch[] = {&gw_compressor_count_sketch, NULL};
     struct gw_cluster cluster;

@@ -1,4 +1,4 @@
-/* Which kind of curve is chosen, over many simulated calibrations of a known truth. */
+/* The choice of a kind of curve, over many simulated calibrations of a known truth. */
 #include "calibrate/fit/fit.h"
 #include "tests/test.h"
 

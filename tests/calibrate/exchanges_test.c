@@ -12,7 +12,7 @@ static const size_t mebi = 1 << 20;
 
 /* ---- where ranks are ----------------------------------------------------------------------- */
 
-/* What ranks say instead of their hosts' names, and instead of their machines'; "": nothing. */
+/* Names that ranks give in place of their hosts' and their machines'; "": none. */
 static char host_names[MOST_RANKS][GW_HOST_SIZE];
 static char machine_names[MOST_RANKS][GW_HOST_SIZE];
 static const struct gw_transport *plain;
@@ -79,7 +79,9 @@ static enum gw_status run_largest(struct gw_communicator *communicator, void *co
     return GW_OK;
 }
 
-/* Of each rank the same; with two workers and with all of them. With `runs` it is done too. */
+/*
+ * Checks that each rank is offered the same, with two workers and with all. `runs` also calibrates.
+ */
 static void check_offered(int ranks, size_t max_bytes, bool runs, const char *name, size_t of_two,
                           size_t of_all) {
     struct offered offered[MOST_RANKS] = {0};

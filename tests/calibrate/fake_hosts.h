@@ -35,7 +35,7 @@ static enum gw_status gather_from_fake_hosts(struct gw_communicator *communicato
     return GW_OK;
 }
 
-/* As run_fake_ranks, on hosts of which letters[r] names that of rank r. */
+/* Runs ranks like run_fake_ranks, on hosts: letters[r] names that of rank r. */
 static inline void run_on_fake_hosts(const char *letters, fake_run *run, void *contexts,
                                      size_t each) {
     memset(fake_hosts, 0, sizeof fake_hosts);

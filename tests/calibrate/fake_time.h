@@ -14,7 +14,7 @@
 enum { FAKE_MESSAGES = 256 };
 static const double fake_reading_s = 2e-8; /* that reading a clock takes */
 
-/* What the sender of a message is busy for, and what a collective of so many bytes takes. */
+/* The time that the sender of a message is busy, and the time of a collective of so many bytes. */
 static double (*fake_message_s)(int from, int to, size_t bytes);
 static double (*fake_collective_s)(size_t bytes, int ranks);
 
@@ -128,7 +128,7 @@ static enum gw_status fake_open_first(struct gw_communicator *parent, int size,
     return GW_OK;
 }
 
-/* What run_ranks runs on each rank, which has a fake clock and the fake transport then. */
+/* A function that run_ranks calls on each rank, with a fake clock and the fake transport. */
 typedef enum gw_status fake_run(struct gw_communicator *communicator, void *context,
                                 struct gw_error *error);
 
@@ -163,7 +163,7 @@ static inline void prepare_fake_transport(void) {
     fake_under->close(&alone);
 }
 
-/* As run_ranks; `skews` is NULL, or gives each rank's ahead_s and faster. */
+/* Runs ranks like run_ranks; `skews` is NULL, or gives each rank's ahead_s and faster. */
 static inline void run_fake_ranks(int size, fake_run *run, void *contexts, size_t each,
                                   const struct fake_rank *skews) {
     struct fake_start starts[MOST_RANKS] = {0};

@@ -1,4 +1,4 @@
-/* Which curve measurements become, what is written down of it, and how it goes on beyond them. */
+/* Curves of measurements: the chosen kind, its document, and its extension. */
 #include <math.h>
 
 #include "calibrate/fit/fit.h"
@@ -24,7 +24,7 @@ struct fitted {
     const cJSON *fit;
 };
 
-/* Of 1e-4 s and 2e-9 s a byte, and so much more behind 64 KiB. */
+/* Measurements of 1e-4 s and 2e-9 s a byte, and an extra time above 64 KiB. */
 static struct fitted measured(size_t count, double kink, double noise) {
     struct fitted out = {.count = count};
     struct gw_random *random = open_random(1);

@@ -163,7 +163,7 @@ static void tell(void *context, double share, const char *what) {
     }
 }
 
-/* By the machine's clock; what it warns of here depends on the machine. */
+/* Uses the machine's clock; the warnings depend on the machine. */
 static enum gw_status calibrate_hosts(struct gw_communicator *communicator, void *context,
                                       struct gw_error *error) {
     const struct gw_calibration calibration = gw_calibration_defaults();

@@ -1,4 +1,5 @@
-/* What an interrupted calibration leaves, cut off anywhere, and what others' files are taken for.
+/*
+ * Journals of interrupted calibrations, cut off anywhere, and files of other kinds in their place.
  */
 #include "calibrate/measure/journal.h"
 #include "calibrate/measure/points.h"
@@ -26,7 +27,7 @@ static enum gw_status open_journal(const char *path, const struct gw_journal_tit
     return gw_journal_open(path, asked, resume, points, &rule, out, error);
 }
 
-/* What is in the way is said. */
+/* Prints the reason of a failure. */
 static void resume_journal(const char *path, struct gw_points *points, struct gw_journal *out) {
     struct gw_error error = {0};
     if (open_journal(path, &title, true, points, out, &error) != GW_OK) {

@@ -1,4 +1,4 @@
-/* What others do on a machine, while this process does nothing or much. */
+/* The measured load by others, while this process is idle or busy. */
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>

@@ -99,10 +99,8 @@ static void check_fit(const struct points *points, const struct gw_loggp *p, dou
     assert_true(fit.ping_pong.median <= relative && fit.flood.median <= relative);
 }
 
-/*
- * Of drawn parameters, of which a byte takes from `smallest` to `largest` of a gap: found to
- * `relative` from times that `disturb` has been at.
- */
+/* Draws parameters, in which a byte takes from `smallest` to `largest` of a gap, and checks that
+ * they are found to `relative` from times that `disturb` has changed. */
 static void check_drawn(uint64_t stream, double smallest, double largest,
                         void (*disturb)(struct gw_random *random, struct points *points),
                         double relative) {

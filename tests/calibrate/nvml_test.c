@@ -1,4 +1,4 @@
-/* What the management library tells of GPUs; a fake one is before NVIDIA's in the search path. */
+/* Facts from the management library; a fake one precedes NVIDIA's in the search path. */
 
 #include "calibrate/hosts/hosts.h"
 #include "tests/test.h"

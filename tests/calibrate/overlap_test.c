@@ -140,7 +140,7 @@ TEST(rounds_end_with_their_time) {
 
 /* ---- threads ------------------------------------------------------------------------------- */
 
-/* What one rank does, and by how much each is slowed. */
+/* The work of one rank, and the factors by which each part is slowed. */
 struct rank {
     struct gw_communicator *communicator;
     struct gw_slowing slowing; /* 1 and 1: not at all */
@@ -434,7 +434,7 @@ static enum gw_status backward(void *context, struct gw_pass *pass, struct gw_er
                                                   : GW_OK;
 }
 
-/* What is no longer than a word is said between exchanges, and takes no time. */
+/* Messages shorter than a word pass between exchanges, and take no time. */
 static void exchange_for(struct trainer *trainer, size_t bytes) {
     if (bytes >= 1024) {
         double factor = atomic_load(&trainer->computes) ? trainer->slowing.communication : 1;
@@ -545,7 +545,7 @@ TEST(a_backward_pass_that_fails_comes_out) {
     }
 }
 
-/* What a session takes beyond its parts: 10 of 1,000 elements, twice 8 bytes of each. */
+/* The time of a session beyond its parts: 10 of 1,000 elements, twice 8 bytes of each. */
 TEST(sessions_take_longer_than_their_parts) {
     static const char text[] =
         "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 2, "

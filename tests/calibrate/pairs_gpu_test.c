@@ -1,7 +1,5 @@
-/*
- * What calibration measures of two at once where memory is of GPUs: messages between two ranks, and
- * compression beside collectives. Ranks are threads; their GPUs may be emulated.
- */
+/* Calibration of pairs with memory of GPUs: messages between two ranks, and compression besides
+ * collectives. Ranks are threads; their GPUs may be emulated. */
 #include "calibrate/measure/messages.h"
 #include "calibrate/measure/overlap.h"
 #include "calibrate/report.h"
@@ -10,7 +8,7 @@
 
 enum { RANKS = 2 };
 
-/* Of each rank, for all to compare. */
+/* The cluster of each rank, for all to compare. */
 static struct gw_cluster clusters[RANKS];
 
 static void ignore_progress(void *context, double share, const char *what) {
@@ -23,7 +21,7 @@ static const struct gw_report report = {.on_progress = ignore_progress, .scale =
 
 /* ---- what goes between GPUs ---------------------------------------------------------------- */
 
-/* What a message takes its sender before it is on its way. */
+/* The time that a message takes its sender before it leaves. */
 static const double message_s = 5e-4;
 static const double byte_s = 5e-8;
 static const struct gw_transport *under[RANKS];
@@ -77,7 +75,7 @@ static struct gw_calibration calibration_of(struct gw_communicator *gpus) {
     return calibration;
 }
 
-/* Of both ranks, once both are there. */
+/* Compares both ranks' results, once both are there. */
 static const char *compare(struct gw_communicator *parent, bool (*same)(void), const char *why) {
     bool right = parent->transport->barrier(parent, NULL) == GW_OK && same();
     return parent->transport->barrier(parent, NULL) == GW_OK && right ? NULL : why;

@@ -1,4 +1,4 @@
-/* Which points are measured next, when one is known well enough, and which are too large. */
+/* Points: the choice of the next ones, their precision, and those that are too large. */
 #include "calibrate/measure/points.h"
 #include "calibrate/measure/timing.h"
 #include "tests/test.h"
@@ -43,8 +43,8 @@ TEST(sizes_are_log_spaced) {
     }
 }
 
-/* Of what all measure at once, and of another density: half as many sizes as alone; of both, fewer.
- */
+/* Series for concurrent ranks, and for another density, have half as many sizes; both together,
+ * fewer. */
 TEST(what_differs_little_has_fewer_sizes) {
     enum { ALONE, TOGETHER, DENSER, DENSER_TOGETHER, KINDS };
     static const size_t expected[][KINDS] = {
@@ -69,7 +69,7 @@ TEST(what_differs_little_has_fewer_sizes) {
     }
 }
 
-/* As where a cost doubles at sizes of 5,000 and 300,000. */
+/* A cost that doubles at sizes of 5,000 and 300,000. */
 static size_t before_step(const void *context, size_t smaller, size_t larger) {
     const size_t *steps = context;
     for (size_t i = 0; i < 2; i++) {
@@ -330,8 +330,8 @@ TEST(nothing_is_chosen_when_the_time_is_over) {
 
 /* ---- intervals ----------------------------------------------------------------------------- */
 
-/* Of five the whole range; of six a part of it, where that between order statistics is the range.
- */
+/* The interval of five values is their range; of six, a part of it, where that between order
+ * statistics is the range. */
 TEST(medians_have_the_interval_of_the_bootstrap) {
     for (size_t count = 5; count <= 6; count++) {
         double values[6];
@@ -371,7 +371,7 @@ TEST(large_sizes_are_left_out) {
     }
 }
 
-/* What starting takes is no larger in a row of fewer: rows of 8, 4, 2 and 1 that take 8 to 1 ms. */
+/* The cost of starting is no larger in shorter rows: rows of 8, 4, 2 and 1 that take 8 to 1 ms. */
 TEST(sizes_in_shorter_rows_are_no_larger) {
     struct gw_series series = {
         .workers = 2,

@@ -1,7 +1,5 @@
-/*
- * What is read of a host, from folders that look like its /proc and /sys: of several kinds of
- * machines, with files missing, and with garbage in them. GRADWEAVE_SEED repeats a run.
- */
+/* Facts of a host, from folders that look like its /proc and /sys: of several kinds of machines,
+ * with files missing, and with garbage in them. GRADWEAVE_SEED repeats a run. */
 #include <sys/stat.h>
 
 #include "calibrate/hosts/hosts.h"

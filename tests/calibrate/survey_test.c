@@ -120,7 +120,7 @@ static enum gw_status measure_all(struct gw_communicator *communicator, void *co
     return GW_OK;
 }
 
-/* As `like`, on every rank; *out gets the ranks', the caller's. */
+/* Measures like `like`, on every rank; *out gets the ranks' results, which the caller frees. */
 static struct whole *measure(int ranks, const struct whole *like) {
     struct whole *wholes = calloc((size_t)ranks, sizeof *wholes);
     assert_non_null(wholes);

@@ -10,7 +10,7 @@
 
 enum { RANKS = 3 };
 
-/* What the ranks' clocks show, and the times of messages, which differ on the two ways. */
+/* The ranks' clocks, and the times of messages, which differ on the two ways. */
 static const struct fake_rank skews[RANKS] = {
     {.ahead_s = -7}, {.ahead_s = 1234.5, .faster = 1e-3}, {.ahead_s = -0.25, .faster = -5e-4}};
 

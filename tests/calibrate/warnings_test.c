@@ -1,4 +1,4 @@
-/* What a calibration warns of, from given hosts, times and links. */
+/* Warnings of a calibration, from given hosts, times and links. */
 #include "calibrate/hosts/hosts.h"
 #include "tests/test.h"
 

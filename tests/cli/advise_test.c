@@ -331,7 +331,7 @@ TEST_IN_FOLDER(recommendations_stand_the_soonest_first) {
                "not recommended: too little energy", "counts as asked of", NULL);
 }
 
-/* What nobody knows how far off it is tells nothing; what is as fast either way needs no change. */
+/* Verdicts need a known uncertainty; equally fast plans need no change. */
 TEST_IN_FOLDER(verdicts_say_what_is_known) {
     static const struct {
         const char *command, *verdict, *recommended;
@@ -363,7 +363,9 @@ TEST_IN_FOLDER(verdicts_say_what_is_known) {
     assert_null(strstr(answer.out, "fewer than 1.00 times"));
 }
 
-/* What makes an interval wide is measured by one command or another, and some only lengthens. */
+/*
+ * Different commands measure different sources of a wide interval; some sources only lengthen it.
+ */
 TEST_IN_FOLDER(what_narrows_the_interval_most_is_said_with_its_command) {
     static const struct {
         const char *command, *says;

@@ -1,7 +1,5 @@
-/*
- * What a user asks of GPUs that are measured: bench and calibrate with --device cuda. Without a GPU
- * the refusals are tested; one that is emulated shows that documents are whole, not how fast it is.
- */
+/* Measurements of GPUs: bench and calibrate with --device cuda. Without a GPU the refusals are
+ * tested; an emulated one shows that documents are whole, not how fast it is. */
 
 #include "tests/cli/program.h"
 #include "tests/test.h"
@@ -70,7 +68,7 @@ static cJSON *measure(const char *folder, const char *device) {
                    device, (unsigned long long)seed);
 }
 
-/* What is selected does not depend on by what: the CPU's figures are the same. */
+/* Selections do not depend on the device: the CPU's figures are the same. */
 TEST_IN_FOLDER(a_gpu_s_compressors_are_measured) {
     const char *folder = *state;
     need_gpu(folder);

@@ -64,7 +64,7 @@ static void ranks_that_share_a_gpu_are_calibrated(void **state) {
         assert_true(number_at(point, "median_s") > 2e-7); /* no GPU launches anything sooner */
     }
     assert_null(cJSON_GetObjectItemCaseSensitive(cluster, "network"));
-    /* What is of GPUs is not looked at, or added to, with processors. */
+    /* Calibrations of GPUs are not checked, or extended, on processors. */
     assert_bad_input(folder, "gradweave calibrate --nodes 2 --check shared.json",
                      "--device: expected cuda");
     assert_bad_input(folder, "gradweave calibrate --nodes 2 --add --only topk --out shared.json",

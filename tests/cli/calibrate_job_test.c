@@ -18,7 +18,7 @@ static size_t count_raw(const cJSON *kept) {
     return (size_t)cJSON_GetArraySize(item_at(kept, "raw"));
 }
 
-/* Of a kernel alone, together, and both at another density. */
+/* Raw measurements of a kernel alone, on concurrent ranks, and both at another density. */
 static size_t count_all_raw(const cJSON *kept) {
     static const char *const kinds[] = {"together", "denser"};
     size_t sizes = count_raw(kept);
@@ -77,7 +77,7 @@ static size_t settled_on(const char *journal) {
 
 static const char one_size[] = "{\"of\":\"allgather\",\"workers\":2,\"size\":4096,";
 
-/* Of the lines that are whole: how many repeats of allgather of 4 KiB there are. */
+/* The number of repeats of allgather of 4 KiB in the journal's whole lines. */
 static double count_repeats(const char *journal) {
     double repeats = 0;
     for (const char *line = strstr(journal, one_size); line != NULL;
@@ -108,7 +108,7 @@ static void wait_for(const char *folder, size_t lines, double repeats) {
     fail();
 }
 
-/* Of allgather of 4 KiB: "repeats", "median_s"; 0 if it was left out. */
+/* A figure of allgather of 4 KiB: "repeats", "median_s"; 0 if it was left out. */
 static double known_of(const cJSON *cluster, const char *key) {
     const cJSON *raw = NULL;
     const cJSON *entry = cJSON_GetArrayItem(item_at(cluster, "collectives.allgather"), 0);

@@ -1,4 +1,4 @@
-/* What calibrate prints at its end, for a cluster that has everything. */
+/* The final report of calibrate, for a cluster that has everything. */
 #include "report/measurements.h"
 #include "tests/test.h"
 
@@ -28,7 +28,7 @@ static const char calibrated[] =
     "\"source\":{\"warnings\":[\"vm: a warning that is so long that it does not fit into a line of "
     "one hundred columns and goes on in the next\",7,\"short\"]}}";
 
-/* What is printed on stdout meanwhile, the caller's to free. */
+/* Returns the text printed on stdout meanwhile, which the caller frees. */
 static char *print_for(const char *folder, const char *text,
                        const struct gw_calibration *calibration) {
     struct gw_cluster cluster;

@@ -87,7 +87,7 @@ TEST(says_which_schemas_nobody_knows) {
     check_found(*state, "gradweave check odd.json", 0, "nothing odd");
 }
 
-/* What ships is not odd, and nor is what the program writes. */
+/* Shipped files, and files that the program writes, cause no warning. */
 TEST(finds_nothing_odd_in_what_is_good) {
     check_found(*state, "gradweave check resnet50 vgg16-cifar10 inception-v4 lstm-ptb --strict", 0,
                 "nothing odd");
@@ -121,7 +121,7 @@ TEST(says_why_files_are_bad) {
     }
 }
 
-/* As sweep reads it, with all that it names. */
+/* The job is read with all files that it names, as sweep reads it. */
 TEST(says_what_is_bad_in_a_sweep_job) {
 #define SWEEP_JOB                                                                                  \
     "{'schema': 'gradweave/sweep-job@1', 'models': 'tiny.json', 'clusters': 'small.json'"

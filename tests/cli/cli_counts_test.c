@@ -10,7 +10,7 @@
 
 enum { ELEMENTS = 73100 };
 
-/* What the model computes, with the compressor's 1e-5 + 1e-9 for each element. */
+/* The model's compute time, with the compressor's 1e-5 + 1e-9 for each element. */
 static const double compute_s = 0.0056 + 1e-5 + 1e-9 * ELEMENTS;
 
 /* The allgather of small.json at 4 workers. */
@@ -88,7 +88,7 @@ TEST(counts_are_as_asked_by_default) {
     }
 }
 
-/* By hand: padded to 1000, 0 and 4000 entries, the first of which come round again. */
+/* Worked out by hand: padded to 1000, 0 and 4000 entries, the first of which repeat. */
 TEST(recorded_counts_make_the_time) {
     cJSON *result = ask_result(*state, "gradweave " FILED " --iterations 4 --json");
     double sum_s = 4 * (compute_s + allgather_s(4)) + 2 * allgather_s(8000) + allgather_s(32000);
@@ -102,7 +102,7 @@ TEST(recorded_counts_make_the_time) {
     check_times(result);
 }
 
-/* What was trained, kept and read again gives the same; and the same with any number of threads. */
+/* Trained counts give the same result when read from a file, and with any number of threads. */
 TEST(trained_counts_can_be_kept) {
     static const char trained[] =
         "gradweave " HARD " --iterations 20 --seed 3 --counts trained --counts-out kept.json "
@@ -188,7 +188,7 @@ TEST(text_names_the_source) {
     assert_null(strstr(exact.out, "counts"));
 }
 
-/* Of a compressor that selects just as many as asked there is nothing to train. */
+/* A compressor that selects exactly k needs no training. */
 TEST(exact_compressors_are_as_asked) {
     cJSON *result =
         ask_result(*state, "gradweave simulate " TINY " --algo topk --counts trained --json");

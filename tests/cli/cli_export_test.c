@@ -63,7 +63,7 @@ static struct gw_goal export(const char *folder, const struct export_case *subje
 
 /* ---- what is sent -------------------------------------------------------------------------- */
 
-/* Of one sender, receiver, tag and size: sends less receives. */
+/* Sends minus receives, of one sender, receiver, tag and size. */
 static int balance(const struct gw_goal *goal, uint32_t from, uint32_t to,
                    const struct gw_goal_operation *like) {
     int sum = 0;
@@ -80,8 +80,7 @@ static int balance(const struct gw_goal *goal, uint32_t from, uint32_t to,
     return sum;
 }
 
-/* What an exchange sends in all, as its collective says it; shares are made equal where they can
- * be. */
+/* The bytes that an exchange sends in all, by its collective; shares are made equal if possible. */
 static uint64_t collective_bytes(const struct export_case *subject, uint64_t bytes) {
     const struct gw_collective *collective = NULL;
     uint64_t sum = 0;
@@ -277,7 +276,9 @@ static void make_random_model(const char *folder, struct gw_random *random, char
     write_text(folder, "random.json", text);
 }
 
-/* Where all ranks are alike; with overheads and gaps as well, and bytes of parts of nanoseconds. */
+/*
+ * For ranks that are all alike; with overheads and gaps too, and bytes of fractions of nanoseconds.
+ */
 TEST(a_schedule_takes_what_messages_take) {
     static const char *const pipelines[] = {"p-sgd",
                                             "dense",

@@ -32,7 +32,7 @@ static void check_finish(const char *folder, const char *command, const double *
     assert_int_equal(cJSON_GetArraySize(result), 6);
 }
 
-/* What never ends is refused before it has filled the memory. */
+/* Endless schedules are refused before they fill the memory. */
 TEST(endless_schedules_are_refused) {
     static const struct {
         const char *source, *message;

@@ -1,4 +1,4 @@
-/* What the program says about numbers of workers that were not measured, where several were. */
+/* Predictions for numbers of workers that were not measured, from several that were. */
 #include "tests/cli/program_inputs.h"
 #include "tests/test.h"
 
@@ -112,7 +112,7 @@ TEST_WITH(a_ranking_is_as_uncertain_as_its_exchanges, make_grown, remove_folder)
     check_noted(values, "at 8 workers: allreduce: 8 workers not measured");
 }
 
-/* Where curves that were not measured cross depends on how far off they are. */
+/* The crossover of curves that were not measured depends on their errors. */
 TEST_WITH(a_crossover_is_as_uncertain_as_its_exchanges, make_grown, remove_folder) {
     write_text(
         *state, "crossing.json",

@@ -1,4 +1,4 @@
-/* What `simulate` says about heterogeneous clusters: its options, its spread, its document. */
+/* Simulations of heterogeneous clusters: options, spread, document. */
 #include <math.h>
 
 #include "tests/cli/program_inputs.h"
@@ -168,7 +168,7 @@ static void pair_opposite(size_t i, double out[2]) {
     out[1] = level(LEVELS - 1 - i);
 }
 
-/* Which of the levels the slowest of the workers has at that percentile, by its distribution. */
+/* The level of the slowest worker at that percentile, by its distribution. */
 static double share_independent(double percentile) {
     return sqrt(percentile); /* P(both <= u) = u u */
 }
@@ -221,7 +221,7 @@ static void pair_straggling(size_t i, double out[2]) {
     out[1] = 1.5;
 }
 
-/* As it is recorded: the model's compute is that of the slowest. */
+/* The compute times as recorded: the model's compute is that of the slowest. */
 static void pair_half(size_t i, double out[2]) {
     (void)i;
     out[0] = 0.5;

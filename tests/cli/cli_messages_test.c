@@ -8,7 +8,7 @@
 #define MESSAGES DENSE " --network messages"
 #define DOUBLING " --collective allreduce=recursive-doubling"
 
-/* What the model computes, and the one group of a dense exchange. */
+/* The model's compute time, and the one group of a dense exchange. */
 static const double compute_s = 0.0056;
 static const double bytes = 292400;
 

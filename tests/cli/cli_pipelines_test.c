@@ -1,7 +1,5 @@
-/*
- * What every pipeline takes at 2, 3, 4, 5 and 8 workers, by hand: a model of two tensors on
- * straight curves. And what comes of changing their choices.
- */
+/* The time of every pipeline at 2, 3, 4, 5 and 8 workers, worked out by hand: a model of two
+ * tensors on straight curves. Changes of their choices. */
 #include <math.h>
 
 #include "tests/cli/program_inputs.h"

@@ -1,7 +1,5 @@
-/*
- * What `gradweave plan` says about the plan it chose: the explanation agrees with the simulator's
- * timeline, adds up, and is there only when it is asked for; its picture can be drawn.
- */
+/* Explanations by `gradweave plan`: they agree with the simulator's timeline, add up, and appear
+ * only on request; the plan's picture can be drawn. */
 #include "tests/cli/program_inputs.h"
 #include "tests/test.h"
 
@@ -154,7 +152,7 @@ TEST(prints_a_table_and_a_summary) {
         NULL);
 }
 
-/* Of long names what fits is shown: all, modules, one module, the first, the end of the first. */
+/* Long names are shortened to fit: all, modules, one module, the first, the end of the first. */
 TEST(shortens_names) {
     static const struct {
         const char *first, *last, *shown;
@@ -324,7 +322,7 @@ TEST(legends_have_what_is_drawn) {
                  (const char *const[]){NULL});
 }
 
-/* So that a script may give a device or a pipe. */
+/* A script may give a device or a pipe. */
 TEST(writes_plans_under_names_without_ending) {
     static const char *const names[] = {"plan.json", "plan", "png", "./plan"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

@@ -1,7 +1,7 @@
 /*
- * What the program refuses: wrong usage and bad input end with status 2, a failed run with 3, each
- * with one message that helps, an empty stdout and every file as it was. PATH is empty throughout:
- * nothing is started before the inputs have been found good.
+ * Refusals: wrong usage and bad input end with status 2, a failed run with 3, each with one message
+ * that helps, an empty stdout and every file unchanged. PATH is empty throughout: no program is
+ * started before the inputs have been checked.
  */
 #include <sys/stat.h>
 

@@ -200,7 +200,7 @@ TEST(prints_what_a_person_compares) {
     says_once(*state, TINY " --sweep density=0.3,0.4", all);
 }
 
-/* What the best plan saves on the better of per-tensor and single. */
+/* The time that the best plan saves on the better of per-tensor and single. */
 static double saving(const cJSON *row, const char *compressor) {
     double plain_s = fmin(number_at(plan_at(row, "per-tensor", compressor), "iteration_s"),
                           number_at(plan_at(row, "single", compressor), "iteration_s"));

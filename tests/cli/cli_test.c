@@ -1,7 +1,5 @@
-/*
- * What the program answers: its documents have the contract's fields, its verbs agree with each
- * other, and the files it writes are whole.
- */
+/* Answers of the program: documents have their fields, verbs agree with each other, and files are
+ * whole. */
 #include <math.h>
 #include <sys/stat.h>
 
@@ -495,7 +493,7 @@ TEST(draws_many_names_aslant) {
     }
 }
 
-/* Nothing to draw is no reason for gnuplot to complain. */
+/* gnuplot must not complain about an empty picture. */
 TEST(draws_no_time_at_all) {
     need_gnuplot();
     check_says(*state, "gradweave plot breakdown " IDLE " --out idle.png", NULL);

@@ -54,7 +54,7 @@ static const cJSON *nth(const cJSON *document, const char *list, int index) {
 
 /* ---- rankings ------------------------------------------------------------------------------ */
 
-/* What `simulate` refuses with the same words. */
+/* `simulate` refuses it with the same words. */
 static void check_reason(const char *folder, const cJSON *entry) {
     char expected[1024];
     struct answer alone =
@@ -125,7 +125,7 @@ TEST_WITH(says_so_where_there_is_no_winner, make_cases, remove_folder) {
     check_says(*state,
                "gradweave compare idle-model.json --cluster idle-cluster.json --algo dense,topk",
                "All take equally long.", NULL);
-    /* Of one group both are the same, and none of them is better. */
+    /* With a single group both are the same, and neither is better. */
     check_says(*state, "gradweave compare " PAIR " --algo dense,topk,omgs-optimal",
                "topk and omgs-optimal are fastest: dense, the next, takes", NULL);
 }
@@ -153,7 +153,7 @@ static const cJSON *ask_trainings(const char *folder, const char *algorithms) {
 #define DENSE_40 "{'algorithm': 'ddp', 'workers': 4, 'iterations': [41, 40, 40]}"
 #define LAGS_60 "{'algorithm': 'lags', 'density': 0.01, 'workers': 4, 'iterations': [60, 60, 60]}"
 
-/* By an iteration topk leads, by what it takes to learn dense does: 40 to 90 iterations. */
+/* topk leads by the time of an iteration, dense by the time to learn: 40 to 90 iterations. */
 TEST_WITH(ranks_by_the_time_to_a_goal, make_cases, remove_folder) {
     write_trainings(*state, "pair",
                     DENSE_40 "," LAGS_60
@@ -186,7 +186,8 @@ TEST_WITH(ranks_by_the_time_to_a_goal, make_cases, remove_folder) {
                NULL);
 }
 
-/* What half of all trainings never reach is behind all that do, whatever an iteration takes. */
+/* A pipeline with which half of all trainings never reach the goal ranks last, whatever its
+ * iteration time. */
 TEST_WITH(ranks_last_what_never_learns, make_cases, remove_folder) {
     write_trainings(
         *state, "other",
@@ -294,10 +295,8 @@ TEST_WITH(measures_bandwidth_by_the_cluster, make_cases, remove_folder) {
     assert_non_null(strstr(text_at(nth(ranking, "notes", 0), ""), "bandwidth 2.4 gbit"));
 }
 
-/*
- * By the ring's law from 4 workers: an allgather grows as P - 1; an allreduce's startups as P - 1
- * and its bytes as (P - 1) / P.
- */
+/* The ring's law from 4 workers: an allgather grows as P - 1; an allreduce's startups as P - 1 and
+ * its bytes as (P - 1) / P. */
 static double grown_s(bool dense, double workers) {
     double rounds = (workers - 1) / 3;
     return dense ? 0.026 + 0.001 * rounds + 4 * 1000100 * 1e-8 * rounds * 4 / workers
@@ -367,7 +366,7 @@ TEST_WITH(skips_what_has_no_answer, make_cases, remove_folder) {
                "\ninfeasible: topk: dense-only.json: collectives.allgather: expected", NULL);
 }
 
-/* What a threshold lets through is as asked here; and of which value a note is. */
+/* A threshold selects the wanted number here; notes name their value. */
 TEST_WITH(says_what_its_answers_rest_on, make_cases, remove_folder) {
     check_says(
         *state,

@@ -1,8 +1,8 @@
-/* What shells complete by the scripts that the program prints. */
+/* Completion by the scripts that the program prints. */
 #include "tests/cli/program.h"
 #include "tests/test.h"
 
-/* What bash offers for a command line, by the script that it was given. */
+/* The offers of bash for a command line, by the printed script. */
 TEST(completes_in_bash) {
     static const struct {
         const char *words, *offered;

@@ -1,17 +1,17 @@
 /*
- * Preloaded into the program, makes its N-th call of one kind fail. GW_FAULT=KIND:N says which (a
- * N of 0 none); into the file GW_FAULT_COUNTS goes how many of each kind there were, a line each.
+ * Preloaded into the program, makes its N-th call of one kind fail: GW_FAULT=KIND:N (N of 0: none).
+ * Writes the number of calls of each kind to the file GW_FAULT_COUNTS, a line each.
  *
- * Memory and new tasks are asked for by functions, which stand before the C library's. All else is
- * a system call, which the C library also makes within itself (for what fprintf writes, say): a
- * filter has those that come from its code raise a signal, whose handler makes the call, or does
- * not. Programs that are started have that code elsewhere, and run as ever.
+ * Functions that allocate memory or start tasks replace the C library's. All other kinds are system
+ * calls, which the C library also makes internally (for fprintf, say): a filter makes those from
+ * its code raise a signal, whose handler makes the call, or fails it. Started programs have that
+ * code at other addresses, and are not affected.
  *
- * In a job GW_FAULT_RANK says in which rank. Only memory fails there, and only to the program's own
- * code: libraries for messages crash without it, and make calls of their own while they wait.
+ * In a job GW_FAULT_RANK is the rank. Only memory fails there, and only in the program's own code:
+ * libraries for messages crash without it, and make calls of their own while they wait.
  *
- * What cannot be helped does not fail: to write to stderr, to remove a file, and what constructors
- * of a library do while it is loaded (NCCL's crash without memory).
+ * Calls whose failure no program can handle do not fail: writing to stderr, removing a file, and
+ * calls of a library's constructors while it is loaded (NCCL's crash without memory).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -50,7 +50,7 @@ static struct range {
 } watched = {.end = UINTPTR_MAX}; /* code whose requests for memory are counted */
 static _Thread_local int loading; /* libraries */
 
-/* Where a debugger can stop. */
+/* A place for a debugger's breakpoint. */
 __attribute__((noinline)) static void fail_here(void) {
     __asm__ volatile("");
 }

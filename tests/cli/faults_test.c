@@ -205,7 +205,7 @@ static bool goes_on(const struct trial *trial, struct gw_arena *arena) {
     return answer.status == 0 && find_difference(&found, &trial->after) == NULL;
 }
 
-/* What is wrong with an answer, or NULL. */
+/* The fault of an answer, or NULL. */
 static const char *judge(const struct trial *trial, const struct answer *answer,
                          const struct contents *found) {
     bool failed = answer->status == 3;
@@ -387,7 +387,7 @@ static struct answer ask_job(const char *folder, int rank, const char *name, con
     return ask(folder, IN_JOB, root, rank, name, value, words);
 }
 
-/* What is wrong with a job's answer, or NULL; it measures, so that no two answers are equal. */
+/* The fault of a job's answer, or NULL; it measures, so no two answers are equal. */
 static const char *judge_job(const struct answer *answer, bool as_before) {
     if (answer->status == 0) {
         return answer->out[0] == '\0' ? "no answer" : NULL;

@@ -1,7 +1,7 @@
 /*
- * What is asked of GPUs that are not there, or not as many: bench, calibrate and validate end with
- * status 2 and one message that says what is missing. GPUs are hidden from the program, so that it
- * finds as many of them on any machine; those tests that need one are skipped where there is none.
+ * Requests for GPUs that are missing, or too few: bench, calibrate and validate end with status 2
+ * and one message that says what is missing. GPUs are hidden from the program, so that it finds as
+ * many of them on any machine; tests that need one are skipped without one.
  */
 #include "tests/cli/program_inputs.h"
 #include "tests/cli/refusals.h"

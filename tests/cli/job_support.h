@@ -1,4 +1,4 @@
-/* What tests of MPI jobs share: who the ranks are, and how a job ended; after program.h. */
+/* Common parts of tests of MPI jobs: the ranks, and the end of a job; after program.h. */
 #ifndef GW_TESTS_JOB_SUPPORT_H
 #define GW_TESTS_JOB_SUPPORT_H
 
@@ -24,7 +24,7 @@ static inline void need_mpi(void) {
     }
 }
 
-/* Which rank of its job a process is; -1 if it is none. */
+/* The rank of a process in its job; -1 if it is none. */
 static inline int rank_of(pid_t process) {
     static const char name[] = "OMPI_COMM_WORLD_RANK=";
     char path[64];

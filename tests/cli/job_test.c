@@ -31,7 +31,7 @@ static void check_measured(const cJSON *curve, const char *size) {
     assert_true(strlen(text_at(curve, "fit.chosen")) > 0);
 }
 
-/* What half of a ping-pong should take, as the man page says. */
+/* The expected half of a ping-pong, as the man page says. */
 static double predict(const cJSON *link, double bytes) {
     double gap_s = number_at(link, "gap_s");
     double bytes_s = bytes * number_at(link, "gap_s_per_byte");
@@ -124,7 +124,7 @@ TEST(leaves_the_network_out) {
     assert_null(cJSON_GetObjectItem(cluster, "network"));
 }
 
-/* What was there stays, only what can be resumed is left, and no rank goes on. */
+/* Existing files stay, only resumable ones remain, and no rank continues. */
 static void interrupt(const char *folder, bool group) {
     pid_t ranks[2];
     write_text(folder, "kept.json", "{'schema': 'gradweave/cluster@1'}");
@@ -155,7 +155,7 @@ static bool is_there(const cJSON *object, const char *key) {
     return cJSON_GetObjectItem(object, key) != NULL;
 }
 
-/* What the prediction says of where its counts come from; "" of one that does not compress. */
+/* The source of the prediction's counts; "" without a compressor. */
 static const char *counts_of(const cJSON *result) {
     const cJSON *predicted = item_at(result, "predicted");
     return is_there(predicted, "counts") ? text_at(predicted, "counts") : "";
@@ -222,7 +222,7 @@ TEST(validates_all_algorithms) {
               2, true);
 }
 
-/* As many iterations as there is time for, of at most as many as asked. */
+/* Runs as many iterations as fit in the time, at most the wanted number. */
 TEST(measures_as_long_as_asked) {
     need_mpi();
     static const double times_s[] = {0.0001, 0.04, 100};
@@ -370,7 +370,7 @@ TEST(explains_an_error) {
                "omgs explained: measured ", "hangs on\n", "\ntogether ", "100%", NULL);
 }
 
-/* Of measured iterations alone, as nobody has recorded noise; for a 99th they are too few. */
+/* Percentiles of measured iterations only, since no noise was recorded; too few for a 99th. */
 TEST(says_percentiles_of_enough_iterations) {
     need_mpi();
     static const char command[] =
@@ -423,7 +423,7 @@ static double padded_bytes(const cJSON *counts) {
     return bytes / iterations;
 }
 
-/* What was executed is what is predicted, also by a simulation of the counts that are kept. */
+/* The executed counts are predicted, also by a simulation of the recorded counts. */
 TEST(predicts_with_recorded_counts) {
     need_mpi();
     static const char *const algorithms[] = {"gaussiank", "hard-threshold", "exdyna", "sidco"};

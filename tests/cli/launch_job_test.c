@@ -1,7 +1,5 @@
-/*
- * How jobs are started, with a mpirun that writes down what it is asked for, and what a user is
- * told when a rank is lost. Skipped without MPI.
- */
+/* Starting jobs, with an mpirun that records its arguments, and messages about a lost rank. Skipped
+ * without MPI. */
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -21,7 +19,7 @@ static void fake_mpirun(const char *folder, const char *script) {
     assert_int_equal(chmod(path_in(folder, "mpirun"), 0700), 0);
 }
 
-/* What mpirun is asked for, on one line. */
+/* mpirun's arguments, on one line. */
 static char *arguments_of(const char *folder, const char *command) {
     fake_mpirun(folder, "#!/bin/sh\nprintf '\\006' >&2\necho ' $* ' > arguments\n");
     check_says(folder, command, NULL);
@@ -78,7 +76,7 @@ TEST(mpirun_is_quoted) {
         "node-c\n");
 }
 
-/* Such as one that waits for ssh, or for the daemon of a host whose link was cut. */
+/* For example, an mpirun that waits for ssh, or for the daemon of a host whose link was cut. */
 TEST(mpirun_is_not_waited_for_without_end) {
     need_mpi();
     static const char *const said[] = {
@@ -162,7 +160,7 @@ TEST(the_lost_rank_is_named) {
 
 FIXTURES(make_inputs, remove_folder)
 
-/* What ranks print is this program's answer: it goes out whole, or the job has failed. */
+/* The output of ranks is this program's answer: it is printed whole, or the job has failed. */
 TEST(an_answer_that_cannot_be_printed_is_a_failure) {
     need_mpi();
     static const char *const verbs[] = {

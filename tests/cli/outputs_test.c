@@ -7,7 +7,7 @@
 
 #define TINY "tiny.json --cluster small.json"
 
-/* What is printed comes last but for the files, which then stay as they were. */
+/* Printing comes last except for the files, which then stay as they were. */
 TEST_WITH(a_full_stdout_leaves_nothing_new, make_inputs, remove_folder) {
     static const char *const commands[] = {
         "gradweave plan " TINY " --out plan.json",

@@ -317,7 +317,7 @@ cJSON *parse_document(const char *text, const char *schema) {
     return document;
 }
 
-/* What a command prints that does well, and without a word on stderr. */
+/* The output of a command that succeeds, without a word on stderr. */
 static const char *ask_well(const char *folder, const char *command) {
     struct answer answer = ask_one(folder, command);
     if (answer.status != 0 || answer.err[0] != '\0') {

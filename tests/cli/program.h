@@ -13,7 +13,7 @@
 
 /* ---- running ------------------------------------------------------------------------------- */
 
-/* What a command did: its exit status (128 + N if signal N ended it) and all that it wrote. */
+/* The result of a command: its exit status (128 + N if signal N ended it) and its output. */
 struct answer {
     int status;
     char *out, *err;
@@ -40,10 +40,8 @@ struct answer ask(const char *folder, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 struct answer ask_into(const char *folder, const char *command, const char *out);
 
-/*
- * What the command prints, which does well and without a word on stderr; all the parts that follow
- * it, the last of them NULL, must be in there in their order.
- */
+/* The output of a command that succeeds without a word on stderr; it must contain all following
+ * parts, the last of them NULL, in this order. */
 const char *check_says(const char *folder, const char *command, ...) __attribute__((sentinel));
 
 /* Ends the life of all that was asked for, in tests that ask for very much. */
@@ -83,7 +81,7 @@ cJSON *ask_for(const char *folder, const char *schema, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 #define ask_result(folder, ...) ask_for((folder), "gradweave/result@1", __VA_ARGS__)
 
-/* What stands at a path such as "breakdown.forward_s", which must be there. */
+/* The value at a path such as "breakdown.forward_s", which must exist. */
 const cJSON *item_at(const cJSON *document, const char *path);
 double number_at(const cJSON *document, const char *path);
 const char *text_at(const cJSON *document, const char *path);

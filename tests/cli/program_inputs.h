@@ -13,7 +13,7 @@ static const char tiny_model[] =
     "{'name': 'fc.weight', 'elements': 50000, 'backward_s': 0.002},"
     "{'name': 'fc.bias', 'elements': 100, 'backward_s': 0.0001}]}";
 
-/* What every algorithm needs of a compressor, all taking `curve`. */
+/* The compressors of all algorithms, each with `curve`. */
 #define EVERY_COMPRESSOR(curve)                                                                    \
     "'topk': " curve ", 'randk': " curve ", 'dgc': " curve ", 'redsync': " curve                   \
     ", 'gaussiank': " curve ", 'count-sketch': " curve ", 'layer-drop': " curve                    \

@@ -6,7 +6,7 @@
 
 #define ASKED "resnet50 --gpu a100 --nodes 8 --network 10gbit "
 
-/* What stands between the two texts, the first of their kind. */
+/* The text between two texts, the first of their kind. */
 static char *cut(const char *text, const char *from, const char *to) {
     const char *start = strstr(text, from);
     assert_non_null(start);
@@ -62,7 +62,7 @@ TEST_IN_FOLDER(a_page_needs_nothing_else) {
     free(rest);
 }
 
-/* What would end a script, or begin another, is a name like any other. */
+/* A name may be text that would end a script, or begin another. */
 TEST_IN_FOLDER(names_are_no_markup) {
     static const char name[] = "</script><script>alert(1)</script>";
     write_text(*state, "sizes.txt", "</script><b> 3 3\nlast 9\n");
@@ -118,7 +118,7 @@ static double simulated_s(const char *folder, const char *pipeline, const char *
     return number_at(ask_document(folder, command, NULL), "iteration_s");
 }
 
-/* Of each shown pipeline, by another way to ask the same. */
+/* Checks each shown pipeline by another command for the same. */
 static void check_shown(const char *folder, const cJSON *report, const cJSON *times,
                         const char *change) {
     const cJSON *timeline = NULL;

@@ -44,7 +44,7 @@ TEST_IN_FOLDER(omgs_table5_is_exact) {
     assert_true(summary_at(document, "within_10_percent") == 15);
 }
 
-/* Which of two is faster is as published in all rows; what simulate says is what stands there. */
+/* The faster of two is as published in all rows; simulate's numbers are those of the table. */
 TEST_IN_FOLDER(omgs_table6_is_in_order) {
     static const char *const pairs[][2] = {
         {"TopK-SGD", "topk"}, {"MGS-SGD", "mgs"}, {"OMGS-SGD", "omgs"}};

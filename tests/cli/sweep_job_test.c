@@ -111,7 +111,7 @@ static size_t check_beginning(const char *folder, const char *partial, const cha
     return count - 1;
 }
 
-/* As mpirun does it by itself, a lost rank takes the job with it: --resume does the rest. */
+/* A lost rank ends the job, as mpirun does by itself: --resume does the rest. */
 TEST(a_job_that_lost_a_rank_is_resumed) {
     need_mpi();
     check_done(*state, SLOW " --out alone.csv");

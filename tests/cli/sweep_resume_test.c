@@ -64,10 +64,8 @@ static void write_bytes(const char *folder, const char *name, const char *text, 
     assert_int_equal(fclose(stream), 0);
 }
 
-/*
- * What is in the partial file before the sweep is complete, the caller's: a limit on the size of
- * files ends the program within the last row, as a full disk or a power cut may.
- */
+/* The contents of the partial file before the sweep is complete, which the caller frees: a limit on
+ * the size of files ends the program within the last row, as a full disk or a power cut may. */
 static char *cut_short(const char *folder, const char *command, const char *out, size_t length) {
     char limited[512];
     char partial[64];
@@ -162,7 +160,7 @@ TEST_WITH(cut_off_at_any_byte_it_goes_on, make_inputs, remove_folder) {
                "out.jsonl", 1);
 }
 
-/* Of two files the shorter one decides, and rows that only the longer one has are written once. */
+/* The shorter of two files decides, and rows of the longer one only are written once. */
 TEST_WITH(of_two_files_the_shorter_decides, make_inputs, remove_folder) {
     static const size_t lengths[][2] = {{1, 3}, {3, 1}, {0, 4}, {4, 0}, {2, 2}};
     if (!have_program("prlimit")) {
@@ -238,7 +236,7 @@ static size_t damage(struct gw_random *random, char *text, size_t length) {
     }
 }
 
-/* What a disk, an editor or a merge has changed is never taken over: done again, or refused. */
+/* Rows that a disk, an editor or a merge has changed are computed again, or refused. */
 TEST_WITH(damaged_rows_are_done_again, make_inputs, remove_folder) {
     static const char *const outs[] = {"out.csv", "out.jsonl"};
     struct gw_random *random = random_stream(7);

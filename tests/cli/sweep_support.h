@@ -1,4 +1,4 @@
-/* What tests of `sweep` share; after program_inputs.h and support.h. */
+/* Common parts of tests of `sweep`; after program_inputs.h and support.h. */
 #ifndef GW_TESTS_SWEEP_SUPPORT_H
 #define GW_TESTS_SWEEP_SUPPORT_H
 

@@ -253,7 +253,7 @@ TEST_WITH(a_table_has_a_line_for_each_point, make_inputs, remove_folder) {
                "note: 2 of the points have no answer, the first of them "
                "point 0: sparse.json: collectives.allreduce",
                NULL);
-    /* Where nothing has a density, none is named. */
+    /* No density is named if no algorithm has one. */
     const char *dense =
         check_says(*state, "gradweave sweep --model tiny.json --cluster small.json --algo dense",
                    "1 point; model tiny.json; cluster small.json; workers", "; bandwidth 1x", NULL);

@@ -1,15 +1,15 @@
 /*
- * What collectives cost: three clocks that run the steps of all ranks, and the closed forms beside
- * them. All let ranks send and receive at the same time, one message after another each way. They
- * differ in what alpha is, and in what order messages come in that are there together:
+ * Costs of collectives: three clocks that run the steps of all ranks, compared with the closed
+ * forms. All let ranks send and receive at the same time, one message after another each way. They
+ * differ in the meaning of alpha, and in the order of messages that arrive together:
  *
  *   startup  a message keeps its sender, and its receiver, for alpha + n beta (Hockney); a rank
- *            receives in the order of its steps. So count the literature's forms for trees and
- *            folds.
+ *            receives in the order of its steps. The literature's forms for trees and folds count
+ *            so.
  *   latency  a message keeps its sender, and its receiver, for n beta, and is alpha on its way; a
- *            rank receives in the order of its steps. So count the forms for messages that queue
- *            at one rank's link.
- *   arrival  the same, but messages come in as they reach the receiver's link.
+ *            rank receives in the order of its steps. The forms for messages that queue at one
+ *            rank's link count so.
+ *   arrival  the same, but a rank receives messages as they reach its link.
  */
 #include "tests/collectives/collectives_support.h"
 #include "tests/test.h"
@@ -245,7 +245,7 @@ TEST(also_where_bytes_do_not_divide) {
     }
 }
 
-/* What docs/methods.md says of it: early messages keep others waiting, or fill gaps. */
+/* docs/methods.md says the same: early messages make others wait, or fill gaps. */
 TEST(arrival_order_matters_to_folds_and_trees_alone) {
     static const uint64_t scales[] = {256, 16384, 16777216};
     double least = 1;

@@ -226,7 +226,7 @@ TEST(steps_depend_on_nothing_but_the_question) {
 
 /* ---- symmetry ------------------------------------------------------------------------------- */
 
-/* What the header promises of one step of all ranks. */
+/* Checks the header's promises for one step of all ranks. */
 static bool step_is_symmetric(const struct gw_collective *collective, const struct gw_call *call,
                               uint32_t index, uint32_t *heard) {
     struct gw_step first = step_of(collective, call, 0, index);
@@ -263,7 +263,7 @@ static bool is_symmetric(const struct gw_collective *collective, const struct gw
     return symmetric;
 }
 
-/* It is promised where it is so, but for one worker alone and two that exchange whole vectors. */
+/* Promised where it holds, except for one worker and two that exchange whole vectors. */
 /* Steps that are said to be alike have the same bytes, on a network where only bytes count. */
 TEST(uniform_steps_are_alike) {
     for (size_t i = 0; gw_collectives[i] != NULL; i++) {

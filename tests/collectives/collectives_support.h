@@ -1,4 +1,4 @@
-/* What tests of collectives share. */
+/* Common parts of the tests of collectives. */
 #ifndef GW_TESTS_COLLECTIVES_SUPPORT_H
 #define GW_TESTS_COLLECTIVES_SUPPORT_H
 
@@ -26,8 +26,8 @@ static inline uint32_t count_blocks(const struct gw_collective *collective, uint
                                                     : core;
 }
 
-/* What one block has, counted from the header's words: shares in elements, the first ones larger.
- */
+/* The bytes of a block, computed from the header's definition: shares in elements, larger ones
+ * first. */
 static inline uint64_t block_bytes(const struct gw_collective *collective,
                                    const struct gw_call *call, uint32_t block) {
     if (!collective->shares) {

@@ -29,7 +29,7 @@ static bool server_does(uint32_t workers, uint32_t rank, uint32_t block) {
     return rank == workers;
 }
 
-/* Who contributes to a block, and who has all its contributions in the end, each once. */
+/* The contributors to a block, and the ranks that have all contributions in the end, each once. */
 static const struct meaning {
     const char *operation;
     holds *before, *after;

@@ -190,7 +190,7 @@ TEST_IN_FOLDER(temporary_names_lie_beside_and_keep_the_ending) {
     assert_int_equal(count_entries(folder), 0);
 }
 
-/* What lies in a temporary file's way, such as a link that someone else put there, stays. */
+/* An existing file with a temporary file's name, such as a link of someone else, stays. */
 TEST_IN_FOLDER(temporary_files_are_new) {
     char name[64];
     const char *bait = path_in(*state, "bait");

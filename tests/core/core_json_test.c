@@ -88,7 +88,7 @@ TEST(broken_json_is_located) {
                    "f: expected JSON text, found a zero byte");
 }
 
-/* What cJSON takes all the same. */
+/* Texts that cJSON accepts although they are not JSON. */
 TEST(json_is_not_lenient) {
     static const char *const bad[] = {"01",   "00012", "-01", "-.5", "1.",   "-1.",
                                       "1.e5", "-00.5", "00",  "-0.", "1.E-3"};

@@ -1,4 +1,4 @@
-/* What the tests of files and of JSON share. */
+/* Common parts of the tests of files and of JSON. */
 #ifndef GW_TESTS_CORE_SUPPORT_H
 #define GW_TESTS_CORE_SUPPORT_H
 

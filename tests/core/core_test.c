@@ -71,7 +71,7 @@ TEST(units_as_a_person_would_write_them) {
 
 /* ---- text for a terminal --------------------------------------------------------------------- */
 
-/* What goes to a descriptor, into a file; what stands there then. */
+/* Redirects a descriptor to a file; returns the text in it. */
 static const char *capture_from(int descriptor, void (*print)(const char *text), const char *text) {
     static char got[512];
     FILE *file = tmpfile();

@@ -78,7 +78,7 @@ TEST(zero_is_a_value_where_the_rule_says_so) {
     check("0:1:lin3", &noise, steps, 3, 0);
 }
 
-/* What a person would look for in a range is in it, to the last bit. */
+/* Ranges hold the values that a person would expect, to the last bit. */
 TEST(decades_are_exact) {
     const double shares[] = {1e-4, 1e-3, 1e-2, 1e-1};
     const double factors[] = {0.1, 1, 10};

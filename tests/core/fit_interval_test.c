@@ -1,7 +1,5 @@
-/*
- * What a fit says about its coefficients' uncertainty: over a thousand simulated calibrations the
- * 95% intervals must hold the truth 95% of the time.
- */
+/* The uncertainty of a fit's coefficients: over a thousand simulated calibrations the 95% intervals
+ * must contain the truth 95% of the time. */
 #include <gsl/gsl_cdf.h>
 
 #include "core/core.h"
@@ -50,10 +48,7 @@ static double truth_at(const struct scene *scene, double size) {
     return scene->startup + scene->slope * size * (scene->shape == GW_STRAIGHT ? 1 : log2(size));
 }
 
-/*
- * What a median over repeats is about is the median of all of them, the slow ones too: that is to
- * be the truth.
- */
+/* The truth of a median over repeats is the median of all of them, the slow ones too. */
 static double median_of_repeats(const struct scene *scene, double noise) {
     return exp(noise * gsl_cdf_ugaussian_Pinv(0.5 / (1 - scene->slow)));
 }
@@ -95,7 +90,7 @@ static struct tally open_tally(double truth, double scale) {
     return (struct tally){.truth = truth, .scale = truth != 0 ? fabs(truth) : scale};
 }
 
-/* What is stored lies in its own interval, and both where they may be. */
+/* A stored coefficient lies in its own interval, and both in their range. */
 static void count(struct tally *tally, double estimate, double low, double high) {
     gw_running_add(&tally->estimates, (estimate - tally->truth) / tally->scale);
     tally->half_widths[tally->count++] = (high - low) / (2 * tally->scale);
@@ -105,11 +100,11 @@ static void count(struct tally *tally, double estimate, double low, double high)
 }
 
 /*
- * Of 1000 intervals that hold the truth in 95% of cases 929 to 971 do so (three standard
- * deviations); two points more are left for sizes as few as ten. A truth of 0 is missed on one side
- * only. A normal estimate's half width is 1.96 standard deviations, and 2.3 with Student's t for
- * eight degrees of freedom; the median of them, as few that are very wide make the mean. An
- * estimate kept at 0 or above is 0.4 standard deviations above a 0.
+ * Out of 1000 intervals that contain the truth in 95% of cases 929 to 971 do so (three standard
+ * deviations); two points more are allowed for sizes as few as ten. A truth of 0 is missed on one
+ * side only. A normal estimate's half width is 1.96 standard deviations, and 2.3 with Student's t
+ * for eight degrees of freedom; the median of them, since a few very wide ones determine the mean.
+ * An estimate kept at 0 or above is 0.4 standard deviations above a 0.
  */
 static void check(const char *scene, const char *coefficient, struct tally *tally) {
     double deviation = gw_running_sd(&tally->estimates);
@@ -196,7 +191,7 @@ static void interval_of_line(double startup, double slope, bool segment, size_t 
     assert_int_equal(gw_fit_intervals(fitted, points, NULL, sizes, out, NULL), GW_OK);
 }
 
-/* What has no error has intervals of no width, and three points say nothing about a scatter. */
+/* Exact points have intervals of no width, and three points do not show a scatter. */
 TEST(exact_points_have_exact_intervals) {
     static const struct {
         double startup, slope;
@@ -230,7 +225,7 @@ TEST(a_dropped_coefficient_is_zero_at_most) {
     assert_true(fitted.curve.fixed_s < interval.startup_high);
 }
 
-/* What a line that may start below zero says of the same points is the whole line's interval. */
+/* The interval of a line that may start below zero is the whole line's. */
 TEST(a_dropped_startup_ends_where_the_whole_line_says) {
     enum { ROUNDS = 200 };
     const struct scene scene = {.name = "no startup",

@@ -1,4 +1,4 @@
-/* How well medians are known: the quick bootstrap against one that draws every value. */
+/* Intervals of medians: the quick bootstrap against one that draws every value. */
 #include "core/core.h"
 #include "tests/test.h"
 
@@ -32,7 +32,9 @@ static double share_below(const double *values, size_t count, double limit,
     return (double)below / (double)resamples;
 }
 
-/* Of a discrete distribution: at most so much lies below the percentile, and so much up to it. */
+/*
+ * The percentile of a discrete distribution: at most so much lies below it, and so much up to it.
+ */
 TEST(the_interval_is_that_of_the_bootstrap) {
     static const size_t counts[] = {1, 2, 3, 4, 5, 8, 15, 16, 33, 64};
     struct gw_random *random = random_stream(1);

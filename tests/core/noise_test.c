@@ -189,7 +189,7 @@ TEST(no_sigma_is_too_large) {
     }
 }
 
-/* Of two sequences of independent factors of standard deviation 0.2. */
+/* The correlation of two sequences of independent factors of standard deviation 0.2. */
 static double correlation(uint64_t stream_step, uint64_t index_step) {
     const struct gw_noise noise = {.kind = GW_NOISE_NORMAL, .sigma = 0.2};
     double total = 0;
@@ -404,7 +404,7 @@ TEST(a_spread_by_hand) {
     assert_true(spread.percentiles[0] == 0.3 && spread.mean_high == 0.3);
 }
 
-/* Of 2,000 intervals, 95% hold the mean: within five standard errors of that share. */
+/* 95% of 2,000 intervals contain the mean: within five standard errors of that share. */
 TEST(the_means_interval_covers_as_stated) {
     enum { size = 6 };
     int trials = gw_trials(2000);

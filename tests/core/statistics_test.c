@@ -57,7 +57,7 @@ TEST(random_numbers_keep_to_their_bounds) {
     }
 }
 
-/* Of 24 orders of four items each comes up as often as any other: chi squared of 23 degrees. */
+/* Each of 24 orders of four items is equally frequent: chi squared of 23 degrees. */
 TEST(orders_are_equally_likely) {
     enum { COUNT = 4, ORDERS = 24, TIMES = 24000 };
     struct gw_random *random = fixed_stream(4);

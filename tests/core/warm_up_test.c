@@ -41,7 +41,7 @@ TEST(what_varies_or_grows_does_not_near_it) {
     }
 }
 
-/* None at all is as far off as can be; and what stays the same has come to an end. */
+/* No selected element is as far off as possible; and a constant number has come to an end. */
 TEST(nothing_and_the_same_again_are_no_nearer) {
     struct gw_warm_up none = {.tolerance = 0.1};
     struct gw_warm_up same = {.tolerance = 0.1};

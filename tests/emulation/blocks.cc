@@ -24,7 +24,7 @@ struct grid {
     char begin, end, fence; /* what is in order with what: places for order.h */
 };
 
-/* Where the lanes of a mask meet; what they bring stays until all have met again. */
+/* The meeting of a mask's lanes; their values stay until all have met again. */
 struct meeting {
     unsigned mask, arrived;
     uint64_t times;
@@ -35,7 +35,7 @@ struct warp {
     meeting meetings[LANES]; /* by the mask's lowest lane */
 };
 
-/* What runs blocks on one thread of the CPU, with fibers that are made as they are first needed. */
+/* Runs blocks on one thread of the CPU, with fibers that are made when first needed. */
 struct multiprocessor {
     ground home;
     std::vector<std::unique_ptr<fiber>> fibers;

@@ -78,7 +78,7 @@ struct product {
     float *column, *row; /* [m] of a, [n] of b */
 };
 
-/* Of what the product has to itself, and takes most of its time: sanitizers need not look at it. */
+/* Writes only the product's own memory, and takes most of its time: sanitizers skip it. */
 __attribute__((no_sanitize("address", "undefined", "thread"))) static void
 add_outer_product(const struct product *product) {
     for (size_t j = 0; j < product->n; j++) {

@@ -1,5 +1,5 @@
 /*
- * As much of cuBLAS as gradweave calls, on the CPU. The names are NVIDIA's. Products are done in
+ * The part of cuBLAS that gradweave calls, on the CPU. The names are NVIDIA's. Products are done in
  * the order of the handle's stream, in single precision throughout. Stricter than cuBLAS: a handle
  * must have been given a stream, and then a workspace.
  */

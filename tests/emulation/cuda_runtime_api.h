@@ -1,7 +1,7 @@
 /*
- * As much of the CUDA runtime as gradweave calls, on the CPU, so that kernels and all that launches
- * them are tested where there is no GPU. The names are the CUDA Toolkit's; device memory is the
- * host's, and each stream is a thread. kernels.h has what kernels themselves need.
+ * The part of the CUDA runtime that gradweave calls, on the CPU, so that kernels and their launches
+ * are tested without a GPU. The names are the CUDA Toolkit's; device memory is the host's, and each
+ * stream is a thread. kernels.h has the functions for kernels themselves.
  */
 #ifndef GW_EMULATION_CUDA_RUNTIME_API_H
 #define GW_EMULATION_CUDA_RUNTIME_API_H
@@ -66,7 +66,7 @@ enum cudaMemcpyKind {
 typedef struct CUstream_st *cudaStream_t;
 typedef struct CUevent_st *cudaEvent_t;
 
-/* What is allocated is filled with bytes 0xa5, as nothing says what it holds. */
+/* Fills new memory with bytes 0xa5, since its contents are undefined. */
 cudaError_t cudaMalloc(void **out, size_t bytes);
 cudaError_t cudaFree(void *memory);
 cudaError_t cudaMallocHost(void **out, size_t bytes);

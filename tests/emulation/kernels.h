@@ -1,11 +1,11 @@
 /*
- * What the bodies of kernels use, on the CPU: a .cu file is compiled as C++ with this header before
- * it, and each thread of a block becomes a fiber. Two blocks of a grid are under way at a time,
- * each on a thread of its own, unless they are large; which blocks, and whose turn it is of a
- * block's threads, is by lot. The address sanitizer finds what is out of bounds; the thread
- * sanitizer, for which each fiber is a thread, what races within a block, between blocks, streams
- * and the host. A fiber that waits for fibers that have returned ends the process with a message;
- * one that waits for what nobody stores waits for ever.
+ * The functions that kernels use, on the CPU: a .cu file is compiled as C++ with this header before
+ * it, and each thread of a block becomes a fiber. Two blocks of a grid run at a time, each on a
+ * thread of its own, unless they are large; the order of blocks, and of a block's threads, is
+ * random. The address sanitizer finds accesses out of bounds; the thread sanitizer, for which each
+ * fiber is a thread, finds races within a block, between blocks, streams and the host. A fiber that
+ * waits for fibers that have returned ends the process with a message; one that waits for a value
+ * that is never stored waits for ever.
  */
 #ifndef GW_EMULATION_KERNELS_H
 #define GW_EMULATION_KERNELS_H
@@ -63,7 +63,7 @@ extern thread_local gw_emulated_thread *gw_emulated_self;
 /* Puts a grid on a stream. */
 void gw_emulated_put(dim3 blocks, dim3 threads, cudaStream_t stream, std::function<void()> body);
 
-/* As <<<>>>: arguments are what they are at the launch. */
+/* Launches a kernel like <<<>>>: arguments have their values at the launch. */
 template <typename... Parameters, typename... Arguments>
 void gw_emulated_launch(size_t blocks, size_t threads, cudaStream_t stream,
                         void (*kernel)(Parameters...), Arguments... arguments) {
@@ -87,7 +87,7 @@ unsigned gw_emulated_lane(void);
 static inline void __syncthreads() {
     gw_emulated_meet_block();
 }
-/* What is before a fence is in order with what is behind a later one of the grid. */
+/* Accesses before a fence are ordered with those after a later fence of the grid. */
 void gw_emulated_fence(void);
 static inline void __threadfence() {
     gw_emulated_fence();
@@ -185,7 +185,7 @@ template <typename T, typename F> T gw_emulated_change(T *place, F change) {
     return old;
 }
 
-/* As a volatile load, of what another block changes; who asks in a loop lets others go on. */
+/* A volatile load of a value that another block changes; lets others run, for callers in a loop. */
 template <typename T> T gw_emulated_load_now(const T *place) {
     gw_emulated_pause();
     return __atomic_load_n(place, __ATOMIC_RELAXED);

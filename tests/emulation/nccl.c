@@ -143,7 +143,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *result) {
 
 /* ---- groups -------------------------------------------------------------------------------- */
 
-/* What this thread collects, of one communicator. */
+/* The group that this thread collects, of one communicator. */
 static _Thread_local int depth;
 static _Thread_local ncclComm_t group_comm;
 static _Thread_local cudaStream_t group_stream;

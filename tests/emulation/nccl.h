@@ -1,9 +1,9 @@
 /*
- * As much of NCCL as gradweave calls, between threads of one process, so that what calls it is
- * tested where there is no GPU. The names are NVIDIA's. No call waits, as with
- * NCCL_COMM_BLOCKING=0, but ncclCommInitRank with NCCL_COMM_BLOCKING=1. Ranks do not find out that
- * another has aborted, as within a node. Stricter than NCCL: one group at a time may be under way
- * on a communicator, and ranks that call for different collectives are told so.
+ * The part of NCCL that gradweave calls, between threads of one process, so that its callers are
+ * tested without a GPU. The names are NVIDIA's. No call waits, as with NCCL_COMM_BLOCKING=0, except
+ * ncclCommInitRank with NCCL_COMM_BLOCKING=1. Ranks do not notice that another has aborted, as
+ * within a node. Stricter than NCCL: a communicator runs one group at a time, and ranks that call
+ * different collectives get an error.
  */
 #ifndef GW_EMULATION_NCCL_H
 #define GW_EMULATION_NCCL_H

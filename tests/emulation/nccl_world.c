@@ -94,7 +94,7 @@ static struct operation *first_message(struct ncclComm *comm, enum what what, in
     return NULL;
 }
 
-/* As between GPUs, a message of another length than expected is never done. */
+/* A message of another length than expected is never done, as between GPUs. */
 static void advance_messages(struct world *world, int from, int to) {
     while (true) {
         struct operation *sent = first_message(world->ranks[from], SEND, to);

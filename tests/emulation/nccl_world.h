@@ -1,4 +1,4 @@
-/* What ranks of the emulated NCCL have under way. */
+/* Current operations of ranks of the emulated NCCL. */
 #ifndef GW_EMULATION_NCCL_WORLD_H
 #define GW_EMULATION_NCCL_WORLD_H
 
@@ -19,7 +19,7 @@ struct operation {
     bool done;
 };
 
-/* What one rank has started together. */
+/* The operations that one rank has started together. */
 struct group {
     struct operation *operations;
     size_t count, capacity;

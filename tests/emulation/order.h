@@ -1,8 +1,5 @@
-/*
- * What the thread sanitizer is told, so that it finds what a GPU would race with: of all that
- * happens in here, only what CUDA promises an order for puts things in order. Without the
- * sanitizer, nothing.
- */
+/* Annotations for the thread sanitizer, so that it finds races of a GPU: only orders that CUDA
+ * promises are orders here. Empty without the sanitizer. */
 #ifndef GW_EMULATION_ORDER_H
 #define GW_EMULATION_ORDER_H
 
@@ -23,7 +20,7 @@ void AnnotateIgnoreReadsEnd(const char *file, int line);
 }
 #endif
 
-/* What comes before order_before(place) is done for who comes behind order_after(place). */
+/* Work before order_before(place) is done for threads after order_after(place). */
 static inline void order_before(void *place) {
     __tsan_release(place);
 }

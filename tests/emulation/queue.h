@@ -21,7 +21,7 @@ struct queue {
 /* False: there is no memory, or no thread, for it. */
 bool queue_open(struct queue *queue);
 
-/* What has been put on it is done first. */
+/* Finishes all queued work first. */
 void queue_close(struct queue *queue);
 
 /*

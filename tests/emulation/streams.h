@@ -17,13 +17,13 @@ struct CUstream_st {
     int waiting; /* so many are in streams_finish() for it */
 };
 
-/* As queue_put; on no stream (NULL) it is called at once. */
+/* Queues work like queue_put; calls it at once without a stream (NULL). */
 bool stream_put(cudaStream_t stream, void (*run)(void *context), void *context);
 
 /* Waits until all that has been put on a GPU's streams is done. */
 void streams_finish(int device);
 
-/* What a call returns; an error is also what cudaGetLastError gives. */
+/* The result of a call; cudaGetLastError returns an error too. */
 cudaError_t cuda_result(cudaError_t error);
 int cuda_current_device(void);
 

@@ -93,7 +93,7 @@ static void check_pop(struct both *both) {
     }
 }
 
-/* What is left comes in order, and then nothing. */
+/* The remaining events come in order, and then none. */
 static void close_both(struct both *both) {
     while (both->list.count > 0) {
         check_pop(both);
@@ -175,7 +175,7 @@ TEST(the_last_of_times) {
     close_both(&both);
 }
 
-/* What is announced ahead is what comes, as long as nothing is pushed. */
+/* Announced events come, as long as none is pushed. */
 TEST(looks_ahead) {
     enum { COUNT = 50 };
     struct gw_queue *queue = NULL;

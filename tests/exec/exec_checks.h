@@ -1,7 +1,7 @@
 /*
- * What each iteration of a rank is held to: aggregates and residuals as the sequential reference
- * (exec_reference.h) has them, bit for bit, what was selected, the bytes that travelled, and the
- * order of operations.
+ * Checks of each iteration of a rank: aggregates and residuals equal those of the sequential
+ * reference (exec_reference.h), bit for bit; so do selections, the bytes sent, and the order of
+ * operations.
  */
 #ifndef GW_TESTS_EXEC_CHECKS_H
 #define GW_TESTS_EXEC_CHECKS_H
@@ -17,7 +17,7 @@
 
 enum { TENSORS = 8 };
 
-/* What is run: a pair of choices, and how. */
+/* The tested scenario: a pair of choices, and settings. */
 struct scenario {
     const struct gw_algorithm *algorithm;
     size_t workers, iterations;
@@ -94,7 +94,8 @@ static inline void check_residuals(const struct rank *rank, const struct referen
     }
 }
 
-/* What all had, is what all have and what was sent: to the rounding of the sums of floats. */
+/* The sum of all vectors before equals that after plus what was sent: to the rounding of float
+ * sums. */
 static inline void check_conservation(const struct rank *rank) {
     bool dense = !gw_algorithm_is_sparse(rank->scenario->algorithm);
     for (size_t i = 0; i < rank->elements && !dense; i++) {
@@ -137,7 +138,7 @@ static inline void check_counts(const struct rank *rank, const struct reference 
     }
 }
 
-/* What a worker sends of a leg, counted by hand from what was selected. */
+/* The bytes that a worker sends in a leg, counted by hand from its selection. */
 static inline uint64_t bytes_by_hand(const struct rank *rank, const struct gw_operation *operation,
                                      size_t worker) {
     size_t groups;
@@ -201,7 +202,7 @@ static inline void check_bytes(const struct rank *rank) {
     free(groups);
 }
 
-/* Nothing began before what it depends on had ended. */
+/* No operation began before those that it depends on had ended. */
 static inline void check_order(const struct rank *rank) {
     const struct gw_schedule *schedule = &rank->scenario->schedule;
     size_t count = schedule->operation_count;

@@ -29,7 +29,7 @@ static int leave_job(void **state) {
 }
 FIXTURES(join_job, leave_job)
 
-/* Where few random cases are tried, fewer than `full`, but more than are saved and gone on from. */
+/* Fewer than `full` if few random cases are tried, but more than are saved and continued from. */
 static size_t iterations(int full) {
     return 3 + (size_t)gw_trials(full - 3);
 }
@@ -59,7 +59,8 @@ TEST(every_preset_computes_the_reference) {
     }
 }
 
-/* What is_tried() leaves out here is tried going on from a saved state, and the other way round. */
+/* Cases that is_tried() omits here are tried continuing from a saved state, and the other way
+ * round. */
 static void run_trained(const struct gw_algorithm *algorithm) {
     static size_t pairs[2];
     bool goes_on = restart_after > 0;

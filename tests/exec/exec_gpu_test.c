@@ -9,7 +9,7 @@
 #include "tests/exec/exec_pairs.h"
 #include "tests/test.h"
 
-/* As many as ranks over NCCL. */
+/* Emulates as many GPUs as ranks over NCCL. */
 static int emulate_gpus(void **state) {
     (void)state;
     return setenv("GW_EMULATED_GPUS", "3", 1);
@@ -20,7 +20,7 @@ FIXTURES(emulate_gpus, NULL)
 
 static size_t run_on_gpu, left_out;
 
-/* Of each job; where few random cases are tried, its residuals need not come back. */
+/* The iterations of each job; with few random cases, its residuals need not return. */
 static size_t iterations(void) {
     return (size_t)gw_trials(2);
 }
@@ -118,8 +118,8 @@ TEST(every_pair_computes_the_reference_over_nccl) {
 
 enum { WARM_UPS = 12 };
 
-/* What a rank's residual is after some iterations of compression alone, and how much it selected.
- */
+/* A rank's residual after some iterations of compression alone, and its number of selected
+ * elements. */
 struct warmed_up_rank {
     const struct scenario *scenario;
     struct gw_session_options options;

@@ -49,7 +49,7 @@ static inline void close_scenario(struct scenario *scenario) {
 
 /* ---- where ranks work ---------------------------------------------------------------------- */
 
-/* What each rank opens its executor with; on the host unless a test says otherwise. */
+/* The options of each rank's executor; on the host unless a test says otherwise. */
 static struct gw_session_options executor_options = {.seed = SEED};
 
 /* Each rank's own GPU, in place of the options' one that all ranks share; NULL: there is none. */
@@ -124,7 +124,7 @@ static inline void make_gradient(struct rank *rank, float *gradient, const float
     }
 }
 
-/* Where the host sees it: itself, or copied to `copy`. */
+/* Returns the data in memory of the host: itself, or copied to `copy`. */
 static inline const float *look_at(struct rank *rank, const float *from, float *copy,
                                    size_t count) {
     struct gw_error error = {0};
@@ -379,10 +379,8 @@ static inline void run_scenario(const struct gw_algorithm *algorithm, size_t mos
     close_scenario(&scenario);
 }
 
-/*
- * Where few random cases are tried, the thread sanitizer, under which it takes long to start a
- * job's threads, gets every other job of a pair, and the others of the next pair.
- */
+/* If few random cases are tried, the thread sanitizer, under which starting a job's threads is
+ * slow, gets every other job of a pair, and the others of the next pair. */
 static inline bool is_tried(size_t pair, size_t job_of_pair) {
 #if defined(__SANITIZE_THREAD__)
     return gw_trials(2) == 2 || (pair + job_of_pair) % 2 == 0;

@@ -1,7 +1,7 @@
 /*
- * What an iteration of any exchange leaves on all workers, computed one worker after the other from
- * their gradients, by definition: dense vectors, compressors' reference versions, and nothing of
- * exec.
+ * The result of an iteration of any exchange on all workers, computed by definition, one worker
+ * after the other, from their gradients: dense vectors, compressors' reference versions, and no
+ * part of exec.
  */
 #ifndef GW_TESTS_EXEC_REFERENCE_H
 #define GW_TESTS_EXEC_REFERENCE_H
@@ -47,7 +47,7 @@ static inline const float *gradient_of(const struct reference *reference, size_t
 
 /* ---- selections ---------------------------------------------------------------------------- */
 
-/* What executors promise: hash functions and lots follow from the seed and the group alone. */
+/* Executors promise this: hash functions and draws follow from the seed and the group alone. */
 static inline uint64_t seed_of(const struct reference *reference, uint32_t group) {
     return gw_random_mix(reference->seed) + group;
 }
@@ -166,7 +166,7 @@ static inline void send_entries(struct reference *reference, uint32_t group) {
     free(any);
 }
 
-/* What one worker or several selected, all send. */
+/* All workers send the elements that one worker or several selected. */
 static inline void send_common(struct reference *reference, uint32_t group, size_t first,
                                size_t last) {
     const struct gw_slice *slice = &reference->schedule->groups[group];

@@ -65,7 +65,7 @@ static inline void close_scene(struct scene *scene) {
 
 /* ---- ranks --------------------------------------------------------------------------------- */
 
-/* What each rank opens its executor with. */
+/* The options of each rank's session. */
 static struct gw_session_options session_options = {.seed = 5};
 
 struct rank {

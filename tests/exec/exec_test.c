@@ -279,7 +279,7 @@ TEST(trainers_are_told_what_failed) {
 
 /* ---- how often ranks communicate, counted in front of the transport ------------------------- */
 
-/* What one rank called in the iterations, in a job whose exchanges are counted. */
+/* The calls of one rank in the iterations, in a job whose exchanges are counted. */
 struct calls {
     size_t collectives, messages, message_bytes;
 };
@@ -300,7 +300,8 @@ static enum gw_status count_message(struct gw_communicator *communicator,
     return healthy->start(communicator, message, out, error);
 }
 
-/* Of one group: collectives of each rank, and messages of all together, for each other worker. */
+/* Calls for one group: collectives of each rank, and messages of all together, for each other
+ * worker. */
 static const struct {
     const char *algorithm;
     size_t collectives, messages_for_each;
@@ -426,7 +427,7 @@ static double selected_by_all(const struct gw_session *executor, size_t workers)
 
 /* ---- warming up: what stays ---------------------------------------------------------------- */
 
-/* What was accumulated either stays, or was selected and is cleared; nothing is aggregated. */
+/* An accumulated element either stays, or was selected and is cleared; there is no aggregate. */
 static void check_residual(struct rank *rank, const float *before) {
     struct gw_session *executor = rank->executor;
     size_t elements = gw_vectors_elements(rank->schedule);
@@ -546,7 +547,8 @@ TEST(a_threshold_that_follows_has_warmed_up) {
     run_named("exdyna", 4, NULL, warm_up_and_iterate);
 }
 
-/* Of what selects more and more: room for the most so far that workers may have to receive. */
+/* A compressor that selects more and more: reserves memory for the most that workers may receive so
+ * far. */
 static void warm_up_and_look_for_room(struct rank *rank) {
     static const struct gw_warm_up_limits limits = {.iterations = 60};
     const struct gw_worker *worker = &rank->executor->worker;

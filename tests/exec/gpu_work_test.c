@@ -66,7 +66,7 @@ TEST(nonsense_is_refused) {
     }
 }
 
-/* What a product of that depth takes, by the straight lines between what was measured. */
+/* The time of a product of that depth, on the straight lines between measured ones. */
 static double time_of(const struct gw_depths *depths, size_t depth) {
     size_t i = 1;
     while (depths->points[i].size < (double)depth) {
@@ -78,7 +78,7 @@ static double time_of(const struct gw_depths *depths, size_t depth) {
     return low->time_s + share * (high->time_s - low->time_s);
 }
 
-/* Of work of random lengths, in turns as short as a launch and as long as many products. */
+/* Work of random lengths, as short as a launch and as long as many products. */
 TEST(nothing_that_is_owed_is_lost) {
     static const double times[COUNT] = {8e-6, 15e-6, 19e-6, 38e-6, 70e-6, 130e-6};
     const double steepest_step_s = 19e-6 / 512 * GW_DEPTH_STEP;
@@ -155,7 +155,7 @@ TEST(waiting_lasts_as_long_as_told) {
 
 /* ---- products ------------------------------------------------------------------------------ */
 
-/* Where it is, so is its version; where not, it is said what is missing. */
+/* The version is known if cuBLAS is present; otherwise the message says what is missing. */
 TEST(it_is_known_whether_cublas_is_here) {
     struct gw_error error = {0};
     enum gw_status status = gw_cublas_need(&error);
@@ -210,7 +210,7 @@ static size_t find_difference(const struct gw_products *products, size_t depth, 
     return different;
 }
 
-/* Of any depth up to the matrices', and nothing is left of the product before. */
+/* Products of any depth up to the matrices'; no part of the previous product remains. */
 TEST(products_are_the_hosts) {
     static const size_t sizes[] = {16, 150, 80};
     static const size_t product_depths[] = {96, 16, 1, 48, 96};

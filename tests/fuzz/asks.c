@@ -1,4 +1,4 @@
-/* What is asked of a model and a cluster that were accepted, and what answers must be. */
+/* Questions about an accepted model and cluster, and properties of the answers. */
 #include <math.h>
 #include <string.h>
 

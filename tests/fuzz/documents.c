@@ -1,4 +1,4 @@
-/* What must hold of JSON documents. */
+/* Properties of JSON documents. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 static const char *const file = "f"; /* as messages name what was given as text */
 
-/* What was refused holds nothing. */
+/* A refused document leaves nothing. */
 static bool is_accepted(enum gw_status status, const void *out, size_t size) {
     static const char nothing[256];
     if (fuzz_accepted(status, file)) {

@@ -1,5 +1,5 @@
-/* What must hold of files that are no documents: schedules, begun calibrations, samples of noise,
- * and what kernels say of hosts. */
+/* Properties of files that are no documents: schedules, journals of calibrations, samples of noise,
+ * and kernels' facts of hosts. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ bool fuzz_goal(const char *text, size_t length) {
 
 /* ---- what benchmarks printed ---------------------------------------------------------------- */
 
-/* What was imported can be written, and read as a cluster. */
+/* An imported cluster can be written, and read as a cluster. */
 static void check_imported(const struct gw_cluster *cluster) {
     struct gw_cluster again;
     const char *path = fuzz_path("imported.json");
@@ -145,7 +145,7 @@ static bool accepts_sizes(const char *path) {
     return true;
 }
 
-/* As each of them may have printed it: all but one refuse. */
+/* Tried as output of each benchmark: all but one refuse it. */
 bool fuzz_benchmark(const char *text, size_t length) {
     const char *path = fuzz_write("all_reduce.txt", text, length);
     double bytes_per_s = 0;

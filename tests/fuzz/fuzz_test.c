@@ -59,7 +59,7 @@ TEST(seeds_are_accepted) {
     }
 }
 
-/* Of a reader: how many were accepted. */
+/* Tries damaged seeds of a reader; returns how many were accepted. */
 static size_t try_damaged(const struct fuzz_reader *reader, const struct seeds *seeds, int trials,
                           struct gw_random *random) {
     static char text[MOST_BYTES];

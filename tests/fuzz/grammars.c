@@ -1,4 +1,4 @@
-/* What must hold of what options take: values, and names with numbers. */
+/* Properties of options' values: values, and names with numbers. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

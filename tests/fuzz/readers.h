@@ -38,7 +38,7 @@ fuzz_judge fuzz_values, fuzz_names;
 
 /* ---- what judges share --------------------------------------------------------------------- */
 
-/* Of the call that is judged. */
+/* The error of the call that is judged. */
 extern struct gw_error fuzz_error;
 
 /* Aborts, and shows the bytes that are judged, unless it is true. */

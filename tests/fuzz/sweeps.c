@@ -1,4 +1,4 @@
-/* What must hold of sweeps: of their jobs, and of what they leave when they are interrupted. */
+/* Properties of sweeps: of their jobs, and of their partial files. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static const struct gw_grid *some_grid(void) {
     return &grid;
 }
 
-/* What stands before the rows, which says which sweep it is. */
+/* The text before the rows, which identifies the sweep. */
 static const char *prelude_of(const char *path, const char *partial) {
     static char *preludes[2];
     struct gw_sweep_files files;

@@ -127,9 +127,10 @@ TEST(rendezvous_end_as_their_message_comes) {
 }
 
 /*
- * What waits for a start goes as soon as its own processor is free: both calculations are done at
- * 100. Processors and interfaces of a rank are busy each for themselves: of three messages of 101
- * bytes, the second has another interface, the third the first one's, busy until g + 100 G = 1600.
+ * An operation that waits for a start begins as soon as its own processor is free: both
+ * calculations are done at 100. Processors and interfaces of a rank are busy independently: of
+ * three messages of 101 bytes, the second has another interface, the third the first one's, busy
+ * until g + 100 G = 1600.
  */
 TEST(resources_are_busy_each_for_themselves) {
     expect_times("num_ranks 1\nrank 0 {\na: calc 100\nb: calc 100 cpu 1\nb irequires a\n}\n",
@@ -236,7 +237,7 @@ TEST_IN_FOLDER(rendezvous_that_face_each_other_wait) {
     expect_times(text, &parameters, 6, (uint64_t[]){5542, 5542, 0});
 }
 
-/* Of many, the first ones are named; those whose message is missing before those that follow. */
+/* The first of many are named; those whose message is missing before those that follow. */
 TEST_IN_FOLDER(many_are_summed_up) {
     expect_deadlock(*state,
                     "num_ranks 1\nrank 0 {\na: calc 1\nb: recv 1b from 0\na requires b\n"

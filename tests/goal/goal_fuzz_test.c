@@ -14,7 +14,7 @@ static struct gw_error error;
 
 /* ---- as text ------------------------------------------------------------------------------- */
 
-/* Where blanks may stand; `needed`: where something must. */
+/* Random blanks; `needed`: at least one. */
 static const char *blank(struct gw_random *random, bool needed) {
     static const char *const blanks[] = {
         " ",   "\t", "   ", " /* send 1b to } */ ", "/**/", "/***/", "/* a\n// b\r\n*/",

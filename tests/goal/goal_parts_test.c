@@ -147,7 +147,7 @@ TEST(guesses_what_waits) {
 
 /* ---- parking ------------------------------------------------------------------------------- */
 
-/* What waits for one resource, in a plain list; `next` of them is in the queue. */
+/* The events that wait for one resource, in a plain list; `next` of them is in the queue. */
 struct lot {
     uint32_t orders[400];
     size_t count;

@@ -243,7 +243,7 @@ TEST_IN_FOLDER(files_that_cannot_be_read_are_bad_input) {
     assert_string_equal(error.message, message);
 }
 
-/* Of each pair, both have the same 32-bit FNV-1a hash. */
+/* Both labels of each pair have the same 32-bit FNV-1a hash. */
 TEST(labels_with_the_same_hash_are_told_apart) {
     expect_meaning("num_ranks 1\nrank 0 {\ndeclinate: calc 1\nmacallums: calc 2\ncostarring: calc "
                    "3\nliquid: calc 4\nliquid requires declinate\ncostarring requires macallums\n}",
@@ -337,10 +337,10 @@ TEST_IN_FOLDER(places_name_the_line_and_the_operation) {
 
 /* ---- pieces of a file ---------------------------------------------------------------------- */
 
-/* As the reader has it; a change there makes this test pointless, not wrong. */
+/* Equal to the reader's; a change there makes this test pointless, not wrong. */
 enum { piece = 256 * 1024, around = 1200 };
 
-/* What begins `before` bytes before a piece's end, behind a filling. */
+/* A text that begins `before` bytes before a piece's end, after a filling. */
 static size_t fill(char *text, size_t filling, char with, size_t before, const char *body) {
     size_t length = filling - before;
     memset(text, with, length);

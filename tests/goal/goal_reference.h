@@ -177,7 +177,7 @@ static inline void reference_end(struct reference *reference, uint32_t rank, uin
     reference_let_go(reference, rank, operation, false);
 }
 
-/* What became free at all ranks goes into the list of pending events. */
+/* Queues the operations that became free at all ranks. */
 static inline void reference_queue(struct reference *reference) {
     for (uint32_t rank = 0; rank < reference->pattern->rank_count; rank++) {
         struct reference_rank *state = &reference->ranks[rank];

@@ -45,7 +45,7 @@ static void add_random_message(struct gw_random *random, struct pattern *pattern
     }
 }
 
-/* What stands in a rank's layer waits for some of the layer before it. */
+/* An operation of a rank's layer waits for some of the layer before it. */
 static void tie_layers(struct gw_random *random, struct pattern *pattern, uint32_t rank,
                        struct layer before, struct layer after) {
     uint32_t density = below(random, 4);
@@ -259,7 +259,7 @@ static struct pattern make(enum shape shape, uint32_t ranks, uint64_t bytes) {
     }
 }
 
-/* Of all finish times: each counts by its rank. */
+/* A digest of all finish times, each weighted by its rank. */
 static uint64_t digest(const uint64_t *finish_ns, uint32_t ranks) {
     uint64_t sum = 0;
     for (uint32_t rank = 0; rank < ranks; rank++) {
@@ -280,8 +280,8 @@ static struct gw_goal_result run_pattern(const struct pattern *pattern,
     return result;
 }
 
-/* What LogGOPSim prints for these schedules; where more than 16 operations become free at once,
- * the order in which its sort leaves them shows. */
+/* LogGOPSim's output for these schedules; it shows the order in which its sort leaves more than 16
+ * operations that become free at once. */
 TEST(agrees_with_loggopsim) {
     static const struct gw_loggops usual = {
         .L = 2500, .o = 1500, .g = 1000, .O = 0, .G = 6, .S = 65535};
@@ -366,10 +366,8 @@ TEST(faster_networks_are_not_slower) {
     }
 }
 
-/*
- * Of a ring all of whose messages have one tag, receives become free together, from 9 ranks on more
- * than 16 of them: in whatever order they start, each takes the message that it stands for.
- */
+/* In a ring whose messages all have one tag, receives become free together, from 9 ranks on more
+ * than 16 of them: in whatever order they start, each takes the message that it represents. */
 TEST(one_tag_is_enough_for_a_ring) {
     static const struct gw_loggops parameters = {
         .L = 2500, .o = 1500, .g = 1000, .O = 0, .G = 6, .S = 65535};

@@ -1,4 +1,4 @@
-/* What top-k leaves of bell-shaped vectors, and the bound that is proven for it. */
+/* The error of top-k on bell-shaped vectors, and its proven bound. */
 #include "tests/kernels/kernels_support.h"
 
 enum { N = 100000, KS = 11 };

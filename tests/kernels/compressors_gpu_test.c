@@ -1,7 +1,7 @@
 /*
- * What compressors select on a GPU, against what they select on the CPU: the same indices and the
- * same bits, and the same is left. All follows from one seed, which is printed; GRADWEAVE_SEED
- * repeats a run.
+ * Selections of compressors on a GPU, compared with those on the CPU: the same indices, the same
+ * bits, and the same residuals. All follows from one seed, which is printed; GRADWEAVE_SEED repeats
+ * a run.
  */
 #include "kernels/gpu/parts.h" /* private: to let epochs begin again */
 #include "tests/device/device_support.h"
@@ -11,7 +11,7 @@ enum { ROOM = 150000, LAYERS = 300 };
 
 /* ---- one task on both sides ---------------------------------------------------------------- */
 
-/* What selects, on either side, from the same gradients. */
+/* A compressor on both sides, and their common gradients. */
 struct comparison {
     const struct gw_compressor *compressor;
     const struct gw_gpu_kernel *on_gpu;
@@ -254,7 +254,8 @@ static const char *const names[] = {"topk",       "randk",         "dgc",       
                                     "layer-drop", "hard-threshold"};
 enum { NAMES = sizeof names / sizeof *names };
 
-/* Of u, or of a sum with the gradient. Without one, randk sees only what it selects: all, here. */
+/* NaNs in u, or in a sum with the gradient. Without a gradient, randk only sees its selection:
+ * everything, here. */
 TEST(nan_is_bad_input) {
     struct gw_device *device = need_device();
     struct gw_random *random = random_stream(3);
@@ -337,7 +338,7 @@ TEST(large_vectors_are_no_different) {
     gw_device_close(device);
 }
 
-/* Of elements that are not negative, so that an order of sums makes little difference. */
+/* Elements are not negative, so the order of sums makes little difference. */
 TEST(a_pass_of_reading_sums_all) {
     struct gw_device *device = need_device();
     struct gw_device_stream *stream = open_stream(device);

@@ -1,7 +1,5 @@
-/*
- * What published compressors promise: how many elements they select and how much of the energy, and
- * which. All follows from one seed, which is printed; GRADWEAVE_SEED repeats a run.
- */
+/* Promises of published compressors: the number of selected elements, their energy, and which they
+ * are. All follows from one seed, which is printed; GRADWEAVE_SEED repeats a run. */
 #include <gsl/gsl_cdf.h>
 
 #include "kernels/threshold.h"

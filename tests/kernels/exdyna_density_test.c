@@ -103,7 +103,7 @@ TEST(workers_select_disjoint_sets) {
     }
 }
 
-/* Where scales differ between tensors, blocks move until all workers select about as many. */
+/* If scales differ between tensors, blocks move until all workers select about equally many. */
 TEST(partitions_even_out_what_workers_select) {
     enum { TENSORS = 8, BURN_IN = 1500, SEEN = 200, P = 4 };
     size_t sizes[TENSORS];

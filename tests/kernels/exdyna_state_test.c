@@ -153,7 +153,7 @@ static void check_partitions(const struct gw_exdyna_layout *layout, const size_t
     assert_int_equal(end, layout->elements);
 }
 
-/* Where gradients lie changes at random, so that partitions grow and shrink to their least. */
+/* Large gradients move at random, so that partitions grow and shrink to their minimum. */
 static void fill_counts(const struct gw_exdyna_layout *layout, size_t *counts, size_t favoured,
                         struct gw_random *random) {
     for (size_t r = 0; r < layout->workers; r++) {

@@ -200,7 +200,7 @@ static float threshold_by_hand(const struct drawn_gradients *drawn, size_t first
     return threshold;
 }
 
-/* What is selected of `count` sampled elements from `first` on, by what a fixed threshold is. */
+/* The elements that a fixed threshold selects from `count` sampled ones, from `first` on. */
 static void select_by_hand(const struct drawn_gradients *drawn, size_t first, size_t count,
                            size_t kept, uint64_t selected[ITERATIONS][WORKERS],
                            uint64_t distinct[ITERATIONS]) {

@@ -7,7 +7,7 @@
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/* What travels is taken out, what stays is untouched: both bit for bit what was accumulated. */
+/* Sent elements are removed, others stay: both bit for bit as accumulated. */
 static void check_conserved(const float *accumulated, const float *residual, size_t n,
                             const struct gw_entry *entries, size_t k) {
     size_t sent = 0;

@@ -1,4 +1,4 @@
-/* What the tests of kernels share. */
+/* Common parts of the tests of kernels. */
 #ifndef GW_TESTS_KERNELS_SUPPORT_H
 #define GW_TESTS_KERNELS_SUPPORT_H
 

@@ -159,7 +159,7 @@ TEST(ratios_outside_0_to_1_are_refused) {
 
 /* ---- what must hold ------------------------------------------------------------------------ */
 
-/* Of the thresholds that make a difference, the means, the highest that drops no more than R. */
+/* The highest of the relevant thresholds, the means, that drops at most R. */
 TEST(the_threshold_is_the_best_of_all) {
     struct gw_random *random = random_stream(2);
     for (size_t at = 0; at < 3000; at++) {

@@ -1,6 +1,6 @@
 /*
- * What is done in a GPU's memory with vectors and with lists of entries and of indices: against the
- * same on the host, bit for bit. Random cases follow from one seed, which is printed;
+ * Operations in a GPU's memory on vectors and on lists of entries and of indices, compared with
+ * those on the host, bit for bit. Random cases follow from one seed, which is printed;
  * GRADWEAVE_SEED repeats a run.
  */
 #include "kernels/gpu/parts.h" /* private: what layers are judged by */

@@ -1,7 +1,5 @@
-/*
- * What compressors select, as one would define it: one element after the other, sums in long
- * double, lists sorted. States are those of the compressors themselves.
- */
+/* Selections of compressors by definition: one element after the other, sums in long double, lists
+ * sorted. States are those of the compressors themselves. */
 #include "tests/kernels/references.h"
 
 #include <gsl/gsl_cdf.h>

@@ -1,14 +1,14 @@
-/* What compressors and sketches are compared with: the obvious versions. */
+/* Reference versions of compressors and sketches. */
 #ifndef GW_TESTS_KERNELS_REFERENCES_H
 #define GW_TESTS_KERNELS_REFERENCES_H
 
 #include "kernels/kernels.h"
 #include "kernels/sketch.h"
 
-/* As the compressor's select, for the same tasks and states; NULL if it has none. */
+/* The reference of the compressor's select, for the same tasks and states; NULL if it has none. */
 gw_select *gw_reference_of(const struct gw_compressor *compressor);
 
-/* As gw_keep_largest. */
+/* The reference of gw_keep_largest. */
 void gw_keep_largest_reference(struct gw_selection *selection, size_t k);
 
 enum gw_status gw_sketch_encode_reference(struct gw_sketch *sketch, const float *u, size_t first,

@@ -1,4 +1,4 @@
-/* What sketches are tried with, element by element. */
+/* Inputs of sketches, element by element. */
 #ifndef GW_TESTS_KERNELS_SKETCH_INPUTS_H
 #define GW_TESTS_KERNELS_SKETCH_INPUTS_H
 

@@ -33,7 +33,7 @@ enum gw_status gw_sketch_encode_reference(struct gw_sketch *sketch, const float 
     return GW_OK;
 }
 
-/* By value, -0 before 0, NaNs beyond the infinity of their sign. */
+/* Compares by value: -0 before 0, NaNs beyond the infinity of their sign. */
 static int by_order(const void *left, const void *right) {
     int32_t a;
     int32_t b;

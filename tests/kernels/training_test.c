@@ -17,7 +17,7 @@ static struct gw_training_spec spec_of(const char *compressor, enum gw_shape sha
                                      .threshold = 3};
 }
 
-/* Of constant gradients, what a step adds is the batch's factor: of mean 1, and 10% about it. */
+/* With constant gradients, a step adds the batch's factor: of mean 1, with a spread of 10%. */
 TEST(batches_differ) {
     enum { WORKERS = 4, STEPS = 2000 };
     const size_t size = 3;

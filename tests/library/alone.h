@@ -1,5 +1,4 @@
-/* What trainers of the library are tested on: a network of three tensors, and a rank that is alone.
- */
+/* Inputs of the tests of trainers: a network of three tensors, and a single rank. */
 #ifndef GW_TESTS_LIBRARY_ALONE_H
 #define GW_TESTS_LIBRARY_ALONE_H
 

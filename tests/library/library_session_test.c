@@ -270,7 +270,7 @@ TEST(refuses_states_that_are_damaged_or_others) {
     gradweave_leave(ranks);
 }
 
-/* What one pipeline has kept travels by another one: here by all of it at once. */
+/* The residual of one pipeline is sent by another: here all of it at once. */
 TEST(residuals_go_over_to_another_session) {
     struct gradweave_ranks *ranks = join_alone();
     struct gradweave_error error = {""};

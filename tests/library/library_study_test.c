@@ -1,4 +1,4 @@
-/* What libgradweave answers about models on clusters, through its public header alone. */
+/* Answers of libgradweave about models on clusters, through its public header alone. */
 #include "tests/test.h"
 
 #include <math.h>
@@ -414,7 +414,7 @@ TEST(predicts_what_was_sent) {
     }
 }
 
-/* Of ResNet-50, whose numbers are published: 161 gradients of 25,557,032 parameters. */
+/* ResNet-50, whose numbers are published: 161 gradients of 25,557,032 parameters. */
 TEST(says_what_a_model_has) {
     static struct gradweave_tensor tensors[200];
     struct gradweave_error error = {""};

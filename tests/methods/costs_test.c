@@ -1,7 +1,5 @@
-/*
- * What exchanges of several legs cost, and plans for them: against formulas, against all groupings
- * of small models, and against the simulator.
- */
+/* Costs of exchanges of several legs, and plans for them: compared with formulas, with all
+ * groupings of small models, and with the simulator. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,7 +194,8 @@ static double definition(const struct scene *scene, double elements, double laye
                                   kept, layers, scene->model.update_s * elements / whole);
 }
 
-/* Of every group that neighbours can make: just as much as the formula says, no less than bounded.
+/*
+ * Checks every group that neighbours can form: exactly the formula's cost, and at least the bound.
  */
 static void check_costs(struct scene *scene) {
     double last = 0;
@@ -279,8 +278,8 @@ static double iteration_of(const struct scene *scene, size_t number) {
            (has_server_update(scene->method.exchange->name) ? 0 : scene->model.update_s);
 }
 
-/* Whether the open group, ready at `ready` before compression, takes in the next tensor: OMGS's Q3
- * and Q5, or MG-WFBP's rule. `clock`: the exchange before it ends. */
+/* Decides whether the open group, ready at `ready` before compression, takes in the next tensor:
+ * OMGS's Q3 and Q5, or MG-WFBP's rule. `clock`: when the exchange before it ends. */
 static bool joins(const struct scene *scene, bool omgs, double ready, double clock, double elements,
                   double layers, size_t next) {
     double alpha = startup_by_definition(&scene->cluster, scene->scenario.workers,

@@ -1,7 +1,5 @@
-/*
- * What exchanges take, a second time: from the papers' formulas and the curves that were measured,
- * without methods/ and core/curve.c.
- */
+/* Costs of exchanges, a second time: from the papers' formulas and the measured curves, without
+ * methods/ and core/curve.c. */
 #ifndef GW_TESTS_EXCHANGE_DEFINITION_H
 #define GW_TESTS_EXCHANGE_DEFINITION_H
 
@@ -53,7 +51,7 @@ static inline double sketch_bytes(double n, double k) {
     return 4 * 5 * fmax(16, exp2(ceil(log2(fmax(k, 2 * 0.287 * k * log(n / k))))));
 }
 
-/* What is done with what came; nothing is known of an aggregator that was not measured. */
+/* The cost of work on received data; 0 for an aggregator that was not measured. */
 static inline double kernel_s(const struct gw_cluster *cluster, const char *name, double n) {
     for (size_t i = 0; i < cluster->aggregation.count; i++) {
         if (strcmp(cluster->aggregation.list[i].name, name) == 0) {
@@ -67,7 +65,7 @@ static inline double kept_of(double n, double density) {
     return fmax(1, floor(n * density));
 }
 
-/* What one element takes by a table of so many bytes, at the nearest size that has it. */
+/* The time of one element with a table of so many bytes, at the nearest size that has it. */
 static inline double one_by_table_s(const struct gw_curve *curve, double n, double bytes,
                                     double density) {
     double own = sketch_bytes(n, kept_of(n, density));
@@ -133,7 +131,7 @@ static inline double scattered_s(const struct gw_cluster *cluster, const char *n
     return fmax(second_s / 2, of_first * first_s + (1 - of_first) * second_s);
 }
 
-/* What is done with what the exchanges of the papers bring; arguments as below. */
+/* The cost of work on the data of the papers' exchanges; arguments as below. */
 static inline double aggregation_by_definition(const struct gw_cluster *cluster, size_t workers,
                                                const char *exchange, double n, double k) {
     double all = (double)workers;
@@ -161,8 +159,8 @@ static inline double aggregation_by_definition(const struct gw_cluster *cluster,
     return strcmp(exchange, "layer-server") == 0 ? kernel_s(cluster, "sum", all * k) : 0;
 }
 
-/* What the exchanges of the papers take for a group of n elements in `layers` layers, k selected,
- * but for aggregation; `served`: what a server takes to update it. */
+/* The time of the papers' exchanges for a group of n elements in `layers` layers, k selected,
+ * without aggregation; `served`: time of a server's update. */
 static inline double legs_by_definition(const struct gw_cluster *cluster, size_t workers,
                                         const char *exchange, double n, double k, double layers,
                                         double served) {

@@ -1,4 +1,4 @@
-/* What kernels take at densities that were not measured, worked out by hand, and as a curve. */
+/* Costs of kernels at densities that were not measured, worked out by hand, and as a curve. */
 #include <math.h>
 #include <stdio.h>
 
@@ -86,8 +86,8 @@ TEST(compressors_take_what_lies_between_two_densities) {
 }
 
 /*
- * As long for each element, whatever the size: by tables of 2^17 columns 1 ns, by those of 2^20 8;
- * between by the inverse squares of the doublings, 1 : 4 and 4 : 1; beyond as at the nearer one.
+ * The same time for each element, at any size: with tables of 2^17 columns 1 ns, of 2^20 8; in
+ * between by the inverse squares of the doublings, 1 : 4 and 4 : 1; beyond, that of the nearer one.
  */
 TEST(sketches_take_what_their_tables_take) {
     struct gw_cluster cluster;
@@ -110,9 +110,9 @@ TEST(sketches_take_what_their_tables_take) {
 }
 
 /*
- * Where a curve has a table is what it takes: at 0.016 tables have 2^19 columns up to 13,805,312
- * elements, of which each takes 2 ns, and 2^20 from there, of which each takes 4. 14,728,266
- * elements have 2^19 at 0.01, four times as many as 2^16 at 0.001, which count for 1/10 with 1 ns.
+ * A curve with a table of that size has its time: at 0.016 tables have 2^19 columns up to
+ * 13,805,312 elements, each of which takes 2 ns, and 2^20 from there, at 4 ns. 14,728,266 elements
+ * have 2^19 at 0.01, four times as many as 2^16 at 0.001, which count for 1/10 with 1 ns.
  */
 TEST(tables_take_what_they_take_at_other_sizes) {
     static const char text[] =
@@ -164,10 +164,8 @@ static void parse_scattered(const char *denser, struct gw_cluster *cluster) {
     parse_cluster(text, cluster);
 }
 
-/*
- * Of lines of 16 elements (1 - 0.5)^16 hold none at one half, and (1 - 0.1)^16 = 0.185302 at a
- * tenth.
- */
+/* (1 - 0.5)^16 of the lines of 16 elements hold none at one half, and (1 - 0.1)^16 = 0.185302 at a
+ * tenth. */
 TEST(entries_take_what_lines_without_any_let_them) {
     struct gw_cluster cluster;
     const struct gw_kernel_cost *cost = NULL;

@@ -12,7 +12,7 @@
 
 enum { usual_tensors = 60, most_tensors = 300, most_points = 12 };
 
-/* What cost curves look like. */
+/* Shapes of cost curves. */
 enum shape {
     shape_free,
     shape_startup,
@@ -146,7 +146,7 @@ static inline void make_grid_case(struct gw_random *random, size_t tensor_count,
     make_grid_curve(random, &out->costs.exchange);
 }
 
-/* Of any kind. */
+/* Makes a case of any kind. */
 static inline void make_case(struct gw_random *random, size_t tensor_count,
                              struct planning_case *out) {
     bool dense = gw_random_below(random, 2) == 0;
@@ -159,7 +159,7 @@ static inline void make_case(struct gw_random *random, size_t tensor_count,
     }
 }
 
-/* Of all plans one for each even number below 2^tensors: groups end at the ones. */
+/* The plan of an even number below 2^tensors: groups end at its ones. */
 static inline size_t groups_of_number(size_t number, size_t tensor_count, struct gw_group *groups) {
     bool ends[most_tensors] = {false};
     for (size_t l = 1; l < tensor_count; l++) {

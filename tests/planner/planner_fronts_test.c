@@ -218,7 +218,7 @@ static double least_sum(const struct gw_front *hull, double weight) {
     return least;
 }
 
-/* What the lines say is what a hull says again, or more where they lie apart, never too much. */
+/* The hull gives the lines' values, or larger ones where they lie apart, never too large. */
 static void check_hull(struct drawn *x) {
     static const double loss =
         1e-6; /* of corners rounded outwards, where lines are near each other */
@@ -250,7 +250,8 @@ TEST(a_hull_of_nothing_has_no_corner) {
     assert_true(gw_hull_complete(&hull, 0, 0) == INFINITY);
 }
 
-/* What survives together with some pair of the other front, and what completes to the least. */
+/* Finds partners that survive with some pair of the other front, and those that complete to the
+ * least. */
 TEST(partners_are_found) {
     struct gw_random *random = random_stream(6);
     for (int trial = 0; trial < gw_trials(trials); trial++) {

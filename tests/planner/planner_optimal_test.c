@@ -36,7 +36,7 @@ TEST(no_plan_is_better) {
     }
 }
 
-/* Where ties are exact. */
+/* Ties are exact on the grid. */
 TEST(no_plan_is_better_on_the_grid) {
     struct gw_random *random = random_stream(4);
     for (int trial = 0; trial < gw_trials(2000); trial++) {
@@ -242,7 +242,7 @@ TEST(extreme_inputs_are_planned) {
     }
 }
 
-/* Where merging costs nothing, in sums that have rounding. */
+/* Merging costs nothing here, in sums with rounding. */
 TEST(what_costs_no_more_is_merged) {
     struct gw_random *random = random_stream(6);
     for (int trial = 0; trial < gw_trials(2000); trial++) {
@@ -270,7 +270,7 @@ static struct gw_tensor *make_bursts(size_t tensor_count, size_t burst, double p
     return tensors;
 }
 
-/* What a plan of groups of so many tensors takes. */
+/* The time of a plan of groups of so many tensors. */
 static double groups_of_some_s(const struct gw_costs *costs, size_t size) {
     size_t tensor_count = costs->model->tensor_count;
     size_t count = 0;

@@ -13,9 +13,9 @@ static struct gw_error error;
 /* ---- the arithmetic ------------------------------------------------------------------------ */
 
 /*
- * What a time between or beyond points may be off by: those of steep curves are 1e15 apart, and
- * what a line between two of them is near the lower end has lost as many digits. Points are 10%
- * apart at least and sizes up to some ten times beyond, so that slopes weigh up to a hundredfold.
+ * The rounding error of a time between or beyond points: those of steep curves are 1e15 apart, and
+ * a line between two of them has lost as many digits near its lower end. Points are at least 10%
+ * apart and sizes up to some ten times beyond, so that slopes weigh up to a hundredfold.
  */
 static double rounding_of(const struct gw_curve *curve) {
     double most_s = 0;

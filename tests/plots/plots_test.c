@@ -144,7 +144,7 @@ TEST_IN_FOLDER(streams_become_a_table) {
     assert_int_equal(count_entries(folder), 2);
 }
 
-/* What both sides do, and what is numbered; the update of no group. */
+/* Operations of both sides, and numbered ones; the update has no group. */
 TEST_IN_FOLDER(differences_become_a_table) {
     const char *folder = *state;
     static const char expected[] =
@@ -310,10 +310,8 @@ TEST_IN_FOLDER(axes_are_logarithmic_where_that_is_better) {
 
 /* ---- crossovers ---------------------------------------------------------------------------- */
 
-/*
- * Of three pipelines one is never predicted, and one not at the first value; at the second it takes
- * more than is shown.
- */
+/* One of three pipelines is never predicted, and one not at the first value; at the second it takes
+ * more than is shown. */
 TEST_IN_FOLDER(crossovers_become_lines_and_marks) {
     const char *folder = *state;
     static const char settings[] =

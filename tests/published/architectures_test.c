@@ -4,7 +4,7 @@
 
 static struct gw_error error;
 
-/* As it is written down; with the arena. */
+/* Builds a network as written down; with the arena. */
 static const struct gw_architecture *build(const char *name, struct gw_arena *arena,
                                            struct gw_tensor_shapes *shapes) {
     const struct gw_architecture *found = NULL;

@@ -1,7 +1,7 @@
 /*
- * What is made of published figures: costs by the formulas of rings and trees, and whether what was
- * measured - a calibrated cluster, networks profiled on a GPU - is within what they say of
- * themselves.
+ * Clusters and models from published figures: costs by the formulas of rings and trees, and whether
+ * measurements - a calibrated cluster, networks profiled on a GPU - are within their stated
+ * uncertainty.
  */
 #include <math.h>
 #include <string.h>
@@ -178,7 +178,7 @@ static void count_inside(const char *what, double measured, double made, double 
     }
 }
 
-/* What is smaller the box carries faster than its rate: some 64 KiB pass at once after a pause. */
+/* The box carries smaller messages faster than its rate: some 64 KiB pass at once after a pause. */
 static const double least_bytes = 1 << 18;
 
 static void count_collective(const struct gw_collective_cost *measured,
@@ -322,8 +322,8 @@ TEST(gpus_of_a_node_have_their_usual_link) {
 
 /* ---- how far off predictions are ------------------------------------------------------------- */
 
-/* Of a model that is off by u, an iteration of computing alone is off by u, and by what nothing
- * explains. */
+/* An iteration of compute alone, with a model that is off by u, is off by u and by the unexplained
+ * rest. */
 TEST(an_iteration_is_as_uncertain_as_its_model) {
     static const char text[] =
         "{\"schema\": \"gradweave/model@1\", \"name\": \"m\", \"forward_s\": 1, \"uncertainty\": "

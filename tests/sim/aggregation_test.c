@@ -1,4 +1,4 @@
-/* What workers do with what exchanges bring, in all three ways of simulating it. */
+/* Aggregation of received data by workers, in all three ways of simulating it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +116,7 @@ TEST(aggregation_comes_on_top_by_curves_and_by_messages) {
     }
 }
 
-/* Nothing slows anything. */
+/* Removes all slowing. */
 static void set_no_overlap(struct gw_cluster *cluster) {
     const struct gw_overlap_factor one = {.factor = 1, .low = 1, .high = 1};
     const struct gw_overlap_point point = {.bytes = 1, .compute = one, .communication = one};
@@ -128,9 +128,9 @@ static void set_no_overlap(struct gw_cluster *cluster) {
 }
 
 /*
- * What all do at once takes what it takes together, but only where ranks share a machine; of fewer
- * workers than there were ranks, as many of its turns as they need. Each call starts as alone: what
- * all take for a start is their waking.
+ * Work that all ranks do at once takes its concurrent time, but only if ranks share a machine; with
+ * fewer workers than ranks, as many of its time slices as they need. Each call starts as alone: the
+ * start of all includes waking them.
  */
 TEST(workers_of_a_machine_aggregate_together) {
     static const double entries_s = 1e-9 * (WORKERS * 10000 - 1); /* but the first */

@@ -108,8 +108,8 @@ static double loggops_ns(struct gw_goal *goal) {
     return (double)last;
 }
 
-/* What a rank receives keeps its processor busy; the most that any does. Also bytes that LogGOPS
- * charges less: one of each message. */
+/* The largest time that a rank's processor is busy with received messages, and the bytes that
+ * LogGOPS charges less: one of each message. */
 static void count(const struct gw_goal *goal, double *receive_ns, double *byte_ns) {
     *receive_ns = *byte_ns = 0;
     for (uint32_t rank = 0; rank < goal->rank_count; rank++) {

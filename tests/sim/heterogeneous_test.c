@@ -74,7 +74,7 @@ static struct gw_noise random_noise(struct gw_random *random) {
     return table[gw_random_below(random, 4)];
 }
 
-/* Of compute times: also what two ranks took in two iterations. */
+/* Random noise of compute times; also that of two recorded ranks in two iterations. */
 static struct gw_noise random_compute_noise(struct gw_random *random) {
     static double sample[] = {0.5, 1, 1.5, 1.25};
     const struct gw_noise recorded = {

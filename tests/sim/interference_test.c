@@ -28,7 +28,7 @@ struct scene {
         crowding; /* where workers share machines: of two that compress at once; 0: they do not */
 };
 
-/* What the scene's curves say of an element, of one that is summed, and of a byte. */
+/* The scene's times of an element, of one that is summed, and of a byte. */
 static const double element_s = 1e-6;
 static const double sum_s = 2e-7;
 static const double byte_s = 1e-9;
@@ -363,7 +363,7 @@ static double next_end(const struct reference *reference) {
     return step_s;
 }
 
-/* What takes no time is done before processors are given and paces set. */
+/* Work of no time is done before processors are assigned and paces set. */
 static double run_reference(const struct scene *scene) {
     struct reference reference = {.scene = scene};
     double now_s = 0;

@@ -79,9 +79,9 @@ static bool is_power_of_two(size_t n) {
 }
 
 /*
- * What messages of latency alpha make of the closed forms (docs/methods.md): ring, Bruck,
- * linear forms and the parameter server are exact, the others where workers are a power of two.
- * Elsewhere folds and trees of messages that come early take 0.70 to 1.13 of the form.
+ * The times of messages of latency alpha, compared with the closed forms (docs/methods.md): ring,
+ * Bruck, linear forms and the parameter server are exact, the others for powers of two. Otherwise
+ * folds and trees of messages that come early take 0.70 to 1.13 of the form.
  */
 TEST(agrees_with_closed_forms) {
     size_t exact = 0;

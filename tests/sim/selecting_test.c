@@ -21,7 +21,8 @@ struct scene {
     struct gw_selected selected[TABLE * GROUPS];
 };
 
-/* What is selected is up to a tenth of all, so that exchanges take longer than what hides them. */
+/* Up to a tenth of all elements is selected, so that exchanges take longer than the compute that
+ * hides them. */
 static void scene_open(struct scene *scene, struct gw_random *random) {
     static char names[TENSORS][2] = {"a", "b", "c"};
     *scene = (struct scene){.model = {.name = (char *)"tiny",
@@ -40,7 +41,7 @@ static void scene_open(struct scene *scene, struct gw_random *random) {
                                    .workers = WORKERS,
                                    .group_count = GROUPS,
                                    .groups = scene->groups};
-    /* Of top-k, as the cluster has overlap factors of several sizes of it. */
+    /* Uses top-k, since the cluster has overlap factors of several sizes of it. */
     struct gw_algorithm algorithm = {.name = "any",
                                      .policy = "per-tensor",
                                      .compressor = &gw_compressor_topk,
@@ -129,7 +130,8 @@ TEST(timelines_have_the_bytes_of_their_iteration) {
     scene_close(&scene);
 }
 
-/* What is selected counts in compression as well: sixteen times as much takes twice as long. */
+/* The number of selected elements counts in compression too: sixteen times as many take twice as
+ * long. */
 static int read_cluster(void **state) {
     (void)state;
     static const double densities[] = {0.001, 0.016};
@@ -202,7 +204,7 @@ static void crowd(struct gw_cluster *crowded) {
     gw_cluster_set_overlap(crowded, overlap);
 }
 
-/* As asked, sixteen times as much, and half way between. */
+/* The wanted number, sixteen times as many, and halfway between. */
 TEST(workers_crowd_each_other_by_what_they_select) {
     static const struct { double asked, times; } rows[TABLE] = {{1, 1}, {16, 3}, {8.5, 2}};
     struct scene scene;

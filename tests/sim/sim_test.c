@@ -55,7 +55,7 @@ static const struct {
 } collectives[] = {{"allgather", 0, 0}, {"allreduce", 0, 0}, {"gather", 1, 0},
                    {"scatter", 1, 0},   {"broadcast", 0, 0}, {"sendrecv", 0, 2}};
 
-/* Of those of which others are made up, only straight ones: those add up at every size. */
+/* Curves that others are derived from are straight only: those add up at every size. */
 static void random_collectives(struct gw_random *random, struct scene *scene) {
     for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++) {
         struct gw_curve curve = {.fixed_s = random_time(random),

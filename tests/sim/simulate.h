@@ -33,7 +33,7 @@ static inline void run_simulation(const struct gw_schedule *schedule,
     gw_simulator_close(simulator);
 }
 
-/* What a timeline says, which must be a good one. */
+/* Measures a timeline, which must be valid. */
 static inline struct gw_measure measure_timeline(const struct gw_timeline *timeline) {
     struct gw_measure measure;
     assert_true(spans_are_ordered(timeline));

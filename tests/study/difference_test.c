@@ -60,7 +60,7 @@ FIXTURES(open_all, close_all)
 
 /* ---- timelines ------------------------------------------------------------------------------- */
 
-/* What each operation takes on each worker, and what lies idle before it. */
+/* The time of each operation on each worker, and the idle time before it. */
 struct work {
     double seconds[WORKERS][MOST_OPERATIONS], idle_s[WORKERS][MOST_OPERATIONS];
 };
@@ -258,7 +258,7 @@ TEST(an_exchange_that_is_hidden_contributes_nothing) {
     end(&compared);
 }
 
-/* It takes 3 s more; for 1.25 s of them the prediction has the network idle. */
+/* Takes 3 s more; the prediction has the network idle for 1.25 s of them. */
 TEST(what_the_path_has_to_spare_is_the_rest) {
     struct work predicted = as_asked();
     struct work measured = as_asked();
@@ -557,7 +557,7 @@ TEST(exchanges_hang_on_their_aggregation) {
     costs->count = 0;
 }
 
-/* Of which the file has no curve: others make them up, or other numbers of workers. */
+/* The file has no curve of them: others make them up, or other numbers of workers. */
 TEST(derived_curves_hang_on_what_they_are_derived_from) {
     struct gw_operation *operation = &pipeline.schedule.operations[OF(0, EXCHANGE)];
     const struct gw_predicted_operation exchange = {.number = OF(0, EXCHANGE), .bytes = 8};

@@ -1,4 +1,4 @@
-/* Where predictions are in 95% of cases: counted over clusters that are as uncertain as is said. */
+/* Coverage of intervals: counted over clusters that are as uncertain as stated. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -253,7 +253,7 @@ TEST(what_others_do_than_the_one_that_leads_is_as_uncertain_as_its_curve) {
     gw_cluster_free(&cluster);
 }
 
-/* What is known of a curve is known of it at another bandwidth: medians are of the measured one. */
+/* Margins of a curve hold at another bandwidth too: medians are of the measured one. */
 TEST(margins_are_as_wide_at_any_bandwidth) {
     static const double as_measured[CURVES] = {1, 1, 1};
     for (double bandwidth = 0.1; bandwidth < 20; bandwidth *= 10) {
@@ -333,7 +333,7 @@ static struct gw_result result_of(double iteration_s, const char *name, double m
     return result;
 }
 
-/* What both hang on is wrong for both by the same. */
+/* A common error shifts both by the same amount. */
 TEST(shared_curves_do_not_keep_pipelines_from_being_told_apart) {
     struct gw_result first = result_of(1, "allgather", 0.3);
     struct gw_result same = result_of(1.05, "allgather", 0.3);
@@ -347,7 +347,7 @@ TEST(shared_curves_do_not_keep_pipelines_from_being_told_apart) {
     assert_false(gw_results_meet(&first, &far));
     assert_true(gw_results_meet(&first, &exact));
     assert_false(gw_results_meet(&(struct gw_result){.iteration_s = 1}, &exact));
-    /* What the first one hides counts once: 0.3 s less 0.35 s, not sqrt(2) times as much. */
+    /* A hidden difference counts once: 0.3 s minus 0.35 s, not sqrt(2) times as much. */
     struct gw_result hidden = result_of(1, "allgather", 0);
     struct gw_result shown = result_of(1.35, "allgather", 0.3);
     assert_false(gw_results_meet(&hidden, &shown));

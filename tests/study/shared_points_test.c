@@ -11,7 +11,7 @@
 
 enum { MOST_RANKS = 4 };
 
-/* What a rank does, and what came of it. */
+/* The work of a rank, and its result. */
 struct sharing {
     struct gw_shared_points points;
     double longest_s;         /* to answer a point */

@@ -1,4 +1,4 @@
-/* What is known of curves that were measured, against margins worked out by hand. */
+/* Margins of measured curves, compared with margins worked out by hand. */
 #include <gsl/gsl_fit.h>
 #include <math.h>
 #include <string.h>
@@ -157,7 +157,7 @@ TEST(what_nothing_was_kept_of_has_no_margins) {
     }
 }
 
-/* What was not measured says itself how far off it is, unless it was measured after all. */
+/* A curve that was not measured states its own margin, unless it was measured later. */
 TEST(a_file_may_state_margins_itself) {
     struct gw_curve curve = {.per_unit_s = 0.01};
     struct gw_margins margins = {0};
@@ -195,10 +195,8 @@ static struct gw_curve_point go_on(const struct gw_curve_point *points, size_t c
     return (struct gw_curve_point){size, startup_s + per_byte_s * size};
 }
 
-/*
- * What the first sizes alone say of the others: a curve through them, which ends there or goes on
- * as calibrated ones do, and its margins.
- */
+/* Predicts the other sizes from the first ones: a curve through these, which ends there or is
+ * extended like calibrated ones, and its margins. */
 static void predict_others(const cJSON *raw, size_t kept, bool goes_on, struct tally *tally) {
     struct gw_curve_point points[64];
     struct gw_margins margins;

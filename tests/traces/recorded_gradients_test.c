@@ -49,7 +49,8 @@ TEST(what_was_recorded_is_read) {
     }
 }
 
-/* By hand: 0x7f is the scale, 0xf7 minus half of it, 0 nothing; three iterations of two workers. */
+/* Worked out by hand: 0x7f is the scale, 0xf7 minus half of it, 0 zero; three iterations of two
+ * workers. */
 TEST(workers_are_recorded_ones_again_later) {
     static const char text[] =
         "{'schema': 'gradweave/gradients@1', 'model': 'm', 'tensors': [{'name': 'a', 'elements': "

@@ -1,4 +1,4 @@
-/* What a cluster says that exchanges and compressions cost, worked out by hand. */
+/* Costs of exchanges and compressions in a cluster file, worked out by hand. */
 #include "tests/test.h"
 #include "tests/traces/traces_support.h"
 
@@ -105,7 +105,8 @@ TEST(a_message_takes_as_long_among_any_number) {
     }
 }
 
-/* By hand; of what others make up, that of the last of those, which is known for 4 workers. */
+/* Worked out by hand; for collectives made of others, the last of those counts, which is known for
+ * 4 workers. */
 TEST(the_first_worker_is_done_before_the_last) {
     static const char text[] =
         "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 4, 'collectives': {"
@@ -308,7 +309,7 @@ TEST(densities_that_say_nothing_are_refused) {
     }
 }
 
-/* What all ranks take at the second density is read, and written again as it was. */
+/* The concurrent time at the second density is read, and written again unchanged. */
 TEST(what_is_taken_together_at_another_density_is_kept) {
     static const char *const entries[] = {"{\"fixed_s\": 1, \"per_element_s\": 7}", "{}"};
     for (size_t i = 0; i < 2; i++) {

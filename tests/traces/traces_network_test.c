@@ -27,7 +27,7 @@ static const struct gw_loggp fast = {.latency_s = 5e-7,
 static const struct gw_loggp slow = {
     .latency_s = 5e-5, .overhead_s = 1e-6, .gap_s = 2e-6, .gap_s_per_byte = 8e-9};
 
-/* What is read, and that it is written back as it stood. */
+/* A network is read, and written back unchanged. */
 TEST(a_network_comes_back) {
     static const struct {
         const char *text;

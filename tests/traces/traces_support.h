@@ -1,4 +1,4 @@
-/* What tests of documents need. */
+/* Common parts of the tests of documents. */
 #ifndef GW_TESTS_TRACES_SUPPORT_H
 #define GW_TESTS_TRACES_SUPPORT_H
 

@@ -236,7 +236,7 @@ TEST(bad_documents_are_refused) {
 
 /* ---- keys that nobody reads ---------------------------------------------------------------- */
 
-/* What was warned of, a line each. */
+/* The warnings, one on each line. */
 static char warnings[4096];
 
 static void note_warning(const char *message, void *context) {

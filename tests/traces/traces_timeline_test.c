@@ -232,7 +232,7 @@ TEST_IN_FOLDER(a_trace_has_every_span) {
     gw_timeline_free(&timeline);
 }
 
-/* What a viewer of Chrome traces needs: names of processes and threads, times in microseconds. */
+/* Viewers of Chrome traces need names of processes and threads, and times in microseconds. */
 TEST_IN_FOLDER(a_trace_is_one_that_viewers_open) {
     const char *path = path_in(*state, "trace.json");
     struct gw_timeline timeline;

@@ -15,7 +15,7 @@ static const char *groups_keep_them(struct gw_communicator *lender) {
 
 /* ---- parts, and resting -------------------------------------------------------------------- */
 
-/* As in a calibration: of every size, while the ranks beyond wait for rank 0. */
+/* Runs parts of every size, as in a calibration, while the other ranks wait for rank 0. */
 static const char *parts_work_while_others_rest(struct gw_communicator *communicator) {
     int size = communicator->size;
     for (int first = 1; first <= size; first++) {

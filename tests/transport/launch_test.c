@@ -1,7 +1,5 @@
-/*
- * What launchers tell a process about its job, and what mpirun says at the job's end, taken out of
- * what the ranks write.
- */
+/* Launchers' variables about a process's job, and mpirun's messages at the job's end, separated
+ * from the ranks' output. */
 #include <fcntl.h>
 
 #include "tests/test.h"
@@ -193,7 +191,7 @@ static const char *const told[] = {
     "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"};
 enum { TOLD = sizeof told / sizeof *told };
 
-/* As they are set by Open MPI 4.1.4 and Slurm 22.05, and by MPICH's mpiexec. */
+/* Variables as Open MPI 4.1.4, Slurm 22.05 and MPICH's mpiexec set them. */
 TEST(launchers_are_told_apart) {
     static const struct {
         const char *values[TOLD];

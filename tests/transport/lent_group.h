@@ -7,7 +7,7 @@
 #include "tests/transport/rare_collectives.h"
 #include "transport/group.h"
 
-/* What lent functions are called with. */
+/* The context of the lent functions. */
 struct lent {
     struct gw_communicator *lender;
     struct gw_communicator part; /* the lender of a part */

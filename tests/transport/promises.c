@@ -5,13 +5,11 @@
 
 enum { ROUNDS = 7 }; /* of sizes; later ones are random */
 
-/*
- * What makes a rank's own data, which nobody else sees yet, is not worth watching: watched, it took
- * longer than all that is tested.
- */
+/* Functions that fill a rank's own data are not worth watching by the sanitizer: watched, they took
+ * longer than the tested code. */
 #define UNWATCHED __attribute__((no_sanitize("thread")))
 
-/* What rank `rank` contributes in a round: bytes, or small integers whose sums are exact. */
+/* The contribution of rank `rank` in a round: bytes, or small integers whose sums are exact. */
 UNWATCHED static unsigned char *bytes_of(uint64_t round, int rank, size_t bytes) {
     unsigned char *data = malloc(bytes + 1);
     uint64_t key = gw_random_mix(seed + 64 * round + (uint64_t)rank);
@@ -41,10 +39,8 @@ static size_t size_of(size_t stage, uint64_t round, size_t unit) {
                : random % ((size_t)1 << random / 1024 % 18) / unit * unit;
 }
 
-/*
- * What travels at once: sizes around it matter. Between GPUs without stages, as long ones as with
- * them are worth their time only where all trials are.
- */
+/* The size of a piece: sizes around it matter. Between GPUs without stages, sizes as long as with
+ * them are only worth their time if all trials are run. */
 static size_t stage_of(const struct gw_communicator *communicator) {
     bool staged = strcmp(communicator->transport->name, "staged") == 0;
     size_t least = (size_t)1 << 18;
@@ -54,7 +50,7 @@ static size_t stage_of(const struct gw_communicator *communicator) {
                                                               : tried;
 }
 
-/* Of a stage, with a part for each rank. */
+/* The size of a part, with a part for each rank in a stage. */
 static size_t part_size(const struct gw_communicator *communicator, uint64_t round) {
     return size_of(stage_of(communicator) / (size_t)communicator->size / 4 * 4, round, 1);
 }
@@ -75,7 +71,7 @@ const char *seeds_are_agreed_on(struct gw_communicator *communicator) {
 
 enum gathering { GATHER_EQUAL, GATHER_UNEQUAL, GATHER_TO_ROOT };
 
-/* Of all ranks' contributions, one after the other. */
+/* The contributions of all ranks, one after the other. */
 static unsigned char *concatenated(int ranks, uint64_t round, const size_t *bytes, size_t *total) {
     *total = 0;
     for (int rank = 0; rank < ranks; rank++) {
@@ -228,7 +224,7 @@ const char *roots_are_served(struct gw_communicator *communicator) {
     return NULL;
 }
 
-/* Of numbers whose sums are rounded, over more than one stage. */
+/* Sums of numbers that are rounded, over more than one stage. */
 const char *sums_have_the_same_bits(struct gw_communicator *communicator) {
     const size_t count = stage_of(communicator) / 4 + 1001;
     float *numbers = malloc(count * sizeof *numbers);

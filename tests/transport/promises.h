@@ -1,4 +1,4 @@
-/* What every communicator is held to, for memory of the host or of GPUs. */
+/* Promises of every communicator, for memory of the host or of GPUs. */
 #ifndef GW_TESTS_PROMISES_H
 #define GW_TESTS_PROMISES_H
 
@@ -61,7 +61,7 @@ static inline const char *check_beside(struct gw_communicator *parent,
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/* Of a communicator for GPUs; NULL: it is for memory of the host. */
+/* The stream of a communicator for GPUs; NULL: it is for memory of the host. */
 static inline struct gw_device_stream *stream_of(const struct gw_communicator *communicator) {
     const char *name = communicator->transport->name;
     return strcmp(name, "local") == 0 || strcmp(name, "mpi") == 0 || strcmp(name, "group") == 0
@@ -69,7 +69,7 @@ static inline struct gw_device_stream *stream_of(const struct gw_communicator *c
                : gw_gpu_base(communicator)->settings.stream;
 }
 
-/* Of the same ranks, for memory of the host. */
+/* The communicator of the same ranks, for memory of the host. */
 static inline struct gw_communicator *host_of(struct gw_communicator *communicator) {
     return stream_of(communicator) == NULL ? communicator : &gw_gpu_base(communicator)->host;
 }
@@ -140,7 +140,7 @@ static inline bool held(const struct gw_communicator *communicator, unsigned cha
 /* Collectives and messages. */
 extern check *const promises[];
 
-/* Of them, those that name a root, and one of sums that are rounded. */
+/* Checks of collectives with a root, and of sums that are rounded. */
 check roots_are_served;
 check sums_have_the_same_bits;
 

@@ -9,7 +9,7 @@
 
 static const double rest_s = 0.3;
 
-/* Of the calling thread. */
+/* Processor time of the calling thread. */
 static double processor_s(void) {
     struct rusage used;
     (void)getrusage(RUSAGE_THREAD, &used);

@@ -17,7 +17,7 @@ static size_t draw_bytes(struct gw_random *random) {
                                                 : 4 * (size_t)(gw_random_uniform(random) * 40000);
 }
 
-/* What ranks exchange, in floats; behind what is received stands a 7. */
+/* The data that ranks exchange, in floats; a 7 follows the received data. */
 struct exchange {
     size_t bytes[MOST_RANKS + 1]; /* where the parts begin, and the last one ends */
     size_t total;

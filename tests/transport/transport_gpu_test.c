@@ -22,7 +22,7 @@ static const char *aware_keeps_them(struct gw_communicator *parent) {
     return check_beside(parent, &gw_gpu_cuda_aware, GW_GPU_MPI, 0, gpu_promises);
 }
 
-/* What is chosen for MPI. */
+/* The choice for MPI. */
 static const char *chosen_keeps_them(struct gw_communicator *parent) {
     return check_beside(parent, NULL, GW_GPU_MPI, 0, gpu_promises);
 }
@@ -167,7 +167,7 @@ TEST(communicators_keep_their_promises) {
     check_ranks(checks);
 }
 
-/* Which ranks share. */
+/* Two ranks that share a GPU. */
 static int emulate_two(void **state) {
     (void)state;
     return setenv("GW_EMULATED_GPUS", "2", 0);

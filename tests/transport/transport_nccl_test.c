@@ -84,7 +84,7 @@ static bool gathers_parts(struct gw_communicator *communicator, const size_t *by
     return right;
 }
 
-/* As if ranks 0 and 1 were on one host and the others on another. */
+/* Pretends that ranks 0 and 1 are on one host and the others on another. */
 static void move_to_two_hosts(struct gw_communicator *communicator) {
     struct gw_nccl_node *nodes = world_of(communicator)->nodes;
     for (int rank = 0; rank < communicator->size; rank++) {
@@ -159,7 +159,7 @@ static const char *lost_ranks_are_found(struct gw_communicator *communicator) {
                : fails(communicator, 3, "rank 0: ncclAllReduce: not done after 0.2 s");
 }
 
-/* What fails on one rank between NCCL's calls ends the others' waits. */
+/* A failure of one rank between NCCL's calls ends the others' waits. */
 static const char *failures_are_told(struct gw_communicator *communicator) {
     struct gw_error failure = {GW_FAILED, "ncclAllReduce: no memory for it"};
     struct gw_error error = {0};

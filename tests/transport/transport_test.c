@@ -8,7 +8,7 @@
 
 /* ---- collectives --------------------------------------------------------------------------- */
 
-/* Of more than one piece of 16 MiB; of three between few processes. */
+/* Sums of more than one piece of 16 MiB; of three between few processes. */
 static const char *long_sums_are_reduced(struct gw_communicator *communicator) {
     bool few = communicator->size <= 2 && strcmp(communicator->transport->name, "mpi") == 0;
     const size_t count = few ? 9 << 20 : (4 << 20) + 3;
