@@ -86,7 +86,7 @@ static double together_s(const struct gw_leg *leg, const struct gw_kernel_cost *
 }
 
 /*
- * What together takes of a single element is what waking all ranks for a start does; those that
+ * The time together of a single element is that of waking all ranks for a start; those that
  * come from an exchange are awake. Those that come from it first have had their turns by when the
  * last one comes.
  */
@@ -272,7 +272,7 @@ static enum gw_status lower_points(const struct gw_curve *curve, double share,
     return GW_OK;
 }
 
-/* What a leg that carries at least `share` bytes for each of the group's takes at least. */
+/* Lower bound of a leg that carries at least `share` bytes for each of the group's. */
 static enum gw_status lower_curve(const struct gw_curve *curve, double share,
                                   struct byte_range range, struct gw_curve *out,
                                   struct gw_error *error) {

@@ -1,4 +1,4 @@
-/* What a model's groups take on a cluster: their compression, and the legs of their exchange. */
+/* Costs of a model's groups on a cluster: their compression, and the legs of their exchange. */
 #ifndef GW_METHODS_COSTS_H
 #define GW_METHODS_COSTS_H
 
@@ -8,7 +8,7 @@
 
 /* ---- aggregation ----------------------------------------------------------------------------- */
 
-/* What a cluster says of a leg's aggregators; NULL: of none, or of one that was not measured. */
+/* Costs of a leg's aggregators on a cluster; NULL: there is none, or it was not measured. */
 struct gw_aggregation_costs {
     const struct gw_kernel_cost *by[GW_MOST_AGGREGATIONS];
 };
@@ -40,7 +40,7 @@ struct gw_turns {
     double ahead_s; /* for how long some have been at it by when the last one can begin */
 };
 
-/* Behind a collective to which each of the workers contributes `bytes`, each of which takes
+/* Turns after a collective to which each of the workers contributes `bytes`, each of which takes
  * byte_factor times what was measured. */
 struct gw_turns gw_turns_behind(const struct gw_cluster *cluster, const char *collective,
                                 size_t workers, double byte_factor, double bytes);
@@ -78,7 +78,7 @@ struct gw_scenario {
 };
 
 /*
- * What groups of a scenario's tensors take; read-only once open. Those without `legs` may be put
+ * Costs of groups of a scenario's tensors; read-only once open. Those without `legs` may be put
  * together of curves alone.
  */
 struct gw_costs {
@@ -88,7 +88,7 @@ struct gw_costs {
     double density;                         /* not used of dense exchange */
     struct gw_curve compress;               /* of a group's elements; not used of dense exchange */
     /*
-     * Of gw_costs_bytes. Without `legs` it is what the exchange takes; with them no exchange of
+     * A curve of gw_costs_bytes. Without `legs` the exchange takes this; with them no exchange of
      * any of the model's groups takes less, and it does not fall.
      */
     struct gw_curve exchange;
@@ -112,10 +112,10 @@ static inline bool gw_costs_compress(const struct gw_costs *costs) {
     return costs->compressor != &gw_compressor_none;
 }
 
-/* What one worker contributes to the exchange of a group of n elements: gw_exchange_bytes. */
+/* Bytes that one worker contributes to the exchange of a group of n elements. */
 uint64_t gw_costs_bytes(const struct gw_costs *costs, uint64_t n);
 
-/* What compressing a group of n elements takes, in seconds; dense: 0. */
+/* Seconds to compress a group of n elements; dense: 0. */
 double gw_costs_compress_s(const struct gw_costs *costs, uint64_t n);
 
 /*
@@ -128,7 +128,7 @@ double gw_costs_exchange_s(const struct gw_costs *costs, uint64_t n, size_t tens
 /* The part of every exchange that does not depend on its size. */
 double gw_costs_startup_s(const struct gw_costs *costs);
 
-/* What workers do after the last exchange: the update, and what a session adds. */
+/* Seconds after the last exchange: the workers' update, and what a session adds. */
 double gw_costs_update_s(const struct gw_costs *costs);
 
 #endif

@@ -91,7 +91,7 @@ static double size_with(double elements, double columns, const struct sketch_siz
     return own == columns ? elements : farther;
 }
 
-/* What an element takes by a sketch of so many columns, as a curve has it. */
+/* Seconds an element by a sketch of so many columns, as a curve has it. */
 static double one_s(const struct gw_curve *curve, double elements, double columns,
                     const struct sketch_sizes *sizes) {
     double size = size_with(elements, columns, sizes);
@@ -210,7 +210,7 @@ double gw_compressor_s(const struct gw_compressor *compressor, const struct gw_k
 
 enum { OF_NONE = 32 }; /* at least as many sizes as are taken of a curve without points */
 
-/* What a compressor takes at a density, and sizes between which that is straight. */
+/* A compressor at a density, and sizes between which its time is straight. */
 struct sizes {
     const struct gw_compressor *compressor;
     const struct gw_kernel_cost *cost;
@@ -227,7 +227,7 @@ static double find_share(const struct sizes *sizes, double elements) {
 }
 
 /*
- * Of a curve's points, and where below them it reaches 0; where it has none, sizes at which n log n
+ * Adds a curve's points, and where below them it reaches 0; without points, sizes at which n log n
  * is nearly straight.
  */
 static void add_points(struct sizes *sizes, const struct gw_curve *curve) {
@@ -245,7 +245,7 @@ static void add_points(struct sizes *sizes, const struct gw_curve *curve) {
     }
 }
 
-/* Where a sketch's columns double, on both sides. */
+/* Adds the sizes on both sides of each doubling of a sketch's columns. */
 static void add_doublings(struct sizes *sizes, const struct sketch_sizes *sketches) {
     for (size_t i = 1; i < sketches->count; i++) {
         sizes->list[sizes->count++] = (double)(sketches->first[i] - 1);
@@ -270,7 +270,8 @@ static void sort(struct sizes *sizes) {
     sizes->count = kept;
 }
 
-/* Where the line meets half of the curve; between doublings a share is the same at all sizes. */
+/* Adds sizes at which the line meets half of the curve; between doublings a share is the same at
+ * all sizes. */
 static void add_meetings(struct sizes *sizes) {
     size_t count = sizes->count;
     for (size_t i = 0; i + 1 < count; i++) {

@@ -1,4 +1,4 @@
-/* What kernels take of a vector, by how much of it is selected, or looked for in a sketch. */
+/* Times of kernels on a vector, by how much of it is selected, or looked for in a sketch. */
 #ifndef GW_METHODS_KERNEL_COST_H
 #define GW_METHODS_KERNEL_COST_H
 
@@ -7,7 +7,7 @@
 #include "traces/traces.h"
 
 /*
- * Of a sketch for a share of n coordinates, smaller <= n < larger < 2^32: the last n with as many
+ * For sketches of a share of n coordinates, smaller <= n < larger < 2^32: the last n with as many
  * columns as for `smaller`; 0 if all have as many. Columns never fall.
  */
 size_t gw_sketch_last_alike(size_t smaller, size_t larger, double density);
@@ -32,7 +32,7 @@ static inline bool gw_is_denser(double share) {
 }
 
 /*
- * What compressors and searches take of so many elements, in seconds: on the line through what both
+ * Seconds of compressors and searches on so many elements: on the line through what both
  * densities take, at least half of the first; and what goes to so many entries at random places: on
  * that line, at least half of the second.
  */
@@ -40,18 +40,18 @@ double gw_kernel_s(const struct gw_kernel_cost *cost, double elements, double sh
 double gw_scatter_s(const struct gw_kernel_cost *cost, double entries, double share);
 
 /*
- * What all ranks of a machine take that begin at once, each of which takes `alone_s` alone: on the
+ * Seconds of all ranks of a machine that begin at once, each of which takes `alone_s` alone: on the
  * line through both densities, but as many times as long as at one of the two, or between; where
  * one alone was measured together, as much longer as there.
  */
 double gw_kernel_together_s(const struct gw_kernel_cost *cost, double elements, double share,
                             double alone_s);
 
-/* What a compressor takes of so many elements where it selects this share of them, in seconds. */
+/* Seconds of a compressor on so many elements of which it selects this share. */
 double gw_compressor_s(const struct gw_compressor *compressor, const struct gw_kernel_cost *cost,
                        double elements, double density);
 
-/* What a compressor takes at a density, as a curve, the caller's to free. */
+/* A compressor's times at a density, as a curve, the caller's to free. */
 enum gw_status gw_compressor_curve(const struct gw_compressor *compressor,
                                    const struct gw_kernel_cost *cost, double density,
                                    struct gw_curve *out, struct gw_error *error);

@@ -9,7 +9,7 @@
 #include "methods/costs.h"
 #include "traces/traces.h"
 
-/* What the two streams do for a group, in seconds from the start of the iteration. */
+/* Times of the two streams for a group, in seconds from the start of the iteration. */
 struct gw_group_times {
     double backward_start_s; /* the backward pass comes to its first tensor */
     double ready_s;          /* its last gradient is there */
@@ -37,7 +37,7 @@ struct gw_optimum {
 };
 
 /*
- * Of equally fast plans, the one with the fewest groups, unless finding it is too much work; see
+ * Among equally fast plans, the one with the fewest groups, unless finding it is too much work; see
  * docs/optimal-merging.md for the method and its cost. Plans that differ by less than 5e-15 of
  * their time for each tensor count as equally fast.
  */

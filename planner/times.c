@@ -1,4 +1,4 @@
-/* What groups of tensors take: OMGS paper, (2)-(9) and (17), with the slips of (9) mended. */
+/* Times of groups of tensors: OMGS paper, (2)-(9) and (17), with the slips of (9) mended. */
 #include "planner/search.h"
 
 struct gw_group_times gw_plan_group_times(const struct gw_costs *costs,

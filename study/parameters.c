@@ -37,7 +37,7 @@ static void look_at(struct near *near, double size, double measured) {
     }
 }
 
-/* By the sizes that were measured or, where the file does not have them, the curve's points. */
+/* Finds them among measured sizes or, where the file has none, among the curve's points. */
 static struct near find_near(double size, const struct gw_margins *margins,
                              const struct gw_curve *curve) {
     struct near near = {0};
