@@ -18,12 +18,12 @@ static bool has_pairs(const struct bars *bars) {
     return false;
 }
 
-/* Bars of one label stand next to each other. */
+/* Whether the bar begins a group of bars of the same label. */
 static bool has_new_label(const struct bars *bars, size_t i) {
     return i == 0 || strcmp(bars->items[i].label, bars->items[i - 1].label) != 0;
 }
 
-static void print_table(const void *subject, FILE *stream) {
+static void print_breakdown_table(const void *subject, FILE *stream) {
     const struct bars *bars = subject;
     (void)fprintf(stream, "#position,label,kind,forward_s,backward_s,compress_s,exposed_comm_s,"
                           "other_s\n");
@@ -58,7 +58,7 @@ enum gw_status gw_plot_breakdown(const struct gw_bar *bars, size_t count, const 
     struct gw_drawing drawing = {.script = "breakdown.gp",
                                  .title = title,
                                  .subject = &all,
-                                 .print_table = print_table,
+                                 .print_table = print_breakdown_table,
                                  .print_settings = print_settings};
     return gw_draw(&drawing, path, data_path, error);
 }

@@ -1,4 +1,4 @@
-/* The measured points of a cluster's curves, and the curves, a panel for each. */
+/* Draws a cluster's curves and measured points, one panel per collective or compressor. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,11 +29,11 @@ struct chart {
     size_t series_count, worker_count;
     struct plotted_series *series; /* by panel; collectives first */
     size_t workers[MOST_COLOURS];
-    bool shared; /* the last colour is of more numbers of workers, too */
+    bool shared; /* whether several numbers of workers have the last colour */
     struct section collectives, compressors;
 };
 
-/* ---- what is drawn ------------------------------------------------------------------------- */
+/* ---- points and ranges --------------------------------------------------------------------- */
 
 static double number_at(const cJSON *object, const char *key) {
     return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, key));
@@ -47,7 +47,7 @@ struct plotted_point {
     double size, time_s, low_s, high_s;
 };
 
-/* False: nothing that a logarithmic axis has a place for. */
+/* Reads a point of "raw"; false if its size or time is not above 0 (the axes are logarithmic). */
 static bool read_point(const struct plotted_series *series, const cJSON *entry,
                        struct plotted_point *out) {
     *out = (struct plotted_point){.size = number_at(entry, series->size_key),
@@ -59,7 +59,7 @@ static bool read_point(const struct plotted_series *series, const cJSON *entry,
     return is_drawable(out->size) && is_drawable(out->time_s);
 }
 
-/* From the smallest to the largest measured size; without any, what calibrate would measure. */
+/* Finds the range of measured sizes; without measurements, the range that calibrate measures. */
 static void find_sizes(const struct plotted_series *series, double *low, double *high) {
     const cJSON *entry = NULL;
     struct plotted_point point;
@@ -118,7 +118,7 @@ static void measure(void *context, const struct plotted_series *series, const ch
 
 /* ---- panels -------------------------------------------------------------------------------- */
 
-/* Entries of one name share a panel, in the order in which names first appear. */
+/* Adds one panel per collective name, in the order in which names first appear in the file. */
 static void add_collectives(struct chart *chart) {
     const struct gw_cluster *cluster = chart->cluster;
     for (size_t i = 0; i < cluster->collective_count; i++) {
@@ -156,7 +156,7 @@ static void add_compressors(struct chart *chart) {
     }
 }
 
-/* The numbers of workers, ascending, have a colour each; those that are too many share the last. */
+/* Gives each number of workers, ascending, a colour; surplus numbers share the last colour. */
 static void choose_colours(struct chart *chart) {
     size_t previous = 0;
     for (;;) {
@@ -200,7 +200,7 @@ static enum gw_status open_chart(const struct gw_cluster *cluster, struct chart 
     return GW_OK;
 }
 
-/* ---- for gnuplot --------------------------------------------------------------------------- */
+/* ---- gnuplot's table and settings ---------------------------------------------------------- */
 
 static void print_point(void *context, const struct plotted_series *series, const char *what,
                         const struct plotted_point *point) {
@@ -211,8 +211,8 @@ static void print_point(void *context, const struct plotted_series *series, cons
                   point->time_s, point->low_s, point->high_s);
 }
 
-/* An empty line parts what is no one line. */
-static void print_table(const void *subject, FILE *stream) {
+/* Prints the series with an empty line between them, so that gnuplot does not join them. */
+static void print_calibration_table(const void *subject, FILE *stream) {
     const struct chart *chart = subject;
     (void)fprintf(stream, "#panel,colour,name,workers,what,size,time_s,p5_s,p95_s\n");
     for (size_t i = 0; i < chart->series_count; i++) {
@@ -221,7 +221,7 @@ static void print_table(const void *subject, FILE *stream) {
     }
 }
 
-/* "straight, 1.3%": which curves were chosen, and the largest error of sizes held out. */
+/* Prints the kinds of curves chosen and the largest held-out error: "straight, 1.3%". */
 static void print_choice(const struct chart *chart, size_t panel, FILE *stream) {
     char kinds[96] = "";
     char text[160];
@@ -253,7 +253,7 @@ static const char *name_of(const struct chart *chart, size_t panel) {
     return chart->series[i].name;
 }
 
-/* About as many rows as columns, a little wider than high. */
+/* Chooses a number of columns that makes the grid of panels slightly wider than high. */
 static size_t choose_columns(const struct chart *chart) {
     size_t first = chart->collectives.panels;
     size_t second = chart->compressors.panels;
@@ -306,7 +306,7 @@ enum gw_status gw_plot_calibration(const struct gw_cluster *cluster, const char 
     struct gw_drawing drawing = {.script = "calibration.gp",
                                  .title = cluster->name,
                                  .subject = &chart,
-                                 .print_table = print_table,
+                                 .print_table = print_calibration_table,
                                  .print_settings = print_settings};
     enum gw_status status = gw_draw(&drawing, path, data_path, error);
     free(chart.series);

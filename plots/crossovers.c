@@ -1,4 +1,4 @@
-/* Iteration times of pipelines over what is varied, with where another one becomes the fastest. */
+/* Draws pipelines' iteration times over a swept value, and marks where the fastest changes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include "plots/gnuplot.h"
 #include "plots/plots.h"
 
-/* With more values than this, they no longer fit below the axis as its tics. */
+/* Largest number of values that fit below the axis as tics. */
 enum { MOST_TICS = 12 };
 
 struct chart {
@@ -17,8 +17,8 @@ struct chart {
 
 /* ---- table --------------------------------------------------------------------------------- */
 
-/* The value, who is the fastest there, and a column for each pipeline. */
-static void print_table(const void *subject, FILE *stream) {
+/* Prints the value, the fastest pipeline there, and a column for each pipeline. */
+static void print_crossovers_table(const void *subject, FILE *stream) {
     const struct gw_crossover_chart *chart = ((const struct chart *)subject)->given;
     (void)fprintf(stream, "#%s,fastest", chart->value_name);
     for (size_t i = 0; i < chart->name_count; i++) {
@@ -59,7 +59,7 @@ static bool is_ever_predicted(const struct gw_crossover_chart *chart, size_t nam
     return false;
 }
 
-/* The time at the last value with one: lines end in this order. */
+/* Returns the pipeline's time at the last value that has one; lines are ordered by it. */
 static double last_time(const struct gw_crossover_chart *chart, size_t name) {
     double last_s = 0;
     for (size_t v = 0; v < chart->value_count; v++) {
@@ -69,7 +69,7 @@ static double last_time(const struct gw_crossover_chart *chart, size_t name) {
     return last_s;
 }
 
-/* The pipelines with a line, the one that ends highest first; returns how many. */
+/* Lists the pipelines that have a line, the one that ends highest first. Returns their count. */
 static size_t order_lines(const struct gw_crossover_chart *chart, size_t *order) {
     size_t count = 0;
     for (size_t i = 0; i < chart->name_count; i++) {
@@ -93,8 +93,9 @@ static bool has_logarithmic_values(const struct gw_crossover_chart *chart) {
 }
 
 /*
- * Which times are shown, in milliseconds. What takes several times as long as the fastest ever do
- * would leave no room for telling these apart; below them is room for the names at the marks.
+ * Prints the range of times shown, in milliseconds. The top is cut at a multiple of the fastest
+ * pipelines' largest time, so that their lines stay apart; the bottom leaves room for names at the
+ * marks.
  */
 static void print_heights(const struct gw_crossover_chart *chart, FILE *stream) {
     const double most_times_fastest = 5;
@@ -126,7 +127,7 @@ static bool are_whole(const struct gw_crossover_chart *chart) {
     return chart->unit == 1 && v == chart->value_count;
 }
 
-/* One tic for each value, in gnuplot's words, if they are few integers; otherwise its own. */
+/* Prints a tic for each value if they are few integers; otherwise gnuplot chooses tics. */
 static void print_tics(const struct gw_crossover_chart *chart, FILE *stream) {
     bool each = chart->value_count <= MOST_TICS && are_whole(chart);
     (void)fputs("tics='", stream);
@@ -137,7 +138,7 @@ static void print_tics(const struct gw_crossover_chart *chart, FILE *stream) {
     (void)fputs("'; ", stream);
 }
 
-/* Lists of words with one for each line: its column, and whether it is ever the fastest. */
+/* Prints lists with a word per line: its column, and whether it is the fastest anywhere. */
 static void print_lines(const struct gw_crossover_chart *chart, const size_t *order, size_t count,
                         FILE *stream) {
     (void)fprintf(stream, "lines=%zu; array labels[%zu] = [", count, count);
@@ -156,7 +157,7 @@ static void print_lines(const struct gw_crossover_chart *chart, const size_t *or
     (void)fputs("'; ", stream);
 }
 
-/* Marks: the first value with the fastest there, then each crossover with the one after it. */
+/* Prints marks: the fastest at the first value, then at each crossover the next one. */
 static void print_marks(const struct gw_crossover_chart *chart, FILE *stream) {
     size_t first = 0;
     while (first + 1 < chart->value_count && chart->fastest[first] >= chart->name_count) {
@@ -206,7 +207,7 @@ enum gw_status gw_plot_crossovers(const struct gw_crossover_chart *chart, const 
     const struct gw_drawing drawing = {.script = "crossovers.gp",
                                        .title = chart->title,
                                        .subject = &ordered,
-                                       .print_table = print_table,
+                                       .print_table = print_crossovers_table,
                                        .print_settings = print_settings};
     enum gw_status status = gw_draw(&drawing, path, data_path, error);
     free(ordered.order);

@@ -3,8 +3,8 @@
 #include "plots/gnuplot.h"
 #include "plots/plots.h"
 
-/* -1 stands for no group. */
-static void print_table(const void *subject, FILE *stream) {
+/* Prints one row per operation; -1 in the column of groups: the operation serves no group. */
+static void print_difference_table(const void *subject, FILE *stream) {
     const struct gw_difference_chart *chart = subject;
     (void)fprintf(stream, "#stream,activity,group,rank,predicted_start_s,predicted_end_s,"
                           "on_predicted_path,measured_start_s,measured_end_s,on_measured_path\n");
@@ -33,7 +33,7 @@ enum gw_status gw_plot_difference(const struct gw_difference_chart *chart, const
     struct gw_drawing drawing = {.script = "difference.gp",
                                  .title = chart->title,
                                  .subject = chart,
-                                 .print_table = print_table,
+                                 .print_table = print_difference_table,
                                  .print_settings = print_settings};
     return gw_draw(&drawing, path, data_path, error);
 }

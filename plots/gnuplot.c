@@ -45,7 +45,7 @@ void gw_draw_quoted(FILE *stream, const char *text) {
     (void)fputc('\'', stream);
 }
 
-/* `name='value'; ` for gnuplot's -e. */
+/* Writes the assignment `name='value'; ` for gnuplot's -e. */
 static void put_text(FILE *stream, const char *name, const char *value) {
     (void)fprintf(stream, "%s=", name);
     gw_draw_quoted(stream, value);
@@ -53,10 +53,9 @@ static void put_text(FILE *stream, const char *name, const char *value) {
 }
 
 /*
- * gnuplot takes names that begin with '|' or '<' for commands, and quotes at their ends for its
- * own: it is handed descriptors, and no name that a user has chosen. Our stdout belongs to results:
- * what gnuplot has to say goes to stderr. What it is set up to do for the user (-d, GNUTERM) does
- * not count.
+ * Runs gnuplot on inherited descriptors instead of the user's file names, because gnuplot takes
+ * names that begin with '|' or '<' for commands. gnuplot's stdout goes to stderr, because our
+ * stdout holds results; the user's settings (-d, GNUTERM) are switched off.
  */
 static enum gw_status run_gnuplot(char *settings, char *script, int data, int picture,
                                   struct gw_error *error) {
@@ -107,7 +106,7 @@ static enum gw_status draw_data(const struct gw_drawing *drawing, char *script, 
 
 /* ---- pictures ------------------------------------------------------------------------------ */
 
-/* How a whole picture begins (or has in its beginning) and ends, but for white space. */
+/* First and last bytes of a complete picture; white space at the end is ignored. */
 static const struct format {
     const char *kind, *start, *end;
     size_t start_length, end_length;
@@ -117,7 +116,7 @@ static const struct format {
     {"pdf", "%PDF-", "%%EOF", 5, 5},
 };
 
-/* gnuplot says success when its writes fail. */
+/* Checks the picture itself, because gnuplot exits with 0 even when its writes fail. */
 static bool is_whole(const char *kind, const char *text, size_t length) {
     const struct format *format = formats;
     while (strcmp(format->kind, kind) != 0) {
@@ -132,7 +131,7 @@ static bool is_whole(const char *kind, const char *text, size_t length) {
            memcmp(text + length - format->end_length, format->end, format->end_length) == 0;
 }
 
-/* What the descriptor holds, which must be a whole picture, goes where all files go. */
+/* Writes the descriptor's picture to `path` if it is complete. */
 static enum gw_status keep_picture(int descriptor, const char *path, struct gw_error *error) {
     char name[32];
     char *text = NULL;
@@ -149,7 +148,7 @@ static enum gw_status keep_picture(int descriptor, const char *path, struct gw_e
     return status;
 }
 
-/* Table and picture pass through memory: nothing of them can be left behind. */
+/* Draws through memory files, so that a failure leaves no temporary file behind. */
 static enum gw_status draw_table(const struct gw_drawing *drawing, const struct gw_text *table,
                                  char *script, const char *path, struct gw_error *error) {
     int data = memfd_create("table", MFD_CLOEXEC);

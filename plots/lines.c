@@ -4,13 +4,13 @@
 #include "plots/gnuplot.h"
 #include "plots/plots.h"
 
-/* Heights over more than this range are told apart only on a logarithmic axis. */
+/* Largest ratio of heights that a linear axis shows well; beyond it the axis is logarithmic. */
 static const double widest_linear_range = 8;
 
-/* With more values than this, they no longer fit below the axis as its tics. */
+/* Largest number of values that fit below the axis as tics. */
 enum { MOST_TICS = 12 };
 
-/* Whether the widest gap between two values takes less of a logarithmic axis. */
+/* Whether the widest gap between values takes a smaller share of a logarithmic axis. */
 static bool has_logarithmic_values(const struct gw_line_chart *chart) {
     const double *values = chart->values;
     double span = values[chart->value_count - 1] - values[0];
@@ -36,8 +36,8 @@ static bool has_logarithmic_heights(const struct gw_line_chart *chart) {
     return least > 0 && most > widest_linear_range * least;
 }
 
-/* The values, and a column for each line. */
-static void print_table(const void *subject, FILE *stream) {
+/* Prints one row per value with a column for each line's height. */
+static void print_lines_table(const void *subject, FILE *stream) {
     const struct gw_line_chart *chart = subject;
     (void)fputc('#', stream);
     gw_csv_text(stream, chart->axis);
@@ -55,7 +55,7 @@ static void print_table(const void *subject, FILE *stream) {
     }
 }
 
-/* One for each value, in gnuplot's words, or none at all if they are too many. */
+/* Prints gnuplot tics, one per value; too many values: gnuplot's own tics. */
 static void print_tics(const struct gw_line_chart *chart, FILE *stream) {
     (void)fputs("tics='", stream);
     for (size_t v = 0; v < chart->value_count && chart->value_count <= MOST_TICS; v++) {
@@ -65,7 +65,7 @@ static void print_tics(const struct gw_line_chart *chart, FILE *stream) {
     (void)fputs("'; ", stream);
 }
 
-/* `labels` is an array; `colours` and `dashes` are lists of words with one for each line. */
+/* Prints `labels` as an array, `colours` and `dashes` as lists with a word per line. */
 static void print_settings(const void *subject, FILE *stream) {
     const struct gw_line_chart *chart = subject;
     print_tics(chart, stream);
@@ -94,7 +94,7 @@ enum gw_status gw_plot_lines(const struct gw_line_chart *chart, const char *path
     struct gw_drawing drawing = {.script = "lines.gp",
                                  .title = chart->title,
                                  .subject = chart,
-                                 .print_table = print_table,
+                                 .print_table = print_lines_table,
                                  .print_settings = print_settings};
     return gw_draw(&drawing, path, data_path, error);
 }

@@ -5,7 +5,7 @@
 #include "plots/gnuplot.h"
 #include "plots/plots.h"
 
-/* Numbers of the names in the order in which they first appear. */
+/* Numbers the cell's name by the order in which names first appear. */
 static size_t number_of(const struct gw_map_chart *chart, size_t cell) {
     size_t number = 0;
     for (size_t i = 0; i < cell; i++) {
@@ -25,7 +25,7 @@ static size_t cells_of(const struct gw_map_chart *chart) {
     return chart->bandwidth_count * chart->density_count;
 }
 
-/* The number's first cell; the count of cells: there is no such number. */
+/* Finds the first cell whose name has the number; returns the count of cells if there is none. */
 static size_t first_cell(const struct gw_map_chart *chart, size_t number) {
     size_t cell = 0;
     while (cell < cells_of(chart) &&
@@ -35,7 +35,7 @@ static size_t first_cell(const struct gw_map_chart *chart, size_t number) {
     return cell;
 }
 
-static void print_table(const void *subject, FILE *stream) {
+static void print_map_table(const void *subject, FILE *stream) {
     const struct gw_map_chart *chart = subject;
     (void)fprintf(stream, "#bandwidth,density,number,fastest,speedup\n");
     for (size_t i = 0; i < cells_of(chart); i++) {
@@ -64,7 +64,7 @@ enum gw_status gw_plot_map(const struct gw_map_chart *chart, const char *path,
     const struct gw_drawing drawing = {.script = "map.gp",
                                        .title = chart->title,
                                        .subject = chart,
-                                       .print_table = print_table,
+                                       .print_table = print_map_table,
                                        .print_settings = print_settings};
     return gw_draw(&drawing, path, data_path, error);
 }

@@ -15,7 +15,7 @@ struct gw_bar {
 /* Whether a path ends in .png, .svg or .pdf. */
 bool gw_plot_is_picture(const char *path);
 
-/* Refuses one that does not. */
+/* Refuses a path with any other ending. */
 enum gw_status gw_plot_check(const char *path, struct gw_error *error);
 
 /*
@@ -26,14 +26,14 @@ enum gw_status gw_plot_breakdown(const struct gw_bar *bars, size_t count, const 
                                  const char *path, const char *data_path, struct gw_error *error);
 
 /*
- * An iteration from time 0, as the first lane of the timeline has it: what its compute and its
- * communication stream do for each group, with the iteration's end and the bound of all plans.
+ * An iteration from time 0, as the first lane of the timeline has it: the spans of its compute and
+ * its communication stream for each group, with the iteration's end and the bound of all plans.
  */
 enum gw_status gw_plot_streams(const struct gw_timeline *timeline, double bound_s,
                                const char *title, const char *path, const char *data_path,
                                struct gw_error *error);
 
-/* The fastest of several, over two things, as a map. */
+/* A map of the fastest pipeline over bandwidths and densities. */
 struct gw_map_chart {
     const char *title;
     size_t bandwidth_count, density_count;
@@ -53,10 +53,10 @@ struct gw_tensors_chart {
 enum gw_status gw_plot_tensors(const struct gw_tensors_chart *chart, const char *path,
                                const char *data_path, struct gw_error *error);
 
-/* Something with a name, between two ends. */
+/* A named value with its interval. */
 struct gw_named_point {
     const char *name;
-    double x, low, high; /* of x: its interval; NAN: not known */
+    double x, low, high; /* low and high: x's interval; NAN: unknown */
     bool marked;
 };
 struct gw_point_chart {
@@ -72,7 +72,7 @@ struct gw_aligned {
     enum gw_stream stream;
     enum gw_activity activity;
     uint32_t group; /* GW_NO_GROUP: serves none */
-    size_t rank;    /* by what it contributes to the difference, from 1 on; 0: it is not numbered */
+    size_t rank;    /* place by contribution to the difference, from 1; 0: not numbered */
     double start_s[2], end_s[2];
     bool on_path[2]; /* each side's critical path */
 };
@@ -85,8 +85,9 @@ struct gw_difference_chart {
 };
 
 /*
- * Both timelines of an iteration, one below the other, with what is numbered drawn out from one to
- * the other. `data_path` (or NULL) keeps the table; it is written only once the picture is there.
+ * Draws the predicted and the measured timeline of an iteration one below the other, and connects
+ * the numbered operations of both. `data_path` (or NULL) keeps the table; it is written only once
+ * the picture is there.
  */
 enum gw_status gw_plot_difference(const struct gw_difference_chart *chart, const char *path,
                                   const char *data_path, struct gw_error *error);
@@ -103,8 +104,8 @@ struct gw_line {
 struct gw_line_chart {
     const char *title;
     const char *axis;        /* what the values are */
-    const char *height_axis; /* what the heights are, in which unit ... */
-    double unit;          /* ... and how much of them that is: 0.001 for milliseconds of seconds */
+    const char *height_axis; /* meaning of the heights, and their unit .. */
+    double unit;          /* .. as a multiple of the heights: 0.001 for milliseconds of seconds */
     size_t value_count;   /* at least 1 */
     const double *values; /* above 0, ascending */
     size_t line_count;
@@ -112,13 +113,14 @@ struct gw_line_chart {
 };
 
 /*
- * Heights over what is swept; axes are logarithmic where that spreads the points better.
- * `data_path` (or NULL) keeps the table; it is written only once the picture is there.
+ * Draws each line's heights over the swept values; axes are logarithmic where that spreads the
+ * points better. `data_path` (or NULL) keeps the table; it is written only once the picture is
+ * there.
  */
 enum gw_status gw_plot_lines(const struct gw_line_chart *chart, const char *path,
                              const char *data_path, struct gw_error *error);
 
-/* Where another pipeline becomes the fastest; `before` and `after` are numbers of names. */
+/* A value at which another pipeline becomes the fastest; `before` and `after` index names. */
 struct gw_crossover {
     double at;
     size_t before, after;
@@ -126,9 +128,9 @@ struct gw_crossover {
 
 struct gw_crossover_chart {
     const char *title;
-    const char *axis;       /* what the values are, in which unit ... */
-    double unit;            /* ... and how much of them that is: 1e9 for Gb/s of bits per second */
-    const char *value_name; /* of their column in the table */
+    const char *axis;       /* meaning of the values, and their unit .. */
+    double unit;            /* .. as a multiple of the values: 1e9 for Gb/s of bits per second */
+    const char *value_name; /* heading of the values' column */
     size_t value_count;     /* at least 1 */
     const double *values;   /* above 0, ascending */
     size_t name_count;
@@ -140,18 +142,19 @@ struct gw_crossover_chart {
 };
 
 /*
- * A line for each pipeline's iteration time, those that are the fastest anywhere drawn broadly,
- * with a mark where another one takes over. `data_path` (or NULL) keeps the table; it is written
- * only once the picture is there. Without `path` there is no picture.
+ * Draws each pipeline's iteration time as a line, broad for those that are the fastest anywhere,
+ * and marks the crossovers. `data_path` (or NULL) keeps the table; it is written only once the
+ * picture is there. If `path` is NULL, no picture is drawn.
  */
 enum gw_status gw_plot_crossovers(const struct gw_crossover_chart *chart, const char *path,
                                   const char *data_path, struct gw_error *error);
 
 /*
- * The cluster's curves, a panel for each collective, with a colour for each number of workers, and
- * each compressor: times over sizes, both logarithmic; where its file has them ("raw") with the
- * measured medians and bars from the 5th to the 95th percentile. Refuses a cluster without curves.
- * `data_path` (or NULL) keeps the table; it is written only once the picture is there.
+ * Draws a cluster's curves, times over sizes on logarithmic axes: a panel for each collective, with
+ * a colour per number of workers, and one for each compressor. If the file has measurements
+ * ("raw"), their medians are marked, with bars from the 5th to the 95th percentile. Refuses a
+ * cluster without curves. `data_path` (or NULL) keeps the table; it is written only once the
+ * picture is there.
  */
 enum gw_status gw_plot_calibration(const struct gw_cluster *cluster, const char *path,
                                    const char *data_path, struct gw_error *error);

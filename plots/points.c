@@ -8,7 +8,7 @@ static void print_number(double value, FILE *stream) {
     (void)(isfinite(value) ? fprintf(stream, ",%.9g", value) : fprintf(stream, ",NaN"));
 }
 
-static void print_table(const void *subject, FILE *stream) {
+static void print_points_table(const void *subject, FILE *stream) {
     const struct gw_point_chart *chart = subject;
     (void)fprintf(stream, "#name,value,low,high,marked,row\n");
     for (size_t i = 0; i < chart->count; i++) {
@@ -32,7 +32,7 @@ enum gw_status gw_plot_points(const struct gw_point_chart *chart, const char *pa
     const struct gw_drawing drawing = {.script = "points.gp",
                                        .title = chart->title,
                                        .subject = chart,
-                                       .print_table = print_table,
+                                       .print_table = print_points_table,
                                        .print_settings = print_settings};
     return gw_draw(&drawing, path, data_path, error);
 }

@@ -8,7 +8,7 @@
 struct chart {
     const struct gw_timeline *timeline;
     double bound_s;
-    /* What a group's exchange waits for. */
+    /* When groups can be exchanged: */
     double *group_s; /* [group]: the end of its last compute */
     double all_s;    /* the end of all compute but the update */
 };
@@ -41,8 +41,8 @@ static enum gw_status find_computed(struct chart *chart, struct gw_error *error)
     return GW_OK;
 }
 
-/* -1 stands for no group. */
-static void print_table(const void *subject, FILE *stream) {
+/* Prints one row per span; -1 in the column of groups: the span serves no group. */
+static void print_streams_table(const void *subject, FILE *stream) {
     const struct chart *chart = subject;
     (void)fprintf(stream, "#stream,activity,group,start_s,end_s,ready_s\n");
     for (size_t i = 0; i < chart->timeline->span_count; i++) {
@@ -70,7 +70,7 @@ enum gw_status gw_plot_streams(const struct gw_timeline *timeline, double bound_
     struct gw_drawing drawing = {.script = "streams.gp",
                                  .title = title,
                                  .subject = &chart,
-                                 .print_table = print_table,
+                                 .print_table = print_streams_table,
                                  .print_settings = print_settings};
     GW_TRY(find_computed(&chart, error));
     enum gw_status status = gw_draw(&drawing, path, data_path, error);

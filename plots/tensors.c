@@ -3,7 +3,7 @@
 #include "plots/gnuplot.h"
 #include "plots/plots.h"
 
-static void print_table(const void *subject, FILE *stream) {
+static void print_tensors_table(const void *subject, FILE *stream) {
     const struct gw_tensors_chart *chart = subject;
     size_t place = 0;
     (void)fprintf(stream, "#place,group,tensor,elements,backward_s\n");
@@ -30,7 +30,7 @@ enum gw_status gw_plot_tensors(const struct gw_tensors_chart *chart, const char 
     const struct gw_drawing drawing = {.script = "tensors.gp",
                                        .title = chart->title,
                                        .subject = chart,
-                                       .print_table = print_table,
+                                       .print_table = print_tensors_table,
                                        .print_settings = print_settings};
     return gw_draw(&drawing, path, data_path, error);
 }

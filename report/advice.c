@@ -6,7 +6,7 @@
 
 #include "study/axes.h"
 
-/* A million iterations of all workers. */
+/* Returns the cost of a million iterations of all workers, in the unit of `price`. */
 static double cost_of(const struct gw_advice *advice, const struct gw_result *result,
                       double price) {
     return price * (double)advice->question->workers * result->iteration_s * 1e6 / 3600;
@@ -30,9 +30,9 @@ static const char *origin_of_compressors(const struct gw_cluster *cluster) {
     return assumed ? "assumed" : gw_cluster_origin(cluster);
 }
 
-/* ---- for a person ---------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
-/* ", 4.61 to 11.08 in 95% of cases" */
+/* Prints the speedup's interval: " (4.61 to 11.08 in 95% of cases)". */
 static void print_speedup_range(const struct gw_estimate *speedup) {
     if (isnan(speedup->low)) {
         gw_print(" (nobody says how far off that is)");
@@ -41,7 +41,7 @@ static void print_speedup_range(const struct gw_estimate *speedup) {
     }
 }
 
-/* "1.3 to 2.5 times as many iterations as without" */
+/* Prints "needed 1.3 to 2.5 times as many iterations (median 1.8)". */
 static void print_needed(const struct gw_iterations_factor *iterations) {
     if (isnan(iterations->median)) {
         gw_print("did not learn as much");
@@ -102,7 +102,7 @@ static void print_verdict(const struct gw_advice *advice) {
 
 enum { MOST_ROWS = 6 };
 
-/* Why not, or in how many times as many iterations as dense pipelines. */
+/* Adds the objection to the pipeline, or the factor on dense pipelines' number of iterations. */
 static void add_iterations(struct gw_table *table, enum gw_objection objection,
                            const struct gw_iterations_factor *iterations) {
     if (objection == GW_LITTLE_ENERGY) {
@@ -150,7 +150,7 @@ static void add_row_at(struct gw_table *table, const struct gw_advice *advice, s
             gw_advice_objection(advice, place), &advice->iterations[place]);
 }
 
-/* Its place among the recommendations says what trainings needed. */
+/* Adds a row for half-precision gradients if they are recommended. */
 static void add_half_row(struct gw_table *table, const struct gw_advice *advice) {
     for (size_t i = 0; i < advice->recommendation_count; i++) {
         const struct gw_recommendation *one = &advice->recommendations[i];
@@ -209,7 +209,7 @@ static void print_even(const struct gw_advice *advice) {
     }
 }
 
-/* The groups whose exchange ends after the last gradient is compressed. */
+/* Finds the first group whose exchange ends after the last gradient is compressed. */
 static size_t first_exposed(const struct gw_advice *advice) {
     const struct gw_explanation *explanation = &advice->explanation;
     size_t count = explanation->plan->group_count;
@@ -234,7 +234,7 @@ static void print_exposed(const struct gw_advice *advice) {
              model->tensors[last->first < last->last ? last->first : last->last].name);
 }
 
-/* Prints the buckets that are faster than the defaults wherever curves may be. */
+/* Prints the DDP buckets that are faster than the defaults anywhere in the curves' intervals. */
 static void print_buckets(const struct gw_advice *advice) {
     char text[GW_UNITS_SIZE];
     char besides[GW_UNITS_SIZE];
@@ -246,7 +246,8 @@ static void print_buckets(const struct gw_advice *advice) {
         for (size_t g = 0; g < advice->buckets.group_count; g++) {
             gw_print("%s%s", g == 0 ? "" : ", ", gw_advice_bucket_text(advice, g, bucket));
         }
-        /* Such a DDP keeps its first buckets, which it fills from the first tensor on. */
+        /* With find_unused_parameters=True DDP keeps its first buckets, which it fills from the
+         * first tensor on. */
         gw_print("] (%s), in reverse if find_unused_parameters=True; ",
                  gw_format_seconds(advice->buckets_iteration_s, text));
     }
@@ -293,7 +294,7 @@ static void print_price(const struct gw_advice *advice, double price) {
 
 static const double bits_per_gb = 8e9;
 
-/* The GPU, precision and batch that times are of, and the bandwidth that exchanges have. */
+/* Prints the GPU, precision and batch of the model's times, and the bandwidth of the cluster. */
 static void print_basis(const struct gw_question *question) {
     const struct gw_model *model = &question->model;
     const char *reach = gw_cluster_source(&question->cluster, GW_CLUSTER_NETWORK_REACH);
@@ -357,7 +358,7 @@ static void print_text(const struct gw_advice *advice, double price) {
     gw_print_collected_notes(&all);
 }
 
-/* ---- for a program --------------------------------------------------------------------------- */
+/* ---- document -------------------------------------------------------------------------------- */
 
 static void write_known(struct gw_json_writer *writer, const char *key, double value) {
     if (isfinite(value)) {
@@ -447,7 +448,7 @@ static void write_plan(const struct gw_advice *advice, struct gw_json_writer *wr
     gw_writer_number(writer, "groups", (double)explanation->plan->group_count);
 }
 
-/* "dense": "ddp", and "dense_policy": "optimal" where its plan is not its own. */
+/* Writes "dense": "ddp", and "dense_policy": "optimal" if the policy was changed. */
 static void write_name(const struct gw_result *result, const char *key,
                        struct gw_json_writer *writer) {
     char policy_key[32];

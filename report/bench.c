@@ -1,4 +1,4 @@
-/* How fast and how good compressors were. */
+/* Prints and writes the times and the quality of compressors. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 /* ---- targets ------------------------------------------------------------------------------- */
 
-/* Of an H100, in passes; 0: none. */
+/* Target times on an H100, in passes over the vector; 0: no target. */
 static const struct target {
     const char *compressor;
     double select, compress;
@@ -37,7 +37,7 @@ static void print_quality(struct gw_table *table, const struct gw_bench_row *row
     gw_table_cell(table, "%.3f", row->energy_ratio);
 }
 
-/* How far the 5th and the 95th percentile are off the median: of a single time, not known. */
+/* Prints the distances of the 5th and 95th percentile from the median; of a single time, blank. */
 static void print_range(struct gw_table *table, const struct gw_summary *times) {
     if (times->count < 2) {
         gw_table_cell(table, "%s", "");
@@ -75,7 +75,7 @@ static void print_cpu(const struct gw_bench_request *request,
         request->repeats);
 }
 
-/* Bytes of the vector a second; copies have moved twice as many. */
+/* Returns the vector's bytes per second (a copy moves twice as many). */
 static double bandwidth(const struct gw_bench_request *request, double seconds) {
     return (double)request->elements * sizeof(float) / seconds;
 }

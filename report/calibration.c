@@ -1,4 +1,4 @@
-/* What calibrate says at its end, and what its check says. */
+/* Prints what calibrate and its check have found. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,14 +14,14 @@ static const char *text_at(const cJSON *object, const char *key) {
     return text == NULL ? "" : text;
 }
 
-/* ---- how well medians are known ------------------------------------------------------------ */
+/* ---- precision of medians ------------------------------------------------------------------ */
 
-/* How many medians there are, and how many of them are known to the precision asked for. */
+/* Count of medians, and of those that reached the precision asked for. */
 struct precision {
     size_t points, precise;
 };
 
-/* Of what was measured now: what kept medians from being known. */
+/* Reasons for which medians of this calibration missed the precision asked for. */
 struct verdict {
     size_t points;
     size_t out_of_time, capped, out_of_repeats;
@@ -45,7 +45,7 @@ static void judge(const cJSON *entry, struct verdict *verdict) {
     }
 }
 
-/* `verdict`: NULL for what an earlier calibration measured, which had its own time. */
+/* Prints "18 of 20" medians precise; `verdict` (or NULL) gets the reasons for the others. */
 static void print_precision(struct gw_table *table, const cJSON *kept, struct verdict *verdict) {
     struct precision precision = {0};
     const cJSON *entry = NULL;
@@ -61,21 +61,21 @@ static void print_precision(struct gw_table *table, const cJSON *kept, struct ve
 
 /* ---- curves -------------------------------------------------------------------------------- */
 
-/* Of a collective or of a compressor. */
+/* A curve of a collective or a compressor. */
 struct row {
     const char *name;
     size_t workers; /* 0: a compressor's */
     const struct gw_curve *curve;
     const cJSON *kept;
     const char *size_key;
-    double largest; /* that was asked for */
+    double largest; /* largest size asked for */
 };
 
 static double number_at(const cJSON *object, const char *key) {
     return cJSON_GetNumberValue(member(object, key));
 }
 
-/* The largest size that was measured. */
+/* Returns the largest measured size; without measurements, the largest that was asked for. */
 static double largest_of(const struct row *row) {
     double largest = 0;
     const cJSON *entry = NULL;
@@ -86,7 +86,7 @@ static double largest_of(const struct row *row) {
     return largest > 0 ? largest : row->largest;
 }
 
-/* What a byte or an element adds among large sizes: between an eighth of the largest and that. */
+/* Returns the time per byte or element between an eighth of the largest size and the largest. */
 static double slope_of(const struct row *row) {
     double largest = largest_of(row);
     double added_s = gw_curve_time(row->curve, largest) - gw_curve_time(row->curve, largest / 8);
@@ -94,8 +94,8 @@ static double slope_of(const struct row *row) {
 }
 
 /*
- * The line that says how well the startup (which = 0) or the slope (1) is known; of two segments
- * the first one has the startup, and the second one large sizes.
+ * Returns the fitted line of the startup (which = 0) or the slope (1): with two segments the first
+ * one has the startup, the second one the slope.
  */
 static const cJSON *line_of(const cJSON *kept, int which) {
     const cJSON *fit = member(kept, "fit");
@@ -105,7 +105,7 @@ static const cJSON *line_of(const cJSON *kept, int which) {
     return segments == NULL ? line : cJSON_GetArrayItem(segments, which);
 }
 
-/* Half of the 95% interval over the value; nothing where none is known. */
+/* Prints half of the 95% interval over the value; blank if the fit has no interval. */
 static void print_interval(struct gw_table *table, const cJSON *line, const char *key) {
     char low_key[48];
     char high_key[48];
@@ -202,7 +202,7 @@ static void print_collectives(const struct gw_cluster *cluster,
     gw_table_print_and_close(table);
 }
 
-/* The cluster's compressors, or its aggregators. */
+/* Prints the cluster's compressors or aggregators. */
 static void print_kernels(const char *what, const struct gw_kernel_costs *costs,
                           const struct gw_cluster *cluster,
                           const struct gw_calibration *calibration, struct verdict *verdict) {
@@ -266,7 +266,7 @@ static void print_share(struct gw_table *table, double share) {
 
 /* ---- growth -------------------------------------------------------------------------------- */
 
-/* "2, 3, 4". */
+/* Prints "2, 3, 4", cut off by "..." if too long. */
 static void print_numbers(struct gw_table *table, const cJSON *array) {
     char text[48];
     size_t used = 0;
@@ -307,7 +307,7 @@ static void print_growth(const cJSON *document) {
 
 /* ---- overlap ------------------------------------------------------------------------------- */
 
-/* A factor above it is that of one that waits until the other one ends, and no speed. */
+/* Largest factor printed as a slowdown; above it, one operation waited for the other's end. */
 static const double most_slowed = 100;
 
 static void print_factor(struct gw_table *table, const cJSON *factor) {
@@ -378,7 +378,7 @@ static void print_excess(const struct gw_cluster *cluster) {
 
 /* ---- warnings ------------------------------------------------------------------------------ */
 
-/* Lines of at most 100 columns, broken at spaces; all but the first are indented. */
+/* Prints lines of at most 100 columns, broken at spaces; all but the first are indented. */
 static void print_wrapped_line(const char *first, const char *indent, const char *text) {
     enum { COLUMNS = 100 };
     const char *start = first;
@@ -429,7 +429,7 @@ static void print_legend(const struct gw_calibration *calibration, const char *o
         gw_format_count((double)calibration->max_elements, elements), out);
 }
 
-/* What kept medians from being known, and what would help. */
+/* Prints the reasons for which medians missed the precision, and the options that help. */
 static void print_verdict(const struct verdict *verdict, const struct gw_calibration *calibration) {
     enum { MOST = 3 };
     char text[MOST][160];

@@ -11,9 +11,9 @@ static size_t count_largest(const struct gw_difference *difference) {
     return difference->contributing < LARGEST ? difference->contributing : LARGEST;
 }
 
-/* ---- for a person ---------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
-/* "+1.2 ms" */
+/* Adds a cell such as "+1.2 ms". */
 static void add_signed(struct gw_table *table, double seconds) {
     char text[GW_UNITS_SIZE];
     gw_table_cell(table, "%s%s", seconds < 0 ? "-" : "+", gw_format_seconds(fabs(seconds), text));
@@ -78,7 +78,7 @@ static void print_operations(const struct gw_difference *difference) {
     gw_table_print_and_close(table);
 }
 
-/* `operations`: their number, or "". */
+/* Adds a row for `seconds` of the difference; `operations`: count of operations, or "". */
 static void add_sum(struct gw_table *table, const struct gw_difference *difference,
                     const char *what, const char *operations, double seconds) {
     gw_table_cell(table, "%s", what);
@@ -87,7 +87,7 @@ static void add_sum(struct gw_table *table, const struct gw_difference *differen
     add_share(table, difference, seconds);
 }
 
-/* All of them: they add up to the difference. */
+/* Prints a table of all parameters and remainders; its rows add up to the difference. */
 static void print_parameters(const struct gw_difference *difference) {
     static const char *const headings[] = {"what it hangs on", "operations", "adds", "share"};
     struct gw_table *table = gw_table_open(headings, "lrrr");
@@ -117,7 +117,7 @@ void gw_difference_print(const struct gw_difference *difference, const char *alg
     print_parameters(difference);
 }
 
-/* ---- for a program --------------------------------------------------------------------------- */
+/* ---- document -------------------------------------------------------------------------------- */
 
 static void write_period(struct gw_json_writer *writer, const char *key, struct gw_period period) {
     const double ends[] = {period.start_s, period.end_s};

@@ -1,4 +1,4 @@
-/* What there is: algorithms and what they are made of, and the data that ships. */
+/* Lists of algorithms and their parts, and of the data that ships. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,11 +7,11 @@
 #include "published/published.h"
 #include "report/report.h"
 
-/* ---- what there is ------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------- */
 
 enum { MOST_COLUMNS = 7 };
 
-/* The columns of each list; its rows are objects that have them as keys. */
+/* The columns of each list, which are also the keys of its rows' objects. */
 static const char *const columns[GW_LISTS][MOST_COLUMNS + 1] = {
     [GW_LIST_ALGORITHMS] = {"name", "policy", "compressor", "exchange", "overlap", "title",
                             "paper"},
@@ -155,7 +155,7 @@ static enum gw_status describe_table(const char *name, char *out, size_t size,
     return GW_OK;
 }
 
-/* Lists of files, of which a line says what each is. */
+/* Lists of data files; `describe` gets each file's title. */
 static const struct {
     enum gw_list list;
     enum gw_data_kind kind;
@@ -234,7 +234,7 @@ static void print_table(enum gw_list list, const cJSON *array) {
     gw_table_print_and_close(table);
 }
 
-/* The lists that the document has, under their names if that is all of them. */
+/* Prints the document's lists, under headings if it has all. */
 static void print_text(const cJSON *document, bool all) {
     for (enum gw_list list = 0; list < GW_LISTS; list++) {
         const cJSON *array = cJSON_GetObjectItemCaseSensitive(document, gw_list_names[list]);
@@ -250,7 +250,7 @@ static void print_text(const cJSON *document, bool all) {
     }
 }
 
-/* Nothing is printed before the whole document is there. */
+/* Builds the whole document before printing, so that a failure prints nothing. */
 enum gw_status gw_print_list(enum gw_list what, bool json, struct gw_error *error) {
     struct gw_json_writer writer;
     cJSON *document = NULL;

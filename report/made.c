@@ -27,7 +27,7 @@ static void add_tensor(struct gw_table *table, const struct gw_model *model, siz
     gw_table_cell(table, "%s", gw_format_seconds(tensor->backward_s, text));
 }
 
-/* Which come first: those of most elements. */
+/* Finds the places of the largest tensors, largest first. Returns their count. */
 static size_t find_largest(const struct gw_model *model, size_t places[MOST_TENSORS]) {
     size_t count = 0;
     for (size_t i = 0; i < model->tensor_count; i++) {
@@ -78,12 +78,12 @@ void gw_print_model(const struct gw_model *model) {
 
 /* ---- a cluster ------------------------------------------------------------------------------- */
 
-/* What each contributes, or how many elements are compressed, in the table's columns. */
+/* The table's columns: bytes contributed per worker, or elements compressed. */
 static const double shown_bytes[] = {1 << 10, 1 << 16, 1 << 20, 1 << 24, 1 << 28};
 static const double shown_elements[] = {1 << 12, 1 << 16, 1 << 20, 1 << 24, 1 << 28};
 enum { SHOWN = sizeof shown_bytes / sizeof *shown_bytes };
 
-/* Times at the sizes, and how far off they are at these: "+-30%", or "+-4% to +-30%". */
+/* Adds times at the sizes and the range of margins there: "+-30%", or "+-4% to +-30%". */
 static void add_times(struct gw_table *table, const struct gw_curve *curve,
                       const struct gw_margins *margins, const double *sizes) {
     double least = INFINITY;
@@ -102,7 +102,7 @@ static void add_times(struct gw_table *table, const struct gw_curve *curve,
                   is_one ? "" : text[1]);
 }
 
-/* More collectives than fit on a screen are shown among the cluster's own workers alone. */
+/* If a cluster has more collectives, only those among its own workers are shown. */
 enum { MOST_ROWS = 24 };
 
 static bool is_shown(const struct gw_cluster *cluster, const struct gw_collective_cost *cost) {
@@ -110,7 +110,7 @@ static bool is_shown(const struct gw_cluster *cluster, const struct gw_collectiv
            gw_cluster_find_collective(cluster, cost->name, cluster->workers) == NULL;
 }
 
-/* "Also among 2, 4 and 8 workers.": numbers of workers that are in no row, each once. */
+/* Prints the numbers of workers that have no row, each once. */
 static void print_others(const struct gw_cluster *cluster, struct gw_arena *arena) {
     char names[256] = "";
     size_t last = 0;
@@ -126,7 +126,7 @@ static void print_others(const struct gw_cluster *cluster, struct gw_arena *aren
     }
 }
 
-/* "allreduce among 16: nothing above 256 B was measured": times of more are extrapolated. */
+/* Prints "allreduce among 16: nothing above 256 B was measured" for extrapolated curves. */
 static void print_short(const struct gw_cluster *cluster) {
     for (size_t i = 0; i < cluster->collective_count; i++) {
         const struct gw_collective_cost *cost = &cluster->collectives[i];

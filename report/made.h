@@ -1,13 +1,13 @@
-/* What a model and a cluster look like, however they came to be. */
+/* Prints models and clusters, measured or made. */
 #ifndef GW_REPORT_MADE_H
 #define GW_REPORT_MADE_H
 
 #include "report/report.h"
 
-/* Its times and its largest tensors, for a person. */
+/* Prints the model's times and its largest tensors. */
 void gw_print_model(const struct gw_model *model);
 
-/* What its collectives and compressors take, and how well that is known, for a person. */
+/* Prints the times of the cluster's collectives and compressors, with their margins. */
 void gw_print_cluster(const struct gw_cluster *cluster);
 
 #endif

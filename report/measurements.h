@@ -1,4 +1,4 @@
-/* What measurements look like: of calibrate, of its check, of bench. */
+/* Prints and writes the results of calibrate, of its check and of bench. */
 #ifndef GW_REPORT_MEASUREMENTS_H
 #define GW_REPORT_MEASUREMENTS_H
 
@@ -6,19 +6,19 @@
 #include "report/report.h"
 
 /*
- * Tables of the curves and LogGP parameters, of growth laws and overlap factors if there are, and
- * what to doubt. `document` is the cluster's, as it was written to the file `out`. No line has more
- * than 100 columns, but for names that are long.
+ * Prints tables of the curves and LogGP parameters, of growth laws and overlap factors if the
+ * cluster has them, and warnings. `document` is the cluster's, as written to the file `out`. Lines
+ * have at most 100 columns, except for long names.
  */
 void gw_calibration_print(const struct gw_cluster *cluster, const cJSON *document,
                           const struct gw_calibration *calibration, const char *out);
 
-/* Whether the cluster `name`, as it was asked for, is still as its file says. */
+/* Prints whether measured curves still agree with the file of the cluster `name`. */
 void gw_check_print(const struct gw_check *check, const char *name, double tolerance);
 enum gw_status gw_check_print_json(const struct gw_check *check, const char *cluster,
                                    double tolerance, struct gw_error *error);
 
-/* What bench was asked for. */
+/* The parameters of a bench run. */
 struct gw_bench_request {
     const char *shape;
     size_t elements, threads, repeats;

@@ -6,7 +6,7 @@
 
 #include "report/advice.h"
 
-/* The files of report/page/, which the build has as arrays that end in a zero. */
+/* The files of report/page/, which the build embeds as zero-terminated arrays. */
 extern const char gw_page_html[], gw_page_css[], gw_page_js[];
 
 /* ---- the document ---------------------------------------------------------------------------- */
@@ -34,7 +34,7 @@ static void write_text_if(struct gw_json_writer *writer, const char *key, const 
     }
 }
 
-/* What was asked about. Tensors are in forward order. */
+/* Writes the model and the cluster asked about, tensors in forward order. */
 static void write_question(const struct gw_question *question, struct gw_json_writer *writer) {
     const struct gw_model *model = &question->model;
     const struct gw_cluster *cluster = &question->cluster;
@@ -69,7 +69,7 @@ static void write_question(const struct gw_question *question, struct gw_json_wr
     gw_writer_end(writer);
 }
 
-/* Tensors first .. last of each group travel together, the last of the model first. */
+/* Writes each group's tensors, first .. last; the groups begin with the model's last tensor. */
 static void write_plan(const struct gw_advice *advice, struct gw_json_writer *writer) {
     const struct gw_plan *plan = advice->pipeline.plan;
     const struct gw_explanation *explanation = &advice->explanation;
@@ -109,7 +109,7 @@ static void write_span(const struct gw_span *span, struct gw_json_writer *writer
     gw_writer_end(writer);
 }
 
-/* The first lane stands for all of them: workers are alike here. */
+/* Writes the first lane of each timeline: all workers behave alike here. */
 static void write_timelines(const struct gw_survey *survey, struct gw_json_writer *writer) {
     gw_writer_array(writer, "timelines");
     for (size_t i = 0; i < survey->shown_count; i++) {
@@ -150,7 +150,7 @@ static void write_what_if(const struct gw_survey *survey, struct gw_json_writer 
     gw_writer_end(writer);
 }
 
-/* "fastest": a list over bandwidths for each density, of places in the results, or null. */
+/* Writes "fastest": for each density a list over bandwidths of places in the results, or null. */
 static void write_map(const struct gw_survey *survey, struct gw_json_writer *writer) {
     gw_writer_object(writer, "map");
     gw_writer_numbers(writer, "bandwidths", survey->bandwidths, survey->bandwidth_count);
@@ -174,7 +174,7 @@ static void write_map(const struct gw_survey *survey, struct gw_json_writer *wri
     gw_writer_end(writer);
 }
 
-/* "measurements": what came first of what was measured, beside what predictions put first. */
+/* Writes "measurements": the pipelines measured and predicted as the fastest. */
 static void write_measurements(const struct gw_advice *advice, struct gw_json_writer *writer) {
     const struct gw_measurements *found = &advice->measurements;
     if (found->count == 0) {
@@ -190,7 +190,7 @@ static void write_measurements(const struct gw_advice *advice, struct gw_json_wr
     gw_writer_end(writer);
 }
 
-/* Puts the page's own predictions, where it has them, beside what was measured. */
+/* Sets the predictions in the validation's results to the page's own, where it has them. */
 static enum gw_status put_predictions(const struct gw_advice *advice,
                                       const struct gw_validation_document *measured,
                                       cJSON *validation, struct gw_error *error) {
@@ -287,7 +287,7 @@ enum gw_status gw_page_document(const struct gw_page *page, cJSON **out, struct 
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
-/* In a script no text may end it: "<" is written as the same character in JSON's own way. */
+/* Prints JSON with "<" escaped, so that no text in it can end the script element. */
 static void print_json(const char *text, FILE *stream) {
     for (; *text != '\0'; text++) {
         if (*text == '<') {
@@ -298,7 +298,7 @@ static void print_json(const char *text, FILE *stream) {
     }
 }
 
-/* The page's text with its parts where their names stand between "{{" and "}}". */
+/* Prints the HTML page with each "{{name}}" replaced by the part of that name. */
 static void print_page(const char *data, FILE *stream) {
     const char *rest = gw_page_html;
     for (const char *mark = strstr(rest, "{{"); mark != NULL; mark = strstr(rest, "{{")) {

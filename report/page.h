@@ -8,24 +8,24 @@
 #include "report/report.h"
 #include "study/survey.h"
 
-/* What stands beside the survey. */
+/* A survey and the data that the page shows beside it. */
 struct gw_page {
     const struct gw_survey *survey;
     double price;            /* of a worker's hour; 0: not asked for */
     const cJSON *validation; /* a document "gradweave/validation@1"; NULL: none */
-    /* The same, where it is of the survey's question; NULL: it is not. */
+    /* The same document parsed, if it validates the survey's question; or NULL. */
     const struct gw_validation_document *measured;
     const struct gw_accuracy *accuracy; /* NULL: none */
-    const char *const *commands;        /* that repeat it; ended by NULL */
+    const char *const *commands;        /* commands that repeat the survey; ended by NULL */
 };
 
-/* The document, the caller's. */
+/* Builds the document, which becomes the caller's. */
 enum gw_status gw_page_document(const struct gw_page *page, cJSON **out, struct gw_error *error);
 
-/* The page, into a file. */
+/* Writes the page to a file. */
 enum gw_status gw_page_write(const struct gw_page *page, const char *path, struct gw_error *error);
 
-/* How a page begins, for gw_file_check_target. */
+/* The first text of a page, for gw_file_check_target. */
 #define GW_PAGE_START "<!DOCTYPE html>"
 
 #endif

@@ -13,8 +13,8 @@
 /* ---- predictions ---------------------------------------------------------------------------- */
 
 /*
- * A bar for each algorithm. Those that nobody asked for by name are left out, and that is said,
- * where they are not possible; fails if none of them is.
+ * Predicts a bar for each algorithm. Unless algorithms were named, infeasible ones are skipped with
+ * a message; fails if all are infeasible.
  */
 static enum gw_status predict_bars(const struct gw_question *question,
                                    const struct gw_algorithm *const *algorithms, size_t count,
@@ -112,7 +112,7 @@ enum gw_status gw_draw_validation(const struct gw_picture *picture, struct gw_er
 
 /* ---- differences ---------------------------------------------------------------------------- */
 
-/* The number of the name in a list that ends with `count`. */
+/* Reads a name and returns its index in the list that `count` names make up. */
 static enum gw_status read_name(const struct gw_json *object, const char *key,
                                 const char *(*name_of)(unsigned number), unsigned count,
                                 const char *expected, unsigned *out, struct gw_error *error) {
@@ -181,7 +181,7 @@ static enum gw_status read_aligned(const struct gw_json *operation, struct gw_al
     return GW_OK;
 }
 
-/* Numbers the operations that contribute most. */
+/* Ranks the operations that contribute most. */
 static enum gw_status read_largest(const struct gw_json *explanation, struct gw_aligned *operations,
                                    size_t count, struct gw_error *error) {
     struct gw_json largest = gw_json_member(explanation, "largest");
@@ -223,7 +223,7 @@ static enum gw_status read_difference(const struct gw_json *explanation, struct 
     return read_largest(explanation, operations, out->count, error);
 }
 
-/* The first result that has an explanation. */
+/* Draws the first result that has an explanation. */
 static enum gw_status draw_explained(const struct gw_picture *picture, const cJSON *document,
                                      struct gw_arena *arena, struct gw_error *error) {
     struct gw_json root;
@@ -281,7 +281,7 @@ enum gw_status gw_draw_calibration(const struct gw_picture *picture, struct gw_e
 
 enum { BOUNDS_VALUES = 41 };
 
-/* From one element to all, evenly on a logarithmic scale; as shares of all. */
+/* Spreads k from one element to all, evenly on a logarithmic scale; `shares` gets k / elements. */
 static size_t spread_ks(size_t elements, size_t *ks, double *shares) {
     size_t count = 0;
     for (size_t i = 0; i < BOUNDS_VALUES; i++) {
@@ -346,8 +346,7 @@ enum gw_status gw_draw_bounds(const struct gw_picture *picture, struct gw_error 
 
 /* ---- counts over iterations ----------------------------------------------------------------- */
 
-/* A model as one group, of which counts are asked; pictures are of means of windows of iterations.
- */
+/* A model as one group; its selected counts are drawn as means of windows of iterations. */
 struct counts_plot {
     const struct gw_picture *picture;
     struct gw_model model;
@@ -456,10 +455,10 @@ struct density_plot {
     struct counts_plot counts;
     const struct gw_algorithm **algorithms;
     size_t count;
-    double *heights; /* line * count_windows() + window; the last line is what is asked for */
+    double *heights; /* line * count_windows() + window; the last line is the density asked for */
 };
 
-/* Whether all that any worker selects becomes part of the update; otherwise that is k elements. */
+/* Whether the update has every element that some worker selects; otherwise it has k elements. */
 static bool sums_selections(const struct gw_algorithm *algorithm) {
     const struct gw_exchange_kind *exchange = algorithm->exchange;
     for (size_t i = 0; i < exchange->leg_count; i++) {

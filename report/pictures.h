@@ -1,10 +1,10 @@
-/* Pictures of answers, one kind each. */
+/* Draws pictures of answers. */
 #ifndef GW_REPORT_PICTURES_H
 #define GW_REPORT_PICTURES_H
 
 #include "traces/result.h"
 
-/* What is drawn; a number that is 0 was not given. */
+/* The parameters of a picture; a number that is 0 was not given. */
 struct gw_picture {
     const char *subject;    /* a model, a cluster, or a validation's file */
     const char *cluster;    /* of a breakdown */
@@ -13,41 +13,44 @@ struct gw_picture {
     size_t elements;        /* of a gradient, or of a model that is reduced */
     double density;
     size_t workers, iterations;
-    size_t decay;            /* the iteration from which on gradients are a tenth as large */
+    size_t decay;            /* iteration from which on gradients are a tenth as large */
     const char *out;         /* the picture's file */
     const char *data;        /* the file that keeps the numbers; or NULL */
-    struct gw_result *notes; /* of a breakdown: gets those of all predictions */
+    struct gw_result *notes; /* a breakdown's: gets the notes of all predictions */
 };
 
-/* Iterations of pipelines as they are predicted, and as a validation found them. */
+/* Draw breakdowns of pipelines' iterations: predicted, and as a validation file has them. */
 enum gw_status gw_draw_breakdown(const struct gw_picture *picture, struct gw_error *error);
 enum gw_status gw_draw_validation(const struct gw_picture *picture, struct gw_error *error);
 
-/* An iteration that a validation explains, as predicted and as measured. */
+/* Draws an iteration that a validation explains, predicted and measured. */
 enum gw_status gw_draw_difference(const struct gw_picture *picture, struct gw_error *error);
 
-/* Of one pipeline: what its two streams do, and which tensors travel together. */
+/* Draw one pipeline's two streams, and its plan's groups of tensors. */
 enum gw_status gw_draw_timeline(const struct gw_picture *picture, struct gw_error *error);
 enum gw_status gw_draw_plan(const struct gw_picture *picture, struct gw_error *error);
 
-/* Of what is recommended and its rivals: over workers; the fastest over bandwidths and densities;
- * all pipelines by their times and the energy that they send. */
+/*
+ * Draw the recommended pipeline and its rivals over workers; the fastest over bandwidths and
+ * densities; all pipelines' times over the gradient energy that they send.
+ */
 enum gw_status gw_draw_scaling(const struct gw_picture *picture, struct gw_error *error);
 enum gw_status gw_draw_map(const struct gw_picture *picture, struct gw_error *error);
 enum gw_status gw_draw_front(const struct gw_picture *picture, struct gw_error *error);
 
-/* In how many iterations trainings came to their goal. */
+/* Draws the numbers of iterations in which trainings reached their goal. */
 enum gw_status gw_draw_convergence(const struct gw_picture *picture, struct gw_error *error);
 
-/* Curves of a cluster, and what they were fitted to. */
+/* Draws a cluster's curves and the points that they were fitted to. */
 enum gw_status gw_draw_calibration(const struct gw_picture *picture, struct gw_error *error);
 
-/* What a selection of k elements leaves behind, and what is proven of that. */
+/* Draws the error of selecting k elements, and its proven bound. */
 enum gw_status gw_draw_bounds(const struct gw_picture *picture, struct gw_error *error);
 
 /*
- * Over the iterations of an emulated training: the share of elements that some worker selects
- * (ExDyna paper, Figs. 1 and 6), and what padding to the longest costs ExDyna (its Fig. 9).
+ * Draw over the iterations of an emulated training: the share of elements that some worker selects
+ * (ExDyna paper, Figs. 1 and 6), and ExDyna's cost of padding to the longest selection (its Fig.
+ * 9).
  */
 enum gw_status gw_draw_density(const struct gw_picture *picture, struct gw_error *error);
 enum gw_status gw_draw_padding(const struct gw_picture *picture, struct gw_error *error);

@@ -1,4 +1,4 @@
-/* Plans: a table, a document, and why the best one takes as long as it does. */
+/* Prints plans as a table or a document, and explains the best one's iteration time. */
 #include <math.h>
 #include <string.h>
 
@@ -7,10 +7,10 @@
 
 /* ---- an explanation for a person ---------------------------------------------------------- */
 
-/* The other columns take almost 90 characters of the 120 that the table should not exceed. */
+/* Width of the names' column: the others take almost 90 of the table's 120 characters. */
 enum { NAMES_SIZE = 33 };
 
-/* "..branch1.0.conv.weight": of a name that is too long, its last parts. */
+/* Adds the name, or its last parts if it is too long: "..branch1.0.conv.weight". */
 static void put_name(struct gw_table *table, const char *name, const char *more) {
     size_t length = strlen(name);
     size_t room = NAMES_SIZE - 1 - strlen(more);
@@ -27,13 +27,13 @@ static void put_name(struct gw_table *table, const char *name, const char *more)
     gw_table_cell(table, "..%s%s", rest, more);
 }
 
-/* "layer4.2.conv3" of "layer4.2.conv3.weight". */
+/* Returns the length of the module's name: "layer4.2.conv3" in "layer4.2.conv3.weight". */
 static int module_length(const char *name) {
     const char *dot = strrchr(name, '.');
     return (int)(dot == NULL ? strlen(name) : (size_t)(dot - name));
 }
 
-/* The first and the last name, or their modules; whether that fits. */
+/* Joins the first and the last name, or their modules' names. Returns whether the text fits. */
 static bool fit_names(const char *first, const char *last, char out[NAMES_SIZE]) {
     int lengths[2] = {module_length(first), module_length(last)};
     bool same_module = lengths[0] == lengths[1] && strncmp(first, last, (size_t)lengths[0]) == 0;
@@ -243,7 +243,7 @@ static void write_interfered(struct gw_json_writer *writer, const struct gw_plan
     }
 }
 
-/* All plans, or (not `ranking`) the first one alone; that with its explanation if there is one. */
+/* Prints all plans, or (not `ranking`) the first; `best` (or NULL) explains the first. */
 static enum gw_status print_plans_document(const struct gw_plans *plans, bool ranking,
                                            const struct gw_explanation *best,
                                            struct gw_error *error) {
@@ -276,7 +276,7 @@ static enum gw_status print_plans_document(const struct gw_plans *plans, bool ra
 
 /* ---- plans -------------------------------------------------------------------------------- */
 
-/* How far a plan is above the optimum, as far as that is proven; also if both are nothing. */
+/* Returns the plan's relative distance from the proven lower bound; 0 if both are 0. */
 static double gap(const struct gw_plan *plan) {
     return plan->iteration_s > plan->lower_bound_s ? plan->iteration_s / plan->lower_bound_s - 1
                                                    : 0;

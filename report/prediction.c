@@ -1,4 +1,4 @@
-/* What an iteration is predicted to take, and where its time goes. */
+/* Prints a predicted iteration: its parts, its interval, the sources of its uncertainty. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,9 +30,9 @@ static void print_spread(const struct gw_spread *spread) {
     gw_table_print_and_close(table);
 }
 
-enum { MOST_CURVES = 3 }; /* of those that an iteration hangs on, the most uncertain ones */
+enum { MOST_CURVES = 3 }; /* the number of main uncertainties that are printed */
 
-/* What it adds to the iteration; where that is not known, it comes first. */
+/* Returns the width that the uncertainty adds to the iteration's interval; infinite if unknown. */
 static double adds_s(const struct gw_result_uncertainty *uncertainty) {
     return isnan(uncertainty->relative) ? INFINITY : fabs(uncertainty->high_s - uncertainty->low_s);
 }
@@ -50,7 +50,7 @@ const char *gw_format_uncertainty(const struct gw_result_uncertainty *uncertaint
                : gw_format_margin(uncertainty->relative, decimals, out);
 }
 
-/* How well the iteration is known, and what that hangs on. */
+/* Prints the iteration's interval and its main uncertainties. */
 static void print_interval(const struct gw_result *result) {
     char text[2][GW_UNITS_SIZE];
     struct gw_result sorted = *result;
@@ -77,7 +77,7 @@ static void print_interval(const struct gw_result *result) {
     gw_print("\n");
 }
 
-/* Where they depend on gradients. */
+/* Prints counts that depend on gradients. */
 static void print_counts(const struct gw_result *result) {
     gw_print("counts %s", result->counts);
     if (result->padding > 0) {

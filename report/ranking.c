@@ -1,4 +1,4 @@
-/* A ranking: the table, why the first is the fastest, what could not be predicted. */
+/* Prints a ranking: the table, why the first is the fastest, the infeasible pipelines. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { PARTS = 4 };
 
-/* In what two iterations differ: the longer one's part less the shorter one's. */
+/* A part of the difference between two iterations: the slow one's time less the fast one's. */
 struct part_difference {
     const char *name;
     double seconds;
@@ -33,10 +33,10 @@ static int by_size(const void *a, const void *b) {
     return (left < right) - (left > right);
 }
 
-/* Parts that differ by less than this share of the largest difference are not worth a word. */
+/* Parts that differ by less than this share of the largest difference are left out. */
 static const double least_share = 0.01;
 
-/* Those that weigh, the largest first: what the slower one has more of, then less of. */
+/* Prints the parts of which the slower one has more, then less, the largest first. */
 static void print_differences(const struct part_difference *parts, FILE *stream) {
     double least_s = least_share * fabs(parts[0].seconds);
     const char *separator = " It has ";
@@ -54,7 +54,7 @@ static void print_differences(const struct part_difference *parts, FILE *stream)
     }
 }
 
-/* "59.01 ms of its 59.01 ms of exchanges"; what is exposed beyond them, a server's update takes. */
+/* Prints "59.01 ms of its 59.01 ms of exchanges"; exposed time beyond them waits for a server. */
 static void print_exposed_of(const struct gw_result *result, const char *before, const char *after,
                              FILE *stream) {
     char texts[3][GW_UNITS_SIZE];
@@ -67,7 +67,7 @@ static void print_exposed_of(const struct gw_result *result, const char *before,
     }
 }
 
-/* ": it exposes 59.01 ms of its 59.01 ms of exchanges, omgs 3.509 ms of 98.50 ms." */
+/* Prints ": it exposes 59.01 ms of its 59.01 ms of exchanges, omgs 3.509 ms of 98.50 ms." */
 static void print_exposed(const struct gw_result *fast, const struct gw_result *slow,
                           FILE *stream) {
     (void)fprintf(stream, ": it exposes ");
@@ -77,7 +77,7 @@ static void print_exposed(const struct gw_result *fast, const struct gw_result *
     (void)fprintf(stream, ".");
 }
 
-/* Where the time of the one that is not quite as fast goes. */
+/* Compares the parts of the runner-up's iteration with those of the fastest. */
 static void print_comparison(const struct gw_result *fast, const struct gw_result *slow,
                              FILE *stream) {
     struct part_difference parts[PARTS];
@@ -87,7 +87,7 @@ static void print_comparison(const struct gw_result *fast, const struct gw_resul
     print_exposed(fast, slow, stream);
 }
 
-/* " It takes 120 iterations of 9.7 ms, ddp 100 of 14.2 ms." */
+/* Prints " It takes 120 iterations of 9.7 ms, ddp 100 of 14.2 ms." */
 static void print_trainings(const struct gw_ranking *ranking, size_t slow, FILE *stream) {
     const struct gw_result *results = ranking->results;
     char texts[2][GW_UNITS_SIZE];
@@ -98,7 +98,7 @@ static void print_trainings(const struct gw_ranking *ranking, size_t slow, FILE 
                   gw_format_seconds(results[0].iteration_s, texts[1]));
 }
 
-/* "ddp", or "ddp (optimal)" where not all have that plan. */
+/* Prints "ddp", or "ddp (optimal)" if its policy differs from the comparison's. */
 static void print_name(const struct gw_ranking *ranking, size_t place, FILE *stream) {
     const struct gw_result *result = &ranking->results[place];
     bool is_own = result->policy == NULL || ranking->comparison->changes.policy != NULL;
@@ -113,7 +113,7 @@ static void print_names(const struct gw_ranking *ranking, size_t count, FILE *st
     }
 }
 
-/* Adds the collectives that were derived, each once. */
+/* Adds the result's derived collectives, each once. */
 static void collect_derived(const struct gw_result *result, struct gw_result *out) {
     for (size_t i = 0; i < result->uncertainty_count; i++) {
         const struct gw_result_uncertainty *one = &result->uncertainties[i];
@@ -121,7 +121,7 @@ static void collect_derived(const struct gw_result *result, struct gw_result *ou
     }
 }
 
-/* That several may be the fastest, since curves are not known better. */
+/* Prints which pipelines may be the fastest within the curves' uncertainty. */
 static void print_rivals(const struct gw_ranking *ranking, FILE *stream) {
     print_names(ranking, ranking->equal_count, stream);
     (void)fprintf(stream, " can't be told apart from ");
@@ -209,12 +209,12 @@ enum gw_status gw_ranking_explain(const struct gw_ranking *ranking, struct gw_ar
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
-/* The share of an iteration that is compute: all of it, if it takes no time. */
+/* Returns compute's share of an iteration; 1 if the iteration takes no time. */
 static double efficiency(double compute_s, double iteration_s) {
     return iteration_s > 0 ? compute_s / iteration_s : 1;
 }
 
-/* "*" where it is the fastest, "?" where it may be. */
+/* Returns "*" for the fastest, "?" for one that may be the fastest. */
 static const char *mark_of(const struct gw_ranking *ranking, size_t i) {
     bool first = i < ranking->equal_count;
     bool doubted = ranking->rival_count > 0;
@@ -312,7 +312,7 @@ static bool is_same_reason(const struct gw_ranking *ranking, size_t a, size_t b)
     return strcmp(ranking->infeasible[a].why.message, ranking->infeasible[b].why.message) == 0;
 }
 
-/* "infeasible: dgc, redsync: " and the reason, once for all that have it. */
+/* Prints "infeasible: dgc, redsync: " and the reason that they share. */
 static void print_infeasible(const struct gw_ranking *ranking) {
     for (size_t i = 0; i < ranking->infeasible_count; i++) {
         size_t first = 0;
@@ -365,7 +365,7 @@ void gw_counts_note_print(const struct gw_counts_note *note,
     }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static bool are_dense(const struct gw_comparison *comparison) {
     const char *compressor = comparison->changes.compressor;
@@ -400,7 +400,7 @@ static void print_text(const struct gw_ranking *ranking, const char *why) {
     gw_print_collected_notes(&all);
 }
 
-/* What is infinite or not known is null. */
+/* Writes null for a value that is infinite or unknown. */
 static void write_known(struct gw_json_writer *writer, const char *key, double value) {
     if (isfinite(value)) {
         gw_writer_number(writer, key, value);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- for a person ---------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void add_number(struct gw_table *table, double value) {
     if (isnan(value)) {
@@ -13,7 +13,7 @@ static void add_number(struct gw_table *table, double value) {
     }
 }
 
-/* "2 or more", "1 at most", "1.5 to 2.5" */
+/* Adds the published value or its range: "2 or more", "1 at most", "1.5 to 2.5". */
 static void add_claim(struct gw_table *table, const struct gw_paper_cell *cell) {
     bool least = !isnan(cell->least);
     if (!isnan(cell->published)) {
@@ -95,7 +95,7 @@ void gw_print_reproduction(const struct gw_reproduction *reproduction) {
     }
 }
 
-/* ---- for a program --------------------------------------------------------------------------- */
+/* ---- document -------------------------------------------------------------------------------- */
 
 static void write_known(struct gw_json_writer *writer, const char *key, double value) {
     if (isfinite(value)) {

@@ -1,4 +1,4 @@
-/* Pictures of an advice, of what is beside it (study/survey.h), and of trainings. */
+/* Pictures of an advice, of its survey (study/survey.h), and of trainings. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static void write_title(const struct gw_question *question, const char *what,
 
 /* ---- one pipeline: its timeline, and its plan ------------------------------------------------ */
 
-/* Of all plans for the pipeline's compressor and exchange; 0: nobody knows. */
+/* Finds the lower bound of all plans with that compressor and exchange; 0: unknown. */
 static double find_bound(const struct gw_question *question, const struct gw_algorithm *algorithm) {
     struct gw_planning planning;
     struct gw_plan plan = {0};
@@ -83,7 +83,7 @@ static enum gw_status draw_tensors(const struct gw_picture *picture,
     return gw_plot_tensors(&chart, picture->out, picture->data, error);
 }
 
-/* Of the one pipeline that is asked for. */
+/* Draws the one pipeline asked for. */
 static enum gw_status draw_pipeline(const struct gw_picture *picture, const char *kind,
                                     enum gw_status (*draw)(const struct gw_picture *picture,
                                                            const struct gw_question *question,
@@ -183,8 +183,7 @@ static enum gw_status draw_map_picture(const struct gw_picture *picture,
     return status;
 }
 
-/* Whether no other pipeline is faster and keeps as much: those from the fastest on that keep more
- * than all before. */
+/* Whether no faster pipeline keeps as much of the gradient energy. */
 static bool is_on_front(const struct gw_advice *advice, size_t place) {
     for (size_t i = 0; i < place; i++) {
         if (advice->energy[i] >= advice->energy[place]) {

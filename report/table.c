@@ -189,7 +189,7 @@ void gw_print_result_notes(const struct gw_result *result) {
     }
 }
 
-/* "exchanges among so many workers were not measured: allgather +-59.4%, gtopk; ..." */
+/* Prints one note for all derived collectives, each with its margin. */
 static void print_derived(const struct gw_result *all) {
     struct gw_text text;
     FILE *stream = gw_text_open(&text);

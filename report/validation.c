@@ -4,10 +4,10 @@
 
 #include "report/difference.h"
 
-/* What to doubt first of all, then the predictions' notes, each once. */
+/* The validation's doubts, then the predictions' notes, each once. */
 struct notes {
     size_t count;
-    char **texts; /* which are the validation's */
+    char **texts; /* borrowed from the validation */
 };
 
 static void add_note(struct notes *notes, char *text) {
@@ -43,8 +43,7 @@ static enum gw_status collect_notes(const struct gw_validation *validation, stru
 static const int ranks[] = {50, 95, 99};
 enum { RANKS = sizeof ranks / sizeof *ranks };
 
-/* "iteration_percentiles_s": {"50": ..}, of those ranks for which enough iterations were observed.
- */
+/* Writes "iteration_percentiles_s": {"50": ..}, where enough iterations were observed. */
 static void write_percentiles(struct gw_json_writer *writer, const struct gw_spread *spread,
                               size_t observed) {
     if (observed < gw_percentile_least(ranks[0])) {
@@ -62,7 +61,7 @@ static void write_percentiles(struct gw_json_writer *writer, const struct gw_spr
     gw_writer_end(writer);
 }
 
-/* ---- for a person ---------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void print_device(const struct gw_validation_device *device) {
     if (device == NULL) {
@@ -101,7 +100,7 @@ static void print_row(struct gw_table *table, const char *algorithm, const char 
     gw_table_cell(table, "%s", error);
 }
 
-/* ", settled in 41 iterations (1.2 s)" */
+/* Prints ", settled in 41 iterations of compression alone (1.2 s)". */
 static void print_warm_up(const struct gw_warmed_up *warmed_up) {
     char text[GW_UNITS_SIZE];
     if (warmed_up->iterations == 0) {
@@ -117,7 +116,7 @@ static void print_warm_up(const struct gw_warmed_up *warmed_up) {
     gw_print("\n");
 }
 
-/* Of which pipelines, in the end, it depended on gradients how much was selected. */
+/* Prints the predicted and the measured counts of pipelines whose counts depend on gradients. */
 static void print_counts(const struct gw_validation *validation) {
     bool begun = false;
     for (size_t i = 0; i < validation->count; i++) {
@@ -136,7 +135,7 @@ static void print_counts(const struct gw_validation *validation) {
     }
 }
 
-/* Whose choices were changed. */
+/* Prints the pipelines whose choices were changed. */
 static void print_changed(const struct gw_validation *validation) {
     bool begun = false;
     for (size_t i = 0; i < validation->count; i++) {
@@ -156,7 +155,7 @@ static bool is_beyond(const struct gw_validation *validation, size_t pair) {
     return fabs(validation->pairs[pair].error) > validation->tolerance;
 }
 
-/* Of measured iterations, where they are enough for a 95th. */
+/* Prints percentiles of measured iterations if there are enough for the 95th. */
 static void print_percentiles(const struct gw_validation *validation) {
     static const char *const headings[] = {"algorithm", "", "50%", "95%", "99%"};
     if (validation->iterations < gw_percentile_least(95)) {
@@ -178,7 +177,7 @@ static void print_percentiles(const struct gw_validation *validation) {
     gw_table_print_and_close(table);
 }
 
-/* Errors of what others disturbed say little of the model. */
+/* Prints which measurements other processes disturbed. */
 static void print_disturbed(const struct gw_validation *validation) {
     for (size_t i = 0; i < validation->count; i++) {
         const struct gw_result *measured = &validation->pairs[i].measured;
@@ -206,7 +205,7 @@ static void print_errors(const struct gw_validation *validation) {
              100 * gw_validation_largest_error(validation));
 }
 
-/* How many of the measurements are where their predictions say that they are in 95% of cases. */
+/* Prints how many measurements lie within their predictions' 95% intervals. */
 static void print_intervals(const struct gw_validation *validation) {
     size_t known = 0;
     size_t inside = 0;
@@ -223,7 +222,7 @@ static void print_intervals(const struct gw_validation *validation) {
     }
 }
 
-/* What the exit status says: "beyond --tolerance 0.1: omgs +23.1%". */
+/* Prints the reason for the exit status: "beyond --tolerance 0.1: omgs +23.1%". */
 static void print_verdict(const struct gw_validation *validation) {
     const char *before = "";
     if (isinf(validation->tolerance)) {
@@ -262,7 +261,7 @@ static void print_explanation(const struct gw_validation *validation) {
     }
 }
 
-/* What is to be doubted altogether is said ahead of the figures. */
+/* Prints the doubts about the whole validation ahead of the figures. */
 static void print_text(const struct gw_validation *validation) {
     static const char *const headings[] = {
         "algorithm",   "",        "iteration", "forward", "backward",
@@ -303,9 +302,9 @@ static void print_text(const struct gw_validation *validation) {
     gw_print_collected_notes(&all);
 }
 
-/* ---- for a program --------------------------------------------------------------------------- */
+/* ---- document -------------------------------------------------------------------------------- */
 
-/* An object with the result's times; `counts`: and where its counts come from. */
+/* Writes the object `key` with the result's times; `counts`: also the origin of its counts. */
 static void write_side(struct gw_json_writer *writer, const char *key,
                        const struct gw_validation_pair *pair, const struct gw_result *result,
                        size_t observed, bool counts) {
@@ -453,7 +452,7 @@ static enum gw_status make_document(const struct gw_validation *validation,
     return gw_writer_finish(&writer, out, error);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static enum gw_status present(const struct gw_validation *validation, const struct notes *notes,
                               const char *path, bool json, struct gw_error *error) {
