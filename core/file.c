@@ -152,7 +152,7 @@ bool gw_file_is_same(const char *a, const char *b) {
 
 enum gw_status gw_file_open_partial(const char *path, const char *run, bool *created,
                                     int *descriptor, struct gw_error *error) {
-    const int flags = O_WRONLY | O_APPEND | O_CLOEXEC;
+    const int flags = O_RDWR | O_APPEND | O_CLOEXEC;
     *descriptor = open(path, flags | O_CREAT | O_EXCL, 0666);
     *created = *descriptor >= 0;
     if (!*created && errno == EEXIST) {

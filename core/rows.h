@@ -1,7 +1,8 @@
 /*
- * Files that grow row by row, so that long work can continue after an interruption. A row follows
- * its frame: a checksum of its number and its text, and the text's length, both hexadecimal. So
- * damage by a disk or a person is found, and later rows are not used either.
+ * Files that grow row by row, so that long work can continue after an interruption. In a journal
+ * of measurements a row follows its frame: a checksum of its number and its text, and the text's
+ * length, both hexadecimal. So damage by a disk or a person is found, and later rows are not used
+ * either.
  */
 #ifndef GW_CORE_ROWS_H
 #define GW_CORE_ROWS_H

@@ -11,8 +11,8 @@
 /* ---- a grid's files (sweep_files.c) ---------------------------------------------------------- */
 
 /*
- * While a sweep runs, rows are appended to FILE.partial in order of the points, each behind its
- * checksum, below a line that says which sweep this is. At the end FILE is put in place.
+ * While a sweep runs, rows are appended to FILE.partial in the order of the points, below a line
+ * that says which sweep this is. At the end FILE is put in place, without that line.
  */
 enum { GW_SWEEP_MOST_FILES = 8 };
 

@@ -44,7 +44,8 @@ struct gw_sweep_format {
     void (*put_heading)(FILE *stream);
     enum gw_status (*put)(FILE *stream, const struct gw_grid *grid, const struct gw_point *point,
                           const struct gw_prediction *prediction, struct gw_error *error);
-    bool (*is_infeasible)(const char *row, size_t length); /* the row of a point without answer */
+    bool is_quoted; /* a quoted cell of a row may hold newlines */
+    bool (*is_infeasible)(const char *line, size_t length); /* a row's last line: has no answer */
 };
 
 static void put_csv_heading(FILE *stream) {
@@ -116,8 +117,8 @@ static enum gw_status put_csv(FILE *stream, const struct gw_grid *grid,
     return GW_OK;
 }
 
-static bool is_csv_infeasible(const char *row, size_t length) {
-    return length >= 2 && row[length - 2] != ',';
+static bool is_csv_infeasible(const char *line, size_t length) {
+    return length >= 2 && line[length - 2] != ',';
 }
 
 static void put_no_heading(FILE *stream) {
@@ -140,14 +141,15 @@ static enum gw_status put_json(FILE *stream, const struct gw_grid *grid,
 }
 
 /* Within a text a quote has a backslash before it. */
-static bool is_json_infeasible(const char *row, size_t length) {
+static bool is_json_infeasible(const char *line, size_t length) {
     static const char key[] = ",\"reason\":";
-    return memmem(row, length, key, strlen(key)) != NULL;
+    return memmem(line, length, key, strlen(key)) != NULL;
 }
 
 static const struct gw_sweep_format formats[] = {
-    {".csv", "point,", put_csv_heading, put_csv, is_csv_infeasible},
-    {".jsonl", "{\"schema\":\"gradweave/result@1\"", put_no_heading, put_json, is_json_infeasible},
+    {".csv", "point,", put_csv_heading, put_csv, true, is_csv_infeasible},
+    {".jsonl", "{\"schema\":\"gradweave/result@1\"", put_no_heading, put_json, false,
+     is_json_infeasible},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -181,62 +183,40 @@ static enum gw_status check_paths(const char *const *paths, size_t count, struct
     return GW_OK;
 }
 
-/* ---- what is there already ----------------------------------------------------------------- */
+/* ---- rows that are there already ------------------------------------------------------------ */
 
 static enum gw_status fail_to_write(const char *path, struct gw_error *error) {
     return gw_fail(error, GW_FAILED, "%s: cannot be written: %s", path, strerror(errno));
 }
 
-struct row_reader {
-    FILE *stream;
-    char *row; /* behind its frame; the reader's */
-    size_t capacity, length;
-};
-
-/* Whether that point's row comes next, whole and as it was written: no row is empty. */
-static bool read_row(struct row_reader *reader, uint64_t number) {
-    char expected[GW_FRAME_SIZE + 1];
-    char frame[GW_FRAME_SIZE + 1] = "";
-    if (fread(frame, 1, GW_FRAME_SIZE, reader->stream) != GW_FRAME_SIZE ||
-        gw_frame_length(frame) == 0 || gw_frame_length(frame) > GW_FILE_MOST_BYTES) {
-        return false;
-    }
-    size_t length = gw_frame_length(frame);
-    reader->length = 0;
-    while (reader->length < length) {
-        enum { most_at_once = 1 << 16 }; /* as the length may be damaged */
-        size_t left = length - reader->length;
-        size_t step = left < most_at_once ? left : most_at_once;
-        char *larger = gw_grow(reader->row, reader->length + step, &reader->capacity, 1);
-        if (larger == NULL) {
-            return false;
-        }
-        reader->row = larger;
-        if (fread(larger + reader->length, 1, step, reader->stream) != step) {
-            return false;
-        }
-        reader->length += step;
-    }
-    gw_frame_make(number, reader->row, length, expected);
-    return memcmp(frame, expected, GW_FRAME_SIZE) == 0;
-}
-
 /*
- * Counts the rows that are whole and in order, `most` at most, behind the prelude, and how many
- * bytes they take with it. Whatever follows was cut off, or damaged: those points are done again.
+ * Counts the whole rows, `most` at most, from where the stream is, right behind the prelude.
+ * Returns how many bytes prelude and rows take: a sweep goes on there.
  */
-static size_t count_rows(struct gw_sweep_file *file, FILE *stream, uint64_t most) {
-    struct row_reader reader = {.stream = stream};
-    size_t bytes = strlen(file->prelude);
+static off_t count_rows(struct gw_sweep_file *file, uint64_t most) {
+    char *line = NULL;
+    size_t capacity = 0;
+    bool in_quotes = false;
+    off_t at = (off_t)strlen(file->prelude);
+    off_t end = at;
     file->rows = file->infeasible = 0;
-    (void)fseeko(stream, (off_t)bytes, SEEK_SET);
-    while (file->rows < most && read_row(&reader, file->rows)) {
-        bytes += GW_FRAME_SIZE + reader.length;
-        file->rows++;
-        file->infeasible += file->format->is_infeasible(reader.row, reader.length);
+    while (file->rows < most) {
+        ssize_t length = getline(&line, &capacity, file->stream);
+        if (length <= 0 || line[length - 1] != '\n') {
+            break;
+        }
+        at += length;
+        for (ssize_t i = 0; file->format->is_quoted && i < length; i++) {
+            in_quotes = in_quotes != (line[i] == '"');
+        }
+        if (!in_quotes) {
+            end = at;
+            file->rows++;
+            file->infeasible += file->format->is_infeasible(line, (size_t)length);
+        }
     }
-    free(reader.row);
-    return bytes;
+    free(line);
+    return end;
 }
 
 /* Why a file's first line is another one. */
@@ -260,39 +240,30 @@ static enum gw_status refuse_line(const struct gw_sweep_file *file, const char *
                        : "another one: its models or clusters are others, or have changed");
 }
 
-/* Whether the file begins as it must, or was cut off before that. */
-static enum gw_status check_prelude(const struct gw_sweep_file *file, FILE *stream,
-                                    const struct gw_grid *grid, bool *begun,
-                                    struct gw_error *error) {
+/*
+ * Reads what an interrupted sweep left, and changes nothing: counts its rows, `most` at most.
+ * *keep: how many bytes they take with the prelude; 0: the file was cut off before the first row.
+ */
+static enum gw_status read_partial(struct gw_sweep_file *file, const struct gw_grid *grid,
+                                   uint64_t most, off_t *keep, struct gw_error *error) {
     enum { longer = 64 }; /* than ours another sweep's title may be */
     size_t expected = strlen(file->prelude);
     char *text = calloc(expected + longer + 1, 1);
     if (text == NULL) {
         return gw_fail_memory(error, "resuming a sweep");
     }
-    size_t length = fread(text, 1, expected + longer, stream);
+    rewind(file->stream);
+    size_t length = fread(text, 1, expected + longer, file->stream);
+    bool begun = length >= expected;
     enum gw_status status = GW_OK;
-    *begun = length >= expected;
-    if (memcmp(text, file->prelude, *begun ? expected : length) != 0) {
+    if (memcmp(text, file->prelude, begun ? expected : length) != 0) {
         status = refuse_line(file, text, grid, error);
     }
     free(text);
-    return status;
-}
-
-/* Looks at what an interrupted sweep left; changes nothing. */
-static enum gw_status look(struct gw_sweep_file *file, const struct gw_grid *grid,
-                           struct gw_error *error) {
-    FILE *stream = fopen(file->partial, "re");
-    bool begun = false;
-    if (stream == NULL) {
-        return fail_to_write(file->partial, error);
+    *keep = 0;
+    if (status == GW_OK && begun && fseeko(file->stream, (off_t)expected, SEEK_SET) == 0) {
+        *keep = count_rows(file, most);
     }
-    enum gw_status status = check_prelude(file, stream, grid, &begun, error);
-    if (status == GW_OK && begun) {
-        (void)count_rows(file, stream, grid->point_count);
-    }
-    (void)fclose(stream);
     return status;
 }
 
@@ -304,33 +275,18 @@ static enum gw_status append(const struct gw_sweep_file *file, const char *text,
                                                            : fail_to_write(file->partial, error);
 }
 
-static enum gw_status append_row(struct gw_sweep_file *file, const char *row, size_t length,
-                                 struct gw_error *error) {
-    char frame[GW_FRAME_SIZE + 1];
-    gw_frame_make(file->rows++, row, length, frame);
-    GW_TRY(append(file, frame, GW_FRAME_SIZE, error));
-    return append(file, row, length, error);
-}
-
 static enum gw_status write_now(struct gw_sweep_file *file, struct gw_error *error) {
     return fflush(file->stream) == 0 && gw_rows_sync(fileno(file->stream), &file->synced_s) == 0
                ? GW_OK
                : fail_to_write(file->partial, error);
 }
 
-/* Leaves the rows that all files have, or the prelude alone. */
-static enum gw_status cut(struct gw_sweep_file *file, uint64_t rows, struct gw_error *error) {
-    size_t keep = 0;
-    file->rows = file->infeasible = 0;
-    if (rows > 0) {
-        FILE *stream = fopen(file->partial, "re");
-        if (stream == NULL) {
-            return fail_to_write(file->partial, error);
-        }
-        keep = count_rows(file, stream, rows);
-        (void)fclose(stream);
-    }
-    if (ftruncate(fileno(file->stream), (off_t)keep) != 0) {
+/* Leaves the first rows, or the prelude alone, and goes on behind them. */
+static enum gw_status cut(struct gw_sweep_file *file, const struct gw_grid *grid, uint64_t rows,
+                          struct gw_error *error) {
+    off_t keep = 0;
+    GW_TRY(read_partial(file, grid, rows, &keep, error));
+    if (ftruncate(fileno(file->stream), keep) != 0 || fseeko(file->stream, 0, SEEK_END) != 0) {
         return fail_to_write(file->partial, error);
     }
     if (keep == 0) {
@@ -343,7 +299,7 @@ static enum gw_status cut(struct gw_sweep_file *file, uint64_t rows, struct gw_e
 
 static void print_title(const struct gw_grid *grid, FILE *stream) {
     (void)fprintf(stream,
-                  "{\"schema\":\"gradweave/sweep-partial@2\",\"points\":%" PRIu64
+                  "{\"schema\":\"gradweave/sweep-partial@3\",\"points\":%" PRIu64
                   ",\"request\":\"%016" PRIx64 "\",\"inputs\":\"%016" PRIx64 "\"}\n",
                   grid->point_count, grid->request_fingerprint, grid->inputs_fingerprint);
 }
@@ -371,7 +327,7 @@ static enum gw_status open_partial(struct gw_sweep_file *file, bool resume,
                                    struct gw_error *error) {
     int descriptor = -1;
     GW_TRY(gw_file_open_partial(file->partial, "sweep", &file->created, &descriptor, error));
-    file->stream = fdopen(descriptor, "a");
+    file->stream = fdopen(descriptor, "a+");
     if (file->stream == NULL) {
         enum gw_status status = fail_to_write(file->partial, error);
         (void)close(descriptor);
@@ -388,16 +344,17 @@ static enum gw_status open_partial(struct gw_sweep_file *file, bool resume,
 static enum gw_status open_files(struct gw_sweep_files *files, const char *const *paths,
                                  size_t count, const struct gw_grid *grid, bool resume,
                                  struct gw_error *error) {
+    off_t keep = 0;
     for (size_t i = 0; i < count; i++) {
         struct gw_sweep_file *file = &files->files[files->count++];
         *file = (struct gw_sweep_file){.path = paths[i], .format = find_format(paths[i])};
         GW_TRY(make_prelude(file, grid, error));
         GW_TRY(open_partial(file, resume, error));
-        GW_TRY(look(file, grid, error));
+        GW_TRY(read_partial(file, grid, grid->point_count, &keep, error));
         files->done = i == 0 || file->rows < files->done ? file->rows : files->done;
     }
     for (size_t i = 0; i < count; i++) {
-        GW_TRY(cut(&files->files[i], files->done, error));
+        GW_TRY(cut(&files->files[i], grid, files->done, error));
         files->infeasible = files->files[i].infeasible;
     }
     return GW_OK;
@@ -432,7 +389,7 @@ enum gw_status gw_sweep_put_row(FILE *stream, const char *path, const struct gw_
 enum gw_status gw_sweep_files_append(struct gw_sweep_files *files, const char *rows,
                                      const size_t *lengths, bool now, struct gw_error *error) {
     for (size_t i = 0; i < files->count; i++) {
-        GW_TRY(append_row(&files->files[i], rows, lengths[i], error));
+        GW_TRY(append(&files->files[i], rows, lengths[i], error));
         GW_TRY(now ? write_now(&files->files[i], error) : GW_OK);
         rows += lengths[i];
     }
@@ -441,33 +398,25 @@ enum gw_status gw_sweep_files_append(struct gw_sweep_files *files, const char *r
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
-/* All but the title and frames, into a stream. */
-static bool copy(const struct gw_sweep_file *file, FILE *from, FILE *to) {
-    struct row_reader reader = {.stream = from};
-    const char *heading = file->prelude + file->title_length;
-    bool good =
-        fputs(heading, to) >= 0 && fseeko(from, (off_t)strlen(file->prelude), SEEK_SET) == 0;
-    errno = EIO; /* says of what was written and is not there any more */
-    for (uint64_t number = 0; good && number < file->rows; number++) {
-        good =
-            read_row(&reader, number) && fwrite(reader.row, 1, reader.length, to) == reader.length;
+/* Copies all but the title. */
+static bool copy_rows(const struct gw_sweep_file *file, FILE *to) {
+    char block[1 << 14];
+    size_t length = 0;
+    bool good = fseeko(file->stream, (off_t)file->title_length, SEEK_SET) == 0;
+    while (good && (length = fread(block, 1, sizeof block, file->stream)) > 0) {
+        good = fwrite(block, 1, length, to) == length;
     }
-    free(reader.row);
-    return good;
+    return good && ferror(file->stream) == 0;
 }
 
 static enum gw_status write_final(const struct gw_sweep_file *file, const char *temporary,
                                   struct gw_error *error) {
-    FILE *from = fopen(file->partial, "re");
-    FILE *to = from == NULL ? NULL : fopen(temporary, "we");
-    bool good = to != NULL && copy(file, from, to) && fflush(to) == 0;
+    FILE *to = fopen(temporary, "we");
+    bool good = to != NULL && copy_rows(file, to) && fflush(to) == 0;
     int cause = errno;
     if (to != NULL && fclose(to) != 0 && good) {
         good = false;
         cause = errno;
-    }
-    if (from != NULL) {
-        (void)fclose(from);
     }
     return good ? GW_OK
                 : gw_fail(error, GW_FAILED, "%s: cannot be written: %s", file->path,

@@ -63,8 +63,7 @@ static const char *const goal_words[] = {"send ",
                                          "// loggp L=",
                                          NULL};
 
-static const char *const row_words[] = {
-    "ffffffff ", "00000000 ", "0000000000000000 ", "\n", ",", "\"", "0x1 ", "-1 ", NULL};
+static const char *const row_words[] = {"\n", ",", "\"", "\"\n", ",\"reason\":", NULL};
 
 static const char *const value_words[] = {
     ",",    ":",    ":log", ":lin", "x",  "kbit", "gbit", "Mbit/s", "gbps", "GiB/s", "GB", "KiB",

@@ -93,7 +93,7 @@ static void complete(const char *path, struct gw_sweep_files *files, const char 
     free(partial);
 }
 
-/* The first byte chooses the format; then rows, or the whole file if a '{' follows. */
+/* The first byte: 'c', CSV rows follow; 'w', a whole file of JSON lines; others, its rows. */
 bool fuzz_partial(const char *text, size_t length) {
     const char *path = fuzz_path(length > 0 && text[0] == 'c' ? "sweep.csv" : "sweep.jsonl");
     char partial[160];
@@ -102,7 +102,7 @@ bool fuzz_partial(const char *text, size_t length) {
     struct gw_sweep_files files;
     (void)snprintf(partial, sizeof partial, "%s.partial", path);
     (void)unlink(partial);
-    const char *prelude = length > 1 && text[1] == '{' ? "" : prelude_of(path, partial);
+    const char *prelude = length > 0 && text[0] == 'w' ? "" : prelude_of(path, partial);
     FILE *stream = fopen(partial, "we");
     if (stream == NULL || fputs(prelude, stream) < 0 ||
         (length > 0 && fwrite(text + 1, 1, length - 1, stream) != length - 1) ||
