@@ -7,6 +7,7 @@
 #include "kernels/gradients/emulation.h"
 #include "study/buckets.h"
 #include "study/plans.h"
+#include "study/points.h"
 #include "study/predict.h"
 #include "study/question.h"
 #include "study/rank.h"
@@ -253,20 +254,20 @@ static const double most_bandwidth = 1000;
  */
 static enum gw_status find_lead(const struct gw_advice *advice, double factor, double *out,
                                 struct gw_error *error) {
-    const size_t places[] = {advice->dense, advice->compressed};
+    const struct gw_algorithm *const pair[] = {gw_advice_algorithm(advice, advice->dense),
+                                               gw_advice_algorithm(advice, advice->compressed)};
+    const struct gw_comparison comparison = {.algorithms = pair, .count = 2};
+    struct gw_prediction found[2];
     struct gw_question question = *advice->question;
-    double seconds[2] = {0};
     question.bandwidth = factor;
-    enum gw_status status = GW_OK;
-    for (int i = 0; i < 2 && status == GW_OK; i++) {
-        struct gw_result result;
-        const struct gw_prediction_options options = {0};
-        status =
-            gw_predict(&question, gw_advice_algorithm(advice, places[i]), &options, &result, error);
-        seconds[i] = status == GW_OK ? result.iteration_s : 0;
+    GW_TRY(gw_answer_points(&comparison, &question, 1, found, error));
+    for (int i = 0; i < 2; i++) {
+        if (found[i].status != GW_OK) {
+            return gw_fail(error, found[i].status, "%s", found[i].why.message);
+        }
     }
-    *out = log(seconds[1] / seconds[0]);
-    return status;
+    *out = log(found[1].result.iteration_s / found[0].result.iteration_s);
+    return GW_OK;
 }
 
 static enum gw_status find_even_bandwidth(struct gw_advice *advice, struct gw_error *error) {

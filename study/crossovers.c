@@ -8,6 +8,7 @@
 
 #include "study/axes.h"
 #include "study/crossovers.h"
+#include "study/points.h"
 #include "study/question.h"
 #include "study/rank.h"
 
@@ -25,14 +26,13 @@ static enum gw_status predict_at(const struct search *search,
                                  const struct gw_algorithm *const *algorithms, size_t count,
                                  double value, bool intervals, struct gw_error *error) {
     const struct gw_comparison *comparison = search->found->comparison;
-    struct gw_question question;
+    const struct gw_question question =
+        gw_axis_ask(search->found->values, value, comparison->question);
     struct gw_comparison changed = *comparison;
-    changed.question = &question;
     changed.algorithms = algorithms;
     changed.count = count;
     changed.intervals = intervals;
-    question = gw_axis_ask(search->found->values, value, comparison->question);
-    return gw_comparison_predict(&changed, search->predictions, error);
+    return gw_answer_points(&changed, &question, 1, search->predictions, error);
 }
 
 static double time_of(const struct gw_prediction *answer) {

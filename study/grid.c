@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "study/grid.h"
-#include "study/rank.h"
+#include "study/points.h"
 
 /* ---- what is asked for ---------------------------------------------------------------------- */
 
@@ -470,42 +470,6 @@ double gw_point_value(const struct gw_grid *grid, const struct gw_point *point, 
     return clusters_own ? (double)grid->clusters[point->at[GW_AXIS_CLUSTER]].workers : value;
 }
 
-/* Factors on the workers' compute times: NULL if all are alike. The caller frees. */
-static enum gw_status make_slowdown(const struct gw_question *question, double **out,
-                                    struct gw_error *error) {
-    *out = NULL;
-    if (question->straggler == 1) {
-        return GW_OK;
-    }
-    GW_TRY(gw_simulation_check_lanes(question->workers, error));
-    *out = calloc(question->workers + 1, sizeof **out);
-    if (*out == NULL) {
-        return gw_fail_memory(error, "simulating");
-    }
-    for (size_t worker = 0; worker < question->workers; worker++) {
-        (*out)[worker] = worker == 0 ? question->straggler : 1;
-    }
-    return GW_OK;
-}
-
-static enum gw_status predict_point(const struct gw_grid *grid,
-                                    const struct gw_algorithm *algorithm,
-                                    const struct gw_question *question, struct gw_result *out,
-                                    struct gw_error *error) {
-    double *slowdown = NULL;
-    GW_TRY(make_slowdown(question, &slowdown, error));
-    bool noisy = question->noise > 0;
-    const struct gw_prediction_options options = {
-        .simulation = {.slowdown = slowdown,
-                       .compute_noise = {.kind = noisy ? GW_NOISE_LOGNORMAL : GW_NOISE_NONE,
-                                         .sigma = question->noise},
-                       .seed = grid->seed},
-        .iterations = grid->iterations};
-    enum gw_status status = gw_predict(question, algorithm, &options, out, error);
-    free(slowdown);
-    return status;
-}
-
 void gw_point_predict(const struct gw_grid *grid, const struct gw_point *point,
                       struct gw_prediction *out) {
     struct gw_question question = gw_question_of(grid->models[point->at[GW_AXIS_MODEL]],
@@ -521,9 +485,9 @@ void gw_point_predict(const struct gw_grid *grid, const struct gw_point *point,
             gw_question_change(&question, (enum gw_axis)axis, value);
         }
     }
-    const struct gw_algorithm *algorithm = &grid->algorithms[point->at[GW_AXIS_ALGORITHM]];
-    *out = (struct gw_prediction){0};
-    out->status = predict_point(grid, algorithm, &question, &out->result, &out->why);
+    const struct gw_prediction_options options = {.simulation = {.seed = grid->seed},
+                                                  .iterations = grid->iterations};
+    gw_answer_question(&question, &grid->algorithms[point->at[GW_AXIS_ALGORITHM]], options, out);
 }
 
 enum gw_status gw_grid_require_alike(const struct gw_grid *grid,

@@ -4,6 +4,90 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/gradients/emulation.h"
+
+/* ---- points of this process ------------------------------------------------------------------ */
+
+/* Factors on the workers' compute times: NULL if all are alike. The caller frees. */
+static enum gw_status make_slowdown(const struct gw_question *question, double **out,
+                                    struct gw_error *error) {
+    *out = NULL;
+    if (question->straggler == 1) {
+        return GW_OK;
+    }
+    GW_TRY(gw_simulation_check_lanes(question->workers, error));
+    *out = calloc(question->workers + 1, sizeof **out);
+    if (*out == NULL) {
+        return gw_fail_memory(error, "simulating");
+    }
+    for (size_t worker = 0; worker < question->workers; worker++) {
+        (*out)[worker] = worker == 0 ? question->straggler : 1;
+    }
+    return GW_OK;
+}
+
+void gw_answer_question(const struct gw_question *question, const struct gw_algorithm *algorithm,
+                        struct gw_prediction_options options, struct gw_prediction *out) {
+    double *slowdown = NULL;
+    *out = (struct gw_prediction){0};
+    out->status = make_slowdown(question, &slowdown, &out->why);
+    if (out->status == GW_OK) {
+        options.simulation.slowdown = slowdown;
+        options.simulation.compute_noise =
+            (struct gw_noise){.kind = question->noise > 0 ? GW_NOISE_LOGNORMAL : GW_NOISE_NONE,
+                              .sigma = question->noise};
+        out->status = gw_predict(question, algorithm, &options, &out->result, &out->why);
+    }
+    free(slowdown);
+}
+
+struct asked {
+    const struct gw_comparison *comparison;
+    const struct gw_question *questions;
+    struct gw_prediction *predictions;
+};
+
+static void answer_asked(size_t number, void *context) {
+    const struct asked *asked = context;
+    const struct gw_comparison *comparison = asked->comparison;
+    const struct gw_question *question = &asked->questions[number / comparison->count];
+    const struct gw_algorithm *preset = comparison->algorithms[number % comparison->count];
+    struct gw_prediction *prediction = &asked->predictions[number];
+    struct gw_algorithm algorithm;
+    prediction->status =
+        gw_algorithm_change(preset, &comparison->changes, &algorithm, &prediction->why);
+    if (prediction->status != GW_OK) {
+        return;
+    }
+    struct gw_prediction_options options = {.interval = comparison->intervals};
+    if (comparison->trained && gw_counts_depend_on_data(algorithm.compressor)) {
+        options.simulation.seed = 1;
+        options.simulation.threads = 1;
+        options.iterations = GW_COMPARISON_TRAINED;
+        options.counts.name = "trained";
+        options.counts.gradients = comparison->gradients;
+    }
+    gw_answer_question(question, &algorithm, options, prediction);
+}
+
+enum gw_status gw_answer_points(const struct gw_comparison *comparison,
+                                const struct gw_question *questions, size_t question_count,
+                                struct gw_prediction *predictions, struct gw_error *error) {
+    struct asked asked = {
+        .comparison = comparison, .questions = questions, .predictions = predictions};
+    size_t count = question_count * comparison->count;
+    gw_parallel(count, gw_cores(), answer_asked, &asked);
+    for (size_t i = 0; i < count; i++) {
+        if (predictions[i].status != GW_OK && predictions[i].status != GW_BAD_INPUT) {
+            return gw_fail(error, predictions[i].status, "%s", predictions[i].why.message);
+        }
+    }
+    return GW_OK;
+}
+
+/* ---- rounds of shared points ------------------------------------------------------------------
+ */
+
 /* Points of a rank in a round: at least so many per thread, so that no thread waits long for the
  * last one, and at most so many in all. */
 enum { LEAST_PER_THREAD = 8, MOST = 4096 };

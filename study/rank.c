@@ -3,49 +3,10 @@
 #include <string.h>
 
 #include "kernels/gradients/emulation.h"
-#include "study/predict.h"
+#include "study/points.h"
 #include "study/rank.h"
 
-/* ---- predicting ---------------------------------------------------------------------------- */
-
-struct work {
-    const struct gw_comparison *comparison;
-    struct gw_prediction *predictions;
-};
-
-static void predict_part(size_t part, void *context) {
-    const struct work *work = context;
-    const struct gw_comparison *comparison = work->comparison;
-    struct gw_prediction *prediction = &work->predictions[part];
-    struct gw_algorithm algorithm;
-    prediction->status = gw_algorithm_change(comparison->algorithms[part], &comparison->changes,
-                                             &algorithm, &prediction->why);
-    if (prediction->status != GW_OK) {
-        return;
-    }
-    struct gw_prediction_options options = {.interval = comparison->intervals};
-    if (comparison->trained && gw_counts_depend_on_data(algorithm.compressor)) {
-        options.simulation.seed = 1;
-        options.simulation.threads = 1;
-        options.iterations = GW_COMPARISON_TRAINED;
-        options.counts.name = "trained";
-        options.counts.gradients = comparison->gradients;
-    }
-    prediction->status = gw_predict(comparison->question, &algorithm, &options, &prediction->result,
-                                    &prediction->why);
-}
-
-enum gw_status gw_comparison_predict(const struct gw_comparison *comparison,
-                                     struct gw_prediction *predictions, struct gw_error *error) {
-    struct work work = {.comparison = comparison, .predictions = predictions};
-    gw_parallel(comparison->count, gw_cores(), predict_part, &work);
-    for (size_t i = 0; i < comparison->count; i++) {
-        if (predictions[i].status != GW_OK && predictions[i].status != GW_BAD_INPUT) {
-            return gw_fail(error, predictions[i].status, "%s", predictions[i].why.message);
-        }
-    }
-    return GW_OK;
-}
+/* ---- pipelines that are compared ------------------------------------------------------------- */
 
 double gw_comparison_alone_s(const struct gw_comparison *comparison) {
     return gw_model_alone_s(&comparison->question->model);
@@ -181,7 +142,7 @@ enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking
     struct gw_prediction *predictions =
         gw_arena_zeros(arena, comparison->count, sizeof *predictions);
     GW_TRY(gw_arena_check(arena, "comparing", error));
-    GW_TRY(gw_comparison_predict(comparison, predictions, error));
+    GW_TRY(gw_answer_points(comparison, comparison->question, 1, predictions, error));
     gw_result_note(&out->notes, comparison->note);
     sort(predictions, out);
     if (out->count == 0) {

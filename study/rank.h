@@ -31,10 +31,6 @@ struct gw_prediction {
     struct gw_error why;
 };
 
-/* Predicts all [count], on all cores. Fails only where a pipeline is not to blame. */
-enum gw_status gw_comparison_predict(const struct gw_comparison *comparison,
-                                     struct gw_prediction *predictions, struct gw_error *error);
-
 /* An iteration without any exchange or compression: what scaling is measured by. */
 double gw_comparison_alone_s(const struct gw_comparison *comparison);
 

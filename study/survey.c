@@ -1,28 +1,34 @@
 #include "study/survey.h"
-#include "study/predict.h"
-#include "study/question.h"
-#include "study/rank.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "study/points.h"
+#include "study/predict.h"
+#include "study/question.h"
+#include "study/rank.h"
+
 /* ---- predicting some of the ranking ---------------------------------------------------------- */
 
-/* Times of the pipelines in these places on another question; NAN: it cannot be predicted. */
-static enum gw_status predict_places(const struct gw_survey *survey,
-                                     const struct gw_question *question, const size_t *places,
-                                     size_t count, double *iteration_s, struct gw_error *error) {
+/* iteration_s[question][place]: times of the pipelines in these places of the ranking; NAN: it
+ * cannot be predicted. */
+static enum gw_status find_times(const struct gw_survey *survey,
+                                 const struct gw_question *questions, size_t question_count,
+                                 const size_t *places, size_t count, double *iteration_s,
+                                 struct gw_error *error) {
     struct gw_arena arena = {0};
+    size_t points = question_count * count;
     const struct gw_algorithm **algorithms = gw_arena_zeros(&arena, count, sizeof *algorithms);
-    struct gw_prediction *predictions = gw_arena_zeros(&arena, count, sizeof *predictions);
+    struct gw_prediction *predictions = gw_arena_zeros(&arena, points, sizeof *predictions);
     enum gw_status status = gw_arena_check(&arena, "surveying", error);
     for (size_t i = 0; i < count && status == GW_OK; i++) {
         algorithms[i] = gw_advice_algorithm(survey->advice, places[i]);
     }
-    const struct gw_comparison comparison = {
-        .question = question, .algorithms = algorithms, .count = count};
-    status = status == GW_OK ? gw_comparison_predict(&comparison, predictions, error) : status;
-    for (size_t i = 0; i < count && status == GW_OK; i++) {
+    const struct gw_comparison comparison = {.algorithms = algorithms, .count = count};
+    if (status == GW_OK) {
+        status = gw_answer_points(&comparison, questions, question_count, predictions, error);
+    }
+    for (size_t i = 0; i < points && status == GW_OK; i++) {
         bool known = predictions[i].status == GW_OK;
         iteration_s[i] = known ? predictions[i].result.iteration_s : NAN;
     }
@@ -38,7 +44,7 @@ static enum gw_status predict_shown(const struct gw_survey *survey,
         struct gw_question sent = *question;
         sent.model.bytes_per_element =
             gw_advice_question(survey->advice, survey->shown[i])->model.bytes_per_element;
-        GW_TRY(predict_places(survey, &sent, &survey->shown[i], 1, &iteration_s[i], error));
+        GW_TRY(find_times(survey, &sent, 1, &survey->shown[i], 1, &iteration_s[i], error));
     }
     return GW_OK;
 }
@@ -203,7 +209,7 @@ static enum gw_status find_changes(struct gw_survey *survey, struct gw_error *er
 /* ---- bandwidth and density ------------------------------------------------------------------- */
 
 /* Six and two values to a decade, a tenth to ten times the bandwidth. */
-enum { BANDWIDTHS = 13, DENSITIES = 7 };
+enum { BANDWIDTHS = 13, DENSITIES = 7, CELLS = BANDWIDTHS * DENSITIES };
 
 static double bandwidth_at(size_t i) {
     return pow(10, (double)i / 6 - 1);
@@ -230,32 +236,17 @@ static void judge_cell(struct gw_survey *survey, const size_t *places, size_t co
     survey->speedups[cell] = dense_s / fastest_s;
 }
 
-static enum gw_status find_row(struct gw_survey *survey, size_t bandwidth, const size_t *places,
-                               size_t count, double *iteration_s, struct gw_error *error) {
-    const struct gw_question *original = survey->advice->question;
-    struct gw_question question = *original;
-    enum gw_status status = GW_OK;
-    question.bandwidth *= survey->bandwidths[bandwidth];
-    for (size_t i = 0; i < survey->density_count && status == GW_OK; i++) {
-        question.density = survey->densities[i];
-        status = predict_places(survey, &question, places, count, iteration_s, error);
-        if (status == GW_OK) {
-            judge_cell(survey, places, count, iteration_s, i * survey->bandwidth_count + bandwidth);
-        }
-    }
-    return status;
-}
-
 static enum gw_status find_map(struct gw_survey *survey, struct gw_error *error) {
     struct gw_arena *arena = &survey->arena;
     const struct gw_advice *advice = survey->advice;
     size_t count = 0;
     size_t *places = gw_arena_zeros(arena, advice->ranking.count, sizeof *places);
-    double *iteration_s = gw_arena_zeros(arena, advice->ranking.count, sizeof *iteration_s);
+    double *iteration_s = gw_arena_zeros(arena, CELLS * advice->ranking.count, sizeof *iteration_s);
+    struct gw_question *questions = gw_arena_zeros(arena, CELLS, sizeof *questions);
     survey->bandwidths = gw_arena_zeros(arena, BANDWIDTHS, sizeof *survey->bandwidths);
     survey->densities = gw_arena_zeros(arena, DENSITIES, sizeof *survey->densities);
-    survey->fastest = gw_arena_zeros(arena, BANDWIDTHS * DENSITIES, sizeof *survey->fastest);
-    survey->speedups = gw_arena_zeros(arena, BANDWIDTHS * DENSITIES, sizeof *survey->speedups);
+    survey->fastest = gw_arena_zeros(arena, CELLS, sizeof *survey->fastest);
+    survey->speedups = gw_arena_zeros(arena, CELLS, sizeof *survey->speedups);
     GW_TRY(gw_arena_check(arena, "surveying", error));
     survey->bandwidth_count = BANDWIDTHS;
     survey->density_count = DENSITIES;
@@ -269,7 +260,15 @@ static enum gw_status find_map(struct gw_survey *survey, struct gw_error *error)
     }
     for (size_t i = 0; i < BANDWIDTHS; i++) {
         survey->bandwidths[i] = bandwidth_at(i);
-        GW_TRY(find_row(survey, i, places, count, iteration_s, error));
+    }
+    for (size_t i = 0; i < CELLS; i++) {
+        questions[i] = *advice->question;
+        questions[i].density = survey->densities[i / BANDWIDTHS];
+        questions[i].bandwidth *= survey->bandwidths[i % BANDWIDTHS];
+    }
+    GW_TRY(find_times(survey, questions, CELLS, places, count, iteration_s, error));
+    for (size_t i = 0; i < CELLS; i++) {
+        judge_cell(survey, places, count, &iteration_s[i * count], i);
     }
     return GW_OK;
 }
