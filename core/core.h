@@ -18,7 +18,6 @@
 #include "core/portable.h"
 #include "core/random.h"
 #include "core/regression.h"
-#include "core/rows.h"
 #include "core/statistics.h"
 #include "core/status.h"
 #include "core/system.h"

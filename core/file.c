@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/arena.h"
+#include "core/clock.h"
 #include "core/file_kind.h"
 #include "core/file_parts.h"
 #include "core/outputs.h"
@@ -168,6 +169,16 @@ enum gw_status gw_file_open_partial(const char *path, const char *run, bool *cre
                        "%s: expected an interrupted %s, got one that is still running", path, run);
     }
     return GW_OK;
+}
+
+int gw_file_sync_often(int descriptor, double *synced_s) {
+    const double often_s = 5;
+    double now_s = gw_clock_now_s();
+    if (now_s - *synced_s < often_s) {
+        return 0;
+    }
+    *synced_s = now_s;
+    return fdatasync(descriptor) == 0 || errno == EINVAL ? 0 : errno;
 }
 
 void gw_file_unlock(int descriptor) {

@@ -58,6 +58,12 @@ enum gw_status gw_file_check_kind(const char *path, const char *like, const char
 enum gw_status gw_file_sync_folder(const char *path, struct gw_error *error);
 
 /*
+ * Writes a file that grows to the disk, unless that was done (*synced_s) less than 5 s ago: it
+ * takes a while. Returns 0, or errno.
+ */
+int gw_file_sync_often(int descriptor, double *synced_s);
+
+/*
  * Opens the partial file of an interrupted run, or a new one (*created), to append to, by one
  * process at a time: bad input while another one has it. `run` is the kind of run, such as "sweep".
  */

@@ -276,7 +276,8 @@ static enum gw_status append(const struct gw_sweep_file *file, const char *text,
 }
 
 static enum gw_status write_now(struct gw_sweep_file *file, struct gw_error *error) {
-    return fflush(file->stream) == 0 && gw_rows_sync(fileno(file->stream), &file->synced_s) == 0
+    return fflush(file->stream) == 0 &&
+                   gw_file_sync_often(fileno(file->stream), &file->synced_s) == 0
                ? GW_OK
                : fail_to_write(file->partial, error);
 }

@@ -13,6 +13,31 @@
 
 static const char *const schema = "gradweave/calibration-partial@3";
 
+/* ---- frames -------------------------------------------------------------------------------- */
+
+/*
+ * A row follows its frame: a checksum of its number and its text, and the text's length, both
+ * hexadecimal. So damage by a disk or a person is found, and later rows are not used either.
+ */
+enum { FRAME_SIZE = 16 + 1 + 8 + 1 };
+
+static void make_frame(uint64_t number, const char *row, size_t length,
+                       char frame[FRAME_SIZE + 1]) {
+    uint64_t sum = gw_fingerprint_add(gw_fingerprint_start, &number, sizeof number);
+    sum = gw_fingerprint_add(sum, row, length);
+    (void)snprintf(frame, FRAME_SIZE + 1, "%016" PRIx64 " %08zx ", sum, length & 0xffffffffu);
+}
+
+/* The length that a frame claims; SIZE_MAX if it is none. */
+static size_t read_frame_length(const char frame[FRAME_SIZE]) {
+    char digits[9] = "";
+    size_t length = 0;
+    memcpy(digits, frame + 17, 8);
+    return strspn(digits, "0123456789abcdef") == 8 && sscanf(digits, "%zx", &length) == 1
+               ? length
+               : SIZE_MAX;
+}
+
 /* ---- writing ------------------------------------------------------------------------------- */
 
 static enum gw_status fail_to_write(const struct gw_journal *journal, struct gw_error *error) {
@@ -35,9 +60,9 @@ write_line(struct gw_journal *journal, bool framed, struct gw_error *error, cons
     int length = vasprintf(&line, format, arguments);
     va_end(arguments);
     char *whole = NULL;
-    char frame[GW_FRAME_SIZE + 1] = "";
+    char frame[FRAME_SIZE + 1] = "";
     if (length >= 0 && framed) {
-        gw_frame_make(journal->rows, line, (size_t)length, frame);
+        make_frame(journal->rows, line, (size_t)length, frame);
         journal->rows++;
     }
     int written = length < 0 ? -1 : asprintf(&whole, "%s%s", frame, line);
@@ -49,7 +74,7 @@ write_line(struct gw_journal *journal, bool framed, struct gw_error *error, cons
     }
     enum gw_status status = write_whole(journal, whole, (size_t)written, error);
     free(whole);
-    return status == GW_OK && gw_rows_sync(journal->descriptor, &journal->synced_s) != 0
+    return status == GW_OK && gw_file_sync_often(journal->descriptor, &journal->synced_s) != 0
                ? fail_to_write(journal, error)
                : status;
 }
@@ -205,13 +230,13 @@ static enum gw_status check_title(const struct gw_journal *journal, const char *
 
 /* The end of the line that begins at `at`, if it is whole and as it was written; otherwise 0. */
 static size_t find_end(const char *text, size_t length, size_t at, uint64_t number) {
-    char expected[GW_FRAME_SIZE + 1];
-    size_t claimed = length - at < GW_FRAME_SIZE ? SIZE_MAX : gw_frame_length(text + at);
-    if (claimed > length - at - (claimed == SIZE_MAX ? 0 : GW_FRAME_SIZE)) {
+    char expected[FRAME_SIZE + 1];
+    size_t claimed = length - at < FRAME_SIZE ? SIZE_MAX : read_frame_length(text + at);
+    if (claimed > length - at - (claimed == SIZE_MAX ? 0 : FRAME_SIZE)) {
         return 0;
     }
-    gw_frame_make(number, text + at + GW_FRAME_SIZE, claimed, expected);
-    return memcmp(text + at, expected, GW_FRAME_SIZE) == 0 ? at + GW_FRAME_SIZE + claimed : 0;
+    make_frame(number, text + at + FRAME_SIZE, claimed, expected);
+    return memcmp(text + at, expected, FRAME_SIZE) == 0 ? at + FRAME_SIZE + claimed : 0;
 }
 
 /* Reads the lines. *keep becomes the length of the whole ones; before sizes are chosen, only of the
@@ -233,9 +258,9 @@ static enum gw_status read_lines(struct gw_journal *journal, const char *text, s
     size_t at = *keep;
     size_t next = 0;
     while (sensible && status == GW_OK && (next = find_end(text, length, at, rows)) != 0) {
-        const char *row = text + at + GW_FRAME_SIZE;
+        const char *row = text + at + FRAME_SIZE;
         cJSON *line = NULL;
-        status = gw_json_parse_line(row, next - at - GW_FRAME_SIZE, &line, error);
+        status = gw_json_parse_line(row, next - at - FRAME_SIZE, &line, error);
         if (status == GW_OK) {
             status = take_line(journal, line, points, rule, &sensible, error);
         }

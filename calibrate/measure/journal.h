@@ -9,7 +9,7 @@
  * The measurements of a calibration so far, in a file beside its result, so that an interrupted
  * calibration can continue. Only rank 0 writes it.
  *
- * JSON lines: a title; then, after its frame (core/rows.h), for each block of repeats the point,
+ * JSON lines: a title; then, after its frame (journal.c), for each block of repeats the point,
  * its times, and the time since the beginning; and, when they are chosen, the sizes that are left
  * out:
  *
