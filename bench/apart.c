@@ -10,7 +10,7 @@
 
 #include "transport/transport.h"
 
-enum { REPEATS = 15, WARM_UP = 2, LONGEST = 4 << 20, MOST_RANKS = 16 };
+enum { REPEATS = 15, WARM_UP = 2, LONGEST = 4 << 20, MAX_RANKS = 16 };
 
 static void require(enum gw_status status, const struct gw_error *error) {
     if (status != GW_OK) {
@@ -72,8 +72,8 @@ int main(void) {
     struct gw_communicator ranks;
     struct gw_error error;
     require(gw_communicator_open_mpi(&ranks, &error), &error);
-    if (ranks.size > MOST_RANKS) {
-        (void)fprintf(stderr, "apart: expected at most %d ranks, got %d\n", MOST_RANKS, ranks.size);
+    if (ranks.size > MAX_RANKS) {
+        (void)fprintf(stderr, "apart: expected at most %d ranks, got %d\n", MAX_RANKS, ranks.size);
         return GW_BAD_INPUT;
     }
     if (ranks.rank == 0) {

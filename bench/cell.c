@@ -116,8 +116,8 @@ static enum gw_status plan_network(const void *context, void *result, struct gw_
 
 void bench_measure(const struct bench_cell *cell, const struct bench_choice *choice,
                    struct bench_planning_times *out) {
-    enum { MOST_NETWORKS = 1000 };
-    double times_s[MOST_NETWORKS];
+    enum { MAX_NETWORKS = 1000 };
+    double times_s[MAX_NETWORKS];
     *out = (struct bench_planning_times){INFINITY, INFINITY, 0, 0};
     for (size_t i = 0; i < choice->networks; i++) {
         const struct cell_question question = {cell, i};

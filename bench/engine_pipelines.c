@@ -50,7 +50,7 @@ static const struct row {
 
 /* A run is repeated until so much time is spent, for the median to settle. */
 static const double enough_s = 1;
-enum { MOST_REPEATS = 25 };
+enum { MAX_REPEATS = 25 };
 
 struct message_question {
     const struct row *row;
@@ -66,7 +66,7 @@ struct message_answer {
 };
 
 static enum gw_status repeat(void *state, struct message_answer *out, struct gw_error *error) {
-    double times_s[MOST_REPEATS];
+    double times_s[MAX_REPEATS];
     double spent_s = 0;
     size_t count = 0;
     do {
@@ -76,7 +76,7 @@ static enum gw_status repeat(void *state, struct message_answer *out, struct gw_
         times_s[count] = gw_clock_now_s() - start_s;
         spent_s += times_s[count++];
         out->iteration_s = measure.iteration_s;
-    } while (count < MOST_REPEATS && spent_s < enough_s);
+    } while (count < MAX_REPEATS && spent_s < enough_s);
     out->events = gw_messages_events(state) / count;
     out->run_s = bench_median(times_s, count);
     return GW_OK;
@@ -229,8 +229,8 @@ static enum gw_status simulate_curves(const void *context, void *result, struct 
 /* The median time; *peak_bytes: the largest memory. INFINITY: a repeat was stopped. */
 static double time_curves(const struct bench_engine_choice *choice,
                           const struct curve_question *question, double *peak_bytes) {
-    enum { MOST = 1000 };
-    double times_s[MOST];
+    enum { MAX_TIMES = 1000 };
+    double times_s[MAX_TIMES];
     *peak_bytes = 0;
     for (size_t i = 0; i < choice->repeats; i++) {
         struct bench_process process;

@@ -103,8 +103,8 @@ static size_t repeats_of(const struct bench_engine_choice *choice, size_t pendin
 
 static void measure_row(const struct bench_engine_choice *choice, const struct law *law,
                         size_t pending) {
-    enum { MOST = 1000 };
-    double ns[MOST];
+    enum { MAX_REPEATS = 1000 };
+    double ns[MAX_REPEATS];
     double peak_bytes = 0;
     char text[GW_UNITS_SIZE];
     size_t repeats = repeats_of(choice, pending);

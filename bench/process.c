@@ -77,10 +77,10 @@ static void read_option(const struct bench_option *option, const char *text) {
 }
 
 int bench_options(int argc, char **argv, const struct bench_option *options, const char *text) {
-    enum { MOST = 16, HELP = 1000 };
-    struct option known[MOST + 2] = {{"help", no_argument, NULL, HELP}};
+    enum { MAX_OPTIONS = 16, HELP = 1000 };
+    struct option known[MAX_OPTIONS + 2] = {{"help", no_argument, NULL, HELP}};
     shown_usage = text;
-    for (int i = 0; i < MOST && options[i].name != NULL; i++) {
+    for (int i = 0; i < MAX_OPTIONS && options[i].name != NULL; i++) {
         known[i + 1] = (struct option){options[i].name, required_argument, NULL, i};
     }
     for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {

@@ -7,9 +7,9 @@
 
 #include <gradweave.h>
 
-enum { ITERATIONS = 301, MOST_TENSORS = 1000, ELEMENTS = 16 };
+enum { ITERATIONS = 301, MAX_TENSORS = 1000, ELEMENTS = 16 };
 
-static float gradients[MOST_TENSORS][ELEMENTS];
+static float gradients[MAX_TENSORS][ELEMENTS];
 
 static double now_s(void) {
     struct timespec now;
@@ -61,8 +61,8 @@ static double time_iteration(struct gradweave_session *session, size_t tensors) 
 /* The median of an iteration, all tensors in one group or each in its own. */
 static double measure_iterations(struct gradweave_ranks *ranks, const char *algorithm,
                                  size_t tensors, int each) {
-    static struct gradweave_group groups[MOST_TENSORS];
-    static uint64_t elements[MOST_TENSORS];
+    static struct gradweave_group groups[MAX_TENSORS];
+    static uint64_t elements[MAX_TENSORS];
     struct gradweave_session *session = NULL;
     struct gradweave_error error;
     double times_s[ITERATIONS];

@@ -53,10 +53,10 @@ static enum gw_status check_count(const char *text, const char *file, struct gw_
     for (const char *c = text; *c != '\0'; c++) {
         values += *c == ',' || *c == '[' || *c == '{';
     }
-    return values <= GW_JSON_MOST_VALUES
+    return values <= GW_JSON_MAX_VALUES
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT, "%s: expected at most %d values, got more", file,
-                         GW_JSON_MOST_VALUES);
+                         GW_JSON_MAX_VALUES);
 }
 
 static const char *skip_digits(const char *c) {
@@ -341,7 +341,7 @@ static enum gw_status limited_number(const struct gw_json *place, bool zero, dou
 
 enum gw_status gw_json_seconds(const struct gw_json *place, double *out, struct gw_error *error) {
     GW_TRY(limited_number(place, true, GW_MOST_SECONDS, "at most 1e6 seconds", out, error));
-    *out = *out < GW_LEAST_SECONDS ? 0 : *out;
+    *out = *out < GW_MIN_SECONDS ? 0 : *out;
     return GW_OK;
 }
 

@@ -113,8 +113,8 @@ struct walk {
 };
 
 /* The known keys of an object, ended by NULL. */
-enum { MOST_KEYS = 64 };
-static const char *const *list_keys(const struct gw_fields *fields, const char *out[MOST_KEYS]) {
+enum { MAX_KEYS = 64 };
+static const char *const *list_keys(const struct gw_fields *fields, const char *out[MAX_KEYS]) {
     static const char *const none[] = {NULL};
     size_t count = 0;
     if (fields->each != NULL) {
@@ -124,12 +124,12 @@ static const char *const *list_keys(const struct gw_fields *fields, const char *
         out[count++] = "schema";
     }
     for (const struct gw_field *row = fields->rows; row != NULL && row->key != NULL; row++) {
-        if (row->key[0] != '\0' && count + 1 < MOST_KEYS) {
+        if (row->key[0] != '\0' && count + 1 < MAX_KEYS) {
             out[count++] = row->key;
         }
     }
     for (const char *const *key = fields->unread; key != NULL && *key != NULL; key++) {
-        if (count + 1 < MOST_KEYS) {
+        if (count + 1 < MAX_KEYS) {
             out[count++] = *key;
         }
     }
@@ -161,7 +161,7 @@ static enum gw_status report_key(struct walk *walk, const struct path_link *at,
         return gw_fail(error, GW_BAD_INPUT, "%s: %s%sexpected a known key, got \"%.60s\"%s%s%s",
                        walk->file, path, colon, key, hint[0], hint[1], hint[2]);
     }
-    if (gw_key_rules.warn != NULL && (gw_key_rules.all || walk->unknown <= GW_MOST_KEY_WARNINGS)) {
+    if (gw_key_rules.warn != NULL && (gw_key_rules.all || walk->unknown <= GW_MAX_KEY_WARNINGS)) {
         (void)snprintf(message, sizeof message, "%s: %s%snothing reads the key \"%.60s\"%s%s%s",
                        walk->file, path, colon, key, hint[0], hint[1], hint[2]);
         gw_key_rules.warn(message, gw_key_rules.context);
@@ -185,7 +185,7 @@ static const struct gw_fields *find_below(const struct gw_fields *fields, const 
 static enum gw_status walk_object(struct walk *walk, const cJSON *object,
                                   const struct gw_fields *fields, const struct path_link *at,
                                   struct gw_error *error) {
-    const char *room[MOST_KEYS];
+    const char *room[MAX_KEYS];
     const char *const *keys = list_keys(fields, room);
     const cJSON *node = NULL;
     cJSON_ArrayForEach(node, object) {
@@ -212,11 +212,11 @@ enum gw_status gw_json_check_keys(const cJSON *document, const char *file,
     static const struct path_link root = {0};
     struct walk walk = {.file = file};
     GW_TRY(walk_object(&walk, document, fields, &root, error));
-    if (walk.unknown > GW_MOST_KEY_WARNINGS && gw_key_rules.warn != NULL && !gw_key_rules.all) {
+    if (walk.unknown > GW_MAX_KEY_WARNINGS && gw_key_rules.warn != NULL && !gw_key_rules.all) {
         char message[512];
         (void)snprintf(message, sizeof message,
                        "%s: and %zu more keys that nothing reads (gradweave check lists all)", file,
-                       walk.unknown - GW_MOST_KEY_WARNINGS);
+                       walk.unknown - GW_MAX_KEY_WARNINGS);
         gw_key_rules.warn(message, gw_key_rules.context);
     }
     return GW_OK;

@@ -18,7 +18,7 @@ struct gw_key_rules {
      */
     void (*warn)(const char *message, void *context);
     void *context;
-    bool all; /* warns of all, not only of the first GW_MOST_KEY_WARNINGS of a file */
+    bool all; /* warns of all, not only of the first GW_MAX_KEY_WARNINGS of a file */
     /* Receives messages of bad input, if the reader continues after it (gw_read_on); NULL: the
      * first fault ends the reading. */
     void (*bad)(const char *message, void *context);
@@ -26,7 +26,7 @@ struct gw_key_rules {
 extern struct gw_key_rules gw_key_rules;
 
 /* Warnings of one file; the rest is only counted. */
-enum { GW_MOST_KEY_WARNINGS = 8 };
+enum { GW_MAX_KEY_WARNINGS = 8 };
 
 /* Fails if an object has a key twice, or too many keys. O(n log n) in its keys. */
 enum gw_status gw_json_check_keys_of_all(const cJSON *document, const char *file,

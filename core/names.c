@@ -45,16 +45,16 @@ static bool is_alike(char a, char b) {
  * cut.
  */
 static size_t count_edits(const char *a, const char *b) {
-    enum { MOST = 64 };
-    size_t rows[3][MOST];
+    enum { MAX_LENGTH = 64 };
+    size_t rows[3][MAX_LENGTH];
     size_t *before = rows[0];
     size_t *last = rows[1];
     size_t *now = rows[2];
-    size_t length = strnlen(b, MOST - 1);
+    size_t length = strnlen(b, MAX_LENGTH - 1);
     for (size_t j = 0; j <= length; j++) {
         last[j] = j;
     }
-    for (size_t i = 1; i < MOST && a[i - 1] != '\0'; i++) {
+    for (size_t i = 1; i < MAX_LENGTH && a[i - 1] != '\0'; i++) {
         now[0] = i;
         for (size_t j = 1; j <= length; j++) {
             size_t edits = last[j - 1] + !is_alike(a[i - 1], b[j - 1]);

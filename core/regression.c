@@ -27,7 +27,7 @@ struct line_points {
     double *weights, *scratch;
 };
 
-enum { HUBER_STEPS = 4, MOST_STEPS = 60, FEWEST_TO_OUTVOTE = 5 };
+enum { HUBER_STEPS = 4, MAX_STEPS = 60, MIN_TO_OUTVOTE = 5 };
 
 /* The tuning of both weights, in standard deviations: 95% as efficient as least squares without
  * outliers. */
@@ -99,7 +99,7 @@ static bool same(const struct fitted_line *a, const struct fitted_line *b, doubl
 static void reweight_line(enum gw_line_terms terms, const struct line_points *points,
                           double (*weigh)(double u), struct fitted_line *line) {
     size_t count = points->count;
-    bool robust = count >= FEWEST_TO_OUTVOTE;
+    bool robust = count >= MIN_TO_OUTVOTE;
     double scale = robust ? residual_scale(line, points, terms == GW_LINE_BOTH ? 2 : 1) : 1;
     for (size_t i = 0; i < count; i++) {
         double value = line_value(line, points, i);
@@ -113,7 +113,7 @@ static void reweight_line(enum gw_line_terms terms, const struct line_points *po
 static void robust_line_near(enum gw_line_terms terms, const struct line_points *points,
                              double relative, struct fitted_line *line) {
     bool done = false;
-    for (int i = 0; i < MOST_STEPS && !done; i++) {
+    for (int i = 0; i < MAX_STEPS && !done; i++) {
         struct fitted_line before = *line;
         reweight_line(terms, points, bisquare, line);
         done = same(&before, line, relative);
@@ -210,13 +210,13 @@ enum gw_status gw_fit_segment(const struct gw_curve_point *points, size_t count,
 }
 
 size_t gw_last_points(const struct gw_curve_point *points, size_t count) {
-    enum { FEWEST = 4 };
+    enum { MIN_POINTS = 4 };
     size_t last = 0;
     while (last < count && last < GW_MOST_LAST &&
            GW_LAST_REACH * points[count - 1 - last].size >= points[count - 1].size) {
         last++;
     }
-    return last < FEWEST ? 0 : last;
+    return last < MIN_POINTS ? 0 : last;
 }
 
 /* ---- intervals of fits ----------------------------------------------------------------------- */
@@ -225,7 +225,7 @@ enum {
     REPLICATES = 999,
     FIRST = 24,
     LAST = REPLICATES - 1 - FIRST,
-    FEWEST = 4,
+    MIN_POINTS = 4,
     NEIGHBOURS = 2,
     ARRAYS = 7
 };
@@ -429,7 +429,7 @@ enum gw_status gw_fit_intervals(const struct gw_fit *fit, const struct gw_curve_
                                 const double *relative_errors, size_t count,
                                 struct gw_fit_interval *out, struct gw_error *error) {
     *out = (struct gw_fit_interval){0};
-    if (count < FEWEST) {
+    if (count < MIN_POINTS) {
         return GW_OK;
     }
     double *room = calloc(ARRAYS * count + (size_t)2 * REPLICATES, sizeof *room);

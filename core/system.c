@@ -9,7 +9,7 @@
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-enum { MOST_HELPERS = 255 };
+enum { MAX_HELPERS = 255 };
 
 struct team {
     size_t parts;
@@ -46,12 +46,12 @@ static size_t count_helpers(size_t parts, size_t threads) {
     size_t useful = threads < parts ? threads : parts;
     size_t cores = gw_cores();
     size_t helpers = (useful < cores ? useful : cores) - 1;
-    return helpers < MOST_HELPERS ? helpers : MOST_HELPERS;
+    return helpers < MAX_HELPERS ? helpers : MAX_HELPERS;
 }
 
 void gw_parallel(size_t parts, size_t threads, void (*work)(size_t part, void *context),
                  void *context) {
-    pthread_t helpers[MOST_HELPERS];
+    pthread_t helpers[MAX_HELPERS];
     size_t wanted = count_helpers(parts, threads);
     size_t count = 0;
     struct team team = {.parts = parts, .is_shared = wanted > 0, .work = work, .context = context};

@@ -11,12 +11,12 @@ struct unit {
 };
 
 /* From here on numbers have exponents, which keeps them short. */
-static const double MOST_PLAIN = 1e6;
+static const double MAX_PLAIN = 1e6;
 
 /* Four significant digits in the largest unit that leaves at least 1 before the point. */
 static const char *format_in_unit(double value, const struct unit *units, int count, char *out) {
     int u = 0;
-    if (fabs(value) >= MOST_PLAIN * units[0].size) {
+    if (fabs(value) >= MAX_PLAIN * units[0].size) {
         snprintf(out, GW_UNITS_SIZE, "%.3e %s", value / units[0].size, units[0].name);
         return out;
     }
@@ -71,7 +71,7 @@ const char *gw_format_count(double count, char out[GW_UNITS_SIZE]) {
 
 const char *gw_format_percent(double share, char out[GW_UNITS_SIZE]) {
     double percent = 100 * share;
-    snprintf(out, GW_UNITS_SIZE, fabs(percent) < MOST_PLAIN ? "%+.1f%%" : "%+.3e%%", percent);
+    snprintf(out, GW_UNITS_SIZE, fabs(percent) < MAX_PLAIN ? "%+.1f%%" : "%+.3e%%", percent);
     return out;
 }
 

@@ -10,13 +10,13 @@
 #include "core/curve.h"
 
 /* The maximum length of a user's text in messages. */
-enum { MOST_SHOWN = 60 };
+enum { MAX_SHOWN = 60 };
 
 /* ---- numbers ------------------------------------------------------------------------------- */
 
 static enum gw_status expected_number(const struct gw_values_rule *rule, const char *text,
                                       size_t length, struct gw_error *error) {
-    int shown = length < MOST_SHOWN ? (int)length : MOST_SHOWN;
+    int shown = length < MAX_SHOWN ? (int)length : MAX_SHOWN;
     if (rule->whole) {
         return gw_fail(error, GW_BAD_INPUT, "expected positive integers, such as %s, got \"%.*s\"",
                        rule->example, shown, text);
@@ -259,17 +259,17 @@ static enum gw_status parse_range(const char *text, const struct gw_values_rule 
         return gw_fail(error, GW_BAD_INPUT,
                        "expected FROM:TO:logN or FROM:TO:linN with N from 2 to %d, such as %s, "
                        "got \"%.*s\"",
-                       GW_MOST_VALUES, rule->example, MOST_SHOWN, text);
+                       GW_MOST_VALUES, rule->example, MAX_SHOWN, text);
     }
     if (range->logarithmic && range->from == 0) {
         return gw_fail(error, GW_BAD_INPUT,
-                       "expected a logarithmic range to begin above 0, got \"%.*s\"", MOST_SHOWN,
+                       "expected a logarithmic range to begin above 0, got \"%.*s\"", MAX_SHOWN,
                        text);
     }
     if (range->from >= range->to) {
         return gw_fail(error, GW_BAD_INPUT,
                        "expected a range that ascends, such as %s, got \"%.*s\"", example,
-                       MOST_SHOWN, text);
+                       MAX_SHOWN, text);
     }
     return range->step > 0 ? count_steps(range, error) : GW_OK;
 }

@@ -117,9 +117,9 @@ enum {
     MAX_SORTED = 64, /* the largest bucket that is sorted, not spread further */
     EVENTS_PER_BUCKET = 4,
     MAX_BUCKETS = 1 << 16,
-    MIN_LATE = 32,         /* the fewest late events that are sorted into the run */
-    LEAST_SLAB_BLOCKS = 8, /* of the first slab; each next one has twice as many ... */
-    SLAB_BLOCKS = 256      /* ... up to this */
+    MIN_LATE = 32,       /* the fewest late events that are sorted into the run */
+    MIN_SLAB_BLOCKS = 8, /* of the first slab; each next one has twice as many ... */
+    SLAB_BLOCKS = 256    /* ... up to this */
 };
 
 /* Unsorted events, in the order in which they were pushed. */
@@ -193,8 +193,8 @@ void gw_queue_close(struct gw_queue *queue) {
 static enum gw_status add_slab(struct gw_queue *queue, struct gw_error *error) {
     struct event_block **slabs =
         gw_grow(queue->slabs, queue->slab_count + 1, &queue->slab_capacity, sizeof *slabs);
-    size_t count = queue->slab_count < 5 ? (size_t)LEAST_SLAB_BLOCKS << queue->slab_count
-                                         : (size_t)SLAB_BLOCKS;
+    size_t count =
+        queue->slab_count < 5 ? (size_t)MIN_SLAB_BLOCKS << queue->slab_count : (size_t)SLAB_BLOCKS;
     struct event_block *slab = malloc(count * sizeof *slab);
     queue->slabs = slabs == NULL ? queue->slabs : slabs;
     if (slabs == NULL || slab == NULL) {

@@ -18,8 +18,8 @@ static const uint32_t GW_GOAL_ANY = UINT32_MAX;
 static const uint32_t GW_GOAL_AT_START = 1u << 31;
 
 /* Bounds of a schedule, and of the text that it is read from. */
-enum { GW_GOAL_MOST_OPERATIONS = INT32_MAX };
-static const uint64_t GW_GOAL_MOST_BYTES = (uint64_t)16 << 30;
+enum { GW_GOAL_MAX_OPERATIONS = INT32_MAX };
+static const uint64_t GW_GOAL_MAX_BYTES = (uint64_t)16 << 30;
 
 /* 32 bytes, so that a run reads one cache line for most operations. */
 struct gw_goal_operation {

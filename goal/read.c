@@ -199,9 +199,9 @@ static enum gw_status add_operation(struct reader *reader, struct gw_error *erro
     if (statement->label.length > 0) {
         GW_TRY(add_label(reader, error));
     }
-    if (goal->operation_count == GW_GOAL_MOST_OPERATIONS) {
+    if (goal->operation_count == GW_GOAL_MAX_OPERATIONS) {
         return gw_scanner_fail(&reader->text.scanner, statement->line, error,
-                               "at most %d operations, got more", GW_GOAL_MOST_OPERATIONS);
+                               "at most %d operations, got more", GW_GOAL_MAX_OPERATIONS);
     }
     struct gw_goal_operation *operations =
         gw_grow(goal->operations, (size_t)goal->operation_count + 1, &reader->operation_capacity,
@@ -338,7 +338,7 @@ static void reserve_operations(struct reader *reader) {
     enum { BYTES_PER_OPERATION = 16 };
     struct gw_goal *goal = &reader->goal;
     uint64_t length = gw_scanner_length(&reader->text.scanner);
-    size_t count = length > GW_GOAL_MOST_BYTES ? 1 : (size_t)(length / BYTES_PER_OPERATION) + 1;
+    size_t count = length > GW_GOAL_MAX_BYTES ? 1 : (size_t)(length / BYTES_PER_OPERATION) + 1;
     goal->operations = malloc(count * sizeof *goal->operations);
     goal->dependents = malloc(count * sizeof *goal->dependents);
     reader->operation_capacity = goal->operations == NULL ? 0 : count;

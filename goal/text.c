@@ -41,9 +41,9 @@ uint64_t gw_scanner_length(const struct gw_scanner *scanner) {
 
 /* Refuses a text that is too long, and endless blanks and comments. */
 static enum gw_status check_size(const struct gw_scanner *scanner, struct gw_error *error) {
-    if (scanner->bytes > GW_GOAL_MOST_BYTES || gw_scanner_length(scanner) > GW_GOAL_MOST_BYTES) {
+    if (scanner->bytes > GW_GOAL_MAX_BYTES || gw_scanner_length(scanner) > GW_GOAL_MAX_BYTES) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected at most %d GiB, got more", scanner->name,
-                       (int)(GW_GOAL_MOST_BYTES >> 30));
+                       (int)(GW_GOAL_MAX_BYTES >> 30));
     }
     return scanner->bytes - scanner->bytes_before <= GW_FILE_MOST_BYTES
                ? GW_OK

@@ -14,7 +14,7 @@ static bool read_number(const char **text, size_t *out) {
     }
     *out = (size_t)strtoul(*text, NULL, 10);
     *text += digits;
-    return *out < GW_MOST_CPUS;
+    return *out < GW_MAX_CPUS;
 }
 
 static bool read_range(const char **text, struct gw_cpus *out) {
@@ -50,12 +50,12 @@ void gw_cpus_print(const struct gw_cpus *cpus, char text[GW_CPUS_TEXT_SIZE]) {
     enum { LONGEST_RANGE = 16 };
     size_t used = 0;
     text[0] = '\0';
-    for (size_t first = 0; first < GW_MOST_CPUS; first++) {
+    for (size_t first = 0; first < GW_MAX_CPUS; first++) {
         if (!cpus->has[first]) {
             continue;
         }
         size_t last = first;
-        while (last + 1 < GW_MOST_CPUS && cpus->has[last + 1]) {
+        while (last + 1 < GW_MAX_CPUS && cpus->has[last + 1]) {
             last++;
         }
         const char *comma = used == 0 ? "" : ",";
@@ -72,14 +72,14 @@ void gw_cpus_print(const struct gw_cpus *cpus, char text[GW_CPUS_TEXT_SIZE]) {
 
 size_t gw_cpus_count(const struct gw_cpus *cpus) {
     size_t count = 0;
-    for (size_t i = 0; i < GW_MOST_CPUS; i++) {
+    for (size_t i = 0; i < GW_MAX_CPUS; i++) {
         count += cpus->has[i];
     }
     return count;
 }
 
 bool gw_cpus_contain(const struct gw_cpus *outer, const struct gw_cpus *inner) {
-    for (size_t i = 0; i < GW_MOST_CPUS; i++) {
+    for (size_t i = 0; i < GW_MAX_CPUS; i++) {
         if (inner->has[i] && !outer->has[i]) {
             return false;
         }
@@ -89,14 +89,14 @@ bool gw_cpus_contain(const struct gw_cpus *outer, const struct gw_cpus *inner) {
 
 void gw_cpus_usable(struct gw_cpus *out) {
     memset(out, 0, sizeof *out);
-    cpu_set_t *set = CPU_ALLOC(GW_MOST_CPUS);
-    size_t bytes = CPU_ALLOC_SIZE(GW_MOST_CPUS);
+    cpu_set_t *set = CPU_ALLOC(GW_MAX_CPUS);
+    size_t bytes = CPU_ALLOC_SIZE(GW_MAX_CPUS);
     if (set == NULL) {
         return;
     }
     CPU_ZERO_S(bytes, set);
     if (sched_getaffinity(0, bytes, set) == 0) {
-        for (size_t i = 0; i < GW_MOST_CPUS; i++) {
+        for (size_t i = 0; i < GW_MAX_CPUS; i++) {
             out->has[i] = CPU_ISSET_S(i, bytes, set) != 0;
         }
     }

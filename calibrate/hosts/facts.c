@@ -138,13 +138,13 @@ static bool read_siblings(const char *root, size_t cpu, const char *name, struct
 
 void gw_cpus_cores(const char *root, const struct gw_cpus *cpus, struct gw_cpus *out) {
     memset(out, 0, sizeof *out);
-    for (size_t i = 0; i < GW_MOST_CPUS; i++) {
+    for (size_t i = 0; i < GW_MAX_CPUS; i++) {
         struct gw_cpus siblings;
         if (!cpus->has[i]) {
             continue;
         }
         if (read_siblings(root, i, "thread_siblings_list", &siblings)) {
-            const unsigned char *first = memchr(siblings.has, 1, GW_MOST_CPUS);
+            const unsigned char *first = memchr(siblings.has, 1, GW_MAX_CPUS);
             out->has[first - siblings.has] = 1;
         } else {
             out->has[i] = 1;
@@ -159,7 +159,7 @@ static void write_topology(struct gw_json_writer *writer, const char *root,
     size_t sockets = 0;
     size_t cores = 0;
     bool known = true;
-    for (size_t i = 0; i < GW_MOST_CPUS && known; i++) {
+    for (size_t i = 0; i < GW_MAX_CPUS && known; i++) {
         if (online->has[i]) {
             known = read_siblings(root, i, "thread_siblings_list", &siblings);
             cores += known && is_first(&siblings, i);
@@ -240,7 +240,7 @@ void gw_host_ticks_read(const char *root, struct gw_host_ticks *out) {
 static void list_governors(const char *root, const struct gw_cpus *online, char *out, size_t size) {
     size_t used = 0;
     out[0] = '\0';
-    for (size_t i = 0; i < GW_MOST_CPUS; i++) {
+    for (size_t i = 0; i < GW_MAX_CPUS; i++) {
         char governor[GW_FACT_SIZE];
         if (!online->has[i] || !read_frequency_text(root, i, "scaling_governor", governor) ||
             strstr(out, governor) != NULL || used + strlen(governor) + 3 > size) {

@@ -8,12 +8,12 @@
 #include "calibrate/hosts/hosts.h"
 #include "device/device.h"
 
-enum { MOST_GPUS = 16, PCI_SIZE = 64 };
+enum { MAX_GPUS = 16, PCI_SIZE = 64 };
 
 /* PCI addresses of the GPUs that were written. */
 struct pci_addresses {
     size_t count;
-    char pcis[MOST_GPUS][PCI_SIZE];
+    char pcis[MAX_GPUS][PCI_SIZE];
 };
 
 /* Writes a GPU's memory node (-1 for a single one) and NVML's facts. */
@@ -62,8 +62,7 @@ static void write_driver_gpus(struct gw_json_writer *writer, const char *root,
         (void)snprintf(path, sizeof path, "/proc/driver/nvidia/gpus/%.200s/information",
                        folders[i]->d_name);
         char *text = folders[i]->d_name[0] == '.' ? NULL : gw_fact_text(root, path);
-        if (text != NULL && gw_fact_find(text, "Model", model) &&
-            pci_addresses->count < MOST_GPUS) {
+        if (text != NULL && gw_fact_find(text, "Model", model) && pci_addresses->count < MAX_GPUS) {
             gw_writer_object(writer, NULL);
             gw_writer_text(writer, "name", model);
             write_slot(writer, root, folders[i]->d_name, pci_addresses);
@@ -93,10 +92,10 @@ static bool find_driver(const char *line, char out[GW_FACT_SIZE]) {
 void gw_write_gpu_facts(struct gw_json_writer *writer, const char *root) {
     char line[GW_FACT_SIZE];
     char driver[GW_FACT_SIZE];
-    struct gw_gpu gpus[MOST_GPUS];
+    struct gw_gpu gpus[MAX_GPUS];
     struct pci_addresses pci_addresses = {0};
-    const char *pcis[MOST_GPUS];
-    size_t count = root[0] == '\0' ? gw_cuda_devices(gpus, MOST_GPUS) : 0;
+    const char *pcis[MAX_GPUS];
+    size_t count = root[0] == '\0' ? gw_cuda_devices(gpus, MAX_GPUS) : 0;
     gw_writer_array(writer, "gpus");
     if (count > 0) {
         write_cuda_gpus(writer, gpus, count, &pci_addresses);

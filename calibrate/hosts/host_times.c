@@ -14,7 +14,7 @@ enum {
     CONCURRENT_REPEATS = 40, /* some 30 ms: longer than a time slice */
     COMPUTE_REPEATS = 15,
     MEMORY_REPEATS = 5,
-    FEWEST_REPEATS = 3
+    MIN_REPEATS = 3
 };
 static const double turn_s = 0.04;
 static const double longest_s = 0.015; /* of compute, and of memory, in a turn */
@@ -46,9 +46,9 @@ static enum gw_status time_together(const struct gw_clock *clock, const struct g
 static enum gw_status time_host_alone(const struct gw_clock *clock, const struct gw_host_work *work,
                                       struct gw_host_times *out, struct gw_error *error) {
     const struct gw_repeats compute = {
-        .fewest = FEWEST_REPEATS, .most = COMPUTE_REPEATS, .longest_s = longest_s};
+        .fewest = MIN_REPEATS, .most = COMPUTE_REPEATS, .longest_s = longest_s};
     const struct gw_repeats memory = {
-        .fewest = FEWEST_REPEATS, .most = MEMORY_REPEATS, .longest_s = longest_s};
+        .fewest = MIN_REPEATS, .most = MEMORY_REPEATS, .longest_s = longest_s};
     struct gw_spread spread;
     GW_TRY(time_action(clock, work->compute, work->context, compute, &spread, error));
     out->compute_low_s = spread.percentiles[1];

@@ -49,13 +49,13 @@ enum gw_status gw_sharing_find(struct gw_communicator *communicator, struct gw_s
 
 /* ---- sets of processors, as Linux numbers and lists them ("0-3,8") ------------------------- */
 
-enum { GW_MOST_CPUS = 8192, GW_CPUS_TEXT_SIZE = 256 };
+enum { GW_MAX_CPUS = 8192, GW_CPUS_TEXT_SIZE = 256 };
 
 struct gw_cpus {
-    unsigned char has[GW_MOST_CPUS];
+    unsigned char has[GW_MAX_CPUS];
 };
 
-/* Returns false, with an empty set, if the text is no list of processors below GW_MOST_CPUS. */
+/* Returns false, with an empty set, if the text is no list of processors below GW_MAX_CPUS. */
 bool gw_cpus_parse(const char *text, struct gw_cpus *out);
 
 /* Ends in "..." if the list does not fit. */

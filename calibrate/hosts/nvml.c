@@ -69,7 +69,7 @@ static bool ask_of(handle gpu, const char *name, unsigned which, double *out) {
 
 /* ---- facts of one GPU ---------------------------------------------------------------------- */
 
-enum { SM_CLOCK = 1, MEMORY_CLOCK = 2, MOST_LINKS = 36 };
+enum { SM_CLOCK = 1, MEMORY_CLOCK = 2, MAX_LINKS = 36 };
 
 /* A query of a GPU, and the key of its answer. */
 struct gpu_question {
@@ -108,7 +108,7 @@ static void write_links(struct gw_json_writer *writer, handle gpu) {
     double count = 0;
     double is_up = 0;
     unsigned link = 0;
-    for (; link < MOST_LINKS && ask_of(gpu, "nvmlDeviceGetNvLinkState", link, &is_up); link++) {
+    for (; link < MAX_LINKS && ask_of(gpu, "nvmlDeviceGetNvLinkState", link, &is_up); link++) {
         count += is_up != 0;
     }
     if (link > 0) {

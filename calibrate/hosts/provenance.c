@@ -27,7 +27,7 @@ static void write_rank(struct gw_json_writer *writer, const struct gw_communicat
     gw_writer_text(writer, "cpus", text);
     gw_cpus_print(&cores, text);
     gw_writer_text(writer, "cores", text);
-    const unsigned char *first = memchr(cpus.has, 1, GW_MOST_CPUS);
+    const unsigned char *first = memchr(cpus.has, 1, GW_MAX_CPUS);
     if (first != NULL && gw_cpu_frequency("", (size_t)(first - cpus.has), &hz)) {
         gw_writer_number(writer, "cpu_hz", hz);
     }

@@ -40,7 +40,7 @@ enum gw_status gw_sharing_find(struct gw_communicator *communicator, struct gw_s
     if (status == GW_OK) {
         status = gw_allgather(communicator, &usable, sizeof usable, all, error);
     }
-    for (size_t cpu = 0; cpu < GW_MOST_CPUS && status == GW_OK; cpu++) {
+    for (size_t cpu = 0; cpu < GW_MAX_CPUS && status == GW_OK; cpu++) {
         usable.has[cpu] = 0;
         for (size_t rank = 0; rank < (size_t)communicator->size; rank++) {
             usable.has[cpu] |= machines.host_of[rank] == machine ? all[rank].has[cpu] : 0;

@@ -41,7 +41,7 @@ struct aggregation_memory {
     float *values;
 };
 
-enum { MOST_SIZES = 64 };
+enum { MAX_SIZES = 64 };
 
 struct measured_aggregation {
     struct aggregation_memory *aggregation_memory;
@@ -51,8 +51,8 @@ struct measured_aggregation {
     size_t range;    /* elements of the vector that they are part of */
     size_t *counts;  /* [workers]: entries of each */
     /* HEAVYMIX: a sketch for each size, and the indices found. */
-    struct gw_sketch sketches[MOST_SIZES];
-    size_t sizes[MOST_SIZES], size_count, which;
+    struct gw_sketch sketches[MAX_SIZES];
+    size_t sizes[MAX_SIZES], size_count, which;
 };
 
 /* The largest number of elements; for aggregators of a selection, that of the selected ones. At
@@ -68,11 +68,13 @@ static size_t max_elements(const struct aggregation_memory *aggregation_memory,
 /* The entries of the longest calibrated vector at that density; more would be closer together. */
 static size_t max_entries(const struct aggregation_memory *aggregation_memory,
                           enum gw_aggregator by, double density) {
-    enum { LEAST = 256 };
+    enum { MIN_ENTRIES = 256 };
     size_t lists = by == GW_SCATTER_ADD ? aggregation_memory->workers : 1;
     size_t entries = lists * gw_elements_kept(aggregation_memory->max_elements, density);
     size_t most = max_elements(aggregation_memory, by);
-    return !gw_aggregator_scatters(by) ? most : entries > LEAST ? gw_lesser(entries, most) : LEAST;
+    return !gw_aggregator_scatters(by) ? most
+           : entries > MIN_ENTRIES     ? gw_lesser(entries, most)
+                                       : MIN_ENTRIES;
 }
 
 /* ---- sizes --------------------------------------------------------------------------------- */
@@ -150,8 +152,8 @@ static enum gw_status open_sketch(struct measured_aggregation *aggregation,
     if (i < aggregation->size_count) {
         return GW_OK;
     }
-    if (i == MOST_SIZES) {
-        return gw_fail(error, GW_FAILED, "heavymix: expected at most %d sizes", MOST_SIZES);
+    if (i == MAX_SIZES) {
+        return gw_fail(error, GW_FAILED, "heavymix: expected at most %d sizes", MAX_SIZES);
     }
     struct gw_sketch *sketch = &aggregation->sketches[i];
     size_t columns = gw_sketch_columns(n, gw_elements_kept(n, aggregation->density));

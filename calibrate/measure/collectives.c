@@ -45,7 +45,7 @@ const char *const gw_calibrated_collectives[] = {"allgather", "allgatherv", "all
 static const size_t row_bytes = 64 << 10;
 
 /* Dense gradients that jobs send: a bucket of DDP, and all of a ResNet-50. */
-static const size_t asked_bytes[GW_MOST_ASKED] = {25 << 20, 100 << 20};
+static const size_t asked_bytes[GW_MAX_ASKED] = {25 << 20, 100 << 20};
 
 /* The parts of the pools that ranks use: those that are not the root, and the root, which is rank
  * 0. */
@@ -170,7 +170,7 @@ static enum gw_status add_collective(struct gw_point_survey *survey,
                                            .run = run_collective,
                                            .context = exchange}};
     bool is_dense = collectives[which].kind == GW_ALLREDUCE && which != SENDRECV;
-    for (size_t i = 0, count = 0; i < GW_MOST_ASKED && is_dense && !series.of_fewer; i++) {
+    for (size_t i = 0, count = 0; i < GW_MAX_ASKED && is_dense && !series.of_fewer; i++) {
         if (asked_bytes[i] > series.subject.largest && asked_bytes[i] <= fits) {
             series.subject.asked[count++] = asked_bytes[i];
         }

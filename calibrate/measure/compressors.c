@@ -41,7 +41,7 @@ struct compressor_memory {
     struct gw_gpu_selection gpu_selection;
 };
 
-enum { MOST_SIZES = 64 };
+enum { MAX_SIZES = 64 };
 
 struct measured_compression {
     struct compressor_memory *compressor_memory;
@@ -51,8 +51,8 @@ struct measured_compression {
     /*
      * One for each size. Their states live from visit to visit, and keep what they have adapted to.
      */
-    struct gw_task tasks[MOST_SIZES];
-    struct gw_sketch sketches[MOST_SIZES]; /* of a compressor that sketches */
+    struct gw_task tasks[MAX_SIZES];
+    struct gw_sketch sketches[MAX_SIZES]; /* of a compressor that sketches */
     size_t task_count;
     struct gw_task *task; /* of the size that is measured */
     size_t selected;      /* by the last run */
@@ -211,9 +211,9 @@ static enum gw_status prepare(void *context, size_t elements, struct gw_error *e
     while (i < compression->task_count && compression->tasks[i].n != elements) {
         i++;
     }
-    if (i == MOST_SIZES) {
+    if (i == MAX_SIZES) {
         return gw_fail(error, GW_FAILED, "%s: expected at most %d sizes",
-                       compression->compressor->name, MOST_SIZES);
+                       compression->compressor->name, MAX_SIZES);
     }
     compression->task = &compression->tasks[i];
     if (i == compression->task_count) {

@@ -197,7 +197,7 @@ static enum gw_status take_line(struct gw_journal *journal, const cJSON *line,
         block.count = read_seconds(line, block.seconds);
         double late = number_in(line, "late");
         double at_s = number_in(line, "at_s");
-        *sensible = block.count > 0 && block.count + point->count <= GW_MOST_REPEATS && late >= 0 &&
+        *sensible = block.count > 0 && block.count + point->count <= GW_MAX_REPEATS && late >= 0 &&
                     late <= (double)block.count && block.skew_s >= 0 && at_s >= 0;
         journal->at_s = *sensible ? at_s : journal->at_s;
         block.late = *sensible ? (size_t)late : 0;

@@ -32,11 +32,11 @@ static enum gw_status open_exchanges(struct overlap_exchanges *out, struct gw_co
     struct gw_communicator *gpus = calibration->gpu_communicator;
     size_t gathered = largest_bytes * (size_t)world->size;
     *out = (struct overlap_exchanges){.communicator = gpus != NULL ? gpus : world, .world = world};
-    GW_TRY(gw_pool_open(gw_greater(largest_bytes, GW_OVERLAP_LEAST_POOL), calibration->device,
+    GW_TRY(gw_pool_open(gw_greater(largest_bytes, GW_OVERLAP_MIN_POOL), calibration->device,
                         &out->send, error));
-    GW_TRY(gw_pool_open(gw_greater(gathered, GW_OVERLAP_LEAST_POOL), calibration->device,
+    GW_TRY(gw_pool_open(gw_greater(gathered, GW_OVERLAP_MIN_POOL), calibration->device,
                         &out->receive, error));
-    return gw_pool_fill(&out->send, GW_OVERLAP_LEAST_POOL, world->rank, error);
+    return gw_pool_fill(&out->send, GW_OVERLAP_MIN_POOL, world->rank, error);
 }
 
 static void close_exchanges(struct overlap_exchanges *exchanges) {

@@ -101,7 +101,7 @@ enum gw_status gw_measure_overlap(struct gw_communicator *communicator,
 
 enum {
     GW_OVERLAP_SERIES = 8,
-    GW_OVERLAP_LEAST_POOL = 8 << 20 /* bytes: more than the caches near a core hold */
+    GW_OVERLAP_MIN_POOL = 8 << 20 /* bytes: more than the caches near a core hold */
 };
 
 /* Compresses one group after the other, on processors or on a GPU. */

@@ -85,7 +85,7 @@ enum gw_status gw_overlap_load_open(struct gw_overlap_load *out,
         gw_lesser(device == NULL ? group_elements : gpu_group_elements, calibration->max_elements);
     out->task = gw_pool_task(out->elements, calibration->density, &out->workspace);
     /* A group with repeated values would have ties that gradients do not have. */
-    size_t drawn = gw_greater(GW_OVERLAP_LEAST_POOL, out->elements * sizeof(float));
+    size_t drawn = gw_greater(GW_OVERLAP_MIN_POOL, out->elements * sizeof(float));
     size_t bytes = gw_greater(drawn, cached);
     GW_TRY(gw_pool_open(bytes, device, &out->gradient, error));
     GW_TRY(gw_pool_open(bytes, device, &out->residual, error));

@@ -27,7 +27,7 @@ static size_t count_sizes(const struct gw_subject *subject, size_t per_factor_fo
 /* Series of few sizes get them closer together, to make a curve. */
 static size_t series_density(const struct gw_subject *subject, size_t per_factor_four) {
     size_t denser = per_factor_four;
-    while (denser < 8 && count_sizes(subject, denser) < GW_FEWEST_SIZES) {
+    while (denser < 8 && count_sizes(subject, denser) < GW_MIN_SIZES) {
         denser *= 2;
     }
     return denser;
@@ -113,7 +113,7 @@ enum gw_status gw_points_open(struct gw_series *series, size_t series_count, siz
             GW_TRY(gw_points_add(out, s, size, error));
             before = size;
         }
-        for (size_t i = 0; i < GW_MOST_ASKED && subject->asked[i] > 0; i++) {
+        for (size_t i = 0; i < GW_MAX_ASKED && subject->asked[i] > 0; i++) {
             GW_TRY(gw_points_add(out, s, subject->asked[i], error));
             out->items[out->count - 1].asked = true;
         }
@@ -147,8 +147,7 @@ struct gw_measured_point *gw_points_find(const struct gw_points *points, const c
 /* The minimum number of repeats for an interval of the median. */
 static size_t fewest_repeats(const struct gw_measured_point *point) {
     const double long_s = 5e-3;
-    return point->spent_s > long_s * (double)point->count ? GW_FEWEST_LONG_REPEATS
-                                                          : GW_FEWEST_REPEATS;
+    return point->spent_s > long_s * (double)point->count ? GW_MIN_LONG_REPEATS : GW_MIN_REPEATS;
 }
 
 enum gw_status gw_summarise_repeats(double *values, size_t count, uint64_t seed, uint64_t stream,
@@ -156,7 +155,7 @@ enum gw_status gw_summarise_repeats(double *values, size_t count, uint64_t seed,
     struct gw_random *random = NULL;
     GW_TRY(gw_random_open(&random, seed, stream, error));
     enum gw_status status =
-        gw_summarise_bootstrap(values, count, GW_FEWEST_LONG_REPEATS, random, out, error);
+        gw_summarise_bootstrap(values, count, GW_MIN_LONG_REPEATS, random, out, error);
     gw_random_close(random);
     return status;
 }
@@ -204,7 +203,7 @@ enum gw_status gw_point_add(struct gw_measured_point *point, const struct gw_blo
         point->state = GW_POINT_PRECISE;
     } else if (enough && point->spent_s >= rule->max_s_per_point) {
         point->state = GW_POINT_CAPPED;
-    } else if (point->count >= GW_MOST_REPEATS) {
+    } else if (point->count >= GW_MAX_REPEATS) {
         point->state = GW_POINT_OUT_OF_REPEATS;
     } else if (point->asked && point->count >= GW_ASKED_REPEATS) {
         point->state = GW_POINT_OUT_OF_TIME;
@@ -232,7 +231,7 @@ enum gw_status gw_point_measurement(const struct gw_measured_point *point,
 
 /* ---- a round ------------------------------------------------------------------------------- */
 
-enum { FIRST_VISITS = GW_FEWEST_LONG_REPEATS, VISITS_OF_FEWER = 2 };
+enum { FIRST_VISITS = GW_MIN_LONG_REPEATS, VISITS_OF_FEWER = 2 };
 static const double around_visit_s = 1e-3; /* agreement before and after it */
 
 static size_t at_most(size_t count, size_t most) {
@@ -249,7 +248,7 @@ static size_t count_repeats(const struct gw_measured_point *point, double visit_
         double needed = (double)point->count * (pow(point->error / precision, 2) - 1);
         repeats = at_most(repeats, (size_t)fmax(needed, (double)(repeats + 1) / 2));
     }
-    return at_most(repeats, GW_MOST_REPEATS - point->count);
+    return at_most(repeats, GW_MAX_REPEATS - point->count);
 }
 
 /* Visits so far, up to FIRST_VISITS; then the error of the median. */
@@ -344,7 +343,7 @@ double gw_largest_share_s(size_t series_count, double time_s) {
 
 bool gw_is_too_large(const struct gw_points *points, size_t which, double share_s) {
     const struct gw_measured_point *point = &points->items[which];
-    for (size_t back = 1; back <= GW_FEWEST_SIZES; back++) {
+    for (size_t back = 1; back <= GW_MIN_SIZES; back++) {
         if (back > which || points->items[which - back].series != point->series) {
             return false;
         }
@@ -394,12 +393,12 @@ enum gw_status gw_time_point(struct gw_timer *timer, const struct gw_subject *su
     struct gw_block block;
     GW_TRY(time_repeats(timer, subject, WARM_UPS, &block, error));
     double cost_s = block.seconds[WARM_UPS - 1] + around_s;
-    size_t count = (size_t)fmin(GW_LARGEST_BLOCK, fmax(GW_FEWEST_LONG_REPEATS, block_s / cost_s));
+    size_t count = (size_t)fmin(GW_LARGEST_BLOCK, fmax(GW_MIN_LONG_REPEATS, block_s / cost_s));
     while (point->state == GW_POINT_OPEN) {
         GW_TRY(time_repeats(timer, subject, count, &block, error));
         point->spent_s += (double)count * around_s;
         GW_TRY(gw_point_add(point, &block, rule, error));
-        size_t left = GW_MOST_REPEATS - point->count;
+        size_t left = GW_MAX_REPEATS - point->count;
         count = 2 * count < GW_LARGEST_BLOCK ? 2 * count : GW_LARGEST_BLOCK;
         count = count < left ? count : left;
     }

@@ -97,11 +97,11 @@ struct gw_stop_rule {
 };
 
 enum {
-    GW_FEWEST_REPEATS = 15,
-    GW_FEWEST_LONG_REPEATS = 5, /* which take more than 5 ms each */
-    GW_MOST_REPEATS = 2000,
-    GW_FEWEST_VISITS = 5, /* of a curve's point: a single visit does not show drift */
-    GW_FEWEST_SIZES = 5,
+    GW_MIN_REPEATS = 15,
+    GW_MIN_LONG_REPEATS = 5, /* which take more than 5 ms each */
+    GW_MAX_REPEATS = 2000,
+    GW_MIN_VISITS = 5, /* of a curve's point: a single visit does not show drift */
+    GW_MIN_SIZES = 5,
     GW_FAR_DEVIATIONS = 3 /* a repeat this far off counts as an outlier */
 };
 

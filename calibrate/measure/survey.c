@@ -91,7 +91,7 @@ enum gw_status gw_point_survey_open(struct gw_communicator *communicator,
         .worker_counts = {.world = communicator, .gpu_world = calibration->gpu_communicator},
         .rule = {.precision = calibration->precision,
                  .max_s_per_point = calibration->max_s_per_point,
-                 .fewest_visits = GW_FEWEST_VISITS,
+                 .fewest_visits = GW_MIN_VISITS,
                  .seed = calibration->seed}};
     if (uses_compressors(calibration)) {
         GW_TRY(find_sharers(communicator, calibration, out, error));
@@ -433,7 +433,7 @@ static enum gw_status visit_in_rounds(struct leader *leader, struct gw_error *er
     size_t phases = survey->worker_counts.count;
     double visit_s = visit_length_s(leader);
     while (true) {
-        size_t order[GW_MOST_WORKER_COUNTS];
+        size_t order[GW_MAX_WORKER_COUNTS];
         size_t count = 0;
         GW_TRY(gw_choose_round(&survey->points, leader->end_s - now_s(leader), visit_s,
                                survey->rule.precision, leader->random, leader->visits, &count,

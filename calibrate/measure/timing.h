@@ -13,7 +13,7 @@
 /* ---- subjects ---------------------------------------------------------------------------------
  */
 
-enum { GW_MOST_ASKED = 2 };
+enum { GW_MAX_ASKED = 2 };
 
 /* A subject that is measured at many sizes, from the smallest to the largest. */
 struct gw_subject {
@@ -21,7 +21,7 @@ struct gw_subject {
     const char *size_key; /* key of sizes in the cluster file: "bytes", "elements" */
     size_t smallest, largest;
     /* Larger sizes, ascending, that jobs use, measured if there is time for them; 0: none. */
-    size_t asked[GW_MOST_ASKED];
+    size_t asked[GW_MAX_ASKED];
     /* The largest size below `larger` that costs about as much as `smaller`, if the cost jumps
      * between the two, or 0; NULL: no jumps. That size is measured too. */
     size_t (*before_step)(const void *context, size_t smaller, size_t larger);

@@ -4,7 +4,7 @@
 
 #include "transport/transport.h"
 
-enum { GW_MOST_WORKER_COUNTS = 40 };
+enum { GW_MAX_WORKER_COUNTS = 40 };
 
 /*
  * The numbers of ranks that collectives are measured on: powers of two, three times powers of two,
@@ -22,12 +22,12 @@ static inline bool gw_is_measured(int workers) {
 struct gw_worker_counts {
     struct gw_communicator *world;
     size_t count;
-    int workers[GW_MOST_WORKER_COUNTS]; /* ascending; from 1 if compressors are measured */
+    int workers[GW_MAX_WORKER_COUNTS]; /* ascending; from 1 if compressors are measured */
     /* Those of the ranks below `workers`; the last is the world itself. */
-    struct gw_communicator communicators[GW_MOST_WORKER_COUNTS];
+    struct gw_communicator communicators[GW_MAX_WORKER_COUNTS];
     /* The same for memory of GPUs, besides the world; NULL without GPUs. */
     struct gw_communicator *gpu_world;
-    struct gw_communicator gpu_communicators[GW_MOST_WORKER_COUNTS];
+    struct gw_communicator gpu_communicators[GW_MAX_WORKER_COUNTS];
 };
 
 /* The communicator of the first workers[which] ranks, for a rank among them ... */

@@ -8,7 +8,7 @@ enum { SERIES = 3 };
 static struct gw_random *random_numbers;
 
 static const struct gw_stop_rule rule = {
-    .precision = 0.02, .max_s_per_point = 10, .fewest_visits = GW_FEWEST_VISITS, .seed = 1};
+    .precision = 0.02, .max_s_per_point = 10, .fewest_visits = GW_MIN_VISITS, .seed = 1};
 
 static void open_points(struct gw_series series[SERIES], size_t largest, size_t per_factor_four,
                         struct gw_points *out) {
@@ -29,7 +29,7 @@ TEST(sizes_are_log_spaced) {
             struct gw_points points;
             open_points(series, largest[l], per_four, &points);
             size_t each = points.count / SERIES;
-            assert_true(each >= GW_FEWEST_SIZES && points.count == each * SERIES);
+            assert_true(each >= GW_MIN_SIZES && points.count == each * SERIES);
             assert_int_equal(points.items[0].size, 1024);
             assert_true(points.items[each - 1].size <= largest[l]);
             for (size_t i = 1; i < each; i++) {
@@ -132,7 +132,7 @@ TEST(a_point_is_closed_when_its_median_is_known) {
         struct gw_measurement measurement;
         measure(&point, 0.2, 1, &rule);
         assert_int_equal(point.state, GW_POINT_PRECISE);
-        assert_true(point.count >= GW_FEWEST_REPEATS && point.count < 500);
+        assert_true(point.count >= GW_MIN_REPEATS && point.count < 500);
         assert_int_equal(gw_point_measurement(&point, &rule, &measurement, NULL), GW_OK);
         assert_true(measurement.precise && measurement.stopped_by == NULL);
         assert_true(gw_summary_relative_error(&measurement.summary) <= 0.02);
@@ -163,7 +163,7 @@ TEST(caps_are_reported) {
     point = (struct gw_measured_point){.size = 1024};
     measure(&point, 0.5, 1, &strict);
     assert_int_equal(point.state, GW_POINT_OUT_OF_REPEATS);
-    assert_int_equal(point.count, GW_MOST_REPEATS);
+    assert_int_equal(point.count, GW_MAX_REPEATS);
     assert_int_equal(gw_point_measurement(&point, &strict, &measurement, NULL), GW_OK);
     assert_string_equal(measurement.stopped_by, "repeats");
     free(point.seconds);
@@ -176,7 +176,7 @@ TEST(one_moment_is_not_enough) {
     for (size_t i = 0; i < block.count; i++) {
         block.seconds[i] = 1e-4;
     }
-    for (int visit = 1; visit <= GW_FEWEST_VISITS; visit++) {
+    for (int visit = 1; visit <= GW_MIN_VISITS; visit++) {
         assert_int_equal(point.state, GW_POINT_OPEN);
         assert_int_equal(gw_point_add(&point, &block, &rule, NULL), GW_OK);
     }
@@ -195,13 +195,13 @@ TEST(long_repeats_are_few_and_outliers_stay) {
             .skew_s = 0.01};
         assert_int_equal(gw_point_add(&point, &block, &rule, NULL), GW_OK);
     }
-    assert_int_equal(point.count, GW_FEWEST_LONG_REPEATS);
+    assert_int_equal(point.count, GW_MIN_LONG_REPEATS);
     const struct gw_block spike = {.count = 1, .seconds = {7}, .late = 1, .skew_s = 0.07};
     assert_int_equal(gw_point_add(&point, &spike, &rule, NULL), GW_OK);
     assert_int_equal(gw_point_measurement(&point, &rule, &measurement, NULL), GW_OK);
     assert_int_equal(measurement.outliers, 1);
     assert_int_equal(measurement.late, 1);
-    assert_int_equal(measurement.summary.count, GW_FEWEST_LONG_REPEATS + 1);
+    assert_int_equal(measurement.summary.count, GW_MIN_LONG_REPEATS + 1);
     assert_true(measurement.summary.p95 > 1);
     assert_true(near(measurement.skew_s, 0.02, 1e-12)); /* the mean of 0.01, and 0.07 */
     free(point.seconds);
@@ -363,7 +363,7 @@ TEST(large_sizes_are_left_out) {
             size_t level = i % (points.count / SERIES);
             double cost_s = 1e-3 * (double)(1 << level);
             bool too_large = gw_is_too_large(&points, i, share_s);
-            assert_int_equal(too_large, level >= GW_FEWEST_SIZES && cost_s > share_s);
+            assert_int_equal(too_large, level >= GW_MIN_SIZES && cost_s > share_s);
             point->cost_s = too_large ? 0 : cost_s;
             point->state = too_large ? GW_POINT_LEFT_OUT : GW_POINT_OPEN;
         }

@@ -234,7 +234,7 @@ TEST(no_time_at_all_is_a_repeat_for_each_of_five_sizes) {
     like.time_s = 0;
     struct whole *wholes = measure(2, &like);
     for (size_t i = 0; i < 11; i++) {
-        assert_int_equal(wholes[0].medians_s[0][i] > 0, i < GW_FEWEST_SIZES);
+        assert_int_equal(wholes[0].medians_s[0][i] > 0, i < GW_MIN_SIZES);
     }
     free(wholes);
 }

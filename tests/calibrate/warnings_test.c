@@ -43,7 +43,7 @@ TEST(lists_of_processors_read_back) {
         assert_false(gw_cpus_parse(bad[i], &cpus));
         assert_int_equal(gw_cpus_count(&cpus), 0);
     }
-    for (size_t i = 0; i < GW_MOST_CPUS; i++) {
+    for (size_t i = 0; i < GW_MAX_CPUS; i++) {
         cpus.has[i] = i % 2 == 0;
     }
     gw_cpus_print(&cpus, text);

@@ -208,7 +208,7 @@ bool fuzz_journal(const char *text, size_t length) {
     for (size_t p = 0; p < points.count; p++) {
         const struct gw_measured_point *point = &points.items[p];
         repeats += point->count;
-        fuzz_expect(point->count <= GW_MOST_REPEATS && point->late <= point->count, "repeats");
+        fuzz_expect(point->count <= GW_MAX_REPEATS && point->late <= point->count, "repeats");
         for (size_t i = 0; i < point->count; i++) {
             fuzz_expect(isfinite(point->seconds[i]) && point->seconds[i] > 0, "a repeat's time");
         }
@@ -257,7 +257,7 @@ bool fuzz_facts(const char *text, size_t length) {
     double number = 0;
     bool accepted = gw_cpus_parse(text, &cpus);
     size_t count = gw_cpus_count(&cpus);
-    fuzz_expect(accepted ? count <= GW_MOST_CPUS : count == 0, "a set of processors");
+    fuzz_expect(accepted ? count <= GW_MAX_CPUS : count == 0, "a set of processors");
     if (accepted) {
         char list[GW_CPUS_TEXT_SIZE];
         gw_cpus_print(&cpus, list);

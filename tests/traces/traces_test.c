@@ -316,7 +316,7 @@ TEST(a_few_unknown_keys_stand_for_many) {
     gw_key_rules = (struct gw_key_rules){.warn = note_warning, .context = &count};
     warnings[0] = '\0';
     assert_int_equal(parse_any(MODEL, quoted(text)), GW_OK);
-    assert_int_equal(count, GW_MOST_KEY_WARNINGS + 1);
+    assert_int_equal(count, GW_MAX_KEY_WARNINGS + 1);
     assert_non_null(strstr(warnings, "f: and 92 more keys that nothing reads"));
     count = 0;
     gw_key_rules.all = true;
@@ -410,7 +410,7 @@ TEST(documents_may_be_long) {
 
 /* Values that are short make a document that is long. */
 TEST(documents_have_so_many_values) {
-    const size_t length = (size_t)2 * GW_JSON_MOST_VALUES + 3;
+    const size_t length = (size_t)2 * GW_JSON_MAX_VALUES + 3;
     char *text = malloc(length + 1);
     cJSON *document = NULL;
     assert_non_null(text);
