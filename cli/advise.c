@@ -1,4 +1,4 @@
-/* One answer for a network and a cluster, made from what a user has at hand. */
+/* Recommends a pipeline for a network on a cluster. */
 #include "report/advice.h"
 
 #include "cli/cli.h"
@@ -20,7 +20,7 @@ static const struct gw_option option_table[] = {
 
 static const struct gw_option_rule rules[] = {GW_ASKING_RULES, {0}};
 
-static enum gw_status answer(void *values, struct gw_error *error) {
+static enum gw_status answer_advise(void *values, struct gw_error *error) {
     const struct options *options = values;
     struct gw_question question;
     struct gw_advice advice;
@@ -49,5 +49,5 @@ const struct gw_verb gw_verb_advise = {
     .rules = rules,
     .surplus = "expected one NETWORK, got also",
     .values = &options,
-    .answer = answer,
+    .answer = answer_advise,
 };

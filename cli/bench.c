@@ -16,7 +16,7 @@ struct options {
     struct gw_device_choice device;
 };
 
-/* What selections are made from, and what is added to it first. */
+/* A residual to select from, and a gradient to add to it first. */
 struct bench_vectors {
     float *u, *gradient; /* [elements] */
 };
@@ -126,7 +126,7 @@ static enum gw_status bench(const struct options *options, struct gw_error *erro
     return status;
 }
 
-static int run(int argc, char **argv) {
+static int run_bench(int argc, char **argv) {
     struct options options = {0};
     struct gw_error error = {0};
     gw_parse_options(&gw_verb_bench, argc, argv, &options);
@@ -145,5 +145,5 @@ const struct gw_verb gw_verb_bench = {
     .options = option_table,
     .rules = rules,
     .surplus = "expected compressors, got",
-    .run = run,
+    .run = run_bench,
 };

@@ -25,7 +25,7 @@ struct options {
     enum gw_transport_choice transport;
 
     struct gw_calibration_choice chosen; /* what `calibration` points to */
-    /* As given; what is 0 or NULL was not. */
+    /* Values given on the command line; 0 or NULL: not given. */
     double time_s, precision, max_s_per_point;
     size_t max_bytes, max_elements;
     const char *only, *compressor;
@@ -45,7 +45,7 @@ static void read_compressors(char *argument, void *target, struct argp_state *st
 
 #define IN(member) offsetof(struct options, member)
 
-/* Sizes begin at 1024, and two or more make a curve. */
+/* Sizes begin at 1024 and a curve needs two: hence the minima of the largest sizes. */
 static const struct gw_option option_table[] = {
     {"out", 'o', "CLUSTER.json", GW_TEXT, IN(out),
      .help = "Where to write the cluster (required without --check)", .names = GW_NAMES_FILES},
@@ -117,9 +117,9 @@ static const struct gw_option_rule rules[] = {
     {0},
 };
 
-/* ---- what is asked for ----------------------------------------------------------------------- */
+/* ---- request --------------------------------------------------------------------------------- */
 
-/* What was given, over what the preset says, over what is usual. */
+/* Completes the request: options override the preset (--quick, ..), which overrides defaults. */
 static void complete(void *input, struct argp_state *state) {
     struct options *options = input;
     struct gw_calibration *asked = &options->calibration;
@@ -145,7 +145,7 @@ static void complete(void *input, struct argp_state *state) {
         gw_calibration_choose(options->only, &options->chosen, asked, &error) != GW_OK) {
         gw_refuse(state, "--%s", error.message);
     }
-    /* Of messages and of overlap a file has no curve that a check could look at. */
+    /* A check measures curves again; messages and overlap have none. */
     if (options->only != NULL && options->check != NULL && (asked->network || asked->overlap)) {
         gw_refuse(state, "--check: expected only collectives and compressors in --only, neither "
                          "network nor overlap, as curves alone are measured again");
@@ -276,7 +276,7 @@ static enum gw_status calibrate_or_check(struct gw_communicator *communicator,
     return calibrate_job(communicator, options, error);
 }
 
-/* The compressors asked for are on every rank the same, and so is what is missing of them. */
+/* All ranks keep the same compressors for GPUs, so that a missing one fails on all alike. */
 static enum gw_status calibrate_on_gpus(struct gw_communicator *communicator,
                                         struct options *options, int *verdict,
                                         struct gw_error *error) {
@@ -301,7 +301,7 @@ static enum gw_status calibrate_on_gpus(struct gw_communicator *communicator,
     return status;
 }
 
-/* Collectives of one rank on a GPU take time all the same: its library copies. */
+/* Whether 2 ranks are needed; on a GPU a single rank's collectives take time too (copies). */
 static bool needs_two(const struct options *options) {
     const struct gw_calibration *asked = &options->calibration;
     bool named = options->only != NULL && (asked->network || asked->overlap);
@@ -321,7 +321,7 @@ static enum gw_status body(struct gw_communicator *communicator, void *context, 
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
-/* "gradweave calibrate --nodes 2 ..." as a person would type it. */
+/* Joins the arguments to "gradweave calibrate --nodes 2 ...". */
 static char *join_command(int argc, char **argv) {
     struct gw_text text;
     FILE *stream = gw_text_open(&text);
@@ -332,7 +332,7 @@ static char *join_command(int argc, char **argv) {
     return text.text;
 }
 
-/* Beside the file to come; none for devices and pipes, which have no such place. */
+/* Names the journal beside the output file; NULL for devices and pipes. */
 static char *journal_for(const char *path) {
     struct stat about;
     char *journal = NULL;
@@ -340,7 +340,7 @@ static char *journal_for(const char *path) {
     return !is_special && asprintf(&journal, "%s.partial", path) >= 0 ? journal : NULL;
 }
 
-static int run(int argc, char **argv) {
+static int run_calibrate(int argc, char **argv) {
     struct options options = {.calibration = gw_calibration_defaults(),
                               .transport = GW_TRANSPORT_ANY};
     struct gw_error error = {0};
@@ -379,5 +379,5 @@ const struct gw_verb gw_verb_calibrate = {
     .rules = rules,
     .surplus = "expected options only, got",
     .check = complete,
-    .run = run,
+    .run = run_calibrate,
 };

@@ -40,7 +40,7 @@ static int say_bad(const struct gw_file_check *check, const struct gw_error *err
     return gw_cli_fail(error);
 }
 
-/* Files that are bad input are named on stderr as well, and take nothing away from the others. */
+/* Checks each file; a bad one is also named on stderr, and the others are still checked. */
 static int check(const struct options *options, struct gw_arena *arena,
                  struct gw_file_check *checks) {
     struct gw_error error = {0};
@@ -63,7 +63,7 @@ static int check(const struct options *options, struct gw_arena *arena,
     return verdict == GW_OK && odd ? 1 : verdict;
 }
 
-static int run(int argc, char **argv) {
+static int run_check(int argc, char **argv) {
     static struct options options;
     static struct gw_file_check checks[MOST_FILES];
     struct gw_arena arena = {0};
@@ -82,5 +82,5 @@ const struct gw_verb gw_verb_check = {
              "status 1: something is odd. 2: a file is bad input.",
     .options = option_table,
     .rules = rules,
-    .run = run,
+    .run = run_check,
 };

@@ -1,4 +1,4 @@
-/* What the verbs share: options, and what they ask for. */
+/* Declares the verbs and the options that they share. */
 #ifndef GW_CLI_CLI_H
 #define GW_CLI_CLI_H
 
@@ -17,7 +17,7 @@
 
 /* ---- verbs --------------------------------------------------------------------------------- */
 
-/* Each verb is one file. */
+/* Each verb has a file of its own. */
 extern const struct gw_verb gw_verb_calibrate;
 extern const struct gw_verb gw_verb_plan;
 extern const struct gw_verb gw_verb_simulate;
@@ -36,8 +36,8 @@ extern const struct gw_verb gw_verb_cluster;
 extern const struct gw_verb gw_verb_model;
 
 /*
- * Prints the message on stderr, with the name that was meant by a misspelt one, and returns the
- * exit status that it stands for.
+ * Prints the message on stderr, with the known name nearest to a misspelt one. Returns the exit
+ * status.
  */
 int gw_cli_fail(const struct gw_error *error);
 
@@ -63,7 +63,7 @@ extern const struct gw_option gw_cluster_table[], gw_workers_table[], gw_questio
 extern const struct gw_option gw_interference_table[]; /* for an enum gw_interference_rule */
 extern const struct gw_option gw_accumulate_table[];   /* --accumulate, for a size_t */
 
-/* Rules that one of `others` be given, MODEL or "cluster" among them. */
+/* Rules that require one of `others`, with MODEL or "cluster" among them. */
 #define GW_NEEDS_MODEL(others)                                                                     \
     { NULL, GW_NEEDS, others, "expected a MODEL: a file, or the name of one that ships" }
 #define GW_NEEDS_CLUSTER(others)                                                                   \
@@ -78,7 +78,7 @@ extern const struct gw_option gw_accumulate_table[];   /* --accumulate, for a si
 /* --policy, --compressor, --exchange: for verbs that ask about algorithms. */
 extern const struct gw_option gw_changes_table[]; /* for struct gw_choice_changes */
 
-/* --collective; and with it --loggp and what else changes the network of messages. */
+/* --collective alone, and with --loggp and the other options of the message network. */
 extern const struct gw_option gw_choices_table[]; /* for struct gw_choices */
 extern const struct gw_option gw_network_table[]; /* for struct gw_network_options */
 

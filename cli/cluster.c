@@ -1,4 +1,4 @@
-/* Clusters without calibration: made of published rates, imported, or shown. */
+/* Makes clusters from published rates, imports them, and shows them. */
 #include <string.h>
 
 #include "cli/cli.h"
@@ -75,7 +75,7 @@ static const struct gw_option_rule rules[] = {
     {0},
 };
 
-/* ---- answering ------------------------------------------------------------------------------- */
+/* ---- actions --------------------------------------------------------------------------------- */
 
 static enum gw_status write_and_print(const struct options *options,
                                       const struct gw_cluster *cluster, struct gw_error *error) {
@@ -102,7 +102,7 @@ static enum gw_status make(const struct options *options, struct gw_error *error
     return status;
 }
 
-/* The programs of which something can be imported, and what is for which of them. */
+/* Programs whose output can be imported, and the options that apply to each. */
 enum tool { NCCL_TESTS, OSU, INSPECTOR, PERFTEST, TOOLS };
 static const char *const tools[] = {[NCCL_TESTS] = "nccl-tests",
                                     [OSU] = "osu",
@@ -146,7 +146,7 @@ static enum gw_status find_tool(const struct options *options, enum tool *out,
     return GW_OK;
 }
 
-/* Refuses --workers where no imported curve is of so many, as all texts listed their ranks. */
+/* Refuses --workers if no imported curve has that number (the texts then listed their ranks). */
 static enum gw_status check_workers(const struct options *options, const struct gw_cluster *cluster,
                                     struct gw_error *error) {
     bool is_used = options->workers == 0;
@@ -190,7 +190,7 @@ static enum gw_status import_collectives(const struct options *options, enum too
     return status;
 }
 
-/* Collectives over a link that was measured; of several the slowest, which the others wait for. */
+/* Makes a cluster over the slowest measured link, which collectives wait for. */
 static enum gw_status import_link(const struct options *options,
                                   const struct gw_import_paths *paths, struct gw_error *error) {
     struct gw_cluster_request request = options->request;
@@ -234,7 +234,7 @@ static enum gw_status show(const struct options *options, struct gw_error *error
     return status;
 }
 
-static enum gw_status answer(void *values, struct gw_error *error) {
+static enum gw_status answer_cluster(void *values, struct gw_error *error) {
     const struct options *options = values;
     switch (options->action) {
     case MAKE:
@@ -263,5 +263,5 @@ const struct gw_verb gw_verb_cluster = {
     .rules = rules,
     .surplus = "expected nothing behind it, got",
     .values = &options,
-    .answer = answer,
+    .answer = answer_cluster,
 };

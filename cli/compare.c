@@ -139,9 +139,10 @@ static enum gw_status read_gradients(const char *path, struct gw_recorded_gradie
                    "--counts: expected asked, trained or a file of gradients, got \"%s\"", path);
 }
 
-static enum gw_status answer(const struct options *options, const struct gw_question *question,
-                             const struct gw_axis_values *bandwidth,
-                             const struct gw_axis_values *varied, struct gw_error *error) {
+static enum gw_status answer_compare(const struct options *options,
+                                     const struct gw_question *question,
+                                     const struct gw_axis_values *bandwidth,
+                                     const struct gw_axis_values *varied, struct gw_error *error) {
     if (strcmp(options->counts, "asked") == 0 || strcmp(options->counts, "trained") == 0) {
         return answer_with(options, question, bandwidth, varied, NULL, error);
     }
@@ -154,7 +155,7 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
     return status;
 }
 
-/* ---- what is varied ------------------------------------------------------------------------ */
+/* ---- parameters ---------------------------------------------------------------------------- */
 
 enum { PARAMETERS = 2 };
 
@@ -184,7 +185,7 @@ static enum gw_status check_varied(const struct options *options, bool varied,
     return GW_OK;
 }
 
-/* A parameter with one value changes the question; one with several is what is varied. */
+/* Applies parameters that have one value to the question; one with several values is varied. */
 static enum gw_status apply_and_answer(const struct options *options,
                                        const struct gw_question *question,
                                        const struct gw_axis_values parameters[PARAMETERS],
@@ -205,7 +206,7 @@ static enum gw_status apply_and_answer(const struct options *options,
         }
     }
     GW_TRY(check_varied(options, varied != NULL, error));
-    return answer(options, &changed, &parameters[1], varied, error);
+    return answer_compare(options, &changed, &parameters[1], varied, error);
 }
 
 static enum gw_status open_and_answer(void *values, struct gw_error *error) {

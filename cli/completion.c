@@ -1,4 +1,4 @@
-/* Scripts by which shells complete command lines, made of the verbs' tables of options. */
+/* Prints shells' completion scripts from the verbs' tables of options. */
 #include "cli/completion.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ static bool takes_files(const struct gw_option *option) {
            option->names == GW_NAMES_COUNTS || option->names == GW_NAMES_MEASURED_COUNTS;
 }
 
-/* All that the option's value may name, each behind a space. */
+/* Prints the names that the option's value may have, each after a space. */
 static void print_names(const struct gw_option *option) {
     const char *const *names = gw_option_names(option);
     for (size_t i = 0; names != NULL && names[i] != NULL; i++) {
@@ -24,7 +24,7 @@ static bool has_value(const struct gw_option *option) {
     return gw_option_metavar(option, metavar) != NULL;
 }
 
-/* The text, with a backslash (or what else is given) before each of some characters. */
+/* Prints the text with `before` (a backslash, say) before each of the characters. */
 static void print_escaped(const char *text, const char *characters, const char *before) {
     for (const char *at = text; *at != '\0'; at++) {
         printf("%s%c", strchr(characters, *at) != NULL ? before : "", *at);
@@ -33,7 +33,7 @@ static void print_escaped(const char *text, const char *characters, const char *
 
 /* ---- bash ---------------------------------------------------------------------------------- */
 
-/* Where a value is expected, its names; without any, bash completes names of files. */
+/* Prints the case for an option's value: its names; without names bash completes files. */
 static void print_bash_values(const struct gw_verb *verb, const struct gw_option *option) {
     printf("    \"%s --%s\"", verb->name, option->name);
     if (option->letter != 0) {
@@ -87,7 +87,7 @@ static void print_bash(const struct gw_verb *const *verbs) {
 
 /* ---- zsh ----------------------------------------------------------------------------------- */
 
-/* ":POLICY:(ddp omgs)", within single quotes. */
+/* Prints ":POLICY:(ddp omgs)"; the caller opens and closes the single quotes. */
 static void print_zsh_values(const struct gw_option *option) {
     char metavar[GW_METAVAR_SIZE];
     const char *const *names = gw_option_names(option);
@@ -107,7 +107,7 @@ static void print_zsh_values(const struct gw_option *option) {
     }
 }
 
-/* The help and the values, up to the quote at the end. */
+/* Prints the help, the values and the closing quote. */
 static void print_zsh_rest(const struct gw_option *option) {
     printf("[");
     for (const char *at = option->help; *at != '\0'; at++) {

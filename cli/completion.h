@@ -1,4 +1,4 @@
-/* Completion of command lines by shells. */
+/* Prints shells' completion scripts. */
 #ifndef GW_CLI_COMPLETION_H
 #define GW_CLI_COMPLETION_H
 

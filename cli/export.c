@@ -1,4 +1,4 @@
-/* What gradweave runs, for other programs to run: GOAL. */
+/* Exports pipelines as GOAL schedules for other programs. */
 #include "cli/cli.h"
 
 struct options {
@@ -40,8 +40,8 @@ static const struct gw_option_rule rules[] = {
     {0},
 };
 
-static enum gw_status answer(const struct options *options, struct gw_question *question,
-                             struct gw_error *error) {
+static enum gw_status answer_export(const struct options *options, struct gw_question *question,
+                                    struct gw_error *error) {
     struct gw_goal_export export = {.question = question,
                                     .algorithm = options->algorithm,
                                     .path = options->out,
@@ -55,7 +55,7 @@ static enum gw_status open_and_answer(void *values, struct gw_error *error) {
     const struct options *options = values;
     struct gw_question question;
     GW_TRY(gw_question_open(&options->question, &question, error));
-    enum gw_status status = answer(options, &question, error);
+    enum gw_status status = answer_export(options, &question, error);
     gw_question_close(&question);
     return status;
 }

@@ -41,7 +41,7 @@ void gw_job_require(struct gw_communicator *communicator, enum gw_status status,
     }
 }
 
-/* The job of a rank that is watched over, while others of its threads use the communicator. */
+/* Aborts the job of a silent rank, from the watch's thread. */
 static void end_job(void *context, int rank, const char *host, double silent_s) {
     struct gw_communicator *communicator = context;
     char phase[GW_PHASE_SIZE];
@@ -52,7 +52,7 @@ static void end_job(void *context, int rank, const char *host, double silent_s) 
     communicator->transport->abort(communicator, GW_FAILED);
 }
 
-/* As MPI has not begun, and cannot be asked to end the job: its launcher does when a rank ends. */
+/* Ends this rank before MPI has begun; its launcher then ends the job. */
 static void give_up(void *context, double seconds) {
     (void)context;
     char host[GW_HOST_SIZE] = "";
@@ -65,14 +65,14 @@ static void give_up(void *context, double seconds) {
     _exit(GW_FAILED);
 }
 
-/* Processes may need longer to be there than ranks need to answer. */
+/* Shortest time limit for ranks to start, whatever --timeout, in seconds. */
 static const double shortest_start_s = 10;
 
 static double start_s(const struct gw_job_options *options) {
     return fmax(options->timeout_s, shortest_start_s);
 }
 
-/* Until ranks watch each other. */
+/* Opens MPI under an alarm, and the watch that takes over from it. */
 static enum gw_status begin(const struct gw_job_options *options,
                             struct gw_communicator *communicator, struct gw_watch **watch,
                             struct gw_error *error) {
@@ -109,7 +109,7 @@ static int run_rank(const struct gw_job_options *options, gw_job_body *body, voi
     if (status == GW_OK) {
         status = body(&communicator, context, &verdict, &error);
     }
-    /* Rank 0 speaks for all: launchers kill the other ranks as soon as one says anything but 0. */
+    /* Rank 0 alone reports a status: launchers kill the others as soon as one rank fails. */
     bool speaks = communicator.rank == 0;
     if (status != GW_OK && speaks) {
         verdict = gw_cli_fail(&error);

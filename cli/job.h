@@ -1,4 +1,4 @@
-/* Verbs that run on every rank of an MPI job, and on GPUs. */
+/* Runs verbs on every rank of an MPI job, and on GPUs. */
 #ifndef GW_CLI_JOB_H
 #define GW_CLI_JOB_H
 
@@ -20,30 +20,30 @@ struct gw_job_options {
 extern const struct gw_option gw_job_table[];   /* for struct gw_job_options */
 extern const struct gw_option gw_watch_table[]; /* of these --timeout alone */
 
-/* Their rules. */
+/* Rules of these options. */
 #define GW_NEEDS_JOB                                                                               \
     { NULL, GW_NEEDS, "nodes (job)", "expected --nodes N, or to be started inside an MPI job" }
 #define GW_HOSTFILE_NEEDS_NODES                                                                    \
     { "hostfile", GW_NEEDS, "nodes", "--hostfile: expected --nodes N with it" }
 
 /*
- * What a rank does; *verdict is the exit status of a job that went well (0 or 1). A failure that
- * all ranks have agreed on is returned; a rank that fails alone does not return but aborts the job.
+ * A rank's work; *verdict is the exit status of a job that went well (0 or 1). Returns failures
+ * that all ranks have agreed on; a rank that fails alone aborts the job instead of returning.
  */
 typedef enum gw_status gw_job_body(struct gw_communicator *communicator, void *context,
                                    int *verdict, struct gw_error *error);
 
 /*
- * Inside an MPI job: joins it and runs `body`. Outside, with --nodes: starts such a job of this
- * same command line under mpirun, and waits for it. Returns the exit status.
+ * Joins the MPI job that it is inside of, and runs `body`; outside, with --nodes, starts such a job
+ * of this command line under mpirun and waits for it. Returns the exit status.
  */
 int gw_job_run(const struct gw_job_options *options, char **argv, gw_job_body *body, void *context);
 
-/* For a rank that may have failed alone: if so, says it, ends the whole job and does not return. */
+/* If this rank has failed, prints the error, aborts the whole job and does not return. */
 void gw_job_require(struct gw_communicator *communicator, enum gw_status status,
                     const struct gw_error *error);
 
-/* ---- --device: on what a verb runs ---------------------------------------------------------- */
+/* ---- --device ------------------------------------------------------------------------------- */
 
 struct gw_device_choice {
     bool cuda;   /* or this machine's processors */
@@ -57,8 +57,8 @@ extern const char *const gw_device_kinds[]; /* ended by NULL */
 void gw_read_device(char *argument, void *target, struct argp_state *state);
 
 /*
- * Opens the GPU chosen: without a number that of this rank, `local_rank` among those of its
- * machine, which go round if there are fewer GPUs. *described (or NULL) is what it is.
+ * Opens the chosen GPU; without an ordinal, GPU `local_rank` modulo its machine's count of GPUs.
+ * *described (or NULL) gets its description.
  */
 enum gw_status gw_device_choice_open(const struct gw_device_choice *choice, size_t local_rank,
                                      struct gw_device **out, struct gw_gpu *described,
@@ -66,7 +66,7 @@ enum gw_status gw_device_choice_open(const struct gw_device_choice *choice, size
 
 /* ---- GPUs of ranks -------------------------------------------------------------------------- */
 
-/* --transport: what memory of GPUs travels by. */
+/* --transport: how data in GPUs' memory travels. */
 enum gw_transport_choice {
     GW_TRANSPORT_NCCL = GW_GPU_NCCL,
     GW_TRANSPORT_MPI = GW_GPU_MPI,
@@ -81,7 +81,7 @@ struct gw_gpu_job {
     struct gw_communicator communicator; /* of all ranks, for memory of their GPUs */
 };
 
-/* All ranks call it, and fail alike. What is all zeros may be closed. */
+/* Opens GPUs of all ranks, which all call it and fail alike. A job of zeros may be closed. */
 enum gw_status gw_gpu_job_open(struct gw_communicator *ranks, const struct gw_device_choice *device,
                                enum gw_transport_choice transport, struct gw_gpu_job *out,
                                struct gw_error *error);

@@ -15,7 +15,7 @@ static const struct gw_option option_table[] = {
     {0},
 };
 
-static enum gw_status answer(void *values, struct gw_error *error) {
+static enum gw_status answer_list(void *values, struct gw_error *error) {
     const struct options *options = values;
     return gw_print_list(options->what, options->output.json, error);
 }
@@ -33,5 +33,5 @@ const struct gw_verb gw_verb_list = {
     .surplus = "expected one of algorithms, compressors, exchanges, policies, collectives, "
                "networks, gpus, links, models, clusters, tables; got",
     .values = &options,
-    .answer = answer,
+    .answer = answer_list,
 };

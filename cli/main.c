@@ -83,7 +83,7 @@ static void print_help(void) {
     printf("\ngradweave VERB --help explains a verb; man gradweave-VERB says more.\n");
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
+/* ---- finishing ------------------------------------------------------------------------------- */
 
 static int finish(int exit_status) {
     struct gw_error error = {0};
@@ -95,7 +95,7 @@ static int finish(int exit_status) {
                                                     : gw_mpi_exit_status(gw_cli_fail(&error));
 }
 
-/* Where the parser of options ends the program, after --help, say. */
+/* Finishes when the parser of options exits, after --help for example. */
 static void finish_early(int exit_status, void *unused) {
     (void)unused;
     if (!gw_answer_is_held()) {
@@ -110,9 +110,9 @@ static void finish_early(int exit_status, void *unused) {
     }
 }
 
-/* ---- the beginning --------------------------------------------------------------------------- */
+/* ---- starting -------------------------------------------------------------------------------- */
 
-static int run(const struct gw_verb *verb, int argc, char **argv) {
+static int run_verb(const struct gw_verb *verb, int argc, char **argv) {
     struct gw_error error = {0};
     if (argc == 2 && strcmp(argv[1], "--help=mdoc") == 0) {
         gw_print_manual(verb);
@@ -125,7 +125,7 @@ static int run(const struct gw_verb *verb, int argc, char **argv) {
     return verb->answer(verb->values, &error) == GW_OK ? GW_OK : gw_cli_fail(&error);
 }
 
-/* All ranks of a job read the same files, and one warning is enough. */
+/* Logs the warning on rank 0 alone, since all ranks read the same files. */
 static void warn(const char *message, void *context) {
     (void)context;
     if (gw_mpi_job_rank() <= 0) {
@@ -143,7 +143,7 @@ int main(int argc, char **argv) {
     const char *verb = argc > 1 ? argv[1] : "";
     for (size_t i = 0; verbs[i] != NULL; i++) {
         if (strcmp(verbs[i]->name, verb) == 0) {
-            return finish(run(verbs[i], argc - 1, argv + 1));
+            return finish(run_verb(verbs[i], argc - 1, argv + 1));
         }
     }
     if (strcmp(verb, "--version") == 0 || strcmp(verb, "-V") == 0) {

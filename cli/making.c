@@ -61,7 +61,7 @@ const struct gw_option gw_cluster_making_table[] = {
     {0},
 };
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- models and clusters --------------------------------------------------------------------- */
 
 const struct gw_option gw_any_model_table[] = {
     {NULL, 0, "MODEL", GW_TEXT, offsetof(struct gw_question_options, model),
@@ -86,7 +86,7 @@ const struct gw_option gw_making_table[] = {
     {0},
 };
 
-/* Whether a network's model is made. */
+/* Whether the network's model is made, rather than read. */
 static bool is_made(const struct gw_making_options *made, const char *name) {
     const struct gw_architecture *architecture = NULL;
     bool is_timed = made->model.gpu != NULL || made->model.backward_s > 0;
@@ -100,7 +100,7 @@ static enum gw_status make_model(const struct gw_making_options *made, const cha
     return gw_model_make(&request, out, error);
 }
 
-/* Says where the names are of what a model may be; a job in Python is recorded as one. */
+/* Fails with the lists of names that a model may have, or how to record a PyTorch job. */
 static enum gw_status fail_no_model(const char *name, struct gw_error *error) {
     return strstr(name, ".py:") != NULL
                ? gw_fail(error, GW_BAD_INPUT,
@@ -113,8 +113,7 @@ static enum gw_status fail_no_model(const char *name, struct gw_error *error) {
                          name);
 }
 
-/* Fails where a model that is not made is none, which of a network's name says how it is made, and
- * where options of models that are made would do nothing. */
+/* Fails if a model to be read does not exist, or options for making one are given. */
 static enum gw_status check_read(const struct gw_making_options *made, const char *name,
                                  struct gw_error *error) {
     const struct {
@@ -221,7 +220,7 @@ const struct gw_option gw_asking_table[] = {
     {0},
 };
 
-/* What training keeps besides activations: weights, gradients, momentum and what is kept back. */
+/* Warns if weights, gradients, momentum and residual alone exceed the GPU's memory. */
 static void warn_of_memory(const struct gw_asking_options *options, const struct gw_model *model,
                            char warning[GW_RESULT_NOTE_SIZE]) {
     enum { COPIES = 4, BYTES_PER_ELEMENT = 4 };

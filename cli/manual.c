@@ -1,11 +1,11 @@
-/* The parts of man pages that the verbs' tables of options have. */
+/* Prints parts of man pages from the verbs' tables of options. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/options.h"
 
-/* "out name" as "--out or --name"; "device=cuda" as "--device cuda". */
+/* Prints "out name" as "--out or --name", and "device=cuda" as "--device cuda". */
 static void print_terms(const char *terms, const char *last) {
     bool is_first = true;
     for (const char *at = terms; *at != '\0'; at += strspn(at, " ")) {

@@ -58,7 +58,7 @@ static const struct gw_option_rule rules[] = {
     {0},
 };
 
-/* Prints the notes of a model's source: importing says there which lines it has left out. */
+/* Prints the notes of a model's source, which list the lines that importing left out. */
 static void print_import_notes(const cJSON *notes) {
     const cJSON *note = NULL;
     cJSON_ArrayForEach(note, notes) {
@@ -104,7 +104,7 @@ static enum gw_status import(const struct options *options, cJSON **out, struct 
     return gw_import_sizes(options->operand, &request, out, error);
 }
 
-/* Shows all that a file has, if it is a model. */
+/* Shows all fields of a model's file. */
 static enum gw_status show(const struct options *options, struct gw_error *error) {
     struct gw_model model;
     cJSON *document = NULL;
@@ -117,7 +117,7 @@ static enum gw_status show(const struct options *options, struct gw_error *error
     return status == GW_OK ? write_and_print(options, document, error) : status;
 }
 
-static enum gw_status answer(void *values, struct gw_error *error) {
+static enum gw_status answer_model(void *values, struct gw_error *error) {
     const struct options *options = values;
     cJSON *document = NULL;
     if (options->action == SHOW) {
@@ -147,5 +147,5 @@ const struct gw_verb gw_verb_model = {
     .rules = rules,
     .surplus = "expected one NETWORK, got also",
     .values = &options,
-    .answer = answer,
+    .answer = answer_model,
 };

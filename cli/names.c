@@ -1,4 +1,4 @@
-/* What values of options may name. */
+/* Lists the names that options' values may have. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

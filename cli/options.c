@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "transport/transport.h"
 
-/* The command line that is parsed, or was: a program has one. */
+/* The program's only command line, as parsed so far. */
 static struct command {
     const struct gw_verb *verb;
     void *options;
@@ -39,7 +39,7 @@ size_t gw_list_options(const struct gw_option *table, struct gw_option_row rows[
     return add_rows(table, 0, rows, 0);
 }
 
-/* "curves, messages or waves", with the last two in between. */
+/* Joins the choices with `between`, the last two with `last`: "curves, messages or waves". */
 static const char *join_choices(const char *const *choices, const char *between, const char *last,
                                 char *out, size_t size) {
     size_t used = 0;
@@ -97,21 +97,21 @@ void gw_option_turn_to(const char *name, const char *value) {
 
 /* ---- failures ------------------------------------------------------------------------------ */
 
-/* Whether the message repeats the name; of "operation=name", either of them. */
+/* Whether the message contains the name; for "operation=name", either part. */
 static bool is_named(const char *message, const char *name) {
     size_t length = strcspn(name, "=");
     return memmem(message, strlen(message), name, length) != NULL ||
            (name[length] == '=' && strstr(message, name + length + 1) != NULL);
 }
 
-/* How many letters of an item of a value are its name: a number of it may stand behind. */
+/* Returns the length of an item's name, without a number that follows after ':' or '='. */
 static size_t name_length(const struct gw_option *option, const char *text, size_t length) {
     const char *behind = option->names == GW_NAMES_COLLECTIVES ? ":" : ":=";
     size_t name = strcspn(text, behind);
     return name < length ? name : length;
 }
 
-/* The known name that is nearest to what a message complains about; NULL: nothing is misspelt. */
+/* Finds the known name nearest to a misspelt one in the message; NULL if none is misspelt. */
 static const char *find_meant(const char *message) {
     for (size_t i = 0; i < command.count; i++) {
         const struct gw_option *option = command.rows[i].option;
@@ -120,7 +120,7 @@ static const char *find_meant(const char *message) {
             char name[64];
             size_t length = strcspn(text, option->is_list ? "," : "");
             (void)snprintf(name, sizeof name, "%.*s", (int)name_length(option, text, length), text);
-            /* One letter more or less names another GPU or link: of these a message lists all. */
+            /* GPUs' and links' names differ by single letters: messages list them all. */
             bool is_code = option->names == GW_NAMES_GPUS || option->names == GW_NAMES_LINKS;
             bool may_be_misspelt =
                 strpbrk(name, "/.") == NULL && is_named(message, name) && !is_code;
@@ -146,12 +146,12 @@ int gw_cli_fail(const struct gw_error *error) {
 
 /* ---- values -------------------------------------------------------------------------------- */
 
-/* Where stderr of this rank leads while it is muted; -1: it is not. */
+/* Copy of this rank's stderr while it is muted; -1: not muted. */
 static int muted_stderr = -1;
 
 /*
- * All ranks of a job parse the same command line, and one complaint about it is enough: until
- * unmute_rank, those of ranks but 0 go nowhere.
+ * Mutes stderr on ranks other than 0 until unmute_rank: all ranks parse the same command line, and
+ * one complaint about it is enough.
  */
 static void mute_rank(void) {
     if (gw_mpi_job_rank() == 0) {
@@ -173,7 +173,7 @@ static void unmute_rank(void) {
     }
 }
 
-/* One rank can lack memory where the others do not. */
+/* Fails on this rank alone, unmuted: the others may still have memory. */
 static void fail_for_memory(void) {
     unmute_rank();
     (void)fprintf(stderr, "gradweave: out of memory while reading options\n");
@@ -245,7 +245,7 @@ static double parse_not_negative(const struct gw_option *option, const char *tex
     return value;
 }
 
-/* For one value, where a user has given a list or a range. */
+/* Formats a hint on verbs that take several values, if the text is a list or a range. */
 static const char *say_who_takes_several(const struct gw_option *option, const char *text,
                                          char out[128]) {
     bool several = option->several != NULL && text[strcspn(text, ":,")] != '\0';
@@ -298,8 +298,7 @@ static int find_choice(const struct gw_option *option, const char *text, struct 
     return 0;
 }
 
-/* The known name that an item differs from in case or hyphens alone; NULL: none, or it is a file.
- */
+/* Finds the known name that differs from the item in case or hyphens only; NULL: none. */
 static const char *find_agreeing(const struct gw_option *option, const char *item, size_t length) {
     const char *const *names = gw_option_names(option);
     char name[64];
@@ -317,7 +316,7 @@ static const char *find_agreeing(const struct gw_option *option, const char *ite
     return found == NULL || gw_file_exists(name) ? NULL : found;
 }
 
-/* A value with each known name in it as gradweave spells it: "V100" is v100. */
+/* Returns the value with known names in their own spelling: "V100" becomes "v100". */
 static char *spell(const struct gw_option *option, char *argument) {
     struct gw_text text;
     FILE *stream = gw_text_open(&text);
@@ -383,7 +382,7 @@ static void store(const struct gw_option_row *row, char *argument, struct argp_s
 
 /* ---- rules --------------------------------------------------------------------------------- */
 
-/* "counts=trained", "out", "(job)": the first `length` letters. */
+/* Whether a rule's term holds: its first `length` letters, such as "counts=trained" or "(job)". */
 static bool holds(const char *term, size_t length) {
     if (strncmp(term, "(job)", length) == 0) {
         return gw_mpi_is_inside_job();
@@ -410,7 +409,7 @@ static bool some_hold(const char *terms) {
     return false;
 }
 
-/* Whether something is given that is neither `option` nor one of `allowed`. */
+/* Whether any option other than `option` and those in `allowed` is given. */
 static bool others_hold(const char *option, const char *allowed) {
     for (size_t i = 0; i < command.count; i++) {
         const struct gw_option *one = command.rows[i].option;
@@ -444,10 +443,7 @@ static void check_rules(const struct gw_option_rule *rules, struct argp_state *s
 
 /* ---- parsing ------------------------------------------------------------------------------- */
 
-/*
- * An option's key for argp: its letter, or from this on its number. What argp has itself (--help,
- * --usage, --version) is below.
- */
+/* First key for argp of options without a letter; argp's own keys (--help, ..) are below. */
 enum { FIRST_KEY = 0x1000 };
 
 static int option_key(size_t number) {
@@ -511,7 +507,7 @@ const char *gw_option_all_names(const struct gw_option *option, char out[GW_NAME
     return out;
 }
 
-/* "Share of elements (above 0 and at most 1; default: 0.001)". */
+/* Formats the help: "Share of elements (above 0 and at most 1; default: 0.001)". */
 static char *describe(const struct gw_option *option) {
     char range[GW_RANGE_SIZE];
     char names[GW_NAMES_SIZE];
@@ -529,7 +525,7 @@ static char *describe(const struct gw_option *option) {
     return text;
 }
 
-/* argp asserts that it has memory for --help, and says so, but on a stderr that may be muted. */
+/* Handles argp's assertion that --help has memory, whose message a muted stderr would lose. */
 static void end_for_memory(int number) {
     static const char message[] = "gradweave: out of memory while reading options\n";
     (void)number;

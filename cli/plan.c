@@ -58,9 +58,9 @@ static const struct gw_option_rule rules[] = {
     {0},
 };
 
-/* ---- answering ----------------------------------------------------------------------------- */
+/* ---- plans --------------------------------------------------------------------------------- */
 
-/* A name without an ending, of a device say, is a plan's as well. */
+/* Accepts names of plans and pictures; one without an ending (a device's, say) is a plan's. */
 static enum gw_status check_out(const char *path, struct gw_error *error) {
     const char *slash = strrchr(path, '/');
     const char *dot = strrchr(slash == NULL ? path : slash, '.');
@@ -111,7 +111,7 @@ static enum gw_status sweep(const struct options *options, const struct gw_quest
     return status;
 }
 
-static enum gw_status answer(void *values, struct gw_error *error) {
+static enum gw_status answer_plan(void *values, struct gw_error *error) {
     const struct options *options = values;
     struct gw_question question;
     struct gw_plans plans = {0};
@@ -138,5 +138,5 @@ const struct gw_verb gw_verb_plan = {
     .rules = rules,
     .surplus = "expected one MODEL, got also",
     .values = &options,
-    .answer = answer,
+    .answer = answer_plan,
 };

@@ -151,7 +151,7 @@ static enum gw_status print_json(const struct options *options, const struct gw_
     return gw_print_written(&writer, error);
 }
 
-static enum gw_status answer(void *values, struct gw_error *error) {
+static enum gw_status answer_plot(void *values, struct gw_error *error) {
     const struct options *options = values;
     struct gw_result notes = {0};
     GW_TRY(plot(options, &notes, error));
@@ -200,5 +200,5 @@ const struct gw_verb gw_verb_plot = {
     .rules = rules,
     .surplus = "expected KIND and what to draw, got also",
     .values = &options,
-    .answer = answer,
+    .answer = answer_plot,
 };

@@ -1,4 +1,4 @@
-/* Everything that one wants to see of a network on a cluster, on one page. */
+/* Writes a page about a network on a cluster. */
 #include "report/page.h"
 
 #include <stdlib.h>
@@ -35,9 +35,9 @@ static const struct gw_option option_table[] = {
 static const struct gw_option_rule rules[] = {
     GW_ASKING_RULES, {NULL, GW_NEEDS, "out json", "expected --out PAGE.html"}, {0}};
 
-/* ---- how to repeat it ------------------------------------------------------------------------ */
+/* ---- commands that repeat the page ----------------------------------------------------------- */
 
-/* A word as a shell takes it: in quotes where it has more in it than letters, digits and signs. */
+/* Prints a word for a shell, in quotes unless all its characters are harmless. */
 static void print_word(const char *word, FILE *stream) {
     bool is_plain =
         word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -62,7 +62,7 @@ static void print_number_option(const char *name, double value, const char *unit
     }
 }
 
-/* "resnet50 --gpu a100 --nodes 4 --network 10gbit": what was asked about, as it was asked. */
+/* Prints the question's options as given: "resnet50 --gpu a100 --nodes 4 --network 10gbit". */
 static void print_asked(const struct gw_asking_options *asked, FILE *stream) {
     const struct gw_model_request *model = &asked->made.model;
     const struct gw_cluster_request *cluster = &asked->made.cluster;
@@ -87,7 +87,7 @@ static void print_asked(const struct gw_asking_options *asked, FILE *stream) {
     }
 }
 
-/* One to a line. */
+/* Prints commands that repeat the page and its parts, one per line. */
 static void print_commands(const struct options *options, const struct gw_result *recommended,
                            FILE *stream) {
     (void)fprintf(stream, "gradweave report ");
@@ -111,9 +111,9 @@ static void print_commands(const struct options *options, const struct gw_result
     (void)fprintf(stream, " --trace trace.json");
 }
 
-/* ---- answering ------------------------------------------------------------------------------- */
+/* ---- the page -------------------------------------------------------------------------------- */
 
-/* Cuts the text at its lines, of which there are few. */
+/* Splits the text into at most most - 1 lines. */
 static void cut_lines(char *text, const char **lines, size_t most) {
     size_t count = 0;
     char *rest = NULL;
@@ -154,7 +154,7 @@ static enum gw_status write_survey(const struct options *options, struct gw_page
     return status;
 }
 
-/* `page` has what stands beside the survey; `measured` NULL: nothing was. */
+/* Writes the page; `page` has its parts beside the survey, `measured` (or NULL) measurements. */
 static enum gw_status survey(const struct options *options, struct gw_page page,
                              const struct gw_validation_document *measured,
                              struct gw_error *error) {
@@ -175,14 +175,14 @@ static enum gw_status survey(const struct options *options, struct gw_page page,
     return status;
 }
 
-/* The document, once all that readers of it look at is known to be there. */
+/* Reads the document, and decodes the fields that the page's readers use. */
 static enum gw_status read_validation(const char *path, cJSON **out,
                                       struct gw_validation_document *read, struct gw_error *error) {
     GW_TRY(gw_json_read(path, out, error));
     return gw_fields_decode(&gw_validation_document_fields, *out, path, read, error);
 }
 
-/* A page is HTML: a name that promises another kind of file is refused. */
+/* Refuses a name whose ending promises a file other than HTML. */
 static enum gw_status check_out(const char *path, struct gw_error *error) {
     static const char *const others[] = {".pdf", ".png", ".svg", ".json", ".csv", ".md", ".txt"};
     const char *dot = strrchr(path, '.');
@@ -195,7 +195,7 @@ static enum gw_status check_out(const char *path, struct gw_error *error) {
     return gw_file_check_target(path, GW_PAGE_START, error);
 }
 
-static enum gw_status answer(void *values, struct gw_error *error) {
+static enum gw_status answer_report(void *values, struct gw_error *error) {
     const struct options *options = values;
     struct gw_page page = {.price = options->asking.price};
     struct gw_accuracy accuracy = {0};
@@ -234,5 +234,5 @@ const struct gw_verb gw_verb_report = {
     .rules = rules,
     .surplus = "expected one NETWORK, got also",
     .values = &options,
-    .answer = answer,
+    .answer = answer_report,
 };

@@ -1,4 +1,4 @@
-/* What papers published, and what gradweave comes to. */
+/* Compares papers' tables with gradweave's predictions. */
 #include "report/reproduction.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static const struct gw_option_rule rules[] = {
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* Tables by name, all zero at first; close_tables frees what there is. */
+/* Tables by name, zero-initialised; close_tables frees it however far it was filled. */
 struct tables {
     size_t count;
     char **names;
@@ -97,7 +97,7 @@ static enum gw_status print_tables(const struct options *options, const struct t
     return GW_OK;
 }
 
-static enum gw_status answer(void *values, struct gw_error *error) {
+static enum gw_status answer_reproduce(void *values, struct gw_error *error) {
     const struct options *options = values;
     struct tables tables = {0};
     enum gw_status status = reproduce_table(options->table, &tables, error);
@@ -120,5 +120,5 @@ const struct gw_verb gw_verb_reproduce = {
     .rules = rules,
     .surplus = "expected one TABLE, got also",
     .values = &options,
-    .answer = answer,
+    .answer = answer_reproduce,
 };

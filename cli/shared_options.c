@@ -119,7 +119,7 @@ const struct gw_option gw_changes_table[] = {
 
 /* ---- exchanges as messages ------------------------------------------------------------------- */
 
-/* "OPERATION=NAME"; `target` is a struct gw_choices. */
+/* Reads "OPERATION=NAME" into a struct gw_choices. */
 static void read_collective(char *argument, void *target, struct argp_state *state) {
     static char *operations[GW_MOST_CHOICES]; /* kept until the program ends */
     struct gw_choices *choices = target;

@@ -21,7 +21,7 @@ struct options {
     size_t iterations;
 };
 
-/* "3:1.5"; `option` without "--". */
+/* Adds a numbered factor such as "3:1.5"; `option` is the name without "--". */
 static void add_factor(struct gw_numbered_factors *factors, const char *argument,
                        const char *option, const char *example, struct argp_state *state) {
     char *end = NULL;
@@ -40,7 +40,7 @@ static void read_straggler(char *argument, void *target, struct argp_state *stat
     add_factor(target, argument, "straggler", "WORKER:FACTOR such as 3:1.5", state);
 }
 
-/* Of a node, or of the whole network. `target`: all options. */
+/* Reads a bandwidth of a node or of the whole network; `target` is the struct of all options. */
 static void read_bandwidth(char *argument, void *target, struct argp_state *state) {
     struct options *options = target;
     bool of_node = argument[strspn(argument, "0123456789")] == ':';
@@ -58,7 +58,7 @@ static void read_bandwidth(char *argument, void *target, struct argp_state *stat
 static const char *const levels[] = {
     [GW_LEVEL_CURVES] = "curves", [GW_LEVEL_MESSAGES] = "messages", NULL};
 
-/* `target`: all options. */
+/* Reads a level of simulation or a link's name; `target` is the struct of all options. */
 static void read_network(char *argument, void *target, struct argp_state *state) {
     struct options *options = target;
     (void)state;
@@ -71,7 +71,7 @@ static void read_network(char *argument, void *target, struct argp_state *state)
     options->made.cluster.network = argument;
 }
 
-/* A cluster that is read has its own links. */
+/* Refuses a link's name without --nodes, since a cluster that is read has its own links. */
 static void check_network(void *values, struct argp_state *state) {
     const struct options *options = values;
     const char *link = options->made.cluster.network;
@@ -158,7 +158,7 @@ static const struct gw_option_rule rules[] = {
     {0},
 };
 
-/* ---- answering ----------------------------------------------------------------------------- */
+/* ---- predictions --------------------------------------------------------------------------- */
 
 static enum gw_status predict_algorithm(const struct options *options,
                                         const struct gw_question *question,
@@ -181,8 +181,10 @@ static enum gw_status predict_algorithm(const struct options *options,
     return status;
 }
 
-static enum gw_status answer(const struct options *options, const struct gw_question *question,
-                             const struct gw_plan *plan, const char *note, struct gw_error *error) {
+static enum gw_status answer_simulate(const struct options *options,
+                                      const struct gw_question *question,
+                                      const struct gw_plan *plan, const char *note,
+                                      struct gw_error *error) {
     const struct gw_algorithm *preset = NULL;
     struct gw_algorithm algorithm;
     struct gw_pipeline pipeline;
@@ -205,7 +207,7 @@ static enum gw_status answer(const struct options *options, const struct gw_ques
     return status;
 }
 
-/* One bandwidth of the whole network, as a rate or as a factor; curves change by it. */
+/* Answers with the whole network's bandwidth set to a rate or scaled by a factor. */
 static enum gw_status answer_at_bandwidth(const struct options *options,
                                           const struct gw_question *question,
                                           const struct gw_plan *plan, struct gw_error *error) {
@@ -215,7 +217,7 @@ static enum gw_status answer_at_bandwidth(const struct options *options,
     enum gw_status status = gw_axis_ask_bandwidth(options->bandwidth, options->network.level,
                                                   question, &values, &changed, error);
     if (status == GW_OK) {
-        status = answer(options, &changed, plan, gw_bandwidth_note(&values, note), error);
+        status = answer_simulate(options, &changed, plan, gw_bandwidth_note(&values, note), error);
     }
     free(values.values);
     return status;
@@ -232,7 +234,7 @@ static enum gw_status open_and_answer(struct options *options, struct gw_plan *p
     status = status == GW_OK ? gw_network_apply(&options->network, &question, error) : status;
     const struct gw_plan *given = planned ? plan : NULL;
     if (status == GW_OK) {
-        status = options->bandwidth == NULL ? answer(options, &question, given, "", error)
+        status = options->bandwidth == NULL ? answer_simulate(options, &question, given, "", error)
                                             : answer_at_bandwidth(options, &question, given, error);
     }
     gw_question_close(&question);

@@ -1,6 +1,6 @@
 /*
- * Whether the options of a command line are spelt right, before argp sees them: that neither says
- * what was meant nor keeps control characters to itself.
+ * Checks the spelling of a command line's options before argp sees them, because argp neither
+ * suggests the nearest name nor escapes control characters.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 static const char *const own_names[] = {"help", "usage", "version"}; /* argp's */
 enum { OWN_NAMES = sizeof own_names / sizeof *own_names };
 
-/* What there is to be spelt: a verb's options, and all their long names. */
+/* A verb's options, and all known long names. */
 struct spelling {
     const struct gw_option_row *rows;
     size_t count;
@@ -33,7 +33,7 @@ static void list_names(struct spelling *spelling) {
 
 /* ---- long names ----------------------------------------------------------------------------- */
 
-/* Finds the name that begins so; fails if none does, or if several do and none is just that. */
+/* Finds the name that the argument begins; fails if there is none, or several and no exact one. */
 static enum gw_status find_name(struct spelling *spelling, const char *argument, const char **out,
                                 struct gw_error *error) {
     char given[64];
@@ -65,7 +65,7 @@ static enum gw_status find_name(struct spelling *spelling, const char *argument,
     return gw_fail(error, GW_BAD_INPUT, "unrecognized option '--%s'", argument);
 }
 
-/* *out is NULL for an option of argp's. */
+/* Finds a long option; leaves *out as it is for argp's own. */
 static enum gw_status find_long(struct spelling *spelling, const char *argument,
                                 const struct gw_option **out, struct gw_error *error) {
     const char *name = NULL;
@@ -93,7 +93,7 @@ static bool takes_value(const struct gw_option *option) {
     return option->kind != GW_FLAG && (option->kind != GW_CUSTOM || option->metavar != NULL);
 }
 
-/* *out gets the option among these letters whose value is the next argument, if there is one. */
+/* Checks a group of letters; *out gets the option whose value is the next argument, if one is. */
 static enum gw_status check_letters(const struct spelling *spelling, const char *letters,
                                     const struct gw_option **out, struct gw_error *error) {
     for (; *letters != '\0'; letters++) {

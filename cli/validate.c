@@ -1,4 +1,4 @@
-/* Runs pipelines for real: the verb, what ranks do, on which GPUs. */
+/* Runs pipelines on the ranks of a job, and compares predictions with measurements. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,14 +11,14 @@
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* How much is selected, where that depends on gradients. */
+/* Options on selected counts that depend on gradients. */
 struct validated_counts {
     struct gw_warm_up_limits settling;
     const char *source; /* "recorded", "asked", "trained" or a file */
     const char *out;    /* NULL: recorded counts are not kept */
 };
 
-/* Where ranks work. */
+/* Options on the ranks' GPUs. */
 struct validated_gpu {
     struct gw_device_choice device;
     enum gw_transport_choice transport;
@@ -228,9 +228,9 @@ static enum gw_status open_gpu(struct run *run, struct gw_communicator *communic
     return GW_OK;
 }
 
-/* ---- what can be told without running anything --------------------------------------------- */
+/* ---- inputs and predictions ---------------------------------------------------------------- */
 
-/* In any case, however far it was opened. */
+/* Closes a run, however far it was opened. */
 static void close_run(struct run *run) {
     gw_device_close(run->executor.device);
     gw_drawn_gradients_free(&run->drawn);
@@ -255,7 +255,7 @@ static enum gw_status predict_pair(const struct run *run, struct gw_validation_p
     return gw_validation_predict(&run->answer, comparison, error);
 }
 
-/* Of a job's ranks one may be left for a server. */
+/* Finds the number of workers; one of the job's ranks may be left for a server. */
 static enum gw_status find_workers(const struct options *options, size_t ranks, size_t *workers,
                                    struct gw_error *error) {
     size_t asked = options->question.workers;
@@ -279,7 +279,7 @@ static enum gw_status check_server(const struct run *run, const struct gw_algori
                          algorithm->name, workers, workers + 1, workers, run->ranks);
 }
 
-/* `algorithm` gets the preset's choices, with those that were changed. */
+/* Opens the preset with the changed choices, which `algorithm` gets. */
 static enum gw_status open_pipeline(const struct run *run, const struct gw_algorithm *preset,
                                     struct gw_algorithm *algorithm, struct gw_pipeline *out,
                                     struct gw_error *error) {
@@ -290,8 +290,8 @@ static enum gw_status open_pipeline(const struct run *run, const struct gw_algor
 }
 
 /*
- * Of all algorithms those are left out that lack a curve, a rank for their server, or a compressor
- * for GPUs; asked for by name they are refused, and so is in any case a model that cannot be
+ * Adds an algorithm. With --algo all, one that lacks a curve, a rank for its server or a GPU
+ * compressor is left out as infeasible; a named one fails, and so does a model that cannot be
  * executed.
  */
 static enum gw_status add_algorithm(struct run *run, const struct gw_algorithm *preset,
@@ -313,7 +313,7 @@ static enum gw_status add_algorithm(struct run *run, const struct gw_algorithm *
     return GW_OK;
 }
 
-/* *error then is what the last one is left out for. */
+/* Adds the algorithms; if all are left out, fails with the last one's reason. */
 static enum gw_status add_algorithms(struct run *run, const struct gw_algorithm *const *algorithms,
                                      size_t count, struct gw_error *error) {
     struct gw_validation *answer = &run->answer;
@@ -334,7 +334,7 @@ static enum gw_status add_algorithms(struct run *run, const struct gw_algorithm 
                            : gw_validation_find_pair(answer, explain, &run->explained, error);
 }
 
-/* Reads the inputs and predicts: bad input shows here, on all ranks alike. */
+/* Reads the inputs and predicts, so that bad input fails here, on all ranks alike. */
 static enum gw_status open_run(const struct options *options, size_t ranks, struct run *out,
                                struct gw_error *error) {
     struct gw_question_options asked = options->question;
@@ -407,7 +407,7 @@ static enum gw_status execute(struct run *run, struct gw_validation_pair *compar
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
-/* Whether the file still describes the cluster, in the pairs' costs. */
+/* Measures whether the cluster's file still holds for the costs that the pairs use. */
 static enum gw_status find_drift(struct run *run, struct gw_validation_pair *comparison,
                                  struct gw_communicator *workers, struct gw_error *error) {
     struct gw_validation *answer = &run->answer;
@@ -424,7 +424,7 @@ static enum gw_status find_drift(struct run *run, struct gw_validation_pair *com
     return GW_OK;
 }
 
-/* What the workers among the job's ranks do, while the others rest. */
+/* Work of the job's workers, while the other ranks rest. */
 typedef enum gw_status work(struct run *run, struct gw_validation_pair *comparison,
                             struct gw_communicator *communicator, struct gw_error *error);
 
@@ -438,7 +438,7 @@ static enum gw_status among_workers(struct run *run, struct gw_validation_pair *
     return gw_wake_beside(job, workers->size, error);
 }
 
-/* With its server a pipeline runs on the whole job. */
+/* Measures a pipeline on the workers, or with a server on the whole job. */
 static enum gw_status measure(struct run *run, struct gw_validation_pair *comparison,
                               struct gw_communicator *job, struct gw_communicator *workers,
                               struct gw_error *error) {
@@ -450,7 +450,7 @@ static enum gw_status measure(struct run *run, struct gw_validation_pair *compar
     return gw_load_meter_end(run->meter, &comparison->measured.disturbance, error);
 }
 
-/* As rank 0 has chosen: another kind of processor may round its predictions in another way. */
+/* Takes rank 0's numbers of iterations; predictions may round differently on another processor. */
 static enum gw_status agree_on_iterations(struct run *run, struct gw_communicator *job,
                                           struct gw_error *error) {
     for (size_t i = 0; i < run->answer.count; i++) {
@@ -487,7 +487,7 @@ static void measure_all(struct run *run, struct gw_communicator *job, struct gw_
 
 /* ---- on every rank ------------------------------------------------------------------------- */
 
-/* Measured timelines, with --explain beside predicted ones. */
+/* Writes the measured timelines; with --explain compares them with predicted ones. */
 static enum gw_status explain_algorithms(struct run *run, struct gw_error *error) {
     const char *trace = run->options->trace;
     if (run->explained != NULL) {
@@ -497,7 +497,7 @@ static enum gw_status explain_algorithms(struct run *run, struct gw_error *error
     return trace == NULL ? GW_OK : gw_timeline_write(&run->measured, trace, error);
 }
 
-/* What rank 0 presents, the others wait for: they agree on it afterwards. */
+/* Measures on all ranks; rank 0 compares and prints, then all agree on the status. */
 static enum gw_status validate(struct run *run, struct gw_communicator *communicator, int *verdict,
                                struct gw_error *error) {
     struct gw_validation *answer = &run->answer;
@@ -535,7 +535,7 @@ static enum gw_status body(struct gw_communicator *communicator, void *context, 
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
-/* Bad input is told before a job is started. */
+/* Checks the inputs before a job is started. */
 static enum gw_status check_inputs(const struct options *options, struct gw_error *error) {
     struct run run;
     GW_TRY(check_gpu(&options->gpu, options->job.hostfile == NULL, error));
@@ -544,7 +544,7 @@ static enum gw_status check_inputs(const struct options *options, struct gw_erro
     return status == GW_OK ? check_targets(options, error) : status;
 }
 
-static int run(int argc, char **argv) {
+static int run_validate(int argc, char **argv) {
     struct options options = {
         .tolerance = INFINITY,
         .gpu = {.transport = GW_TRANSPORT_ANY},
@@ -578,5 +578,5 @@ const struct gw_verb gw_verb_validate = {
     .options = option_table,
     .rules = rules,
     .surplus = "expected one MODEL, got also",
-    .run = run,
+    .run = run_validate,
 };

@@ -1,4 +1,4 @@
-/* Calibrating the ranks of a trainer, from inside its job. */
+/* Calibrates the ranks of a trainer from inside its job. */
 #include "calibrate/calibrate.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "library/library.h"
 #include "library/ranks.h"
 
-/* ---- what is asked for --------------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------------------------- */
 
 static enum gw_status check_share(const char *name, double value, struct gw_error *error) {
     return value >= 0 && value <= 1
@@ -109,7 +109,7 @@ static enum gw_status ask(const struct gradweave_calibration *asked,
                          "calibrate: expected at least 2 ranks, as one exchanges nothing");
 }
 
-/* On rank 0, before long work. */
+/* Checks on rank 0, before long work, that `path` may be written. */
 static enum gw_status check_path(const struct gradweave_calibration *asked, const char *path,
                                  struct gw_error *error) {
     GW_TRY(gw_file_check_target(path, GW_CLUSTER_START, error));

@@ -24,7 +24,7 @@ const char *gradweave_compressor_name(size_t i) {
     return NULL;
 }
 
-/* The message lists the compressors that there are. */
+/* Fails with the list of known compressors. */
 static enum gw_status refuse_compressor(const char *name, struct gw_error *error) {
     char names[256] = "";
     for (size_t i = 0, used = 0; gw_compressors[i] != NULL && used < sizeof names; i++) {

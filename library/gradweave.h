@@ -25,7 +25,7 @@ GRADWEAVE_API const char *gradweave_version(void);
 
 /* ---- errors -------------------------------------------------------------------------------- */
 
-/* What every call returns; on failure it also leaves a message that says what would be right. */
+/* Status of every call; a failure also leaves a message that says what is expected. */
 enum gradweave_status {
     GRADWEAVE_OK = 0,
     GRADWEAVE_BAD_INPUT = 2,
@@ -38,20 +38,20 @@ struct gradweave_error {
 
 /* ---- planning ------------------------------------------------------------------------------ */
 
-/* What was measured at one size, which is above 0. */
+/* A measured point; size is above 0. */
 struct gradweave_point {
     double size, time_s;
 };
 
 /*
- * What something costs at size n: startup_s + per_unit_s * n + per_nlog2n_s * n * log2(n), and
- * nothing at n = 0. For an exchange n is the bytes that one worker contributes, startup_s is alpha
- * and per_unit_s beta (OMGS paper, equation (11)); for a compressor n is the elements of a group
- * (equation (10), without its rho).
+ * Cost of an exchange or a compressor at size n: startup_s + per_unit_s * n + per_nlog2n_s * n *
+ * log2(n), and 0 at n = 0. For an exchange n is the bytes that one worker contributes, startup_s is
+ * alpha and per_unit_s beta (OMGS paper, equation (11)); for a compressor n is the elements of a
+ * group (equation (10), without its rho).
  *
- * Or, in place of these three, two or more measured points with ascending sizes: straight between
- * them, and on beyond both ends as at that end, but never below zero, and never falling behind the
- * last. One that takes over 5% less than a smaller one is refused.
+ * Alternatively two or more measured points of ascending sizes, interpolated linearly. Both end
+ * segments are extrapolated, the first no lower than 0, the last without falling. A point that
+ * takes over 5% less time than a smaller one is refused.
  *
  * Times here and below, also for each byte or element, are 0 to 1e6 seconds.
  */
@@ -91,11 +91,11 @@ struct gradweave_plan {
 };
 
 /*
- * Which neighbouring tensors to exchange together. `policy` is as on the command line: "optimal",
- * "omgs", "mg-wfbp", "per-tensor", "single", "ddp", "threshold:8192", "bucket:26214400". `groups`
- * needs room for tensor_count of them and gets the plan's, in the order of their exchange: the
- * first begins with the last tensor, and the last ends with tensor 0. Whatever the policy, the
- * optimum is found for the bound: in a millisecond for hundreds of tensors, seconds for ten
+ * Plans which neighbouring tensors are exchanged together. `policy` is as on the command line:
+ * "optimal", "omgs", "mg-wfbp", "per-tensor", "single", "ddp", "threshold:8192", "bucket:26214400".
+ * `groups` needs room for tensor_count of them and gets the plan's, in the order of their exchange:
+ * the first begins with the last tensor, and the last ends with tensor 0. Every policy also finds
+ * the optimum, for the plan's bound: in a millisecond for hundreds of tensors, seconds for ten
  * thousand. docs/examples/plan.c is a whole program.
  */
 GRADWEAVE_API enum gradweave_status
@@ -106,8 +106,8 @@ gradweave_plan(const struct gradweave_network *network, const struct gradweave_c
 /* ---- predicting ---------------------------------------------------------------------------- */
 
 /*
- * What is asked about. Models and clusters are names of those that ship ("resnet50") or paths of
- * files: `gradweave calibrate` measures a cluster and writes its file.
+ * A question about a model on a cluster. Models and clusters are names of those that ship
+ * ("resnet50") or paths of files: `gradweave calibrate` measures a cluster and writes its file.
  */
 struct gradweave_question {
     const char *model, *cluster;
@@ -120,15 +120,15 @@ struct gradweave_question {
     size_t accumulate;
 };
 
-/* A gradient of a model's. */
+/* A gradient of a model. */
 struct gradweave_tensor {
     char name[1025];          /* of at most 1024 bytes, and a zero */
     uint64_t elements, bytes; /* in a dense exchange */
 };
 
 /*
- * The tensors of a model, which is a question's, in forward order. *count says how many `tensors`
- * has room for, and gets how many there are, which may be more: then the first are given.
+ * Lists the tensors of a question's model in forward order. *count says how many `tensors` has room
+ * for, and gets how many there are, which may be more: then the first are given.
  */
 GRADWEAVE_API enum gradweave_status gradweave_model_tensors(const char *model,
                                                             struct gradweave_tensor *tensors,
@@ -146,8 +146,8 @@ struct gradweave_prediction {
 };
 
 /*
- * The name of pipeline number i, counted from 0: "dense", "omgs"; NULL behind the last. And whether
- * it has a server, a rank beside the workers, and whether it compresses gradients: not 0.
+ * The first returns the name of pipeline i from 0 on ("dense", "omgs"), or NULL after the last; the
+ * others whether it has a server (a rank beside the workers), and whether it compresses.
  */
 GRADWEAVE_API const char *gradweave_algorithm_name(size_t i);
 GRADWEAVE_API int gradweave_algorithm_has_server(size_t i);
@@ -172,8 +172,10 @@ GRADWEAVE_API enum gradweave_status gradweave_rank(const struct gradweave_questi
                                                    struct gradweave_prediction *predictions,
                                                    size_t *count, struct gradweave_error *error);
 
-/* A pipeline that may be recommended, and how many times as many iterations as without compression
- * trainings of five small networks needed with it (docs/results/convergence.md). */
+/*
+ * A pipeline that may be recommended, and the factor by which it changed the iterations that
+ * trainings of five small networks needed (docs/results/convergence.md).
+ */
 struct gradweave_advised {
     const char *algorithm; /* NULL: ddp with half the bytes, as by DDP's bf16 and fp16 hooks */
     double iteration_s;
@@ -191,8 +193,8 @@ GRADWEAVE_API enum gradweave_status gradweave_advise(const struct gradweave_ques
                                                      size_t *count, struct gradweave_error *error);
 
 /*
- * The plan that a question's pipeline makes by a policy (as gradweave_plan has it; NULL: its own),
- * for a session (gradweave_session_open). *count says how many `groups` has room for - one for each
+ * Makes the plan of a question's pipeline by a policy (as in gradweave_plan; NULL: its own), for a
+ * session (gradweave_session_open). *count says how many `groups` has room for - one for each
  * tensor always suffices - and gets how many there are. `path` becomes the plan's file; NULL: none.
  */
 GRADWEAVE_API enum gradweave_status
@@ -200,16 +202,16 @@ gradweave_plan_pipeline(const struct gradweave_question *question, const char *a
                         const char *policy, const char *path, struct gradweave_group *groups,
                         size_t *count, struct gradweave_plan *plan, struct gradweave_error *error);
 
-/* When a group's gradients are there, compressed, and exchanged, since the iteration began. */
+/* Times, from an iteration's start, at which a group is ready, compressed and exchanged. */
 struct gradweave_group_times {
     struct gradweave_group tensors;
     double ready_s, compressed_s, exchange_start_s, exchange_end_s;
 };
 
 /*
- * Why an iteration with a plan takes as long as it does. From critical_group on the network does
- * not pause, so that iteration_s = compute_s + exchange_s + update_s; the larger of the first two
- * is the bottleneck.
+ * An explanation of the time that an iteration with a plan takes. From critical_group on the
+ * network does not pause, so that iteration_s = compute_s + exchange_s + update_s; the larger of
+ * the first two is the bottleneck.
  */
 struct gradweave_explanation {
     double iteration_s, lower_bound_s; /* as in struct gradweave_plan */
@@ -251,7 +253,7 @@ struct gradweave_grid {
     size_t threads;              /* 0: as many as there are cores */
 };
 
-/* One of its points, which lives as long as the call that it is given to. */
+/* A point of the grid, valid during the call that it is passed to. */
 struct gradweave_sweep_point {
     uint64_t number, count; /* counted from 0, the algorithm changing first; points in all */
     const char *model, *cluster, *algorithm;
@@ -261,7 +263,7 @@ struct gradweave_sweep_point {
     const char *why;                               /* ... for this reason */
 };
 
-/* Takes a point; the sweep goes on until it returns something else than 0. */
+/* Receives a point; any return value but 0 ends the sweep. */
 typedef int gradweave_take_point(const struct gradweave_sweep_point *point, void *context);
 
 /* Predicts all points, and gives them to `take` in their order, on the calling thread. */
@@ -271,21 +273,21 @@ GRADWEAVE_API enum gradweave_status gradweave_sweep(const struct gradweave_grid 
 
 /* ---- validating ----------------------------------------------------------------------------- */
 
-/* What an iteration took where it was measured, and what was predicted; unused members are 0. */
+/* A measured iteration and its prediction; unused members are 0. */
 struct gradweave_measurement {
     const char *algorithm; /* NULL: no pipeline, and not predicted, only written down */
     const char *name;      /* NULL: the algorithm's */
-    /* The plan that it ran with, as gradweave_training has it; none: by the algorithm's policy. */
+    /* The plan that it ran with, as in gradweave_training; none: by the algorithm's policy. */
     const struct gradweave_group *groups;
     size_t group_count;
     struct gradweave_prediction measured;   /* iteration_s is above 0; its parts, where known */
     struct gradweave_prediction prediction; /* filled */
-    /* Filled: where its iteration_s is in 95% of cases; both 0: nobody knows. */
+    /* Filled: the 95% interval of its iteration_s; both 0: unknown. */
     double prediction_low_s, prediction_high_s;
     double error;               /* filled: (predicted - measured) / measured */
     const double *iterations_s; /* [iteration_count], each by itself; NULL: not known */
     size_t iteration_count;
-    /* Filled, of these, and by the noise: 50th, 95th and 99th; 0: of less than 5, 59, 299. */
+    /* Filled: 50th, 95th, 99th percentile of these, and by the noise; 0: of under 5, 59, 299. */
     double measured_percentiles_s[3], prediction_percentiles_s[3];
 };
 
@@ -298,9 +300,9 @@ struct gradweave_validation {
 };
 
 /*
- * Predicts the pipelines of `count` measurements of your own, at least one, and says how far off
- * the predictions are. Where gradients decide how much is sent ("exdyna") it is predicted for what
- * was sent, if bytes_per_worker was measured.
+ * Predicts the pipelines of `count` measurements of your own, at least one, and fills in their
+ * errors. If gradients decide how much is sent ("exdyna") and bytes_per_worker was measured, the
+ * prediction is for that many bytes.
  */
 GRADWEAVE_API enum gradweave_status gradweave_validate(const struct gradweave_question *question,
                                                        struct gradweave_measurement *measurements,
@@ -310,16 +312,16 @@ GRADWEAVE_API enum gradweave_status gradweave_validate(const struct gradweave_qu
 
 /* ---- compression --------------------------------------------------------------------------- */
 
-/* One element that travels. */
+/* A selected element and its index. */
 struct gradweave_entry {
     float value;
     uint32_t index;
 };
 
-/* The name of compressor number i, counted from 0; NULL behind the last. */
+/* Returns the name of compressor i, counted from 0; NULL after the last. */
 GRADWEAVE_API const char *gradweave_compressor_name(size_t i);
 
-/* How one tensor, or a group of merged ones, is compressed on one worker; unused members are 0. */
+/* Options for compressing a tensor, or merged ones, on one worker; unused members are 0. */
 struct gradweave_compression {
     const char *compressor; /* "topk" and so on: gradweave_compressor_name() */
     size_t elements, kept;  /* 1 <= kept <= elements < 2^32; approximate ones select about `kept` */
@@ -332,7 +334,7 @@ struct gradweave_compression {
     size_t threads; /* that share the work; 0 is as 1; what is selected does not depend on it */
 };
 
-/* Holds what the compressor keeps from one iteration to the next. */
+/* A compressor's state between iterations. */
 struct gradweave_compressor;
 
 /* *out is closed with gradweave_compressor_close(). */
@@ -341,15 +343,15 @@ gradweave_compressor_open(const struct gradweave_compression *compression,
                           struct gradweave_compressor **out, struct gradweave_error *error);
 
 /*
- * One step of error feedback, the next iteration: residual += gradient, both [elements]; what is
- * selected goes to *entries, *count of them in ascending index order, which live until the next
- * call, and is cleared in the residual. What is sent plus what stays is bit for bit what was
- * accumulated. Whenever this fails, as it does for a NaN in the sum, the gradient may already have
- * been added: a second try would add it twice.
+ * Takes the next step of error feedback: residual += gradient, both [elements]. The selected
+ * elements go to *entries, *count of them in ascending index order, valid until the next call, and
+ * are cleared in the residual: entries plus residual equal the accumulated sum bit for bit.
+ * Whenever this fails, as it does for a NaN in the sum, the gradient may already have been added: a
+ * second try would add it twice.
  *
  * "randk" selects the same elements on all workers, so that values can be summed without indices.
- * Of "exdyna", "exdyna-trend" and "exdyna-static" each worker selects in a partition of its own;
- * all send their values of what any of them selects, and clear those in their residuals.
+ * With "exdyna", "exdyna-trend" and "exdyna-static" each worker selects in a partition of its own;
+ * all send their values at every selected index, and clear those in their residuals.
  */
 GRADWEAVE_API enum gradweave_status gradweave_compress(struct gradweave_compressor *compressor,
                                                        const float *gradient, float *residual,
@@ -364,7 +366,7 @@ GRADWEAVE_API enum gradweave_status gradweave_compress(struct gradweave_compress
 GRADWEAVE_API void gradweave_compressor_observe(struct gradweave_compressor *compressor,
                                                 const size_t *counts);
 
-/* NULL is allowed. */
+/* Closes the compressor; NULL is allowed. */
 GRADWEAVE_API void gradweave_compressor_close(struct gradweave_compressor *compressor);
 
 #ifdef __cplusplus

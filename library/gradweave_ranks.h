@@ -1,6 +1,6 @@
 /*
- * What ranks that train together do with libgradweave: join each other, calibrate, and exchange
- * gradients. gradweave.h includes it.
+ * Functions for ranks that train together: they join each other, calibrate, and exchange gradients.
+ * gradweave.h includes this file.
  */
 #ifndef GRADWEAVE_RANKS_H
 #define GRADWEAVE_RANKS_H
@@ -13,7 +13,7 @@ extern "C" {
 
 /* ---- ranks --------------------------------------------------------------------------------- */
 
-/* The processes that train together, each of which is one rank of them. */
+/* The processes that train together, each of which is one rank. */
 struct gradweave_ranks;
 
 /*
@@ -25,9 +25,9 @@ GRADWEAVE_API enum gradweave_status gradweave_join_mpi(struct gradweave_ranks **
                                                        struct gradweave_error *error);
 
 /*
- * What a trainer lends that has its ranks joined already: functions of its own process group. All
- * but the last two return 0, or else have failed. They are called by one thread at a time, not
- * always the same one; collectives by all ranks in the same order. `receive` never overlaps `send`.
+ * A process group that a trainer lends, if its ranks are already joined. All functions but the last
+ * two return 0 on success. They are called by one thread at a time, not always the same one;
+ * collectives by all ranks in the same order. `receive` never overlaps `send`.
  */
 struct gradweave_process_group {
     const char *name; /* what it is: "gloo, PyTorch 2.15.0"; NULL: nobody says */
@@ -40,26 +40,22 @@ struct gradweave_process_group {
     int (*allgather)(void *context, const void *send, size_t bytes, void *receive);
     /* data = the root's. */
     int (*broadcast)(void *context, int root, void *data, size_t bytes);
-    /* As allreduce and allgather, on the root alone; elsewhere `receive` is not looked at. */
+    /* Like allreduce and allgather, on the root alone; other ranks' `receive` is not accessed. */
     int (*reduce)(void *context, int root, const float *send, float *receive, size_t count);
     int (*gather)(void *context, int root, const void *send, size_t bytes, void *receive);
     /* receive = the root's send[r * bytes ..] on rank r. */
     int (*scatter)(void *context, int root, const void *send, size_t bytes, void *receive);
 
-    /*
-     * Messages between two ranks, in the order in which they are started. Both return at once;
-     * what is started is waited for by its handle, once.
-     */
+    /* Messages between two ranks, in the order in which they are started. Both functions return at
+     * once; each message is waited for by its handle, once. */
     int (*start_send)(void *context, int to, const void *data, size_t bytes, uintptr_t *handle);
     int (*start_receive)(void *context, int from, void *data, size_t bytes, uintptr_t *handle);
     int (*wait)(void *context, uintptr_t handle);
 
-    /*
-     * For gradweave_calibrate, and sessions on GPUs, which take all ranks: the group of the first
-     * `size` ranks, which is these functions with the context *part, and is closed by `close`. All
-     * ranks call it in the same order; those beyond have no part, and leave *part as it is. NULL:
-     * there are no such groups.
-     */
+    /* For gradweave_calibrate and sessions on GPUs, which need it: opens the group of the first
+     * `size` ranks, used with these functions and the context *part, and closed by `close`. All
+     * ranks call it in the same order; ranks outside the group leave *part as it is. NULL: no such
+     * groups. */
     int (*open_first)(void *context, int size, void **part);
 
     const char *(*complain)(void *context); /* why the last call failed; NULL: nobody knows */
@@ -73,23 +69,23 @@ gradweave_join_group(const struct gradweave_process_group *group, struct gradwea
 GRADWEAVE_API int gradweave_ranks_own(const struct gradweave_ranks *ranks);
 GRADWEAVE_API int gradweave_ranks_count(const struct gradweave_ranks *ranks);
 
-/* Rank 0's data, on every rank: parameters to begin with. No session may be in an iteration. */
+/* Copies rank 0's data to every rank: the initial parameters. No session may be in an iteration. */
 GRADWEAVE_API enum gradweave_status gradweave_ranks_broadcast(struct gradweave_ranks *ranks,
                                                               void *data, size_t bytes,
                                                               struct gradweave_error *error);
 
-/* After their sessions are closed. NULL is allowed. */
+/* Leaves the ranks, after their sessions are closed. NULL is allowed. */
 GRADWEAVE_API void gradweave_leave(struct gradweave_ranks *ranks);
 
 /* ---- calibrating --------------------------------------------------------------------------- */
 
-/* A backward pass that is going on. */
+/* A backward pass in progress. */
 struct gradweave_pass;
 
-/* On any thread: one more of its gradients is there, which an exchange waits for in a training. */
+/* Reports, from any thread, that one more gradient is ready. */
 GRADWEAVE_API void gradweave_pass_gradient(struct gradweave_pass *pass);
 
-/* What is measured of ranks, the same on all of them; unused members are 0. */
+/* Options for a calibration, the same on all ranks; unused members are 0. */
 struct gradweave_calibration {
     const char *name;       /* the cluster's; NULL: that of its file, without folder and ending */
     const char *command;    /* what asked for it, kept in the file; NULL: nothing */
@@ -104,18 +100,19 @@ struct gradweave_calibration {
     size_t max_elements; /* of compression, 4096 to 2^28; 0: 2^24 */
     int replace;         /* not 0: also a file that is no cluster */
     int add; /* not 0: to the file that is there, of the same ranks: what is measured is replaced */
-    /* One backward pass of the trainer's network on this rank, which exchanges nothing: 0, or else
-     * it has failed. It is called on the calling thread and on others, one at a time, also while
-     * the calling thread exchanges: for how much passes and exchanges slow each other. It calls
-     * gradweave_pass_gradient(pass) for each gradient as it comes. NULL: that is measured of
-     * compression alone. */
+    /* Runs one backward pass of the trainer's network on this rank, without exchanges; 0 on
+     * success. It is called on the calling thread and on others, one at a time, also while the
+     * calling thread exchanges: to measure how passes and exchanges slow each other. It calls
+     * gradweave_pass_gradient(pass) for each gradient as it comes. NULL: compression is measured in
+     * its place. */
     int (*backward)(void *context, struct gradweave_pass *pass);
     void *backward_context; /* its argument */
-    /* How much longer the trainer's pass takes in a session by `topk` at this density, of so many
-     * elements in one group: 0 to 1e6. What it takes beyond its parts each iteration does. */
+    /* Seconds, 0 to 1e6, by which the trainer's pass is longer in a session by `topk` at this
+     * density, of so many elements in one group. Predicted iterations get its excess over the
+     * session's parts. */
     double session_s;
     size_t session_elements; /* 1 at least where session_s is not 0 */
-    /* Called on rank 0, on the calling thread: which share is done, what comes next. NULL: not. */
+    /* Called on rank 0, on the calling thread, with the share done and the next step; or NULL. */
     void (*progress)(void *context, double share, const char *what);
     void *progress_context; /* its first argument */
 };
@@ -135,20 +132,20 @@ gradweave_calibrate(const struct gradweave_calibration *calibration, struct grad
 
 /* ---- training ------------------------------------------------------------------------------ */
 
-/* Where a trainer's gradients are made on a GPU. */
+/* The GPU and stream on which a trainer's gradients are made. */
 struct gradweave_gpu {
     size_t ordinal; /* as CUDA counts those that this process sees */
     void *stream;   /* the cudaStream_t that makes them; NULL: the default one */
 };
 
-/* What a session exchanges, the same on all ranks but for `gpu`; unused members are 0. */
+/* Options for a session, the same on all ranks but for `gpu`; unused members are 0. */
 struct gradweave_training {
     size_t tensor_count;
     const uint64_t *elements;          /* [tensor_count], in forward order */
     const char *algorithm;             /* "omgs": gradweave_algorithm_name() */
     const char *compressor, *exchange; /* in place of the algorithm's, as `simulate` takes them */
     double density;                    /* (0, 1]; 0: 0.001 */
-    /* The plan (gradweave_plan_pipeline), whatever the algorithm's policy; none: one group. */
+    /* The plan (gradweave_plan_pipeline) in place of the algorithm's policy; none: one group. */
     const struct gradweave_group *groups;
     size_t group_count;
     int average; /* not 0: aggregates are means over the workers, otherwise sums */
@@ -169,94 +166,94 @@ struct gradweave_training {
  *         gradweave_session_wait(session, &error);
  *         optimiser, with the aggregates that stand where the gradients were
  *
- * Of pipelines with a server ("ps") the last rank is that, and no worker: it has no gradients, and
- * only begins and waits. When a call fails the session is over, and other ranks may wait for this
- * one: its process should end.
+ * In pipelines with a server ("ps") the last rank is the server, and no worker: it has no
+ * gradients, and only begins and waits. When a call fails the session is over, and other ranks may
+ * wait for this one: its process should end.
  *
- * On a GPU gradients, results and aggregates are in its memory (which nothing checks), and what is
- * done with them is on streams of the session's own, which wait for the trainer's: only
- * gradweave_session_wait holds up the calling thread, and its GPU becomes the thread's current one.
- * Over MPI data travels by NCCL, where this library was built with it and all ranks have it and a
- * GPU each, or straight from the GPU where MPI can; otherwise, and over a process group that is
- * lent, through memory of the host. This was tested on a GPU that is emulated, and has not run on
- * hardware.
+ * On a GPU, gradients, results and aggregates are in its memory (not checked), and are processed on
+ * streams of the session, which wait for the trainer's: only gradweave_session_wait holds up the
+ * calling thread, and its GPU becomes the thread's current one. Over MPI data travels by NCCL,
+ * where this library was built with it and all ranks have it and a GPU each, or straight from the
+ * GPU where MPI can; otherwise, and over a process group that is lent, through memory of the host.
+ * This was tested on a GPU that is emulated, and has not run on hardware.
  */
 struct gradweave_session;
 
 /*
- * GRADWEAVE_BAD_INPUT for sizes, names and a density that gradweave_session_open() refuses,
- * whatever the ranks; that also checks groups, GPUs and the number of ranks. *servers gets how many
- * of them serve: 1 or 0.
+ * Checks sizes, names and the density, which do not depend on ranks, as gradweave_session_open()
+ * does: GRADWEAVE_BAD_INPUT if it would refuse them. Groups, GPUs and the number of ranks are
+ * checked there alone. *servers gets the number of servers: 1 or 0.
  */
 GRADWEAVE_API enum gradweave_status
 gradweave_session_check(const struct gradweave_training *training, size_t *servers,
                         struct gradweave_error *error);
 
 /*
- * All ranks call it. Both live as long as the session. GRADWEAVE_BAD_INPUT, on all ranks, if one
- * lacks its GPU, this library was built without CUDA, or the compressor is not for GPUs.
+ * Opens a session, which `ranks` and `training` outlive; all ranks call it. GRADWEAVE_BAD_INPUT, on
+ * all ranks, if one lacks its GPU, this library was built without CUDA, or the compressor is not
+ * for GPUs.
  */
 GRADWEAVE_API enum gradweave_status
 gradweave_session_open(const struct gradweave_training *training, struct gradweave_ranks *ranks,
                        struct gradweave_session **out, struct gradweave_error *error);
 
-/* Whether this rank is the server, not 0, and no worker. */
+/* Returns not 0 if this rank is the server, and no worker. */
 GRADWEAVE_API int gradweave_session_serves(const struct gradweave_session *session);
 
-/* An iteration begins. */
+/* Begins an iteration. */
 GRADWEAVE_API enum gradweave_status gradweave_session_begin(struct gradweave_session *session,
                                                             struct gradweave_error *error);
 
-/* The backward pass begins: only for what gradweave_session_measure says. */
+/* Marks the start of the backward pass, for gradweave_session_measure alone. */
 GRADWEAVE_API void gradweave_session_backward(struct gradweave_session *session);
 
 /*
- * The gradient of a tensor, [its elements], is there: from any thread, in any order, each tensor
+ * Hands over the gradient of a tensor, [its elements]: from any thread, in any order, each tensor
  * once. It is read before this returns, and added to the residual or copied; if it is the last of
  * its group that the plan waits for, the group is compressed. The aggregate is written to `result`,
- * which may be `gradient`, by the time that gradweave_session_wait returns; NULL: it is only to be
- * had of gradweave_session_aggregate. On a GPU the gradient is there once all that the trainer's
- * stream has by now is done; it is read by the time that gradweave_session_wait returns.
+ * which may be `gradient`, by the time that gradweave_session_wait returns; NULL: only
+ * gradweave_session_aggregate returns it. On a GPU the gradient is ready once all work now on the
+ * trainer's stream is done; it is read by the time that gradweave_session_wait returns.
  */
 GRADWEAVE_API enum gradweave_status gradweave_session_ready(struct gradweave_session *session,
                                                             size_t tensor, const float *gradient,
                                                             float *result,
                                                             struct gradweave_error *error);
 
-/* Waits until all is exchanged. A gradient that did not come counts as zero. */
+/* Waits until all groups are exchanged. A gradient that did not come counts as zero. */
 GRADWEAVE_API enum gradweave_status gradweave_session_wait(struct gradweave_session *session,
                                                            struct gradweave_error *error);
 
-/* A tensor's aggregate, until the next iteration begins; on a GPU, of its memory. NULL on a server.
+/*
+ * Returns a tensor's aggregate until the next iteration, in GPU memory on a GPU; NULL on a server.
  */
 GRADWEAVE_API const float *gradweave_session_aggregate(const struct gradweave_session *session,
                                                        size_t tensor);
 
-/* After waiting, on all ranks: fails unless all workers hold the same aggregates, bit for bit. */
+/* Fails unless all workers hold bitwise equal aggregates; all ranks call it, after waiting. */
 GRADWEAVE_API enum gradweave_status gradweave_session_verify(struct gradweave_session *session,
                                                              struct gradweave_error *error);
 
 /*
- * After waiting, on all ranks: where the time of the last iteration went, in means over workers,
- * without the optimiser; as gradweave_predict has it.
+ * Measures the parts of the last iteration, as means over workers and without the optimiser, in the
+ * terms of gradweave_predict; all ranks call it after waiting.
  */
 GRADWEAVE_API enum gradweave_status gradweave_session_measure(struct gradweave_session *session,
                                                               struct gradweave_prediction *measured,
                                                               struct gradweave_error *error);
 
 /*
- * The same as a timeline of all workers, which ui.perfetto.dev opens (`gradweave simulate --trace`
- * writes the predicted one): in a file at `path`, on the ranks that give one.
+ * Writes the last iteration as a timeline of all workers, for ui.perfetto.dev (`gradweave simulate
+ * --trace` writes the predicted one), to the file `path` on ranks that give one.
  */
 GRADWEAVE_API enum gradweave_status gradweave_session_trace(struct gradweave_session *session,
                                                             const char *path,
                                                             struct gradweave_error *error);
 
 /*
- * What the session keeps on this rank from one iteration to the next: the residual, what the
- * compressor has adapted to, and which iteration comes next. save writes it to `state`, which has
- * room for gradweave_session_state_size() bytes, always as many of one session; each rank saves its
- * own. GRADWEAVE_BAD_INPUT within an iteration.
+ * Saves this rank's state between iterations: the residual, what the compressor has adapted to, and
+ * which iteration comes next. save writes it to `state`, of gradweave_session_state_size() bytes, a
+ * constant of the session; each rank saves its own. GRADWEAVE_BAD_INPUT within an iteration.
  */
 GRADWEAVE_API size_t gradweave_session_state_size(struct gradweave_session *session);
 GRADWEAVE_API enum gradweave_status gradweave_session_save(struct gradweave_session *session,
@@ -264,18 +261,18 @@ GRADWEAVE_API enum gradweave_status gradweave_session_save(struct gradweave_sess
                                                            struct gradweave_error *error);
 
 /*
- * The session goes on, bit for bit, as the saved one would have, if that was opened for the same
- * training by as many ranks, and saved by this one; all of them load. Otherwise, or if `state`
- * [size] is cut off or damaged, GRADWEAVE_BAD_INPUT, and nothing is changed.
+ * Makes the session go on, bit for bit, as the saved one would have. The state must be this rank's,
+ * of a session opened for the same training by as many ranks, and all ranks load. Otherwise, or if
+ * `state` [size] is cut off or damaged, GRADWEAVE_BAD_INPUT, and nothing is changed.
  */
 GRADWEAVE_API enum gradweave_status gradweave_session_load(struct gradweave_session *session,
                                                            const void *state, size_t size,
                                                            struct gradweave_error *error);
 
 /*
- * For a job that goes on with other ranks, or by another plan or pipeline: adds the residual in a
- * state of a session with the same tensors to this one's, from which it travels later. If each old
- * rank's state is added on one new rank, no gradient is lost. What compressors have adapted to
+ * Adds, for a job that goes on with other ranks, another plan or another pipeline, the residual in
+ * a state of a session with the same tensors to this one's, from which it travels later. If each
+ * old rank's state is added on one new rank, no gradient is lost. What compressors have adapted to
  * begins anew. GRADWEAVE_BAD_INPUT as above, or if this rank keeps no residual.
  */
 GRADWEAVE_API enum gradweave_status
@@ -283,16 +280,15 @@ gradweave_session_add_residual(struct gradweave_session *session, const void *st
                                struct gradweave_error *error);
 
 /*
- * What this rank has not sent yet, to `residual` of as many floats as all tensors have elements,
- * those of the last tensor first; scaled as what travels, so that of means over P workers it is 1/P
- * of gradients. Zeros of a pipeline, or on a server, that keeps nothing back. GRADWEAVE_BAD_INPUT
- * within an iteration.
+ * Copies this rank's unsent gradients to `residual`, [elements of all tensors], the last tensor
+ * first. They are scaled like sent values: if aggregates are means over P workers, by 1/P. Zeros
+ * for a server, and for a pipeline without residual. GRADWEAVE_BAD_INPUT within an iteration.
  */
 GRADWEAVE_API enum gradweave_status gradweave_session_residual(struct gradweave_session *session,
                                                                float *residual,
                                                                struct gradweave_error *error);
 
-/* NULL is allowed. */
+/* Closes the session; NULL is allowed. */
 GRADWEAVE_API void gradweave_session_close(struct gradweave_session *session);
 
 #ifdef __cplusplus

@@ -9,7 +9,7 @@ const char *gradweave_version(void) {
     return GW_VERSION;
 }
 
-/* As in files (docs/files.md, "Limits"). */
+/* Whether a time is in the range that files allow (docs/files.md, "Limits"). */
 static bool is_time(double seconds) {
     return seconds >= 0 && seconds <= GW_MOST_SECONDS;
 }
@@ -94,7 +94,7 @@ static enum gw_status check_input(const struct gradweave_network *network,
     return costs->density == 1 ? GW_OK : check_curve(&costs->compress, "compress", error);
 }
 
-/* What the planner borrows. */
+/* Copies of the caller's tensors and curves, which the planner borrows. */
 struct inputs {
     struct gw_tensor *tensors;
     struct gw_curve exchange, compress;
@@ -120,7 +120,7 @@ static enum gw_status copy_curve(const struct gradweave_curve *curve, struct gw_
     return GW_OK;
 }
 
-/* Points that fall are refused as in files. */
+/* Refuses points that fall, as in files. */
 static enum gw_status check_rising(const struct gw_curve *curve, const char *name,
                                    struct gw_error *error) {
     size_t fall = gw_cluster_find_fall(curve, NULL);

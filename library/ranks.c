@@ -1,4 +1,4 @@
-/* The processes that train together: of an MPI job, or of a trainer's own process group. */
+/* Joins the processes that train together: of an MPI job, or of a trainer's process group. */
 #include "library/ranks.h"
 
 #include <dlfcn.h>
@@ -7,9 +7,9 @@
 
 #include "transport/group.h"
 
-/* ---- MPI, loaded where it is asked for ------------------------------------------------------- */
+/* ---- MPI, loaded on demand ------------------------------------------------------------------- */
 
-/* Beside this library, wherever that was installed. */
+/* Finds the path of the plugin, beside this library's own file. */
 static enum gw_status find_plugin(char *path, size_t size, struct gw_error *error) {
     Dl_info own;
     if (dladdr((void *)(uintptr_t)&gradweave_version, &own) == 0 || own.dli_fname == NULL) {
@@ -21,7 +21,7 @@ static enum gw_status find_plugin(char *path, size_t size, struct gw_error *erro
     return GW_OK;
 }
 
-/* Global, as the parts that MPI libraries load themselves look for their symbols everywhere. */
+/* Loads the plugin globally, since MPI's own plugins look for their symbols everywhere. */
 static enum gw_status open_plugin(struct gradweave_ranks *ranks, struct gw_error *error) {
     char path[4096];
     GW_TRY(find_plugin(path, sizeof path, error));
@@ -61,7 +61,7 @@ static enum gw_status open_group(const struct gradweave_process_group *group,
     return gw_communicator_open_group(&lent, out, error);
 }
 
-/* NULL for the group: MPI. */
+/* Joins the ranks of the process group, or (NULL) of the MPI job. */
 static enum gradweave_status join(const struct gradweave_process_group *group,
                                   struct gradweave_ranks **out, struct gradweave_error *error) {
     struct gw_error failure = {0};
@@ -88,7 +88,7 @@ enum gradweave_status gradweave_join_group(const struct gradweave_process_group 
     return join(group, out, error);
 }
 
-/* MPI's own threads may still run in what was loaded: it stays. */
+/* Leaves the plugin loaded, since MPI's own threads may still run in it. */
 void gradweave_leave(struct gradweave_ranks *ranks) {
     if (ranks != NULL && ranks->communicator.transport != NULL) {
         ranks->communicator.transport->close(&ranks->communicator);
@@ -96,7 +96,7 @@ void gradweave_leave(struct gradweave_ranks *ranks) {
     free(ranks);
 }
 
-/* ---- what they are ------------------------------------------------------------------------- */
+/* ---- properties ---------------------------------------------------------------------------- */
 
 int gradweave_ranks_own(const struct gradweave_ranks *ranks) {
     return ranks->communicator.rank;

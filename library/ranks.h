@@ -1,4 +1,4 @@
-/* The ranks of a job, as sessions use them; private to this room. */
+/* The ranks of a job, for sessions; private to this room. */
 #ifndef GW_LIBRARY_RANKS_H
 #define GW_LIBRARY_RANKS_H
 
@@ -11,8 +11,8 @@ struct gradweave_ranks {
 };
 
 /*
- * What libgradweave_mpi.so exports, built from the same sources: a communicator of the MPI job. The
- * name has the version, so that no other one's is found.
+ * The function that libgradweave_mpi.so exports, built from the same sources: opens a communicator
+ * of the MPI job. The exported name contains the version, so that no other version is loaded.
  */
 typedef enum gw_status gw_open_ranks(struct gw_communicator *out, struct gw_error *error);
 #define GW_MPI_PLUGIN "libgradweave_mpi.so"

@@ -1,4 +1,4 @@
-/* A trainer's session, for programs that embed the library. */
+/* Sessions of trainers that embed the library. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct gradweave_session {
     char **names; /* [tensor_count] of the tensors: as given, or their numbers */
 };
 
-/* ---- what is asked for --------------------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------------------------- */
 
 static enum gw_status check_tensors(const struct gradweave_training *training,
                                     struct gw_error *error) {
@@ -92,7 +92,7 @@ static enum gw_status build(const struct gradweave_training *training, size_t wo
     return status;
 }
 
-/* The GPU of each rank, and what they exchange by; all ranks fail alike. */
+/* Opens each rank's GPU and chooses the transport between them; all ranks fail alike. */
 static enum gw_status open_gpu(const struct gradweave_gpu *gpu, struct gw_communicator *ranks,
                                struct gradweave_session *out, struct gw_session_options *options,
                                struct gw_error *error) {
@@ -218,7 +218,7 @@ enum gradweave_status gradweave_session_verify(struct gradweave_session *session
     return gw_library_finish(gw_session_verify(session->session, &failure), &failure, error);
 }
 
-/* ---- going on later ------------------------------------------------------------------------ */
+/* ---- saving and loading -------------------------------------------------------------------- */
 
 size_t gradweave_session_state_size(struct gradweave_session *session) {
     return gw_session_state_bytes(session->session);
@@ -252,7 +252,7 @@ enum gradweave_status gradweave_session_residual(struct gradweave_session *sessi
                              &failure, error);
 }
 
-/* ---- what it took -------------------------------------------------------------------------- */
+/* ---- measuring ----------------------------------------------------------------------------- */
 
 static enum gw_status measure(struct gradweave_session *session, struct gw_measure *out,
                               struct gw_error *error) {

@@ -1,4 +1,4 @@
-/* What the study answers, for programs that embed the library. */
+/* Answers questions for programs that embed the library. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -340,7 +340,7 @@ struct sweep {
     bool stopped;
 };
 
-/* What becomes of a point on the way from the thread that predicts it to the caller. */
+/* A point's answer, passed from the predicting thread to the caller's thread. */
 struct answer {
     bool feasible;
     size_t workers;
@@ -348,7 +348,7 @@ struct answer {
     struct gw_error why;
 };
 
-/* An infeasible point is an answer; memory that ran out is not. */
+/* Predicts a point; an infeasible one is an answer, but running out of memory fails. */
 static enum gw_status answer_point(uint64_t number, FILE *stream, void *context,
                                    struct gw_error *error) {
     const struct sweep *sweep = context;

@@ -1,4 +1,4 @@
-/* What was measured elsewhere beside what is predicted, for programs that embed the library. */
+/* Compares iterations measured elsewhere with predictions, for programs that embed the library. */
 #include <math.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static enum gw_status check(const struct gradweave_measurement *measurement, siz
 
 /* ---- percentiles --------------------------------------------------------------------------- */
 
-/* Of measured iterations, as many as are given. */
+/* Finds the percentiles of the given iterations; without any leaves *out as it is. */
 static enum gw_status find_spread(const struct gradweave_measurement *measurement,
                                   struct gw_spread *out, struct gw_error *error) {
     size_t count = measurement->iterations_s == NULL ? 0 : measurement->iteration_count;
@@ -45,7 +45,7 @@ static enum gw_status find_spread(const struct gradweave_measurement *measuremen
     return GW_OK;
 }
 
-/* So many that those of 300 recorded iterations are what is left of chance. */
+/* Simulated iterations: enough for the sampling error to be that of 300 recorded ones. */
 enum { SIMULATED = 10000 };
 
 static enum gw_status predict_spread(const struct gw_validation *validation,
@@ -69,7 +69,7 @@ static void find_percentiles(const struct gw_spread *spread, size_t observed, do
 
 /* ---- one pipeline -------------------------------------------------------------------------- */
 
-/* The measured times, of an iteration or of all its parts; what is not known is 0. */
+/* Copies the measured times; unknown parts are 0. */
 static void take_measured(const struct gradweave_prediction *measured, struct gw_result *out) {
     out->iteration_s = measured->iteration_s;
     out->breakdown = (struct gw_breakdown){.forward_s = measured->forward_s,
@@ -81,7 +81,7 @@ static void take_measured(const struct gradweave_prediction *measured, struct gw
     out->bytes_per_worker = measured->bytes_per_worker;
 }
 
-/* With the plan that it was measured with; none: by its policy. */
+/* Opens the pipeline with the plan that it was measured with; none: by its policy. */
 static enum gw_status open_pipeline(const struct gw_question *question,
                                     const struct gradweave_measurement *measurement,
                                     struct gw_algorithm *algorithm, struct gw_plan *plan,
@@ -127,8 +127,8 @@ static enum gw_status predict_validation(const struct gw_validation *validation,
 }
 
 /*
- * Where gradients decide how much is sent, what was sent is known: the prediction is of the density
- * at which it would be as much.
+ * Predicts the pipeline; if gradients decide how much is sent and the measurement has the bytes, at
+ * the density at which the prediction sends as many.
  */
 static enum gw_status predict_as_sent(const struct gw_validation *validation,
                                       const struct gradweave_measurement *measurement,

@@ -2,16 +2,15 @@
  * Networks by their parameters: names, sizes and the work around each, as torchvision and Hugging
  * Face's transformers define them. Nothing here is measured.
  *
- * A network is written down in the order of its forward pass. What an operation computes counts
- * with the parameter that stands last at that moment: the products of a layer with its weight,
- * and what follows the layer with its bias, if it has one. Where the order of registration is
- * another one (BERT's embeddings and head, ViT's class token, Llama's norms), the forward pass has
- * its way. Where a head's weight is that of the embedding, its gradient is ready only with the
- * embedding's; the head's products then count with what stands last before its loss.
+ * A network is described in the order of its forward pass, even if its parameters are registered in
+ * another one (BERT's embeddings and head, ViT's class token, Llama's norms). An operation's work
+ * counts for the parameter added last: a layer's products for its weight, the operations after the
+ * layer for its bias, if it has one. A head that shares the embedding's weight has its gradient
+ * ready only with the embedding's; its products count for the last parameter before the loss.
  *
- * Every operation that moves elements is taken to be one kernel, attention too, which so never
- * writes its scores. Activations that a library puts together from several kernels (GPT-2's GELU,
- * Llama's rotations and norms in transformers without compilation) move more than is said here.
+ * Every operation that moves elements is modelled as one kernel, attention too, which therefore
+ * never writes its scores. Activations that a library composes of several kernels (GPT-2's GELU,
+ * Llama's rotations and norms in transformers without compilation) move more than is counted here.
  */
 #ifndef GW_PUBLISHED_BUILDING_H
 #define GW_PUBLISHED_BUILDING_H
@@ -33,7 +32,7 @@ struct builder {
     char part[64]; /* of the network, with which names begin: "layer1.0." */
 };
 
-/* How often an operation reads or writes the size of its output. */
+/* Numbers of times that an operation reads or writes the size of its output. */
 enum {
     BATCH_NORM = 3, /* reads for mean and variance, and again to scale */
     LAYER_NORM = 2, /* a row fits a multiprocessor */
@@ -52,8 +51,9 @@ __attribute__((format(printf, 2, 3))) static inline void enter(struct builder *b
     va_end(arguments);
 }
 
-/* A parameter of `layer` of the part that was entered, with as yet no work. */
-static inline void add(struct builder *b, const char *layer, const char *kind, uint64_t elements) {
+/* Adds a parameter of `layer` of the current part, with no work yet. */
+static inline void add_parameter(struct builder *b, const char *layer, const char *kind,
+                                 uint64_t elements) {
     struct gw_tensor_shape *list = gw_grow(b->list, b->count + 1, &b->capacity, sizeof *list);
     if (list == NULL) {
         b->failed = true;
@@ -64,7 +64,7 @@ static inline void add(struct builder *b, const char *layer, const char *kind, u
         .name = gw_arena_format(b->arena, "%s%s%s", b->part, layer, kind), .elements = elements};
 }
 
-/* Whose work is counted. */
+/* Returns the parameter that work is counted for. */
 static inline struct gw_tensor_shape *last(struct builder *b) {
     return b->list == NULL ? &b->lost : &b->list[b->count - 1];
 }
@@ -87,17 +87,17 @@ static inline enum gw_status finish(struct builder *b, struct gw_tensor_shapes *
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-/* In each of `rows` a product of a vector and a matrix; a bias is added as part of it. */
+/* Adds a weight, and its product with a vector in each of `rows`; a bias costs no more. */
 static inline void project(struct builder *b, const char *layer, uint64_t inputs, uint64_t outputs,
                            uint64_t rows) {
-    add(b, layer, ".weight", inputs * outputs);
+    add_parameter(b, layer, ".weight", inputs * outputs);
     multiply(b, inputs * outputs * rows);
 }
 
 static inline void linear(struct builder *b, const char *layer, uint64_t inputs, uint64_t outputs,
                           uint64_t rows) {
     project(b, layer, inputs, outputs, rows);
-    add(b, layer, ".bias", outputs);
+    add_parameter(b, layer, ".bias", outputs);
 }
 
 struct image {
@@ -114,7 +114,7 @@ static inline uint64_t size_of(struct image image) {
     return image.channels * image.height * image.width;
 }
 
-/* Padded, so that only the stride makes the image smaller. */
+/* Returns a square filter, padded so that only the stride makes the image smaller. */
 static inline struct filter square(uint64_t channels, uint64_t length, uint64_t stride) {
     return (struct filter){channels, length, length, stride, .padded = true};
 }
@@ -134,11 +134,11 @@ static inline struct image convolve(struct builder *b, const char *layer, struct
     return output;
 }
 
-/* PyTorch adds the bias in place, after cuDNN's convolution. */
+/* Adds a convolution and its bias, which PyTorch adds in place after cuDNN's convolution. */
 static inline struct image convolve_with_bias(struct builder *b, const char *layer,
                                               struct image image, struct filter filter) {
     struct image output = convolve(b, layer, image, filter);
-    add(b, layer, ".bias", output.channels);
+    add_parameter(b, layer, ".bias", output.channels);
     move(b, COPY * size_of(output));
     return output;
 }
@@ -147,9 +147,9 @@ static inline struct image convolve_and_norm(struct builder *b, const char *conv
                                              const char *norm, struct image image,
                                              struct filter filter) {
     struct image output = convolve(b, convolution, image, filter);
-    add(b, norm, ".weight", output.channels);
+    add_parameter(b, norm, ".weight", output.channels);
     move(b, BATCH_NORM * size_of(output));
-    add(b, norm, ".bias", output.channels);
+    add_parameter(b, norm, ".bias", output.channels);
     return output;
 }
 
@@ -163,7 +163,7 @@ static inline struct image pool(struct builder *b, struct image image, uint64_t 
 
 enum { CLASSES = 1000 }; /* of ImageNet */
 
-/* From each channel's mean; `passes` over these come before. */
+/* Adds a classifier of the channels' means, after `passes` over these. */
 static inline void classify(struct builder *b, const char *layer, struct image image,
                             uint64_t passes) {
     move(b, size_of(image) + image.channels + passes * image.channels);

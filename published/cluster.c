@@ -1,6 +1,6 @@
 /*
- * Clusters from published rates: what collectives take by links' rates and startups, and what
- * compressors take by a GPU's memory.
+ * Makes clusters from published rates: collectives' times from links' rates and startups, and
+ * compressors' times from a GPU's memory bandwidth.
  *
  * P workers in N nodes of G. A link of rate B carries collectives at B times an efficiency, and a
  * step costs s however few bytes it has: s_n between nodes, s_w within one. Costs of n bytes that
@@ -12,8 +12,8 @@
  *     broadcast, reduce          D + log2(P) n / B              a tree
  *     sendrecv                   s + n / B
  *
- * The slow end of an allreduce is the least of 2 D + 2 log2(P) n / B, a tree up and down again that
- * is not pipelined, and 2 R + 2 (P - 1) / P n / B, a ring.
+ * The slow estimate of an allreduce is the smaller of 2 D + 2 log2(P) n / B, a tree up and down
+ * again that is not pipelined, and 2 R + 2 (P - 1) / P n / B, a ring.
  *
  *     D = log2(N) s_n + log2(G) s_w, R = (N s_n + (P - N) s_w) (P - 1) / P, which is (P - 1) s for
  *     steps of one kind; B is the slower of the node's link and the GPU's: a ring goes through each
@@ -27,12 +27,12 @@
 /* ---- compressors ----------------------------------------------------------------------------- */
 
 /*
- * What a compressor with its residual takes on a GPU: a time that does not depend on the elements,
- * and so many passes of 4 bytes an element over memory at its peak. Straight lines through what
- * `gradweave bench compressors --device cuda` measured on an H200 at 25,557,032 and 138,357,544
- * elements (docs/results/kernels.md). The line of count-sketch, which leaves the caches, would
- * begin below zero: it has the fixed time of topk, as it looks for the largest of its estimates,
- * and the passes with which that is least off from both, by a tenth.
+ * Time of a compressor with its residual on a GPU: a constant, and passes of 4 bytes an element
+ * over memory at its peak. Straight lines through the times that `gradweave bench compressors
+ * --device cuda` measured on an H200 at 25,557,032 and 138,357,544 elements
+ * (docs/results/kernels.md). The line of count-sketch, which leaves the caches, would begin below
+ * zero: it has topk's constant, since it searches for its largest estimates, and the number of
+ * passes with the least error at both sizes, a tenth.
  */
 static const struct {
     const char *name;
@@ -48,7 +48,7 @@ static const struct {
 
 enum { BYTES_PER_ELEMENT = 4 };
 
-/* One GPU's kernels on another one's memory: half as fast or twice. */
+/* Relative margin of times derived from another GPU's memory: a factor of two. */
 static const double compressor_margin = 1;
 
 /* ---- curves ---------------------------------------------------------------------------------- */
@@ -61,13 +61,13 @@ struct making {
     bool has_within, has_network;
 };
 
-/* A way to carry a collective out. */
+/* An algorithm for a collective. */
 struct way {
     double between_steps, within_steps; /* one after another, of each kind */
     double bytes;                       /* that pass the bottleneck, for each byte contributed */
 };
 
-/* P workers, as the comment above has them. */
+/* P workers in N nodes of G (see the top of the file). */
 struct shape {
     double workers, nodes, per_node;
 };
@@ -92,7 +92,7 @@ static struct way ring(const struct shape *shape, double times, double bytes) {
                         .bytes = bytes};
 }
 
-/* Which end of its ranges a link is at: what it is usually, or the slower one. */
+/* The typical or the slow end of a link's ranges. */
 enum end { TYPICAL, SLOW };
 
 static double step_s(const struct gw_link *link, enum end end) {
@@ -103,7 +103,7 @@ static double rate_of(const struct gw_link *link, enum end end) {
     return link->bytes_per_s * (end == TYPICAL ? link->efficiency.typical : link->efficiency.low);
 }
 
-/* Of the slower link of those that are used. */
+/* Returns the rate of the slower of the links used. */
 static double bottleneck(const struct making *making, const struct shape *shape, enum end end) {
     double rate = INFINITY;
     if (shape->nodes > 1) {
@@ -124,18 +124,16 @@ static struct gw_curve curve_of(const struct making *making, const struct shape 
 
 /* ---- one collective -------------------------------------------------------------------------- */
 
-/* At these sizes curves say how far off they may be. */
+/* The sizes, in bytes, for which a curve's uncertainty is given. */
 static const double margin_sizes[] = {1 << 6,  1 << 10, 1 << 12, 1 << 14, 1 << 16,
                                       1 << 18, 1 << 20, 1 << 22, 1 << 24, 1 << 28};
 
-/* How a collective is usually done, and two ways (or one twice) of a library that does it less
- * well.
- */
+/* A collective's usual algorithm, and two (or one twice) of libraries that do it less well. */
 struct ways {
     struct way usual, worse[2];
 };
 
-/* The usual way on links as they usually are, and the others on slow ones. */
+/* Times of the usual algorithm on typical links, and of the other algorithms on slow ones. */
 struct curves {
     struct gw_curve typical, slow[2];
 };
@@ -147,14 +145,14 @@ static struct curves curves_of(const struct making *making, const struct shape *
                                     curve_of(making, shape, &ways->worse[1], SLOW)}};
 }
 
-/* Time that the better of the slow ways adds, relative. */
+/* Returns the relative time that the better of the slow algorithms adds. */
 static double uncertainty_at(const struct curves *curves, double bytes) {
     double slow_s =
         fmin(gw_curve_time(&curves->slow[0], bytes), gw_curve_time(&curves->slow[1], bytes));
     return slow_s / gw_curve_time(&curves->typical, bytes) - 1;
 }
 
-/* {"uncertainty": [[bytes, share], ...]} */
+/* Writes {"uncertainty": [[bytes, share], ...]}. */
 static enum gw_status details_of(const struct curves *curves, cJSON **out, struct gw_error *error) {
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
@@ -170,8 +168,9 @@ static enum gw_status details_of(const struct curves *curves, cJSON **out, struc
     return gw_writer_finish(&writer, out, error);
 }
 
-static enum gw_status add(const struct making *making, const char *name, const struct shape *shape,
-                          struct ways ways, struct gw_error *error) {
+static enum gw_status add_collective(const struct making *making, const char *name,
+                                     const struct shape *shape, struct ways ways,
+                                     struct gw_error *error) {
     const struct curves curves = curves_of(making, shape, &ways);
     cJSON *details = NULL;
     GW_TRY(details_of(&curves, &details, error));
@@ -182,7 +181,7 @@ static enum gw_status add(const struct making *making, const char *name, const s
 static enum gw_status add_one_way(const struct making *making, const char *name,
                                   const struct shape *shape, struct way way,
                                   struct gw_error *error) {
-    return add(making, name, shape, (struct ways){way, {way, way}}, error);
+    return add_collective(making, name, shape, (struct ways){way, {way, way}}, error);
 }
 
 static struct ways allreduce_among(const struct shape *shape) {
@@ -194,7 +193,7 @@ static struct ways allreduce_among(const struct shape *shape) {
     };
 }
 
-/* Whether an allreduce, which is the least known among many workers, is known to that factor. */
+/* Whether an allreduce, the least certain collective, is certain to a factor of 10. */
 static bool is_known(const struct making *making, size_t workers) {
     static const double most = 10;
     struct shape shape = shape_of(making, workers);
@@ -218,15 +217,15 @@ static enum gw_status add_among(const struct making *making, size_t workers,
     struct way spread = tree(&shape, 1, depth);
     struct way by_itself = tree(&shape, 1, fmin(P - 1, 2 * depth)); /* a root that sends to each */
     const struct ways spreading = {spread, {by_itself, by_itself}};
-    GW_TRY(add(making, "allreduce", &shape, allreduce_among(&shape), error));
+    GW_TRY(add_collective(making, "allreduce", &shape, allreduce_among(&shape), error));
     GW_TRY(add_one_way(making, "allgather", &shape, gathered, error));
-    GW_TRY(add(making, "broadcast", &shape, spreading, error));
-    GW_TRY(add(making, "reduce", &shape, spreading, error));
+    GW_TRY(add_collective(making, "broadcast", &shape, spreading, error));
+    GW_TRY(add_collective(making, "reduce", &shape, spreading, error));
     GW_TRY(add_one_way(making, "gather", &shape, rooted, error));
     return add_one_way(making, "scatter", &shape, rooted, error);
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 enum { MOST_WORKERS = 256 }; /* unless more are asked for */
 
@@ -240,8 +239,7 @@ static bool has_network(const struct gw_cluster_request *request) {
     return request->network != NULL || request->measured_bytes_per_s > 0;
 }
 
-/* Powers of two of nodes, what is asked for, and that with a server beside; ascending, each once.
- */
+/* Lists powers of two, the number asked for, and one more for a server; ascending. */
 static size_t list_workers(const struct making *making, size_t asked, size_t out[64]) {
     size_t per_node = making->gpus_per_node;
     size_t most = making->has_network ? MOST_WORKERS : per_node;
@@ -268,7 +266,7 @@ static size_t list_workers(const struct making *making, size_t asked, size_t out
     return kept;
 }
 
-/* {"uncertainty": [[1, share]]}: at all sizes. */
+/* Writes {"uncertainty": [[1, share]]}, which holds at all sizes. */
 static enum gw_status assumed_details(cJSON **out, struct gw_error *error) {
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
@@ -306,12 +304,12 @@ enum gw_status gw_cluster_assume_compressors(const char *gpu, struct gw_cluster 
 }
 
 /*
- * Jobs take longer than one GPU's pace and exchanges alone say: collectives take multiprocessors
- * and memory from the passes (a matrix product takes 30 to 40% longer beside one, pytorch#179937),
- * the slowest worker counts, and hooks, launches and data take time of their own. This is the
- * smallest whole percent that holds 95% of published throughputs, those of
- * traces/papers/throughputs.json; script/published_throughputs.py finds it, and again without each
- * of their sources.
+ * Margin of passes in jobs, which take longer than one GPU's pace and the exchanges: collectives
+ * share multiprocessors and memory with the passes (a matrix product takes 30 to 40% longer beside
+ * one, pytorch#179937), workers wait for the slowest, and hooks, launches and data take time. The
+ * smallest whole percent whose interval contains 95% of the throughputs in
+ * traces/papers/throughputs.json; script/published_throughputs.py computes it, also with each
+ * source left out.
  */
 static const double passes_uncertainty = 0.19;
 
@@ -352,8 +350,9 @@ static enum gw_status put_source(const struct making *making,
     return gw_json_put(making->cluster->kept, "source", source, error);
 }
 
-static enum gw_status fill(const struct making *making, const struct gw_cluster_request *request,
-                           struct gw_error *error) {
+static enum gw_status fill_cluster(const struct making *making,
+                                   const struct gw_cluster_request *request,
+                                   struct gw_error *error) {
     size_t workers[64];
     size_t count = list_workers(making, making->cluster->workers, workers);
     bool far = request->nodes > 1;
@@ -369,7 +368,7 @@ static enum gw_status fill(const struct making *making, const struct gw_cluster_
                : gw_cluster_assume_compressors(request->gpu, making->cluster, error);
 }
 
-/* "8-25gbit", "4x8-8*hdr-nvlink3", "1x8-nvlink3". */
+/* Names a cluster: "8-25gbit", "4x8-8*hdr-nvlink3", "1x8-nvlink3". */
 static enum gw_status name_cluster(const struct making *making,
                                    const struct gw_cluster_request *request, struct gw_arena *arena,
                                    const char **out, struct gw_error *error) {
@@ -387,7 +386,7 @@ static enum gw_status name_cluster(const struct making *making,
     return gw_arena_check(arena, "making a cluster", error);
 }
 
-/* Finds the link that was asked for, or the one that servers of the GPU usually have. */
+/* Finds the link asked for, or the usual one in servers of the GPU. */
 static enum gw_status find_within(const struct gw_cluster_request *request, struct gw_arena *arena,
                                   struct making *making, struct gw_error *error) {
     const struct gw_published_gpu *gpu = NULL;
@@ -442,7 +441,7 @@ static enum gw_status make(const struct gw_cluster_request *request, struct gw_a
     GW_TRY(gw_arena_check(arena, "making a cluster", error));
     GW_TRY(name_cluster(&making, request, arena, &name, error));
     GW_TRY(gw_cluster_create(out, name, request->nodes * per_node, per_node, error));
-    enum gw_status status = fill(&making, request, error);
+    enum gw_status status = fill_cluster(&making, request, error);
     if (status != GW_OK) {
         gw_cluster_free(out);
     }

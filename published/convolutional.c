@@ -99,7 +99,7 @@ enum gw_status gw_build_stacked(const struct gw_architecture *self, struct gw_ar
 
 /* ---- Inception ------------------------------------------------------------------------------- */
 
-/* What a convolution of a block has as its input. */
+/* Input of a convolution in a block. */
 enum source {
     BLOCK,  /* the block's */
     POOLED, /* that, averaged over 3 x 3 */

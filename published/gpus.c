@@ -1,14 +1,14 @@
 /*
- * GPUs: what their makers publish, and how much of it training reaches.
+ * GPUs: their makers' figures, and the shares of them that training reaches.
  *
- * Efficiencies are from published throughputs of one GPU that trains. What norms, activations and
- * additions move was taken off first, as published/architectures.c counts it: in the forward pass
- * 70 million elements of an image by ResNet-50, 245 million of 384 tokens by BERT-large; three
- * times that with the backward pass; of 4 bytes, or 2 in mixed precision; at 0.8 of the memory's
- * bandwidth. What is left is that of 4.1 and of 123 billion multiply-adds, and again three times
- * that. The two networks are up to a factor of 2 apart. Above 1 in fp32 are Winograd convolutions,
- * which multiply less often than is counted. Of GPUs that have TF32 the throughputs are with it,
- * and what they reach in fp32 is assumed.
+ * Efficiencies are derived from published throughputs of training on one GPU. The time of
+ * memory-bound operations (norms, activations, additions) was subtracted first, as counted by
+ * published/architectures.c: in the forward pass 70 million elements of an image by ResNet-50, 245
+ * million of 384 tokens by BERT-large; three times that with the backward pass; of 4 bytes, or 2 in
+ * mixed precision; at 0.8 of the memory's bandwidth. The rest is the time of 4.1 and of 123 billion
+ * multiply-adds, again times three. The two networks' efficiencies differ by up to a factor of 2.
+ * Values above 1 in fp32 are due to Winograd convolutions, which multiply less often than is
+ * counted. GPUs with TF32 were measured with it; their efficiencies in fp32 are assumed.
  */
 #include <string.h>
 #include <strings.h>
@@ -18,7 +18,7 @@
 const char *const gw_precision_names[] = {
     [GW_FP32] = "fp32", [GW_TF32] = "tf32", [GW_FP16] = "fp16", [GW_BF16] = "bf16", NULL};
 
-/* What the throughputs of most of them are from. */
+/* Source of most GPUs' throughputs. */
 #define LAMBDA                                                                                     \
     "efficiencies: Lambda, deeplearning-benchmark, PyTorch training of ResNet-50 and BERT-large "  \
     "(github.com/lambdal/deeplearning-benchmark)"
@@ -244,7 +244,7 @@ const struct gw_published_gpu gw_published_gpus[] = {
     {.name = NULL},
 };
 
-/* ---- one of them ----------------------------------------------------------------------------- */
+/* ---- finding a GPU --------------------------------------------------------------------------- */
 
 /* Takes the maker and the brand off a name: "NVIDIA GeForce RTX 3090" is "RTX 3090". */
 static const char *find_model(const char *name) {

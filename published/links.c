@@ -1,13 +1,12 @@
 /*
- * Links: what networks and the links within nodes carry, and how much of it collectives reach.
+ * Links: rates of networks and within nodes, and the shares of them that collectives reach.
  *
  * Efficiencies are bus bandwidths of large allreduces (nccl-tests, doc/PERFORMANCE.md) over the
- * link's rate. Of two nodes only those of rings count: NCCL's trees exceed what a link carries
- * (github.com/NVIDIA/nccl/issues/209). Steps of RDMA, NVLink and PCIe are the latencies that NCCL
- * itself reckons with (src/graph/tuning.cc): from 2.7 to 14 us of a network, from 0.6 to 4 us of
- * NVLink, from 1 to 5.7 us of PCIe, with shares of its 6.6 to 8.4 us before each collective; 256
- * GPUs of 32 nodes with HDR took 63 us for a few bytes (nccl/issues/652), 8 GPUs on PCIe 42 us
- * (nccl/issues/1530).
+ * link's rate. For two nodes only those of rings are used: NCCL's trees exceed a link's rate
+ * (github.com/NVIDIA/nccl/issues/209). Steps of RDMA, NVLink and PCIe are the latencies in NCCL's
+ * own cost model (src/graph/tuning.cc): 2.7 to 14 us for a network, 0.6 to 4 us for NVLink, 1 to
+ * 5.7 us for PCIe, with shares of its 6.6 to 8.4 us before each collective; 256 GPUs of 32 nodes
+ * with HDR took 63 us for a few bytes (nccl/issues/652), 8 GPUs on PCIe 42 us (nccl/issues/1530).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 
 #include "published/published.h"
 
-/* Where the figures of several rows are from. */
+/* Sources of several rows. */
 #define TCP_STEP                                                                                   \
     "; steps: NCCL broadcasts 8 bytes over TCP in 38 to 46 us (nccl-tests/issues/82), a ping "     \
     "goes "                                                                                        \
@@ -26,8 +25,8 @@
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /*
- * A network's rate is that of one link. Ethernet is in the order of rates with each protocol, as
- * any other rate lies between two of them.
+ * A network's rate is that of one link. Ethernet's rows ascend by rate within each protocol, for
+ * interpolation.
  */
 const struct gw_link gw_links[] = {
     {.name = "1gbit",
@@ -227,19 +226,18 @@ const struct gw_link gw_links[] = {
 
 /* ---- rates ----------------------------------------------------------------------------------- */
 
-/* Slower and faster than these are slips of the pen. */
+/* Range of accepted rates; others are taken for typing errors. */
 static const double least_bytes_per_s = 125, most_bytes_per_s = 1.25e12;
 
 static const char tcp[] = "", roce[] = "-roce"; /* behind a rate */
 
-/* A rate, and behind it what travels over it. */
+/* A rate and its protocol. */
 struct rate {
     double bytes_per_s;
     const char *protocol; /* part of the name */
 };
 
-/* "2.5gbit", "800Mb/s-RoCE", "200G IB", "25G": digits, perhaps with a point among them, a unit, a
- * protocol. */
+/* Parses "2.5gbit", "800Mb/s-RoCE", "200G IB", "25G": a decimal number, a unit, a protocol. */
 static bool parse_rate(const char *name, struct rate *out) {
     static const char digits[] = "0123456789";
     static const double bits = 8;
@@ -262,22 +260,22 @@ static bool parse_rate(const char *name, struct rate *out) {
     return true;
 }
 
-/* The same rate as the table writes it: "2.5gbit", "800mbit-roce". */
+/* Formats a rate as in the table: "2.5gbit", "800mbit-roce". */
 static const char *name_rate(const struct rate *rate, struct gw_arena *arena) {
     bool slow = rate->bytes_per_s < 0.125e9;
     return gw_arena_format(arena, "%.6g%s%s", rate->bytes_per_s / (slow ? 0.125e6 : 0.125e9),
                            slow ? "mbit" : "gbit", rate->protocol);
 }
 
-/* The part of the way from the slower link's rate to the faster one's at which a rate lies. */
+/* Interpolates between the slower and the faster link's value. */
 static double blend(double slower, double faster, double share) {
     return slower + share * (faster - slower);
 }
 
 /*
- * Between two links of one protocol: what collectives reach, and a step, lie on straight lines over
- * the rate, so that no faster network carries less. The range is that of both: no less than the
- * slower one carries at worst; at best its share, and no more than the faster one carries.
+ * Interpolates between two links of one protocol: collectives' bandwidth and a step's time are
+ * linear in the rate, so that no faster network carries less. The range spans both links: at least
+ * the slower one's low bandwidth; at most its high share, and the faster one's high bandwidth.
  */
 static void interpolate(const struct gw_link *slower, const struct gw_link *faster,
                         double bytes_per_s, struct gw_link *out) {
@@ -296,7 +294,7 @@ static void interpolate(const struct gw_link *slower, const struct gw_link *fast
                           .high = slower->step_s.high};
 }
 
-/* Ethernet of a rate that is not in the table, from the next slower and faster ones there. */
+/* Makes an Ethernet link of a rate that is not in the table, from the neighbouring rates there. */
 static enum gw_status make_ethernet(const char *name, const struct rate *rate,
                                     struct gw_arena *arena, struct gw_link *out,
                                     struct gw_error *error) {
@@ -329,9 +327,9 @@ static enum gw_status make_ethernet(const char *name, const struct rate *rate,
     return gw_arena_check(arena, "making a link", error);
 }
 
-/* ---- one of them ----------------------------------------------------------------------------- */
+/* ---- finding a link -------------------------------------------------------------------------- */
 
-/* Fails: there is no such link in that place. */
+/* Fails with the list of links that exist in that place. */
 static enum gw_status refuse_link(const char *name, bool within, bool elsewhere,
                                   struct gw_error *error) {
     char names[256] = "";
@@ -374,7 +372,7 @@ enum gw_status gw_link_find(const char *name, bool within, struct gw_arena *aren
                                        : refuse_link(name, within, protocol != NULL, error);
 }
 
-/* Rates within a hundredth of each other are one. */
+/* Whether two links' rates differ by less than 1%. */
 static bool have_one_rate(const struct gw_link *a, const struct gw_link *b) {
     return fabs(a->bytes_per_s / b->bytes_per_s - 1) < 0.01;
 }

@@ -1,4 +1,4 @@
-/* Models from shapes: how long a network's passes take by a GPU's published figures. */
+/* Makes models from shapes: times of a network's passes by a GPU's published figures. */
 #include <math.h>
 #include <string.h>
 
@@ -6,22 +6,24 @@
 
 enum { BYTES_PER_VALUE = 4 }; /* of gradients, whatever products are in */
 
-/* What is moved between products is as wide as these take it. */
+/* Bytes per value that operations other than products move. */
 static const double bytes_moved[GW_PRECISIONS] = {
     [GW_FP32] = 4, [GW_TF32] = 4, [GW_FP16] = 2, [GW_BF16] = 2};
 
-/* A backward pass has two products for each of the forward pass: for weights' and inputs'
- * gradients, and reads and writes twice as much. */
+/*
+ * A backward pass has two products per forward product, for gradients of weights and inputs, and
+ * reads and writes twice as much.
+ */
 static const double backward_over_forward = 2;
 
 /*
- * What SGD with momentum reads and writes of memory for each parameter, with weight decay and
- * without fusing: as ResNet-50, VGG-16 and BERT-large took on an H200 (the update_s of
+ * Bytes that SGD with momentum and weight decay, not fused, reads and writes per parameter:
+ * measured for ResNet-50, VGG-16 and BERT-large on an H200 (the update_s of
  * traces/models/(name)-h200.json times its memory's bandwidth).
  */
 static const double update_bytes_per_element = 34;
 
-/* A GPU as it is used: multiply-adds, and values and bytes that are moved, in a second. */
+/* A GPU's rates in training: multiply-adds, and values and bytes moved, per second. */
 struct gpu_pace {
     double multiply_adds_per_s, values_per_s, bytes_per_s;
 };
@@ -51,13 +53,13 @@ static double all_elements(const struct gw_tensor_shapes *shapes) {
 
 /* ---- a GPU ----------------------------------------------------------------------------------- */
 
-/* Which GPU, and how it multiplies. */
+/* A GPU and the precision of its products. */
 struct use {
     const struct gw_published_gpu *gpu;
     enum gw_precision precision;
 };
 
-/* Where nobody says which: only how work is shared out among tensors hangs on it. */
+/* The GPU if none is named: then only the tensors' shares of the work depend on it. */
 static const char usual_gpu[] = "a100";
 
 static enum gw_status choose_gpu(const struct gw_model_request *request, struct use *out,
@@ -74,7 +76,7 @@ static enum gw_status choose_gpu(const struct gw_model_request *request, struct 
                          out->gpu->title, gw_precision_names[out->precision]);
 }
 
-/* Which end of its ranges a GPU is at: what it is usually, or the slower one. */
+/* The typical or the slow end of a GPU's ranges. */
 enum end { TYPICAL, SLOW };
 
 static struct gpu_pace pace_at(const struct use *use, enum end end) {
@@ -89,16 +91,16 @@ static struct gpu_pace pace_at(const struct use *use, enum end end) {
                              .bytes_per_s = bytes_per_s};
 }
 
-/* ---- a model's times ------------------------------------------------------------------------- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
-/* What is known of them before they are written. */
+/* A model's times, before they are written. */
 struct times {
     double batch_size, forward_s, backward_s, update_s, uncertainty;
     const char *precision;     /* beside a device */
     const char *device, *note; /* the arena's */
 };
 
-/* By a GPU: how far off is by how much slower it may be than is typical. */
+/* Computes times by a GPU; their uncertainty is the relative time that its slow end adds. */
 static enum gw_status time_on_gpu(const struct use *use, const struct gw_architecture *architecture,
                                   const struct gw_tensor_shapes *shapes, struct gw_arena *arena,
                                   struct times *out, struct gw_error *error) {
@@ -121,7 +123,7 @@ static enum gw_status time_on_gpu(const struct use *use, const struct gw_archite
     return gw_arena_check(arena, "making a model", error);
 }
 
-/* By what a user knows: the backward pass, shared out by work; the forward pass, or half of it. */
+/* Takes the user's times: backward, divided by tensors' work; forward, or half of it. */
 static enum gw_status time_as_told(const struct gw_model_request *request,
                                    const struct gw_architecture *architecture,
                                    struct gw_arena *arena, struct times *out,

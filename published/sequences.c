@@ -1,8 +1,7 @@
-/* Networks over sequences: transformers, as torchvision and transformers define them, and an LSTM.
- */
+/* Networks over sequences: transformers of torchvision and transformers, and an LSTM. */
 #include "published/building.h"
 
-/* ---- what transformers share ----------------------------------------------------------------- */
+/* ---- parts of transformers ------------------------------------------------------------------- */
 
 struct transformer {
     uint64_t layers, width;
@@ -23,32 +22,31 @@ const struct transformer gw_llama_1b = {22, 2048, 5632, 256, 32000, 2048};
 const struct transformer gw_llama_7b = {32, 4096, 11008, 4096, 32000, 2048};
 
 static void rms_norm(struct builder *b, const char *layer, const struct transformer *t) {
-    add(b, layer, ".weight", t->width);
+    add_parameter(b, layer, ".weight", t->width);
     move(b, LAYER_NORM * t->width * t->tokens);
 }
 
 static void layer_norm(struct builder *b, const char *layer, const struct transformer *t) {
     rms_norm(b, layer, t);
-    add(b, layer, ".bias", t->width);
+    add_parameter(b, layer, ".bias", t->width);
 }
 
-/* An entry for each token, which is added to what there is unless it is the first. */
+/* Looks up an entry for each token, and adds it to the others unless it is the first. */
 static void embed(struct builder *b, const char *layer, uint64_t entries,
                   const struct transformer *t, bool first) {
-    add(b, layer, ".weight", entries * t->width);
+    add_parameter(b, layer, ".weight", entries * t->width);
     move(b, COPY * t->width * t->tokens);
     move(b, first ? 0 : ADDITION * t->width * t->tokens);
 }
 
-/* Scores and weighted sums, in one kernel that moves q, k, v and o once and skips what is masked.
- */
+/* Adds scores and weighted sums: one kernel that moves q, k, v and o, masked pairs skipped. */
 static void attend(struct builder *b, const struct transformer *t, bool causal) {
     uint64_t pairs = causal ? t->tokens * (t->tokens + 1) / 2 : t->tokens * t->tokens;
     multiply(b, 2 * pairs * t->width);
     move(b, 2 * (t->width + t->keys) * t->tokens);
 }
 
-/* A layer back to the network's width, and passes over its output. */
+/* Adds a layer back to the network's width, and passes over its output. */
 static void linear_back(struct builder *b, const char *layer, uint64_t inputs,
                         const struct transformer *t, uint64_t passes) {
     linear(b, layer, inputs, t->width, t->tokens);
@@ -62,7 +60,7 @@ static void feed_forward(struct builder *b, const char *widen, const char *narro
     linear_back(b, narrow, t->inner, t, passes);
 }
 
-/* With the loss from the logits of all tokens. */
+/* Adds the head's products and the loss of all tokens' logits. */
 static void add_prediction_head(struct builder *b, const struct transformer *t) {
     multiply(b, t->width * t->words * t->tokens);
     move(b, LOSS * t->words * t->tokens);
@@ -72,25 +70,25 @@ static void add_prediction_head(struct builder *b, const struct transformer *t) 
 
 static void add_vision_layer(struct builder *b, const struct transformer *t) {
     layer_norm(b, "ln_1", t);
-    add(b, "self_attention.in_proj", "_weight", 3 * t->width * t->width);
+    add_parameter(b, "self_attention.in_proj", "_weight", 3 * t->width * t->width);
     multiply(b, 3 * t->width * t->width * t->tokens);
-    add(b, "self_attention.in_proj", "_bias", 3 * t->width);
+    add_parameter(b, "self_attention.in_proj", "_bias", 3 * t->width);
     attend(b, t, false);
     linear_back(b, "self_attention.out_proj", t->width, t, ADDITION);
     layer_norm(b, "ln_2", t);
     feed_forward(b, "mlp.0", "mlp.3", t, ADDITION);
 }
 
-/* Its tokens are patches of an image and one for its class; its dropout is 0. */
+/* Builds ViT, whose tokens are an image's patches and one for its class; its dropout is 0. */
 enum gw_status gw_build_vision(const struct gw_architecture *self, struct gw_arena *arena,
                                struct gw_tensor_shapes *out, struct gw_error *error) {
     const struct transformer *t = self->details;
     const struct filter patch = {t->width, 16, 16, 16, .padded = false};
     struct builder b = {.arena = arena};
     (void)convolve_with_bias(&b, "conv_proj", (struct image){3, 224, 224}, patch);
-    add(&b, "class_token", "", t->width);
+    add_parameter(&b, "class_token", "", t->width);
     move(&b, COPY * t->width * t->tokens);
-    add(&b, "encoder.pos_embedding", "", t->width * t->tokens);
+    add_parameter(&b, "encoder.pos_embedding", "", t->width * t->tokens);
     move(&b, ADDITION * t->width * t->tokens);
     for (uint64_t i = 0; i < t->layers; i++) {
         enter(&b, "encoder.layers.encoder_layer_%zu.", (size_t)i);
@@ -133,7 +131,7 @@ enum gw_status gw_build_bert(const struct gw_architecture *self, struct gw_arena
     enter(&b, "cls.predictions.");
     linear_back(&b, "transform.dense", t->width, t, ACTIVATION);
     layer_norm(&b, "transform.LayerNorm", t);
-    add(&b, "bias", "", t->words);
+    add_parameter(&b, "bias", "", t->words);
     add_prediction_head(&b, t); /* by the words' embedding */
     return finish(&b, out, error);
 }
@@ -199,7 +197,7 @@ enum gw_status gw_build_llama(const struct gw_architecture *self, struct gw_aren
     }
     enter(&b, "%s", "");
     rms_norm(&b, "model.norm", t);
-    add(&b, "lm_head", ".weight", t->words * t->width);
+    add_parameter(&b, "lm_head", ".weight", t->words * t->width);
     add_prediction_head(&b, t);
     return finish(&b, out, error);
 }
@@ -212,18 +210,18 @@ struct recurrent {
 
 const struct recurrent gw_lstm_ptb = {.layers = 2, .width = 1500, .words = 10000, .steps = 35};
 
-/* A kernel takes both products and the cell in, and leaves the gates, the cell and its output. */
+/* Adds a layer: a kernel reads both products and the cell, and writes gates, cell and output. */
 static void add_recurrent_layer(struct builder *b, const struct recurrent *r, uint64_t layer) {
     const uint64_t gates = 4 * r->width;
     const uint64_t moved = 3 * gates + 3 * r->width + DROPOUT * r->width;
     char suffix[24];
     (void)snprintf(suffix, sizeof suffix, "_l%zu", (size_t)layer);
-    add(b, "weight_ih", suffix, gates * r->width);
+    add_parameter(b, "weight_ih", suffix, gates * r->width);
     multiply(b, gates * r->width * r->steps);
-    add(b, "weight_hh", suffix, gates * r->width);
+    add_parameter(b, "weight_hh", suffix, gates * r->width);
     multiply(b, gates * r->width * r->steps);
-    add(b, "bias_ih", suffix, gates);
-    add(b, "bias_hh", suffix, gates);
+    add_parameter(b, "bias_ih", suffix, gates);
+    add_parameter(b, "bias_hh", suffix, gates);
     move(b, moved * r->steps);
 }
 
@@ -231,7 +229,7 @@ enum gw_status gw_build_recurrent(const struct gw_architecture *self, struct gw_
                                   struct gw_tensor_shapes *out, struct gw_error *error) {
     const struct recurrent *r = self->details;
     struct builder b = {.arena = arena};
-    add(&b, "encoder", ".weight", r->words * r->width);
+    add_parameter(&b, "encoder", ".weight", r->words * r->width);
     move(&b, (COPY + DROPOUT) * r->width * r->steps);
     enter(&b, "rnn.");
     for (uint64_t layer = 0; layer < r->layers; layer++) {
