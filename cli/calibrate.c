@@ -24,7 +24,7 @@ struct options {
     struct gw_device_choice device;
     enum gw_transport_choice transport;
 
-    struct gw_calibration_choice chosen; /* what `calibration` points to */
+    struct gw_calibration_choice chosen; /* lists that `calibration` points to */
     /* Values given on the command line; 0 or NULL: not given. */
     double time_s, precision, max_s_per_point;
     size_t max_bytes, max_elements;

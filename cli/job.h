@@ -15,7 +15,7 @@ struct gw_job_options {
     size_t nodes; /* 0: not given */
     const char *hostfile;
     double timeout_s;    /* without a sign of life from a rank, until the job is ended */
-    const char *outs[3]; /* files that rank 0 writes, which stay if the answer cannot be printed */
+    const char *outs[3]; /* files that rank 0 writes, kept even if the answer cannot be printed */
 };
 extern const struct gw_option gw_job_table[];   /* for struct gw_job_options */
 extern const struct gw_option gw_watch_table[]; /* of these --timeout alone */

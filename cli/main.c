@@ -101,7 +101,7 @@ static void finish_early(int exit_status, void *unused) {
     if (!gw_answer_is_held()) {
         return;
     }
-    if (exit_status == GW_OK && gw_answer_is_empty()) { /* which the parser keeps to itself */
+    if (exit_status == GW_OK && gw_answer_is_empty()) { /* the parser does not report lost output */
         gw_print_lost(NULL);
     }
     int status = finish(exit_status);

@@ -44,7 +44,7 @@ enum gw_names {
     GW_NAMES_NETWORKS,
     GW_NAMES_GPUS,
     GW_NAMES_LINKS,
-    GW_NAMES_LEVELS_OR_LINKS, /* how exchanges are simulated, or over what */
+    GW_NAMES_LEVELS_OR_LINKS, /* levels of simulation, and links */
     GW_NAMES_FILES,           /* any file: completed by the shell */
     GW_NAMES_DATA,            /* any file, and the models and clusters that ship */
     GW_NAMES_COUNTS,          /* any file, and where else counts come from */
@@ -99,7 +99,7 @@ struct gw_option_rule {
 struct gw_verb {
     const char *name, *title;
     const char *usage; /* of operands and required options: a line for each way */
-    const char *about; /* what --help says first and, after a "\v", last */
+    const char *about; /* beginning of --help and, after a "\v", its end */
     const struct gw_option *options;
     const struct gw_option_rule *rules; /* or NULL; ended by a row of zeros */
     const char *surplus; /* message for a surplus operand: "expected one MODEL, got also" */

@@ -89,7 +89,7 @@ static const struct gw_option_rule rules[] = {
 /* ---- the verb ------------------------------------------------------------------------------ */
 
 static const struct kind {
-    const char *subject; /* what is expected after the name; NULL: nothing */
+    const char *subject; /* operand expected after the name; NULL: none */
     enum gw_status (*draw)(const struct gw_picture *picture, struct gw_error *error);
     const char *algorithms; /* if none are given; NULL: it draws none */
 } kinds[] = {[TIMELINE] = {"MODEL", gw_draw_timeline, "omgs-optimal"},

@@ -179,7 +179,7 @@ GRADWEAVE_API enum gradweave_status gradweave_rank(const struct gradweave_questi
 struct gradweave_advised {
     const char *algorithm; /* NULL: ddp with half the bytes, as by DDP's bf16 and fp16 hooks */
     double iteration_s;
-    double least, median, most; /* NAN: nobody trained so */
+    double least, median, most; /* NAN: no training has measured it */
 };
 
 /*

@@ -30,7 +30,7 @@ GRADWEAVE_API enum gradweave_status gradweave_join_mpi(struct gradweave_ranks **
  * collectives by all ranks in the same order. `receive` never overlaps `send`.
  */
 struct gradweave_process_group {
-    const char *name; /* what it is: "gloo, PyTorch 2.15.0"; NULL: nobody says */
+    const char *name; /* description, "gloo, PyTorch 2.15.0"; or NULL */
     int rank, size;
     void *context; /* their first argument */
 
@@ -58,7 +58,7 @@ struct gradweave_process_group {
      * groups. */
     int (*open_first)(void *context, int size, void **part);
 
-    const char *(*complain)(void *context); /* why the last call failed; NULL: nobody knows */
+    const char *(*complain)(void *context); /* reason of the last failure; NULL: unknown */
     void (*close)(void *context); /* when the ranks are left; NULL: nothing is to be done */
 };
 
@@ -88,7 +88,7 @@ GRADWEAVE_API void gradweave_pass_gradient(struct gradweave_pass *pass);
 /* Options for a calibration, the same on all ranks; unused members are 0. */
 struct gradweave_calibration {
     const char *name;       /* the cluster's; NULL: that of its file, without folder and ending */
-    const char *command;    /* what asked for it, kept in the file; NULL: nothing */
+    const char *command;    /* command line that asked for it, kept in the file; or NULL */
     const char *compressor; /* "topk,randk": only these, with everything else; NULL: all */
     /* "allgather,topk,overlap": only these collectives and compressors, `network` (messages) and
      * `overlap`, and then no `compressor`; NULL: everything. */
@@ -99,7 +99,7 @@ struct gradweave_calibration {
     size_t max_bytes;    /* of messages, 4096 to 2^27; 0: 16 MiB */
     size_t max_elements; /* of compression, 4096 to 2^28; 0: 2^24 */
     int replace;         /* not 0: also a file that is no cluster */
-    int add; /* not 0: to the file that is there, of the same ranks: what is measured is replaced */
+    int add; /* not 0: adds to a file of the same ranks, in place of entries measured again */
     /* Runs one backward pass of the trainer's network on this rank, without exchanges; 0 on
      * success. It is called on the calling thread and on others, one at a time, also while the
      * calling thread exchanges: to measure how passes and exchanges slow each other. It calls

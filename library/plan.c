@@ -55,7 +55,7 @@ static unsigned bytes_per_element(const struct gradweave_network *network) {
 
 static enum gw_status check_tensors(const struct gradweave_network *network,
                                     struct gw_error *error) {
-    const uint64_t most = UINT64_C(1) << 53; /* what a double holds exactly */
+    const uint64_t most = UINT64_C(1) << 53; /* up to it a double holds all integers */
     uint64_t total = 0;
     for (size_t i = 0; i < network->tensor_count; i++) {
         if (network->elements[i] == 0 || network->elements[i] > most - total) {

@@ -137,7 +137,7 @@ static enum gw_status predict_as_sent(const struct gw_validation *validation,
     GW_TRY(predict_validation(validation, &question, measurement, pair, error));
     double ratio = measurement->measured.bytes_per_worker / pair->predicted.bytes_per_worker;
     bool as_sent = pair->counts_depend_on_data && ratio > 0 && !isinf(ratio);
-    pair->counts_depend_on_data = false; /* of which a document would say more than is known */
+    pair->counts_depend_on_data = false; /* a document would state counts that are not known */
     if (!as_sent) {
         return GW_OK;
     }

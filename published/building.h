@@ -29,7 +29,7 @@ struct builder {
     size_t count, capacity;
     struct gw_tensor_shape lost; /* has the work that nothing on the list can have */
     bool failed;
-    char part[64]; /* of the network, with which names begin: "layer1.0." */
+    char part[64]; /* of the network, the beginning of names: "layer1.0." */
 };
 
 /* Numbers of times that an operation reads or writes the size of its output. */

@@ -117,7 +117,7 @@ struct network_block {
     const char *name;
     const struct branch *branches; /* ended by one without a name */
     uint64_t channels;
-    bool reduces; /* and has its input pooled beside the branches */
+    bool reduces; /* and concatenates its pooled input with the branches */
 };
 
 #define SAME(channels, height, width)                                                              \

@@ -229,7 +229,7 @@ const struct gw_link gw_links[] = {
 /* Range of accepted rates; others are taken for typing errors. */
 static const double least_bytes_per_s = 125, most_bytes_per_s = 1.25e12;
 
-static const char tcp[] = "", roce[] = "-roce"; /* behind a rate */
+static const char tcp[] = "", roce[] = "-roce"; /* after a rate */
 
 /* A rate and its protocol. */
 struct rate {

@@ -4,7 +4,7 @@
 
 #include "published/published.h"
 
-enum { BYTES_PER_VALUE = 4 }; /* of gradients, whatever products are in */
+enum { BYTES_PER_VALUE = 4 }; /* of gradients, in any precision of products */
 
 /* Bytes per value that operations other than products move. */
 static const double bytes_moved[GW_PRECISIONS] = {

@@ -135,7 +135,7 @@ struct gw_model_request {
     const char *gpu;             /* NULL: none, where the backward pass is given */
     enum gw_precision precision; /* GW_PRECISIONS: TF32, and FP32 where there is no TF32 */
     double batch_size;           /* 0: the architecture's own */
-    double backward_s;           /* 0: by the GPU; else what the backward pass takes in all */
+    double backward_s;           /* of the whole pass; 0: by the GPU */
     double forward_s;            /* 0: half of that, or by the GPU */
 };
 

@@ -61,7 +61,7 @@ static bool are_alike(const struct gw_trainings *a, const struct gw_trainings *b
            a->workers == b->workers;
 }
 
-/* Each reached the goal since the judgement before the one that says so. */
+/* Extends ranges to the judgement before the goal, and refuses trainings listed twice. */
 static enum gw_status check_accuracy(const struct gw_json *root, void *out,
                                      struct gw_error *error) {
     struct gw_accuracy *accuracy = out;

@@ -1,26 +1,26 @@
 /*
- * In how many iterations a network learnt, by each pipeline: "schema": "gradweave/accuracy@1".
+ * Iterations in which a network learnt with each pipeline: "schema": "gradweave/accuracy@1".
  *
  *     {"schema": "gradweave/accuracy@1", "model": "lenet5", "goal": 0.9, "judged_every": 20,
  *      "source": {}, "trainings": [{"algorithm": "topk", "density": 0.01, "workers": 4,
  *      "iterations": [120, 140, null]}]}
  *
- * "goal" is the accuracy that was to be reached; "iterations" has for each training the first
- * judgement at which it was, or null where it never was; "judged_every", so many iterations lie
- * between judgements. "density" may be absent where nothing is compressed.
+ * "goal" is the accuracy to be reached; "iterations" has for each training the first judgement at
+ * which it was reached, or null if it never was; "judged_every" is the number of iterations between
+ * judgements. Dense pipelines need no "density".
  */
 #ifndef GW_TRACES_ACCURACY_H
 #define GW_TRACES_ACCURACY_H
 
 #include "core/core.h"
 
-/* Trainings that differ by nothing but their seeds. */
+/* Trainings that differ only in their seeds. */
 struct gw_trainings {
     char *algorithm;
     double density; /* that was asked for, (0, 1] */
     uint64_t workers;
     size_t count, reached; /* of how many, at least 1, the goal was */
-    /* To the goal: the median and the range; INFINITY: never. Above 0, but `low` may be 0. */
+    /* Iterations to the goal: median and range; INFINITY: never. Above 0, but `low` may be 0. */
     double iterations, low, high;
 };
 

@@ -27,7 +27,7 @@ static void free_collective(struct gw_collective_cost *cost) {
     cJSON_Delete(cost->kept);
 }
 
-/* Laws of curves that change, or move in memory, no longer hold. */
+/* Frees growth laws, which do not hold once curves change or move in memory. */
 static void forget_growth(struct gw_cluster *cluster) {
     free(cluster->growths);
     cluster->growths = NULL;
@@ -138,7 +138,7 @@ static enum gw_status check_sharing(const struct gw_json *place, void *out,
                : gw_json_expected(&together, "at most as many as there are ranks", error);
 }
 
-/* ---- its fields ------------------------------------------------------------------------------ */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 #define CURVE_KEYS "points", "raw", "fit", "uncertainty", "source"
 #define KERNEL_KEYS "fixed_s", "per_element_s", "per_nlog2n_s", CURVE_KEYS
@@ -146,7 +146,7 @@ static enum gw_status check_sharing(const struct gw_json *place, void *out,
 static const struct gw_fields collective_fields = {
     .unread = GW_KEYS("workers", "alpha_s", "beta_s_per_byte", "skew", CURVE_KEYS)};
 
-/* Those that are measured or made up of what is. */
+/* Collectives that are measured, or composed of measured ones. */
 static const struct gw_fields collectives_fields = {
     .each = &collective_fields,
     .names = GW_KEYS("allgather", "allgatherv", "allreduce", "broadcast", "reduce", "gather",
@@ -164,7 +164,7 @@ static const struct gw_field kernel_rows[] = {
 
 static const struct gw_fields kernel_fields = {.rows = kernel_rows, .unread = GW_KEYS(KERNEL_KEYS)};
 
-/* The compressors of methods; a cluster may have others of its own, for plans. */
+/* Compressors of methods; a cluster may have others, for plans. */
 static const struct gw_fields compressors_fields = {
     .each = &kernel_fields,
     .names = GW_KEYS("topk", "randk", "dgc", "redsync", "gaussiank", "count-sketch", "layer-drop",
@@ -326,7 +326,7 @@ enum gw_status gw_cluster_create(struct gw_cluster *out, const char *name, size_
     return GW_OK;
 }
 
-/* Pairs of sizes and shares, as gw_curve_read checked them. */
+/* Reads pairs of sizes and shares, as checked by gw_curve_read. */
 static enum gw_status read_skew(const cJSON *pairs, struct gw_collective_cost *cost,
                                 struct gw_error *error) {
     const cJSON *pair = NULL;

@@ -1,4 +1,4 @@
-/* A cluster as its costs: how long collectives and compressors take (contract, "Cluster"). */
+/* A cluster, described by the times of its collectives and compressors. */
 #ifndef GW_TRACES_CLUSTER_H
 #define GW_TRACES_CLUSTER_H
 
@@ -8,8 +8,8 @@
 /* ---- the network ----------------------------------------------------------------------------- */
 
 /*
- * A cluster's network as messages see it: LogGP parameters within and between nodes, and what the
- * nodes hang on. In a cluster file it is "network".
+ * A cluster's network, as used by simulated messages: LogGP parameters within and between nodes,
+ * and the topology. In a cluster file it is "network".
  */
 
 /*
@@ -35,22 +35,22 @@ struct gw_network {
 /* ---- overlap --------------------------------------------------------------------------------- */
 
 /*
- * Overlap factors: how much longer compression takes while a collective runs beside it, and the
- * collective while compression does. In a cluster file they are "overlap".
+ * Overlap factors: slowdowns of compression while a collective runs, and of the collective while
+ * compression runs. In a cluster file they are "overlap".
  */
 
-/* Time while the other one runs throughout, over the time alone; with its 95% interval. */
+/* Ratio of the time beside the other operation to the time alone, with its 95% interval. */
 struct gw_overlap_factor {
     double factor, low, high; /* all > 0 */
 };
 
-/* Both at once, with a collective to which each worker contributes `bytes`. */
+/* Factors with a collective to which each worker contributes `bytes`. */
 struct gw_overlap_point {
     double bytes;
     struct gw_overlap_factor compute, communication;
 };
 
-/* Slowing of a collective and of the compressor beside it. */
+/* Slowdowns of a collective and of the compressor beside it. */
 struct gw_overlap_pair {
     char *collective;
     char *compute; /* a compressor, or one of those below */
@@ -59,8 +59,8 @@ struct gw_overlap_pair {
 };
 
 /*
- * In place of a compressor: what computes forward, backward and update, a trainer's own backward
- * pass, or else what an accelerator does. Where neither is named, it slows nothing.
+ * Names in place of a compressor, for the factors of passes and update: a trainer's own backward
+ * pass, else timed operations, as of an accelerator. Without either they slow nothing.
  */
 #define GW_OVERLAP_BACKWARD "backward"
 #define GW_OVERLAP_TIMED "timed"
@@ -73,24 +73,23 @@ struct gw_overlap {
     cJSON *kept; /* as it was read or measured, with what gradweave ignores */
 };
 
-/* Adds to the pair of that collective, which is made if there is none, in order of bytes. */
+/* Adds a point to the collective's pair, which is created if missing, in order of bytes. */
 enum gw_status gw_overlap_add(struct gw_overlap *overlap, const char *collective,
                               const char *compute, struct gw_overlap_point point,
                               struct gw_error *error);
 void gw_overlap_free(struct gw_overlap *overlap);
 
-/* The pair, or NULL. */
+/* Finds the pair of a collective and a compressor; NULL: none. */
 const struct gw_overlap_pair *gw_overlap_find(const struct gw_overlap *overlap,
                                               const char *collective, const char *compute);
 
-/* A factor on each of the two, and nothing else. */
+/* Factors of both operations, without intervals. */
 struct gw_slowing {
     double compute, communication;
 };
 
 /*
- * At `bytes`: between measured sizes the logarithm of a factor is linear in that of the bytes;
- * beyond them it stays as at the last one.
+ * Interpolates the factors at `bytes`, log-linearly between measured sizes; constant beyond them.
  */
 struct gw_slowing gw_overlap_at(const struct gw_overlap_pair *pair, double bytes);
 
@@ -102,29 +101,23 @@ struct gw_collective_cost {
     struct gw_curve curve; /* of the bytes that one worker contributes */
     struct gw_margins margins;
     double held_out_error; /* relative, of the curve at sizes left out, 0 to 1; 0: not known */
-    /* Share of the curve's time for which the first of the workers is done before the last, by
-     * size: on straight lines, and beyond them as at the last size. */
+    /* Share of the curve's time between the first worker's end and the last one's, by size: linear
+     * between sizes, constant beyond them. */
     size_t skew_count;
     struct gw_curve_point *skew; /* each a share in place of a time; owned */
     char *assumed_from;          /* a collective, from whose curve it was assumed; NULL: measured */
     cJSON *kept;                 /* the entry as it is written again, with what gradweave ignores */
 };
 
-/*
- * Work of ranks on their vectors: a compressor, or an aggregation of an exchange.
- */
+/* Costs of a kernel: a compressor, or an aggregation of an exchange. */
 struct gw_kernel_cost {
     char *name;
     struct gw_curve curve; /* of elements, of one rank that has its machine alone */
-    /*
-     * When all ranks of a machine begin at once: what the last one to end takes. Costs nothing if
-     * it was not measured (gw_kernel_shares).
-     */
+    /* Time of the last to end if all ranks of a machine begin at once; zero if not measured
+     * (gw_kernel_shares). */
     struct gw_curve together;
-    /*
-     * The same at the second density, where those are of the first one (methods/kernel_cost.h);
-     * costs nothing, and both are 0, if that was not measured.
-     */
+    /* Both curves at the second density; the others are at the first (methods/kernel_cost.h). Zero,
+     * as are the densities, if not measured. */
     struct gw_curve denser, denser_together;
     double densities[2];
     struct gw_margins margins[2][2]; /* [denser][together] */
@@ -136,26 +129,26 @@ struct gw_kernel_costs {
     struct gw_kernel_cost *list;
 };
 
-/* Whether it is known what it takes where ranks share a machine. */
+/* Whether its time with ranks that share a machine was measured. */
 static inline bool gw_kernel_shares(const struct gw_kernel_cost *cost) {
     return gw_curve_costs(&cost->together);
 }
 
 /*
- * The ranks of each machine and the processors that they compress on, and how many of them began at
- * once where it was measured what that takes; 0: not known.
+ * Ranks and processors of each machine, and the number of ranks that began at once in measurements;
+ * 0: unknown.
  */
 struct gw_sharing {
     size_t ranks, processors, together;
 };
 
-/* How many turns so many of a machine's ranks take; at least 1. */
+/* Returns the number of turns in which that many ranks use a machine's processors; at least 1. */
 double gw_sharing_turns(const struct gw_sharing *sharing, size_t ranks);
 
 /*
- * The part of the time together that a kernel takes when the machine's ranks among so many workers
- * begin at once: they take turns on its processors, and the time together is that of all its turns.
- * 0: no two share a machine.
+ * Returns the share of the time together that a kernel takes if the machine's ranks among `workers`
+ * begin at once: they take turns on its processors, and the time together is that of all turns. 0:
+ * no two ranks share a machine.
  */
 double gw_sharing_part(const struct gw_sharing *sharing, size_t workers);
 
@@ -167,14 +160,14 @@ struct gw_cluster {
     size_t collective_count, collective_capacity;
     struct gw_collective_cost *collectives;
     struct gw_kernel_costs compressors; /* of a group's elements */
-    struct gw_kernel_costs aggregation; /* of what is done with what exchanges bring */
+    struct gw_kernel_costs aggregation; /* of processing received data */
     struct gw_network *network;         /* NULL: not measured */
     struct gw_overlap *overlap;         /* NULL: not measured */
-    /* Time that forward and backward passes may take longer among workers than alone, relative: the
-     * upper end of a 95% interval, where overlap factors do not say it. 0: not said. */
+    /* Relative time by which passes may take longer among workers than alone, unless overlap
+     * factors give it: the upper end of a 95% interval; 0: not given. */
     double passes_uncertainty;
-    /* Growth laws (traces/growth.h) of collectives with two or more measured numbers of workers,
-     * found once all are read; of a cluster that is being built they are found when needed. */
+    /* Growth laws (traces/growth.h) of collectives measured with two or more numbers of workers:
+     * found after reading, or, while a cluster is being built, when needed. */
     size_t growth_count;
     struct gw_growth *growths;
     cJSON *kept;
@@ -186,27 +179,26 @@ enum gw_status gw_cluster_parse(const char *text, size_t length, const char *pat
                                 struct gw_cluster *out, struct gw_error *error);
 void gw_cluster_free(struct gw_cluster *cluster);
 
-/* How its file begins, for gw_file_check_target. */
+/* First text of a cluster file, for gw_file_check_target. */
 #define GW_CLUSTER_START "{\"schema\": \"gradweave/cluster@1\""
 
-/* The cluster as a document (the caller's), and into a file. */
+/* Makes a document of the cluster, the caller's; writes it to a file. */
 enum gw_status gw_cluster_document(const struct gw_cluster *cluster, cJSON **out,
                                    struct gw_error *error);
 enum gw_status gw_cluster_write(const struct gw_cluster *cluster, const char *path,
                                 struct gw_error *error);
 
 /*
- * A curve that falls makes more work cheaper. The number of the first point that lies below a
- * smaller one's time by more than measuring explains; 0: there is none. It explains 5%, and, where
- * `details` (the entry of a cluster file, or NULL) has in "raw" the 5th and 95th percentiles at its
- * size and the one before, all falls within these ranges where they overlap.
+ * Finds the first point whose time lies below a smaller size's by more than noise; 0: none. Noise
+ * explains 5%, and, if `details` (the entry of a cluster file, or NULL) has in "raw" the 5th and
+ * 95th percentiles at both sizes, falls within these ranges where they overlap.
  */
 size_t gw_cluster_find_fall(const struct gw_curve *curve, const cJSON *details);
 
 /*
- * For those who measure. The curve and `details` (an object of further keys, or NULL), or what the
- * network has kept, become the cluster's, also on failure. Where a curve falls, its points get
- * times between those that rise.
+ * Build a cluster of measurements. The curve and `details` (an object of further keys, or NULL), or
+ * what the network has kept, become the cluster's, also on failure. Points of a curve that falls
+ * get times between those that rise.
  */
 enum gw_status gw_cluster_create(struct gw_cluster *out, const char *name, size_t workers,
                                  size_t workers_per_node, struct gw_error *error);
@@ -217,8 +209,8 @@ enum gw_status gw_kernel_costs_add(struct gw_kernel_costs *costs, const char *na
                                    struct gw_curve curve, cJSON *details, struct gw_error *error);
 
 /*
- * Add a curve to a kernel that the list has. The curve and its details, an object, become the
- * list's in any case. The curve together at the second density comes after the one alone.
+ * Add a curve to a kernel in the list. The curve and its details, an object, become the list's,
+ * also on failure. The curve together at the second density comes after the one alone.
  */
 enum gw_status gw_kernel_costs_add_together(struct gw_kernel_costs *costs, const char *name,
                                             bool denser, struct gw_curve curve, cJSON *details,
@@ -228,28 +220,28 @@ enum gw_status gw_kernel_costs_add_denser(struct gw_kernel_costs *costs, const c
                                           cJSON *details, struct gw_error *error);
 enum gw_status gw_cluster_set_network(struct gw_cluster *cluster, struct gw_network network,
                                       struct gw_error *error);
-/* In place of what it had; becomes the cluster's. */
+/* Replaces the overlap factors; they become the cluster's. */
 void gw_cluster_set_overlap(struct gw_cluster *cluster, struct gw_overlap *overlap);
 
-/* The entry of a collective among `workers` (0: any number); NULL: not measured. */
+/* Finds the entry of a collective among `workers` (0: any number); NULL: not measured. */
 const struct gw_collective_cost *gw_cluster_find_collective(const struct gw_cluster *cluster,
                                                             const char *name, size_t workers);
-/* NULL: not measured. */
+/* Finds a kernel by its name; NULL: not measured. */
 const struct gw_kernel_cost *gw_kernel_cost_find(const struct gw_kernel_costs *costs,
                                                  const char *name);
 
-/* Room for how a curve was derived. */
+/* Size of a text on the derivation of a curve. */
 enum { GW_DERIVATION_SIZE = 384 };
 
 /*
- * The cost of a collective among `workers`, the caller's to free. If that number was not measured,
- * it is predicted from those that were by the growth laws that predict these from each other best;
- * from a single one by the law of the usual algorithm. `derivation` says which and how uncertain
- * that is, behind "NAME: "; otherwise it is "". A sendrecv among 2 is measured for any number
- * above. One worker alone exchanges nothing, as `derivation` says then: all zero.
+ * Finds the cost of a collective among `workers`, the caller's to free. A number that was not
+ * measured is predicted from those that were, by the growth laws that best predict these from each
+ * other; from a single one by the usual algorithm's law. `derivation` then names the laws and the
+ * uncertainty, after "NAME: "; otherwise it is "". A sendrecv among 2 holds for any larger number.
+ * For a single worker the curve is zero, and `derivation` says why.
  *
- * Four collectives need no measurement of their own, as others of `workers` P make them up, which
- * `derivation` then says:
+ * Four collectives, if not measured, are composed of others among `workers` P, as `derivation` then
+ * says:
  *
  *     gtopk(b) = sketch(b) = ceil(log2 P) sendrecv(b) + broadcast(b)
  *     push(b) = gather(b), pull(b) = scatter(b), each among P + 1: the server is a rank of its own
@@ -258,7 +250,7 @@ enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const cha
                                      size_t workers, struct gw_curve *curve,
                                      char derivation[GW_DERIVATION_SIZE], struct gw_error *error);
 
-/* A collective that was, or could be, measured, and of which another one's cost may be made up. */
+/* A part of a collective's cost: a collective that can be measured. */
 struct gw_collective_part {
     const char *name;
     size_t ranks;
@@ -266,91 +258,85 @@ struct gw_collective_part {
     const struct gw_collective_cost *nearest;  /* measured, or of the nearest number; NULL: none */
 };
 
-/* Finds the collectives that make up the curve of gw_cluster_collective, or itself. */
+/* Finds the collectives that gw_cluster_collective's curve is composed of, or itself. */
 enum { GW_COLLECTIVE_MOST_PARTS = 2 };
 size_t gw_cluster_collective_parts(const struct gw_cluster *cluster, const char *name,
                                    size_t workers,
                                    struct gw_collective_part out[GW_COLLECTIVE_MOST_PARTS]);
 
 /*
- * The least that a long collective takes by the cluster's own messages between two nodes, in
- * seconds, with one worker a node: every byte that a worker has to send or to receive, at
- * gap_s_per_byte. 0: not known, of other clusters, and of less than GW_MESSAGES_FEWEST_BYTES, where
- * startups and bursts count.
+ * Returns a lower bound of a long collective's time in seconds, with one worker a node: every byte
+ * that a worker has to send or receive takes the gap_s_per_byte between nodes. 0: unknown, for
+ * other clusters and below GW_MESSAGES_FEWEST_BYTES, where startups and bursts count.
  */
 #define GW_MESSAGES_FEWEST_BYTES (1 << 20)
 double gw_cluster_least_s(const struct gw_cluster *cluster, const char *collective, size_t workers,
                           double bytes);
 
-/* Whether a curve takes less than that for 256 MiB, by more than a twentieth, which is chosen; then
- * in words. */
+/* Whether a curve is below that bound at 256 MiB by more than 5% (chosen); `out` says so. */
 enum { GW_EXCESS_SIZE = 192 };
 bool gw_cluster_exceeds_messages(const struct gw_cluster *cluster,
                                  const struct gw_collective_cost *cost, char out[GW_EXCESS_SIZE]);
 
 /*
- * For how long before the last of the workers the first one is done with it, but for a root, where
- * a byte takes byte_factor times what was measured; of one that others make up, with the last of
- * those. 0: not known, as where the number of workers was not measured.
+ * Returns the time between the first and the last worker's end, the root aside, if a byte takes
+ * byte_factor times the measured time; for a composed collective that of its last part. 0: unknown,
+ * as for numbers of workers that were not measured.
  */
 double gw_cluster_skew_s(const struct gw_cluster *cluster, const char *name, size_t workers,
                          double byte_factor, double bytes);
 
 /*
- * Finds the relative error of that curve beyond that of measuring: 0 where the number of workers
- * was measured, NAN where only one was; at least 1% between and beyond. A collective that others
- * make up has that of the worst of those.
+ * Finds the relative error that deriving adds to the curve of gw_cluster_collective: 0 for a
+ * measured number of workers, NAN if a single other one was measured, otherwise at least 1%. A
+ * composed collective has its worst part's error.
  */
 enum gw_status gw_cluster_uncertainty(const struct gw_cluster *cluster, const char *name,
                                       size_t workers, double *out, struct gw_error *error);
 
 /*
- * For those who measure, after the last collective: keeps, as "growth", for each one that was
- * measured with two or more numbers of workers, its laws and how well they predict these from each
- * other. For people: gw_cluster_parse finds them again. Replaces one that is there.
+ * Stores in "growth", after the last collective was measured, the laws of each one with two or more
+ * numbers of workers, and their errors when each number is left out. For people only:
+ * gw_cluster_parse finds the laws again. Replaces an earlier "growth".
  */
 enum gw_status gw_cluster_put_growth(struct gw_cluster *cluster, struct gw_error *error);
 
-/* A text that its source has under that key, such as "kind" or "note"; NULL: none. */
+/* Returns the source's text under a key such as "kind" or "note"; NULL: none. */
 const char *gw_cluster_source(const struct gw_cluster *cluster, const char *key);
 
-/* Sets that text, in a source that is begun if there is none. */
+/* Sets the source's text under a key; adds a source if there is none. */
 enum gw_status gw_cluster_put_source(struct gw_cluster *cluster, const char *key, const char *text,
                                      struct gw_error *error);
 
-/* Keys of a made cluster's source: what collectives reach of its network, in words, and how its
- * compressors were assumed. */
+/* Keys of a made cluster's source: collectives' bandwidth, compressors' assumptions, in words. */
 #define GW_CLUSTER_NETWORK_REACH "network_reach"
 #define GW_CLUSTER_ASSUMED_COMPRESSORS "compressors"
 
-/* How a cluster's curves came to be, as its source says, and in words what the `kind` of any source
- * is: "measured", "assumed"; "of unknown origin" where it says nothing. */
+/* Name the origin of curves by a source's `kind`: "measured", "assumed"; or "of unknown origin". */
 const char *gw_origin(const char *kind);
 const char *gw_cluster_origin(const struct gw_cluster *cluster);
 
-/* "allgather, allgatherv assumed from allreduce": collectives that nobody measured, of a cluster
- * that was imported; "": none. */
+/* Lists an imported cluster's assumed curves: "allgather assumed from allreduce"; or "". */
 enum { GW_ASSUMED_SIZE = 256 };
 void gw_cluster_name_assumed(const struct gw_cluster *cluster, char out[GW_ASSUMED_SIZE]);
 
-/* The device that compressors were timed on, by its source: "cpu", "cuda" or a name; NULL: not
- * said. */
+/* Returns the device of compressors' times by the source: "cpu", "cuda", a name; or NULL. */
 const char *gw_cluster_device(const struct gw_cluster *cluster);
 
-/* On how many nodes so many workers run, each node but the last filled. */
+/* Returns the number of nodes that the workers fill, one after the other. */
 size_t gw_cluster_nodes(const struct gw_cluster *cluster, size_t workers);
 
 /*
- * The network of a cluster where none was measured: messages of a latency and a gap per byte with
- * which an uncontended ring takes what the curve of its collective says: of `preferred` (or NULL)
- * where that was measured. `derivation` says which.
+ * Derives the network of a cluster without a measured one: a latency and a gap per byte with which
+ * an uncontended ring takes the time of its collective's curve, that of `preferred` (or NULL) if
+ * measured. `derivation` names the collective.
  */
 enum gw_status gw_cluster_derive_network(const struct gw_cluster *cluster, const char *preferred,
                                          struct gw_network *out,
                                          char derivation[GW_DERIVATION_SIZE],
                                          struct gw_error *error);
 
-/* The cost of a compressor; it stays the cluster's. */
+/* Finds the cost of a compressor, which stays the cluster's. */
 enum gw_status gw_cluster_compressor(const struct gw_cluster *cluster, const char *name,
                                      const struct gw_kernel_cost **out, struct gw_error *error);
 

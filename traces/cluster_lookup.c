@@ -18,9 +18,9 @@ double gw_sharing_part(const struct gw_sharing *sharing, size_t workers) {
                : gw_sharing_turns(sharing, ranks) / gw_sharing_turns(sharing, sharing->together);
 }
 
-/* ---- collectives that others make up, where they were not measured themselves ---------------- */
+/* ---- composed collectives -------------------------------------------------------------------- */
 
-/* Of a composed collective among P workers. */
+/* A part of a composed collective among P workers. */
 struct composed_part {
     const char *collective;
     bool each_round; /* once in each of the ceil(log2 P) rounds of a binary tree; otherwise once */
@@ -34,9 +34,9 @@ struct composed {
 };
 
 /*
- * The rounds up a tree are messages between pairs (gTop-k: Shi et al. 2019, Algorithm 2; gs-SGD:
- * Dai et al. 2022, Fig. 1), and what comes out at its root goes down as a broadcast does. All
- * workers push to a server at once, and pull from it, which shares its link among them.
+ * Up a tree, each round is a message between pairs (gTop-k: Shi et al. 2019, Algorithm 2; gs-SGD:
+ * Dai et al. 2022, Fig. 1), and the root's result is broadcast. All workers push to a server at
+ * once, and pull from it, which shares its link among them.
  */
 static const struct composed all[] = {
     {"gtopk", 2, {{"sendrecv", true, false}, {"broadcast", false, false}}},
@@ -73,7 +73,7 @@ static void append(char derivation[GW_DERIVATION_SIZE], const char *text) {
     (void)snprintf(derivation + length, GW_DERIVATION_SIZE - length, "%s", text);
 }
 
-/* "gtopk: not measured; made up of 2 sendrecv + broadcast" */
+/* Writes "gtopk: not measured; made up of 2 sendrecv + broadcast". */
 static void describe_composed(const struct composed *composed, size_t workers,
                               char derivation[GW_DERIVATION_SIZE]) {
     (void)snprintf(derivation, GW_DERIVATION_SIZE, "%s: not measured; made up of", composed->name);
@@ -95,7 +95,7 @@ static void describe_composed(const struct composed *composed, size_t workers,
     }
 }
 
-/* Adds a part, as often as it occurs, to the curve. */
+/* Adds a part's curve, times its number of occurrences. */
 static enum gw_status add_part(const struct gw_cluster *cluster, const struct composed_part *part,
                                size_t workers, struct gw_curve *curve,
                                char derivation[GW_DERIVATION_SIZE], struct gw_error *error) {
@@ -142,7 +142,7 @@ static enum gw_status composed_curve(const struct gw_cluster *cluster,
     return GW_OK;
 }
 
-/* NAN, where one of the parts is: not known. */
+/* Finds the largest uncertainty of the parts; NAN if one is unknown. */
 static enum gw_status composed_uncertainty(const struct gw_cluster *cluster,
                                            const struct composed *composed, size_t workers,
                                            double *out, struct gw_error *error) {
@@ -183,7 +183,7 @@ const struct gw_collective_cost *gw_cluster_find_collective(const struct gw_clus
     return NULL;
 }
 
-/* The entry that holds for `workers`: one for two does where others have no part in it. */
+/* Finds the entry that holds for `workers`: that for 2 if the collective does not grow. */
 static const struct gw_collective_cost *find_holding(const struct gw_cluster *cluster,
                                                      const char *name, size_t workers) {
     const struct gw_collective_cost *measured = gw_cluster_find_collective(cluster, name, workers);
@@ -193,7 +193,7 @@ static const struct gw_collective_cost *find_holding(const struct gw_cluster *cl
                                                     : gw_cluster_find_collective(cluster, name, 2);
 }
 
-/* The entry of the nearest number of workers on a logarithmic scale; NULL: none was measured. */
+/* Finds the entry of the nearest number of workers on a logarithmic scale; NULL: none. */
 static const struct gw_collective_cost *find_nearest_cost(const struct gw_cluster *cluster,
                                                           const char *name, size_t workers) {
     const struct gw_collective_cost *nearest = NULL;
@@ -232,7 +232,7 @@ static void list_measured(const struct gw_growth *growth, char *text, size_t siz
     }
 }
 
-/* Advises messages far beyond the measured numbers of workers: they need no growth law. */
+/* Advises simulating messages, which need no growth law, far beyond the measured numbers. */
 static const char *advise_messages(const struct gw_cluster *cluster, double beyond) {
     static const double far = 2;
     return cluster->network != NULL && beyond > far
@@ -263,7 +263,7 @@ static void describe_growth(const struct gw_cluster *cluster, const struct gw_gr
                    advise_messages(cluster, (double)workers / (double)largest));
 }
 
-/* How a collective without any curve of its own is made up of others; NULL: it is not. */
+/* Finds the composition of a collective without a curve of its own; NULL: none. */
 static const struct composed *find_composed(const struct gw_cluster *cluster, const char *name) {
     return gw_cluster_find_collective(cluster, name, 0) == NULL ? composed_named(name) : NULL;
 }

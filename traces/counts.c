@@ -39,7 +39,7 @@ enum gw_status gw_counts_create(struct gw_counts *out, const struct gw_counts_ab
     return status;
 }
 
-/* Twice as much room each time: O(1) for an iteration. */
+/* Doubles the capacity, for amortised O(1) per iteration. */
 static enum gw_status grow_rows(struct gw_counts *counts, struct gw_error *error) {
     size_t capacity = 2 * counts->iteration_capacity;
     size_t lists = capacity * counts->group_count;
@@ -77,7 +77,7 @@ enum gw_status gw_counts_append(struct gw_counts *counts, const uint64_t *select
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* A number of a group's elements, at least `least`. */
+/* Reads a count of a group's elements, at least `least`. */
 static enum gw_status read_count(const struct gw_json *place, const struct gw_counts *counts,
                                  size_t group, uint64_t least, uint64_t *out,
                                  struct gw_error *error) {
@@ -109,7 +109,7 @@ static uint64_t most_of(const uint64_t *selected, size_t workers) {
     return most;
 }
 
-/* Not fewer than any worker selected. */
+/* Reads a group's distinct count, at least each worker's count. */
 static enum gw_status read_distinct(const struct gw_json *place, size_t iteration,
                                     struct gw_counts *counts, struct gw_error *error) {
     size_t length = 0;
@@ -147,7 +147,7 @@ static enum gw_status read_iteration(const struct gw_json *place, size_t iterati
     return read_distinct(&distinct, iteration, counts, error);
 }
 
-/* Before room is made for so many: the document has as many numbers as it says. */
+/* Checks the first iteration before allocating, so that the counts have the stated size. */
 static enum gw_status check_first(const struct gw_json *iterations, const struct gw_counts *counts,
                                   struct gw_error *error) {
     size_t length = 0;
@@ -220,7 +220,7 @@ static const struct gw_field group_rows[] = {
 
 static const struct gw_fields group_fields = {sizeof(struct gw_counts_group), .rows = group_rows};
 
-/* The rows below an iteration, which are read by hand. */
+/* The rows below an iteration, which dedicated functions read. */
 static const struct gw_field iteration_rows[] = {
     {"selected", .text = "a list for each group with a number for each worker"},
     {"distinct", .optional = true, .text = "how many elements of each group some worker selected"},
@@ -248,7 +248,7 @@ static const struct gw_field rows[] = {
 const struct gw_fields gw_counts_fields = {sizeof(struct gw_counts), .rows = rows,
                                            .schema = "gradweave/counts@1", .compact = true};
 
-/* ---- what follows from counts -------------------------------------------------------------- */
+/* ---- density and padding ------------------------------------------------------------------- */
 
 const uint64_t *gw_counts_at(const struct gw_counts *counts, size_t iteration, size_t group) {
     return counts->selected + (iteration * counts->group_count + group) * counts->workers;

@@ -1,4 +1,4 @@
-/* Cost curves as they stand in cluster files. */
+/* Reads and writes cost curves of cluster files. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static enum gw_status read_points(const struct gw_json *list, const char *expect
     return status;
 }
 
-/* Refuses the first point that falls, unless by noise. */
+/* Refuses a point that falls by more than noise. */
 static enum gw_status check_rising(const struct gw_json *place, const struct gw_json *points,
                                    const struct gw_curve *curve, struct gw_error *error) {
     size_t fall = gw_cluster_find_fall(curve, place->node);
@@ -66,7 +66,7 @@ static enum gw_status check_rising(const struct gw_json *place, const struct gw_
     return gw_json_expected(&time, "no less time than for the smaller sizes", error);
 }
 
-/* Each is 0 where it is absent, but not all of them. */
+/* Reads coefficients, 0 if absent; at least one must be there. */
 static enum gw_status read_coefficients(const struct gw_json *place, struct gw_curve *out,
                                         struct gw_error *error) {
     static const char *const keys[] = {"fixed_s", "per_element_s", "per_nlog2n_s"};
@@ -85,7 +85,7 @@ static enum gw_status read_coefficients(const struct gw_json *place, struct gw_c
                                         error);
 }
 
-/* Refuses coefficients beside points: nobody could say which of them count. */
+/* Refuses coefficients beside points, which would contradict each other. */
 static enum gw_status check_no_coefficients(const struct gw_json *place, struct gw_error *error) {
     for (size_t i = 0; i < COEFFICIENTS; i++) {
         if (cJSON_GetObjectItemCaseSensitive(place->node, coefficients[i]) != NULL) {
@@ -97,7 +97,7 @@ static enum gw_status check_no_coefficients(const struct gw_json *place, struct 
     return GW_OK;
 }
 
-/* Stated margins or the skew: pairs of sizes and shares. */
+/* Checks stated margins or a skew: pairs of sizes and shares. */
 static enum gw_status check_shares(const struct gw_json *place, const char *key, double most,
                                    struct gw_error *error) {
     struct gw_json list = gw_json_member(place, key);
@@ -137,7 +137,7 @@ enum gw_status gw_curve_read(const struct gw_json *place, enum gw_curve_names na
 
 /* ---- falling ------------------------------------------------------------------------------- */
 
-/* The range from the 5th to the 95th percentile of what was measured at a size. */
+/* Finds the range from the 5th to the 95th percentile measured at a size. */
 static bool find_range(const cJSON *details, double size, double range[2]) {
     const cJSON *raw = NULL;
     cJSON_ArrayForEach(raw, cJSON_GetObjectItemCaseSensitive(details, "raw")) {
@@ -155,10 +155,10 @@ static bool find_range(const cJSON *details, double size, double range[2]) {
     return false;
 }
 
-/* How far below what is expected measuring leaves a time without any reason. */
+/* Relative fall of a time that noise alone explains. */
 static const double noise = 0.05;
 
-/* Ranges explain what lies in them, and nothing else. */
+/* Whether both points' ranges explain the fall between them. */
 static bool explains_fall(const cJSON *details, const struct gw_curve_point *before,
                           const struct gw_curve_point *point) {
     double range_before[2] = {0};
@@ -170,7 +170,7 @@ static bool explains_fall(const cJSON *details, const struct gw_curve_point *bef
 }
 
 size_t gw_cluster_find_fall(const struct gw_curve *curve, const cJSON *details) {
-    enum { most_falls = 1000 }; /* each of which looks through all of "raw" */
+    enum { most_falls = 1000 }; /* each searches all of "raw" */
     double highest_s = 0;
     size_t falls = 0;
     for (size_t i = 0; i < curve->point_count; i++) {
@@ -219,7 +219,7 @@ enum gw_status gw_curve_find_rising(const struct gw_curve *curve, bool *rises,
     return GW_OK;
 }
 
-/* Gives each point outside of that series the nearest time between its neighbours in it. */
+/* Gives each point outside of the rising series the nearest time between its neighbours in it. */
 static void move_others(struct gw_curve *curve, const bool *rises) {
     double least_s = 0;
     size_t after = 0;
@@ -270,7 +270,7 @@ enum gw_status gw_curve_begin_above_zero(struct gw_curve *curve, struct gw_error
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-/* Replaces whatever curve the open object holds. */
+/* Writes the curve in place of the open object's. */
 void gw_curve_write(struct gw_json_writer *writer, const struct gw_curve *curve,
                     enum gw_curve_names names) {
     gw_writer_drop(writer, "points");

@@ -29,7 +29,7 @@ static enum gw_status join(char **out, struct gw_error *error, const char *forma
     return length < 0 ? gw_fail_memory(error, "naming a file") : GW_OK;
 }
 
-/* The path of the program, or of the shared library, that holds this code; NULL: not known. */
+/* Returns the path of the program or shared library that holds this code; NULL: unknown. */
 static char *own_path(void) {
     Dl_info info;
     struct link_map *map = NULL; /* without a name for the program itself */
@@ -38,10 +38,10 @@ static char *own_path(void) {
 }
 
 /*
- * The folder of installed data: in share/gradweave below the nearest folder above the program or
+ * Finds the folder of installed data, share/gradweave below the nearest folder above the program or
  * library that has one, as <prefix>/bin/gradweave, <prefix>/lib/libgradweave.so and
  * <prefix>/lib/python3/site-packages/gradweave/libgradweave.so have <prefix>. NULL: not installed.
- * Programs that were built in the source tree search no further than it.
+ * Programs built in the source tree do not search above it.
  */
 static enum gw_status installed_folder(const char *name, char **folder, struct gw_error *error) {
     char *above = own_path();

@@ -17,13 +17,13 @@ static int digit_of(char letter) {
                                             : -1;
 }
 
-/* How many bytes such a text stands for, if it is one. */
+/* Returns the number of bytes that the text encodes, if it is well-formed. */
 static size_t decoded_length(const char *text, size_t length) {
     size_t padding = length < 2 ? 0 : (size_t)(text[length - 1] == '=') + (text[length - 2] == '=');
     return length / 4 * 3 - padding;
 }
 
-/* Whether it is well-formed; writes `count` bytes, which is its decoded_length(). */
+/* Decodes `count` bytes, the text's decoded_length(); false: it is not base64. */
 static bool decode(const char *text, size_t length, unsigned char *out, size_t count) {
     size_t letters = length / 4 * 4 - (length / 4 * 3 - count);
     unsigned bits = 0;
@@ -51,7 +51,7 @@ static enum gw_status check_tensor(const struct gw_json *place, void *out, struc
                : GW_OK;
 }
 
-/* The numbers of one iteration. */
+/* Reads the scales of one iteration. */
 static enum gw_status read_scales(const struct gw_json *list, size_t workers, double *out,
                                   struct gw_error *error) {
     size_t index = 0;
@@ -89,7 +89,7 @@ static enum gw_status read_all_scales(const struct gw_json *list, void *out,
     return GW_OK;
 }
 
-/* Decodes as many levels as elements were sampled of all workers in all iterations. */
+/* Decodes the levels of all sampled elements, workers and iterations. */
 static enum gw_status read_levels(const struct gw_json *place,
                                   struct gw_recorded_gradients *recorded, struct gw_error *error) {
     const char *text = place->node->valuestring;
@@ -111,7 +111,7 @@ static enum gw_status read_levels(const struct gw_json *place,
                                                          : gw_json_expected(place, "base64", error);
 }
 
-/* Puts the tensors' samples behind each other. */
+/* Places the tensors' samples one after another, and reads their levels. */
 static enum gw_status check_gradients(const struct gw_json *root, void *out,
                                       struct gw_error *error) {
     struct gw_recorded_gradients *recorded = out;
@@ -132,7 +132,7 @@ static enum gw_status check_gradients(const struct gw_json *root, void *out,
     return read_levels(&values, recorded, error);
 }
 
-/* Longer than other texts, and read once the numbers are known. */
+/* Checks the values' type; the text, longer than others, is read once the numbers are known. */
 static enum gw_status check_values(const struct gw_json *place, void *out, struct gw_error *error) {
     (void)out;
     return cJSON_IsString(place->node) ? GW_OK : gw_json_expected(place, "base64", error);
@@ -177,14 +177,14 @@ bool gw_are_recorded_gradients(const cJSON *document) {
     return kind != NULL && strcmp(kind, gw_recorded_gradients_fields.schema) == 0;
 }
 
-/* ---- as they were -------------------------------------------------------------------------- */
+/* ---- replaying ----------------------------------------------------------------------------- */
 
 size_t gw_recorded_iterations(const struct gw_recorded_gradients *recorded, size_t workers) {
     size_t later = (workers - 1) / recorded->workers;
     return later < recorded->iteration_count ? recorded->iteration_count - later : 0;
 }
 
-/* 2^((level - 127) / 8), and 0 of level 0. */
+/* Returns 2^((level - 127) / 8), or 0 for level 0. */
 static float magnitude_of(int level) {
     static const float eighths[8] = {1.0F,         1.090507733F, 1.189207115F, 1.296839555F,
                                      1.414213562F, 1.542210825F, 1.681792831F, 1.834008086F};
@@ -194,7 +194,7 @@ static float magnitude_of(int level) {
 void gw_recorded_gradients_fill(const struct gw_recorded_gradients *recorded, size_t iteration,
                                 size_t worker, size_t tensor, float *out) {
     const struct gw_recorded_tensor *of = &recorded->tensors[tensor];
-    /* A worker beyond the recorded ones is so in the next iteration's lists. */
+    /* Workers beyond the recorded ones use the next iteration's lists. */
     size_t list = iteration * recorded->workers + worker;
     const unsigned char *levels = recorded->levels + list * recorded->sample + of->first;
     float scale = (float)recorded->scales[list];

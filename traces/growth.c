@@ -23,13 +23,13 @@ static double term_at(enum gw_growth_term term, size_t workers) {
     }
 }
 
-/* Seconds, or seconds per byte, at `workers`. */
+/* Returns seconds, or seconds per byte, at `workers`. */
 static double law_at(const struct gw_growth_law *law, size_t workers) {
     return law->coefficients[0] * term_at(law->first, workers) +
            law->coefficients[1] * term_at(law->second, workers);
 }
 
-/* How many terms it is made of: 1 or 2. */
+/* Returns the law's number of terms, 1 or 2. */
 static size_t count_terms(const struct gw_growth_law *law) {
     return law->first == law->second ? 1 : 2;
 }
@@ -47,8 +47,8 @@ const char *gw_growth_law_name(const struct gw_growth_law *law, char name[GW_GRO
 /* ---- the usual algorithms ------------------------------------------------------------------ */
 
 /*
- * A ring has P - 1 steps, in each of which a worker passes on a whole contribution (allgather) or a
- * P-th of the vector, twice (allreduce). A server exchanges a message with each of the others.
+ * A ring has P - 1 steps: in each a worker passes on a contribution (allgather), or twice a P-th of
+ * the vector (allreduce). A root exchanges a message with each of the others.
  */
 static const struct gw_growth_usual usual_laws[] = {
     {"allgather", "ring algorithm", GW_GROWTH_STEPS, GW_GROWTH_STEPS},
@@ -104,8 +104,8 @@ static struct law_sums add_up(const struct gw_growth_law *law, const size_t *wor
 }
 
 /*
- * Sets the coefficients by least squares of the values (>= 0) relative to themselves; none comes
- * out negative. A value far below the others counts as a tenth of their mean.
+ * Sets the coefficients by least squares of relative errors of the values (>= 0), none negative. A
+ * value far below the others counts as a tenth of their mean.
  */
 static void fit_coefficients(struct gw_growth_law *law, const size_t *workers, const double *values,
                              size_t count) {
@@ -128,12 +128,12 @@ static void fit_coefficients(struct gw_growth_law *law, const size_t *workers, c
     }
 }
 
-/* Sizes at which curves are compared: log-spaced over those that were measured, or over these. */
+/* Number of sizes at which curves are compared, log-spaced over the measured ones or over these: */
 enum { SIZES = 15 };
 static const double smallest_bytes = 1024;
 static const double largest_bytes = 16777216;
 
-/* ---- what was measured --------------------------------------------------------------------- */
+/* ---- samples ------------------------------------------------------------------------------- */
 
 static void find_sizes(const struct gw_growth *growth, double sizes[SIZES]) {
     double low = INFINITY;
@@ -154,7 +154,7 @@ static void find_sizes(const struct gw_growth *growth, double sizes[SIZES]) {
     }
 }
 
-/* The straight line for which a curve of points stands. */
+/* Fits the straight line that stands for a curve of points. */
 static enum gw_status straighten(struct gw_growth_sample *sample, const double sizes[SIZES],
                                  struct gw_error *error) {
     const struct gw_curve *curve = sample->curve;
@@ -194,13 +194,13 @@ static void collect_samples(const struct gw_cluster *cluster, const char *collec
 
 /* ---- predicting ---------------------------------------------------------------------------- */
 
-/* The measured numbers of workers between which one lies; the same twice beyond the ends. */
+/* The measured numbers of workers on both sides of one; the same twice beyond the ends. */
 struct neighbours {
     const struct gw_growth_sample *low, *high;
     double share; /* of the upper one: where between them in log P */
 };
 
-/* left_out: of the samples the one that does not count, or `count`. */
+/* Finds the neighbours among the samples except `left_out` (`count`: none is left out). */
 static struct neighbours find_neighbours(const struct gw_growth *growth, size_t workers,
                                          size_t left_out) {
     struct neighbours found = {0};
@@ -222,7 +222,7 @@ static struct neighbours find_neighbours(const struct gw_growth *growth, size_t 
     return found;
 }
 
-/* law times what the neighbours took in terms of it, and between them if they grow. */
+/* Scales the law by its neighbours' ratios of time to law, between their times if these rise. */
 static double anchor(double law, double low_law, double low, double high_law, double high,
                      double share) {
     double low_ratio = low_law > 0 ? low / low_law : 0;
@@ -232,7 +232,7 @@ static double anchor(double law, double low_law, double low, double high_law, do
     return inside ? fmin(fmax(value, low), high) : value;
 }
 
-/* What the laws say of a number of workers. */
+/* A straight line of a number of workers, by the laws. */
 struct law_line {
     double startup, slope;
 };
@@ -245,7 +245,7 @@ static double time_at(const struct law_line *line, double size) {
     return line->startup + line->slope * size;
 }
 
-/* What predicts times of a number of workers: the laws there and at its neighbours. */
+/* Lines of a number of workers and of its neighbours, for predictions. */
 struct predictor {
     struct law_line own, low, high;
     double share;
@@ -259,7 +259,7 @@ static struct predictor predictor_of(const struct gw_growth *growth, const struc
                               .share = near->share};
 }
 
-/* low, high: what the neighbours take. */
+/* Predicts the time at a size; low, high: the neighbours' times. */
 static double predict_time(const struct predictor *by, double size, double low, double high) {
     return anchor(time_at(&by->own, size), time_at(&by->low, size), low, time_at(&by->high, size),
                   high, by->share);
@@ -277,7 +277,7 @@ static int by_size(const void *a, const void *b) {
     return (first > second) - (first < second);
 }
 
-/* At each size at which one of the neighbours has a point. */
+/* Predicts a point at each size that one of the neighbours has. */
 static enum gw_status predict_points(const struct gw_growth *growth, const struct neighbours *near,
                                      size_t workers, struct gw_curve *out, struct gw_error *error) {
     const struct gw_curve *curves[2] = {near->low->curve, near->high->curve};
@@ -326,7 +326,7 @@ enum gw_status gw_growth_curve(const struct gw_growth *growth, size_t workers, s
 
 /* ---- choosing laws ------------------------------------------------------------------------- */
 
-/* Leaving out number `left_out` (or `count`: none). */
+/* Fits a law to all samples but `left_out` (`count`: to all). */
 static void fit_law(const struct gw_growth *growth, size_t left_out, bool startup,
                     struct gw_growth_law *law) {
     size_t workers[GW_GROWTH_MOST];
@@ -345,8 +345,8 @@ static void fit_law(const struct gw_growth *growth, size_t left_out, bool startu
 enum { LAWS = GW_GROWTH_TERMS * (GW_GROWTH_TERMS + 1) / 2 };
 
 /*
- * Of every law its fit without each measured number of workers, and with all; and what judges them:
- * what each number of workers takes at each size, and which ones predict it when it is left out.
+ * All laws, each fitted without each measured number of workers and with all; and for judging them
+ * the times of each number of workers at each size, and its neighbours when it is left out.
  */
 struct laws {
     size_t count;
@@ -382,7 +382,7 @@ static double error_left_out(const struct gw_growth *growth, const struct laws *
     return count > 0 ? sum / (double)count : 0;
 }
 
-/* Laws of two terms want three measured numbers: two are left when one is left out. */
+/* Fits all laws; those of two terms need three samples, so that two remain when one is left out. */
 static void fit_laws(const struct gw_growth *growth, struct laws *laws) {
     for (int first = 0; first < GW_GROWTH_TERMS; first++) {
         for (int second = first; second < (growth->count > 2 ? GW_GROWTH_TERMS : first + 1);
@@ -400,11 +400,11 @@ static void fit_laws(const struct gw_growth *growth, struct laws *laws) {
     }
 }
 
-/* A pair of laws, and how good it is. */
+/* A pair of laws with its errors. */
 struct choice {
     size_t startup, slope; /* in laws */
     double mean, of_largest, standard_error;
-    size_t terms, unusual; /* unusual: how many of the two are not what is usual */
+    size_t terms, unusual; /* unusual: number of laws that are not the usual algorithm's */
 };
 
 static size_t count_unusual(const char *collective, const struct gw_growth_law *startup,
@@ -415,7 +415,7 @@ static size_t count_unusual(const char *collective, const struct gw_growth_law *
     return (size_t)odd_startup + (size_t)odd_slope;
 }
 
-/* growth: its laws are those that are being tried. */
+/* Judges a pair of laws by its left-out errors; overwrites the laws in `growth`. */
 static void judge(struct gw_growth *growth, const struct laws *laws, struct choice *choice) {
     struct gw_running errors = {0};
     for (size_t out = 0; out < growth->count; out++) {
@@ -461,10 +461,10 @@ static void choose(struct gw_growth *growth, const struct laws *laws) {
 }
 
 /*
- * Every pair of laws predicts each measured number of workers from the others. Of those whose error
- * is within one standard error of the least (Breiman et al. 1984) the one with fewest terms is
- * taken; then the usual algorithms' laws; then the least error. With fewer than two measured
- * numbers there is no law.
+ * Finds the laws of a collective. Every pair of laws predicts each measured number of workers from
+ * the others. Among pairs whose error is within one standard error of the least (Breiman et al.
+ * 1984), fewest terms win, then the usual algorithms' laws, then the least error. Fewer than two
+ * measured numbers have no law.
  */
 static enum gw_status find_growth(const struct gw_cluster *cluster, const char *collective,
                                   struct gw_growth *out, struct gw_error *error) {
@@ -490,7 +490,7 @@ static enum gw_status find_growth(const struct gw_cluster *cluster, const char *
     return status;
 }
 
-/* ---- of a cluster ---------------------------------------------------------------------------- */
+/* ---- all collectives of a cluster ------------------------------------------------------------ */
 
 static bool is_first_of_its_name(const struct gw_cluster *cluster, size_t index) {
     size_t first = 0;
@@ -535,11 +535,11 @@ enum gw_status gw_cluster_growth(const struct gw_cluster *cluster, const char *c
     return find_growth(cluster, collective, scratch, error);
 }
 
-/* ---- how far off a prediction may be --------------------------------------------------------- */
+/* ---- uncertainty ----------------------------------------------------------------------------- */
 
 /*
- * The laws are the best of many on the few numbers that judge them, and meet two exactly by chance:
- * no prediction is better than the curves are at sizes that were not measured.
+ * Returns the least uncertainty. Laws, the best of many on few numbers, fit two by chance: no
+ * prediction is better than curves are at sizes that were not measured.
  */
 static double least_error(const struct gw_growth *growth) {
     double least = 0.01;

@@ -284,7 +284,7 @@ static enum gw_status add_allgatherv(struct gw_cluster *cluster, struct gw_error
     return GW_OK;
 }
 
-/* Where nothing says how many workers a node has, each has one of its own, with a note. */
+/* Sets the numbers of workers; if nodes are unknown, each worker has its own, with a note. */
 static enum gw_status set_workers(struct gw_cluster *cluster, struct gw_error *error) {
     size_t workers = 0;
     size_t per_node = 0;

@@ -1,4 +1,4 @@
-/* Costs of kernels in a cluster file: alone and together, at one density or two. */
+/* Kernels' costs in a cluster file: alone and together, at one density or two. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static enum gw_status read_densities(const struct gw_json *denser, double out[2]
                      error);
 }
 
-/* The curve's entry says how far off it may be. */
+/* Reads the curve's margins from its entry. */
 static enum gw_status read_margins(const cJSON *entry, const struct gw_curve *curve,
                                    struct gw_margins *out, struct gw_error *error) {
     gw_margins_free(out);
@@ -44,7 +44,7 @@ static enum gw_status read_together(const struct gw_json *place, struct gw_curve
     return read_margins(together.node, out, margins, error);
 }
 
-/* Reads the curves of all ranks at once, and those at another density. */
+/* Reads the curves of all ranks together, and those at the second density. */
 static enum gw_status read_more(const struct gw_json *place, struct gw_kernel_cost *cost,
                                 struct gw_error *error) {
     struct gw_json denser = gw_json_member(place, "denser");
@@ -128,8 +128,8 @@ enum gw_status gw_kernel_costs_add(struct gw_kernel_costs *costs, const char *na
 }
 
 /*
- * To a kernel that is there, into its entry or into what that has under `within`; takes the curve
- * and the details in any case.
+ * Adds a curve to a kernel, and its details to the kernel's entry or to the entry's object
+ * `within`; both are taken over, also on failure.
  */
 static enum gw_status add_more(struct gw_kernel_cost *cost, const char *within, const char *key,
                                struct gw_curve curve, cJSON *details, struct gw_curve *out,
@@ -149,7 +149,7 @@ static enum gw_status add_more(struct gw_kernel_cost *cost, const char *within, 
     return status == GW_OK ? put : status;
 }
 
-/* NULL: there is none, and what was measured of it is freed. */
+/* Finds a kernel; if there is none, frees the curve and the details and returns NULL. */
 static struct gw_kernel_cost *find_measured(struct gw_kernel_costs *costs, const char *name,
                                             struct gw_curve *curve, cJSON *details,
                                             struct gw_error *error) {

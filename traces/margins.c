@@ -5,7 +5,7 @@
 
 #include "core/regression.h"
 
-/* What is less known than that is not known at all, and more would be too large a number. */
+/* Largest margin; one above it means as much as unknown. */
 static const double largest = 1000;
 
 /* ---- at a size ------------------------------------------------------------------------------- */
@@ -19,13 +19,13 @@ static double number_of(const cJSON *object, const char *key) {
     return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, key));
 }
 
-/* An end of the median's interval. Benchmarks of others, which are imported, say none. */
+/* Returns an end of the median's interval; the median if the entry, imported perhaps, has none. */
 static double end_of(const cJSON *object, const char *key, double median_s) {
     bool is_there = cJSON_GetObjectItemCaseSensitive(object, key) != NULL;
     return is_there ? number_of(object, key) : median_s;
 }
 
-/* What is no number, and sizes that do not ascend, say nothing. */
+/* Reads medians; skips invalid numbers and sizes that do not ascend. */
 static size_t read_measured(const cJSON *raw, const char *unit, struct measured_median *out) {
     size_t count = 0;
     const cJSON *item = NULL;
@@ -43,7 +43,7 @@ static size_t read_measured(const cJSON *raw, const char *unit, struct measured_
     return count;
 }
 
-/* How far the curve at a size is from the line between its neighbours; 0 at the ends. */
+/* Returns the curve's distance, relative, from the line between its neighbours; 0 at the ends. */
 static double bend_at(const struct measured_median *all, size_t count, size_t i,
                       const struct gw_curve *curve) {
     if (i == 0 || i + 1 >= count) {
@@ -65,7 +65,7 @@ static double margin_at(const struct measured_median *all, size_t count, size_t 
     return fmin(hypot(half, 2 * fmax(off, bend_at(all, count, i, curve) / 4)), largest);
 }
 
-/* What a file says itself: a margin at each of some sizes. */
+/* Reads stated margins, pairs of sizes and margins. */
 static size_t read_stated(const cJSON *entry, struct gw_margins *out) {
     const cJSON *pair = NULL;
     size_t count = 0;
@@ -82,7 +82,7 @@ static size_t read_stated(const cJSON *entry, struct gw_margins *out) {
 
 /* ---- beyond the last size -------------------------------------------------------------------- */
 
-/* What each point's time counts for in a line by least squares at some size. */
+/* Computes the weights of the points' times in a least-squares line's value at `size`. */
 static void weigh(const struct gw_margins *margins, double size, double weights[GW_MOST_LAST]) {
     double count = (double)margins->line_count;
     double mean = 0;
@@ -106,7 +106,7 @@ static double line_s(const struct gw_margins *margins, const double weights[GW_M
     return seconds;
 }
 
-/* A line that falls is taken to be level. */
+/* Returns the line's value; a falling line is taken to be level. */
 static double continued_s(const struct gw_margins *margins, const double weights[GW_MOST_LAST]) {
     return fmax(line_s(margins, weights), margins->line[margins->line_count - 1].time_s);
 }
@@ -121,7 +121,7 @@ static double line_margin(const struct gw_margins *margins, double size) {
     return hypot(margins->elsewhere, off_s / continued_s(margins, weights));
 }
 
-/* The last of all medians; what they are off from their own line counts too. */
+/* Chooses the last medians; their distances from their line add to their errors. */
 static void choose_line(const struct gw_curve *curve, double *off_s, struct gw_margins *margins) {
     const struct gw_curve_point *medians = margins->medians;
     size_t count = margins->count;
@@ -140,15 +140,15 @@ static void choose_line(const struct gw_curve *curve, double *off_s, struct gw_m
     }
 }
 
-/* ---- how far from what was measured ---------------------------------------------------------- */
+/* ---- distance from measured sizes ------------------------------------------------------------ */
 
-/* The factor by which a curve may be off at 1/r of the smallest size. */
+/* Returns the factor by which a curve may be off at 1/r of the smallest size. */
 static double factor_below(const struct gw_margins *margins, double r) {
     double curve_s = margins->startup_s + (margins->first_s - margins->startup_s) / r;
     return curve_s > 0 ? fmax(fmin(sqrt(r), margins->first_s / curve_s), 1) : sqrt(r);
 }
 
-/* The same at r times the largest size. */
+/* Returns the factor by which a curve may be off at r times the largest size. */
 static double factor_above(const struct gw_margins *margins, double r) {
     static const double exponent = 0.02;
     double largest_size = margins->medians[margins->count - 1].size;
@@ -182,7 +182,7 @@ double gw_margins_distance(const struct gw_margins *margins, double size) {
     return fmin(factor - 1, largest);
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- margins --------------------------------------------------------------------------------- */
 
 static void find_measured_margins(const struct gw_curve *curve, const struct measured_median *all,
                                   double *off_s, struct gw_margins *out) {
@@ -230,7 +230,7 @@ void gw_margins_free(struct gw_margins *margins) {
     *margins = (struct gw_margins){0};
 }
 
-/* Without what the distance from all measured sizes adds. */
+/* Returns the margin without gw_margins_distance. */
 static double margin_around(const struct gw_margins *margins, double size) {
     size_t above = 0;
     while (above < margins->count && margins->medians[above].size < size) {

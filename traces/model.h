@@ -1,4 +1,4 @@
-/* A network as its gradients appear: tensors with sizes and backward times (contract, "Model"). */
+/* A network's gradients: tensors with sizes and backward times. */
 #ifndef GW_TRACES_MODEL_H
 #define GW_TRACES_MODEL_H
 
@@ -18,10 +18,8 @@ struct gw_model {
     double batch_size; /* samples per worker; 0: not said */
     uint64_t bytes_per_element;
     double forward_s, update_s;
-    /*
-     * Micro-batches of an iteration, each with a forward and a backward pass; the gradients of all
-     * travel with the last one's. Asked for, not read; 0 is as 1.
-     */
+    /* Micro-batches of an iteration, each with a forward and a backward pass; the gradients of all
+     * travel with the last one's. Set by the question, not read from the file; 0 means 1. */
     size_t micro_batches;
     double uncertainty; /* of these times and tensors', relative: half of a 95% interval; 0: none */
     size_t tensor_count;
@@ -33,10 +31,10 @@ GW_DOCUMENT(gw_model)
 uint64_t gw_model_elements(const struct gw_model *model);
 double gw_model_backward_s(const struct gw_model *model); /* of one micro-batch */
 
-/* When the backward pass begins whose gradients travel: after all passes before it. */
+/* Returns the start of the backward pass whose gradients travel, after all passes before it. */
 double gw_model_ahead_s(const struct gw_model *model);
 
-/* An iteration without any exchange or compression. */
+/* Returns the time of an iteration without exchanges and compression. */
 double gw_model_alone_s(const struct gw_model *model);
 
 #endif

@@ -101,7 +101,7 @@ static bool are_equal(const struct gw_loggp *a, const struct gw_loggp *b) {
            a->overhead_s_per_byte == b->overhead_s_per_byte;
 }
 
-/* Into the object that `key` has already, with what gradweave ignores there, or a new one. */
+/* Writes into the object `key` and keeps its unknown members; adds the object if missing. */
 static void write_loggp(struct gw_json_writer *writer, const char *key,
                         const struct gw_loggp *loggp) {
     gw_writer_reopen_object(writer, key, 0);
@@ -113,7 +113,7 @@ static bool has(const cJSON *object, const char *key) {
     return cJSON_GetObjectItemCaseSensitive(object, key) != NULL;
 }
 
-/* Leaves out the links that were absent, if they may be: nobody measured them. */
+/* Writes the network; links that were absent, and may be, stay absent. */
 void gw_network_write(const struct gw_cluster *cluster, struct gw_json_writer *writer) {
     const struct gw_network *network = cluster->network;
     if (network == NULL) {
@@ -152,7 +152,7 @@ static const struct gw_collective_cost *find_largest(const struct gw_cluster *cl
     return largest;
 }
 
-/* Seconds of a byte above the startup, up to the largest point. */
+/* Returns the seconds per byte above the startup, up to the largest point. */
 static double slope_of(const struct gw_curve *curve) {
     if (curve->point_count == 0) {
         return curve->per_unit_s;

@@ -86,7 +86,7 @@ const struct gw_overlap_pair *gw_overlap_find(const struct gw_overlap *overlap,
     return find_pair(overlap, collective, compute);
 }
 
-/* Equal factors stay what they are, to the bit. */
+/* Interpolates between factors; equal ones are returned exactly. */
 static double between(double a, double b, double share) {
     return a == b ? a : exp(log(a) + share * (log(b) - log(a)));
 }
@@ -108,7 +108,7 @@ struct gw_slowing gw_overlap_at(const struct gw_overlap_pair *pair, double bytes
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* An interval may be left out by who writes a factor by hand. */
+/* Checks a factor; one written by hand may lack the interval. */
 static enum gw_status check_factor(const struct gw_json *place, void *out, struct gw_error *error) {
     struct gw_overlap_factor *factor = out;
     struct gw_json low = gw_json_member(place, "low");
@@ -233,7 +233,7 @@ static void write_factor(struct gw_json_writer *writer, const char *key,
     gw_writer_end(writer);
 }
 
-/* Over what was read, with what gradweave ignores in it. */
+/* Writes the factors over those read, and keeps unknown members. */
 void gw_overlap_write(const struct gw_cluster *cluster, struct gw_json_writer *writer) {
     const struct gw_overlap *overlap = cluster->overlap;
     if (overlap == NULL) {

@@ -47,7 +47,7 @@ static enum gw_status read_ratio(const struct gw_paper_table *table, const struc
     return find_column(table, &under, index, &column->under, error);
 }
 
-/* A ratio's columns are found once all are known. */
+/* Reads a quantity; a ratio's columns are found once all are known. */
 static enum gw_status read_quantity(const struct gw_json *column, void *out,
                                     struct gw_error *error) {
     enum gw_quantity *quantity = &((struct gw_paper_column *)out)->quantity;
@@ -146,7 +146,7 @@ static const struct gw_field emulation_rows[] = {COUNT("elements", elements),
 static const struct gw_fields emulation_fields = {sizeof(struct gw_paper_row),
                                                   .rows = emulation_rows, .check = check_emulation};
 
-/* A name: of what the table itself has under it, or else of what ships. */
+/* Reads a name, of a model or cluster in the table itself or of one that ships. */
 static enum gw_status read_named(const struct gw_json *root, const struct gw_json *row,
                                  const char *key, const char *own_key, struct gw_json *out,
                                  struct gw_error *error) {
@@ -198,7 +198,7 @@ static const struct gw_field input_rows[] = {
 static const struct gw_fields input_fields = {sizeof(struct gw_paper_input), .rows = input_rows,
                                               .check = check_input};
 
-/* Reads what refers to columns, and to models and clusters of the table's own. */
+/* Reads references to columns, and to the table's own models and clusters. */
 static enum gw_status read_references(const struct gw_json *place, void *out,
                                       struct gw_error *error) {
     struct gw_paper_table *table = out;

@@ -1,7 +1,7 @@
 /*
- * A table or figure that a paper published, and how to come to its numbers: "schema":
- * "gradweave/table@1" (docs/files.md). A row asks a question, a column says what of the
- * answer, and a cell has what was published.
+ * A paper's table or figure, and the way to compute its numbers: "schema": "gradweave/table@1"
+ * (docs/files.md). A row asks a question, a column selects a figure of the answer, and a cell has
+ * the published number.
  */
 #ifndef GW_TRACES_PAPER_TABLE_H
 #define GW_TRACES_PAPER_TABLE_H
@@ -30,12 +30,12 @@ struct gw_paper_column {
     size_t over, under;                    /* of a ratio: the columns' numbers */
 };
 
-/* A published number, or what the text claims of it; all 0 where a table has none. */
+/* A published number, or the text's claim about it; all 0 if a table has none. */
 struct gw_paper_cell {
     bool is_there;
     double published;   /* NAN: a figure that is drawn alone, or text */
-    char *fitted;       /* which input was fitted to it; NULL: none */
-    double least, most; /* what the text claims; NAN: nothing */
+    char *fitted;       /* name of the input fitted to it; NULL: none */
+    double least, most; /* bounds that the text claims; NAN: none */
 };
 
 struct gw_paper_row {

@@ -12,18 +12,18 @@ enum gw_curve_names {
     GW_KERNEL_NAMES,     /* fixed_s, per_element_s, per_nlog2n_s; those that are absent are 0 */
 };
 
-/* The curve is the caller's; one that falls beyond noise is bad input. */
+/* Reads a curve, the caller's; one that falls by more than noise is bad input. */
 enum gw_status gw_curve_read(const struct gw_json *place, enum gw_curve_names names,
                              struct gw_curve *out, struct gw_error *error);
 
-/* Replaces whatever curve the open object holds. */
+/* Writes the curve in place of the open object's. */
 void gw_curve_write(struct gw_json_writer *writer, const struct gw_curve *curve,
                     enum gw_curve_names names);
 
 /*
- * Marks the points of a longest series that never falls (Fredman, 1975). Of several it is the one
- * that ends at the largest size, and before each size has the largest one that it may have. rises:
- * [points], false.
+ * Marks the points of a longest series that never falls (Fredman, 1975). Among several, takes the
+ * one with the largest last size, then the largest size before that, and so on. rises: [points],
+ * false.
  */
 enum gw_status gw_curve_find_rising(const struct gw_curve *curve, bool *rises,
                                     struct gw_error *error);
@@ -44,13 +44,13 @@ enum gw_status gw_curve_make_rise(struct gw_curve *curve, const cJSON *details,
 enum { GW_LEAST_BEGUN = 1024 }; /* chosen */
 enum gw_status gw_curve_begin_above_zero(struct gw_curve *curve, struct gw_error *error);
 
-/* Reads again what the entry's `kept` says of its curve: margins, skew, held-out error, origin. */
+/* Reads the details in the entry's `kept`: margins, skew, held-out error, origin. */
 enum gw_status gw_collective_read_details(struct gw_collective_cost *cost, struct gw_error *error);
 
 /* Removes an entry of the cluster's collectives; those behind it move up. */
 void gw_cluster_remove_collective(struct gw_cluster *cluster, size_t index);
 
-/* An object for an entry: the one it was read from or measured with, or an empty one. */
+/* Returns an object for an entry: a copy of the one read or measured, or an empty one. */
 static inline cJSON *gw_entry_object(const cJSON *kept) {
     return kept != NULL ? cJSON_Duplicate(kept, 1) : cJSON_CreateObject();
 }
@@ -66,8 +66,8 @@ void gw_kernel_costs_free(struct gw_kernel_costs *costs);
 /* ---- "network" and "overlap" as they stand in a cluster file -------------------------------- */
 
 /*
- * Reads the cluster's network, unless its workers are bad input. "within" may be absent where each
- * node has one worker, "between" where there is one node: each is then as the other.
+ * Reads the cluster's network, unless its workers are bad input. "within" may be absent if each
+ * node has one worker, "between" if there is one node: each then equals the other.
  */
 enum gw_status gw_network_read(const struct gw_json *place, void *out, struct gw_error *error);
 
@@ -76,7 +76,7 @@ enum gw_status gw_overlap_read(const struct gw_json *place, void *cluster, struc
 
 extern const struct gw_fields gw_network_fields, gw_overlap_fields;
 
-/* Put what the cluster has of these into the document of its file. */
+/* Write the cluster's network and overlap factors into its document. */
 void gw_network_write(const struct gw_cluster *cluster, struct gw_json_writer *writer);
 void gw_overlap_write(const struct gw_cluster *cluster, struct gw_json_writer *writer);
 

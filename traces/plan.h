@@ -17,11 +17,11 @@ struct gw_plan {
     size_t group_count;
     struct gw_group *groups; /* in exchange order; together they cover every tensor once */
     double iteration_s, lower_bound_s;
-    char **notes; /* what a reader should know, such as curves that were derived */
+    char **notes; /* remarks for readers, such as on derived curves */
     size_t note_count;
 };
 
-/* An empty plan for `model`; the caller fills groups and times. */
+/* Creates an empty plan for `model`; the caller fills groups and times. */
 enum gw_status gw_plan_create(struct gw_plan *out, const char *model, const char *policy,
                               const char *compressor, double density, size_t workers,
                               struct gw_error *error);
@@ -38,12 +38,12 @@ enum gw_status gw_plan_check(const struct gw_plan *plan, const struct gw_model *
 
 uint64_t gw_group_elements(const struct gw_group *group, const struct gw_model *model);
 
-/* Elements kept of n: max(1, floor(density * n)) (contract, "Arithmetic"). */
+/* Returns the number of elements kept of n: max(1, floor(density * n)). */
 uint64_t gw_elements_kept(uint64_t n, double density);
 
 /*
- * The bytes that one worker contributes to the exchange of a group of n elements: sparse, 8 for
- * each element kept, a 4-byte value and a 4-byte index; dense, bytes_per_element for each of the n.
+ * Returns the bytes of one worker's contribution to the exchange of a group of n elements: sparse,
+ * 8 per element kept (4-byte value and index); dense, bytes_per_element for each.
  */
 uint64_t gw_exchange_bytes(bool sparse, uint64_t bytes_per_element, uint64_t n, double density);
 

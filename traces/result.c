@@ -51,7 +51,7 @@ void gw_result_warn(struct gw_result *result, const char *warning) {
     result->warning_count += add_note(result, warning, result->warning_count);
 }
 
-/* The number of its derivation, or how many there are. */
+/* Finds the number of a collective's derivation; their count if it has none. */
 static size_t find_derivation(const struct gw_result *result, const char *collective) {
     size_t i = 0;
     while (i < result->derived_count && strcmp(result->derived[i], collective) != 0) {
@@ -69,7 +69,7 @@ void gw_result_derive(struct gw_result *result, const char *collective, const ch
     }
 }
 
-/* Whether it was known, and less uncertain. */
+/* Adds an uncertainty, or worsens the known one; returns whether it was worsened. */
 static bool worsen(struct gw_result *result, const struct gw_result_uncertainty *found) {
     enum { capacity = sizeof result->uncertainties / sizeof *result->uncertainties };
     double relative = found->relative;
@@ -139,7 +139,7 @@ void gw_result_write_times(const struct gw_result *result, struct gw_json_writer
     gw_writer_number(writer, "comm_s", result->comm_s);
 }
 
-/* "iteration_percentiles_s": {"5": ..} and so on, where there are several iterations. */
+/* Writes "iteration_percentiles_s": {"5": ..}, if there are several iterations. */
 static void write_spread(const struct gw_spread *spread, struct gw_json_writer *writer) {
     const double interval[] = {spread->mean_low, spread->mean_high};
     if (spread->count < 2) {
@@ -157,8 +157,7 @@ static void write_spread(const struct gw_spread *spread, struct gw_json_writer *
     gw_writer_numbers(writer, "iteration_mean_ci95_s", interval, 2);
 }
 
-/* "uncertainty": {"allgather": 0.041}, null where it is not known, and what that makes of the time.
- */
+/* Writes "uncertainty": {"allgather": 0.041}, null if unknown, and the iteration's interval. */
 void gw_result_write_uncertainty(const struct gw_result *result, struct gw_json_writer *writer) {
     if (result->uncertainty_count == 0) {
         return;
@@ -195,7 +194,7 @@ void gw_writer_changes(struct gw_json_writer *writer, const char *policy, const 
     gw_writer_end(writer);
 }
 
-/* NAN is not known either. */
+/* Writes the counts, density and padding that are known: 0 and NAN are not. */
 void gw_result_write_counts(const struct gw_result *result, struct gw_json_writer *writer) {
     if (result->counts[0] != '\0') {
         gw_writer_text(writer, "counts", result->counts);

@@ -121,7 +121,7 @@ static double overlap(const struct gw_span *a, const struct gw_span *b) {
     return end > start ? end - start : 0;
 }
 
-/* How much of one row's time has no counterpart in the other: a merge of two ordered lists. */
+/* Returns the time of one row not covered by the other, merging two ordered lists. */
 static double uncovered(const struct gw_timeline *timeline, const struct gw_timeline_rows *rows,
                         size_t row, size_t cover_row) {
     double total = 0;

@@ -1,6 +1,6 @@
 /*
- * What happened when: spans on the streams of workers, in virtual time (sim) or real time (exec).
- * Both write the same timeline, so that a prediction and its measurement compare.
+ * Timelines: spans on the streams of workers, in virtual time (sim) or real time (exec). Both write
+ * the same timeline, so that a prediction and its measurement compare.
  */
 #ifndef GW_TRACES_TIMELINE_H
 #define GW_TRACES_TIMELINE_H
@@ -68,15 +68,15 @@ void gw_timeline_clear(struct gw_timeline *timeline);
 void gw_timeline_free(struct gw_timeline *timeline);
 
 /*
- * Chrome trace format, as ui.perfetto.dev opens it: one process per worker, one thread per stream,
- * and "schema": "gradweave/timeline@1" in otherData.
+ * Writes the Chrome trace format, for ui.perfetto.dev: one process per worker, one thread per
+ * stream, and "schema": "gradweave/timeline@1" in otherData.
  */
 enum gw_status gw_timeline_write(const struct gw_timeline *timeline, const char *path,
                                  struct gw_error *error);
 
 /*
- * The same of timelines that are compared: one process each, with a thread for each stream of each
- * lane. Span number i is of the same operation in all of them, and says what it takes in each.
+ * Writes timelines side by side: one process each, with a thread for each stream of each lane. Span
+ * i is of the same operation in all of them, and states its time in each.
  */
 struct gw_named_timeline {
     const char *name;
@@ -85,11 +85,11 @@ struct gw_named_timeline {
 enum gw_status gw_timelines_write(const struct gw_named_timeline *timelines, size_t count,
                                   const char *path, struct gw_error *error);
 
-/* Where an iteration's time went: means over workers, which add up to its length. */
+/* Parts of an iteration's time: means over workers, which add up to its length. */
 struct gw_breakdown {
     double forward_s, backward_s, compress_s;
     double exposed_comm_s; /* communication stream busy or waiting while the compute stream idles */
-    double other_s;        /* the update, and what is none of these */
+    double other_s;        /* the update, and all remaining time */
 };
 
 struct gw_measure {
@@ -102,7 +102,7 @@ struct gw_measure {
 enum gw_status gw_timeline_measure(const struct gw_timeline *timeline, struct gw_measure *out,
                                    struct gw_error *error);
 
-/* What a worker sends in all of it, on average. */
+/* Returns the mean of the bytes that a worker sends in the whole timeline. */
 double gw_timeline_bytes_per_lane(const struct gw_timeline *timeline);
 
 #endif

@@ -1,11 +1,13 @@
-/* What timelines are measured and written by; private to this room. */
+/* Rows of spans, for measuring and writing timelines; private to this room. */
 #ifndef GW_TRACES_TIMELINE_PARTS_H
 #define GW_TRACES_TIMELINE_PARTS_H
 
 #include "traces/timeline.h"
 
-/* Spans by rows, a row for each stream of each lane, in their order there: numbers of those of row
- * r are order[first[r]] .. order[first[r + 1] - 1]. */
+/*
+ * Spans by rows, one for each stream of each lane; row r has the numbers, in their order,
+ * order[first[r]] to order[first[r + 1] - 1].
+ */
 struct gw_timeline_rows {
     size_t *first, *order;
 };

@@ -1,7 +1,7 @@
 /*
  * Timelines as Chrome traces, which ui.perfetto.dev opens: a process for each worker, a thread for
- * each stream; counters of bytes in flight and of exposed communication; arrows from what makes a
- * group ready to its exchange.
+ * each stream; counters of bytes in flight and of exposed communication; arrows from a group's last
+ * compute span to its exchange.
  */
 #include "traces/timeline.h"
 
@@ -43,7 +43,7 @@ static void write_lane(struct gw_json_writer *writer, const struct gw_lane *lane
     }
 }
 
-/* Leaves the span's arguments open for more. */
+/* Writes a span, and leaves its arguments open for more. */
 static void open_span(struct gw_json_writer *writer, const struct gw_span *span, size_t process,
                       size_t thread) {
     const char *activity = gw_activity_name(span->activity);
@@ -77,7 +77,7 @@ static void close_span(struct gw_json_writer *writer) {
     gw_writer_end(writer);
 }
 
-/* What the viewer has no use for: who stands for how many, and where iterations begin and end. */
+/* Writes data that viewers ignore: each lane's count of workers, and the iterations' ends. */
 static void write_other(struct gw_json_writer *writer, const struct gw_timeline *timeline) {
     gw_writer_object(writer, "otherData");
     gw_writer_text(writer, "schema", "gradweave/timeline@1");
@@ -111,7 +111,7 @@ static void write_counter(struct gw_json_writer *writer, size_t process, double 
     gw_writer_end(writer);
 }
 
-/* What a lane has in flight: an exchange's bytes while it lasts. */
+/* Counts a lane's bytes in flight: an exchange's bytes while it lasts. */
 static void count_bytes(struct gw_json_writer *writer, const struct gw_timeline *timeline,
                         const struct gw_timeline_rows *rows, size_t lane) {
     static const char name[] = "bytes in flight";
@@ -126,7 +126,7 @@ static void count_bytes(struct gw_json_writer *writer, const struct gw_timeline 
     }
 }
 
-/* How long communication has been exposed so far: the stream is busy while the other one idles. */
+/* Counts the exposed communication so far: the communication stream is busy, compute idle. */
 struct exposure {
     struct gw_json_writer *writer;
     size_t process;
@@ -170,7 +170,7 @@ static void count_exposed(struct gw_json_writer *writer, const struct gw_timelin
 
 /* ---- arrows ---------------------------------------------------------------------------------- */
 
-/* A span by what it serves. */
+/* A span, by the group that it serves. */
 struct served {
     size_t lane, span;
     uint32_t group;
@@ -206,8 +206,7 @@ static void write_end_of_arrow(struct gw_json_writer *writer, const struct gw_ti
     gw_writer_end(writer);
 }
 
-/* From the last span on the compute stream that serves a group, its compression or where there is
- * none its last gradient, to the group's exchange. */
+/* Writes arrows from each group's last compute span to its exchange. */
 static enum gw_status write_arrows(struct gw_json_writer *writer,
                                    const struct gw_timeline *timeline, struct gw_error *error) {
     struct served *served = calloc(timeline->span_count + 1, sizeof *served);
@@ -273,7 +272,7 @@ enum gw_status gw_timeline_write(const struct gw_timeline *timeline, const char 
     return status != GW_OK ? status : written;
 }
 
-/* ---- timelines beside each other: a process for each, a thread for each stream of a lane ----- */
+/* ---- several timelines ----------------------------------------------------------------------- */
 
 static void write_process(struct gw_json_writer *writer, size_t process,
                           const struct gw_named_timeline *named) {
@@ -287,7 +286,7 @@ static void write_process(struct gw_json_writer *writer, size_t process,
     }
 }
 
-/* What the span takes in each of the timelines. */
+/* Writes the span's time in each of the timelines. */
 static void write_beside(struct gw_json_writer *writer, const struct gw_named_timeline *timelines,
                          size_t count, size_t number) {
     for (size_t t = 0; t < count; t++) {

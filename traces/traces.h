@@ -1,4 +1,4 @@
-/* The data that flows: model and cluster in, plan between, timeline and result out. */
+/* Includes all data that rooms exchange: models, clusters, plans, timelines, results. */
 #ifndef GW_TRACES_TRACES_H
 #define GW_TRACES_TRACES_H
 

@@ -43,7 +43,7 @@ static const struct gw_field change_rows[] = {
 static const struct gw_fields change_fields = {sizeof(struct gw_validated), .rows = change_rows,
                                                .others = true};
 
-/* Below an explanation, which pictures read (report/pictures.c). */
+/* Fields below an explanation, for pictures (report/pictures.c). */
 static const struct gw_fields parameter_fields = {
     .unread = GW_KEYS("parameter", "operations", "contribution_s")};
 
