@@ -142,9 +142,10 @@ def test_waits_for_processors_count_as_forward(tmp_path):
         for barrier_s in (None, 0.0, 0.005)
     )
     print(f"forward {blind:.4f}, {whole:.4f}, {known:.4f} s")
-    assert whole >= 0.03 + 0.003  # and whatever else the machine does meanwhile
-    assert known >= 0.025 + 0.003
-    assert blind < 0.03
+    # Rank 0 waits 30 ms, or less where the machine holds it up before it begins to wait.
+    assert whole >= 0.02 + 0.003
+    assert known >= 0.015 + 0.003
+    assert blind < 0.02
 
 
 def test_noise_is_of_each_rank_and_iteration(tmp_path, monkeypatch):
