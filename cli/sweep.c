@@ -153,7 +153,7 @@ static enum gw_status sweep_all(struct sweep *sweep, struct gw_communicator *com
                : status;
 }
 
-/* What can be told without simulating anything, agreed on by all ranks. */
+/* Opens the grid and, on rank 0, the output; any rank's failure fails all. */
 static enum gw_status open_sweep(struct sweep *sweep, struct gw_communicator *communicator,
                                  struct gw_error *error) {
     enum gw_status status = gw_grid_open(&sweep->options->request, &sweep->grid, error);

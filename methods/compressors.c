@@ -1,4 +1,4 @@
-/* What each compressor is like. What it does is in kernels/, attached to these rows. */
+/* The table of compressors and their properties. Kernels are in kernels/, attached to its rows. */
 #include <math.h>
 #include <string.h>
 

@@ -117,7 +117,7 @@ enum {
     GW_ENTRY_BYTES = 8,  /* of a value with its index */
 };
 
-/* What a leg's bytes follow from, besides its payload. */
+/* Sizes of a group that determine a leg's bytes, besides its payload. */
 struct gw_extent {
     uint64_t elements, bytes_per_element; /* of the group's gradient */
     uint64_t layers;                      /* that the group is made of */
@@ -125,10 +125,10 @@ struct gw_extent {
     struct gw_selected selected;
 };
 
-/* What one worker contributes to a leg, in bytes. */
+/* Bytes that one worker contributes to a leg. */
 uint64_t gw_payload_bytes(enum gw_payload payload, const struct gw_extent *extent);
 
-/* What is done with what a leg brings, beside moving it. */
+/* Operations on the data that a leg brings. */
 enum gw_aggregator {
     GW_SCATTER_ADD,  /* entries are added to the aggregate at their places */
     GW_MERGE,        /* two lists of entries become one of the largest sums, and one of the rest */
@@ -140,13 +140,13 @@ enum gw_aggregator {
     GW_AGGREGATOR_COUNT
 };
 
-/* What goes to entries at random places of a vector. */
+/* Whether the aggregator accesses entries at random places of a vector. */
 bool gw_aggregator_scatters(enum gw_aggregator by);
 
-/* As in cluster files. */
+/* Names of aggregators in cluster files. */
 extern const char *const gw_aggregator_names[GW_AGGREGATOR_COUNT];
 
-/* How often, for what one worker contributes; of HEAVYMIX for the group's elements. */
+/* Number of runs, each over one worker's contribution; of HEAVYMIX over the group's elements. */
 enum gw_recurrence {
     GW_NEVER,
     GW_ONCE,

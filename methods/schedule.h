@@ -76,7 +76,7 @@ enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model
 double gw_schedule_share(const struct gw_schedule *schedule, const struct gw_operation *operation,
                          const struct gw_kernel_cost *cost, double elements);
 
-/* What the bytes of a group's exchanges follow from. */
+/* Sizes that determine the bytes of a group's exchanges. */
 struct gw_extent gw_schedule_extent(const struct gw_schedule *schedule, size_t group);
 
 /* The leg that an exchange is; NULL: of a schedule that was made without legs. */
@@ -99,7 +99,7 @@ void gw_schedule_free(struct gw_schedule *schedule);
 /* Whether any of its operations compresses. */
 bool gw_schedule_compresses(const struct gw_schedule *schedule);
 
-/* What one worker contributes to all exchanges of an iteration; of a server's answers, gets. */
+/* Bytes that one worker contributes to all exchanges of an iteration, and gets from a server. */
 double gw_schedule_bytes_per_worker(const struct gw_schedule *schedule);
 
 #endif

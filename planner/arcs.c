@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As many as fit in about 200 MB. */
+/* Number of arcs that fit in about 200 MB. */
 static const size_t most_stored = 8000000;
 
 /* ---- what is ahead at least ------------------------------------------------------------------ */
@@ -205,8 +205,8 @@ size_t gw_arcs_row(struct gw_arcs *arcs, size_t from, struct gw_front_pair least
     }
     *row = arcs->scratch;
     size_t count = 0;
-    /* What must be compressed in any case grows from one arc to the next, but for the startup that
-     * the last arc does not share with a rest. */
+    /* The least compression time grows from one arc to the next, but for the startup that the last
+     * arc does not share with a rest. */
     double end = arcs->ready[arcs->tensors] - (arcs->superadditive ? arcs->startup : 0);
     for (size_t to = arcs->rows[from].first; to <= arcs->rows[from].last; to++) {
         struct gw_arc arc = gw_arcs_cost(arcs, from, to);

@@ -228,7 +228,7 @@ static bool is_above_chord(const struct gw_front_pair *a, const struct gw_front_
            (c->second - a->second) * (a->first - b->first);
 }
 
-/* Where the lines (weight, value) cross. */
+/* The point at which two lines (weight, value) cross. */
 static struct gw_front_pair crossing(struct gw_front_pair a, struct gw_front_pair b) {
     double difference = (a.second - b.second) / (a.first - b.first); /* of first and second */
     double second = a.second - a.first * difference;

@@ -18,7 +18,7 @@ struct gw_front {
     struct gw_front_pair *pairs; /* first ascending, second descending */
 };
 
-/* Behind the last pair; of a front that never had any room, NULL, to which nothing is added. */
+/* Points past the last pair; NULL for a front without pairs that never had room. */
 static inline const struct gw_front_pair *gw_front_end(const struct gw_front *front) {
     return front->count == 0 ? front->pairs : front->pairs + front->count;
 }
@@ -52,8 +52,8 @@ void gw_front_thin(struct gw_front *front, size_t most, double *guess, const dou
 double gw_front_complete(const struct gw_front *front, double x, double y);
 
 /*
- * Of `count` pairs, first ascending and second descending, keeps those that together with some pair
- * of the front stay below `limit` in both costs. Returns how many.
+ * Keeps, of `count` pairs (first ascending, second descending), those that together with some pair
+ * of the front stay below `limit` in both costs. Returns the number that it kept.
  */
 size_t gw_front_keep(const struct gw_front *front, double limit, struct gw_front_pair *pairs,
                      size_t count);
@@ -73,7 +73,7 @@ size_t gw_front_keep(const struct gw_front *front, double limit, struct gw_front
 enum gw_status gw_hull_from_lines(struct gw_front *hull, const double *weights,
                                   const double *values, size_t count, struct gw_error *error);
 
-/* As gw_front_keep, with the hull's points for partners. */
+/* Same as gw_front_keep, with the hull's points as partners. */
 size_t gw_hull_keep(const struct gw_front *hull, double limit, struct gw_front_pair *pairs,
                     size_t count);
 

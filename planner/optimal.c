@@ -9,8 +9,8 @@
 
 #include "planner/search.h"
 
-/* What a search may cost before it ends with a plan and a bound that differ: some seconds for each,
- * and most of a gigabyte. */
+/* Limits of a search, some seconds each and most of a gigabyte; a search that reaches one ends with
+ * a plan and a bound that differ. */
 static const double most_work = 2.5e9;          /* pairs carried over arcs */
 static const double most_work_for_groups = 2e8; /* of it, only to find fewer groups */
 static const size_t most_tensors = 50000;
@@ -208,8 +208,8 @@ static void try_plan(struct search *x) {
 
 /* ---- the search ---------------------------------------------------------------------------- */
 
-/* By how many steps a plan's time can be above what it really takes: each group's two costs, and
- * one position, are rounded up. */
+/* Largest error of a plan's time, in steps: each group's two costs, and one position, are rounded
+ * up. */
 static double most_rounding(size_t tensors) {
     return (gw_arcs_tie_break + 1) * (double)(tensors + 2);
 }
@@ -357,7 +357,8 @@ static enum gw_status mark_fastest(const struct gw_costs *costs, struct gw_arena
     return search_from(costs, known_s, arena, ends, least_s, error);
 }
 
-/* What the marked plan takes, and what no plan beats: the same if they differ by rounding. */
+/* Sets the marked plan's time and the lower bound of all plans; equal if they differ by rounding.
+ */
 static void evaluate(const struct gw_costs *costs, double least_s, struct gw_optimum *out) {
     double equal = 5e-15 * (double)(costs->model->tensor_count + 2);
     out->iteration_s = gw_marks_iteration_s(costs, out->ends);

@@ -17,9 +17,10 @@ static void append(struct gw_front *run, double first, double second) {
 }
 
 /*
- * (1) in docs/optimal-merging.md. Exchange begins at `ready` + the first cost, or, if that is
- * later, when the network is free; from where it is not later on, more compression gains nothing.
- * What `room` (the most of either cost, at the end of the arc) has no place for is left out.
+ * Carries a front forward over an arc by (1) in docs/optimal-merging.md. Exchange begins at `ready`
+ * + the first cost, or when the network is free, if that is later; once it is not later, pairs with
+ * more compression gain nothing. Leaves out pairs that reach `room`, the limits of both costs at
+ * the end of the arc.
  */
 static void go_forward(const struct gw_front *before, double ready, const struct gw_arc *arc,
                        struct gw_front_pair room, struct gw_front *run) {
@@ -43,7 +44,7 @@ static void go_forward(const struct gw_front *before, double ready, const struct
     }
 }
 
-/* (3): the mirror image, from what is ahead of the arc's end to what is ahead of its beginning. */
+/* Carries a front of the costs still ahead backward over an arc, by (3): the mirror image. */
 static void go_backward(const struct gw_front *after, double ready, const struct gw_arc *arc,
                         struct gw_front_pair room, struct gw_front *run) {
     const struct gw_front_pair *pair = after->pairs;
@@ -69,12 +70,12 @@ static void go_backward(const struct gw_front *after, double ready, const struct
 
 /* ---- passes -------------------------------------------------------------------------------- */
 
-/* What is known of the other end at a position, where something is. */
+/* Bounds from the opposite pass at a position. */
 struct opposite {
     const struct gw_front *hull;
     const struct gw_front *stairs; /* NULL: none */
-    double limit;                  /* what both ends together must stay below, ... */
-    double relaxed;                /* ... and where hulls are among them */
+    double limit;                  /* exclusive, on the sum of both ends, ... */
+    double relaxed;                /* ... and on sums with hulls, with a slack for rounding */
 };
 
 static struct opposite know(const struct gw_passes *x, const struct gw_front *hull,
@@ -85,7 +86,7 @@ static struct opposite know(const struct gw_passes *x, const struct gw_front *hu
                              .relaxed = limit * (1 + gw_passes_slack(x))};
 }
 
-/* What is left of the limit for one end, given the least that the other takes. */
+/* Room that the limit leaves for one end beside the least costs of the other. */
 static struct gw_front_pair room_beside(const struct opposite *other) {
     const struct gw_front *hull = other->hull;
     if (hull->count == 0) {
@@ -344,7 +345,7 @@ void gw_passes_close(struct gw_passes *x) {
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
-/* As fmax and fmin, but a single instruction: no number here is NaN. */
+/* The larger of two numbers that are not NaN, in a single instruction, unlike fmax. */
 static inline double larger(double a, double b) {
     return a > b ? a : b;
 }

@@ -7,7 +7,7 @@
 
 #include "planner/search.h"
 
-/* What bounds all plans bounds this one; a search that was cut short is worth a note. */
+/* Gives the plan the lower bound of all plans, and a note if the search was cut short. */
 static enum gw_status bound(const struct gw_optimum *optimum, struct gw_plan *plan,
                             struct gw_error *error) {
     if (optimum == NULL) {

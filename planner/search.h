@@ -1,6 +1,6 @@
 /*
- * What the search for the optimum is made of, beside fronts (docs/optimal-merging.md): arcs, and
- * passes over them. Private to this room.
+ * Arcs, and passes over them: parts of the search for the optimum beside fronts
+ * (docs/optimal-merging.md). Private to this room.
  */
 #ifndef GW_PLANNER_SEARCH_H
 #define GW_PLANNER_SEARCH_H
@@ -74,7 +74,7 @@ void gw_arcs_close(struct gw_arcs *arcs);
  * equally long; more than a cost is rounded by. */
 static const double gw_arcs_tie_break = 4;
 
-/* What the group between two positions costs, rounded up. */
+/* Costs of the group between two positions, rounded up. */
 struct gw_arc gw_arcs_cost(const struct gw_arcs *arcs, size_t from, size_t to);
 
 /* ---- a pass over all rows, in any order ---------------------------------------------------- */
@@ -177,8 +177,8 @@ bool gw_passes_trace_on(struct gw_passes *x, enum gw_front_kind kind, bool *ends
 /* ---- lines --------------------------------------------------------------------------------- */
 
 /*
- * What passes make hulls of: for some weights, how small the weighted sum of the two costs can
- * become (docs/optimal-merging.md).
+ * Least weighted sums of the two costs for some weights; passes make hulls of them
+ * (docs/optimal-merging.md).
  */
 enum { GW_MOST_WEIGHTS = 64 };
 

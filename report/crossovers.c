@@ -192,7 +192,7 @@ static void print_crossover_notes(const struct gw_crossovers *crossovers,
     }
 }
 
-/* Of those that can be predicted somewhere. */
+/* Prints the note on counts of the pipelines that can be predicted at some value. */
 static void print_counts(const struct gw_crossovers *crossovers) {
     struct gw_counts_note counts = {{0}};
     for (size_t i = 0; i < crossovers->comparison->count; i++) {
@@ -248,7 +248,7 @@ static void write_question(const struct gw_crossovers *crossovers, struct gw_jso
     }
 }
 
-/* Of each pipeline that has one. */
+/* Writes the times of pipelines that can be predicted. */
 static void write_times(const struct gw_crossovers *crossovers, const char *key,
                         const double *times_s, struct gw_json_writer *writer) {
     gw_writer_object(writer, key);
@@ -315,7 +315,7 @@ static void write_gaps(const struct gw_crossovers *crossovers, struct gw_json_wr
     gw_writer_end(writer);
 }
 
-/* What people are told, and of more values. */
+/* Writes all notes; the text shows only some of them. */
 static void write_notes(const struct gw_crossovers *crossovers, struct gw_json_writer *writer) {
     const struct gw_axis_notes *const lists[] = {&crossovers->derivations, &crossovers->notes};
     const char *note = crossovers->comparison->note;

@@ -39,7 +39,7 @@ static char *note_text(const struct gw_plan_sweep *sweep, const struct gw_axis_n
                            note->others == 1 ? "" : "s");
 }
 
-/* As note_text, of all notes. */
+/* Lists the texts of all notes. */
 static enum gw_status list_notes(const struct gw_plan_sweep *sweep, struct gw_arena *arena,
                                  char ***texts, struct gw_error *error) {
     *texts = gw_arena_zeros(arena, sweep->notes.count + 1, sizeof **texts);
@@ -99,7 +99,7 @@ static void put_faster(struct gw_table *table, const struct gw_plan_sweep *sweep
                   ratio);
 }
 
-/* Of each exchange the best plan, and which exchange is faster. */
+/* Prints the best plan of each exchange, and the faster exchange. */
 static void print_best(const struct gw_plan_sweep *sweep) {
     const char *headings[8] = {sweep->values.kind->name};
     char names[GW_PLAN_SWEEP_EXCHANGES][LABEL_SIZE];
@@ -237,7 +237,7 @@ static void print_runs(const struct gw_plan_sweep *sweep, const int *states, int
     }
 }
 
-/* Where sparse exchange is faster than dense, and between which values that changes. */
+/* Prints the values at which each exchange is faster, and those between which that changes. */
 static void print_faster(const struct gw_plan_sweep *sweep, int *states) {
     const struct {
         int state;
@@ -277,7 +277,7 @@ static const struct gw_plan_cell *find_row(const struct gw_plan_sweep *sweep, si
     return NULL;
 }
 
-/* Where the best plan saves something on the better of the two that need no thought. */
+/* Prints the values at which the best plan saves time over the better of per-tensor and single. */
 static void print_merging(const struct gw_plan_sweep *sweep, int *states) {
     static const double worth = 0.01;
     gw_print("\nmerging well saves %g%% or more of the better of per-tensor and single",

@@ -121,7 +121,7 @@ static void print_table(struct gw_sweep_table *table, const struct gw_grid *grid
 
 /* ---- from any rank to rank 0 ----------------------------------------------------------------- */
 
-/* What comes to rank 0 of a point, below its prediction, or its rows where there are files. */
+/* Header of a point's answer on its way to rank 0; a prediction, or rows of files, follow it. */
 struct answer {
     enum gw_status status; /* as a prediction's */
     size_t lengths[GW_SWEEP_MOST_FILES];

@@ -1,4 +1,4 @@
-/* What sweeps look like: rows and files of a grid's points, tables, documents, pictures. */
+/* Output of sweeps: rows and files of a grid's points, tables, documents, pictures. */
 #ifndef GW_REPORT_SWEEP_H
 #define GW_REPORT_SWEEP_H
 
@@ -85,7 +85,7 @@ struct gw_sweep_output {
     size_t path_count;
     bool json;
     uint64_t done; /* points that an earlier sweep has left in the files, as rank 0 sees them */
-    /* Of rank 0. */
+    /* Used by rank 0 alone. */
     struct gw_sweep_files files;
     struct gw_sweep_table table;
     cJSON *points;
@@ -124,7 +124,7 @@ enum gw_status gw_plan_sweep_write(const struct gw_plan_sweep *sweep, const char
 
 /* ---- crossovers along an axis (crossovers.c) ------------------------------------------------- */
 
-/* What bandwidths mean on that cluster; "" if nothing was asked for. Returns `out`. */
+/* Describes what bandwidths refer to on the cluster; "" without any. Returns `out`. */
 const char *gw_bandwidth_note(const struct gw_axis_values *bandwidths,
                               char out[GW_RESULT_NOTE_SIZE]);
 

@@ -25,7 +25,7 @@ enum {
     SLEEP_NS = 10000,
 };
 
-/* By what PyTorch, gloo and gradweave call a thread. What compresses comes between the two. */
+/* Priority of a thread by its name: exchanging threads highest, compressing ones next. */
 static int priority_of(const char *name) {
     static const struct {
         const char *prefix;
@@ -39,7 +39,7 @@ static int priority_of(const char *name) {
     return 1;
 }
 
-/* As the C library's; threads in real time get the priority that goes with the name. */
+/* Replaces the C library's function: gives threads in real time the priority of their name. */
 int pthread_setname_np(pthread_t thread, const char *name) {
     static int (*set_name)(pthread_t, const char *);
     struct sched_param priority;
@@ -60,7 +60,7 @@ static long long now_ns(void) {
     return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-/* As the C library's. */
+/* Replaces the C library's function: sleeps after several looks in vain. */
 int epoll_wait(int epoll, struct epoll_event *events, int count, int timeout_ms) {
     static _Thread_local struct {
         long long looked_ns;

@@ -46,7 +46,7 @@ static long long processor_time_ns(void) {
     return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-/* As the C library's; remembers which sockets had nothing. */
+/* Replaces the C library's function: remembers the sockets if they had nothing. */
 int poll(struct pollfd *sockets, nfds_t count, int timeout_ms) {
     struct timespec timeout = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
     int ready = ppoll(sockets, count, timeout_ms < 0 ? NULL : &timeout, NULL);

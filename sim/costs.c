@@ -8,7 +8,7 @@
 
 /* ---- exchanges ----------------------------------------------------------------------------- */
 
-/* What the network does to a byte's time: 1 on a quiet network of equal nodes. */
+/* Finds the factor on a byte's time by slow nodes and background traffic; 1: none of them. */
 static enum gw_status find_congestion(const struct gw_cluster *cluster,
                                       const struct gw_simulation *simulation, double *out,
                                       struct gw_result *result, struct gw_error *error) {
@@ -156,7 +156,7 @@ void gw_led_costs(struct gw_simulator *simulator) {
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
-/* Where compression is timed waiting, nothing is looked for in sketches either. */
+/* Finds what aggregating each leg costs; without searches of sketches where compression waits. */
 static void find_aggregations(struct gw_simulator *simulator) {
     const struct gw_exchange_kind *exchange = simulator->schedule->exchange;
     for (size_t i = 0; exchange != NULL && i < exchange->leg_count; i++) {

@@ -77,8 +77,9 @@ static uint32_t write_token(struct export *export, uint8_t cpu, uint8_t nic, str
 }
 
 /*
- * What stands for the end of `ends`, which are on one processor, on the other one. After messages,
- * it is the interface that they leave on which is asked: they have ended when they have left it.
+ * Writes a byte from processor `from` to itself after `ends`, and one on processor `to` after it,
+ * so that operations on `to` can wait for `ends`. Behind messages the first byte takes their
+ * interface: they end when they have left it.
  */
 static struct ends cross_over(struct export *export, struct ends ends, uint8_t from, uint8_t to) {
     uint8_t nic = from == MESSAGE_CPU ? MESSAGE_NIC : CROSSING_NIC;
@@ -127,7 +128,7 @@ static struct ends write_pause(struct export *export, double seconds, struct end
     return (struct ends){.first = label};
 }
 
-/* What a step takes besides the latency and its bytes, on either side of that. */
+/* Seconds of a step before its latency and the gaps of its bytes, and (receiving_s) after them. */
 static double sending_s(const struct export *export, uint64_t bytes) {
     return export->loggp->overhead_s + (double)bytes * export->loggp->overhead_s_per_byte;
 }
@@ -137,7 +138,8 @@ static double receiving_s(const struct export *export, uint64_t bytes) {
     return export->loggp->overhead_s + fmax(0, export->loggp->gap_s - bytes_s);
 }
 
-/* Where all ranks are alike: elsewhere what is sent last may leave later than all has come. */
+/* Whether the operation waits for the last exchange, and all ranks are alike: otherwise a rank's
+ * last message may leave after all of its messages have come. */
 static bool waits_for_last(const struct export *export, size_t index) {
     if (!export->exchanges->symmetric) {
         return false;
@@ -286,7 +288,7 @@ static size_t find_last_exchange(const struct gw_schedule *schedule) {
     return last;
 }
 
-/* What does not fit in nanoseconds is refused before anything is written. */
+/* Refuses operations of more than 2^62 ns, before anything is written. */
 static enum gw_status check_times(const struct gw_simulator *simulator, struct gw_error *error) {
     const struct gw_simulation *simulation = &simulator->simulation;
     double slowest = 1;

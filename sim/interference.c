@@ -34,7 +34,7 @@ void gw_interference_find_sharing(struct gw_simulator *simulator) {
  */
 static const double fewest_elements = 1 << 20;
 
-/* What so many elements take, by one rank alone and by all of a machine at once, in seconds. */
+/* Seconds of a compression by one rank alone, and by all ranks of a machine at once. */
 struct both {
     double alone_s, together_s;
 };
@@ -127,7 +127,7 @@ static bool has_factors(const struct gw_overlap *overlap, const char *compute) {
     return false;
 }
 
-/* As what the cluster names forward, backward and update; NULL: it does not. */
+/* Name of forward, backward and update in the cluster's overlap factors; NULL: it has none. */
 static const char *name_of_passes(const struct gw_cluster *cluster) {
     const struct gw_overlap *overlap = cluster->overlap;
     return overlap == NULL                             ? NULL
@@ -192,7 +192,8 @@ static void sort_operations(struct gw_simulator *simulator, const char **names) 
 
 /* ---- factors ------------------------------------------------------------------------------- */
 
-/* What stands for a compressor that was not measured: the first that was. */
+/* The compressor itself if its factors with the collective were measured, else the first one that
+ * has some; NULL: none. */
 static const char *find_measured(const struct gw_overlap *overlap, const char *collective,
                                  const char *compute) {
     if (gw_overlap_find(overlap, collective, compute) != NULL) {
@@ -207,7 +208,8 @@ static const char *find_measured(const struct gw_overlap *overlap, const char *c
     return NULL;
 }
 
-/* What stands for a collective that was measured with nothing: the first that was. */
+/* The collective itself if any factors with it were measured, else the first collective that has
+ * some. */
 static const char *find_collective(const struct gw_overlap *overlap, const char *collective) {
     for (size_t i = 0; i < overlap->pair_count; i++) {
         if (strcmp(overlap->pairs[i].collective, collective) == 0) {

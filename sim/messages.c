@@ -273,7 +273,7 @@ static void leave_exchange(struct messages *messages, size_t lane, uint64_t come
     state->exchange++;
 }
 
-/* Where one worker stands for all, it leaves at once. */
+/* Has the worker enter its next exchange; one that stands for all workers leaves it at once. */
 static void enter_exchange(struct messages *messages, size_t lane) {
     const struct worker_lane *state = &messages->lanes[lane];
     uint64_t now = start_of(messages, lane, state->operation);
@@ -356,7 +356,7 @@ static void start_all(struct messages *messages) {
     }
 }
 
-/* What has come so late that it is only known to be late. */
+/* Refuses an iteration that reaches GW_LATEST_PS, at which times are cut off. */
 static enum gw_status check_times(const struct messages *messages) {
     uint64_t end = messages->served;
     for (size_t lane = 0; lane < messages->lane_count; lane++) {

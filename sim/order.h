@@ -7,9 +7,9 @@
 #define GW_NO_EXCHANGE SIZE_MAX
 
 /*
- * Of what an operation waits for on the other stream only the last one counts. Places count the
- * operations of a stream, in order; exchanges, and updates of a server, are the communication
- * stream's.
+ * An operation waits for the last of its dependencies on the other stream. Places number the
+ * operations of a stream, in order; exchanges, and a server's updates, are on the communication
+ * stream.
  */
 struct gw_order {
     size_t compute_count, exchange_count;

@@ -1,7 +1,7 @@
 /*
- * What runs has work left and a pace; when something else begins or ends beside it, its pace
- * changes and with it its end. Ends are events. All that happens at one time is done before paces
- * change, so that the order in which it is done makes no difference, to the bit.
+ * Simulates operations that slow each other: each has work left and a pace, and when another one
+ * begins or ends beside it, its pace changes and with it its end. Ends are events. All events of
+ * one time are handled before paces change, so that their order makes no difference, to the bit.
  */
 #include <math.h>
 #include <string.h>
@@ -131,7 +131,8 @@ static double left_at(const struct work *work, double now_s) {
     return fmax(0, work->left_s - (now_s - work->since_s) / work->factor);
 }
 
-/* What is never slowed ends just where it would by clocks; with an infinite factor it waits. */
+/* Gives the work another factor from now on; INFINITY: it stands still. The end of work that is
+ * never slowed stays, to the bit, that of simulation by clocks. */
 static void set_pace(struct work *work, double now_s, double factor) {
     if (work->factor == factor) {
         return;
@@ -208,7 +209,8 @@ static void count_class(struct paces *paces, size_t lane, bool runs) {
     paces->active[class] += runs ? 1 : (size_t)-1;
 }
 
-/* What takes next to no time may begin more than once at a time. */
+/* Lists a lane whose pace is to be set; very short operations may list it more than once at one
+ * time, and if the list is full, all paces are set. */
 static void note_change(struct paces *paces, size_t lane) {
     if (paces->changed_count < paces->lane_count) {
         paces->changed[paces->changed_count++] = lane;
@@ -217,7 +219,7 @@ static void note_change(struct paces *paces, size_t lane) {
     }
 }
 
-/* Where ranks share one. */
+/* Number of the lane's machine; the cluster's ranks share machines. */
 static size_t machine_of(const struct paces *paces, size_t lane) {
     return lane / paces->simulator->cluster->sharing.ranks;
 }
@@ -229,8 +231,9 @@ static bool needs_processor(const struct paces *paces, size_t lane) {
 }
 
 /*
- * What an operation takes yet: an accelerator goes from one pass to the next while its host's
- * thread waits for a processor, unless it has nothing to do before an exchange ends.
+ * Seconds of an operation that begins now. An accelerator goes on with passes while its host's
+ * thread waits for a processor: passes are shorter by that time, up to one that depends on an
+ * exchange.
  */
 static double seconds_left(struct paces *paces, size_t lane, size_t index) {
     const struct gw_operation *operation = &paces->simulator->schedule->operations[index];
@@ -243,7 +246,7 @@ static double seconds_left(struct paces *paces, size_t lane, size_t index) {
     return fmax(0, seconds - late_s);
 }
 
-/* Until there is something that takes time, or that must wait. */
+/* Runs the lane's operations up to one that takes time or must wait. */
 static void go_on(struct paces *paces, size_t lane, double now_s) {
     struct work *work = &paces->lanes[lane];
     while (!work->running && paces->next_compute[lane] < paces->order.compute_count) {
@@ -305,7 +308,8 @@ static bool are_scarce(const struct paces *paces) {
     return paces->simulator->interference.crowding != NULL && sharing->ranks > sharing->processors;
 }
 
-/* As many as there are round a ring, by which lists of entries are gathered. */
+/* Number of rounds of an exchange: workers - 1, those of a ring allgather, if ranks outnumber
+ * processors; otherwise 1. */
 static size_t count_rounds(const struct paces *paces) {
     size_t workers = paces->simulator->simulation.workers;
     return are_scarce(paces) && workers > 2 ? workers - 1 : 1;
@@ -319,7 +323,7 @@ static void begin_round(struct paces *paces, size_t operation, double now_s, dou
     memset(paces->rounds.served, 0, paces->lane_count * sizeof *paces->rounds.served);
 }
 
-/* When the last lane has come to the next one. */
+/* Begins the next exchange if its last lane has come. */
 static void begin_exchanges(struct paces *paces, double now_s) {
     while (!paces->exchange.running && paces->exchanges_done < paces->order.exchange_count &&
            paces->arrived[paces->exchanges_done] == paces->lane_count) {
@@ -379,7 +383,7 @@ static enum gw_status pace_exchange(struct paces *paces, double now_s) {
     return ends ? expect_end(paces, paces->lane_count) : GW_OK;
 }
 
-/* Of what the lane does, by what is exchanged. */
+/* Factor of the current exchange on the lane's operation; 1: none runs. */
 static double slowing_of_lane(const struct paces *paces, size_t lane) {
     uint32_t class = paces->simulator->interference.class_of[paces->lanes[lane].operation];
     return paces->exchange.running ? slowing_now(paces)[class].compute : 1;
@@ -406,7 +410,7 @@ static size_t first_of(const struct paces *paces, size_t machine) {
     return first < paces->lane_count ? first : paces->lane_count;
 }
 
-/* That has waited longest; of equal ones the first. */
+/* The lane's work that has waited longest for a processor, the first of equals; NULL: none. */
 static struct work *next_waiting(struct paces *paces, size_t machine) {
     struct work *next = NULL;
     for (size_t lane = first_of(paces, machine); lane < first_of(paces, machine + 1); lane++) {
@@ -424,7 +428,8 @@ static struct work *next_waiting(struct paces *paces, size_t machine) {
  */
 static const double shortest_pause_s = 20e-6;
 
-/* Unless the lane needs it for what it has just begun, or as good as at once. */
+/* Takes the lane's processor from it, unless its operation needs one or ends within
+ * shortest_pause_s. */
 static void leave_processor(struct paces *paces, size_t lane, double now_s) {
     struct work *work = &paces->lanes[lane];
     double takes_s = left_at(work, now_s) * slowing_of_lane(paces, lane);

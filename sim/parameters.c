@@ -88,7 +88,8 @@ static enum gw_status find_collective_margins(struct gw_simulator *simulator,
     return GW_OK;
 }
 
-/* Where ranks take turns, how well that is known what they take together; at both densities. */
+/* Lists margins of the kernel's curves at both densities; `together`: those of the curves of all
+ * ranks at once, where there are any. */
 static void find_kernel_margins(const struct gw_kernel_cost *cost, bool together,
                                 struct gw_parameter *parameter) {
     parameter->margin_count = cost->densities[1] > 0 ? 2 : 1;
@@ -249,7 +250,7 @@ static void note_assumed(const struct gw_parameter *parameter, struct gw_result 
     }
 }
 
-/* What is known exactly, or of which nothing says how well, is none. */
+/* Drops parameters that are known exactly, or without a stated uncertainty. */
 static void keep_uncertain(struct gw_simulator *simulator) {
     size_t kept = 0;
     for (size_t i = 0; i < simulator->parameter_count; i++) {

@@ -12,12 +12,12 @@
  */
 enum gw_network_level { GW_LEVEL_CURVES, GW_LEVEL_MESSAGES };
 
-/* By which algorithm a collective is carried out: "allreduce", "halving-doubling". */
+/* A collective and the algorithm that carries it out: "allreduce", "halving-doubling". */
 struct gw_collective_choice {
     const char *operation, *name;
 };
 
-/* What is simulated. All 0 but the workers: a quiet cluster of equal ones. Pointers are borrowed.
+/* Settings of a simulation. All 0 but workers: a quiet cluster of equal workers. Borrows pointers.
  */
 struct gw_simulation {
     size_t workers;
@@ -161,8 +161,8 @@ struct gw_parameter {
 };
 
 /*
- * By curves: derived ones, and with `margins` those that were measured with repeats; the
- * simulator's. Overlap factors are not among them.
+ * Lists the uncertain parameters of a simulation by curves: derived curves and, with `margins`,
+ * curves measured with repeats, but no overlap factors. The simulator owns the list.
  */
 const struct gw_parameter *gw_simulator_parameters(const struct gw_simulator *simulator,
                                                    size_t *count);

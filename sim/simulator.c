@@ -159,10 +159,10 @@ static void free_used_up(const struct gw_schedule *schedule, size_t i, size_t *l
 }
 
 /*
- * Where operations leave their ends for those that wait for them. A stream's clock says when its
- * last operation ended, so only ends that another stream waits for are kept, each from the
- * operation to the last one that waits for it: as many slots as ends are kept at a time. Fails if
- * an operation depends on one that does not stand before it.
+ * Assigns slots for the ends of operations that another stream waits for; on its own stream the
+ * clock says when the last one ended. An end is kept from the operation to the last one that waits
+ * for it, so there are as many slots as ends are kept at a time. Fails if an operation depends on
+ * one that does not stand before it.
  */
 static enum gw_status assign_slots(struct gw_simulator *simulator, struct gw_error *error) {
     const struct gw_schedule *schedule = simulator->schedule;
@@ -342,7 +342,7 @@ enum gw_status gw_simulator_timeline(const struct gw_simulator *simulator, struc
 
 /* ---- iterations that differ in how many elements were selected ------------------------------- */
 
-/* What an iteration changes is a copy, all else the original's. */
+/* Copies of the structs that an iteration changes; their other members are the original's. */
 struct selecting_run {
     struct gw_simulator simulator;
     struct gw_schedule schedule;

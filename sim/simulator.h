@@ -21,7 +21,7 @@ struct gw_interference {
     bool accelerated; /* passes need none of the processors that are shared */
 };
 
-/* What a collective takes here, congestion counted in. */
+/* Curve of a collective among the simulation's workers, with congestion. */
 struct gw_price {
     const char *collective;
     struct gw_curve curve;
@@ -34,7 +34,7 @@ struct gw_prices {
 };
 
 struct gw_simulator {
-    struct gw_arena arena; /* what follows lives in it, but for what is borrowed */
+    struct gw_arena arena; /* owns all lists below that are not borrowed */
     const struct gw_schedule *schedule;
     const struct gw_cluster *cluster;
     struct gw_network network; /* of messages: the cluster's, or one that was derived */
@@ -43,7 +43,7 @@ struct gw_simulator {
     struct gw_lane *lanes; /* by their first worker */
     /*
      * Per operation, without noise and for a worker without slowdown. Of an exchange as messages:
-     * what is done with what they bring.
+     * seconds of aggregating their data.
      */
     double *seconds;
     double byte_factor;      /* on what a byte's exchange takes, by curves */
@@ -58,7 +58,7 @@ struct gw_simulator {
     double deviation;
 };
 
-/* Of an operation whose end no other stream waits for. */
+/* Slot of an operation whose end no other stream waits for. */
 static const size_t GW_NO_SLOT = SIZE_MAX;
 
 /*
@@ -74,12 +74,12 @@ struct gw_runner {
                               struct gw_error *error);
 };
 
-/* By clocks (clocks.c); each repetition's clock starts at 0, so that rounding does not grow with
- * iterations. Lanes are worked on in blocks: as many threads as blocks can be of use. */
+/* Runs by clocks (clocks.c); each repetition's clock starts at 0, so that rounding does not grow
+ * with iterations. Threads share blocks of lanes: more threads than blocks are of no use. */
 extern const struct gw_runner gw_runner_clocks;
 size_t gw_clocks_blocks(const struct gw_simulator *simulator);
 
-/* By the ends of operations, whose pace changes as others begin and end (paces.c). */
+/* Runs by the ends of operations, whose pace changes as others begin and end (paces.c). */
 extern const struct gw_runner gw_runner_interference;
 
 /* Exchanges as messages on links (messages.c); the simulator has lanes for one of all workers, or
@@ -103,15 +103,16 @@ uint64_t gw_messages_events(const void *state);
 enum gw_status gw_operation_costs(struct gw_simulator *simulator, struct gw_result *result,
                                   struct gw_error *error);
 
-/* Whether the server, and no worker, works on what the exchange brings. */
+/* Whether the server, and no worker, aggregates the exchange's data. */
 bool gw_server_aggregates(const struct gw_schedule *schedule, const struct gw_operation *operation);
 
-/* Of other elements selected than before, by the same methods: fills their seconds again. */
+/* Fills seconds again after other numbers of elements were selected, by the same methods. */
 void gw_operation_costs_again(struct gw_simulator *simulator);
 
 /*
- * What workers that do not lead do meanwhile: they add to their residuals, as the cluster's sum of
- * vectors does. NULL: all do the same, or ranks share no processors, or it was not measured.
+ * Cost of workers that do not lead while worker 0 selects for all: they add to their residuals, as
+ * the cluster's sum of vectors does. NULL: all workers select, or ranks share no processors, or the
+ * sum was not measured.
  */
 static inline const struct gw_kernel_cost *gw_led_cost(const struct gw_simulator *simulator) {
     const struct gw_exchange_kind *exchange = simulator->schedule->exchange;
@@ -121,10 +122,10 @@ static inline const struct gw_kernel_cost *gw_led_cost(const struct gw_simulator
                : NULL;
 }
 
-/* Fills what that takes of each operation, where it takes anything. */
+/* Fills led_s by gw_led_cost, if there is one. */
 void gw_led_costs(struct gw_simulator *simulator);
 
-/* What the machine's workers that aggregate at once take of the time together; 0: each is alone. */
+/* Part of the time together that workers of a machine take to aggregate; 0: each is alone. */
 static inline double gw_shared_part(const struct gw_simulator *simulator) {
     return simulator->simulation.interference
                ? gw_sharing_part(&simulator->cluster->sharing, simulator->simulation.workers)
@@ -133,14 +134,14 @@ static inline double gw_shared_part(const struct gw_simulator *simulator) {
 
 /* ---- what times hang on ---------------------------------------------------------------------- */
 
-/* Lists them, once the prices are there; says in `result`, if not NULL, how well they are known. */
+/* Lists uncertain parameters, after prices; notes uncertainties in `result`, if not NULL. */
 enum gw_status gw_parameters_open(struct gw_simulator *simulator, struct gw_result *result,
                                   struct gw_error *error);
 
 /*
- * What an operation of that size takes of its time; 1 but for what deviates. `name` NULL: of a kind
- * of which there is one. `share` is how far a
- * kernel is on the way to the second density (methods/kernel_cost.h), 0 of collectives.
+ * Factor of the deviating parameter on an operation of that size; 1 of others. `name` NULL: of a
+ * kind that has one parameter. `share` is a kernel's interpolation weight of the second density
+ * (methods/kernel_cost.h), 0 of collectives.
  */
 double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_parameter_kind kind,
                            const char *name, double size, double share);
@@ -153,16 +154,16 @@ double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_paramet
  * cluster's overlap factors. An exchange goes at the pace of its slowest worker.
  *
  * Neighbouring workers share a machine, as many as the cluster's `sharing` says. A compression
- * needs one of its processors; they are given to those that came first, of equal ones to the lower
- * worker, until they are done. While two or more compress on a machine each takes `crowding` times
- * as long: all ranks of a machine that begin at once are then done after what was measured. Where
- * one worker selects for all, that is worker 0, and the others take what a sum does.
+ * needs one of its processors until it ends; processors go to workers in the order in which they
+ * came, of equals to the lower one. While two or more workers compress on a machine, each takes
+ * `crowding` times as long, so that all ranks of a machine that begin at once end after the
+ * measured time. If one worker selects for all, it is worker 0, and the others take a sum's time.
  *
- * Where a machine has fewer processors than ranks, an exchange needs one of each machine as well,
- * for a moment, each time that it begins one of its rounds, and waits for it in the same order.
+ * On machines with fewer processors than ranks, an exchange too needs a processor of each machine,
+ * for a moment at the beginning of each round, and waits for it in the same order.
  *
- * What a worker waited for a processor its next passes make good, up to one that waits for an
- * exchange, unless passes need those processors themselves.
+ * A worker makes up for time that it waited for a processor in its next passes, up to one that
+ * waits for an exchange, unless passes need those processors themselves.
  */
 
 /* Sets `shares`: whether workers compress, and those of a machine share processors, by what the
@@ -197,7 +198,7 @@ enum gw_status gw_tally_open(struct gw_tally *out, size_t lane_count, struct gw_
                              struct gw_error *error);
 void gw_tally_reset(struct gw_tally *tally, size_t lane_count);
 
-/* Once all lanes are done: adds to what they idled what their exchanges have left at the end. */
+/* Fills *out after all lanes are done. Exchanges that end after computing count as idle time. */
 void gw_tally_measure(struct gw_tally *tally, const struct gw_simulator *simulator,
                       struct gw_measure *out);
 
@@ -215,7 +216,7 @@ static inline double gw_stretched(double seconds, double factor) {
 
 /* ---- timelines ------------------------------------------------------------------------------- */
 
-/* Where a repetition's spans go, moved by `start_s`; remembers the first error. */
+/* Destination of a repetition's spans, moved by `start_s`; remembers the first error. */
 struct gw_recorder {
     struct gw_timeline *timeline; /* NULL: nowhere */
     double start_s;

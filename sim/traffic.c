@@ -198,7 +198,7 @@ static const struct costs_ps *costs_for(const struct links *links, const struct 
     return is_within(links, flight) ? &links->within : &links->between;
 }
 
-/* Of the rank's way to others of its node, or of the node's interface. */
+/* Time for which a message occupies the rank's way to others of its node, or the interface. */
 static double occupancy(const struct costs_ps *costs, const struct flight *flight) {
     double gap = (double)costs->gap;
     double time = (double)flight->bytes * costs->gap_per_byte;

@@ -10,7 +10,7 @@
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-/* Where ranks are, and how they differ. Pointers are borrowed. */
+/* Nodes of ranks, and differences between them. Borrows pointers. */
 struct gw_links_spec {
     const struct gw_network *network;
     size_t ranks;
@@ -24,8 +24,7 @@ struct gw_links_spec {
 bool gw_links_are_symmetric(const struct gw_links_spec *spec);
 
 /*
- * Times stay at most here (53 days): what would be later is said to be so late, and a simulation in
- * which anything is has failed.
+ * The latest time (53 days): later ones are cut off here, and a simulation that reaches it fails.
  */
 static const uint64_t GW_LATEST_PS = UINT64_C(1) << 62;
 

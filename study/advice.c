@@ -250,8 +250,8 @@ static void judge(struct gw_advice *advice) {
 enum { HALVINGS = 20 };
 static const double most_bandwidth = 1000;
 
-/* By how much the compressed pipeline is slower, relative, where bytes move `factor` times as fast.
- */
+/* Logarithm of the compressed pipeline's time over the dense one's, with `factor` times the
+ * bandwidth. */
 static enum gw_status find_lead(const struct gw_advice *advice, double factor, double *out,
                                 struct gw_error *error) {
     const struct gw_algorithm *const pair[] = {gw_advice_algorithm(advice, advice->dense),

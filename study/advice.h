@@ -1,4 +1,4 @@
-/* What to do about a network on a cluster: one recommendation, and what it rests on. */
+/* Advice for a network on a cluster: one recommendation, and its reasons. */
 #ifndef GW_STUDY_ADVICE_H
 #define GW_STUDY_ADVICE_H
 
@@ -129,7 +129,7 @@ enum gw_objection {
 enum gw_objection gw_advice_objection(const struct gw_advice *advice, size_t place);
 
 /*
- * What DDP closes bucket `group` of the plan at, in MiB, as bucket_cap_mb_list takes it: with as
+ * The size at which DDP closes bucket `group` of the plan, in MiB, for bucket_cap_mb_list: with as
  * few digits as give the bucket's bytes, or less than an element below them. Returns `out`.
  */
 enum { GW_BUCKET_TEXT_SIZE = 32 };

@@ -1,4 +1,4 @@
-/* What can be varied in a question: the axes, their values, and what is noted at them. */
+/* Axes along which a question is varied, their values, and notes at them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -40,7 +40,7 @@ struct gw_axis_values {
     size_t count;
     double *values;
     int digits; /* of a value as text */
-    /* Where values are bits per second: the cluster's own, and where it is known from. */
+    /* With values in bits per second: the cluster's own bandwidth, and its origin. */
     double own_bit_per_s; /* 0: they are factors of it */
     char derivation[GW_DERIVATION_SIZE];
 };

@@ -1,4 +1,4 @@
-/* What is odd in a file: what is allowed, but hardly meant. */
+/* Checks of a file for oddities: contents that are allowed, but hardly meant. */
 #ifndef GW_STUDY_CHECK_H
 #define GW_STUDY_CHECK_H
 

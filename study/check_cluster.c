@@ -1,4 +1,4 @@
-/* What is odd in a cluster file, how well it is known, and what it can answer. */
+/* Checks a cluster file for oddities, and notes its precision and the questions it can answer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 /* ---- curves -------------------------------------------------------------------------------- */
 
-/* What is faster than anything there is, and slower than what anyone would use. */
+/* Plausible times: shorter ones beat any hardware, longer ones nobody would use. */
 struct speeds {
     const char *unit, *faster;
     double least_s, most_s; /* for each byte or element */
@@ -66,7 +66,7 @@ static void check_curve(struct gw_checking *check, const char *place, const stru
 
 /* ---- clusters ------------------------------------------------------------------------------ */
 
-/* Of a collective that was measured, but with small messages alone. */
+/* Reports a collective that was measured with small messages alone. */
 static void check_sizes(struct gw_checking *check, const char *place,
                         const struct gw_collective_cost *cost) {
     char size[GW_UNITS_SIZE];
@@ -111,7 +111,8 @@ static void check_kernels(struct gw_checking *check, const char *what,
     }
 }
 
-/* Of compressors with a name that is near to none, which readers take for the cluster's own. */
+/* Reports compressors that no pipeline uses, with names too far from others for a typing error;
+ * readers take them for the cluster's own. */
 static void check_own(struct gw_checking *check, const struct gw_kernel_costs *compressors) {
     const char *names[GW_MOST_COMPRESSORS] = {NULL};
     for (size_t i = 0; gw_compressors[i] != NULL; i++) {
@@ -154,7 +155,7 @@ static bool can_predict(const struct gw_cluster *cluster, const struct gw_algori
     return true;
 }
 
-/* What stands before ": expected": "compressors.randk". */
+/* Copies the word before ": expected" from a message: "compressors.randk". */
 static void find_missing(const char *message, char *out, size_t size) {
     const char *end = strstr(message, ": expected");
     const char *begin = end == NULL ? message : end;
@@ -215,7 +216,7 @@ static void note_answers(struct gw_checking *check, const struct gw_cluster *clu
     NOTE(check, "overlap: %s", cluster->overlap == NULL ? "not measured" : "by its factors");
 }
 
-/* Of each collective, whose entries follow each other. */
+/* Notes each collective's numbers of workers; its entries follow each other. */
 static void note_workers(struct gw_checking *check, const struct gw_cluster *cluster) {
     size_t i = 0;
     while (i < cluster->collective_count) {
@@ -301,7 +302,7 @@ static void note_kernels(struct gw_checking *check, const char *what,
     }
 }
 
-/* Of files that were calibrated. */
+/* Notes the precision of all curves of a calibrated file. */
 static void note_measured(struct gw_checking *check, const struct gw_cluster *cluster) {
     size_t count = cluster->collective_count;
     const cJSON **entries = gw_arena_zeros(check->arena, count + 1, sizeof *entries);

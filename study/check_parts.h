@@ -1,4 +1,4 @@
-/* What the checks of a file share; private to study/check*.c. */
+/* Parts that checks of files share; private to study/check*.c. */
 #ifndef GW_STUDY_CHECK_PARTS_H
 #define GW_STUDY_CHECK_PARTS_H
 

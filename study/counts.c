@@ -1,4 +1,4 @@
-/* Where numbers of selected elements come from, and what a result says of them. */
+/* Finds numbers of selected elements, and describes them in a result. */
 #include "study/counts.h"
 
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static bool is_recorded(const struct gw_recorded_tensor *recorded, const struct 
     return recorded->elements == tensor->elements && strcmp(recorded->name, tensor->name) == 0;
 }
 
-/* Which of the recorded tensors is each of the schedule's, which go from the last to the first. */
+/* Finds the recorded tensor of each of the schedule's, which run from the model's last to its
+ * first. */
 static enum gw_status match_tensors(const struct gw_model *model,
                                     const struct gw_recorded_gradients *recorded, size_t *out,
                                     struct gw_error *error) {
@@ -45,7 +46,7 @@ static enum gw_status match_tensors(const struct gw_model *model,
     return GW_OK;
 }
 
-/* What match_tensors() finds, the caller's. */
+/* Checks the number of workers, and allocates the list of match_tensors(), the caller's. */
 static enum gw_status find_tensors(const struct gw_question *question,
                                    const struct gw_recorded_gradients *recorded, size_t **out,
                                    struct gw_error *error) {

@@ -5,7 +5,7 @@
 #include "study/predict.h"
 #include "study/question.h"
 
-/* What a prediction takes, and what its result says of it. */
+/* Counts that a prediction uses, and their description for its result. */
 struct gw_taken_counts {
     struct gw_counts own;           /* read or trained */
     const struct gw_counts *counts; /* `own`, or those that were recorded; NULL: as asked */

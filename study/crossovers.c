@@ -1,6 +1,6 @@
 /*
- * Where the fastest pipeline changes along an axis: predicts all at many values, and bisects
- * between those at which different ones are the fastest.
+ * Finds changes of the fastest pipeline along an axis: predicts all pipelines at many values, and
+ * bisects between neighbours with different fastest ones.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 /* ---- one value ------------------------------------------------------------------------------ */
 
-/* What is being found, and room for one value. */
+/* A search in progress, and room for predictions at one value. */
 struct search {
     struct gw_crossovers *found;
     struct gw_prediction *predictions; /* [algorithm] */
@@ -39,7 +39,8 @@ static double time_of(const struct gw_prediction *answer) {
     return answer->status == GW_OK ? answer->result.iteration_s : NAN;
 }
 
-/* Of which something is known to be uncertain: without intervals, what was derived alone. */
+/* Whether the prediction has uncertainties: without intervals, only derived curves are among them.
+ */
 static bool is_uncertain(const struct gw_prediction *answer) {
     return answer->status == GW_OK && answer->result.uncertainty_count > 0;
 }

@@ -6,8 +6,8 @@
 #include "study/rank.h"
 
 /*
- * Where the fastest pipeline changes. `from` and `to` are neighbours, integers or as good as equal:
- * at `from` `before` is as fast as `after`, at `to` no more.
+ * A change of the fastest pipeline between `from` and `to`, neighbouring integers or as good as
+ * equal: at `from` `before` is at least as fast as `after`, at `to` it is not.
  */
 struct gw_crossing {
     double from, to;
@@ -16,7 +16,7 @@ struct gw_crossing {
     bool doubted;         /* exchanges of one of them were not measured: it may lie elsewhere */
 };
 
-/* Where a pipeline cannot be predicted. */
+/* Values at which a pipeline cannot be predicted. */
 struct gw_gap {
     size_t values;       /* how many */
     double first;        /* of them ... */

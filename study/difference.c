@@ -47,7 +47,7 @@ static enum gw_status list_streams(struct timeline_comparison *comparison, struc
     return GW_OK;
 }
 
-/* What a lane's stream has shown so far. */
+/* State of a lane's stream while its spans are read. */
 struct row {
     size_t seen;
     bool waits; /* for others in a collective, since arrived_s */
@@ -169,7 +169,8 @@ static size_t last_to_come(const struct timeline_comparison *comparison, enum gw
     return last;
 }
 
-/* Of what the operation waits for on its worker, what ended last; NONE: the iteration's start. */
+/* The last to end of the operations that this one waits for on its worker; NONE: there are none,
+ * it waits for the iteration's start. */
 static size_t find_awaited(const struct timeline_comparison *comparison, enum gw_side of,
                            size_t iteration, size_t worker, size_t number) {
     const struct gw_operation *operation = &comparison->schedule->operations[number];
@@ -285,7 +286,8 @@ static void add_step(struct timeline_comparison *comparison, size_t iteration,
     out->elsewhere_s += share * sign * slack_s;
 }
 
-/* What the path does not reach: operations of the other timeline that end after its last. */
+/* Adds an iteration: the steps of its path, and (elsewhere_s) what follows the path's last
+ * operation in the other timeline. */
 static void add_iteration(struct timeline_comparison *comparison, size_t iteration) {
     struct gw_difference *out = comparison->out;
     size_t count = walk(comparison, out->path, iteration);
@@ -340,7 +342,8 @@ static void find_worst_worker(const struct timeline_comparison *comparison, size
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-/* Of the other stream, what runs on the shown worker while the operation does, as predicted. */
+/* Method of an operation on the other stream that is predicted to run beside this one on the shown
+ * worker; NULL: none. */
 static const char *find_beside(const struct timeline_comparison *comparison, size_t number,
                                size_t *next) {
     const struct gw_operation *operations = comparison->schedule->operations;

@@ -34,23 +34,23 @@ struct gw_period {
 };
 
 struct gw_operation_difference {
-    const char *parameter; /* of which file's entry its predicted time is */
-    char *detail;          /* where in that entry: "at 2 MiB, between 1.4 MiB and 2.8 MiB"; "" */
+    const char *parameter; /* entry of a file from which its time is predicted */
+    char *detail;          /* place in that entry: "at 2 MiB, between 1.4 MiB and 2.8 MiB"; "" */
     /*
-     * In the mean of the iterations in which the path goes through it, where it does; if in none,
-     * of all iterations on its worst worker.
+     * Mean over the iterations whose path goes through it, on the path's worker; without any, over
+     * all iterations, on its worst worker.
      */
     struct gw_stretch takes[GW_SIDES];
     double on_path;                  /* the share of iterations in which it is on the path */
-    double contribution_s, waited_s; /* of the contribution: what is of waits */
-    /* Which worker's takes longest in the measured iterations' mean; comes last to an exchange. */
+    double contribution_s, waited_s; /* the latter: part of the contribution that is waiting */
+    /* Worker on which it takes longest, of an exchange the last to come; in the measured mean. */
     size_t worst_worker;
-    /* In the iteration that is shown, on the worker that is: */
+    /* Times in the iteration, and on the worker, that are shown. */
     struct gw_period shown[GW_SIDES];
     bool shown_on_path[GW_SIDES]; /* each side's own */
 };
 
-/* What all operations contribute whose times hang on one entry. */
+/* Contribution of all operations whose times follow from one entry. */
 struct gw_parameter_difference {
     const char *parameter;
     size_t operations; /* that contribute */
@@ -67,7 +67,7 @@ struct gw_difference {
     size_t contributing; /* how many contribute anything: the first of `largest` */
     size_t parameter_count;
     struct gw_parameter_difference *parameters; /* by what they contribute, without sign */
-    double waited_s;                            /* of contributions: what no entry is of */
+    double waited_s;                            /* part of contributions that is waiting */
     double elsewhere_s;
     /* The iteration nearest to the median, and the worker on which its path is longest. */
     size_t shown_iteration, shown_worker;
@@ -102,7 +102,7 @@ struct gw_predicted_operation {
     size_t number;
     size_t tensor;            /* whose backward pass it is */
     double bytes, duration_s; /* means */
-    /* Of the other stream, at the same time: a compressor or a collective; NULL: nothing. */
+    /* Compressor or collective on the other stream at the same time; NULL: none. */
     const char *beside;
     bool interference; /* whether that could slow it, and compression takes turns */
 };

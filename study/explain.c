@@ -7,7 +7,7 @@
 
 /* ---- plans -------------------------------------------------------------------------------- */
 
-/* Of two plans that take as long, the one with fewer groups is better. */
+/* Whether plan a is faster than b, or as fast with fewer groups. */
 static bool is_better(const struct gw_plan *a, const struct gw_plan *b) {
     return a->iteration_s != b->iteration_s ? a->iteration_s < b->iteration_s
                                             : a->group_count < b->group_count;

@@ -44,7 +44,7 @@ struct gw_grid {
     size_t iterations;
     uint64_t seed;
     uint64_t point_count;
-    /* What decides about the points: the request with the program's version, and the files. */
+    /* Fingerprints of the request with the program's version, and of the input files. */
     uint64_t request_fingerprint, inputs_fingerprint;
     struct gw_arena arena; /* of all of this */
 };
@@ -58,7 +58,7 @@ void gw_grid_close(struct gw_grid *grid);
 enum gw_status gw_grid_require_alike(const struct gw_grid *grid,
                                      struct gw_communicator *communicator, struct gw_error *error);
 
-/* Where a point lies on each axis. */
+/* A point, and its place on each axis. */
 struct gw_point {
     uint64_t number;
     size_t at[GW_AXES];
@@ -70,7 +70,7 @@ const char *gw_point_name(const struct gw_grid *grid, const struct gw_point *poi
                           enum gw_axis axis);
 double gw_point_value(const struct gw_grid *grid, const struct gw_point *point, enum gw_axis axis);
 
-/* What `simulate` says about the point; only reads the grid, so that threads can share it. */
+/* Predicts the point as `simulate` does. Only reads the grid, so that threads can share it. */
 void gw_point_predict(const struct gw_grid *grid, const struct gw_point *point,
                       struct gw_prediction *out);
 

@@ -1,11 +1,11 @@
-/* Where a prediction is in 95% of cases, and whether two of them can be told apart. */
+/* Finds 95% intervals of predictions, and whether two predictions can be told apart. */
 #include <math.h>
 #include <string.h>
 
 #include "study/predict.h"
 #include "study/rank.h"
 
-/* Of more iterations, so many tell how a curve's uncertainty becomes the iteration's. */
+/* Most iterations that are simulated to find what a curve's uncertainty means for the iteration. */
 enum { MOST_ITERATIONS = 20 };
 
 /* ---- one of its uncertainties -------------------------------------------------------------- */
@@ -41,7 +41,7 @@ static enum gw_status find_mean(const struct gw_simulator *simulator, size_t ite
     return GW_OK;
 }
 
-/* Its number; that of all of them if the result does not hang on that curve. */
+/* Number of the uncertainty with that name; uncertainty_count if the result has none. */
 static size_t find_uncertainty(const struct gw_result *result, const char *name) {
     size_t i = 0;
     while (i < result->uncertainty_count && strcmp(result->uncertainties[i].name, name) != 0) {
@@ -50,7 +50,7 @@ static size_t find_uncertainty(const struct gw_result *result, const char *name)
     return i;
 }
 
-/* Simulates again with each curve as much too fast and too slow as it may be. */
+/* Simulates again with each curve at both ends of its interval. */
 static enum gw_status find_ends(struct gw_simulator *simulator, size_t iterations,
                                 struct gw_result *result, struct gw_error *error) {
     size_t count = 0;
@@ -71,7 +71,7 @@ static enum gw_status find_ends(struct gw_simulator *simulator, size_t iteration
     return GW_OK;
 }
 
-/* What is known of curves at all says nothing of what none accounts for. */
+/* Model error that no curve covers; 0 if all of the uncertainties are of derived curves. */
 static double unexplained_s(const struct gw_result *result) {
     for (size_t i = 0; i < result->uncertainty_count; i++) {
         if (!result->uncertainties[i].derived) {
@@ -81,7 +81,8 @@ static double unexplained_s(const struct gw_result *result) {
     return 0;
 }
 
-/* One uncertainty more, which only makes the iteration longer, and is no error that evens out. */
+/* Adds the interference that a prediction leaves out: it only makes the iteration longer, so it is
+ * added to the upper end, not as an independent error. */
 static enum gw_status add_left_out(const struct gw_simulator *simulator,
                                    const struct gw_simulator *slowed, size_t iterations,
                                    struct gw_result *result, struct gw_error *error) {
@@ -128,13 +129,14 @@ enum gw_status gw_interval_find(struct gw_simulator *simulator, const struct gw_
 
 /* ---- of two -------------------------------------------------------------------------------- */
 
-/* One of two that are compared: so many iterations, which themselves may differ by that time. */
+/* One of two results that are compared: its time for `iterations`, which are uncertain by
+ * spread_s. */
 struct side {
     const struct gw_result *result;
     double iterations, spread_s;
 };
 
-/* What one of a result's curves adds to its iteration at an end. */
+/* Seconds that a curve at one end of its interval (0: low, 1: high) adds to the iteration. */
 static double added_s(const struct gw_result *result, const char *name, int end) {
     size_t i = find_uncertainty(result, name);
     const struct gw_result_uncertainty *one = &result->uncertainties[i];
@@ -143,7 +145,7 @@ static double added_s(const struct gw_result *result, const char *name, int end)
                : (end == 0 ? one->low_s : one->high_s) - result->iteration_s;
 }
 
-/* By how much the second may be faster, compared with the first, by one curve that both have. */
+/* Seconds that the second may gain on the first by the uncertainty of one curve of both. */
 static double gained_s(const struct side sides[2], const char *name) {
     double gain_s = 0;
     for (int end = 0; end < 2; end++) {
@@ -155,10 +157,10 @@ static double gained_s(const struct side sides[2], const char *name) {
 }
 
 /*
- * By how much the second may be faster, compared with the first, where nobody says how far off a
- * curve is, as of one that was derived from a single number of workers: its times may be ten times
- * as long, or as short, which is chosen. An exchange that the backward pass hides counts where it
- * may take longer, and not where it may take less.
+ * Seconds that the second may gain on the first by curves of unknown uncertainty, such as those
+ * derived from a single number of workers. Their times are assumed to be up to ten times as long,
+ * or as short. An exchange that the backward pass hides counts if it may take longer, but not if it
+ * may take less.
  */
 static double gained_by_unknown_s(const struct side sides[2]) {
     static const double most = 10;
@@ -203,13 +205,12 @@ bool gw_results_meet(const struct gw_result *first, const struct gw_result *seco
     return meet((const struct side[]){{first, 1, 0}, {second, 1, 0}});
 }
 
-/* By what factor an end of one curve changes a result; 1 where it does not hang on it. */
+/* Factor of an end of one curve's interval on a result; 1 if the result does not use the curve. */
 static double stretched(const struct gw_result *result, const char *name, int end) {
     return 1 + added_s(result, name, end) / result->iteration_s;
 }
 
-/* Squares of logarithms, as factors that are independent add up, of what makes the ratio less and
- * of what makes it more. */
+/* Sums of squared logarithms of independent factors that lessen, and that raise, the ratio. */
 struct error_spread {
     double less, more;
 };

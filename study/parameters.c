@@ -1,4 +1,4 @@
-/* Which entry of a model's or a cluster's file a predicted time comes from. */
+/* Finds the entry of a model's or a cluster's file from which a time is predicted. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,10 +8,10 @@
 #include "study/difference.h"
 #include "study/question.h"
 
-/* What is predicted by itself and what it takes beside others differ by rounding at least. */
+/* Relative difference that is rounding between an operation's time alone and beside others. */
 static const double rounding = 1e-3;
 
-/* Cut where there is no room. */
+/* Appends as much of the text as there is room for. */
 static void append(char text[GW_PARAMETER_SIZE], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void append(char text[GW_PARAMETER_SIZE], const char *format, ...) {
@@ -81,7 +81,7 @@ static void append_curve(char text[GW_PARAMETER_SIZE], const struct gw_kernel_co
     append(text, "%s%s", denser ? ".denser" : "", together && known ? ".together" : "");
 }
 
-/* What is done with what the exchange brings: which entries, and what they come to. */
+/* Finds the names of entries for aggregating the exchange's data. Returns their time in seconds. */
 static double find_aggregation(const struct gw_question *question,
                                const struct gw_schedule *schedule,
                                const struct gw_predicted_operation *predicted,

@@ -129,7 +129,7 @@ static enum gw_status find_exchanges_at(const struct gw_question *question,
                          question->cluster.path, request->compressor, request->compressor);
 }
 
-/* What the largest value needs, smaller ones do not need more than. */
+/* Finds exchanges at the largest value; smaller values need no more curves. */
 static enum gw_status find_exchanges(const struct gw_plan_sweep_request *request,
                                      struct gw_plan_sweep *sweep, struct gw_error *error) {
     double largest = sweep->values.values[sweep->values.count - 1];

@@ -6,7 +6,7 @@
 #include "study/plans.h"
 #include "study/question.h"
 
-/* What `plan --sweep` asks: plans by every policy, sparse and dense, at many values of one axis. */
+/* Request of `plan --sweep`: plans by all policies, sparse and dense, at many values of an axis. */
 struct gw_plan_sweep_request {
     const char *text;   /* AXIS=VALUES */
     const char *policy; /* or "all" */
@@ -58,7 +58,7 @@ const char *gw_plan_sweep_exchange(const struct gw_plan_sweep *sweep, size_t exc
 /* The number of the policy with the best plan; of equals the one with the fewest groups. */
 size_t gw_plan_sweep_best(const struct gw_plan_sweep *sweep, size_t exchange, size_t value);
 
-/* Of two exchanges, each with its best plan: -1 if the first is faster, 0, 1. */
+/* Compares two exchanges, each with its best plan: -1 if the first is faster, 0, 1. */
 int gw_plan_sweep_compare(const struct gw_plan_sweep *sweep, size_t value);
 
 #endif

@@ -47,7 +47,8 @@ struct gw_plans {
     struct gw_arena arena;
 };
 
-/* By one policy, or by "all", each with its default argument; gw_plans_free in any case. */
+/* Makes a plan by one policy, or by "all", each with its default argument; gw_plans_free in any
+ * case. */
 enum gw_status gw_plans_make(const struct gw_question *question, const char *compressor,
                              const char *exchange, const char *policy, struct gw_plans *out,
                              struct gw_error *error);

@@ -223,7 +223,7 @@ struct gw_result gw_pipeline_result(const struct gw_question *question,
 
 /* ---- prediction ------------------------------------------------------------------------------ */
 
-/* Of how much was recorded: percentiles of iterations know no more than that. */
+/* Notes that noise was recorded in too few iterations for the percentiles of the result. */
 static void note_noise(const struct gw_noise *noise, size_t iterations, struct gw_result *result) {
     size_t recorded = gw_noise_iterations(noise);
     size_t for_95 = gw_percentile_least(95);

@@ -19,7 +19,8 @@ struct gw_pipeline {
     struct gw_schedule schedule;
 };
 
-/* With the plan `given`, which lives longer, or (NULL) one by the algorithm's policy. */
+/* Opens a pipeline with the plan `given`, which lives longer, or (NULL) one by the algorithm's
+ * policy. */
 enum gw_status gw_pipeline_open(const struct gw_question *question,
                                 const struct gw_algorithm *algorithm, const struct gw_plan *given,
                                 struct gw_pipeline *out, struct gw_error *error);
@@ -42,7 +43,8 @@ struct gw_numbered_factors {
     } each[GW_MOST_FACTORS];
 };
 
-/* What makes a simulated cluster heterogeneous, and how its repetitions are drawn. */
+/* Noise and factors that make a simulated cluster heterogeneous; seed and threads of repetitions.
+ */
 struct gw_heterogeneity {
     const char *noise, *network_noise;     /* as gw_noise_read takes it; NULL: none */
     struct gw_numbered_factors stragglers; /* workers: on their compute times */
@@ -52,18 +54,18 @@ struct gw_heterogeneity {
     size_t threads;
 };
 
-/* A simulation of the question's cluster that is so; what it holds is the arena's. */
+/* Makes a simulation of the question's cluster with them; its lists are in the arena. */
 enum gw_status gw_heterogeneity_simulation(const struct gw_heterogeneity *heterogeneity,
                                            const struct gw_question *question,
                                            struct gw_arena *arena, struct gw_simulation *out,
                                            struct gw_error *error);
 
-/* Where numbers of selected elements come from, of compressors where they depend on gradients. */
+/* Source of numbers of selected elements, for compressors that select depending on gradients. */
 struct gw_counts_source {
     const char *name;                 /* "asked", "trained" or a file; NULL: as asked */
     const char *out;                  /* file to keep trained counts in, or NULL */
     const struct gw_counts *recorded; /* in place of `name`, or NULL */
-    /* To train on, in place of `name`, or NULL; a file may hold some, too. */
+    /* Gradients to train on, in place of `name`, or NULL; the file `name` may hold some, too. */
     const struct gw_recorded_gradients *gradients;
 };
 
@@ -77,12 +79,12 @@ struct gw_prediction_options {
     struct gw_simulation simulation; /* its workers and interference are the question's */
     size_t iterations;               /* 0 is as 1 */
     struct gw_counts_source counts;
-    bool interval; /* also where it is in 95% of cases: iteration_low_s, iteration_high_s */
+    bool interval; /* also finds its 95% interval: iteration_low_s, iteration_high_s */
 };
 
 /*
- * Warns where the algorithm compresses, and that was timed on one kind of device, computing on
- * another.
+ * Warns if the algorithm compresses, and compression was timed on another kind of device than
+ * computing.
  */
 void gw_note_devices(const struct gw_question *question, const struct gw_algorithm *algorithm,
                      struct gw_result *result);
@@ -102,8 +104,8 @@ enum gw_status gw_predict(const struct gw_question *question, const struct gw_al
                           struct gw_error *error);
 
 /*
- * What no curve accounts for, in 95% of cases, relative to the iteration: found on ResNet-50 and
- * VGG-16 and judged on other models (docs/results/validation.md).
+ * Model error that no curve covers, half of a 95% interval relative to the iteration: found on
+ * ResNet-50 and VGG-16 and judged on other models (docs/results/validation.md).
  */
 #define GW_UNEXPLAINED 0.004
 
@@ -118,12 +120,11 @@ const char *gw_uncertainty_command(const struct gw_result_uncertainty *uncertain
                                    const struct gw_cluster *cluster);
 
 /*
- * Finds where a prediction is in 95% of cases: simulates again with each of its curves at the ends
- * of what is known of it, and adds what they change as independent errors add, with what no curve
- * accounts for. No interval where nothing is known of any, or where nobody knows how far off one
- * is. `slowed` simulates the same with what the prediction leaves out of how operations that run at
- * once slow each other (NULL: nothing): the longer end counts it, as the uncertainty
- * GW_LEFT_OUT.
+ * Finds the 95% interval of a prediction: simulates again with each of its curves at the ends of
+ * the curve's interval, and adds the changes and GW_UNEXPLAINED as independent errors. No interval
+ * without any uncertainty, or with an unknown one. `slowed` is the same simulation with the
+ * interference that the prediction leaves out (NULL: none): the upper end includes it, as the
+ * uncertainty GW_LEFT_OUT.
  */
 enum gw_status gw_interval_find(struct gw_simulator *simulator, const struct gw_simulator *slowed,
                                 size_t iterations, struct gw_result *result,
@@ -154,29 +155,29 @@ enum gw_status gw_compressors_parse(const char *text, const struct gw_compressor
 /* Fails unless all algorithms in the file are known. */
 enum gw_status gw_accuracy_check(const struct gw_accuracy *accuracy, struct gw_error *error);
 
-/* How long a pipeline trains until a network has learnt as much as was asked for. */
+/* Time in which a pipeline trains a network to its goal. */
 struct gw_to_goal {
     const struct gw_trainings *trainings; /* of the pipeline; NULL: nothing was recorded */
     double seconds;                       /* INFINITY: never; NAN: not known */
-    double low_s, high_s; /* where it is by the iteration's interval and the range of trainings;
+    double low_s, high_s; /* range by the iteration's interval and the range of trainings;
                              high_s INFINITY: some never did; 0: not worked out */
 };
 
 /*
- * By trainings with as many workers, or the nearest number of them, at the question's density;
- * `notes` gets what differs. Pipelines that compress nothing stand for each other.
+ * Finds the time by trainings with the nearest number of workers at the question's density; `notes`
+ * gets differences from the question. Trainings of one dense pipeline serve for all of them.
  */
 void gw_to_goal_find(const struct gw_accuracy *accuracy, const struct gw_question *question,
                      const struct gw_result *result, struct gw_to_goal *out,
                      struct gw_result *notes);
 
-/* Whether the first is known to be faster: what is not known comes last. */
+/* Whether the first is known to be faster; unknown times come last. */
 bool gw_to_goal_is_before(const struct gw_to_goal *a, const struct gw_to_goal *b);
 
 /* ---- GOAL schedules ---------------------------------------------------------------------------
  */
 
-/* When the ranks of a schedule finish, and under which parameters. */
+/* End times of the ranks of a schedule, and the parameters of its run. */
 struct gw_goal_answer {
     const char *path;
     struct gw_goal goal;

@@ -1,4 +1,4 @@
-/* What is asked about: a model on a cluster. */
+/* Questions: a model on a cluster. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -19,7 +19,7 @@ enum gw_interference_rule {
     GW_INTERFERENCE_REQUIRED /* as the file says, and one that says nothing of it is refused */
 };
 
-/* What a user asks about. */
+/* A question of a user. */
 struct gw_question {
     struct gw_model model;
     struct gw_cluster cluster;
@@ -33,7 +33,7 @@ struct gw_question {
 
 enum { GW_MOST_MICRO_BATCHES = 4096 }; /* of an iteration */
 
-/* How it is asked. */
+/* Options of a question. */
 struct gw_question_options {
     const char *model, *cluster; /* names or paths */
     double density;              /* 0: not given, the usual one */
@@ -77,7 +77,7 @@ void gw_question_close(struct gw_question *question);
 /* ---- the network ------------------------------------------------------------------------------
  */
 
-/* By which algorithms messages carry out collectives. */
+/* Algorithms by which messages carry out collectives. */
 enum { GW_MOST_CHOICES = 16 };
 struct gw_choices {
     size_t count;

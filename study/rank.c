@@ -109,7 +109,7 @@ static enum gw_status refuse_ranking(const struct gw_ranking *ranking, struct gw
                          ranking->infeasible_count, first->algorithm, first->why.message);
 }
 
-/* What the file of trainings says of another network, or says nothing of. */
+/* Fails if no pipeline reaches the goal; warns if trainings were of another model. */
 static enum gw_status check_trainings(const struct gw_comparison *comparison,
                                       struct gw_ranking *ranking, struct gw_error *error) {
     const struct gw_accuracy *accuracy = comparison->accuracy;

@@ -24,7 +24,7 @@ enum { GW_COMPARISON_TRAINED = 100 };
 /* Times that differ by less than this share of them count as equal. */
 #define GW_COMPARE_SAME 1e-9
 
-/* What became of a pipeline. */
+/* A pipeline's result, or the reason for which it cannot be predicted. */
 struct gw_prediction {
     enum gw_status status; /* GW_BAD_INPUT: it cannot be predicted */
     struct gw_result result;
@@ -34,7 +34,7 @@ struct gw_prediction {
 /* An iteration without any exchange or compression: what scaling is measured by. */
 double gw_comparison_alone_s(const struct gw_comparison *comparison);
 
-/* Whether it depends on gradients how much a pipeline selects, with the comparison's changes. */
+/* Whether a pipeline's counts depend on gradients, with the comparison's changes. */
 bool gw_comparison_depends_on_data(const struct gw_comparison *comparison, const char *algorithm);
 
 /* A pipeline that cannot be predicted. */
@@ -63,14 +63,14 @@ enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking
 void gw_ranking_free(struct gw_ranking *ranking);
 
 /*
- * Whether a result that is predicted to be slower than the first may be as fast, in 95% of cases:
- * what is not known of a curve that both hang on is wrong for both by the same.
+ * Whether `second`, predicted to be slower, may be as fast as `first` within 95% intervals. A curve
+ * that both use is off by the same for both.
  */
 bool gw_results_meet(const struct gw_result *first, const struct gw_result *second);
 
 /*
- * Where the first's time over the second's is in 95% of cases; NAN where nobody knows. A curve that
- * both hang on is off for both by the same.
+ * 95% interval of the first's time over the second's; NAN: unknown. A curve that both use is off by
+ * the same for both.
  */
 void gw_results_ratio(const struct gw_result *first, const struct gw_result *second, double *low,
                       double *high);
@@ -79,7 +79,7 @@ void gw_results_ratio(const struct gw_result *first, const struct gw_result *sec
 bool gw_trainings_meet(const struct gw_result *first, const struct gw_trainings *of_first,
                        const struct gw_result *second, const struct gw_trainings *of_second);
 
-/* By what it is ranked: of an iteration, or of a training to its goal. */
+/* Seconds by which a place is ranked: of an iteration, or of a training to its goal. */
 double gw_ranking_seconds(const struct gw_ranking *ranking, size_t place);
 
 /* Whether the result in that place is not the first, or as fast, and can't be told apart from it.

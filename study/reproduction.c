@@ -108,7 +108,7 @@ static enum gw_status open_question(const struct gw_paper_row *row, struct gw_qu
     return status;
 }
 
-/* Where nothing is asked for, ratios may still need it. */
+/* Whether the row has a published number in the column, or in a ratio of it. */
 static bool is_needed(const struct gw_paper_table *table, const struct gw_paper_row *row,
                       size_t column) {
     bool needed = row->cells[column].is_there;

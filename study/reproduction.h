@@ -1,6 +1,6 @@
 /*
- * What gradweave comes to where a paper published a number. Numbers to which an input was fitted
- * are not reproduced, and ratios of such numbers neither.
+ * Predictions of numbers that papers published. Numbers to which an input was fitted, and ratios of
+ * such numbers, do not count as reproduced.
  */
 #ifndef GW_STUDY_REPRODUCTION_H
 #define GW_STUDY_REPRODUCTION_H

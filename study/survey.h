@@ -1,6 +1,6 @@
 /*
- * What one looks at before one believes an advice: how an iteration passes, and how it would pass
- * with more workers, on another network, at another density, on other GPUs.
+ * A survey by which a reader can judge an advice: timelines of an iteration, and times with more
+ * workers, on another network, at another density, on other GPUs.
  */
 #ifndef GW_STUDY_SURVEY_H
 #define GW_STUDY_SURVEY_H
@@ -17,7 +17,7 @@ struct gw_survey_times {
     double iteration_s[GW_SURVEY_SHOWN];
 };
 
-/* What something means for them where it is so many times what it is. */
+/* Times of all shown pipelines if something, such as the bandwidth, is multiplied by `factor`. */
 struct gw_survey_change {
     const char *name; /* "bandwidth" */
     double factor;

@@ -1,4 +1,4 @@
-/* What was predicted beside what was measured: numbers of selected elements, errors and why. */
+/* Compares predictions with measurements: numbers of selected elements, errors, their causes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,7 +178,7 @@ static void add_once(const char *names[MOST_COSTS + 1], const char *name) {
     }
 }
 
-/* Of collectives that others make up, these. */
+/* Adds the operation's compressor or collective; of a composed collective its parts. */
 static void add_costs(const struct gw_validation *validation, const struct gw_operation *operation,
                       const char *names[MOST_COSTS + 1]) {
     struct gw_collective_part parts[GW_COLLECTIVE_MOST_PARTS];

@@ -10,9 +10,9 @@
 struct gw_validation_pair {
     struct gw_pipeline pipeline;
     struct gw_result predicted, measured;
-    size_t warm_up, iterations; /* that are measured, and those before */
+    size_t warm_up, iterations; /* before the measured ones, and measured */
     double error;               /* (predicted - measured) / measured */
-    /* Where counts depend on gradients: */
+    /* Used if counts depend on gradients. */
     bool counts_depend_on_data;
     struct gw_warmed_up warmed_up;
     struct gw_counts recorded;              /* of the measured iterations */
@@ -20,7 +20,7 @@ struct gw_validation_pair {
     const struct gw_difference *difference; /* study/difference.h; NULL: it is not explained */
 };
 
-/* The GPUs on which was measured. */
+/* The GPUs of a measurement. */
 struct gw_validation_device {
     const char *gpu;
     const char *transport; /* "nccl" or "mpi" */
@@ -29,7 +29,7 @@ struct gw_validation_device {
     size_t ranks_on_one;   /* the most that share a GPU */
 };
 
-/* What was measured beside pipelines, and nobody predicts. */
+/* A measurement beside those of pipelines that is not predicted. */
 struct gw_unpredicted {
     const char *name;
     double iteration_s;
@@ -68,7 +68,7 @@ enum gw_status gw_validation_pair_open_counts(const struct gw_validation *valida
                                               struct gw_error *error);
 void gw_validation_pair_close_counts(struct gw_validation_pair *pair);
 
-/* Of the measured iterations together: selected elements to those asked for. */
+/* Ratio of selected elements to those asked for, over all measured iterations. */
 double gw_validation_pair_selected_ratio(const struct gw_validation_pair *pair);
 
 /*
@@ -78,18 +78,18 @@ double gw_validation_pair_selected_ratio(const struct gw_validation_pair *pair);
 enum gw_status gw_validation_predict(const struct gw_validation *validation,
                                      struct gw_validation_pair *pair, struct gw_error *error);
 
-/* Once it is predicted: at least two iterations that are measured, if so many are asked for, and
- * one before them; of more as many as there is time for, half as long before them. */
+/* Chooses numbers of iterations after the prediction: at least two measured ones, if so many are
+ * asked for, and one before them; more as time allows, half as long before them. */
 void gw_validation_choose_iterations(const struct gw_validation *validation,
                                      struct gw_validation_pair *pair);
 
 /*
- * Once all is measured: predicts again where counts are others than asked for, finds the errors,
- * and writes recorded counts.
+ * Finds the errors after all measurements: predicts again if counts are not as asked for, and
+ * writes recorded counts.
  */
 enum gw_status gw_validation_compare(struct gw_validation *validation, struct gw_error *error);
 
-/* Collectives and compressors that the pairs hang on, each once, ended by NULL; the arena's. */
+/* Lists collectives and compressors that the pairs use, each once, ended by NULL; the arena's. */
 enum gw_status gw_validation_costs(const struct gw_validation *validation, struct gw_arena *arena,
                                    const char *const **out, struct gw_error *error);
 
@@ -99,16 +99,16 @@ enum gw_status gw_validation_find_pair(const struct gw_validation *validation,
                                        struct gw_error *error);
 
 /*
- * After that: finds where the error of a pair comes from, which `measured` has the timeline of, and
- * writes the iteration that is shown, as predicted and as measured, to the file `trace` (or NULL).
- * The difference is in the arena.
+ * Explains the error of a pair after gw_validation_compare; `measured` is its timeline. Writes the
+ * iteration that is shown, as predicted and as measured, to the file `trace` (or NULL). The
+ * difference is in the arena.
  */
 enum gw_status gw_validation_explain(const struct gw_validation *validation,
                                      struct gw_validation_pair *pair,
                                      const struct gw_timeline *measured, struct gw_arena *arena,
                                      const char *trace, struct gw_error *error);
 
-/* Of the errors' magnitudes. */
+/* Largest and mean magnitude of the errors. */
 double gw_validation_largest_error(const struct gw_validation *validation);
 double gw_validation_mean_error(const struct gw_validation *validation);
 

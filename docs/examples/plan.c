@@ -1,4 +1,4 @@
-/* Which gradients should travel together: cc plan.c $(pkg-config --cflags --libs gradweave) */
+/* Prints the best plan for a network: cc plan.c $(pkg-config --cflags --libs gradweave) */
 #include <gradweave.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* Which pipeline suits a cluster: predict.c MODEL CLUSTER, each a name that ships or a file. */
+/* Ranks pipelines on a cluster: predict.c MODEL CLUSTER, each a name that ships or a file. */
 #include <gradweave.h>
 #include <stdio.h>
 

@@ -81,7 +81,7 @@ static void open_network(void) {
     }
 }
 
-/* Of a batch: what each layer holds, and which letters come in and are to be guessed. */
+/* The examples of a batch: input letters, the letter to predict, activations and errors. */
 static struct {
     unsigned char letters[CONTEXT], next;
     float hidden[HIDDEN], off[LETTERS]; /* how far off each letter's probability is */
