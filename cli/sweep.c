@@ -98,7 +98,7 @@ struct sweep {
     struct gw_progress progress;
 };
 
-/* An infeasible point is an answer; memory that ran out is not, and is not written as one. */
+/* Encodes a point's answer: a prediction, or that it is infeasible. Fails if memory ran out. */
 static enum gw_status answer_point(uint64_t number, FILE *stream, void *context,
                                    struct gw_error *error) {
     const struct sweep *sweep = context;

@@ -21,7 +21,7 @@ struct gw_aggregation_costs gw_aggregation_costs_of(const struct gw_leg *leg,
     return costs;
 }
 
-/* How often the aggregator runs, and on how many contributions at once. */
+/* Numbers of runs of the aggregator, and of contributions to each run. */
 static void find_calls(enum gw_recurrence recurrence, size_t workers, double *calls,
                        double *contributions) {
     *calls = 1;
@@ -73,7 +73,8 @@ struct gw_aggregator_calls gw_aggregator_calls_of(const struct gw_leg *leg,
     return calls;
 }
 
-/* A call of so many elements, by one rank, and by all ranks of a machine that begin at once. */
+/* Seconds of a call on `elements` by one rank, and (together_s) by all ranks of a machine at once.
+ */
 static double alone_s(const struct gw_leg *leg, const struct gw_kernel_cost *cost, size_t which,
                       double elements, double share) {
     return gw_aggregator_scatters(leg->aggregations[which].by) ? gw_scatter_s(cost, elements, share)
@@ -86,9 +87,9 @@ static double together_s(const struct gw_leg *leg, const struct gw_kernel_cost *
 }
 
 /*
- * The time together of a single element is that of waking all ranks for a start; those that
- * come from an exchange are awake. Those that come from it first have had their turns by when the
- * last one comes.
+ * Leaves out of the time together that of a single element, which is the time to wake all ranks:
+ * ranks that leave an exchange are awake. Leaves out turns of ranks that left the exchange earlier,
+ * by up to ahead_s before the last one.
  */
 double gw_aggregator_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
                        size_t which, const struct gw_aggregator_calls *calls,
@@ -193,8 +194,8 @@ double gw_costs_update_s(const struct gw_costs *costs) {
 /* ---- lower bounds ---------------------------------------------------------------------------- */
 
 /*
- * How many bytes a leg has at least for each byte of the group's entries or dense gradient. A
- * sketch has no fewer columns than elements that it is to find, and 4 bytes a cell.
+ * Least bytes of a leg for each byte of the group's entries or dense gradient. A sketch has no
+ * fewer columns than elements that it is to find, and 4 bytes a cell.
  */
 static double least_share(enum gw_payload payload, const struct gw_costs *costs) {
     double workers = costs->compressor->joint ? (double)costs->workers : 1;
@@ -234,9 +235,9 @@ static struct byte_range range_of(const struct gw_costs *costs) {
 }
 
 /*
- * The points of a curve from share x low bytes on, with one there, and with one at share x high or
- * beyond, as sizes of which these bytes are `share`; times are lowered to the least of all that
- * come later. Straight lines between them are then nowhere above the curve, and do not fall.
+ * Copies a curve from share x low bytes to share x high bytes or beyond, with a point at the first,
+ * and divides its sizes by `share`. Lowers times to the least of all later ones: straight lines
+ * between the points are then nowhere above the curve, and do not fall.
  */
 static enum gw_status lower_points(const struct gw_curve *curve, double share,
                                    struct byte_range range, struct gw_curve *out,
@@ -298,7 +299,7 @@ static enum gw_status add_curve(struct gw_curve *sum, struct gw_curve *term,
     return status;
 }
 
-/* Elements of an aggregator for each byte of the group's entries or dense gradient, at least. */
+/* Least elements of an aggregator for each byte of the group's entries or dense gradient. */
 static double least_elements(const struct gw_costs *costs, enum gw_payload payload,
                              enum gw_aggregator by) {
     double bytes = payload == GW_DENSE ? (double)costs->model->bytes_per_element
@@ -335,7 +336,7 @@ static enum gw_status bound_aggregation(struct gw_costs *costs, size_t which,
     return GW_OK;
 }
 
-/* A server's update of a sparse group is left out: how many elements that has is not known. */
+/* Leaves out a server's update of a sparse group, whose number of elements is not known. */
 static enum gw_status bound_exchange(struct gw_costs *costs, struct gw_error *error) {
     struct byte_range range = range_of(costs);
     if (!gw_costs_compress(costs)) {
@@ -375,7 +376,7 @@ static enum gw_status look_legs_up(const struct gw_scenario *scenario, struct gw
     return GW_OK;
 }
 
-/* One leg whose curve is all, of entries or of the dense gradient. */
+/* Whether the exchange is a single leg of entries or of the dense gradient, without aggregators. */
 static bool is_simple(const struct gw_costs *costs) {
     const struct gw_leg *leg = &costs->legs->legs[0];
     bool aggregates = false;

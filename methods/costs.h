@@ -18,14 +18,14 @@ struct gw_aggregation_costs gw_aggregation_costs_of(const struct gw_leg *leg,
                                                     const struct gw_cluster *cluster);
 
 /*
- * Whether it counts what a leg's aggregator number `which` takes together, of which `part` counts
- * (gw_sharing_part).
+ * Whether a leg's aggregator number `which` takes a part of the time of all ranks of a machine
+ * together; `part` is that part (gw_sharing_part), 0: they do not share.
  */
 bool gw_aggregation_shares(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
                            size_t which, double part);
 
-/* How often an aggregator runs, each time for so many elements; how far on the way to what was
- * measured at the second density (methods/kernel_cost.h). */
+/* Number of an aggregator's runs, elements of each, and the interpolation weight of the second
+ * density (methods/kernel_cost.h). */
 struct gw_aggregator_calls {
     double count, elements, share;
 };
@@ -34,20 +34,20 @@ struct gw_aggregator_calls gw_aggregator_calls_of(const struct gw_leg *leg,
                                                   size_t which, const struct gw_extent *extent,
                                                   size_t workers);
 
-/* How workers that share a machine take turns at what all of them do. */
+/* Turns that workers of a machine take at work that all of them do. */
 struct gw_turns {
     double part;    /* of the time together that it takes (gw_sharing_part); 0: they do not share */
-    double ahead_s; /* for how long some have been at it by when the last one can begin */
+    double ahead_s; /* for which the first ones work before the last one can begin */
 };
 
-/* Turns after a collective to which each of the workers contributes `bytes`, each of which takes
- * byte_factor times what was measured. */
+/* Turns after a collective to which each of the workers contributes `bytes`; a byte takes
+ * byte_factor times as long as measured. */
 struct gw_turns gw_turns_behind(const struct gw_cluster *cluster, const char *collective,
                                 size_t workers, double byte_factor, double bytes);
 
 /*
- * Seconds that workers spend on what the leg brings, from when the last one has it: in all, or by
- * its aggregator number `which`, which uses up of `ahead_s` what it has of turns.
+ * Seconds in which workers aggregate the leg's data, after the last one has them: by aggregator
+ * number `which`, which subtracts its part from turns->ahead_s, or (gw_aggregation_s) by all.
  */
 double gw_aggregator_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
                        size_t which, const struct gw_aggregator_calls *calls,
@@ -58,8 +58,8 @@ double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_co
 /* ---- exchanges ------------------------------------------------------------------------------- */
 
 /*
- * The curve of a collective among `workers`, the caller's, where a byte takes byte_factor times
- * what was measured; startups stay. `derivation`: as gw_cluster_collective has it.
+ * Finds the curve of a collective among `workers`, the caller's, with bytes that take byte_factor
+ * times as long as measured; startups stay. `derivation`: as gw_cluster_collective has it.
  */
 enum gw_status gw_collective_curve(const struct gw_cluster *cluster, const char *collective,
                                    size_t workers, double byte_factor, struct gw_curve *out,
@@ -67,7 +67,7 @@ enum gw_status gw_collective_curve(const struct gw_cluster *cluster, const char 
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* One point that is asked about. Copied freely: what it points to lives longer. */
+/* A point of a question. May be copied: its pointers are borrowed. */
 struct gw_scenario {
     const struct gw_model *model;
     const struct gw_cluster *cluster;
@@ -120,8 +120,7 @@ double gw_costs_compress_s(const struct gw_costs *costs, uint64_t n);
 
 /*
  * Seconds from the first leg's start to the last one's end, of a group of n elements in so many
- * tensors of which as much is selected as is asked for: the sum of what a schedule's operations for
- * it take.
+ * tensors, selected as asked for: the sum over a schedule's operations for it.
  */
 double gw_costs_exchange_s(const struct gw_costs *costs, uint64_t n, size_t tensors);
 

@@ -1,4 +1,4 @@
-/* How what a compressor leaves of a group travels. What runs its legs is in exec/. */
+/* The table of exchanges, and their legs. Code that runs legs is in exec/. */
 #include <string.h>
 
 #include "methods/methods.h"

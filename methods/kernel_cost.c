@@ -20,8 +20,8 @@ size_t gw_sketch_last_alike(size_t smaller, size_t larger, double density) {
 enum { DOUBLINGS = 32 }; /* as many as sketches have up to 2^32 elements */
 
 /*
- * Sizes of vectors from which on sketches for a density have so many columns, ascending, for
- * whoever asks about many sizes; all 0: columns are computed.
+ * Sizes of vectors, ascending, at which a density's sketches get more columns: a table for many
+ * lookups; all 0: columns are computed.
  */
 struct sketch_sizes {
     double density;
@@ -54,8 +54,8 @@ static double columns_for(double elements, const struct sketch_sizes *sizes) {
 }
 
 /*
- * How far what takes `amount` is on the way from what the first density takes to what the second
- * does; none if both are as much.
+ * Interpolation weight of `amount` between those of the first and the second density; 0 if both are
+ * equal.
  */
 static double share_of(const double amounts[2], double amount) {
     return amounts[0] == amounts[1] ? 0 : (amount - amounts[0]) / (amounts[1] - amounts[0]);
@@ -99,11 +99,11 @@ static double one_s(const struct gw_curve *curve, double elements, double column
 }
 
 /*
- * An element takes what looking it up in the table does, which grows by leaps where caches no
- * longer hold it. So it is found where a curve has the same table, of another size of vector; of
- * what lies between both densities' tables, from both, by the inverse square of how many doublings
- * they are away (Shepard, "A two-dimensional interpolation function", 1968); of others from the
- * nearer.
+ * Time of an element: that of looking it up in the sketch's table, which leaps at the sizes of
+ * caches. It is taken from a curve at the size of vector that has the same table; for tables
+ * between those of both densities from both curves, weighted by the inverse square of the distance
+ * in doublings (Shepard, "A two-dimensional interpolation function", 1968); for others from the
+ * nearer curve.
  */
 static double sketch_search_share(const struct gw_kernel_cost *cost,
                                   const struct sketch_sizes sizes[2], double elements,

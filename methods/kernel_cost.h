@@ -1,4 +1,4 @@
-/* Times of kernels on a vector, by how much of it is selected, or looked for in a sketch. */
+/* Times of kernels on a vector, by the share of it that is selected, or found in a sketch. */
 #ifndef GW_METHODS_KERNEL_COST_H
 #define GW_METHODS_KERNEL_COST_H
 
@@ -13,13 +13,12 @@
 size_t gw_sketch_last_alike(size_t smaller, size_t larger, double density);
 
 /*
- * How far something is on the way from what was measured at the first density to what was at the
- * second, 0 where one alone was measured: a compressor that selects this share of so many elements,
- * by density, or if it is a sketch (none, as in schedules that no pipeline built: not a sketch) by
- * what elements take at other sizes by tables of as many columns; a search in a sketch of so many
- * columns, likewise; and what goes to entries at random places of a vector of which they are this
- * share, by how many cache lines hold none: the others are found ahead of their use. The last is at
- * least 0.
+ * Interpolation weight between the curves of densities[0] and densities[1]; 0 if only one was
+ * measured. Of a compressor that selects the share `density` of `elements`: by density, or of one
+ * with sketches (NULL, as in schedules without a pipeline: without) by the times of elements at
+ * other sizes with tables of as many columns. Of a search in a sketch of `columns`: the same. Of
+ * access to entries at random places, the share `density` of a vector: by the share of cache lines
+ * without entries, as others are prefetched; at least 0.
  */
 double gw_compressor_share(const struct gw_compressor *compressor,
                            const struct gw_kernel_cost *cost, double elements, double density);
@@ -32,17 +31,17 @@ static inline bool gw_is_denser(double share) {
 }
 
 /*
- * Seconds of compressors and searches on so many elements: on the line through what both
- * densities take, at least half of the first; and what goes to so many entries at random places: on
- * that line, at least half of the second.
+ * Seconds of compressors and searches on `elements`, on the line through the times at both
+ * densities, at least half of the first; and (gw_scatter_s) of access to `entries` at random
+ * places, on that line, at least half of the second.
  */
 double gw_kernel_s(const struct gw_kernel_cost *cost, double elements, double share);
 double gw_scatter_s(const struct gw_kernel_cost *cost, double entries, double share);
 
 /*
  * Seconds of all ranks of a machine that begin at once, each of which takes `alone_s` alone: on the
- * line through both densities, but as many times as long as at one of the two, or between; where
- * one alone was measured together, as much longer as there.
+ * line through both densities, with the ratio to alone_s kept between those at the two densities.
+ * If only one density was measured together, its ratio.
  */
 double gw_kernel_together_s(const struct gw_kernel_cost *cost, double elements, double share,
                             double alone_s);

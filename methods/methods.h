@@ -47,21 +47,21 @@ const struct gw_compressor *gw_compressor_find(const char *name);
 enum gw_status gw_compressor_choose(const char *name, const struct gw_compressor **out,
                                     struct gw_error *error);
 
-/* How many elements of a group were selected. */
+/* Numbers of selected elements of a group. */
 struct gw_selected {
     uint64_t most; /* by the worker that selected the most */
     uint64_t mean; /* of the workers, rounded up */
     uint64_t all;  /* whose values travel, if those of all workers travel together */
 };
 
-/* The mean as it stands there; 0 of no workers. */
+/* Mean over workers, rounded up; 0 of no workers. */
 static inline uint64_t gw_mean_selected(uint64_t sum, size_t workers) {
     return workers == 0 ? 0 : (sum + workers - 1) / workers;
 }
 
 /*
- * The elements selected of a group if every compressor keeps just what it is asked for: a joint one
- * shares that out evenly among the workers, of which the one with the most has at least one.
+ * Numbers of selected elements if a compressor keeps as many as asked for: a joint one divides them
+ * evenly among the workers, and the one with the most has at least one.
  */
 struct gw_selected gw_selected_as_asked(const struct gw_compressor *compressor, uint64_t kept,
                                         size_t workers);
@@ -93,9 +93,9 @@ uint64_t gw_sketch_cells(const struct gw_compressor *compressor, uint64_t elemen
 /* ---- exchanges ----------------------------------------------------------------------------- */
 
 /*
- * An exchange is how what a compressor leaves of a group travels, and becomes the same update on
- * all workers. It is made of legs, collectives one after another. What a leg carries says how many
- * bytes that is, and what execution does with it.
+ * An exchange sends what a compressor keeps of a group, and makes the same update of it on all
+ * workers. It consists of legs, collectives one after another. A leg's payload determines its bytes
+ * and how execution treats them.
  */
 enum gw_payload {
     GW_DENSE,   /* the group's gradient; of a server, back: what it made of all of them */
@@ -175,7 +175,7 @@ struct gw_leg {
     struct gw_aggregation aggregations[GW_MOST_AGGREGATIONS];
 };
 
-/* How many elements of an aggregator one worker's contribution is. */
+/* Number of elements for an aggregator in one worker's contribution. */
 uint64_t gw_aggregation_elements(const struct gw_leg *leg, enum gw_aggregator by,
                                  const struct gw_extent *extent);
 

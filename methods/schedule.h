@@ -69,9 +69,9 @@ enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model
 
 /*
  * Interpolation weight between a compressor's curves at its two densities (gw_compressor_share), of
- * an operation that compresses so many elements. Its density is what is asked for, as many times as
- * the worker that selects most selects what is asked of it; the first measured one where the
- * schedule does not know.
+ * an operation that compresses `elements`. Its density is the one asked for, times the selected
+ * over the asked elements of the worker that selects most; the first measured density if the
+ * schedule has none.
  */
 double gw_schedule_share(const struct gw_schedule *schedule, const struct gw_operation *operation,
                          const struct gw_kernel_cost *cost, double elements);
@@ -83,10 +83,10 @@ struct gw_extent gw_schedule_extent(const struct gw_schedule *schedule, size_t g
 const struct gw_leg *gw_schedule_leg(const struct gw_schedule *schedule,
                                      const struct gw_operation *operation);
 
-/* Has workers take so much longer after the last exchange, as a trainer's session does. */
+/* Lengthens the workers' update after the last exchange by `seconds` of a trainer's session. */
 void gw_schedule_add_session(struct gw_schedule *schedule, double seconds);
 
-/* Gives exchanges the bytes that they have when so much is selected of each group [group_count]. */
+/* Sets the bytes of exchanges by the numbers of elements selected of each group [group_count]. */
 void gw_schedule_select(struct gw_schedule *schedule, const struct gw_selected *selected);
 
 /* The algorithm's schedule, checked: out is empty on failure. Borrows the model's names. */

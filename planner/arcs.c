@@ -8,9 +8,9 @@
 /* Number of arcs that fit in about 200 MB. */
 static const size_t most_stored = 8000000;
 
-/* ---- what is ahead at least ------------------------------------------------------------------ */
+/* ---- least costs ahead ----------------------------------------------------------------------- */
 
-/* Sums of many times may be rounded down by less than this share. */
+/* Bound on the relative error by which rounding may lower a sum of many times. */
 static const double rounding = 1e-11;
 
 static double smallest_tensor(const uint64_t *elements, size_t count) {
@@ -118,7 +118,7 @@ static bool curve_rises(const struct gw_curve *curve) {
     return true;
 }
 
-/* Rounded up, so that two groups never cost less than one that takes as long as both. */
+/* Rounds costs up, so that two groups never cost less than one that takes as long as both. */
 static double to_steps(const struct gw_arcs *arcs, double time_s) {
     double steps = time_s / arcs->step_s;
     double whole = steps < 0x1p53 ? (double)(int64_t)steps : steps;

@@ -37,14 +37,14 @@ enum gw_status gw_front_merge(struct gw_front *front, const struct gw_front_pair
                               size_t count, struct gw_front *scratch, struct gw_error *error);
 
 /*
- * Unites neighbours into one pair that is as good as each until at most `most` are left, those
- * first that lose least by it. The front then promises too much, never too little. *guess is the
- * loss of the last front that was squeezed, and becomes this one's.
+ * Unites neighbours into one pair that is as good as each, those first that lose least by it, until
+ * at most `most` pairs are left. The front's costs are then lower bounds. *guess is the loss of the
+ * last squeezed front, and becomes this one's.
  */
 void gw_front_squeeze(struct gw_front *front, size_t most, double *guess);
 
-/* The same, but of neighbours the one with the least promised[i] is left as it is: the front
- * promises nothing that it cannot keep. */
+/* Same as gw_front_squeeze, but keeps of neighbours the pair with the least promised[i], unchanged:
+ * plans reach all costs of the front. */
 void gw_front_thin(struct gw_front *front, size_t most, double *guess, const double *promised);
 
 /* The least, over the pairs, of the larger of (first + x) and (second + y); INFINITY if there is

@@ -126,7 +126,7 @@ static void read_positions(const struct gw_costs *costs, struct positions *x) {
     }
 }
 
-/* *least_s, in seconds and without the update, is what no plan falls below. O(tensors). */
+/* *least_s: lower bound of all plans, in seconds, without the update. O(tensors). */
 static enum gw_status mark_dense(const struct gw_costs *costs, struct gw_arena *arena, bool *ends,
                                  double *least_s, struct gw_error *error) {
     size_t count = costs->model->tensor_count;
@@ -239,7 +239,7 @@ static enum gw_status make_fronts(struct search *x, enum gw_front_kind kind, boo
                    : gw_pass_backward(&x->passes, kind, most, x->best_time, bound, error);
 }
 
-/* A pass, if there is need for it, and the plan that its fronts lead to. */
+/* Makes a pass, if there is need for it, and tries the plan that its fronts lead to. */
 static enum gw_status pass(struct search *x, enum gw_front_kind kind, bool forward, size_t most,
                            struct gw_error *error) {
     if (!is_open(x)) {
@@ -261,7 +261,8 @@ static enum gw_status pass(struct search *x, enum gw_front_kind kind, bool forwa
     return GW_OK;
 }
 
-/* The first two have nothing to choose better weights by. */
+/* Makes a pass with hulls; from the third one on with weights chosen by the lines of earlier ones.
+ */
 static enum gw_status pass_of_hulls(struct search *x, bool forward, size_t most_weights,
                                     struct gw_error *error) {
     if (is_open(x) && x->passes_of_hulls++ >= 2) {
@@ -270,7 +271,8 @@ static enum gw_status pass_of_hulls(struct search *x, bool forward, size_t most_
     return pass(x, GW_HULL, forward, 0, error);
 }
 
-/* Hulls there and back, with better and better weights, as long as that halves what is open. */
+/* Makes hulls forward and backward with better and better weights, as long as each round halves the
+ * gap between plan and bound. */
 static enum gw_status bound_from_below(struct search *x, size_t most_weights,
                                        struct gw_error *error) {
     double gap = INFINITY;
@@ -284,8 +286,8 @@ static enum gw_status bound_from_below(struct search *x, size_t most_weights,
 }
 
 /*
- * Hulls to bound and to drop arcs, real fronts for better plans, and stairs, which are the proof in
- * the end: round by round, all of them wider.
+ * Makes rounds of wider and wider fronts: hulls bound all plans and drop arcs, real fronts find
+ * better plans, and stairs prove the optimum in the end.
  */
 static enum gw_status pass_by_pass(struct search *x, struct gw_error *error) {
     size_t widest = most_pairs / (x->tensors + 1);
@@ -322,7 +324,7 @@ static enum gw_status search(struct search *x, bool *ends, struct gw_error *erro
     return GW_OK;
 }
 
-/* Betters the marked plan, which takes `known_s`. *least_s is what no plan falls below. */
+/* Improves the marked plan, which takes `known_s`. *least_s: lower bound of all plans. */
 static enum gw_status search_from(const struct gw_costs *costs, double known_s,
                                   struct gw_arena *arena, bool *ends, double *least_s,
                                   struct gw_error *error) {
@@ -344,7 +346,7 @@ static enum gw_status search_from(const struct gw_costs *costs, double known_s,
     return status;
 }
 
-/* Marks the best plan, and says what no plan falls below, in seconds and without the update. */
+/* Marks the best plan. *least_s: lower bound of all plans, in seconds, without the update. */
 static enum gw_status mark_fastest(const struct gw_costs *costs, struct gw_arena *arena, bool *ends,
                                    double *least_s, struct gw_error *error) {
     if (is_dense(costs)) {

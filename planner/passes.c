@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what a front becomes over an arc ------------------------------------------------------ */
+/* ---- fronts carried over an arc ------------------------------------------------------------ */
 
 /* Appends unless the run has a pair that is as good; replaces what is no better. */
 static void append(struct gw_front *run, double first, double second) {
@@ -74,7 +74,7 @@ static void go_backward(const struct gw_front *after, double ready, const struct
 struct opposite {
     const struct gw_front *hull;
     const struct gw_front *stairs; /* NULL: none */
-    double limit;                  /* exclusive, on the sum of both ends, ... */
+    double limit;                  /* exclusive, on the sums of both ends, ... */
     double relaxed;                /* ... and on sums with hulls, with a slack for rounding */
 };
 
@@ -114,7 +114,7 @@ static enum gw_status thin(struct gw_passes *x, size_t most, const struct gw_fro
     return GW_OK;
 }
 
-/* Makes a finished front small enough. */
+/* Reduces a finished front to at most `most` pairs. */
 static enum gw_status reduce(struct gw_passes *x, enum gw_front_kind kind, size_t most,
                              const struct gw_front *opposite_hull, struct gw_front *front,
                              struct gw_error *error) {
@@ -281,7 +281,7 @@ bool gw_passes_trace_on(struct gw_passes *x, enum gw_front_kind kind, bool *ends
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
-/* Before anything is known of what is ahead, at least what must be waited for. */
+/* Bounds the costs ahead before any backward pass, by the least that is left to do. */
 static enum gw_status promise_the_least(struct gw_passes *x, struct gw_error *error) {
     const struct gw_arcs *arcs = &x->arcs;
     double last = arcs->rising ? arcs->rest_exchange[x->tensors - 1] : 0;
@@ -356,7 +356,7 @@ static inline double smaller(double a, double b) {
 
 /* ---- lines: opening and closing -------------------------------------------------------------- */
 
-/* At the last position nothing is left to compress, and no time to exchange. */
+/* Begins at the last position, where nothing is left to compress or to exchange. */
 static void end_backward(struct gw_lines *lines) {
     for (size_t i = 0; i < lines->count; i++) {
         lines->backward[lines->tensors * lines->count + i] = i == 0 ? 0 : -INFINITY;
@@ -410,7 +410,7 @@ static void count_uses(const struct gw_lines *lines, size_t *uses) {
     }
 }
 
-/* The ends, the weights of at least `least` uses, and one on either side of each of those. */
+/* Chooses weights: both ends, those with at least `least` uses, and their neighbours. */
 static size_t list_weights(const struct gw_lines *lines, const size_t *uses, size_t least,
                            double *weights) {
     static const double least_distance = 1e-9;

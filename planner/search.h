@@ -21,7 +21,8 @@ void gw_close_at(const struct gw_model *model, uint64_t unit, uint64_t first, ui
  * tensor 0. */
 double gw_marks_iteration_s(const struct gw_costs *costs, const bool *ends);
 
-/* The same without the update: an update of days leaves no digits for what plans differ in. */
+/* The same without the update: plans' differences would be rounded away beside an update of days.
+ */
 double gw_marks_exchanged_s(const struct gw_costs *costs, const bool *ends);
 
 /* ---- arcs ------------------------------------------------------------------------------------ */
@@ -79,7 +80,7 @@ struct gw_arc gw_arcs_cost(const struct gw_arcs *arcs, size_t from, size_t to);
 
 /* ---- a pass over all rows, in any order ---------------------------------------------------- */
 
-/* Without `dropping` it makes no difference what the pass keeps. */
+/* Begins a pass over all rows; without `dropping` it drops no arcs. */
 void gw_arcs_begin_pass(struct gw_arcs *arcs, bool dropping);
 
 /*
@@ -104,9 +105,9 @@ void gw_arcs_end_pass(struct gw_arcs *arcs);
  */
 
 enum gw_front_kind {
-    GW_HULL,  /* convex, promises too much: quick, never exact */
-    GW_STAIR, /* promises too much only where it had to be squeezed */
-    GW_REAL,  /* promises too little where it had to be thinned: what it promises, a plan keeps */
+    GW_HULL,  /* convex lower bounds: quick, never exact */
+    GW_STAIR, /* lower bounds, exact but where it was squeezed */
+    GW_REAL,  /* costs that plans reach, without those lost by thinning */
     GW_FRONT_KINDS
 };
 
@@ -147,7 +148,7 @@ static inline void gw_passes_end(struct gw_passes *x) {
     }
 }
 
-/* A time that no plan beats, before any pass. */
+/* Lower bound of all plans, before any pass. */
 double gw_passes_least(const struct gw_passes *x);
 
 /* Makes real forward fronts of at most `most` pairs, of what may take less than `limit`. */

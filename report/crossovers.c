@@ -1,6 +1,6 @@
 /*
- * Crossovers for a person: the fastest at each value, where that changes, what has no answer; the
- * document, and the picture with the table behind it.
+ * Prints crossovers: the fastest pipeline at each value, its changes, pipelines without an answer;
+ * the document, and the picture with its table.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -133,7 +133,7 @@ static void print_crossings(const struct gw_crossovers *crossovers) {
     }
 }
 
-/* Predictions cross where these lines say; what was not measured may cross elsewhere. */
+/* Prints the number of values at which the fastest pipeline cannot be told apart from others. */
 static void print_doubts(const struct gw_crossovers *crossovers) {
     size_t doubted = 0;
     for (size_t v = 0; v < crossovers->values->count; v++) {
@@ -170,7 +170,7 @@ static void print_gaps(const struct gw_crossovers *crossovers) {
 
 enum { PLACE_SIZE = GW_UNITS_SIZE + 32 };
 
-/* "at 64 workers: ", where the note is of. Returns `out`. */
+/* Writes a note's place, "at 64 workers: ". Returns `out`. */
 static const char *place_of(const struct gw_crossovers *crossovers, const struct gw_axis_note *note,
                             char out[PLACE_SIZE]) {
     double at = crossovers->values->values[note->first];
@@ -180,7 +180,7 @@ static const char *place_of(const struct gw_crossovers *crossovers, const struct
     return out;
 }
 
-/* The first ones; what is said of one value goes for others likewise. */
+/* Prints the first notes; a note of one value holds for others likewise. */
 static void print_crossover_notes(const struct gw_crossovers *crossovers,
                                   const struct gw_axis_notes *notes) {
     for (size_t i = 0; i < notes->count && i < GW_RESULT_MOST_NOTES; i++) {

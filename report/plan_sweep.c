@@ -1,6 +1,6 @@
 /*
- * Plans along an axis for a person: tables, then what they say in words; the document, the table as
- * CSV, the picture.
+ * Prints plans along an axis: tables, then their findings in words; the document, the table as CSV,
+ * the picture.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static double best_s(const struct gw_plan_sweep *sweep, size_t exchange, size_t 
     return gw_plan_sweep_row(sweep, exchange, best)[value].iteration_s;
 }
 
-/* "topk 6.09x": how many times as long the other takes. */
+/* Prints the faster exchange and the factor by which the other takes longer: "topk 6.09x". */
 static void put_faster(struct gw_table *table, const struct gw_plan_sweep *sweep, size_t value) {
     int order = gw_plan_sweep_compare(sweep, value);
     size_t faster = order > 0;
@@ -131,7 +131,7 @@ static void print_best(const struct gw_plan_sweep *sweep) {
     gw_table_print_and_close(table);
 }
 
-/* One unit for a whole table, in which its least time has four digits. */
+/* Chooses one unit for a whole table, in which its least time has four digits. */
 struct scale {
     double unit_s;
     const char *name;
@@ -160,7 +160,7 @@ static double least_time(const struct gw_plan_sweep *sweep, size_t exchange) {
     return least_s;
 }
 
-/* An exchange's times and groups by every policy; one row if the values make no difference. */
+/* Prints an exchange's times and groups by every policy; one row if values make no difference. */
 static void print_policies(const struct gw_plan_sweep *sweep, size_t exchange) {
     enum { most_policies = 15 };
     const char *headings[most_policies + 1] = {sweep->values.kind->name};
@@ -467,8 +467,8 @@ static enum gw_status write_table(const struct gw_plan_sweep *sweep, const char 
 /* ---- picture ------------------------------------------------------------------------------- */
 
 /*
- * More lines than these cannot be told apart: what no plan beats, what the papers and PyTorch do,
- * and the two plans that need no thought. Those of one exchange have a policy each.
+ * Policies that are drawn, as more lines cannot be told apart: the optimum, those of the papers and
+ * of PyTorch, per-tensor and single. Each line of an exchange is one policy.
  */
 static const char *const drawn_policies[] = {"optimal", "omgs", "ddp", "per-tensor", "single"};
 enum { MOST_LINES = GW_PLAN_SWEEP_EXCHANGES * (sizeof drawn_policies / sizeof *drawn_policies) };

@@ -6,7 +6,7 @@
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* Those that are the same for all points stand in the heading. */
+/* Whether the axis has a column; the heading shows axes of one value. */
 static bool is_shown(const struct gw_grid *grid, size_t axis) {
     return axis == GW_AXIS_ALGORITHM || grid->counts[axis] > 1;
 }

@@ -50,8 +50,8 @@ enum gw_status gw_sweep_put_row(FILE *stream, const char *path, const struct gw_
                                 const struct gw_prediction *prediction, struct gw_error *error);
 
 /*
- * Writes the next point's rows to the files, as gw_sweep_put_row gives them, behind each other with
- * these lengths; `now`: and what rows were kept until now.
+ * Writes the next point's rows of gw_sweep_put_row, which follow each other with these lengths, to
+ * the files; `now`: flushes rows that were kept in memory.
  */
 enum gw_status gw_sweep_files_append(struct gw_sweep_files *files, const char *rows,
                                      const size_t *lengths, bool now, struct gw_error *error);
@@ -59,7 +59,7 @@ enum gw_status gw_sweep_files_append(struct gw_sweep_files *files, const char *r
 /* Puts the complete files in place. */
 enum gw_status gw_sweep_files_finish(struct gw_sweep_files *files, struct gw_error *error);
 
-/* Frees; what is partial stays. */
+/* Frees the files; partial files stay. */
 void gw_sweep_files_close(struct gw_sweep_files *files);
 
 /* A document "gradweave/result@1", or "gradweave/infeasible@1", with the point; the caller's. */
@@ -69,7 +69,7 @@ enum gw_status gw_sweep_document(const struct gw_grid *grid, const struct gw_poi
 
 /* ---- a grid's answers (sweep.c) -------------------------------------------------------------- */
 
-/* For a person: a column for every axis that is more than a point. */
+/* A table for a person, with a column for every axis of several values. */
 struct gw_sweep_table {
     struct gw_table *table;
     char alignment[GW_AXES + 8];
@@ -97,27 +97,29 @@ enum gw_status gw_sweep_encode(const struct gw_sweep_output *output, const struc
                                const struct gw_prediction *prediction, FILE *stream,
                                struct gw_error *error);
 
-/* Begins what answers go to; what is all zeros but for the first four may be closed. */
+/* Opens files, table or list of documents; a struct of zeros but for the first four members may be
+ * closed. */
 enum gw_status gw_sweep_output_open(struct gw_sweep_output *output, bool resume,
                                     struct gw_error *error);
 
-/* Takes what was encoded, in the order of the points; `last`: of a round (gw_shared_points). */
+/* Takes an encoded answer, in the order of the points; `last`: of a round (gw_shared_points). */
 enum gw_status gw_sweep_output_take(struct gw_sweep_output *output, uint64_t number,
                                     const char *text, size_t length, bool last,
                                     struct gw_error *error);
 
-/* Once all answers are taken, `seconds` after the first was asked for. */
+/* Finishes the files and prints the answers, after all are taken; `seconds`: duration. */
 enum gw_status gw_sweep_output_print(struct gw_sweep_output *output, double seconds,
                                      struct gw_error *error);
 void gw_sweep_output_close(struct gw_sweep_output *output);
 
 /* ---- plans along an axis (plan_sweep.c) ------------------------------------------------------ */
 
-/* For a person: tables, findings, notes; or (json) the document "gradweave/sweep@1" on stdout. */
+/* Prints tables, findings and notes; or (json) the document "gradweave/sweep@1". */
 enum gw_status gw_plan_sweep_print(const struct gw_plan_sweep *sweep, bool json,
                                    struct gw_error *error);
 
-/* A table, document or picture, as the end of the name says; refuses others before any work. */
+/* Writes a table, document or picture, by the end of the name; gw_plan_sweep_check_out refuses
+ * others before any work. */
 enum gw_status gw_plan_sweep_check_out(const char *path, struct gw_error *error);
 enum gw_status gw_plan_sweep_write(const struct gw_plan_sweep *sweep, const char *path,
                                    struct gw_error *error);
@@ -128,11 +130,11 @@ enum gw_status gw_plan_sweep_write(const struct gw_plan_sweep *sweep, const char
 const char *gw_bandwidth_note(const struct gw_axis_values *bandwidths,
                               char out[GW_RESULT_NOTE_SIZE]);
 
-/* For a person; or (json) the document "gradweave/crossovers@1" on stdout. */
+/* Prints crossovers; or (json) the document "gradweave/crossovers@1". */
 enum gw_status gw_crossovers_print(const struct gw_crossovers *crossovers, bool json,
                                    struct gw_error *error);
 
-/* Picture and table, or NULL. */
+/* Draws the picture and writes its table; either path may be NULL. */
 enum gw_status gw_crossovers_draw(const struct gw_crossovers *crossovers, const char *path,
                                   const char *data_path, struct gw_error *error);
 

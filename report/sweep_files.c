@@ -190,8 +190,8 @@ static enum gw_status fail_to_write(const char *path, struct gw_error *error) {
 }
 
 /*
- * Counts the whole rows, `most` at most, from where the stream is, right behind the prelude.
- * Returns how many bytes prelude and rows take: a sweep goes on there.
+ * Counts whole rows, `most` at most, from the stream's position right after the prelude. Returns
+ * the bytes of prelude and rows, at which a sweep goes on.
  */
 static off_t count_rows(struct gw_sweep_file *file, uint64_t most) {
     char *line = NULL;
@@ -219,7 +219,7 @@ static off_t count_rows(struct gw_sweep_file *file, uint64_t most) {
     return end;
 }
 
-/* Why a file's first line is another one. */
+/* Fails with the reason why a file's first line is another one. */
 static enum gw_status refuse_line(const struct gw_sweep_file *file, const char *line,
                                   const struct gw_grid *grid, struct gw_error *error) {
     char inputs[32];
@@ -282,7 +282,7 @@ static enum gw_status write_now(struct gw_sweep_file *file, struct gw_error *err
                : fail_to_write(file->partial, error);
 }
 
-/* Leaves the first rows, or the prelude alone, and goes on behind them. */
+/* Truncates the file after the rows that are kept, or after the prelude, and goes on there. */
 static enum gw_status cut(struct gw_sweep_file *file, const struct gw_grid *grid, uint64_t rows,
                           struct gw_error *error) {
     off_t keep = 0;

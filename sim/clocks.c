@@ -1,11 +1,11 @@
 /*
- * Operations are worked out in the schedule's order, which puts every operation behind those that
- * it waits for: it starts when its stream and they have ended, a shared one when that is so for the
- * last lane. No queue of events is needed, only each stream's clock.
+ * Computes the times of operations in the schedule's order, in which an operation stands after
+ * those that it waits for: it starts when they and its stream have ended, a shared operation when
+ * that is so on all lanes. This takes each stream's clock, but no queue of events.
  *
- * Between two exchanges lanes do not see each other. Such a stretch of the schedule is worked out
- * block of lanes by block, so that a block's state stays in the cache and blocks can be shared
- * among threads.
+ * Lanes do not influence each other between two exchanges. Such a stretch of the schedule is
+ * computed block by block of lanes, so that a block's state stays in the cache and threads can
+ * share blocks.
  */
 #include <string.h>
 
@@ -76,7 +76,7 @@ static void record(struct lane_clocks *clocks, size_t lane, size_t index, enum g
               start_s, end_s);
 }
 
-/* When the stream and all that the operation waits for have ended. */
+/* Finds when the stream and all dependencies of the operation have ended, for each lane. */
 static void find_starts(const struct lane_clocks *clocks, size_t index, struct lane_block *block) {
     const struct gw_simulator *simulator = clocks->simulator;
     const struct gw_schedule *schedule = simulator->schedule;
@@ -152,7 +152,7 @@ static void compute(struct lane_clocks *clocks, size_t index, struct lane_block 
 
 /* ---- exchanges ----------------------------------------------------------------------------- */
 
-/* When the block's last lane comes to the exchange. */
+/* Time at which the block's last lane comes to the exchange. */
 static double enter_exchange(const struct lane_clocks *clocks, size_t index,
                              struct lane_block *block) {
     double latest = 0;
@@ -163,7 +163,7 @@ static double enter_exchange(const struct lane_clocks *clocks, size_t index,
     return latest;
 }
 
-/* It starts when its last worker has arrived, and ends for all at once. */
+/* Starts the exchange when its last worker has arrived, and ends it for all at once. */
 static void exchange(struct lane_clocks *clocks, size_t index) {
     const struct gw_simulator *simulator = clocks->simulator;
     bool moves = simulator->schedule->operations[index].kind == GW_EXCHANGE;

@@ -1,13 +1,14 @@
 /*
- * The third interpreter of schedules: what sim runs, written as GOAL for others to run. What a
- * worker computes is on its processor 0; its messages are on processor 1, so that they overlap.
+ * The third interpreter of schedules: writes a schedule as GOAL. A worker computes on its processor
+ * 0 and sends messages on processor 1, so that both overlap.
  *
- * LogGOPSim starts an operation when its own processor is free, even if what it requires on another
- * processor is still going on. So what crosses over is carried by a network interface of its own:
- * one processor sends a byte to its own rank on it, and then the other one does, which cannot be
- * before the interface is free again. That takes 2 o + g, and the byte comes a latency later, which
- * would show in the end: so the schedule is for an o, g and O of 0, with what they take as
- * calculations of its own, and nothing crosses over behind the last exchange.
+ * LogGOPSim starts an operation when its own processor is free, even if an operation that it
+ * requires on another processor is still running. A dependency between processors is therefore
+ * written as two bytes on a network interface of their own: one processor sends a byte to its own
+ * rank, then the other one does, for which it waits until the interface is free again. That takes 2
+ * o + g, and the byte comes a latency later, which would change the end: so the schedule is for an
+ * o, g and O of 0, with their times as calculations, and has no such dependency after the last
+ * exchange.
  */
 #include <math.h>
 
@@ -16,7 +17,7 @@
 
 enum { COMPUTE_CPU = 0, MESSAGE_CPU = 1, MESSAGE_NIC = 0, CROSSING_NIC = 1 };
 
-/* Labels of what has to end, 0 for none: an operation, or a step's send and its receive. */
+/* Labels of operations that have to end, 0 for none: one, or a step's send and its receive. */
 struct ends {
     uint32_t first, second;
 };
@@ -118,7 +119,7 @@ static uint32_t write_start(struct export *export, size_t index, double seconds)
     return label;
 }
 
-/* A calculation by the processor of messages behind what has ended, or (of no time) that alone. */
+/* Writes a calculation on the processor of messages after `before`; below 0.5 ns none. */
 static struct ends write_pause(struct export *export, double seconds, struct ends before) {
     if (seconds < 0.5e-9) {
         return before;
@@ -155,9 +156,9 @@ static bool waits_for_last(const struct export *export, size_t index) {
 }
 
 /*
- * From the first operation on that waits for the last exchange, nothing but the end waits for both
- * processors, so each of them computes what is left, behind its own: the later one ends when the
- * operation does.
+ * Writes an operation from the first one on that waits for the last exchange: both processors
+ * calculate it, each after its own operations, and the later one ends when the operation does. No
+ * other operation then waits for both processors.
  */
 static struct ends write_late(struct export *export, size_t index, double seconds) {
     const struct gw_operation *operation = &export->simulator->schedule->operations[index];
@@ -170,7 +171,7 @@ static struct ends write_late(struct export *export, size_t index, double second
     return (struct ends){.first = label};
 }
 
-/* A rank's steps of an exchange, each after the one before it; its number is the tag. */
+/* Writes a rank's steps of an exchange, one after the other; the exchange's number is the tag. */
 static struct ends write_steps(struct export *export, uint32_t rank, uint32_t number,
                                struct ends before) {
     const struct gw_exchange *exchange = &export->exchanges->list[number];
@@ -224,7 +225,7 @@ static void write_worker(struct export *export, uint32_t worker) {
     }
 }
 
-/* A server's part in exchanges, and its updates between them. */
+/* Writes a server's part in exchanges, and its updates between them. */
 static void write_server(struct export *export, uint32_t server) {
     const struct gw_simulator *simulator = export->simulator;
     struct ends ends = {0};

@@ -8,7 +8,7 @@
 
 /* ---- processors ---------------------------------------------------------------------------- */
 
-/* Whether it was measured how long ranks of a machine compress that do so at once. */
+/* Whether compression was measured on several ranks of a machine at once. */
 static bool has_sharing(const struct gw_cluster *cluster) {
     bool measured = false;
     for (size_t i = 0; i < cluster->compressors.count; i++) {
@@ -29,8 +29,8 @@ void gw_interference_find_sharing(struct gw_simulator *simulator) {
 }
 
 /*
- * Fewer are taken as so many: they take no longer than waking ranks for a start does, four ranks on
- * two processors 0.3 to 1 ms, and the time together says nothing of memory.
+ * Least elements at which crowding is looked up. Below, waking ranks for a start takes longer than
+ * compressing (four ranks on two processors: 0.3 to 1 ms), and hides the effect of shared memory.
  */
 static const double fewest_elements = 1 << 20;
 
@@ -49,9 +49,9 @@ static struct both compress_s(const struct gw_schedule *schedule,
 }
 
 /*
- * How much of the time together remains when turns are counted, as where memory is shared: of what
- * the last of four parts adds, as the time that it takes to wake ranks for a start is no part of
- * it.
+ * Slowdown of a compression by others on its machine beyond taking turns, as by shared memory: time
+ * together over turns times time alone, at least 1. Both are differences between all elements and a
+ * quarter of them, which leave out the time to wake ranks for a start. 0: needs no processor.
  */
 static double crowding_of(const struct gw_simulator *simulator,
                           const struct gw_operation *operation) {
@@ -81,8 +81,8 @@ static void find_crowding(struct gw_simulator *simulator) {
 }
 
 /*
- * Whether a compression takes turns of which factors have their part too: those were measured with
- * all of a machine's ranks at once, and slow what waits for a processor as if it ran.
+ * Whether a compression takes turns, so that overlap factors would count turns twice: they were
+ * measured with all of a machine's ranks at once, and slow a waiting compression as if it ran.
  */
 static bool takes_turns(const struct gw_simulator *simulator,
                         const struct gw_operation *operation) {
@@ -166,8 +166,8 @@ static uint32_t class_named(const char *name, const char **names, size_t *class_
     return (uint32_t)(*class_count)++;
 }
 
-/* Compressors that run and take no turns are of a class, passes only if the cluster names them, or
- * something is assumed of what it does not say. */
+/* Puts operations into classes: compressors that run and take no turns, each its own; passes only
+ * if the cluster has factors of them, or factors are assumed. */
 static void sort_operations(struct gw_simulator *simulator, const char **names) {
     struct gw_interference *out = &simulator->interference;
     const struct gw_simulation *simulation = &simulator->simulation;
@@ -245,7 +245,7 @@ static void note_unmeasured(struct gw_result *result, const char *compute, const
     }
 }
 
-/* NULL: nothing was measured that could stand for it, which the result then says. */
+/* The measured pair, or a substitute for it, which `result` notes; NULL: there is none. */
 static const struct gw_overlap_pair *find_pair(const struct gw_overlap *overlap,
                                                const char *collective, const char *compute,
                                                struct gw_result *result) {
@@ -263,9 +263,8 @@ static const struct gw_overlap_pair *find_pair(const struct gw_overlap *overlap,
 }
 
 /*
- * Neither can be faster for the other: what was measured below 1 is noise. But for exchanges beside
- * a trainer's pass, which follow each other while its processors are awake: curves are of single
- * ones.
+ * Raises measured factors below 1 to 1: they are noise. Exchanges beside a trainer's pass keep
+ * theirs: they follow each other while its processors are awake, but curves are of single ones.
  */
 static struct gw_slowing slowing_of(const struct gw_overlap_pair *pair, double bytes) {
     struct gw_slowing measured = gw_overlap_at(pair, bytes);
@@ -275,7 +274,7 @@ static struct gw_slowing slowing_of(const struct gw_overlap_pair *pair, double b
                                                             : fmax(1, measured.communication)};
 }
 
-/* With nothing beside it, or beside what the cluster does not name, an operation is not slowed. */
+/* Finds the pairs of the exchange with all classes; exchanges of no bytes have none. */
 static void find_pairs(struct gw_interference *out, const struct gw_operation *exchange,
                        const struct gw_overlap_pair **pairs, const struct gw_cluster *cluster,
                        const char *const *names, struct gw_result *result) {
@@ -285,7 +284,7 @@ static void find_pairs(struct gw_interference *out, const struct gw_operation *e
     }
 }
 
-/* Class 0 is of what is never slowed. */
+/* Fills slowdowns; operations of class 0 are never slowed. */
 static void find_slowing(struct gw_simulator *simulator) {
     struct gw_interference *interference = &simulator->interference;
     const struct gw_schedule *schedule = simulator->schedule;
@@ -322,7 +321,7 @@ static void note_interference(struct gw_result *result, size_t measured, size_t 
     }
 }
 
-/* Factors of what the schedule does at once. */
+/* Finds overlap factors of the schedule's exchanges and classes. */
 static enum gw_status open_overlap(struct gw_simulator *simulator, struct gw_result *result,
                                    struct gw_error *error) {
     const struct gw_cluster *cluster = simulator->cluster;

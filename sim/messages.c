@@ -1,6 +1,6 @@
 /*
- * Every worker goes through the schedule's operations in order. What it computes takes the time
- * that it takes; exchanges are traffic. Times are whole picoseconds.
+ * Simulates exchanges as messages: every worker goes through the schedule's operations in order,
+ * computes for their fixed times, and exchanges by traffic on links. Times are whole picoseconds.
  */
 #include <string.h>
 
@@ -73,7 +73,7 @@ static void set_bytes(struct gw_exchanges *exchanges, const struct gw_schedule *
 
 /* ---- lanes ----------------------------------------------------------------------------------- */
 
-/* A worker: how far it is, and where its time went. */
+/* Progress of a worker, and times that it spent. */
 struct worker_lane {
     size_t operation;
     uint32_t exchange; /* that it is in, or comes to next */
@@ -83,7 +83,7 @@ struct worker_lane {
     uint64_t noise;
 };
 
-/* When a lane came to an exchange, and when it left. */
+/* Times at which a lane came to an exchange and left it. */
 struct lane_visit {
     uint64_t entered, left;
 };
@@ -200,7 +200,7 @@ static void record(struct messages *messages, size_t lane, size_t index, enum gw
     gw_record(&messages->recorder, operation, lane, activity, gw_seconds(start), gw_seconds(end));
 }
 
-/* When the stream and all that the operation waits for have ended. */
+/* Time at which the stream and all dependencies of the operation have ended. */
 static uint64_t start_of(const struct messages *messages, size_t lane, size_t index) {
     const struct gw_simulator *simulator = messages->simulator;
     const struct gw_schedule *schedule = simulator->schedule;
@@ -249,7 +249,7 @@ static void compute(struct messages *messages, size_t lane, size_t index) {
     record(messages, lane, index, simulator->schedule->operations[index].kind, start, end);
 }
 
-/* For workers, a server's update is a part of the exchange before which it stands. */
+/* Passes over a server's update: for workers it is a part of the exchange after it. */
 static void pass_over(struct messages *messages, size_t lane, size_t index) {
     uint64_t now = start_of(messages, lane, index);
     advance(messages, lane, index, now, now);
@@ -259,7 +259,7 @@ static struct lane_visit *visit_of(const struct messages *messages, size_t lane)
     return &messages->visits[lane * messages->exchanges.count + messages->lanes[lane].exchange];
 }
 
-/* Once its messages have come, the worker is busy with what they brought. */
+/* Has the worker aggregate the data of its messages, which have come, and leave the exchange. */
 static void leave_exchange(struct messages *messages, size_t lane, uint64_t come) {
     struct worker_lane *state = &messages->lanes[lane];
     struct lane_visit *visit = visit_of(messages, lane);
@@ -308,7 +308,7 @@ static void go_on(struct messages *messages, size_t lane) {
     }
 }
 
-/* How long a server adds up and updates before it takes part in the exchange. */
+/* Time for which a server aggregates and updates before it takes part in the exchange. */
 static uint64_t work_before(const struct messages *messages, uint32_t exchange) {
     const struct gw_simulator *simulator = messages->simulator;
     const struct gw_operation *operations = simulator->schedule->operations;
@@ -371,7 +371,7 @@ static enum gw_status check_times(const struct messages *messages) {
                          "iteration, got a longer one");
 }
 
-/* Until the last worker has come to an exchange, those that are in it wait. */
+/* Records exchanges; workers in one wait until the last worker has come to it. */
 static void record_exchanges(struct messages *messages) {
     for (size_t lane = 0; lane < messages->lane_count; lane++) {
         for (size_t i = 0; i < messages->exchanges.count; i++) {

@@ -1,6 +1,6 @@
 #include "sim/order.h"
 
-/* How many operations of the other stream must have ended. */
+/* Number of operations of the other stream that must have ended. */
 static size_t count_awaited(const struct gw_schedule *schedule, size_t index,
                             const size_t *places) {
     const struct gw_operation *operation = &schedule->operations[index];

@@ -12,7 +12,7 @@
 
 /* ---- state ----------------------------------------------------------------------------------- */
 
-/* Work of left_s as of since_s, which takes factor times as long. */
+/* An operation with left_s of work left at time since_s, which takes `factor` times as long. */
 struct work {
     bool running;
     bool waits; /* for a processor: its factor is infinite */
@@ -21,7 +21,7 @@ struct work {
     double started_s, since_s, left_s, factor, end_s;
 };
 
-/* An exchange's rounds: its work is that of the one it is at. */
+/* Rounds of the exchange; paces.exchange is the current one. */
 struct rounds {
     size_t left;    /* behind this one */
     double seconds; /* of each */
@@ -143,7 +143,7 @@ static void set_pace(struct work *work, double now_s, double factor) {
     work->end_s = work->left_s > 0 ? now_s + work->left_s * factor : now_s;
 }
 
-/* Times, which are not negative, have the order of their bits. */
+/* The bits of a time; times are not negative, so that bits have the same order. */
 static uint64_t bits_of(double seconds) {
     uint64_t bits = 0;
     memcpy(&bits, &seconds, sizeof bits);
@@ -272,7 +272,7 @@ static void go_on(struct paces *paces, size_t lane, double now_s) {
 
 /* ---- exchanges ----------------------------------------------------------------------------- */
 
-/* With a timeline: when a lane came to the exchange is not later than when it began. */
+/* Records the exchange, and each lane's wait for it, if there is a timeline. */
 static void record_exchange(struct paces *paces, size_t place, double free_s, double now_s) {
     const struct work *work = &paces->exchange;
     enum gw_activity kind = paces->simulator->schedule->operations[work->operation].kind;
@@ -302,7 +302,7 @@ static void end_exchange(struct paces *paces, double now_s) {
     }
 }
 
-/* More may compress on a machine than it has processors. */
+/* Whether more ranks may compress on a machine than it has processors. */
 static bool are_scarce(const struct paces *paces) {
     const struct gw_sharing *sharing = &paces->simulator->cluster->sharing;
     return paces->simulator->interference.crowding != NULL && sharing->ranks > sharing->processors;
@@ -349,8 +349,8 @@ static const struct gw_slowing *slowing_now(const struct paces *paces) {
 }
 
 /*
- * Each worker has to begin a round; what is on its way then needs no processor. Until all have got
- * one, the exchange stands still.
+ * Whether every machine has had a free processor since the round began. Its workers need one to
+ * begin the round, but not afterwards; until then the exchange stands still.
  */
 static bool is_served(struct paces *paces) {
     const struct gw_sharing *sharing = &paces->simulator->cluster->sharing;
@@ -364,7 +364,7 @@ static bool is_served(struct paces *paces) {
     return served;
 }
 
-/* The slowest lane's factor: 1 of those beside which nothing runs that has one. */
+/* Sets the exchange's pace to the slowest lane's; lanes without a class have factor 1. */
 static enum gw_status pace_exchange(struct paces *paces, double now_s) {
     double factor = 0;
     size_t lanes = 0;
@@ -404,13 +404,14 @@ static enum gw_status pace_lane(struct paces *paces, size_t lane, double now_s) 
     return new || work->end_s != before_s ? expect_end(paces, lane) : GW_OK;
 }
 
-/* The machine's lanes: from the first to before the last one. */
+/* First lane of the machine; lane_count: it has none. */
 static size_t first_of(const struct paces *paces, size_t machine) {
     size_t first = machine * paces->simulator->cluster->sharing.ranks;
     return first < paces->lane_count ? first : paces->lane_count;
 }
 
-/* The lane's work that has waited longest for a processor, the first of equals; NULL: none. */
+/* The work that has waited longest for the machine's processors, the first of equals; NULL: none.
+ */
 static struct work *next_waiting(struct paces *paces, size_t machine) {
     struct work *next = NULL;
     for (size_t lane = first_of(paces, machine); lane < first_of(paces, machine + 1); lane++) {
@@ -440,7 +441,7 @@ static void leave_processor(struct paces *paces, size_t lane, double now_s) {
     }
 }
 
-/* Gives what processors are free on the lane's machine, and all that compress there their pace. */
+/* Gives free processors of the lane's machine to waiting lanes, and all its lanes their pace. */
 static enum gw_status share_processors(struct paces *paces, size_t lane, double now_s) {
     size_t machine = machine_of(paces, lane);
     for (size_t i = first_of(paces, machine); i < first_of(paces, machine + 1); i++) {
@@ -482,7 +483,7 @@ static enum gw_status pace_all(struct paces *paces, double now_s) {
 
 /* ---- an iteration -------------------------------------------------------------------------- */
 
-/* Unless it ends at another time by now. */
+/* Ends the work of the event, unless its end has moved since. */
 static void end_work(struct paces *paces, struct gw_event event, double now_s) {
     const struct work *work = work_of(paces, event.id);
     if (!work->running || bits_of(work->end_s) != event.time) {
@@ -502,7 +503,7 @@ static void end_work(struct paces *paces, struct gw_event event, double now_s) {
     }
 }
 
-/* All that ends with the event, and what can begin then. */
+/* Ends all work that ends at the time of the event, and begins what can begin then. */
 static enum gw_status move_to(struct paces *paces, struct gw_event event) {
     uint64_t time = event.time;
     double now_s = 0;

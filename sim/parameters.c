@@ -1,4 +1,4 @@
-/* How well the curves are known that a schedule's times hang on, and what if they are off. */
+/* Uncertainties of the curves that determine a schedule's times, and times with curves off. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 /* ---- one ----------------------------------------------------------------------------------- */
 
-/* Time that the bandwidth of messages adds to a curve, relative; 0: none. */
+/* Relative time by which a curve is below the least that messages take; 0: it is not. */
 static double excess_at(const struct gw_simulator *simulator, const struct gw_collective_part *part,
                         double size) {
     double least_s = gw_cluster_least_s(simulator->cluster, part->name, part->ranks, size);
@@ -16,8 +16,9 @@ static double excess_at(const struct gw_simulator *simulator, const struct gw_co
 }
 
 /*
- * Takes the largest of a collective's parts, and a kernel's at the nearer density. A curve of other
- * workers than were measured is off by its growth law, and by what the nearest measured one is.
+ * Relative margin of a parameter at a size: the largest of a collective's parts, or the kernel's at
+ * the nearer density. A curve of unmeasured numbers of workers is off by its growth law and by the
+ * margin of the nearest measured curve.
  */
 static double margin_at(const struct gw_simulator *simulator, const struct gw_parameter *parameter,
                         double size, double share) {
@@ -51,7 +52,7 @@ double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_paramet
 
 /* ---- the list ------------------------------------------------------------------------------ */
 
-/* The one that is there, or a new one. */
+/* Finds the parameter of that kind and name, or adds it. */
 static struct gw_parameter *parameter_of(struct gw_simulator *simulator,
                                          enum gw_parameter_kind kind, const char *name,
                                          bool *is_new) {
@@ -205,8 +206,8 @@ static void add_compute_times(struct gw_simulator *simulator) {
     }
 }
 
-/* Says that exchanges beyond a measured size are extrapolated, where that leaves much open: more
- * than a share of the time that is chosen. */
+/* Warns that exchanges beyond a measured size are extrapolated, if that is uncertain by more than a
+ * chosen share of their time. */
 static void note_beyond(const char *name, const struct gw_margins *margins, const char *where,
                         double measured, double size, struct gw_result *result) {
     static const double much = 0.075;
@@ -236,7 +237,7 @@ static void note_extrapolated(const struct gw_parameter *parameter, struct gw_re
     }
 }
 
-/* Says that nobody measured a collective, which importing assumed from another one. */
+/* Warns that a collective was not measured, but assumed from another one on import. */
 static void note_assumed(const struct gw_parameter *parameter, struct gw_result *result) {
     for (size_t i = 0; i < parameter->margin_count && parameter->kind == GW_COLLECTIVE_CURVE; i++) {
         const struct gw_collective_cost *cost = parameter->parts[i].nearest;

@@ -7,8 +7,8 @@
 #include "traces/traces.h"
 
 /*
- * How exchanges take their time: as the cluster's measured curves say, or as the messages that they
- * are made of, which queue for links with the LogGP parameters of the cluster's network.
+ * Ways to time exchanges: by the cluster's measured curves, or by their messages, which queue for
+ * links with the LogGP parameters of the cluster's network.
  */
 enum gw_network_level { GW_LEVEL_CURVES, GW_LEVEL_MESSAGES };
 
@@ -23,10 +23,10 @@ struct gw_simulation {
     size_t workers;
     const double *slowdown; /* per worker: factor on compute times (2: half as fast); NULL: all 1 */
     /*
-     * Per node (gw_cluster_nodes): factor on its bandwidth (0.5: half of it); NULL: all 1. And the
-     * share of every link that other traffic takes, from 0 to less than 1. Messages are slowed link
-     * by link. By curves an exchange goes at the pace of its slowest node: what its curve has above
-     * the startup is divided by the smallest factor and by 1 - background.
+     * Per node (gw_cluster_nodes): factor on its bandwidth (0.5: half of it); NULL: all 1.
+     * `background`: share of every link that other traffic takes, from 0 to less than 1. Messages
+     * are slowed link by link; by curves an exchange goes at the pace of its slowest node: its time
+     * above the startup is divided by the smallest factor and by 1 - background.
      */
     const double *bandwidth;
     double background;
@@ -42,8 +42,8 @@ struct gw_simulation {
     bool interference;
     bool timed_compression; /* then it waits: it slows nothing, and takes turns with nobody */
     bool timed_passes;      /* the same of forward, backward and update */
-    /* With interference: by how much an exchange and what runs beside it slow each other where the
-     * cluster's file has no factors of them; 0: not at all. */
+    /* Assumed slowdowns of an exchange and an operation beside it of which the cluster's file has
+     * no factors, with interference; 0: none. */
     struct gw_slowing unmeasured;
     size_t nodes_per_switch; /* of messages, as below: 0: the cluster's */
     double oversubscription;
@@ -53,24 +53,23 @@ struct gw_simulation {
     bool every_worker; /* a lane for every worker, even if several behave alike */
     size_t threads;    /* that share the work; 0 is as 1. No figure depends on it */
     /*
-     * How many elements of each group were selected, of methods where iterations differ in that:
-     * selected[(i mod selected_count) * group_count + group] in iteration i. NULL: as the schedule
-     * has it.
+     * Numbers of selected elements, of methods whose iterations differ in them:
+     * selected[(i mod selected_count) * group_count + group] in iteration i. NULL: the schedule's.
      */
     size_t selected_count;
     const struct gw_selected *selected;
 };
 
 /*
- * Whether the cluster's file says how operations slow each other: by overlap factors, or by what
- * compression takes where several ranks of a machine do it at once.
+ * Whether the cluster's file has overlap factors, or times of compression by several ranks of a
+ * machine at once.
  */
 bool gw_cluster_interferes(const struct gw_cluster *cluster);
 
-/* Workers of which each is simulated by itself, as noise or factors tell them apart. */
+/* Most workers that are simulated one by one, as noise or factors make them differ. */
 enum { GW_MOST_LANES = 1 << 24 };
 
-/* Refuses more workers than that: for those who make something for each of them. */
+/* Refuses more workers than GW_MOST_LANES. */
 enum gw_status gw_simulation_check_lanes(size_t workers, struct gw_error *error);
 
 struct gw_simulator;
@@ -113,8 +112,8 @@ enum gw_status gw_simulator_export_goal(const struct gw_simulator *simulator, co
                                         struct gw_error *error);
 
 /*
- * How many times as long compression may take as it is simulated, as workers of a machine take
- * turns on its processors, and that is not counted; 1: they take none, or it is counted.
+ * Factor by which compression may take longer than simulated, because workers of a machine take
+ * turns on its processors; 1: they do not, or the simulation counts turns.
  */
 double gw_simulator_turns_left_out(const struct gw_simulator *simulator);
 
@@ -168,9 +167,9 @@ const struct gw_parameter *gw_simulator_parameters(const struct gw_simulator *si
                                                    size_t *count);
 
 /*
- * From now on all that hangs on that parameter (NULL: on none) takes (1 + margin) ^ deviation of
- * what it takes, with the margin of each operation's own size: -1 and 1 are the ends. Passes are
- * never shorter than alone.
+ * Multiplies times that depend on the parameter (NULL: none) by (1 + margin) ^ deviation from now
+ * on, with the margin of each operation's own size: -1 and 1 are the ends of its interval. Passes
+ * are never shorter than alone.
  */
 void gw_simulator_deviate(struct gw_simulator *simulator, const struct gw_parameter *parameter,
                           double deviation);

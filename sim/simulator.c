@@ -26,7 +26,7 @@ static int compare_lanes(const void *left, const void *right) {
     return a->worker < b->worker ? -1 : 1;
 }
 
-/* Lane 0 is of all that are as worker 0; the others, sorted, lie in runs of equal slowdown. */
+/* Makes lane 0 of all workers as slow as worker 0, and a lane of each other slowdown. */
 static void group_unlike(struct unlike *unlike, size_t unlike_count, size_t workers,
                          struct gw_lane *lanes, size_t *count) {
     qsort(unlike, unlike_count, sizeof *unlike, compare_unlike);
@@ -75,9 +75,8 @@ enum gw_status gw_simulation_check_lanes(size_t workers, struct gw_error *error)
 }
 
 /*
- * Groups workers that take turns by machine, as those of machines that are alike do the same.
- * Worker 0's machine may have the leader, the next stands for all full ones, and the last may not
- * be full.
+ * Makes lanes for workers that take turns, machine by machine: the first machine, which may have
+ * the leader; the second, which stands for all other full ones; and the last if it is not full.
  */
 static enum gw_status group_by_machine(const struct gw_simulation *simulation, size_t ranks,
                                        struct gw_arena *arena, struct gw_lane **lanes,
@@ -97,8 +96,8 @@ static enum gw_status group_by_machine(const struct gw_simulation *simulation, s
     return GW_OK;
 }
 
-/* Lanes for the workers; those of equal slowdown share one unless each is to be seen or noise tells
- * them apart. O(P + K log K) for K workers that are not as the first. */
+/* Makes lanes for the workers: one for each slowdown, or for each worker if every_worker is set or
+ * compute times have noise. O(P + K log K) for K workers that differ from the first. */
 static enum gw_status group_workers(const struct gw_simulation *simulation, struct gw_arena *arena,
                                     struct gw_lane **lanes, size_t *count, struct gw_error *error) {
     if (!simulation->every_worker && simulation->compute_noise.kind == GW_NOISE_NONE) {
@@ -139,13 +138,13 @@ static enum gw_status find_last_uses(const struct gw_schedule *schedule, size_t 
     return GW_OK;
 }
 
-/* Slots that nobody waits for any more, the last one freed on top. */
+/* Stack of slots whose ends no operation waits for any more. */
 struct free_slots {
     size_t count;
     size_t *slots;
 };
 
-/* Once each: an operation may name another one twice. */
+/* Frees the slots that operation i is the last to use, each once, even if it is named twice. */
 static void free_used_up(const struct gw_schedule *schedule, size_t i, size_t *last_use,
                          const size_t *slots, struct free_slots *stack) {
     const struct gw_operation *operation = &schedule->operations[i];
@@ -233,7 +232,7 @@ static enum gw_status find_network(struct gw_simulator *simulator, struct gw_res
     return GW_OK;
 }
 
-/* In messages, a worker stands for all if that changes nothing, and otherwise for itself. */
+/* Makes lanes; with messages one for all workers if that changes no times, else one for each. */
 static enum gw_status open_lanes(struct gw_simulator *simulator, struct gw_error *error) {
     struct gw_simulation seen = simulator->simulation;
     if (seen.level == GW_LEVEL_MESSAGES) {
@@ -266,7 +265,7 @@ bool gw_simulator_counts_overlap(const struct gw_simulator *simulator) {
     return simulator->interference.complete;
 }
 
-/* Steps of messages wait for processors and links; how compression delays them is not measured. */
+/* Opens interference, or notes that turns are left out; refuses it with messages. */
 static enum gw_status open_interference(struct gw_simulator *simulator, struct gw_result *result,
                                         struct gw_error *error) {
     const struct gw_simulation *simulation = &simulator->simulation;
@@ -391,7 +390,7 @@ static void select_elements(struct selecting_run *selecting, uint64_t iteration)
 
 /* ---- repetitions --------------------------------------------------------------------------- */
 
-/* One of those that share the iterations. */
+/* State of a thread that computes a share of the iterations. */
 struct member {
     struct gw_arena arena;
     struct selecting_run *selecting; /* NULL: iterations do not differ in what is selected */
@@ -425,7 +424,8 @@ static void run_share(size_t number, void *context) {
     }
 }
 
-/* Many lanes are shared among threads; few are repeated by each, which takes a state for each. */
+/* Chooses whether threads share the lanes, if there are many, or the iterations, with a state for
+ * each thread. */
 static void choose_members(const struct gw_simulator *simulator, struct team *team) {
     const struct gw_simulation *simulation = &simulator->simulation;
     bool messages = simulation->level == GW_LEVEL_MESSAGES;

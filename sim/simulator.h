@@ -7,8 +7,7 @@
 #include "methods/kernel_cost.h"
 #include "sim/sim.h"
 
-/* Operations that are slowed alike are a class; those of class 0 slow nothing and are not slowed.
- */
+/* Classes of operations with the same overlap factors; class 0 slows nothing and is not slowed. */
 struct gw_interference {
     bool complete; /* the file has factors of all that can run at once */
     bool shares;   /* compressing workers of a machine share its processors */
@@ -87,8 +86,8 @@ extern const struct gw_runner gw_runner_interference;
 extern const struct gw_runner gw_runner_messages;
 
 /*
- * Whether one worker stands for all: workers are equal, each exchange has them take the same steps,
- * and nobody shares a link. The answer is then that of simulating each of them, to the bit.
+ * Whether one worker stands for all: workers are equal, take the same steps in each exchange, and
+ * share no links. Times are then, to the bit, those of simulating each worker.
  */
 enum gw_status gw_messages_collapse(const struct gw_simulator *simulator, bool *out,
                                     struct gw_error *error);
@@ -132,7 +131,7 @@ static inline double gw_shared_part(const struct gw_simulator *simulator) {
                : 0;
 }
 
-/* ---- what times hang on ---------------------------------------------------------------------- */
+/* ---- uncertain parameters -------------------------------------------------------------------- */
 
 /* Lists uncertain parameters, after prices; notes uncertainties in `result`, if not NULL. */
 enum gw_status gw_parameters_open(struct gw_simulator *simulator, struct gw_result *result,
@@ -181,7 +180,7 @@ enum gw_status gw_interference_open(struct gw_simulator *simulator, struct gw_re
 /* Other elements selected than before: fills factors and crowding again. */
 void gw_interference_again(struct gw_simulator *simulator);
 
-/* ---- what lanes spend an iteration on, in seconds -------------------------------------------- */
+/* ---- times of lanes in an iteration, in seconds ---------------------------------------------- */
 
 enum { GW_TALLIED = GW_WAIT }; /* forward, backward and compress, which stand before it */
 

@@ -205,7 +205,7 @@ static double occupancy(const struct costs_ps *costs, const struct flight *fligh
     return flight->slowness * (time > gap ? time : gap);
 }
 
-/* How long a message's sender is busy with it, and then its receiver. */
+/* Times for which a message keeps its sender, and then its receiver, busy. */
 static uint64_t sending_time(const struct links *links, const struct flight *flight) {
     const struct costs_ps *costs = costs_for(links, flight);
     return gw_plus_ps(costs->overhead, scaled((double)flight->bytes * costs->overhead_per_byte));

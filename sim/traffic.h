@@ -59,7 +59,7 @@ struct gw_exchanges {
 enum gw_status gw_exchanges_open(struct gw_exchanges *out, const struct gw_simulator *simulator,
                                  struct gw_arena *arena, struct gw_error *error);
 
-/* How many steps the rank takes: none for no bytes. */
+/* Number of steps that the rank takes; 0 for no bytes. */
 static inline uint32_t gw_exchange_steps(const struct gw_exchange *exchange, uint32_t rank) {
     return exchange->call.bytes == 0 ? 0 : exchange->collective->steps(&exchange->call, rank);
 }
@@ -92,7 +92,7 @@ void gw_traffic_enter(struct gw_traffic *traffic, uint32_t which, uint32_t numbe
 /* Runs until all have left; fails if a rank waits for ever. */
 enum gw_status gw_traffic_run(struct gw_traffic *traffic, struct gw_error *error);
 
-/* When rank 0, which stands for all, leaves the exchange that it begins at `now`. */
+/* Time at which rank 0, which stands for all, leaves the exchange that it begins at `now`. */
 uint64_t gw_traffic_alone(struct gw_traffic *traffic, uint32_t number, uint64_t now);
 
 /* Steps that ranks have begun, and messages that have come, since opening. */

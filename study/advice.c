@@ -14,7 +14,8 @@
 
 /* ---- energy ---------------------------------------------------------------------------------- */
 
-/* So many elements tell it to a percent, and take milliseconds. */
+/* Size of the sampled gradient, which gives energies to 1% within milliseconds; iterations for
+ * compressors to adapt. */
 enum { SAMPLE = 1 << 16, ADAPTING = 60 };
 
 static double energy_of(const struct gw_selection *found) {
@@ -51,7 +52,7 @@ static enum gw_status select_once(struct gradient_sample *sample,
     return GW_OK;
 }
 
-/* Those that adapt do so first, to the same gradient again and again. */
+/* Selects from the sample; compressors that adapt get it ADAPTING times. */
 static enum gw_status select_settled(struct gradient_sample *sample,
                                      const struct gw_compressor *compressor,
                                      struct gw_error *error) {
@@ -119,7 +120,7 @@ static enum gw_status find_energy(struct gw_advice *advice, double *of_topk,
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
-/* Iterations that were needed where more was sent say nothing of iterations that send less. */
+/* Most bytes that a training may have sent, over those asked for, to count for an advice. */
 static const double most_sent = 2;
 
 enum gw_objection gw_advice_objection(const struct gw_advice *advice, size_t place) {
@@ -140,8 +141,8 @@ static void find_iterations(struct gw_advice *advice) {
     }
 }
 
-/* How long training takes, in iterations of a dense pipeline; by an iteration alone where nobody
- * trained so. */
+/* Seconds of training for each iteration that dense exchange would need; of one iteration if there
+ * were no trainings. */
 static double duration_of(double iteration_s, const struct gw_iterations_factor *iterations) {
     return isnan(iterations->median) ? iteration_s : iteration_s * iterations->median;
 }
@@ -161,8 +162,8 @@ static enum gw_status predict_half(struct gw_advice *advice, struct gw_error *er
     return gw_predict(&advice->halved, &advice->planned_ddp, &options, &advice->half, error);
 }
 
-/* The fastest dense one, and the soonest compressed one that may be recommended; where none may,
- * the fastest that keeps enough. */
+/* Chooses the fastest dense pipeline and the compressed one that trains soonest of those that may
+ * be recommended, or else the fastest that keeps enough energy. */
 static void choose(struct gw_advice *advice) {
     const struct gw_ranking *ranking = &advice->ranking;
     size_t count = ranking->count;
@@ -214,8 +215,8 @@ static void list_recommendations(struct gw_advice *advice) {
 
 static const double no_difference = 1.02;
 
-/* Chooses the first of the list, or the fastest dense one where the first gains no more than what
- * makes no difference. */
+/* Chooses the first of the list, or the fastest dense one if the first gains less than
+ * no_difference. */
 static void choose_best(struct gw_advice *advice, bool same) {
     const struct gw_recommendation *first = &advice->recommendations[0];
     double gain = duration_at(advice, advice->dense) /
@@ -235,7 +236,7 @@ static void judge(struct gw_advice *advice) {
     speedup->value = dense->iteration_s / compressed->iteration_s;
     gw_results_ratio(dense, compressed, &speedup->low, &speedup->high);
     if (dense->uncertainty_count == 0 || compressed->uncertainty_count == 0) {
-        speedup->low = speedup->high = NAN; /* nobody says how far off any curve is */
+        speedup->low = speedup->high = NAN; /* curves without uncertainties */
     }
     bool same = speedup->low > 1 / no_difference && speedup->high < no_difference;
     advice->verdict = same                ? GW_NO_DIFFERENCE
@@ -245,7 +246,7 @@ static void judge(struct gw_advice *advice) {
     choose_best(advice, same);
 }
 
-/* ---- from which bandwidth on it is the other way round --------------------------------------- */
+/* ---- bandwidth at which both take as long ---------------------------------------------------- */
 
 enum { HALVINGS = 20 };
 static const double most_bandwidth = 1000;
@@ -374,10 +375,10 @@ void gw_advice_keep_measured(struct gw_advice *advice,
     }
 }
 
-/* ---- all of it ------------------------------------------------------------------------------- */
+/* ---- advising -------------------------------------------------------------------------------- */
 
-/* Chooses DDP's own buckets in place of the optimal plan, which is made without interference, where
- * they are as fast with it. */
+/* Chooses DDP's own buckets if they are as fast as the optimal plan with interference, without
+ * which that plan is made. */
 static enum gw_status choose_planned(struct gw_advice *advice, const struct gw_algorithm *ddp,
                                      struct gw_error *error) {
     const struct gw_prediction_options options = {0};
@@ -394,7 +395,7 @@ static enum gw_status choose_planned(struct gw_advice *advice, const struct gw_a
     return GW_OK;
 }
 
-/* All presets, and DDP by the best plan that it can be given, where that is not its own. */
+/* Lists all presets, after DDP by the optimal plan if choose_planned() kept that. */
 static enum gw_status list_algorithms(struct gw_advice *advice,
                                       const struct gw_algorithm *const **out, size_t *count,
                                       struct gw_error *error) {

@@ -13,16 +13,15 @@ enum gw_verdict {
     GW_FASTER,        /* in 95% of cases */
     GW_SLOWER,        /* in 95% of cases */
     GW_NO_DIFFERENCE, /* within 2% in 95% of cases */
-    GW_CANT_TELL,     /* what is known does not tell */
+    GW_CANT_TELL,     /* the interval is too wide to tell, or unknown */
 };
 
-/* A range in which something is in 95% of cases; both ends are `value` where nothing is uncertain,
- * and NAN where nobody knows. */
+/* A value and its 95% interval; both ends are `value` if nothing is uncertain, NAN if unknown. */
 struct gw_estimate {
     double value, low, high;
 };
 
-/* Measured iterations of pipelines that may be recommended, of just the question that is asked. */
+/* Measured iterations of pipelines that may be recommended, on the same question. */
 struct gw_measurements {
     size_t count;       /* of them; 0: none are known, and nothing else holds */
     size_t first;       /* place of the fastest */
@@ -94,10 +93,9 @@ struct gw_advice {
 };
 
 /*
- * Ranks all pipelines and recommends the one with which training is soonest done, if it needs as
- * many iterations as this project's trainings did, among those that may be recommended. `warning`
- * says why nothing can be trained so, or is "". The question must outlive the advice;
- * gw_advice_free in any case.
+ * Ranks all pipelines and recommends, of those that may be recommended, the one that trains soonest
+ * if it needs as many iterations as in this project's trainings. `warning` says why the question
+ * cannot be trained, or is "". The question must outlive the advice; gw_advice_free in any case.
  */
 enum gw_status gw_advise(const struct gw_question *question, const char *warning,
                          struct gw_advice *out, struct gw_error *error);

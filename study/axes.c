@@ -78,7 +78,7 @@ static const struct gw_values_unit factors[] = {{"x", 1}, {NULL, 0}};
 static const struct gw_values_unit rates[] = {{"bit", 1},    {"kbit", 1e3},  {"mbit", 1e6},
                                               {"gbit", 1e9}, {"tbit", 1e12}, {NULL, 0}};
 
-/* From what two workers of different nodes measured, or from what a collective took. */
+/* Finds the cluster's own bandwidth from its network between nodes, or from its collectives. */
 enum gw_status gw_axis_find_own_bandwidth(const struct gw_cluster *cluster,
                                           struct gw_axis_values *out, struct gw_error *error) {
     const double bits_per_byte = 8;
@@ -98,7 +98,7 @@ enum gw_status gw_axis_find_own_bandwidth(const struct gw_cluster *cluster,
                          cluster->path == NULL ? cluster->name : cluster->path);
 }
 
-/* Rates as the axis' values, and what the cluster's own is. */
+/* Parses rates as the axis' values, and finds the cluster's own rate. */
 static enum gw_status parse_bandwidths(const char *text, const char *place,
                                        const struct gw_cluster *cluster, struct gw_axis_values *out,
                                        struct gw_error *error) {
@@ -181,7 +181,7 @@ struct gw_question gw_axis_ask(const struct gw_axis_values *values, double value
 
 /* ---- notes ---------------------------------------------------------------------------------- */
 
-/* Whether they differ in nothing but their numbers. */
+/* Whether two texts differ only in numbers. */
 static bool are_alike(const char *a, const char *b) {
     static const char number[] = "0123456789.";
     a += strspn(a, number);

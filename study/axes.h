@@ -7,7 +7,8 @@
 /* ---- axes -------------------------------------------------------------------------------------
  */
 
-/* From the one that changes most slowly from point to point to the one that changes each time. */
+/* Axes, from the one that changes most slowly from point to point to the one that changes fastest.
+ */
 enum gw_axis {
     GW_AXIS_MODEL,
     GW_AXIS_CLUSTER,
@@ -25,7 +26,7 @@ struct gw_axis_kind {
     const char *option, *key;          /* on the command line, in a job file */
     const char *label;                 /* of a picture's axis; NULL: not drawn */
     const struct gw_values_rule *rule; /* NULL: its values are names */
-    /* The number if nothing is asked for; 0 workers: the cluster's. */
+    /* Value if none is asked for; 0 workers: the cluster's. */
     double fallback;
     bool sparse_only; /* dense exchange does not depend on it */
 };
@@ -67,8 +68,8 @@ const char *gw_axis_text(const struct gw_axis_values *values, double value,
                          char out[GW_UNITS_SIZE]);
 
 /*
- * The question at the one bandwidth of the whole network that --bandwidth says, by curves:
- * `values`, which the caller frees, and `out`, which borrows from the question.
+ * Parses the one bandwidth of the whole network that --bandwidth gives into `values`, which the
+ * caller frees, and asks the question at it, by curves: `out` borrows from the question.
  */
 enum gw_status gw_axis_ask_bandwidth(const char *text, enum gw_network_level level,
                                      const struct gw_question *question,
@@ -82,7 +83,7 @@ struct gw_question gw_axis_ask(const struct gw_axis_values *values, double value
 /* ---- notes ------------------------------------------------------------------------------------
  */
 
-/* A remark on what was found at values of an axis; those that differ only in numbers are one. */
+/* A note on results at values of an axis; notes that differ only in numbers are one. */
 struct gw_axis_note {
     const char *text; /* as it was at value number `first` */
     size_t first;
@@ -91,14 +92,15 @@ struct gw_axis_note {
     const void *row; /* in which it is counted; NULL: it is of no value, but of all */
 };
 
-/* All 0 at first. */
+/* Notes along an axis; zero-initialise. */
 struct gw_axis_notes {
     size_t count, capacity;
     struct gw_axis_note *notes;
     struct gw_arena arena; /* of the texts */
 };
 
-/* Adds a remark, or counts it with one like it; what several rows have is counted in the first. */
+/* Adds a note, or counts it with one like it; notes of several rows are counted in the first row.
+ */
 enum gw_status gw_axis_note_add(struct gw_axis_notes *notes, const char *text, size_t value,
                                 const void *row, struct gw_error *error);
 void gw_axis_notes_free(struct gw_axis_notes *notes);

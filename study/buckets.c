@@ -10,21 +10,21 @@
 #include <math.h>
 
 /*
- * A bucket is taken to take this besides its exchange, on all GPUs: launches, hooks,
- * multiprocessors that a collective has while it runs. On 8 V100s ResNet-50 takes 2.6% longer with
+ * Assumed time of a bucket besides its exchange, on all GPUs: launches, hooks, multiprocessors that
+ * a collective has while it runs. On 8 V100s ResNet-50 takes 2.6% longer with
  * bucket_cap_mb=1 than with 25, in 35 buckets and in 5, ResNet-101 3.5%, in 86 and in 8 (75th
  * percentiles of PyTorch's benchmarks/distributed/ddp/README.md, bf69c149), though exchanges alone
  * say that they take as long: 96 and 81 us a bucket. On 16 of them it is 150 us of ResNet-50.
  */
 const double gw_bucket_besides_s = 100e-6;
 
-/* Less than this share of an iteration is not worth a setting: chosen. */
+/* Least share of an iteration that is worth a setting: chosen. */
 static const double least_gain = 0.01;
 
 /* ---- where both may be ----------------------------------------------------------------------- */
 
-/* A curve, or the bandwidth alone, moves in so many steps from one end of its interval to the
- * other. */
+/* Number of steps in which a curve, or the bandwidth alone, moves from one end of its interval to
+ * the other. */
 enum { STEPS = 8, MOST_TIMES = 16 * (STEPS + 1) };
 
 /* Iterations of one plan at all places that are looked at, the usual one first, each with what its
@@ -61,7 +61,7 @@ static enum gw_status add_deviations(struct gw_simulator *simulator, double besi
     return GW_OK;
 }
 
-/* At `bandwidth` times the cluster's; with `deviating`, also where each curve is off. */
+/* Adds times at `bandwidth` times the cluster's; with `deviating`, also those with curves off. */
 static enum gw_status add_times(const struct gw_advice *advice, const struct gw_plan *plan,
                                 double bandwidth, bool deviating, struct times *out,
                                 struct gw_error *error) {
@@ -90,7 +90,8 @@ static enum gw_status add_times(const struct gw_advice *advice, const struct gw_
     return status;
 }
 
-/* `margin` is how far off an allreduce of the whole gradient may be. */
+/* Finds a plan's times at all places; `margin`: relative uncertainty of an allreduce of the whole
+ * gradient. */
 static enum gw_status find_times(const struct gw_advice *advice, const struct gw_plan *plan,
                                  double margin, struct times *out, struct gw_error *error) {
     out->count = 0;
@@ -120,8 +121,8 @@ struct rival {
     struct times times; /* of DDP's defaults */
 };
 
-/* `usual_s` gets what the plan takes as usual. Those that do not take less than `limit_s` need no
- * closer look. */
+/* Whether a plan is faster than the rival at all places, in *out; `usual_s` gets its time at the
+ * usual place. A plan that takes `limit_s` or more there is not looked at further. */
 static enum gw_status hold(const struct rival *rival, const struct gw_plan *plan, double limit_s,
                            double *usual_s, bool *out, struct gw_error *error) {
     struct times times = {.count = 0};
@@ -160,7 +161,7 @@ static enum gw_status try_cap(const struct rival *rival, unsigned mib, double *l
     return status;
 }
 
-/* How far off an allreduce of the whole gradient may be; 0 where that is not known. */
+/* Finds the relative uncertainty of an allreduce of the whole gradient; 0: unknown. */
 static enum gw_status find_margin(const struct gw_advice *advice, double *out,
                                   struct gw_error *error) {
     const struct gw_algorithm *dense = NULL;

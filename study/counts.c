@@ -77,7 +77,7 @@ enum gw_status gw_recorded_gradients_check(const struct gw_recorded_gradients *r
     return GW_OK;
 }
 
-/* The last iterations that were recorded, after all before them. */
+/* Trains on recorded gradients, and counts in the last of their iterations. */
 static enum gw_status train_on_recorded(const struct gw_pipeline *pipeline,
                                         const struct gw_question *question,
                                         const struct gw_recorded_gradients *recorded,
@@ -97,9 +97,9 @@ static enum gw_status train_on_recorded(const struct gw_pipeline *pipeline,
     return status;
 }
 
-/* ---- where they come from ------------------------------------------------------------------ */
+/* ---- sources of counts --------------------------------------------------------------------- */
 
-/* On generated gradients, where there are no recorded ones. */
+/* Trains on generated gradients, or on recorded ones if there are any. */
 static enum gw_status train_counts(const struct gw_question *question,
                                    const struct gw_pipeline *pipeline, size_t iterations,
                                    const struct gw_simulation *simulation,
@@ -134,7 +134,7 @@ static enum gw_status check_counts(cJSON *document, const char *path,
     return gw_counts_check(&out->own, &pipeline->schedule, &expected, path, error);
 }
 
-/* Only what was trained is kept. */
+/* Refuses --counts-out with counts that were not trained. */
 static enum gw_status check_trained(const struct gw_counts_source *source, struct gw_error *error) {
     return source->out == NULL
                ? GW_OK
@@ -143,7 +143,7 @@ static enum gw_status check_trained(const struct gw_counts_source *source, struc
                          "it");
 }
 
-/* Counts, or gradients to train on. */
+/* Reads a file of counts, or of gradients and trains on them. */
 static enum gw_status read_counts(const struct gw_counts_source *source,
                                   const struct gw_question *question,
                                   const struct gw_pipeline *pipeline, size_t iterations,
@@ -163,7 +163,8 @@ static enum gw_status read_counts(const struct gw_counts_source *source,
     return status;
 }
 
-/* There is nothing to train; counts of others, and a file that would stay empty, are mistakes. */
+/* Notes that counts are as asked, with nothing to train; refuses a file of counts, and one to keep
+ * them in. */
 static enum gw_status take_as_asked(const struct gw_counts_source *source,
                                     const struct gw_compressor *compressor, bool trained,
                                     struct gw_taken_counts *out, struct gw_error *error) {

@@ -15,8 +15,8 @@ struct gw_taken_counts {
 };
 
 /*
- * Finds or trains them, of so many iterations, and gives the simulation what was selected in each.
- * *out, all 0 before, is to be freed in any case.
+ * Reads or trains counts of `iterations`, and gives them to the simulation. *out, all 0 before, is
+ * to be freed in any case.
  */
 enum gw_status gw_taken_counts_open(const struct gw_counts_source *source,
                                     const struct gw_question *question,
@@ -25,7 +25,7 @@ enum gw_status gw_taken_counts_open(const struct gw_counts_source *source,
                                     struct gw_error *error);
 void gw_taken_counts_free(struct gw_taken_counts *counts);
 
-/* Says in the result what its iterations took; sets its bytes to their mean. */
+/* Describes the counts in the result; sets its bytes to their mean over the iterations. */
 void gw_taken_counts_describe(const struct gw_taken_counts *taken, struct gw_schedule *schedule,
                               struct gw_result *result);
 

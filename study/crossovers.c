@@ -45,12 +45,12 @@ static bool is_uncertain(const struct gw_prediction *answer) {
     return answer->status == GW_OK && answer->result.uncertainty_count > 0;
 }
 
-/* No slower, as far as numbers tell; what cannot be predicted is slower than all. */
+/* Whether a time is no longer than another, but for rounding; NAN is longer than all. */
 static bool is_as_fast(double time_s, double other_s) {
     return !isnan(time_s) && (isnan(other_s) || time_s <= other_s * (1 + GW_COMPARE_SAME));
 }
 
-/* The one of the value before, if it is as fast as any; otherwise the first of the fastest. */
+/* Chooses the fastest pipeline; of equals the one of the value before, or else the first. */
 static size_t choose_fastest(const double *times_s, size_t count, size_t before) {
     size_t fastest = GW_NO_ALGORITHM;
     for (size_t i = 0; i < count; i++) {
@@ -74,7 +74,7 @@ static size_t choose_fastest(const double *times_s, size_t count, size_t before)
 
 /* ---- between two values --------------------------------------------------------------------- */
 
-/* The value in the middle, unless there is none that differs. */
+/* Finds the value in the middle; false: there is none between them. */
 static bool halve(const struct gw_axis_values *values, double from, double to, double *middle) {
     const double closest = 1e-9; /* relative */
     if (values->kind->rule->whole) {
@@ -85,7 +85,8 @@ static bool halve(const struct gw_axis_values *values, double from, double to, d
     return to - from > closest * to && *middle > from && *middle < to;
 }
 
-/* Narrows to neighbours, at the first of which `before` is as fast as `after`, then no more. */
+/* Narrows a crossing to neighbours: `before` is as fast as `after` at the first, not at the second.
+ */
 static enum gw_status bisect(const struct search *search, struct gw_crossing *crossing,
                              struct gw_error *error) {
     const struct gw_algorithm *const *algorithms = search->found->comparison->algorithms;
@@ -114,7 +115,7 @@ static enum gw_status add_crossing(struct gw_crossovers *crossovers,
     return GW_OK;
 }
 
-/* The fastest of all where `after` is thought to be, and what the crossing says of there. */
+/* Finds the fastest of all pipelines at crossing->to, and the crossing's time and doubt there. */
 static enum gw_status find_fastest(const struct search *search, struct gw_crossing *crossing,
                                    size_t *fastest, struct gw_error *error) {
     const struct gw_comparison *comparison = search->found->comparison;
@@ -132,9 +133,9 @@ static enum gw_status find_fastest(const struct search *search, struct gw_crossi
 }
 
 /*
- * The crossings between two values with different fastest ones. Where these two cross, a third may
- * be faster than both: then it is so up to there from somewhere before, and from there on up to
- * somewhere behind.
+ * Finds the crossings between two values with different fastest pipelines. If a third one is faster
+ * than both where these two cross, the first crosses the third before that, and the third the
+ * second after it.
  */
 static enum gw_status find_crossings(const struct search *search, struct gw_crossing between,
                                      struct gw_error *error) {

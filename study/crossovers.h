@@ -29,8 +29,8 @@ struct gw_crossovers {
     const struct gw_comparison *comparison;
     const struct gw_axis_values *values;
     double *times_s;     /* [value][algorithm]; NAN: it cannot be predicted */
-    double *lows_s;      /* [value][algorithm]: the ends of what it may take; NAN: there is ... */
-    double *highs_s;     /* ... no interval, as nothing is known of it */
+    double *lows_s;      /* [value][algorithm]: 95% interval ... */
+    double *highs_s;     /* ... of its time; NAN: unknown */
     size_t *fastest;     /* [value]; of equals, the one of the value before, or the first */
     bool *meets;         /* [value][algorithm]: it cannot be told apart from the fastest */
     struct gw_gap *gaps; /* [algorithm] */

@@ -9,7 +9,7 @@ static const size_t NONE = SIZE_MAX;
 
 /* ---- timelines, laid out by operation -------------------------------------------------------- */
 
-/* One side's. Times count from an iteration's start. */
+/* Periods of one side's timeline. Times count from an iteration's start. */
 struct layout {
     const struct gw_timeline *timeline;
     size_t operations, lanes, iterations;
@@ -62,7 +62,8 @@ static enum gw_status refuse_span(const char *what, const struct gw_span *span,
                    span->lane);
 }
 
-/* A collective begins for a worker when it comes to it, and not when it ceases to wait. */
+/* Places a span by its operation; a collective begins for a worker when it comes to it, before it
+ * waits. */
 static enum gw_status place_span(const struct timeline_comparison *comparison, struct layout *side,
                                  const struct gw_span *span, struct row *row,
                                  struct gw_error *error) {
@@ -134,9 +135,9 @@ static enum gw_status lay_out(const struct timeline_comparison *comparison,
     return place_spans(comparison, out, rows, error);
 }
 
-/* ---- when, and for what it waited ------------------------------------------------------------ */
+/* ---- periods and waits ----------------------------------------------------------------------- */
 
-/* In an iteration of the measured ones. */
+/* Period of an operation; `iteration` and `worker` are those of the measured timeline. */
 static struct gw_period period_of(const struct layout *side, size_t iteration, size_t worker,
                                   size_t number) {
     size_t lane = side->lanes == 1 ? 0 : worker;
@@ -149,7 +150,7 @@ static double iteration_s(const struct layout *side, size_t iteration) {
     return shown->end_s - shown->start_s;
 }
 
-/* The last of those that came to an exchange before the worker's part in it ended. */
+/* Last worker that came to an exchange before `worker` left it; of other operations `worker`. */
 static size_t last_to_come(const struct timeline_comparison *comparison, enum gw_side of,
                            size_t iteration, size_t worker, size_t number) {
     const struct layout *side = &comparison->sides[of];
@@ -192,8 +193,8 @@ static double end_of(const struct layout *side, size_t iteration, size_t worker,
 }
 
 /*
- * An operation as part of a path: from the end of what it waited for, on worker `from`, until it
- * ends on `worker`.
+ * An operation as part of a path: from the end of the operation that it waited for, on worker
+ * `from`, until it ends on `worker`.
  */
 struct timeline_step {
     size_t operation, worker, from, awaited;
@@ -215,7 +216,8 @@ static double step_s(const struct layout *side, size_t iteration,
            end_of(side, iteration, step->from, step->awaited);
 }
 
-/* An operation may seem to begin before what it waited for ended, where clocks are two. */
+/* Splits a step into wait and duration. The duration is cut to the step, as clocks of two workers
+ * may let an operation begin before the one that it waited for ends. */
 static struct gw_stretch split(const struct layout *side, size_t iteration,
                                const struct timeline_step *step) {
     double whole_s = step_s(side, iteration, step);
@@ -243,7 +245,7 @@ static void find_last(const struct timeline_comparison *comparison, const struct
     }
 }
 
-/* Fills comparison->steps, from the last to the first; returns how many they are. */
+/* Fills comparison->steps, from the last to the first. Returns their number. */
 static size_t walk(struct timeline_comparison *comparison, enum gw_side side, size_t iteration) {
     size_t count = 0;
     size_t worker = 0;
@@ -260,7 +262,8 @@ static size_t walk(struct timeline_comparison *comparison, enum gw_side side, si
 
 /* ---- contributions --------------------------------------------------------------------------- */
 
-/* A step of the path: what it and its counterpart in the other timeline take. */
+/* Adds a step of the path to its operation's contribution, beside its counterpart in the other
+ * timeline. */
 static void add_step(struct timeline_comparison *comparison, size_t iteration,
                      const struct timeline_step *step) {
     struct gw_difference *out = comparison->out;
@@ -303,7 +306,8 @@ static void add_iteration(struct timeline_comparison *comparison, size_t iterati
     }
 }
 
-/* Off the path, in all iterations, on the worst worker; on it, sums become means. */
+/* Makes means of the sums over iterations with the operation on the path; if there are none, of all
+ * iterations on its worst worker. */
 static void average(const struct timeline_comparison *comparison, size_t number) {
     struct gw_difference *out = comparison->out;
     struct gw_operation_difference *operation = &out->operations[number];

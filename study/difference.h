@@ -1,17 +1,17 @@
 /*
- * Why a prediction is off: the predicted and the measured timeline of a schedule, operation by
- * operation.
+ * Explains the error of a prediction: compares the predicted and the measured timeline of a
+ * schedule, operation by operation.
  *
- * An iteration takes as long as its critical path. It is walked back from the operation that ends
- * last: from each to what it waited for, the one before it on its stream or one that it depends on,
- * whichever ended later; from an exchange to that of the worker that came to it last. So the path
- * takes iteration_s = sum of (wait + duration), where the wait is what lies between an operation's
- * start and the end of what it waited for: nothing explains it but threads that are woken late.
+ * An iteration takes as long as its critical path. The path is walked back from the operation that
+ * ends last: from each operation to the one that it waited for, the one before it on its stream or
+ * a dependency, whichever ended later; from an exchange to that of the worker that came to it last.
+ * So iteration_s = sum of (wait + duration) over the path. A wait, the time from the end of the
+ * awaited operation to an operation's start, is explained only by threads that are woken late.
  *
- * The path is that of the slower of the two timelines, in which nothing that is too slow can hide.
- * An operation contributes to the difference of the iterations what it and the wait before it take
- * in one more than in the other, if it is on that path; otherwise nothing. In the other timeline
- * the same operations may have to wait for some that are not on the path. That is the rest:
+ * The path is that of the slower timeline, so that it has every operation that is too slow. An
+ * operation on it contributes the difference, between the timelines, of its wait and duration;
+ * other operations contribute nothing. In the other timeline operations of the path may wait for
+ * some that are not on it. These waits are the rest:
  *
  *     measured - predicted = sum of contributions + elsewhere_s
  *
@@ -82,8 +82,8 @@ static inline double gw_difference_s(const struct gw_difference *difference) {
 
 /*
  * Compares timelines of iterations of the pipeline's schedule. Measured ones have a lane for each
- * worker; predicted ones too, or one for all, and come round again if they are fewer. In the arena,
- * all of it; borrows the schedule. GW_FAILED if one is not of the schedule.
+ * worker, predicted ones too, or one for all; fewer predicted iterations than measured ones are
+ * repeated. *out is in the arena and borrows the schedule. GW_FAILED if a timeline is not of it.
  */
 enum gw_status gw_difference_find(const struct gw_question *question,
                                   const struct gw_schedule *schedule,
@@ -95,7 +95,7 @@ enum gw_status gw_difference_find(const struct gw_question *question,
 enum gw_status gw_difference_write_trace(const struct gw_difference *difference, const char *path,
                                          struct gw_error *error);
 
-/* ---- what a predicted time hangs on (parameters.c) ------------------------------------------- */
+/* ---- entries of predicted times (parameters.c) ----------------------------------------------- */
 
 /* An operation whose time was predicted. */
 struct gw_predicted_operation {

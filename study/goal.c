@@ -14,7 +14,7 @@ static enum gw_status parse_loggp(const char *loggp, struct gw_loggops *out,
     return gw_loggp_for_goal(&text, out, error);
 }
 
-/* Those that were given, those of the schedule, or LogGOPSim's. */
+/* Chooses parameters: the given ones, those of the schedule, or LogGOPSim's. */
 static enum gw_status choose_loggp(const char *given, struct gw_goal_answer *answer,
                                    struct gw_loggops *out, struct gw_error *error) {
     bool named = given == NULL && answer->goal.loggp[0] != '\0';
@@ -46,7 +46,7 @@ void gw_goal_answer_free(struct gw_goal_answer *answer) {
 
 /* ---- from a pipeline ------------------------------------------------------------------------- */
 
-/* A schedule in GOAL has one set of parameters, and no links that several ranks share. */
+/* Notes that GOAL has one set of parameters, and no links that several ranks share. */
 static void note_nodes(const struct gw_question *question, struct gw_result *notes) {
     size_t nodes = gw_cluster_nodes(&question->cluster, question->workers);
     const struct gw_network *network = question->cluster.network;

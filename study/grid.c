@@ -28,7 +28,7 @@ static enum gw_status fail_memory(struct gw_error *error) {
     return gw_fail_memory(error, reading);
 }
 
-/* Room for so many items, the first of which are to come. */
+/* Makes room for `count` items of an axis. */
 static enum gw_status make_room(struct reader *reader, enum gw_axis axis, size_t count,
                                 struct gw_error *error) {
     const char ***texts = &reader->axes[axis].texts;
@@ -48,7 +48,7 @@ static enum gw_status add_item(struct reader *reader, enum gw_axis axis, const c
     return copy == NULL ? fail_memory(error) : GW_OK;
 }
 
-/* "a,b" as the names a and b; numbers are left as they are written. */
+/* Splits "a,b" into the names a and b; numbers are left as they are written. */
 static enum gw_status add_text(struct reader *reader, enum gw_axis axis, const char *text,
                                struct gw_error *error) {
     if (gw_axis_kinds[axis].rule != NULL) {
@@ -62,7 +62,8 @@ static enum gw_status add_text(struct reader *reader, enum gw_axis axis, const c
     return GW_OK;
 }
 
-/* A string is taken as it is written on the command line if it stands for the whole axis. */
+/* Adds a value of the job file to an axis; a string for the whole axis is read as on the command
+ * line. */
 static enum gw_status add_node(struct reader *reader, enum gw_axis axis,
                                const struct gw_json *place, bool whole, struct gw_error *error) {
     const struct gw_values_rule *rule = gw_axis_kinds[axis].rule;
@@ -151,7 +152,7 @@ static enum gw_status read_job(struct reader *reader, const cJSON *document,
     return GW_OK;
 }
 
-/* The command line's part, and then the job file's. */
+/* Reads the command line's axes, and then the job file's. */
 static enum gw_status read_request(struct reader *reader, struct gw_error *error) {
     const struct gw_grid_request *request = reader->request;
     reader->grid->interference = request->interference;
@@ -176,7 +177,7 @@ static enum gw_status read_request(struct reader *reader, struct gw_error *error
     return status;
 }
 
-/* The texts with commas between. */
+/* Joins the texts with commas between. */
 static const char *join(struct reader *reader, enum gw_axis axis) {
     const struct items *items = &reader->axes[axis];
     size_t size = 1;
@@ -310,7 +311,7 @@ static enum gw_status find_algorithms(struct reader *reader,
     return status;
 }
 
-/* The same changes in all of them; one that does not allow them refuses the sweep. */
+/* Reads algorithms and changes the same choices of all; fails if one does not allow that. */
 static enum gw_status read_algorithms(struct reader *reader, struct gw_error *error) {
     struct gw_grid *grid = reader->grid;
     const struct gw_algorithm **presets = NULL;
@@ -335,7 +336,7 @@ static enum gw_status read_algorithms(struct reader *reader, struct gw_error *er
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-/* Rates are another factor of each cluster. */
+/* Finds each cluster's own bandwidth, by which rates become its factors. */
 static enum gw_status find_own_bandwidths(struct gw_grid *grid, struct gw_error *error) {
     size_t count = grid->counts[GW_AXIS_CLUSTER];
     grid->own_bit_per_s = gw_arena_zeros(&grid->arena, count, sizeof *grid->own_bit_per_s);

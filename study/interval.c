@@ -8,7 +8,7 @@
 /* Most iterations that are simulated to find what a curve's uncertainty means for the iteration. */
 enum { MOST_ITERATIONS = 20 };
 
-/* ---- one of its uncertainties -------------------------------------------------------------- */
+/* ---- uncertainties ------------------------------------------------------------------------- */
 
 bool gw_uncertainty_only_lengthens(const struct gw_result_uncertainty *uncertainty) {
     return strcmp(uncertainty->name, GW_PASSES_NAME) == 0 ||
@@ -27,7 +27,7 @@ const char *gw_uncertainty_command(const struct gw_result_uncertainty *uncertain
                : "gradweave calibrate";
 }
 
-/* ---- of one prediction --------------------------------------------------------------------- */
+/* ---- intervals of one prediction ----------------------------------------------------------- */
 
 static enum gw_status find_mean(const struct gw_simulator *simulator, size_t iterations,
                                 double *out, struct gw_error *error) {
@@ -127,7 +127,7 @@ enum gw_status gw_interval_find(struct gw_simulator *simulator, const struct gw_
     return slowed == NULL ? GW_OK : add_left_out(simulator, slowed, few, result, error);
 }
 
-/* ---- of two -------------------------------------------------------------------------------- */
+/* ---- two predictions ----------------------------------------------------------------------- */
 
 /* One of two results that are compared: its time for `iterations`, which are uncertain by
  * spread_s. */

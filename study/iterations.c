@@ -1,4 +1,4 @@
-/* How many times as many iterations as dense exchange trainings of each pipeline needed. */
+/* Iterations that trainings of each pipeline needed, over those of dense exchange. */
 #include "study/iterations.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ struct trained {
     } networks[NETWORKS];
 };
 
-/* In 200 iterations (ResNet-20: 120). */
+/* Trainings of 200 iterations (ResNet-20: 120). */
 static const struct trained short_trainings[] = {
     {"dense", 0, 1, {{40, 0}, {120, 0}, {60, 0}, {120, 0}, {80, 0}}},
     {"fp16", 0, 1, {{40, 0}, {140, 0}, {60, 0}, {120, 0}, {80, 0}}},
@@ -62,7 +62,7 @@ static const struct trained short_trainings[] = {
     {"exdyna", 0.001, 6.5, {{100, 0}, {160, 0}, {0, 3}, {0, 1}, {0, 1}}},
 };
 
-/* In 1000 iterations, which two networks had. */
+/* Trainings of 1000 iterations, of two networks. */
 enum { LONGER = 2 };
 static const struct trained long_trainings[] = {
     {"dense", 0, 1, {{40, 0}, {140, 0}}},          {"topk", 0.001, 1, {{180, 0}, {340, 0}}},
@@ -88,7 +88,7 @@ static const struct trained *find(const struct trained *rows, size_t count, cons
 
 #define FIND(rows, algorithm, density) find(rows, sizeof(rows) / sizeof *(rows), algorithm, density)
 
-/* The density of those trained that is nearest, as a factor. */
+/* Finds the nearest trained density, by ratio. */
 static double nearest_density(double asked) {
     double nearest = 0;
     for (size_t i = 0; i < sizeof short_trainings / sizeof *short_trainings; i++) {
@@ -101,8 +101,8 @@ static double nearest_density(double asked) {
     return nearest;
 }
 
-/* Trainings stand for densities down to so much of theirs: chosen, half a step from one to the next
- * density that was trained, as a factor. */
+/* Trainings serve for densities down to this factor of theirs: chosen, half a step between trained
+ * densities. */
 static const double least_share = 1.0 / 3;
 
 bool gw_iterations_find(const char *algorithm, double density, struct gw_iterations_factor *out) {

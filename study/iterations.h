@@ -1,4 +1,4 @@
-/* How many times as many iterations as dense exchange trainings of each pipeline needed. */
+/* Iterations that trainings of each pipeline needed, over those of dense exchange. */
 #ifndef GW_STUDY_ITERATIONS_H
 #define GW_STUDY_ITERATIONS_H
 

@@ -67,13 +67,13 @@ static void describe_size(double size, struct near near,
     }
 }
 
-/* ---- of whom --------------------------------------------------------------------------------- */
+/* ---- names of entries ------------------------------------------------------------------------ */
 
 static bool is_slowed(const struct gw_predicted_operation *operation, double alone_s) {
     return operation->interference && operation->duration_s > (1 + rounding) * alone_s;
 }
 
-/* ".denser.together": of a kernel, the one that is nearest to what is on the way between them. */
+/* Appends ".denser.together", the names of a kernel's curve at the nearer density. */
 static void append_curve(char text[GW_PARAMETER_SIZE], const struct gw_kernel_cost *cost,
                          double share, bool together) {
     bool denser = gw_is_denser(share);

@@ -82,7 +82,7 @@ void gw_plan_sweep_close(struct gw_plan_sweep *sweep) {
 
 /* ---- exchanges ------------------------------------------------------------------------------ */
 
-/* Whether the cluster has what an exchange needs, and if not, why. */
+/* Fails, with the reason, if the cluster has no curves for an exchange. */
 static enum gw_status check_exchange(const struct gw_question *question, const char *compressor,
                                      const char *exchange, struct gw_error *error) {
     struct gw_planning planning;
@@ -99,7 +99,7 @@ static enum gw_status note_left_out(struct gw_plan_sweep *sweep, const char *com
     return gw_axis_note_add(&sweep->notes, text, 0, NULL, error);
 }
 
-/* Those that can be planned at `question`; the others become notes. */
+/* Finds exchanges that can be planned at `question`; the others become notes. */
 static enum gw_status find_exchanges_at(const struct gw_question *question,
                                         const struct gw_plan_sweep_request *request,
                                         struct gw_plan_sweep *sweep, struct gw_error *error) {
@@ -150,7 +150,7 @@ static enum gw_status keep_plan(struct gw_plan_sweep *sweep, struct gw_plan_cell
     return GW_OK;
 }
 
-/* Every policy's plan at one value of one exchange, bounded by the same optimum. */
+/* Makes every policy's plan at one value of one exchange, bounded by the same optimum. */
 static enum gw_status plan_policies(struct gw_plan_sweep *sweep, size_t exchange, size_t value,
                                     struct gw_planning *planning, struct gw_error *error) {
     GW_TRY(gw_planning_find_optimum(planning, error));
@@ -186,7 +186,7 @@ static enum gw_status plan_value(struct gw_plan_sweep *sweep, size_t exchange, s
     return status;
 }
 
-/* One plan is enough for all values if they make no difference. */
+/* Copies the plan at the first value to all values, if they make no difference. */
 static void repeat_first(struct gw_plan_sweep *sweep, size_t exchange) {
     for (size_t p = 0; p < sweep->policy_count; p++) {
         struct gw_plan_cell *row = gw_plan_sweep_row(sweep, exchange, p);

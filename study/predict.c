@@ -44,7 +44,7 @@ void gw_note_devices(const struct gw_question *question, const struct gw_algorit
 
 /* ---- plan ---------------------------------------------------------------------------------- */
 
-/* Times near the largest number that there is add up to more than any. */
+/* Fails if times add up to more than the largest double. */
 static enum gw_status check_finite(const struct gw_question *question, double iteration_s,
                                    struct gw_error *error) {
     return isfinite(iteration_s)
@@ -130,7 +130,7 @@ enum gw_status gw_planning_plan(const struct gw_planning *planning, const char *
 
 /* ---- pipeline ------------------------------------------------------------------------------ */
 
-/* A server adds up what workers push: of a single one it would send back what it got. */
+/* Fails if a server would have a single worker: it would send back what it got. */
 static enum gw_status check_server(const struct gw_question *question,
                                    const struct gw_algorithm *algorithm, struct gw_error *error) {
     return !algorithm->exchange->server || question->workers > 1
@@ -239,7 +239,7 @@ static void note_noise(const struct gw_noise *noise, size_t iterations, struct g
     gw_result_note(result, note);
 }
 
-/* Means and spread of what the iterations measured. */
+/* Fills means and spread over the simulated iterations. */
 static enum gw_status summarise_measures(const struct gw_question *question,
                                          const struct gw_measure *measures, size_t iterations,
                                          struct gw_result *out, struct gw_arena *arena,
@@ -274,14 +274,15 @@ static enum gw_status simulate(const struct gw_question *question,
 }
 
 /*
- * Slowing of an exchange and the compute beside it at the longer end, for files that do not say: a
- * GPU's matrix products take 30 to 40% longer beside a collective (pytorch#179937), and three
- * PyTorch jobs on processors took up to 20% longer by every way that exchanges during the backward
- * pass than predictions without it say. Of the exchange it is an assumption: as much.
+ * Slowdown of an exchange and of computing beside it at an interval's upper end, for clusters
+ * without factors: a GPU's matrix products take 30 to 40% longer beside a collective
+ * (pytorch#179937), and three PyTorch jobs on processors took up to 20% longer than predicted
+ * without interference, by all pipelines that exchange during the backward pass. For the exchange
+ * the same slowdown is an assumption.
  */
 static const struct gw_slowing unmeasured = {.compute = 1.4, .communication = 1.4};
 
-/* Says what would narrow an interval that is wider for what the file does not say. */
+/* Warns that interference is not in the cluster's file, with the command that measures it. */
 static void warn_of_left_out(const struct gw_question *question, struct gw_result *result) {
     char note[GW_RESULT_NOTE_SIZE];
     for (size_t i = 0; i < result->uncertainty_count; i++) {
@@ -297,7 +298,7 @@ static void warn_of_left_out(const struct gw_question *question, struct gw_resul
     }
 }
 
-/* The same with all that is left out; NULL where that is nothing. */
+/* Opens the same simulation with all interference that it leaves out; NULL: it leaves none out. */
 static enum gw_status open_slowed(const struct gw_question *question,
                                   const struct gw_pipeline *pipeline,
                                   const struct gw_simulator *simulator,

@@ -99,7 +99,7 @@ static size_t count_rivals(const struct gw_ranking *ranking) {
     return count;
 }
 
-/* The reason of the first stands for all. */
+/* Fails with the reason of the first infeasible pipeline. */
 static enum gw_status refuse_ranking(const struct gw_ranking *ranking, struct gw_error *error) {
     const struct gw_infeasible *first = &ranking->infeasible[0];
     return ranking->infeasible_count == 1

@@ -172,7 +172,7 @@ static void count_cell(struct gw_reproduction *found, const struct gw_reproduced
     found->largest_error = fmax(found->largest_error, off);
 }
 
-/* Every two numbers of a row that are of one quantity. */
+/* Compares every two numbers of a row that are of one quantity. */
 static void count_pairs(struct gw_reproduction *found, size_t number) {
     const struct gw_paper_table *table = found->table;
     const struct gw_paper_cell *published = table->rows[number].cells;

@@ -36,7 +36,7 @@ static enum gw_status find_times(const struct gw_survey *survey,
     return status;
 }
 
-/* Predicts each with as many bytes an element as it sends. */
+/* Predicts each pipeline with the bytes an element that it sends. */
 static enum gw_status predict_shown(const struct gw_survey *survey,
                                     const struct gw_question *question,
                                     double iteration_s[GW_SURVEY_SHOWN], struct gw_error *error) {
@@ -62,7 +62,7 @@ static void show(struct gw_survey *survey, size_t place) {
     }
 }
 
-/* The first in the ranking, other than what is recommended, that may be. */
+/* First place in the ranking that may be recommended, but is not the recommended one. */
 static size_t find_next(const struct gw_advice *advice) {
     size_t place = 0;
     while (
@@ -122,8 +122,8 @@ static size_t list_workers(size_t asked, size_t out[MOST_COUNTS]) {
     return count;
 }
 
-/* Values at which nothing can be predicted, such as more workers than a single node has, are left
- * out. */
+/* Leaves out values at which no pipeline can be predicted, such as more workers than a single node
+ * has. */
 static enum gw_status find_scaling(struct gw_survey *survey, struct gw_error *error) {
     size_t workers[MOST_COUNTS];
     size_t count = list_workers(survey->advice->question->workers, workers);
@@ -219,7 +219,7 @@ static double density_at(size_t i) {
     return pow(10, (double)i / 2 - 4);
 }
 
-/* The fastest in these places, and how many times as fast as the fastest dense one it is. */
+/* Finds the fastest of the places, and its speedup over the fastest dense one. */
 static void judge_cell(struct gw_survey *survey, const size_t *places, size_t count,
                        const double *iteration_s, size_t cell) {
     double fastest_s = INFINITY;

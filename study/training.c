@@ -1,4 +1,4 @@
-/* How long pipelines train to a goal: iterations that trainings took, times an iteration. */
+/* Times of pipelines to a goal: numbers of iterations in trainings, times an iteration. */
 #include <math.h>
 #include <string.h>
 
@@ -28,12 +28,13 @@ static bool is_asked_density(double density, double asked) {
     return fabs(density - asked) <= 1e-9 * asked;
 }
 
-/* How many times as many workers, or as few. */
+/* Distance between numbers of workers: absolute logarithm of their ratio. */
 static double distance(const struct gw_trainings *trainings, size_t workers) {
     return fabs(log((double)trainings->workers / (double)workers));
 }
 
-/* Those of the algorithm, or else of another dense one, by the nearest number of workers. */
+/* Finds trainings of the algorithm, or else of another dense one, with the nearest number of
+ * workers; NULL: none. */
 static const struct gw_trainings *find(const struct gw_accuracy *accuracy, const char *algorithm,
                                        const struct gw_question *question) {
     const struct gw_trainings *found = NULL;

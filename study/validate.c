@@ -117,13 +117,13 @@ enum gw_status gw_validation_predict(const struct gw_validation *validation,
                                &pair->predicted, error);
 }
 
-/* Whether what a pair's prediction takes differs from what it is asked for. */
+/* Whether a pair is predicted with counts other than asked for. */
 static bool takes_counts(const struct gw_validation *validation,
                          const struct gw_validation_pair *pair) {
     return pair->counts_depend_on_data && !takes(validation, "asked");
 }
 
-/* With counts, an iteration for each that was measured; otherwise one is as the other. */
+/* Predicts one iteration, or with counts one for each measured iteration. */
 static enum gw_status predict_algorithm(const struct gw_validation *validation,
                                         struct gw_validation_pair *pair, struct gw_timeline *trace,
                                         struct gw_result *out, struct gw_error *error) {
@@ -164,7 +164,7 @@ enum gw_status gw_validation_compare(struct gw_validation *validation, struct gw
     return out == NULL ? GW_OK : gw_counts_write(&validation->pairs->recorded, out, error);
 }
 
-/* ---- what it hangs on ------------------------------------------------------------------------ */
+/* ---- costs of the pairs ---------------------------------------------------------------------- */
 
 enum { MOST_COSTS = 128 }; /* more than there are collectives and compressors */
 
