@@ -73,8 +73,7 @@ struct gw_aggregator_calls gw_aggregator_calls_of(const struct gw_leg *leg,
     return calls;
 }
 
-/* Seconds of a call on `elements` by one rank, and (together_s) by all ranks of a machine at once.
- */
+/* Seconds of a call by one rank, and (together_s) by all ranks of a machine at once. */
 static double alone_s(const struct gw_leg *leg, const struct gw_kernel_cost *cost, size_t which,
                       double elements, double share) {
     return gw_aggregator_scatters(leg->aggregations[which].by) ? gw_scatter_s(cost, elements, share)

@@ -74,7 +74,7 @@ struct gw_scenario {
     const struct gw_algorithm *method;
     size_t workers;
     double density;   /* (0, 1]: share that a compressor keeps */
-    double bandwidth; /* of collectives' bytes, a factor of what was measured; startups stay */
+    double bandwidth; /* of collectives' bytes, a factor of the measured one; startups stay */
 };
 
 /*
@@ -127,7 +127,7 @@ double gw_costs_exchange_s(const struct gw_costs *costs, uint64_t n, size_t tens
 /* The part of every exchange that does not depend on its size. */
 double gw_costs_startup_s(const struct gw_costs *costs);
 
-/* Seconds after the last exchange: the workers' update, and what a session adds. */
+/* Seconds after the last exchange: the workers' update, and that of a session. */
 double gw_costs_update_s(const struct gw_costs *costs);
 
 #endif

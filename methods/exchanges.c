@@ -3,7 +3,7 @@
 
 #include "methods/methods.h"
 
-/* ---- what can be carried ------------------------------------------------------------------- */
+/* ---- selections that exchanges carry ------------------------------------------------------- */
 
 static bool is_dense(const struct gw_compressor *compressor) {
     return compressor == &gw_compressor_none;

@@ -19,9 +19,9 @@ struct gw_compressor {
     const char *name;  /* as in `--compressor` and in cluster files */
     const char *title; /* one line for a person */
     const char *paper;
-    bool exact;       /* selects just k, no matter what the gradient is */
+    bool exact;       /* selects just k of any gradient */
     bool common;      /* selects the same indices on all workers, so that only values travel */
-    bool joint;       /* what any worker selects, all send */
+    bool joint;       /* all workers send the elements that any worker selects */
     bool layered;     /* selects whole layers */
     bool sketched;    /* finds them in a count sketch, and can in the sum of all workers' */
     bool stateful;    /* remembers something from one iteration to the next */
@@ -98,7 +98,7 @@ uint64_t gw_sketch_cells(const struct gw_compressor *compressor, uint64_t elemen
  * and how execution treats them.
  */
 enum gw_payload {
-    GW_DENSE,   /* the group's gradient; of a server, back: what it made of all of them */
+    GW_DENSE,   /* the group's gradient; back from a server: the aggregate */
     GW_SPARSE,  /* the entries that each worker selected, as many on all: 8 bytes each */
     GW_COUNTS,  /* how many entries each worker selected: 4 bytes */
     GW_PADDED,  /* these entries, padded to the most that any worker selected: 8 bytes each */
@@ -202,7 +202,7 @@ extern const struct gw_exchange_kind gw_exchange_allreduce, gw_exchange_common_v
 enum gw_status gw_exchange_find(const char *name, const struct gw_exchange_kind **out,
                                 struct gw_error *error);
 
-/* The first in the table that carries what the compressor leaves, or NULL. */
+/* The first in the table that carries the compressor's selections, or NULL. */
 const struct gw_exchange_kind *gw_exchange_for(const struct gw_compressor *compressor);
 
 /* ---- published pipelines ------------------------------------------------------------------- */
@@ -237,9 +237,8 @@ struct gw_choice_changes {
 };
 
 /*
- * The algorithm with changed choices. A compressor whose leavings the exchange cannot carry brings
- * its own exchange, unless that is chosen too. Refuses an exchange that cannot carry what the
- * compressor leaves.
+ * Changes choices of an algorithm. A compressor whose selections the exchange cannot carry brings
+ * its own exchange, unless that is chosen too: then the exchange is refused.
  */
 enum gw_status gw_algorithm_change(const struct gw_algorithm *preset,
                                    const struct gw_choice_changes *changes,

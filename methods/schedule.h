@@ -1,6 +1,6 @@
 /*
- * A schedule: one iteration of a pipeline as operations on streams. It is what algorithms write,
- * and what sim (virtual time) and exec (real time) interpret; neither knows any algorithm.
+ * A schedule: one iteration of a pipeline as operations on streams. Algorithms write it; sim
+ * (virtual time) and exec (real time) interpret it, and know no algorithm.
  *
  * Each stream runs its operations in the schedule's order, one at a time. An operation starts when
  * its stream is free and the operations it depends on, which stand before it, have ended. Every
@@ -22,7 +22,7 @@ struct gw_operation {
     const char *label;  /* for a person: the tensor or the method; "" if there is nothing to add */
     enum gw_payload payload;
     uint64_t elements; /* that the operation works on */
-    uint64_t bytes;    /* exchange: what one worker contributes */
+    uint64_t bytes;    /* exchange: contribution of one worker */
     double duration_s; /* forward, backward, update: known from the model; compress: 0, but where
                         * execution waits in its place, as long as the cluster's curve says */
     size_t first_dependency, dependency_count; /* in the schedule's list */
@@ -42,7 +42,7 @@ struct gw_slice {
     uint64_t kept; /* elements that a compressor is asked for; = elements for dense exchange */
     size_t first_layer, layer_count; /* its tensors, in the schedule's list */
     uint64_t sketch_cells;           /* of the sketch that travels; 0: none does */
-    struct gw_selected selected;     /* what the bytes of its exchange stand for */
+    struct gw_selected selected;     /* elements in its exchange's bytes */
 };
 
 struct gw_schedule {

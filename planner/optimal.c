@@ -26,16 +26,16 @@ struct search {
     bool *trial;        /* a plan that is tried: [position], whether a group ends there */
     bool *best;         /* the best plan known ... */
     double best_time;   /* ... and its time in steps, without the update */
-    double known_s;     /* what the best plan took that was known before the search */
-    double proven_time; /* no plan takes less */
-    double proven_work; /* what had been done when this was, but for rounding, the best time */
+    double known_s;     /* time of the best plan that was known before the search */
+    double proven_time; /* lower bound of all plans, in steps */
+    double proven_work; /* work done when the bound met the best time, but for rounding */
 };
 
 /* ---- dense exchange on a straight curve --------------------------------------------------- */
 
 /*
- * Let T(q) be the earliest time at which everything before
- * position q can have been exchanged, R(q) the time at which it is ready and N(q) its elements:
+ * Let T(q) be the earliest time at which all tensors before position q can have been exchanged,
+ * R(q) the time at which they are ready and N(q) their elements:
  *
  *     T(q) = alpha + beta N(q) + min over p < q of max(T(p), R(q)) - beta N(p).
  *
@@ -219,7 +219,7 @@ static bool is_proven(const struct search *x) {
     return x->best_time - x->proven_time <= most_rounding(x->tensors);
 }
 
-/* Whether steps are too long for what was found since they were chosen. */
+/* Whether steps are too long for the best plan found since they were chosen. */
 static bool is_coarse(const struct search *x) {
     return x->best_time * x->passes.arcs.step_s < x->known_s / 4;
 }
@@ -261,8 +261,7 @@ static enum gw_status pass(struct search *x, enum gw_front_kind kind, bool forwa
     return GW_OK;
 }
 
-/* Makes a pass with hulls; from the third one on with weights chosen by the lines of earlier ones.
- */
+/* Makes a pass with hulls; from the third one on with weights by the lines of earlier ones. */
 static enum gw_status pass_of_hulls(struct search *x, bool forward, size_t most_weights,
                                     struct gw_error *error) {
     if (is_open(x) && x->passes_of_hulls++ >= 2) {
@@ -359,8 +358,7 @@ static enum gw_status mark_fastest(const struct gw_costs *costs, struct gw_arena
     return search_from(costs, known_s, arena, ends, least_s, error);
 }
 
-/* Sets the marked plan's time and the lower bound of all plans; equal if they differ by rounding.
- */
+/* Sets the marked plan's time and the bound of all plans; equal if they differ by rounding. */
 static void evaluate(const struct gw_costs *costs, double least_s, struct gw_optimum *out) {
     double equal = 5e-15 * (double)(costs->model->tensor_count + 2);
     out->iteration_s = gw_marks_iteration_s(costs, out->ends);

@@ -6,7 +6,7 @@
 
 /* ---- fronts carried over an arc ------------------------------------------------------------ */
 
-/* Appends unless the run has a pair that is as good; replaces what is no better. */
+/* Appends a pair unless the run has one that is as good; replaces pairs that are no better. */
 static void append(struct gw_front *run, double first, double second) {
     while (run->count > 0 && run->pairs[run->count - 1].first >= first) {
         run->count--;
@@ -127,7 +127,8 @@ static enum gw_status reduce(struct gw_passes *x, enum gw_front_kind kind, size_
     return GW_OK;
 }
 
-/* Adds to a front what the run has that may yet take less than the limit; whether it has any. */
+/* Adds pairs of the run that may yet take less than the limit to a front; tells if there are any.
+ */
 static enum gw_status unite(struct gw_passes *x, enum gw_front_kind kind, size_t most,
                             const struct opposite *other, struct gw_front *front, bool *promising,
                             struct gw_error *error) {
@@ -480,7 +481,7 @@ enum gw_status gw_lines_refine(struct gw_lines *lines, size_t most, struct gw_er
 /*
  * Leads the lines before an arc over it; returns the least time that they promise together with
  * those after it. A line of weight w at the arc's end comes from any of w' >= w at its beginning:
- * T' is at least any mean of T + e and R + A' + e, and w' - w is what the latter weighs.
+ * T' is at least any mean of T + e and R + A' + e, in which the latter has weight w' - w.
  */
 static double lead_forward(const struct gw_lines *lines, const struct gw_arc *arc, double ready,
                            const double *before, const double *after, double *led) {

@@ -1,6 +1,6 @@
 /*
- * The planner: which neighbouring tensors should travel together. A policy turns the costs of a
- * model's groups into a plan, with its predicted iteration time and a bound that no plan can beat.
+ * The planner groups neighbouring tensors for exchange. A policy turns the costs of a model's
+ * groups into a plan, with its predicted iteration time and a lower bound of all plans.
  */
 #ifndef GW_PLANNER_PLANNER_H
 #define GW_PLANNER_PLANNER_H
@@ -32,8 +32,8 @@ double gw_plan_iteration_s(const struct gw_costs *costs, const struct gw_group *
 /* The fastest of all plans, or the best that was found before the search was cut short. */
 struct gw_optimum {
     bool *ends;           /* [tensors]: whether a group ends with that tensor; owned */
-    double iteration_s;   /* what that plan takes */
-    double lower_bound_s; /* what no plan beats: the same, unless the search was cut short */
+    double iteration_s;   /* of that plan */
+    double lower_bound_s; /* of all plans: the same, unless the search was cut short */
 };
 
 /*
@@ -75,7 +75,7 @@ enum gw_status gw_policy_parse(const char *text, const struct gw_policy **policy
 enum gw_status gw_planner_plan(const struct gw_costs *costs, const char *text, struct gw_plan *out,
                                struct gw_error *error);
 
-/* The same with an optimum that was found before; with NULL, nothing bounds the plan (0). */
+/* The same with an optimum that was found before; NULL: the plan's bound is 0. */
 enum gw_status gw_planner_plan_beside(const struct gw_costs *costs, const char *text,
                                       const struct gw_optimum *optimum, struct gw_plan *out,
                                       struct gw_error *error);

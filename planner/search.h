@@ -21,8 +21,7 @@ void gw_close_at(const struct gw_model *model, uint64_t unit, uint64_t first, ui
  * tensor 0. */
 double gw_marks_iteration_s(const struct gw_costs *costs, const bool *ends);
 
-/* The same without the update: plans' differences would be rounded away beside an update of days.
- */
+/* The same without the update, as an update of days would round plans' differences away. */
 double gw_marks_exchanged_s(const struct gw_costs *costs, const bool *ends);
 
 /* ---- arcs ------------------------------------------------------------------------------------ */
@@ -44,7 +43,7 @@ struct gw_arcs {
     size_t tensors;
     uint64_t *elements; /* [tensors + 1]: before each position */
     double *ready;      /* [tensors + 1]: when a position is reached, without any compression */
-    double *rest_compress, *rest_exchange; /* [tensors + 1]: what is ahead at least */
+    double *rest_compress, *rest_exchange; /* [tensors + 1]: least costs ahead */
     double step_s;      /* the unit of all times here: they are whole, so that sums are exact */
     bool rising;        /* whether larger groups never cost less, ... */
     bool superadditive; /* ... or their compression less than that of their parts, but for ... */
@@ -63,8 +62,8 @@ struct gw_arcs {
 };
 
 /*
- * All arcs, in steps so small that `known_s`, what some plan takes, is 2^52 or more of them, and no
- * more than 2^53; but not below 2^-953 s. Longer times are not exact, and need not be.
+ * Finds all arcs, in steps so small that `known_s`, the time of some plan, is 2^52 to 2^53 of them,
+ * but not below 2^-953 s. Longer times are not exact, and need not be.
  */
 enum gw_status gw_arcs_open(struct gw_arcs *arcs, const struct gw_costs *costs, double known_s,
                             struct gw_error *error);
@@ -84,8 +83,8 @@ struct gw_arc gw_arcs_cost(const struct gw_arcs *arcs, size_t from, size_t to);
 void gw_arcs_begin_pass(struct gw_arcs *arcs, bool dropping);
 
 /*
- * The arcs from a position, ordered by where they lead. Those over which nothing can be finished
- * before `limit`, beginning with no less than `least` (compression, clock), may be left out.
+ * Finds the arcs from a position, in the order of their ends. May leave out those over which no
+ * plan ends before `limit` that begins with no less than `least` (compression, clock).
  */
 size_t gw_arcs_row(struct gw_arcs *arcs, size_t from, struct gw_front_pair least, double limit,
                    struct gw_arc **row);
@@ -119,7 +118,7 @@ struct gw_passes {
     double guess[GW_FRONT_KINDS];              /* see gw_front_squeeze */
     bool stairs_known;                         /* whether there are stairs yet */
     struct gw_front scratch;
-    struct gw_front run; /* what came over one arc */
+    struct gw_front run; /* pairs carried over one arc */
     size_t promised_capacity;
     double *promised;       /* by the opposite hull, for each pair of a front that is thinned */
     double work, most_work; /* pairs that went over arcs so far, and may in all */
@@ -136,12 +135,12 @@ static inline double gw_passes_slack(const struct gw_passes *x) {
     return 1e-12 + 1e-15 * (double)x->tensors;
 }
 
-/* Whether passes have done all the work that they may; one that stops for it drops nothing more. */
+/* Whether passes have done all the work that they may; a pass that stops drops no more arcs. */
 static inline bool gw_passes_are_spent(const struct gw_passes *x) {
     return x->work > x->most_work;
 }
 
-/* Ends what gw_arcs_begin_pass began, if the pass got to its end. */
+/* Ends the pass that gw_arcs_begin_pass began, if it got to its end. */
 static inline void gw_passes_end(struct gw_passes *x) {
     if (!gw_passes_are_spent(x)) {
         gw_arcs_end_pass(&x->arcs);
@@ -151,13 +150,13 @@ static inline void gw_passes_end(struct gw_passes *x) {
 /* Lower bound of all plans, before any pass. */
 double gw_passes_least(const struct gw_passes *x);
 
-/* Makes real forward fronts of at most `most` pairs, of what may take less than `limit`. */
+/* Makes real forward fronts of at most `most` pairs that may lead to less than `limit`. */
 enum gw_status gw_pass_forward(struct gw_passes *x, size_t most, double limit,
                                struct gw_error *error);
 
 /*
- * Makes stairs or real backward fronts of at most `most` pairs, of what may take less than `limit`;
- * drops the arcs over which stairs find nothing. No plan that takes less than `limit` takes less
+ * Makes stairs or real backward fronts of at most `most` pairs that may lead to less than `limit`;
+ * drops the arcs over which stairs have none. No plan that takes less than `limit` takes less
  * than *bound: INFINITY if there is none, and 0 if it was too much work to tell. The bound of
  * GW_REAL says nothing.
  */
@@ -187,8 +186,8 @@ struct gw_lines {
     size_t tensors;
     size_t count;                    /* of weights */
     double weights[GW_MOST_WEIGHTS]; /* [count]: of the first cost, ascending from 0 to 1 */
-    double *forward;  /* [tensors + 1][count]: what the weighted sums are at least; ... */
-    double *backward; /* ... INFINITY where nothing leads */
+    double *forward;  /* [tensors + 1][count]: lower bounds of the weighted sums; ... */
+    double *backward; /* ... INFINITY without any arc */
 };
 
 /* For passes that have been opened and have made no hulls. Close it also if that fails. */

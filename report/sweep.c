@@ -11,7 +11,7 @@ static bool is_shown(const struct gw_grid *grid, size_t axis) {
     return axis == GW_AXIS_ALGORITHM || grid->counts[axis] > 1;
 }
 
-/* Whether nothing depends on the axis: on the density, where all exchanges are dense. */
+/* Whether no point depends on the axis: on the density, if all exchanges are dense. */
 static bool is_idle(const struct gw_grid *grid, size_t axis) {
     size_t dense = 0;
     for (size_t i = 0; i < grid->counts[GW_AXIS_ALGORITHM]; i++) {

@@ -241,7 +241,7 @@ static enum gw_status refuse_line(const struct gw_sweep_file *file, const char *
 }
 
 /*
- * Reads what an interrupted sweep left, and changes nothing: counts its rows, `most` at most.
+ * Reads the file of an interrupted sweep, without changing it: counts its rows, `most` at most.
  * *keep: how many bytes they take with the prelude; 0: the file was cut off before the first row.
  */
 static enum gw_status read_partial(struct gw_sweep_file *file, const struct gw_grid *grid,

@@ -29,7 +29,7 @@ struct lane_clocks {
     struct gw_recorder recorder;
 };
 
-/* Neighbouring lanes, and what the operation at work does on each. */
+/* Neighbouring lanes, and times of the current operation on each. */
 struct lane_block {
     size_t first, count;
     double starts[BLOCK], ends[BLOCK], factors[BLOCK];

@@ -156,7 +156,7 @@ void gw_led_costs(struct gw_simulator *simulator) {
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
-/* Finds what aggregating each leg costs; without searches of sketches where compression waits. */
+/* Finds the costs of aggregating each leg; timed compression has no searches of sketches. */
 static void find_aggregations(struct gw_simulator *simulator) {
     const struct gw_exchange_kind *exchange = simulator->schedule->exchange;
     for (size_t i = 0; exchange != NULL && i < exchange->leg_count; i++) {

@@ -410,8 +410,7 @@ static size_t first_of(const struct paces *paces, size_t machine) {
     return first < paces->lane_count ? first : paces->lane_count;
 }
 
-/* The work that has waited longest for the machine's processors, the first of equals; NULL: none.
- */
+/* Work that has waited longest for the machine's processors, the first of equals; NULL: none. */
 static struct work *next_waiting(struct paces *paces, size_t machine) {
     struct work *next = NULL;
     for (size_t lane = first_of(paces, machine); lane < first_of(paces, machine + 1); lane++) {
@@ -424,8 +423,8 @@ static struct work *next_waiting(struct paces *paces, size_t machine) {
 }
 
 /*
- * While a worker waits for less than it takes to put a thread to sleep and to wake it, nobody else
- * gets its processor. Anything from 5 to 100 us gives the same for ResNet-50, to 0.2%.
+ * Longest pause in which a worker keeps its processor: putting a thread to sleep and waking it take
+ * longer. Any value from 5 to 100 us gives the same times for ResNet-50, to 0.2%.
  */
 static const double shortest_pause_s = 20e-6;
 

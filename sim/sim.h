@@ -17,8 +17,7 @@ struct gw_collective_choice {
     const char *operation, *name;
 };
 
-/* Settings of a simulation. All 0 but workers: a quiet cluster of equal workers. Borrows pointers.
- */
+/* Settings of a simulation. All 0 but workers: a quiet cluster of equals. Borrows pointers. */
 struct gw_simulation {
     size_t workers;
     const double *slowdown; /* per worker: factor on compute times (2: half as fast); NULL: all 1 */
@@ -40,7 +39,7 @@ struct gw_simulation {
      * factors (traces/cluster.h); by curves only.
      */
     bool interference;
-    bool timed_compression; /* then it waits: it slows nothing, and takes turns with nobody */
+    bool timed_compression; /* compression only waits: it slows no exchange and takes no turns */
     bool timed_passes;      /* the same of forward, backward and update */
     /* Assumed slowdowns of an exchange and an operation beside it of which the cluster's file has
      * no factors, with interference; 0: none. */
@@ -125,7 +124,7 @@ bool gw_simulator_counts_overlap(const struct gw_simulator *simulator);
 
 void gw_simulator_close(struct gw_simulator *simulator);
 
-/* ---- what times hang on ---------------------------------------------------------------------- */
+/* ---- uncertain parameters -------------------------------------------------------------------- */
 
 /*
  * Uncertain inputs of predicted times: curves of a cluster's file, a model's times, and the time

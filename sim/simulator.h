@@ -14,7 +14,7 @@ struct gw_interference {
     size_t class_count;
     uint32_t *class_of;                   /* per operation of the compute stream */
     struct gw_slowing *slowing;           /* an exchange's operation * class_count + class */
-    const struct gw_overlap_pair **pairs; /* the same: what it follows from; NULL: 1 and 1 */
+    const struct gw_overlap_pair **pairs; /* the same: source of its factors; NULL: 1 and 1 */
     double *crowding; /* per operation, 0: it needs no processor; NULL: ranks share none */
     double *led_s;    /* per compression, of workers that do not lead; NULL: all do the same */
     bool accelerated; /* passes need none of the processors that are shared */
@@ -45,7 +45,7 @@ struct gw_simulator {
      * seconds of aggregating their data.
      */
     double *seconds;
-    double byte_factor;      /* on what a byte's exchange takes, by curves */
+    double byte_factor;      /* on the time of a byte's exchange, by curves */
     struct gw_prices prices; /* of exchanges by curves */
     struct gw_aggregation_costs aggregations[GW_MOST_LEGS]; /* of the legs of its exchange */
     size_t *slots; /* per operation: where its end is kept, or GW_NO_SLOT */
@@ -165,14 +165,14 @@ double gw_parameter_factor(const struct gw_simulator *simulator, enum gw_paramet
  * waits for an exchange, unless passes need those processors themselves.
  */
 
-/* Sets `shares`: whether workers compress, and those of a machine share processors, by what the
- * cluster says. */
+/* Sets `shares`: whether workers compress and, by the cluster's file, share their machine's
+ * processors. */
 void gw_interference_find_sharing(struct gw_simulator *simulator);
 
 /*
- * Fails if the schedule has anything but exchanges and a server's updates on the communication
- * stream, or those elsewhere. Notes in `result` (may be NULL) which factors were taken from
- * elsewhere, and of which operations that run at once none were measured: these slow nothing.
+ * Fails if the schedule has other operations than exchanges and a server's updates on the
+ * communication stream, or those elsewhere. Notes in `result` (may be NULL) substitutes for
+ * unmeasured factors, and operations without any, which slow nothing.
  */
 enum gw_status gw_interference_open(struct gw_simulator *simulator, struct gw_result *result,
                                     struct gw_error *error);
@@ -201,7 +201,7 @@ void gw_tally_reset(struct gw_tally *tally, size_t lane_count);
 void gw_tally_measure(struct gw_tally *tally, const struct gw_simulator *simulator,
                       struct gw_measure *out);
 
-/* Sets other_s to what the other parts leave of the iteration, but for the rounding of sums. */
+/* Sets other_s to the rest of the iteration beside the other parts; 0 if it is only rounding. */
 void gw_measure_other(struct gw_measure *measure);
 
 static inline double gw_later(double a, double b) {

@@ -45,7 +45,7 @@ void gw_measure_other(struct gw_measure *measure) {
 }
 
 /*
- * The compute stream idles before an operation only for something on the communication stream, and
+ * The compute stream idles before an operation only for one on the communication stream, and
  * the other way round: whichever stream's clock is ahead has been busy without a gap since the
  * other's. So all that the compute stream idled between operations is exposed communication, and so
  * is what the communication stream has left at the end.

@@ -538,8 +538,8 @@ static enum gw_status check_ended(const struct gw_traffic *traffic) {
 }
 
 /*
- * One worker stands for all: what it sends from `now` on comes back to it as what it receives. All
- * that came before has left the links, so it does not matter what that was.
+ * Time at which a step ends that the worker which stands for all begins at `now`: messages that it
+ * sends are those that it receives. Earlier messages have left the links, and make no difference.
  */
 static uint64_t step_alone(struct gw_traffic *traffic, const struct gw_exchange *exchange,
                            uint32_t index, uint64_t now) {

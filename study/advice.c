@@ -290,7 +290,7 @@ static enum gw_status find_even_bandwidth(struct gw_advice *advice, struct gw_er
     return GW_OK;
 }
 
-/* ---- what is recommended --------------------------------------------------------------------- */
+/* ---- the recommendation ---------------------------------------------------------------------- */
 
 static enum gw_status explain_chosen(struct gw_advice *advice, struct gw_error *error) {
     const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, advice->chosen->place);
@@ -316,7 +316,7 @@ static void find_widest(struct gw_advice *advice) {
     }
 }
 
-/* ---- what was measured ----------------------------------------------------------------------- */
+/* ---- measurements ---------------------------------------------------------------------------- */
 
 bool gw_advice_is_measured_by(const struct gw_advice *advice,
                               const struct gw_validation_document *measured) {

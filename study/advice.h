@@ -23,11 +23,11 @@ struct gw_estimate {
 
 /* Measured iterations of pipelines that may be recommended, on the same question. */
 struct gw_measurements {
-    size_t count;       /* of them; 0: none are known, and nothing else holds */
+    size_t count;       /* of them; 0: none, and other members are not set */
     size_t first;       /* place of the fastest */
-    double first_s;     /* what it took */
-    size_t predicted;   /* place of what is recommended */
-    double predicted_s; /* what that took; NAN: it was not measured */
+    double first_s;     /* its measured iteration */
+    size_t predicted;   /* place of the recommended one */
+    double predicted_s; /* its measured iteration; NAN: none */
     bool is_told_apart; /* predictions tell the two apart */
 };
 
@@ -53,10 +53,10 @@ struct gw_advice {
     struct gw_ranking ranking; /* of all presets and of that */
     /*
      * [ranking.count]: the share of the energy of a bell-shaped gradient, the sum of its squares,
-     * that a worker sends of it; 1 where nothing is compressed.
+     * that a worker sends of it; 1 without compression.
      */
     double *energy;
-    double least_energy; /* of what may be recommended: half of what exact top-k sends */
+    double least_energy; /* to be recommended: half of the energy that exact top-k sends */
     struct gw_iterations_factor *iterations; /* [ranking.count] */
     size_t dense;      /* place of the fastest pipeline that compresses nothing */
     size_t compressed; /* of the soonest that may be recommended, or else of the fastest that keeps
@@ -78,7 +78,7 @@ struct gw_advice {
      * faster now, below where it is slower; NAN: not from a thousandth to a thousand times.
      */
     double even_bandwidth;
-    /* Iterations by these buckets count what each takes besides its exchange. */
+    /* Iterations by these buckets include gw_bucket_besides_s of each. */
     struct gw_plan buckets; /* the fastest dense plan, for DistributedDataParallel */
     bool buckets_hold;      /* it is faster than DDP's defaults wherever curves may be */
     double buckets_iteration_s;

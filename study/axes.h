@@ -7,14 +7,13 @@
 /* ---- axes -------------------------------------------------------------------------------------
  */
 
-/* Axes, from the one that changes most slowly from point to point to the one that changes fastest.
- */
+/* Axes, from the one that changes least often from point to point to the one that always does. */
 enum gw_axis {
     GW_AXIS_MODEL,
     GW_AXIS_CLUSTER,
     GW_AXIS_WORKERS,
     GW_AXIS_DENSITY,
-    GW_AXIS_BANDWIDTH, /* a factor of what was measured */
+    GW_AXIS_BANDWIDTH, /* a factor of the measured one */
     GW_AXIS_STRAGGLER, /* a factor on the compute times of worker 0 */
     GW_AXIS_NOISE,     /* standard deviation of the logarithm of each compute time */
     GW_AXIS_ALGORITHM,
@@ -22,7 +21,7 @@ enum gw_axis {
 };
 
 struct gw_axis_kind {
-    const char *name;                  /* of one value, in what is written */
+    const char *name;                  /* of one value, in output */
     const char *option, *key;          /* on the command line, in a job file */
     const char *label;                 /* of a picture's axis; NULL: not drawn */
     const struct gw_values_rule *rule; /* NULL: its values are names */
@@ -99,8 +98,7 @@ struct gw_axis_notes {
     struct gw_arena arena; /* of the texts */
 };
 
-/* Adds a note, or counts it with one like it; notes of several rows are counted in the first row.
- */
+/* Adds a note, or counts it with one like it; notes of several rows count in the first row. */
 enum gw_status gw_axis_note_add(struct gw_axis_notes *notes, const char *text, size_t value,
                                 const void *row, struct gw_error *error);
 void gw_axis_notes_free(struct gw_axis_notes *notes);

@@ -11,24 +11,24 @@
 
 /*
  * Assumed time of a bucket besides its exchange, on all GPUs: launches, hooks, multiprocessors that
- * a collective has while it runs. On 8 V100s ResNet-50 takes 2.6% longer with
- * bucket_cap_mb=1 than with 25, in 35 buckets and in 5, ResNet-101 3.5%, in 86 and in 8 (75th
- * percentiles of PyTorch's benchmarks/distributed/ddp/README.md, bf69c149), though exchanges alone
- * say that they take as long: 96 and 81 us a bucket. On 16 of them it is 150 us of ResNet-50.
+ * a collective has while it runs. On 8 V100s ResNet-50 takes 2.6% longer with bucket_cap_mb=1 than
+ * with 25, in 35 buckets and in 5, ResNet-101 3.5%, in 86 and in 8 (75th percentiles of PyTorch's
+ * benchmarks/distributed/ddp/README.md, bf69c149), though by exchanges alone they take as long: 96
+ * and 81 us a bucket. On 16 V100s it is 150 us for ResNet-50.
  */
 const double gw_bucket_besides_s = 100e-6;
 
 /* Least share of an iteration that is worth a setting: chosen. */
 static const double least_gain = 0.01;
 
-/* ---- where both may be ----------------------------------------------------------------------- */
+/* ---- iterations within intervals ------------------------------------------------------------- */
 
 /* Number of steps in which a curve, or the bandwidth alone, moves from one end of its interval to
  * the other. */
 enum { STEPS = 8, MOST_TIMES = 16 * (STEPS + 1) };
 
-/* Iterations of one plan at all places that are looked at, the usual one first, each with what its
- * buckets take besides their exchanges. */
+/* Iterations of one plan at all places within intervals, the usual one first, with
+ * gw_bucket_besides_s for each bucket. */
 struct times {
     size_t count;
     double seconds[MOST_TIMES];

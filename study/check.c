@@ -264,7 +264,7 @@ static const char *kind_of(const char *schema) {
     return strchr(schema, '/') + 1;
 }
 
-/* Documents that gradweave prints and nothing reads. */
+/* Documents that gradweave prints, but does not read. */
 static bool is_printed(const char *schema) {
     static const char *const printed[] = {"bench@1",       "calibration-check@1",
                                           "check@1",       "comparison@1",

@@ -18,7 +18,7 @@ struct gw_file_check {
     const char *schema;     /* NULL: not known */
     struct gw_findings bad; /* why it is bad input or cannot be read */
     struct gw_findings odd;
-    struct gw_findings notes; /* what it can answer, and what it cannot; what is as measured */
+    struct gw_findings notes; /* questions that it can and cannot answer; its precision */
 };
 
 /*

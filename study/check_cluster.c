@@ -8,7 +8,7 @@
 
 /* ---- curves -------------------------------------------------------------------------------- */
 
-/* Plausible times: shorter ones beat any hardware, longer ones nobody would use. */
+/* Plausible times: shorter ones are faster than any hardware, longer ones too slow for any use. */
 struct speeds {
     const char *unit, *faster;
     double least_s, most_s; /* for each byte or element */
@@ -253,8 +253,8 @@ static const cJSON *points_of(const cJSON *entry) {
 }
 
 /*
- * How well medians are known, and how far off curves are at sizes that were held out: of curves'
- * entries as calibrate has written them. What else these may hold counts for nothing.
+ * Notes the precision of medians, and errors of curves at sizes that were held out, by entries that
+ * calibrate wrote. Other entries are left out.
  */
 static void note_precision(struct gw_checking *check, const char *what, const cJSON *const *entries,
                            size_t count) {

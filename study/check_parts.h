@@ -15,7 +15,7 @@ struct gw_checking {
     struct gw_arena *arena;
 };
 
-/* Adds a text, cut at a length at which nobody reads on. */
+/* Adds a text, cut at a readable length. */
 static inline void __attribute__((format(printf, 3, 4)))
 gw_check_add(struct gw_checking *check, struct gw_findings *findings, const char *format, ...) {
     char text[1024];

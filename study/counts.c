@@ -216,7 +216,7 @@ static enum gw_status find_counts(const struct gw_counts_source *source,
     return source->out == NULL ? GW_OK : gw_counts_write(&out->own, source->out, error);
 }
 
-/* ---- what a prediction takes --------------------------------------------------------------- */
+/* ---- counts of a prediction ---------------------------------------------------------------- */
 
 enum gw_status gw_taken_counts_open(const struct gw_counts_source *source,
                                     const struct gw_question *question,

@@ -39,8 +39,7 @@ static double time_of(const struct gw_prediction *answer) {
     return answer->status == GW_OK ? answer->result.iteration_s : NAN;
 }
 
-/* Whether the prediction has uncertainties: without intervals, only derived curves are among them.
- */
+/* Whether the prediction has uncertainties: without intervals, only those of derived curves. */
 static bool is_uncertain(const struct gw_prediction *answer) {
     return answer->status == GW_OK && answer->result.uncertainty_count > 0;
 }
@@ -85,8 +84,7 @@ static bool halve(const struct gw_axis_values *values, double from, double to, d
     return to - from > closest * to && *middle > from && *middle < to;
 }
 
-/* Narrows a crossing to neighbours: `before` is as fast as `after` at the first, not at the second.
- */
+/* Narrows a crossing to neighbours: `before` is as fast as `after` at the first one only. */
 static enum gw_status bisect(const struct search *search, struct gw_crossing *crossing,
                              struct gw_error *error) {
     const struct gw_algorithm *const *algorithms = search->found->comparison->algorithms;
@@ -278,7 +276,7 @@ void gw_crossovers_close(struct gw_crossovers *crossovers) {
     gw_arena_free(&crossovers->arena);
 }
 
-/* ---- what was found ------------------------------------------------------------------------ */
+/* ---- found crossovers ---------------------------------------------------------------------- */
 
 const double *gw_crossovers_times(const struct gw_crossovers *crossovers, size_t value) {
     return &crossovers->times_s[value * crossovers->comparison->count];

@@ -417,7 +417,7 @@ static enum gw_status find_parameters(struct timeline_comparison *comparison,
     return gw_arena_check(comparison->arena, "comparing timelines", error);
 }
 
-/* ---- what is shown, and in which order ------------------------------------------------------- */
+/* ---- order of operations, and the shown iteration -------------------------------------------- */
 
 /* The measured iteration nearest to the median, and the worker that its path is longest on. */
 static enum gw_status choose_shown(struct timeline_comparison *comparison, struct gw_error *error) {

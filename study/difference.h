@@ -63,10 +63,10 @@ struct gw_difference {
     double iteration_s[GW_SIDES];               /* means */
     enum gw_side path;                          /* whose is walked */
     struct gw_operation_difference *operations; /* [schedule->operation_count] */
-    size_t *largest; /* the same as numbers of operations: by what they contribute, without sign */
+    size_t *largest;     /* numbers of operations, by the magnitude of their contributions */
     size_t contributing; /* how many contribute anything: the first of `largest` */
     size_t parameter_count;
-    struct gw_parameter_difference *parameters; /* by what they contribute, without sign */
+    struct gw_parameter_difference *parameters; /* by the magnitude of their contributions */
     double waited_s;                            /* part of contributions that is waiting */
     double elsewhere_s;
     /* The iteration nearest to the median, and the worker on which its path is longest. */

@@ -1,4 +1,4 @@
-/* A grid of points: what is asked for on the command line and in a job file, and its points. */
+/* Reads a grid from the command line and a job file, and finds its points. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "study/grid.h"
 #include "study/points.h"
 
-/* ---- what is asked for ---------------------------------------------------------------------- */
+/* ---- the request ---------------------------------------------------------------------------- */
 
 /* An axis as it was asked for: names, or texts that make a list of numbers with commas between. */
 struct items {
@@ -230,7 +230,7 @@ static enum gw_status parse_input(enum gw_axis axis, struct gw_grid *grid, size_
                                  : gw_cluster_parse(text, length, path, &grid->clusters[at], error);
 }
 
-/* The text of what is made, or of a file; the caller's, as is the path. */
+/* Finds the text of a made document, or of a file; the caller's, as is the path. */
 static enum gw_status read_text(const struct gw_grid_request *request, enum gw_axis axis,
                                 const char *name, char **path, char **text,
                                 struct gw_error *error) {
@@ -250,7 +250,7 @@ static enum gw_status read_text(const struct gw_grid_request *request, enum gw_a
     return gw_file_read(*path, text, &length, error);
 }
 
-/* A model or cluster by its name; what it consists of goes into the grid's fingerprint. */
+/* Reads a model or cluster by its name; its text goes into the grid's fingerprint. */
 static enum gw_status read_input(const struct gw_grid_request *request, enum gw_axis axis,
                                  const char *name, struct gw_grid *grid, struct gw_error *error) {
     char *path = NULL;

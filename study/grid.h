@@ -16,7 +16,7 @@ extern const struct gw_fields gw_sweep_job_fields;
 
 /* Every combination of models, clusters, numbers and algorithms is a point with a number. */
 struct gw_grid_request {
-    const char *job;                  /* a file, or NULL; what else is given goes before it */
+    const char *job;                  /* a file, or NULL; other members take precedence */
     const char *texts[GW_AXES];       /* of the command line's options; NULL: not given */
     struct gw_choice_changes changes; /* of all algorithms */
     enum gw_interference_rule interference;
@@ -49,7 +49,7 @@ struct gw_grid {
     struct gw_arena arena; /* of all of this */
 };
 
-/* Reads all that is asked for, and refuses what is not there. gw_grid_close in any case. */
+/* Reads the request's files and values; fails if one is missing. gw_grid_close in any case. */
 enum gw_status gw_grid_open(const struct gw_grid_request *request, struct gw_grid *out,
                             struct gw_error *error);
 void gw_grid_close(struct gw_grid *grid);

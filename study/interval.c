@@ -5,7 +5,7 @@
 #include "study/predict.h"
 #include "study/rank.h"
 
-/* Most iterations that are simulated to find what a curve's uncertainty means for the iteration. */
+/* Most iterations that are simulated to find the effect of a curve's uncertainty. */
 enum { MOST_ITERATIONS = 20 };
 
 /* ---- uncertainties ------------------------------------------------------------------------- */

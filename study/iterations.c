@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- what was measured ----------------------------------------------------------------------- */
+/* ---- measured trainings ---------------------------------------------------------------------- */
 
 /*
  * Iterations to 90% of what dense pipelines learn, by 4 workers (docs/results/convergence.md, by
@@ -15,8 +15,8 @@ static const unsigned runs[NETWORKS] = {3, 3, 3, 1, 1};
 
 struct trained {
     const char *algorithm; /* "fp16": DDP's hook; "dense": all that compress nothing */
-    double density;        /* 0: nothing is left out */
-    double sent;           /* median of the networks: bytes over what was asked for */
+    double density;        /* 0: dense */
+    double sent;           /* median of the networks: bytes over those asked for */
     struct {
         unsigned iterations, never; /* median of the runs that came there, and how many did not */
     } networks[NETWORKS];

@@ -13,9 +13,9 @@ struct gw_iterations_factor {
     /* Least, median and largest of the networks of which a run came there; NAN: of none. */
     double low, median, high;
     size_t runs, failed; /* how many there were, and how many did not come there in their time */
-    double sent;         /* bytes that they sent, over what compressors were asked to keep */
-    double density;      /* at which they were trained: the nearest one to what was asked for */
-    bool is_beyond;      /* less was asked for than any training kept: nothing else is known */
+    double sent;         /* bytes that they sent, over those that compressors were asked to keep */
+    double density;      /* at which they were trained: the nearest one to that asked for */
+    bool is_beyond;      /* no training kept as little as is asked for: factors are unknown */
 };
 
 /*

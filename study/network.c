@@ -96,7 +96,7 @@ static enum gw_status check_choices(const struct gw_choices *choices, struct gw_
     return GW_OK;
 }
 
-/* LogGP parameters on the command line take the place of the cluster's. */
+/* Replaces the cluster's LogGP parameters by those on the command line. */
 static enum gw_status change_parameters(const char *loggp, struct gw_cluster *cluster,
                                         struct gw_error *error) {
     struct gw_network network = {.oversubscription = 1};

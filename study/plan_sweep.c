@@ -10,7 +10,7 @@
 #include "study/plans.h"
 #include "study/question.h"
 
-/* ---- what is planned ------------------------------------------------------------------------ */
+/* ---- the request ---------------------------------------------------------------------------- */
 
 /* AXIS=VALUES */
 static enum gw_status parse_text(const struct gw_plan_sweep_request *request,
@@ -235,7 +235,7 @@ enum gw_status gw_plan_sweep_plan(const struct gw_plan_sweep_request *request,
     return status;
 }
 
-/* ---- what was planned ----------------------------------------------------------------------- */
+/* ---- plans that were made ------------------------------------------------------------------- */
 
 struct gw_plan_cell *gw_plan_sweep_row(const struct gw_plan_sweep *sweep, size_t exchange,
                                        size_t policy) {

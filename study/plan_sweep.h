@@ -35,13 +35,13 @@ struct gw_plan_sweep {
     struct gw_arena arena; /* of values, policies and cells */
 };
 
-/* Reads what is to be planned, before any work; gw_plan_sweep_close in any case. */
+/* Reads the request, before any work; gw_plan_sweep_close in any case. */
 enum gw_status gw_plan_sweep_open(const struct gw_plan_sweep_request *request,
                                   const struct gw_question *question, struct gw_plan_sweep *out,
                                   struct gw_error *error);
 void gw_plan_sweep_close(struct gw_plan_sweep *sweep);
 
-/* Plans it. */
+/* Makes all plans of the request. */
 enum gw_status gw_plan_sweep_plan(const struct gw_plan_sweep_request *request,
                                   struct gw_plan_sweep *sweep, struct gw_error *error);
 

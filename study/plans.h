@@ -14,7 +14,7 @@ struct gw_planning {
     struct gw_optimum optimum; /* once it is found */
 };
 
-/* The exchange of that name (NULL: the compressor's own), which must carry what that leaves. */
+/* Finds the exchange of that name (NULL: the compressor's own), which must carry its selections. */
 enum gw_status gw_exchange_choose(const char *compressor, const char *name,
                                   const struct gw_exchange_kind **out, struct gw_error *error);
 
@@ -27,7 +27,7 @@ void gw_planning_close(struct gw_planning *planning);
 /* Finds the optimum, by which all plans that are made from then on are bounded. */
 enum gw_status gw_planning_find_optimum(struct gw_planning *planning, struct gw_error *error);
 
-/* A policy's plan; its notes say what was derived, and what was timed on another device. */
+/* Makes a policy's plan, with notes on derived curves and on times of another device. */
 enum gw_status gw_planning_plan(const struct gw_planning *planning, const char *policy,
                                 struct gw_plan *out, struct gw_error *error);
 
@@ -40,9 +40,8 @@ const char *gw_policy_text(const struct gw_policy *policy, uint64_t argument,
 struct gw_plans {
     size_t count;
     struct gw_plan *plans;
-    /* [count]: their iterations with what slows operations that run at once, which plans and their
-     * bound leave out; NULL: the question counts nothing of it, or no
-     * pipeline has the compressor. */
+    /* [count]: their iterations with interference, which plans and their bound leave out; NULL: the
+     * question counts none, or no pipeline has the compressor. */
     double *interfered_s;
     struct gw_arena arena;
 };
@@ -54,7 +53,7 @@ enum gw_status gw_plans_make(const struct gw_question *question, const char *com
                              struct gw_error *error);
 void gw_plans_free(struct gw_plans *plans);
 
-/* Why a plan takes as long as it does: what each stream does for its groups, and who waits. */
+/* Explains a plan's time: times of both streams for its groups, and waits. */
 struct gw_explanation {
     const struct gw_question *question;
     const struct gw_plan *plan;

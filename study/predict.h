@@ -43,8 +43,7 @@ struct gw_numbered_factors {
     } each[GW_MOST_FACTORS];
 };
 
-/* Noise and factors that make a simulated cluster heterogeneous; seed and threads of repetitions.
- */
+/* Noise and factors of a heterogeneous cluster; seed and threads of repetitions. */
 struct gw_heterogeneity {
     const char *noise, *network_noise;     /* as gw_noise_read takes it; NULL: none */
     struct gw_numbered_factors stragglers; /* workers: on their compute times */
@@ -191,7 +190,7 @@ enum gw_status gw_goal_ask(const char *path, const char *loggp, struct gw_goal_a
                            struct gw_error *error);
 void gw_goal_answer_free(struct gw_goal_answer *answer);
 
-/* One iteration of a pipeline as a schedule: what is asked, and what it was exported for. */
+/* Request to export one iteration of a pipeline as a GOAL schedule, and its answer. */
 struct gw_goal_export {
     struct gw_question *question; /* gets the network's parameters */
     const char *algorithm, *path;

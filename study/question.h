@@ -11,12 +11,12 @@
 /* ---- the question -----------------------------------------------------------------------------
  */
 
-/* Whether operations of a worker, and workers of a machine, that are at work at once slow each
- * other in predictions. */
+/* Rule for interference in predictions: operations of a worker, and workers of a machine, that run
+ * at once slow each other. */
 enum gw_interference_rule {
     GW_INTERFERENCE_KNOWN,   /* as far as the cluster's file says how much */
     GW_INTERFERENCE_NONE,    /* they do not */
-    GW_INTERFERENCE_REQUIRED /* as the file says, and one that says nothing of it is refused */
+    GW_INTERFERENCE_REQUIRED /* as the file says; a file without any is refused */
 };
 
 /* A question of a user. */
@@ -25,7 +25,7 @@ struct gw_question {
     struct gw_cluster cluster;
     size_t workers;
     double density;
-    double bandwidth; /* of collectives' bytes, a factor of what was measured; startups stay */
+    double bandwidth; /* of collectives' bytes, a factor of the measured one; startups stay */
     double straggler; /* a factor on the compute times of worker 0, in sweeps; 1: none */
     double noise;     /* of the logarithm of each compute time the standard deviation, in sweeps */
     enum gw_interference_rule interference;
@@ -57,7 +57,7 @@ struct gw_question gw_question_of(struct gw_model model, struct gw_cluster clust
 /* Whether predictions count it. */
 bool gw_question_counts_interference(const struct gw_question *question);
 
-/* Refuses a cluster that says nothing of what the choice requires. */
+/* Refuses a cluster without interference if it is required. */
 enum gw_status gw_interference_check(enum gw_interference_rule interference,
                                      const struct gw_cluster *cluster, struct gw_error *error);
 
@@ -95,7 +95,7 @@ struct gw_network_options {
 
 /*
  * "L=2500,o=1500,g=1000,O=0,G=6,S=65535": nanoseconds, nanoseconds per byte and bytes, in any
- * order; what is not given is 0, and S without limit.
+ * order; missing ones are 0, and S without limit.
  */
 struct gw_loggp_text {
     double L, o, g, O, G, S;
@@ -107,7 +107,8 @@ enum gw_status gw_loggp_parse(const char *text, struct gw_loggp_text *out, struc
 enum gw_status gw_loggp_for_goal(const struct gw_loggp_text *text, struct gw_loggops *out,
                                  struct gw_error *error);
 
-/* Changes the question's cluster as the options say; refuses what there is not. */
+/* Changes the question's cluster as the options say; refuses unknown collectives and algorithms,
+ * and options that only messages use without these. */
 enum gw_status gw_network_apply(const struct gw_network_options *options,
                                 struct gw_question *question, struct gw_error *error);
 

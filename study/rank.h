@@ -31,7 +31,7 @@ struct gw_prediction {
     struct gw_error why;
 };
 
-/* An iteration without any exchange or compression: what scaling is measured by. */
+/* Seconds of an iteration without exchange and compression, the reference of scaling. */
 double gw_comparison_alone_s(const struct gw_comparison *comparison);
 
 /* Whether a pipeline's counts depend on gradients, with the comparison's changes. */
@@ -52,7 +52,7 @@ struct gw_ranking {
     size_t rival_count;         /* others that cannot be told apart from the first */
     size_t infeasible_count;
     struct gw_infeasible *infeasible; /* as they were asked for */
-    struct gw_result notes;           /* on all of it; nothing else of this is set */
+    struct gw_result notes;           /* on the whole ranking; only notes are set */
     struct gw_arena arena;            /* of all of this */
 };
 

@@ -9,7 +9,7 @@
 
 struct gw_reproduced_cell {
     double value; /* NAN: no such cell */
-    double error; /* relative to what was published; NAN: nothing was */
+    double error; /* relative to the published number; NAN: there is none */
     bool fitted;  /* an input was fitted to it, or to a number that it is a ratio of */
     bool claimed; /* the text claims something of it, in place of a number ... */
     bool holds;   /* ... which is so */

@@ -49,7 +49,7 @@ static enum gw_status predict_shown(const struct gw_survey *survey,
     return GW_OK;
 }
 
-/* ---- what is shown --------------------------------------------------------------------------- */
+/* ---- shown pipelines ------------------------------------------------------------------------- */
 
 static void show(struct gw_survey *survey, size_t place) {
     for (size_t i = 0; i < survey->shown_count; i++) {
@@ -104,7 +104,7 @@ static enum gw_status trace_shown(struct gw_survey *survey, struct gw_error *err
 
 enum { MOST_WORKERS = 256, MOST_COUNTS = 16 };
 
-/* Powers of two up to 256 or more than are asked for, and what is asked for. */
+/* Lists powers of two up to 256 or, if that is more, `asked`; and `asked`. Returns their number. */
 static size_t list_workers(size_t asked, size_t out[MOST_COUNTS]) {
     size_t count = 0;
     size_t last = 1;
@@ -144,7 +144,7 @@ static enum gw_status find_scaling(struct gw_survey *survey, struct gw_error *er
     return GW_OK;
 }
 
-/* ---- what if --------------------------------------------------------------------------------- */
+/* ---- changed questions ----------------------------------------------------------------------- */
 
 /* A copy of the question's model whose passes take so many times as long; the survey's arena's. */
 static enum gw_status slow_down(struct gw_survey *survey, double factor,

@@ -8,7 +8,7 @@
 #include "study/predict.h"
 #include "study/validate.h"
 
-/* ---- what can be told without running anything --------------------------------------------- */
+/* ---- checks before any run ----------------------------------------------------------------- */
 
 static bool takes(const struct gw_validation *validation, const char *source) {
     return strcmp(validation->counts, source) == 0;

@@ -58,7 +58,7 @@ struct gw_validation {
     size_t doubt_count;
 };
 
-/* Refuses sources and files of counts that do not go with what was asked for. */
+/* Refuses sources and files of counts that do not fit the request. */
 enum gw_status gw_validation_check_counts(const struct gw_validation *validation,
                                           struct gw_error *error);
 
