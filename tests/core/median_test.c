@@ -15,7 +15,7 @@ static double median_of(double *values, size_t count) {
 
 /* ---- against drawing every value ----------------------------------------------------------- */
 
-enum { RESAMPLES = 20000, MOST = 64, REPEATS = 21 };
+enum { RESAMPLES = 20000, MOST = 64, REPEATS = 201 };
 
 /* The share of resamples' medians that are at most `limit`, by the textbook. */
 static double share_below(const double *values, size_t count, double limit,
@@ -55,7 +55,7 @@ TEST(the_interval_is_that_of_the_bootstrap) {
         double low = median_of(lows, REPEATS);
         double high = median_of(highs, REPEATS);
         /* five standard deviations of such a share */
-        const double error = 0.009 * sqrt((double)RESAMPLES / gw_trials(RESAMPLES));
+        const double error = 0.006 * sqrt((double)RESAMPLES / gw_trials(RESAMPLES));
         assert_true(share_below(values, counts[c], low * (1 + 1e-12), random) > 0.025 - error);
         assert_true(share_below(values, counts[c], low * (1 - 1e-12), random) < 0.025 + error);
         assert_true(share_below(values, counts[c], high * (1 + 1e-12), random) > 0.975 - error);
