@@ -82,13 +82,13 @@ bool gw_calibrates(const struct gw_calibration *calibration, enum gw_aggregator 
 
 /* Lists names of collectives and compressors, "aggregation", "network" and "overlap", ended by
  * NULL. */
-enum { GW_MOST_CALIBRATED = 2 * GW_MOST_COMPRESSORS };
-void gw_calibrated_names(const char *out[GW_MOST_CALIBRATED]);
+enum { GW_MAX_CALIBRATED = 2 * GW_MAX_COMPRESSORS };
+void gw_calibrated_names(const char *out[GW_MAX_CALIBRATED]);
 
 /* The arrays of a calibration that measures only what is named. */
 struct gw_calibration_choice {
-    const char *collectives[GW_MOST_COMPRESSORS];
-    const struct gw_compressor *compressors[GW_MOST_COMPRESSORS];
+    const char *collectives[GW_MAX_COMPRESSORS];
+    const struct gw_compressor *compressors[GW_MAX_COMPRESSORS];
 };
 
 /* Limits a calibration to the names in `text`, separated by commas. GW_BAD_INPUT for a name that is

@@ -8,7 +8,7 @@ static const char aggregation[] = "aggregation";
 static const char network[] = "network";
 static const char overlap[] = "overlap";
 
-void gw_calibrated_names(const char *out[GW_MOST_CALIBRATED]) {
+void gw_calibrated_names(const char *out[GW_MAX_CALIBRATED]) {
     size_t count = 0;
     for (size_t i = 0; gw_calibrated_collectives[i] != NULL; i++) {
         out[count++] = gw_calibrated_collectives[i];
@@ -68,7 +68,7 @@ static bool add_named(const char *name, struct gw_calibration_choice *choice,
 }
 
 static enum gw_status refuse_name(const char *name, struct gw_error *error) {
-    const char *names[GW_MOST_CALIBRATED];
+    const char *names[GW_MAX_CALIBRATED];
     char all[400] = "";
     size_t used = 0;
     gw_calibrated_names(names);

@@ -35,7 +35,7 @@ static char *describe(const struct gw_check *check, const struct gw_cluster *clu
 
 /* Files may have curves that calibrate does not measure itself. */
 static bool is_calibrated(const char *name) {
-    const char *names[GW_MOST_CALIBRATED];
+    const char *names[GW_MAX_CALIBRATED];
     gw_calibrated_names(names);
     for (size_t i = 0; names[i] != NULL; i++) {
         if (strcmp(names[i], name) == 0) {

@@ -40,7 +40,7 @@ static const struct gw_option option_table[] = {
              "constant or sorted",
      .value = "normal", .names = GW_NAMES_SHAPES},
     {"threads", 't', "T", GW_COUNT, IN(request.threads), .help = "Threads that share the work",
-     .value = "1", .maximum = GW_MOST_THREADS},
+     .value = "1", .maximum = GW_MAX_THREADS},
     {"device", 0, "cpu|cuda[:N]", GW_CUSTOM, IN(device),
      .help = "What selects: this machine's processors, or GPU N, by default 0", .value = "cpu",
      .choices = gw_device_kinds, .read = gw_read_device},
@@ -106,7 +106,7 @@ static enum gw_status measure_and_print(const struct options *options,
 }
 
 static enum gw_status bench(const struct options *options, struct gw_error *error) {
-    const struct gw_compressor *compressors[GW_MOST_COMPRESSORS];
+    const struct gw_compressor *compressors[GW_MAX_COMPRESSORS];
     struct gw_device *device = NULL;
     struct gw_gpu gpu = {0};
     enum gw_shape shape;

@@ -81,7 +81,7 @@ static const struct gw_option option_table[] = {
      .otherwise = "0.02"},
     {"max-time", 0, "SECONDS", GW_POSITIVE, IN(max_s_per_point),
      .help = "Most time to measure at one size", .otherwise = "10, for --thorough 30",
-     .maximum = GW_MOST_SECONDS},
+     .maximum = GW_MAX_SECONDS},
     {"max-bytes", 0, "BYTES", GW_SIZE, IN(max_bytes), .help = "Largest message, such as 16MiB",
      .otherwise = "16777216", .minimum = 4096, .maximum = 1 << 27},
     {"max-elements", 0, "N", GW_COUNT, IN(max_elements), .help = "Largest gradient to compress",
@@ -286,7 +286,7 @@ static enum gw_status calibrate_on_gpus(struct gw_communicator *communicator,
     asked->device = job.device;
     asked->gpu_communicator = &job.communicator;
     const struct gw_compressor **compressors = options->chosen.compressors;
-    for (size_t i = 0; asked->compressors != compressors && i < GW_MOST_COMPRESSORS &&
+    for (size_t i = 0; asked->compressors != compressors && i < GW_MAX_COMPRESSORS &&
                        (i == 0 || compressors[i - 1] != NULL);
          i++) {
         compressors[i] = asked->compressors[i];

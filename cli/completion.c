@@ -45,7 +45,7 @@ static void print_bash_values(const struct gw_verb *verb, const struct gw_option
 }
 
 static void print_bash(const struct gw_verb *const *verbs) {
-    struct gw_option_row rows[GW_MOST_OPTIONS];
+    struct gw_option_row rows[GW_MAX_OPTIONS];
     printf("_gradweave() {\n"
            "    local word=\"${COMP_WORDS[COMP_CWORD]}\" before=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
            "    local verb=\"${COMP_WORDS[1]}\" words=\"\" first=\"\"\n"
@@ -137,7 +137,7 @@ static void print_zsh_option(const struct gw_option *option) {
 }
 
 static void print_zsh(const struct gw_verb *const *verbs) {
-    struct gw_option_row rows[GW_MOST_OPTIONS];
+    struct gw_option_row rows[GW_MAX_OPTIONS];
     printf("#compdef gradweave\n"
            "_gradweave() {\n"
            "    local -a verbs\n"
@@ -194,7 +194,7 @@ static void print_fish_option(const struct gw_verb *verb, const struct gw_option
 }
 
 static void print_fish(const struct gw_verb *const *verbs) {
-    struct gw_option_row rows[GW_MOST_OPTIONS];
+    struct gw_option_row rows[GW_MAX_OPTIONS];
     printf("complete -c gradweave -f\n");
     for (size_t v = 0; verbs[v] != NULL; v++) {
         printf("complete -c gradweave -n __fish_use_subcommand -a %s -d '", verbs[v]->name);

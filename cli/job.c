@@ -14,7 +14,7 @@ const struct gw_option gw_watch_table[] = {
     {"timeout", 0, "S", GW_POSITIVE, offsetof(struct gw_job_options, timeout_s),
      .help = "Seconds without a sign of life from a rank until the job is ended; 10 at least until "
              "all have begun",
-     .value = "60", .maximum = GW_MOST_SECONDS},
+     .value = "60", .maximum = GW_MAX_SECONDS},
     {0},
 };
 

@@ -72,7 +72,7 @@ static void print_synopsis(const struct gw_verb *verb) {
 }
 
 void gw_print_manual(const struct gw_verb *verb) {
-    struct gw_option_row rows[GW_MOST_OPTIONS];
+    struct gw_option_row rows[GW_MAX_OPTIONS];
     size_t count = gw_list_options(verb->options, rows);
     printf(".Dd November 22, 2026\n.Dt GRADWEAVE-");
     for (const char *at = verb->name; *at != '\0'; at++) {

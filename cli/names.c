@@ -50,7 +50,7 @@ static void add_compressors(const char **names) {
 }
 
 static void add_calibrated(const char **names) {
-    const char *calibrated[GW_MOST_CALIBRATED];
+    const char *calibrated[GW_MAX_CALIBRATED];
     gw_calibrated_names(calibrated);
     for (size_t i = 0; calibrated[i] != NULL; i++) {
         add_name(names, calibrated[i]);

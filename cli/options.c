@@ -16,8 +16,8 @@ static struct command {
     const struct gw_verb *verb;
     void *options;
     size_t count;
-    struct gw_option_row rows[GW_MOST_OPTIONS];
-    const char *given[GW_MOST_OPTIONS]; /* the last value of each, "" for flags; NULL: not given */
+    struct gw_option_row rows[GW_MAX_OPTIONS];
+    const char *given[GW_MAX_OPTIONS]; /* the last value of each, "" for flags; NULL: not given */
     struct gw_arena spelt; /* values that were written otherwise; until the program ends */
 } command;
 
@@ -28,14 +28,14 @@ static size_t add_rows(const struct gw_option *table, size_t offset, struct gw_o
     for (const struct gw_option *row = table; row->kind != GW_END; row++) {
         if (row->kind == GW_INCLUDE) {
             count = add_rows(row->table, offset + row->offset, rows, count);
-        } else if (count < GW_MOST_OPTIONS) {
+        } else if (count < GW_MAX_OPTIONS) {
             rows[count++] = (struct gw_option_row){.option = row, .offset = offset + row->offset};
         }
     }
     return count;
 }
 
-size_t gw_list_options(const struct gw_option *table, struct gw_option_row rows[GW_MOST_OPTIONS]) {
+size_t gw_list_options(const struct gw_option *table, struct gw_option_row rows[GW_MAX_OPTIONS]) {
     return add_rows(table, 0, rows, 0);
 }
 
@@ -219,9 +219,9 @@ double gw_parse_factor(const char *text, const char *option, struct argp_state *
     size_t length = strcspn(text, "xX");
     bool ends = strlen(text) <= length + 1 && length < sizeof number;
     (void)snprintf(number, sizeof number, "%.*s", ends ? (int)length : 0, text);
-    if (!gw_parse_number(number, &value) || value < GW_LEAST_FACTOR || value > GW_LARGEST_FACTOR) {
-        gw_refuse(state, "--%s: expected a factor from %g to %g, got \"%s\"", option,
-                  GW_LEAST_FACTOR, GW_LARGEST_FACTOR, text);
+    if (!gw_parse_number(number, &value) || value < GW_MIN_FACTOR || value > GW_MAX_FACTOR) {
+        gw_refuse(state, "--%s: expected a factor from %g to %g, got \"%s\"", option, GW_MIN_FACTOR,
+                  GW_MAX_FACTOR, text);
     }
     return value;
 }
@@ -554,8 +554,8 @@ static void parse_with_argp(const struct argp *argp, int argc, char **argv) {
 }
 
 void gw_parse_options(const struct gw_verb *verb, int argc, char **argv, void *options) {
-    struct argp_option rows[GW_MOST_OPTIONS + 1] = {{0}};
-    char metavars[GW_MOST_OPTIONS][GW_METAVAR_SIZE];
+    struct argp_option rows[GW_MAX_OPTIONS + 1] = {{0}};
+    char metavars[GW_MAX_OPTIONS][GW_METAVAR_SIZE];
     size_t count = 0;
     command = (struct command){.verb = verb, .options = options};
     command.count = gw_list_options(verb->options, command.rows);

@@ -76,7 +76,7 @@ struct gw_option {
 /* Largest double below 1, as the maximum of shares. */
 #define GW_BELOW_1 0x1.fffffffffffffp-1
 
-enum { GW_MOST_THREADS = 1024 }; /* that a user may ask for */
+enum { GW_MAX_THREADS = 1024 }; /* that a user may ask for */
 
 enum gw_rule_kind {
     GW_NEEDS = 1, /* one of `others` */
@@ -129,18 +129,18 @@ void gw_option_turn_to(const char *name, const char *value);
 void gw_refuse(struct argp_state *state, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Parses a factor such as 0.5 or 0.5x; ends the program unless it is GW_LEAST_FACTOR at least. */
+/* Parses a factor such as 0.5 or 0.5x; ends the program unless it is GW_MIN_FACTOR at least. */
 double gw_parse_factor(const char *text, const char *option, struct argp_state *state);
 
 /* ---- rows, names and manuals --------------------------------------------------------------- */
 
 /* Lists a table's rows, with included tables' rows in their place. Returns their count. */
-enum { GW_MOST_OPTIONS = 64 };
+enum { GW_MAX_OPTIONS = 64 };
 struct gw_option_row {
     const struct gw_option *option;
     size_t offset; /* in the verb's struct */
 };
-size_t gw_list_options(const struct gw_option *table, struct gw_option_row rows[GW_MOST_OPTIONS]);
+size_t gw_list_options(const struct gw_option *table, struct gw_option_row rows[GW_MAX_OPTIONS]);
 
 /*
  * Fails if an argument, other than a value, is a misspelt or ambiguous option; *meant gets the

@@ -70,7 +70,7 @@ const struct gw_option gw_accumulate_table[] = {
     {"accumulate", 0, "N", GW_COUNT, 0,
      .help = "Micro-batches of an iteration, each a forward and a backward pass; gradients travel "
              "with the last one's, as with DistributedDataParallel's no_sync",
-     .otherwise = "1", .maximum = GW_MOST_MICRO_BATCHES},
+     .otherwise = "1", .maximum = GW_MAX_MICRO_BATCHES},
     {0},
 };
 
@@ -121,7 +121,7 @@ const struct gw_option gw_changes_table[] = {
 
 /* Reads "OPERATION=NAME" into a struct gw_choices. */
 static void read_collective(char *argument, void *target, struct argp_state *state) {
-    static char *operations[GW_MOST_CHOICES]; /* kept until the program ends */
+    static char *operations[GW_MAX_CHOICES]; /* kept until the program ends */
     struct gw_choices *choices = target;
     char *equals = strchr(argument, '=');
     if (equals == NULL || equals == argument || equals[1] == '\0') {
@@ -131,8 +131,8 @@ static void read_collective(char *argument, void *target, struct argp_state *sta
                   argument);
         return;
     }
-    if (choices->count == GW_MOST_CHOICES) {
-        gw_refuse(state, "--collective: expected at most %d of them", GW_MOST_CHOICES);
+    if (choices->count == GW_MAX_CHOICES) {
+        gw_refuse(state, "--collective: expected at most %d of them", GW_MAX_CHOICES);
         return;
     }
     char **operation = &operations[choices->count];
@@ -167,6 +167,6 @@ const struct gw_option gw_network_table[] = {
     {"oversubscription", 0, "FACTOR", GW_NOT_NEGATIVE,
      offsetof(struct gw_network_options, oversubscription),
      .help = "Of switches' uplinks, instead of the cluster's", .minimum = 1,
-     .maximum = GW_LARGEST_FACTOR, .expected = "a factor from 1 to 1e6"},
+     .maximum = GW_MAX_FACTOR, .expected = "a factor from 1 to 1e6"},
     {0},
 };

@@ -29,8 +29,8 @@ static void add_factor(struct gw_numbered_factors *factors, const char *argument
     if (argument[0] < '0' || argument[0] > '9' || *end != ':' || number > 1ULL << 53) {
         gw_refuse(state, "--%s: expected %s, got \"%s\"", option, example, argument);
     }
-    if (factors->count == GW_MOST_FACTORS) {
-        gw_refuse(state, "--%s: expected at most %d of them", option, GW_MOST_FACTORS);
+    if (factors->count == GW_MAX_FACTORS) {
+        gw_refuse(state, "--%s: expected at most %d of them", option, GW_MAX_FACTORS);
     }
     factors->each[factors->count].number = (size_t)number;
     factors->each[factors->count++].factor = gw_parse_factor(end + 1, option, state);
@@ -127,7 +127,7 @@ static const struct gw_option option_table[] = {
      .value = "1"},
     {"threads", 0, "T", GW_COUNT, IN(heterogeneity.threads),
      .help = "Threads that share iterations and workers", .otherwise = "one for each core",
-     .maximum = GW_MOST_THREADS},
+     .maximum = GW_MAX_THREADS},
     {.kind = GW_INCLUDE, .offset = IN(question.interference), .table = gw_interference_table},
     {"counts", 0, "SOURCE", GW_TEXT, IN(counts.name),
      .help = "How many elements are selected where that depends on gradients: \"asked\", "

@@ -14,8 +14,8 @@ enum { OWN_NAMES = sizeof own_names / sizeof *own_names };
 struct spelling {
     const struct gw_option_row *rows;
     size_t count;
-    const char *names[GW_MOST_OPTIONS + OWN_NAMES + 1]; /* ended by NULL */
-    const char *meant;                                  /* in place of an unknown one; or NULL */
+    const char *names[GW_MAX_OPTIONS + OWN_NAMES + 1]; /* ended by NULL */
+    const char *meant;                                 /* in place of an unknown one; or NULL */
 };
 
 static void list_names(struct spelling *spelling) {

@@ -14,7 +14,7 @@ struct options {
     struct gw_making_options made;
     struct outs {
         size_t count;
-        const char *paths[GW_SWEEP_MOST_FILES];
+        const char *paths[GW_SWEEP_MAX_FILES];
     } outs;
     bool resume;
     size_t threads; /* 0: not given */
@@ -26,8 +26,8 @@ struct options {
 
 static void read_out(char *argument, void *target, struct argp_state *state) {
     struct outs *outs = target;
-    if (outs->count == GW_SWEEP_MOST_FILES) {
-        gw_refuse(state, "--out: expected at most %d of them", GW_SWEEP_MOST_FILES);
+    if (outs->count == GW_SWEEP_MAX_FILES) {
+        gw_refuse(state, "--out: expected at most %d of them", GW_SWEEP_MAX_FILES);
     }
     outs->paths[outs->count++] = argument;
 }
@@ -72,7 +72,7 @@ static const struct gw_option option_table[] = {
     {"resume", 0, NULL, GW_FLAG, IN(resume),
      .help = "Continue a sweep that was interrupted, where there is one"},
     {"threads", 0, "N", GW_COUNT, IN(threads), .help = "Threads",
-     .otherwise = "the cores; in an MPI job 1 on each rank", .maximum = GW_MOST_THREADS},
+     .otherwise = "the cores; in an MPI job 1 on each rank", .maximum = GW_MAX_THREADS},
     {.kind = GW_INCLUDE, .offset = IN(job), .table = gw_watch_table},
     {.kind = GW_INCLUDE, .table = gw_strict_table},
     {.kind = GW_INCLUDE, .table = gw_force_table},

@@ -13,7 +13,7 @@
 
 /* The range of times in all files: no time is longer, including those for each byte or element, and
  * shorter ones count as 0. Sums, products and squares of them stay far from overflow. */
-#define GW_MOST_SECONDS 1e6
+#define GW_MAX_SECONDS 1e6
 #define GW_MIN_SECONDS 1e-30
 
 struct gw_curve_point {

@@ -39,7 +39,7 @@ enum gw_status gw_file_read(const char *path, char **text, size_t *length, struc
     char *buffer = malloc(capacity);
     while (buffer != NULL) {
         used += fread(buffer + used, 1, capacity - used - 1, stream);
-        if (used < capacity - 1 || used > GW_FILE_MOST_BYTES) {
+        if (used < capacity - 1 || used > GW_FILE_MAX_BYTES) {
             break;
         }
         capacity *= 2;
@@ -58,10 +58,10 @@ enum gw_status gw_file_read(const char *path, char **text, size_t *length, struc
         free(buffer);
         return gw_file_unreadable(path, read_error, error);
     }
-    if (used > GW_FILE_MOST_BYTES) {
+    if (used > GW_FILE_MAX_BYTES) {
         free(buffer);
         return gw_fail(error, GW_BAD_INPUT, "%s: expected at most %d MiB, got more", path,
-                       GW_FILE_MOST_BYTES >> 20);
+                       GW_FILE_MAX_BYTES >> 20);
     }
     buffer[used] = '\0';
     *text = buffer;

@@ -14,7 +14,7 @@
 #include "core/status.h"
 
 /* Larger files are refused, endless ones such as /dev/zero among them. */
-enum { GW_FILE_MOST_BYTES = 256 << 20 };
+enum { GW_FILE_MAX_BYTES = 256 << 20 };
 
 /* Reports that `path` cannot be read, with the reason in errno: bad input, unless the failure is
  * this program's (no memory or no descriptor left) or the disk's. */

@@ -280,9 +280,9 @@ enum gw_status gw_json_text(const struct gw_json *place, const char **out, struc
         return gw_json_expected(place, "a string", error);
     }
     *out = place->node->valuestring;
-    if (strlen(*out) > GW_JSON_MOST_TEXT) {
+    if (strlen(*out) > GW_JSON_MAX_TEXT) {
         char expected[64];
-        (void)snprintf(expected, sizeof expected, "at most %d bytes of text", GW_JSON_MOST_TEXT);
+        (void)snprintf(expected, sizeof expected, "at most %d bytes of text", GW_JSON_MAX_TEXT);
         return gw_json_expected(place, expected, error);
     }
     return GW_OK;
@@ -340,7 +340,7 @@ static enum gw_status limited_number(const struct gw_json *place, bool zero, dou
 }
 
 enum gw_status gw_json_seconds(const struct gw_json *place, double *out, struct gw_error *error) {
-    GW_TRY(limited_number(place, true, GW_MOST_SECONDS, "at most 1e6 seconds", out, error));
+    GW_TRY(limited_number(place, true, GW_MAX_SECONDS, "at most 1e6 seconds", out, error));
     *out = *out < GW_MIN_SECONDS ? 0 : *out;
     return GW_OK;
 }

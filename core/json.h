@@ -20,7 +20,7 @@ struct gw_json {
 };
 
 /* Limits of documents (docs/files.md, "Rules"). */
-enum { GW_JSON_MAX_VALUES = 1 << 24, GW_JSON_MOST_TEXT = 1024 };
+enum { GW_JSON_MAX_VALUES = 1 << 24, GW_JSON_MAX_TEXT = 1024 };
 
 /* Parses `text`, whose `length` bytes are followed by a zero; messages call it `file`. An object
  * with a key twice is bad input. The caller frees *document with cJSON_Delete. */

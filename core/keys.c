@@ -43,10 +43,10 @@ static enum gw_status refuse_key(const struct path_link *at, const char *key, co
     char path[PATH_SIZE];
     (void)write_path(at, path);
     const char *colon = path[0] == '\0' ? "" : ": ";
-    return strlen(key) > GW_JSON_MOST_TEXT
+    return strlen(key) > GW_JSON_MAX_TEXT
                ? gw_fail(error, GW_BAD_INPUT,
                          "%s: %s%sexpected keys of at most %d bytes, got \"%.40s...\"", file, path,
-                         colon, GW_JSON_MOST_TEXT, key)
+                         colon, GW_JSON_MAX_TEXT, key)
                : gw_fail(error, GW_BAD_INPUT, "%s: %s%sexpected each key once, got \"%.60s\" twice",
                          file, path, colon, key);
 }
@@ -66,7 +66,7 @@ static enum gw_status check_object(const cJSON *object, const struct path_link *
     }
     cJSON_ArrayForEach(child, object) {
         keys[next++] = child->string;
-        odd = strlen(child->string) > GW_JSON_MOST_TEXT ? child->string : odd;
+        odd = strlen(child->string) > GW_JSON_MAX_TEXT ? child->string : odd;
     }
     qsort(keys, count, sizeof *keys, by_name);
     for (size_t i = 1; i < count && odd == NULL; i++) {

@@ -338,9 +338,9 @@ enum gw_status gw_noise_read(const char *text, const char *option, struct gw_noi
                        option, text);
     }
     if (!parse_noise_number(sigma, &end, &out->sigma) || *end != '\0' ||
-        out->sigma > GW_NOISE_MOST_SIGMA) {
+        out->sigma > GW_NOISE_MAX_SIGMA) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected a number >= 0 and at most %g, got \"%s\"",
-                       option, GW_NOISE_MOST_SIGMA, sigma);
+                       option, GW_NOISE_MAX_SIGMA, sigma);
     }
     out->kind = out->sigma > 0 ? kind : GW_NOISE_NONE;
     return GW_OK;

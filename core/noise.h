@@ -33,7 +33,7 @@ struct gw_noise {
 };
 
 /* The largest SIGMA: beyond it, nearly all factors with a mean of 1 are close to 0. */
-#define GW_NOISE_MOST_SIGMA 10.0
+#define GW_NOISE_MAX_SIGMA 10.0
 
 /*
  * Reads "none", "normal:SIGMA", "lognormal:SIGMA", "SIGMA" (lognormal) or "sample:FILE". The file

@@ -212,7 +212,7 @@ enum gw_status gw_fit_segment(const struct gw_curve_point *points, size_t count,
 size_t gw_last_points(const struct gw_curve_point *points, size_t count) {
     enum { MIN_POINTS = 4 };
     size_t last = 0;
-    while (last < count && last < GW_MOST_LAST &&
+    while (last < count && last < GW_MAX_LAST_POINTS &&
            GW_LAST_REACH * points[count - 1 - last].size >= points[count - 1].size) {
         last++;
     }

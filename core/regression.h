@@ -38,8 +38,8 @@ enum gw_status gw_fit_segment(const struct gw_curve_point *points, size_t count,
                               struct gw_error *error);
 
 /* The number of last points, of ascending sizes, by which a measured curve is extended: those from
- * an eighth of the largest size on, at most GW_MOST_LAST; 0 if these are fewer than four. */
-enum { GW_LAST_REACH = 8, GW_MOST_LAST = 16 };
+ * an eighth of the largest size on, at most GW_MAX_LAST_POINTS; 0 if these are fewer than four. */
+enum { GW_LAST_REACH = 8, GW_MAX_LAST_POINTS = 16 };
 size_t gw_last_points(const struct gw_curve_point *points, size_t count);
 
 /* ---- intervals of fits ----------------------------------------------------------------------- */

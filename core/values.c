@@ -98,7 +98,7 @@ bool gw_parse_seconds(const char *text, double *seconds) {
     number[digits] = '\0';
     bool is_number = gw_parse_number(number, seconds);
     *seconds *= unit->size;
-    return is_number && *seconds > 0 && *seconds <= GW_MOST_SECONDS;
+    return is_number && *seconds > 0 && *seconds <= GW_MAX_SECONDS;
 }
 
 bool gw_parse_count(const char *text, uint64_t *out) {
@@ -194,7 +194,7 @@ static bool parse_steps(const char *text, struct value_range *range) {
         return false;
     }
     range->count = strtoul(text + 3, NULL, 10);
-    return range->count >= 2 && range->count <= GW_MOST_VALUES;
+    return range->count >= 2 && range->count <= GW_MAX_VALUES;
 }
 
 static double next_value(const struct value_range *range, double value) {
@@ -230,9 +230,9 @@ static enum gw_status count_steps(struct value_range *range, struct gw_error *er
     double value = range->from;
     while (value < range->to) {
         value = next_value(range, value);
-        if (++range->count > GW_MOST_VALUES) {
+        if (++range->count > GW_MAX_VALUES) {
             return gw_fail(error, GW_BAD_INPUT, "expected at most %d values, got more",
-                           GW_MOST_VALUES);
+                           GW_MAX_VALUES);
         }
     }
     return GW_OK;
@@ -259,7 +259,7 @@ static enum gw_status parse_range(const char *text, const struct gw_values_rule 
         return gw_fail(error, GW_BAD_INPUT,
                        "expected FROM:TO:logN or FROM:TO:linN with N from 2 to %d, such as %s, "
                        "got \"%.*s\"",
-                       GW_MOST_VALUES, rule->example, MAX_SHOWN, text);
+                       GW_MAX_VALUES, rule->example, MAX_SHOWN, text);
     }
     if (range->logarithmic && range->from == 0) {
         return gw_fail(error, GW_BAD_INPUT,
@@ -341,8 +341,8 @@ enum gw_status gw_values_parse(const char *text, const struct gw_values_rule *ru
     bool is_range = strchr(text, ':') != NULL;
     if (is_range) {
         GW_TRY(parse_range(text, rule, &range, error));
-    } else if (range.count > GW_MOST_VALUES) {
-        return gw_fail(error, GW_BAD_INPUT, "expected at most %d values, got %zu", GW_MOST_VALUES,
+    } else if (range.count > GW_MAX_VALUES) {
+        return gw_fail(error, GW_BAD_INPUT, "expected at most %d values, got %zu", GW_MAX_VALUES,
                        range.count);
     }
     double *found = calloc(range.count, sizeof *found);

@@ -9,7 +9,7 @@
 
 #include "core/status.h"
 
-enum { GW_MOST_VALUES = 10000 };
+enum { GW_MAX_VALUES = 10000 };
 
 struct gw_values_unit {
     const char *name;
@@ -37,10 +37,10 @@ struct gw_values_rule {
 };
 
 /* The range of factors by which a user stretches times and bandwidths. */
-#define GW_LEAST_FACTOR 1e-6
-#define GW_LARGEST_FACTOR 1e6
+#define GW_MIN_FACTOR 1e-6
+#define GW_MAX_FACTOR 1e6
 
-/* Parses the values in ascending order, each once, 1 to GW_MOST_VALUES of them; the caller frees
+/* Parses the values in ascending order, each once, 1 to GW_MAX_VALUES of them; the caller frees
  * them. A message says what is expected; callers put the option's name before it. */
 enum gw_status gw_values_parse(const char *text, const struct gw_values_rule *rule, double **values,
                                size_t *count, struct gw_error *error);

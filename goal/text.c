@@ -45,12 +45,11 @@ static enum gw_status check_size(const struct gw_scanner *scanner, struct gw_err
         return gw_fail(error, GW_BAD_INPUT, "%s: expected at most %d GiB, got more", scanner->name,
                        (int)(GW_GOAL_MAX_BYTES >> 30));
     }
-    return scanner->bytes - scanner->bytes_before <= GW_FILE_MOST_BYTES
+    return scanner->bytes - scanner->bytes_before <= GW_FILE_MAX_BYTES
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
                          "%s:%llu: expected at most %d MiB of blanks and comments, got more",
-                         scanner->name, (unsigned long long)scanner->line,
-                         GW_FILE_MOST_BYTES >> 20);
+                         scanner->name, (unsigned long long)scanner->line, GW_FILE_MAX_BYTES >> 20);
 }
 
 /* Moves the rest of the piece to its front and fills the piece up. */

@@ -11,7 +11,7 @@ const char *gradweave_version(void) {
 
 /* Whether a time is in the range that files allow (docs/files.md, "Limits"). */
 static bool is_time(double seconds) {
-    return seconds >= 0 && seconds <= GW_MOST_SECONDS;
+    return seconds >= 0 && seconds <= GW_MAX_SECONDS;
 }
 
 static enum gw_status check_points(const struct gradweave_curve *curve, const char *name,

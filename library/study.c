@@ -34,11 +34,11 @@ int gradweave_algorithm_is_sparse(size_t i) {
 }
 
 static enum gw_status check_micro_batches(size_t count, struct gw_error *error) {
-    return count <= GW_MOST_MICRO_BATCHES
+    return count <= GW_MAX_MICRO_BATCHES
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
                          "accumulate: expected at most %d micro-batches, got %zu",
-                         GW_MOST_MICRO_BATCHES, count);
+                         GW_MAX_MICRO_BATCHES, count);
 }
 
 enum gw_status gw_library_ask(const struct gradweave_question *question, struct gw_question *out,

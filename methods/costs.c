@@ -11,7 +11,7 @@
 struct gw_aggregation_costs gw_aggregation_costs_of(const struct gw_leg *leg,
                                                     const struct gw_cluster *cluster) {
     struct gw_aggregation_costs costs = {{NULL}};
-    for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
+    for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
         const struct gw_aggregation *aggregation = &leg->aggregations[i];
         if (aggregation->recurrence != GW_NEVER) {
             costs.by[i] =
@@ -114,7 +114,7 @@ double gw_aggregator_s(const struct gw_leg *leg, const struct gw_aggregation_cos
 double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
                         const struct gw_extent *extent, size_t workers, struct gw_turns turns) {
     double seconds = 0;
-    for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
+    for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
         if (costs->by[i] != NULL) {
             struct gw_aggregator_calls calls =
                 gw_aggregator_calls_of(leg, costs, i, extent, workers);
@@ -310,7 +310,7 @@ static double least_elements(const struct gw_costs *costs, enum gw_payload paylo
 static enum gw_status bound_aggregation(struct gw_costs *costs, size_t which,
                                         struct byte_range range, struct gw_error *error) {
     const struct gw_leg *leg = &costs->legs->legs[which];
-    for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
+    for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
         const struct gw_aggregation *aggregation = &leg->aggregations[i];
         const struct gw_kernel_cost *by = costs->leg_costs[which].aggregation.by[i];
         struct gw_curve once = {0};
@@ -379,7 +379,7 @@ static enum gw_status look_legs_up(const struct gw_scenario *scenario, struct gw
 static bool is_simple(const struct gw_costs *costs) {
     const struct gw_leg *leg = &costs->legs->legs[0];
     bool aggregates = false;
-    for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
+    for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
         aggregates = aggregates || costs->leg_costs[0].aggregation.by[i] != NULL;
     }
     return costs->legs->leg_count == 1 && !leg->updates && !aggregates &&
@@ -431,7 +431,7 @@ enum gw_status gw_costs_open(const struct gw_scenario *scenario, struct gw_costs
 }
 
 void gw_costs_close(struct gw_costs *costs) {
-    for (size_t i = 0; i < GW_MOST_LEGS; i++) {
+    for (size_t i = 0; i < GW_MAX_LEGS; i++) {
         gw_curve_free(&costs->leg_costs[i].curve);
     }
     gw_curve_free(&costs->exchange);

@@ -10,7 +10,7 @@
 
 /* Costs of a leg's aggregators on a cluster; NULL: there is none, or it was not measured. */
 struct gw_aggregation_costs {
-    const struct gw_kernel_cost *by[GW_MOST_AGGREGATIONS];
+    const struct gw_kernel_cost *by[GW_MAX_AGGREGATIONS];
 };
 
 /* Borrows from the cluster. */
@@ -97,7 +97,7 @@ struct gw_costs {
         struct gw_curve curve; /* of bytes */
         struct gw_aggregation_costs aggregation;
         char derivation[GW_DERIVATION_SIZE]; /* "": measured, or that of a leg before */
-    } leg_costs[GW_MOST_LEGS];
+    } leg_costs[GW_MAX_LEGS];
     double update_s_per_element; /* of a server's update between legs; 0: workers update */
     double session_s;            /* that an iteration of a trainer's session takes longer */
 };

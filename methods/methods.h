@@ -33,7 +33,7 @@ struct gw_compressor {
 extern const struct gw_compressor gw_compressor_none;
 
 /* The table, ended by NULL, and its rows. */
-enum { GW_MOST_COMPRESSORS = 64 }; /* with that NULL */
+enum { GW_MAX_COMPRESSORS = 64 }; /* with that NULL */
 extern const struct gw_compressor *const gw_compressors[];
 extern const struct gw_compressor gw_compressor_topk, gw_compressor_randk, gw_compressor_dgc,
     gw_compressor_redsync, gw_compressor_gaussiank, gw_compressor_count_sketch,
@@ -166,13 +166,13 @@ struct gw_aggregation {
     enum gw_aggregating where;
 };
 
-enum { GW_MOST_LEGS = 4, GW_MOST_AGGREGATIONS = 3 };
+enum { GW_MAX_LEGS = 4, GW_MAX_AGGREGATIONS = 3 };
 
 struct gw_leg {
     const char *collective; /* as in cluster files, or made of such (traces/cluster.h) */
     enum gw_payload payload;
     bool updates; /* the server updates what it was sent before it sends it back: before this leg */
-    struct gw_aggregation aggregations[GW_MOST_AGGREGATIONS];
+    struct gw_aggregation aggregations[GW_MAX_AGGREGATIONS];
 };
 
 /* Number of elements for an aggregator in one worker's contribution. */
@@ -188,7 +188,7 @@ struct gw_exchange_kind {
     bool server; /* a rank beside the workers takes part */
     bool led;    /* one worker in turn selects; the others only add to their residuals meanwhile */
     size_t leg_count;
-    struct gw_leg legs[GW_MOST_LEGS];
+    struct gw_leg legs[GW_MAX_LEGS];
 };
 
 /* The table, ended by NULL, and its rows. */

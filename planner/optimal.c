@@ -298,7 +298,7 @@ static enum gw_status pass_by_pass(struct search *x, struct gw_error *error) {
         GW_TRY(pass_of_hulls(x, true, weights, error));
         GW_TRY(pass(x, GW_REAL, false, stairs / 8, error));
         GW_TRY(pass(x, GW_STAIR, false, stairs, error));
-        weights = 2 * weights < GW_MOST_WEIGHTS ? 2 * weights : GW_MOST_WEIGHTS;
+        weights = 2 * weights < GW_MAX_WEIGHTS ? 2 * weights : GW_MAX_WEIGHTS;
         stairs = 4 * stairs < widest ? 4 * stairs : widest;
     }
     return GW_OK;

@@ -455,9 +455,9 @@ static double *resample(const struct gw_lines *lines, const double *sums, const 
 }
 
 enum gw_status gw_lines_refine(struct gw_lines *lines, size_t most, struct gw_error *error) {
-    size_t uses[GW_MOST_WEIGHTS] = {0};
-    double weights[2 * GW_MOST_WEIGHTS];
-    size_t count = 2 * GW_MOST_WEIGHTS;
+    size_t uses[GW_MAX_WEIGHTS] = {0};
+    double weights[2 * GW_MAX_WEIGHTS];
+    size_t count = 2 * GW_MAX_WEIGHTS;
     count_uses(lines, uses);
     for (size_t least = 1; count > most; least *= 2) {
         count = list_weights(lines, uses, least, weights);
@@ -546,7 +546,7 @@ enum gw_status gw_pass_of_lines(struct gw_lines *lines, struct gw_passes *x, boo
                                 double limit, double *bound, struct gw_error *error) {
     size_t count = lines->count;
     double relaxed = limit * (1 + gw_passes_slack(x));
-    double led[GW_MOST_WEIGHTS];
+    double led[GW_MAX_WEIGHTS];
     double *made = forward ? lines->forward : lines->backward;
     struct gw_front *hulls = forward ? x->forward[GW_HULL] : x->backward[GW_HULL];
     for (size_t p = 0; p < x->tensors; p++) {

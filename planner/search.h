@@ -180,12 +180,12 @@ bool gw_passes_trace_on(struct gw_passes *x, enum gw_front_kind kind, bool *ends
  * Least weighted sums of the two costs for some weights; passes make hulls of them
  * (docs/optimal-merging.md).
  */
-enum { GW_MOST_WEIGHTS = 64 };
+enum { GW_MAX_WEIGHTS = 64 };
 
 struct gw_lines {
     size_t tensors;
-    size_t count;                    /* of weights */
-    double weights[GW_MOST_WEIGHTS]; /* [count]: of the first cost, ascending from 0 to 1 */
+    size_t count;                   /* of weights */
+    double weights[GW_MAX_WEIGHTS]; /* [count]: of the first cost, ascending from 0 to 1 */
     double *forward;  /* [tensors + 1][count]: lower bounds of the weighted sums; ... */
     double *backward; /* ... INFINITY without any arc */
 };
@@ -197,7 +197,7 @@ void gw_lines_close(struct gw_lines *lines);
 
 /*
  * Goes on with at most `most` weights, beside those with which the lines of both ends promise most
- * together. At least 5, at most GW_MOST_WEIGHTS.
+ * together. At least 5, at most GW_MAX_WEIGHTS.
  */
 enum gw_status gw_lines_refine(struct gw_lines *lines, size_t most, struct gw_error *error);
 

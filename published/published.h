@@ -67,12 +67,12 @@ enum gw_status gw_architecture_find(const char *name, const struct gw_architectu
 enum gw_precision { GW_FP32, GW_TF32, GW_FP16, GW_BF16, GW_PRECISIONS };
 extern const char *const gw_precision_names[]; /* ended by NULL: "fp32", "tf32", "fp16", "bf16" */
 
-enum { GW_MOST_ALIASES = 8 };
+enum { GW_MAX_ALIASES = 8 };
 
 struct gw_published_gpu {
     const char *name; /* "a100" */
     /* Other names, ended by NULL, as nvidia-smi prints them after the maker: "A100-SXM4-80GB". */
-    const char *aliases[GW_MOST_ALIASES];
+    const char *aliases[GW_MAX_ALIASES];
     const char *title;           /* "NVIDIA A100 SXM 80 GB" */
     double flops[GW_PRECISIONS]; /* published peak, without sparsity; 0: has no such units. A
                                     multiply-add is two */
@@ -95,9 +95,9 @@ enum gw_status gw_published_gpu_find(const char *name, const struct gw_published
 /* ---- links ----------------------------------------------------------------------------------- */
 
 struct gw_link {
-    const char *name;                     /* "25gbit", "hdr", "nvlink4", "pcie4" */
-    const char *aliases[GW_MOST_ALIASES]; /* ended by NULL: "ndr200", "200gbit-ib" */
-    const char *title;                    /* "25 Gb/s Ethernet, TCP" */
+    const char *name;                    /* "25gbit", "hdr", "nvlink4", "pcie4" */
+    const char *aliases[GW_MAX_ALIASES]; /* ended by NULL: "ndr200", "200gbit-ib" */
+    const char *title;                   /* "25 Gb/s Ethernet, TCP" */
     double bytes_per_s; /* published, each way, of one node (network) or one GPU (within a node) */
     /* Share of it that collectives reach with large messages. */
     struct gw_range efficiency;

@@ -183,7 +183,7 @@ static const char *place_of(const struct gw_crossovers *crossovers, const struct
 /* Prints the first notes; a note of one value holds for others likewise. */
 static void print_crossover_notes(const struct gw_crossovers *crossovers,
                                   const struct gw_axis_notes *notes) {
-    for (size_t i = 0; i < notes->count && i < GW_RESULT_MOST_NOTES; i++) {
+    for (size_t i = 0; i < notes->count && i < GW_RESULT_MAX_NOTES; i++) {
         const struct gw_axis_note *note = &notes->notes[i];
         char place[PLACE_SIZE];
         char first[PLACE_SIZE + 8];

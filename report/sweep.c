@@ -124,7 +124,7 @@ static void print_table(struct gw_sweep_table *table, const struct gw_grid *grid
 /* Header of a point's answer on its way to rank 0; a prediction, or rows of files, follow it. */
 struct answer {
     enum gw_status status; /* as a prediction's */
-    size_t lengths[GW_SWEEP_MOST_FILES];
+    size_t lengths[GW_SWEEP_MAX_FILES];
 };
 
 /* The point's row in each file, behind each other. */

@@ -14,7 +14,7 @@
  * While a sweep runs, rows are appended to FILE.partial in the order of the points, below a line
  * that says which sweep this is. At the end FILE is put in place, without that line.
  */
-enum { GW_SWEEP_MOST_FILES = 8 };
+enum { GW_SWEEP_MAX_FILES = 8 };
 
 struct gw_sweep_format;
 
@@ -32,7 +32,7 @@ struct gw_sweep_file {
 
 struct gw_sweep_files {
     size_t count;
-    struct gw_sweep_file files[GW_SWEEP_MOST_FILES];
+    struct gw_sweep_file files[GW_SWEEP_MAX_FILES];
     uint64_t done, infeasible; /* points that all files have, and how many of them have no answer */
 };
 

@@ -21,7 +21,7 @@ static void add_note(struct notes *notes, char *text) {
 
 static enum gw_status collect_notes(const struct gw_validation *validation, struct gw_arena *arena,
                                     struct notes *out, struct gw_error *error) {
-    size_t most = validation->doubt_count + validation->count * GW_RESULT_MOST_NOTES;
+    size_t most = validation->doubt_count + validation->count * GW_RESULT_MAX_NOTES;
     *out = (struct notes){.texts = gw_arena_zeros(arena, most, sizeof *out->texts)};
     if (out->texts == NULL) {
         return gw_fail_memory(error, "validating");

@@ -96,7 +96,7 @@ static double server_aggregation_s(const struct gw_simulator *simulator,
         turns = gw_turns_behind(simulator->cluster, operation->method, workers,
                                 simulator->byte_factor, (double)operation->bytes);
     }
-    for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
+    for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
         if (costs->by[i] != NULL) {
             struct gw_aggregator_calls calls =
                 gw_aggregator_calls_of(leg, costs, i, &extent, workers);
@@ -162,7 +162,7 @@ static void find_aggregations(struct gw_simulator *simulator) {
     for (size_t i = 0; exchange != NULL && i < exchange->leg_count; i++) {
         struct gw_aggregation_costs *costs = &simulator->aggregations[i];
         *costs = gw_aggregation_costs_of(&exchange->legs[i], simulator->cluster);
-        for (size_t a = 0; a < GW_MOST_AGGREGATIONS; a++) {
+        for (size_t a = 0; a < GW_MAX_AGGREGATIONS; a++) {
             if (simulator->simulation.timed_compression &&
                 exchange->legs[i].aggregations[a].by == GW_HEAVYMIX) {
                 costs->by[a] = NULL;

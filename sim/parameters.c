@@ -154,7 +154,7 @@ static void add_aggregators(struct gw_simulator *simulator, const struct gw_oper
         &simulator->aggregations[leg - schedule->exchange->legs];
     struct gw_extent extent = gw_schedule_extent(schedule, operation->group);
     double part = gw_shared_part(simulator);
-    for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
+    for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
         bool is_new = false;
         if (costs->by[i] == NULL) {
             continue;
@@ -263,7 +263,7 @@ static void keep_uncertain(struct gw_simulator *simulator) {
 }
 
 static size_t count_most(const struct gw_simulator *simulator) {
-    size_t aggregators = (size_t)GW_MOST_LEGS * GW_MOST_AGGREGATIONS + 1; /* and add_led's */
+    size_t aggregators = (size_t)GW_MAX_LEGS * GW_MAX_AGGREGATIONS + 1; /* and add_led's */
     return simulator->prices.count + aggregators + simulator->cluster->compressors.count + 2;
 }
 

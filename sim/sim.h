@@ -66,9 +66,9 @@ struct gw_simulation {
 bool gw_cluster_interferes(const struct gw_cluster *cluster);
 
 /* Most workers that are simulated one by one, as noise or factors make them differ. */
-enum { GW_MOST_LANES = 1 << 24 };
+enum { GW_MAX_LANES = 1 << 24 };
 
-/* Refuses more workers than GW_MOST_LANES. */
+/* Refuses more workers than GW_MAX_LANES. */
 enum gw_status gw_simulation_check_lanes(size_t workers, struct gw_error *error);
 
 struct gw_simulator;
@@ -142,7 +142,7 @@ enum gw_parameter_kind {
 #define GW_MODEL_TIMES_NAME "compute times"
 #define GW_PASSES_NAME "passes beside exchanges"
 
-enum { GW_MOST_MARGINS = GW_COLLECTIVE_MOST_PARTS > 2 ? GW_COLLECTIVE_MOST_PARTS : 2 };
+enum { GW_MAX_MARGINS = GW_COLLECTIVE_MAX_PARTS > 2 ? GW_COLLECTIVE_MAX_PARTS : 2 };
 
 struct gw_parameter {
     enum gw_parameter_kind kind;
@@ -152,9 +152,9 @@ struct gw_parameter {
     /* Margins of a collective's parts, or of the curves that it was derived from; of a kernel's
      * curves, one for each density. */
     size_t margin_count;
-    const struct gw_margins *margins[GW_MOST_MARGINS];         /* the cluster's */
-    struct gw_collective_part parts[GW_COLLECTIVE_MOST_PARTS]; /* of a collective, [margin_count] */
-    double smallest, largest;                                  /* sizes that the schedule has */
+    const struct gw_margins *margins[GW_MAX_MARGINS];         /* the cluster's */
+    struct gw_collective_part parts[GW_COLLECTIVE_MAX_PARTS]; /* of a collective, [margin_count] */
+    double smallest, largest;                                 /* sizes that the schedule has */
     double relative; /* half of a 95% interval, the largest of the sizes that the schedule has */
 };
 

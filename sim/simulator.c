@@ -67,11 +67,11 @@ static enum gw_status group_by_slowdown(const struct gw_simulation *simulation,
 }
 
 enum gw_status gw_simulation_check_lanes(size_t workers, struct gw_error *error) {
-    return workers <= GW_MOST_LANES
+    return workers <= GW_MAX_LANES
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
                          "workers: expected at most %d where they are not alike, got %zu",
-                         GW_MOST_LANES, workers);
+                         GW_MAX_LANES, workers);
 }
 
 /*

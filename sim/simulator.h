@@ -47,7 +47,7 @@ struct gw_simulator {
     double *seconds;
     double byte_factor;      /* on the time of a byte's exchange, by curves */
     struct gw_prices prices; /* of exchanges by curves */
-    struct gw_aggregation_costs aggregations[GW_MOST_LEGS]; /* of the legs of its exchange */
+    struct gw_aggregation_costs aggregations[GW_MAX_LEGS]; /* of the legs of its exchange */
     size_t *slots; /* per operation: where its end is kept, or GW_NO_SLOT */
     size_t slot_count;
     struct gw_interference interference; /* all 0 if it is not simulated */

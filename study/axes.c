@@ -34,15 +34,15 @@ static const struct gw_values_rule workers_rule = {
     .maximum = 0x1p53, .whole = true, .suffix = "", .example = "2:256:log8", .plain = "2:256"};
 static const struct gw_values_rule density_rule = {
     .maximum = 1, .suffix = "", .example = "1e-4:1e-1:log20", .plain = "1e-4:1e-1"};
-static const struct gw_values_rule bandwidth_rule = {.minimum = GW_LEAST_FACTOR,
-                                                     .maximum = GW_LARGEST_FACTOR,
+static const struct gw_values_rule bandwidth_rule = {.minimum = GW_MIN_FACTOR,
+                                                     .maximum = GW_MAX_FACTOR,
                                                      .suffix = "x",
                                                      .example = "0.1x:10x:log20",
                                                      .plain = "0.1x:10x"};
 static const struct gw_values_rule straggler_rule = {
-    .minimum = GW_LEAST_FACTOR, .maximum = GW_LARGEST_FACTOR, .suffix = "", .example = "1,1.5,2"};
+    .minimum = GW_MIN_FACTOR, .maximum = GW_MAX_FACTOR, .suffix = "", .example = "1,1.5,2"};
 static const struct gw_values_rule noise_rule = {
-    .maximum = GW_NOISE_MOST_SIGMA, .zero = true, .suffix = "", .example = "0,0.05,0.1"};
+    .maximum = GW_NOISE_MAX_SIGMA, .zero = true, .suffix = "", .example = "0,0.05,0.1"};
 
 const struct gw_axis_kind gw_axis_kinds[GW_AXES] = {
     [GW_AXIS_MODEL] = {.name = "model", .option = "model", .key = "models"},
@@ -102,8 +102,8 @@ enum gw_status gw_axis_find_own_bandwidth(const struct gw_cluster *cluster,
 static enum gw_status parse_bandwidths(const char *text, const char *place,
                                        const struct gw_cluster *cluster, struct gw_axis_values *out,
                                        struct gw_error *error) {
-    static const struct gw_values_rule rules[] = {{.minimum = GW_LEAST_FACTOR,
-                                                   .maximum = GW_LARGEST_FACTOR,
+    static const struct gw_values_rule rules[] = {{.minimum = GW_MIN_FACTOR,
+                                                   .maximum = GW_MAX_FACTOR,
                                                    .suffix = "",
                                                    .example = "",
                                                    .units = factors,
@@ -124,7 +124,7 @@ static enum gw_status parse_bandwidths(const char *text, const char *place,
                 "%s: expected ascending rates such as 1gbit:100gbit, "
                 "1gbit:100gbit:log20, 500mbit,1.25GB/s or 10Gb/s, from 1bit to 1e18bit, or factors "
                 "of the cluster's own such as 0.1x:10x, from %gx to %gx, got \"%.*s\"",
-                place, GW_LEAST_FACTOR, GW_LARGEST_FACTOR, most_shown, text);
+                place, GW_MIN_FACTOR, GW_MAX_FACTOR, most_shown, text);
         }
         if (status == GW_OK) {
             status = gw_axis_find_own_bandwidth(cluster, out, error);

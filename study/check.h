@@ -5,11 +5,11 @@
 #include "core/core.h"
 
 /* So many of each are kept; the texts are the arena's. */
-enum { GW_MOST_FINDINGS = 200 };
+enum { GW_MAX_FINDINGS = 200 };
 
 struct gw_findings {
     size_t count;
-    const char *texts[GW_MOST_FINDINGS]; /* "collectives.allreduce[0]: ..." */
+    const char *texts[GW_MAX_FINDINGS]; /* "collectives.allreduce[0]: ..." */
 };
 
 /* One file, of any of gradweave's schemas. */

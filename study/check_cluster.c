@@ -114,7 +114,7 @@ static void check_kernels(struct gw_checking *check, const char *what,
 /* Reports compressors that no pipeline uses, with names too far from others for a typing error;
  * readers take them for the cluster's own. */
 static void check_own(struct gw_checking *check, const struct gw_kernel_costs *compressors) {
-    const char *names[GW_MOST_COMPRESSORS] = {NULL};
+    const char *names[GW_MAX_COMPRESSORS] = {NULL};
     for (size_t i = 0; gw_compressors[i] != NULL; i++) {
         names[i] = gw_compressors[i]->name;
     }

@@ -24,7 +24,7 @@ gw_check_add(struct gw_checking *check, struct gw_findings *findings, const char
     /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it began on the line above */
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (findings->count < GW_MOST_FINDINGS) {
+    if (findings->count < GW_MAX_FINDINGS) {
         const char *copy = gw_arena_format(check->arena, "%s", text);
         findings->texts[findings->count] = copy;
         findings->count += copy != NULL;

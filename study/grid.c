@@ -39,9 +39,9 @@ static enum gw_status make_room(struct reader *reader, enum gw_axis axis, size_t
 static enum gw_status add_item(struct reader *reader, enum gw_axis axis, const char *text,
                                size_t length, struct gw_error *error) {
     struct items *items = &reader->axes[axis];
-    if (items->count == GW_MOST_VALUES) {
+    if (items->count == GW_MAX_VALUES) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected at most %d values, got more",
-                       items->place, GW_MOST_VALUES);
+                       items->place, GW_MAX_VALUES);
     }
     const char *copy = gw_arena_format(&reader->grid->arena, "%.*s", (int)length, text);
     items->texts[items->count++] = copy;
@@ -122,7 +122,7 @@ static const struct gw_field job_rows[] = {
     {"straggler", .optional = true, .text = "likewise"},
     {"noise", .optional = true, .text = "likewise"},
     {"accumulate", GW_AS_COUNT, .at = offsetof(struct gw_sweep_job, micro_batches),
-     .optional = true, .otherwise = 1, .maximum = GW_MOST_MICRO_BATCHES,
+     .optional = true, .otherwise = 1, .maximum = GW_MAX_MICRO_BATCHES,
      .expected = "at most 4096 micro-batches", .text = "micro-batches of an iteration"},
     {"iterations", GW_AS_COUNT, .at = offsetof(struct gw_sweep_job, iterations), .optional = true,
      .otherwise = 1, .text = "of each point"},

@@ -99,7 +99,7 @@ static double find_aggregation(const struct gw_question *question,
     }
     struct gw_extent extent = gw_schedule_extent(schedule, operation->group);
     struct gw_aggregation_costs costs = gw_aggregation_costs_of(leg, &question->cluster);
-    for (size_t i = 0; i < GW_MOST_AGGREGATIONS; i++) {
+    for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
         if (costs.by[i] != NULL) {
             double share = gw_aggregator_calls_of(leg, &costs, i, &extent, question->workers).share;
             append(names, " + aggregation.%s", costs.by[i]->name);
@@ -117,7 +117,7 @@ static enum gw_status find_collective(const struct gw_question *question,
                                       char name[GW_PARAMETER_SIZE], char detail[GW_PARAMETER_SIZE],
                                       struct gw_error *error) {
     const struct gw_cluster *cluster = &question->cluster;
-    struct gw_collective_part parts[GW_COLLECTIVE_MOST_PARTS];
+    struct gw_collective_part parts[GW_COLLECTIVE_MAX_PARTS];
     struct gw_curve curve = {0};
     const struct gw_operation *operation = &schedule->operations[predicted->number];
     char aggregation[GW_PARAMETER_SIZE];

@@ -117,7 +117,7 @@ enum gw_status gw_planning_plan(const struct gw_planning *planning, const char *
     const struct gw_optimum *optimum = planning->optimum.ends == NULL ? NULL : &planning->optimum;
     GW_TRY(gw_planner_plan_beside(&planning->costs, policy, optimum, out, error));
     enum gw_status status = check_finite(planning->question, out->iteration_s, error);
-    for (size_t i = 0; i < GW_MOST_LEGS && status == GW_OK; i++) {
+    for (size_t i = 0; i < GW_MAX_LEGS && status == GW_OK; i++) {
         const char *derivation = planning->costs.leg_costs[i].derivation;
         status = derivation[0] == '\0' ? GW_OK : gw_plan_note(out, derivation, error);
     }

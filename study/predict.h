@@ -34,13 +34,13 @@ struct gw_result gw_pipeline_result(const struct gw_question *question,
                                     const struct gw_pipeline *pipeline);
 
 /* Factors of some workers or nodes, by their numbers. */
-enum { GW_MOST_FACTORS = 64 };
+enum { GW_MAX_FACTORS = 64 };
 struct gw_numbered_factors {
     size_t count;
     struct {
         size_t number;
         double factor;
-    } each[GW_MOST_FACTORS];
+    } each[GW_MAX_FACTORS];
 };
 
 /* Noise and factors of a heterogeneous cluster; seed and threads of repetitions. */

@@ -31,7 +31,7 @@ struct gw_question {
     enum gw_interference_rule interference;
 };
 
-enum { GW_MOST_MICRO_BATCHES = 4096 }; /* of an iteration */
+enum { GW_MAX_MICRO_BATCHES = 4096 }; /* of an iteration */
 
 /* Options of a question. */
 struct gw_question_options {
@@ -78,10 +78,10 @@ void gw_question_close(struct gw_question *question);
  */
 
 /* Algorithms by which messages carry out collectives. */
-enum { GW_MOST_CHOICES = 16 };
+enum { GW_MAX_CHOICES = 16 };
 struct gw_choices {
     size_t count;
-    struct gw_collective_choice each[GW_MOST_CHOICES];
+    struct gw_collective_choice each[GW_MAX_CHOICES];
 };
 
 /* At which level exchanges are simulated, and the network that messages see. */

@@ -181,7 +181,7 @@ static void add_once(const char *names[MOST_COSTS + 1], const char *name) {
 /* Adds the operation's compressor or collective; of a composed collective its parts. */
 static void add_costs(const struct gw_validation *validation, const struct gw_operation *operation,
                       const char *names[MOST_COSTS + 1]) {
-    struct gw_collective_part parts[GW_COLLECTIVE_MOST_PARTS];
+    struct gw_collective_part parts[GW_COLLECTIVE_MAX_PARTS];
     if (operation->kind == GW_COMPRESS && !validation->timed_compression) {
         add_once(names, operation->method);
     } else if (operation->kind == GW_EXCHANGE) {

@@ -259,10 +259,10 @@ struct gw_collective_part {
 };
 
 /* Finds the collectives that gw_cluster_collective's curve is composed of, or itself. */
-enum { GW_COLLECTIVE_MOST_PARTS = 2 };
+enum { GW_COLLECTIVE_MAX_PARTS = 2 };
 size_t gw_cluster_collective_parts(const struct gw_cluster *cluster, const char *name,
                                    size_t workers,
-                                   struct gw_collective_part out[GW_COLLECTIVE_MOST_PARTS]);
+                                   struct gw_collective_part out[GW_COLLECTIVE_MAX_PARTS]);
 
 /*
  * Returns a lower bound of a long collective's time in seconds, with one worker a node: every byte

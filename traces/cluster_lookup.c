@@ -30,7 +30,7 @@ struct composed_part {
 struct composed {
     const char *name;
     size_t part_count;
-    struct composed_part parts[GW_COLLECTIVE_MOST_PARTS];
+    struct composed_part parts[GW_COLLECTIVE_MAX_PARTS];
 };
 
 /*
@@ -300,7 +300,7 @@ enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const cha
 
 size_t gw_cluster_collective_parts(const struct gw_cluster *cluster, const char *name,
                                    size_t workers,
-                                   struct gw_collective_part out[GW_COLLECTIVE_MOST_PARTS]) {
+                                   struct gw_collective_part out[GW_COLLECTIVE_MAX_PARTS]) {
     const struct composed *composed = find_composed(cluster, name);
     size_t count = composed == NULL ? 1 : composed->part_count;
     for (size_t i = 0; i < count; i++) {
@@ -371,7 +371,7 @@ static double skew_at(const struct gw_collective_cost *cost, double bytes) {
 
 double gw_cluster_skew_s(const struct gw_cluster *cluster, const char *name, size_t workers,
                          double byte_factor, double bytes) {
-    struct gw_collective_part parts[GW_COLLECTIVE_MOST_PARTS] = {{0}};
+    struct gw_collective_part parts[GW_COLLECTIVE_MAX_PARTS] = {{0}};
     size_t count = gw_cluster_collective_parts(cluster, name, workers, parts);
     const struct gw_collective_cost *last = parts[count - 1].measured;
     if (last == NULL) {

@@ -252,7 +252,7 @@ enum gw_status gw_curve_make_rise(struct gw_curve *curve, const cJSON *details,
 enum gw_status gw_curve_begin_above_zero(struct gw_curve *curve, struct gw_error *error) {
     const struct gw_curve_point *first = curve->points;
     static const double rounding = 1e-9;
-    if (curve->point_count < 2 || first->size < GW_LEAST_BEGUN ||
+    if (curve->point_count < 2 || first->size < GW_MIN_BEGUN_SIZE ||
         first[1].time_s * first->size <= (1 + rounding) * first->time_s * first[1].size) {
         return GW_OK;
     }

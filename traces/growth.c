@@ -177,7 +177,8 @@ static enum gw_status straighten(struct gw_growth_sample *sample, const double s
 
 static void collect_samples(const struct gw_cluster *cluster, const char *collective,
                             struct gw_growth *growth) {
-    for (size_t i = 0; i < cluster->collective_count && growth->count < GW_GROWTH_MOST; i++) {
+    for (size_t i = 0; i < cluster->collective_count && growth->count < GW_GROWTH_MAX_SAMPLES;
+         i++) {
         const struct gw_collective_cost *cost = &cluster->collectives[i];
         if (cost->workers < 2 || strcmp(cost->name, collective) != 0) {
             continue;
@@ -329,8 +330,8 @@ enum gw_status gw_growth_curve(const struct gw_growth *growth, size_t workers, s
 /* Fits a law to all samples but `left_out` (`count`: to all). */
 static void fit_law(const struct gw_growth *growth, size_t left_out, bool startup,
                     struct gw_growth_law *law) {
-    size_t workers[GW_GROWTH_MOST];
-    double values[GW_GROWTH_MOST];
+    size_t workers[GW_GROWTH_MAX_SAMPLES];
+    double values[GW_GROWTH_MAX_SAMPLES];
     size_t count = 0;
     for (size_t i = 0; i < growth->count; i++) {
         const struct gw_growth_sample *sample = &growth->samples[i];
@@ -350,9 +351,10 @@ enum { LAWS = GW_GROWTH_TERMS * (GW_GROWTH_TERMS + 1) / 2 };
  */
 struct laws {
     size_t count;
-    struct gw_growth_law startups[LAWS][GW_GROWTH_MOST + 1], slopes[LAWS][GW_GROWTH_MOST + 1];
-    double sizes[SIZES], times[GW_GROWTH_MOST][SIZES];
-    struct neighbours neighbours[GW_GROWTH_MOST];
+    struct gw_growth_law startups[LAWS][GW_GROWTH_MAX_SAMPLES + 1],
+        slopes[LAWS][GW_GROWTH_MAX_SAMPLES + 1];
+    double sizes[SIZES], times[GW_GROWTH_MAX_SAMPLES][SIZES];
+    struct neighbours neighbours[GW_GROWTH_MAX_SAMPLES];
 };
 
 static void measure_times(const struct gw_growth *growth, struct laws *laws) {

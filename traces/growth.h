@@ -45,7 +45,7 @@ const char *gw_growth_law_name(const struct gw_growth_law *law, char name[GW_GRO
 
 /* ---- growth ---------------------------------------------------------------------------------- */
 
-enum { GW_GROWTH_MOST = 32 }; /* measured numbers of workers that are looked at */
+enum { GW_GROWTH_MAX_SAMPLES = 32 }; /* measured numbers of workers that are looked at */
 
 /* A measured number of workers: its curve, and the straight line nearest to it. */
 struct gw_growth_sample {
@@ -58,7 +58,7 @@ struct gw_growth_sample {
 struct gw_growth {
     const char *collective;
     size_t count; /* of measured numbers of workers above 1, ascending; laws need two */
-    struct gw_growth_sample samples[GW_GROWTH_MOST];
+    struct gw_growth_sample samples[GW_GROWTH_MAX_SAMPLES];
     struct gw_growth_law startup, slope;
     /* Mean over sizes of |predicted - measured| / measured, when each measured number of workers is
      * predicted from the others: its mean, and that of the largest number. */

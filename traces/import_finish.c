@@ -195,7 +195,7 @@ static void put_halved_margins(struct gw_json_writer *writer, const struct gw_ma
     }
     put_halved_margin(writer, margins, workers, smallest);
     for (int i = largest > smallest ? 0 : 1; i <= STEPS; i++) {
-        if (largest * pow(step, i) / (double)workers <= GW_IMPORT_MOST_EXACT) {
+        if (largest * pow(step, i) / (double)workers <= GW_IMPORT_MAX_EXACT) {
             put_halved_margin(writer, margins, workers, largest * pow(step, i));
         }
     }

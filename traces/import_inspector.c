@@ -83,7 +83,7 @@ static enum gw_status find_communicator(struct reading *reading, const struct gw
     uint64_t nodes = 0;
     GW_TRY(gw_json_integer(&ranks_place, 1, &ranks, error));
     GW_TRY(gw_json_integer(&nodes_place, 1, &nodes, error));
-    if (ranks > GW_IMPORT_MOST_RANKS) {
+    if (ranks > GW_IMPORT_MAX_RANKS) {
         return gw_json_expected(&ranks_place, "at most 2^24", error);
     }
     if (nodes > ranks) {
@@ -143,7 +143,7 @@ static enum gw_status read_record(struct reading *reading, const struct gw_json 
     GW_TRY(gw_json_integer(&number, 0, &record->call, error));
     GW_TRY(gw_json_integer(&bytes, 0, &size, error));
     GW_TRY(gw_json_not_negative(&time, &record->time_us, error));
-    if (record->time_us > GW_IMPORT_MOST_US) {
+    if (record->time_us > GW_IMPORT_MAX_US) {
         return gw_json_expected(&time, "at most 1e12 us", error);
     }
     record->bytes = (double)size;

@@ -47,7 +47,7 @@ bool gw_nccl_is_variable(const char *word);
 void gw_nccl_begin_run(struct gw_nccl_run *run);
 
 /* Threads of a process, and GPUs of a thread: from 1 to so many. */
-enum { GW_NCCL_MOST_IN_PROCESS = 1024 };
+enum { GW_NCCL_MAX_IN_PROCESS = 1024 };
 bool gw_nccl_is_process(size_t threads, size_t gpus);
 
 /* Keeps with the run how its ranks share processes. */
@@ -82,7 +82,7 @@ enum gw_status gw_nccl_end_table(struct gw_nccl_run *run, const char *path,
 
 /* ---- rows of text (import_nccl_rows.c) ------------------------------------------------------- */
 
-enum { GW_NCCL_MOST_WORDS = 32 };
+enum { GW_NCCL_MAX_WORDS = 32 };
 
 /* Columns of a table: first the operation and its size, then once or twice its time. */
 struct gw_nccl_layout {

@@ -51,7 +51,7 @@ static enum gw_status read_devices(const struct gw_json *config, struct gw_nccl_
     GW_TRY(gw_json_integer(&gpus_place, 1, &gpus, error));
     if (!gw_nccl_is_process(threads, gpus)) {
         char expected[32];
-        (void)snprintf(expected, sizeof expected, "at most %d", GW_NCCL_MOST_IN_PROCESS);
+        (void)snprintf(expected, sizeof expected, "at most %d", GW_NCCL_MAX_IN_PROCESS);
         return gw_json_expected(threads > gpus ? &threads_place : &gpus_place, expected, error);
     }
     GW_TRY(gw_json_array(&devices, error));
@@ -83,7 +83,7 @@ static enum gw_status read_times(const struct gw_json *result, double *time_us,
             return gw_json_expected(&times, "time, not cpu_time (-C 1)", error);
         }
         GW_TRY(gw_json_not_negative(&time, time_us, error));
-        if (*time_us > GW_IMPORT_MOST_US) {
+        if (*time_us > GW_IMPORT_MAX_US) {
             return gw_json_expected(&time, "at most 1e12 us", error);
         }
         if (!cJSON_IsNull(wrong.node) && cJSON_GetNumberValue(wrong.node) != 0) {
@@ -133,7 +133,7 @@ static enum gw_status read_results(const struct gw_json *root, struct gw_nccl_ru
     return is_right ? GW_OK : gw_json_expected(&wrong, "right results, 0", error);
 }
 
-static void put_count(char setting[GW_IMPORT_MOST_SETTING], const char *name,
+static void put_count(char setting[GW_IMPORT_MAX_SETTING], const char *name,
                       const struct gw_json *place) {
     char word[64];
     if (cJSON_IsNumber(place->node)) {
@@ -143,12 +143,11 @@ static void put_count(char setting[GW_IMPORT_MOST_SETTING], const char *name,
 }
 
 /* Keeps the variables of NCCL in the environment, which is there whole. */
-static void read_variables(const struct gw_json *environment,
-                           char setting[GW_IMPORT_MOST_SETTING]) {
+static void read_variables(const struct gw_json *environment, char setting[GW_IMPORT_MAX_SETTING]) {
     const cJSON *node = NULL;
     cJSON_ArrayForEach(node, environment->node) {
         if (cJSON_IsString(node) && gw_nccl_is_variable(node->valuestring)) {
-            char word[GW_IMPORT_MOST_SETTING];
+            char word[GW_IMPORT_MAX_SETTING];
             (void)snprintf(word, sizeof word, "%s", node->valuestring);
             for (char *at = strchr(word, ' '); at != NULL; at = strchr(at, ' ')) {
                 *at = '_';
@@ -178,11 +177,11 @@ static void read_settings(const struct gw_json *root, const struct gw_json *conf
     read_variables(&environment, table->settings[GW_IMPORT_COMMAND]);
     if (cJSON_IsString(blocking.node)) {
         bool waits = strcmp(blocking.node->valuestring, "false") != 0;
-        (void)snprintf(table->settings[GW_IMPORT_BLOCKING], GW_IMPORT_MOST_SETTING, "%s",
+        (void)snprintf(table->settings[GW_IMPORT_BLOCKING], GW_IMPORT_MAX_SETTING, "%s",
                        waits ? "yes" : "no");
     }
     if (cJSON_IsString(device.node)) {
-        (void)snprintf(table->settings[GW_IMPORT_DEVICE], GW_IMPORT_MOST_SETTING, "%s",
+        (void)snprintf(table->settings[GW_IMPORT_DEVICE], GW_IMPORT_MAX_SETTING, "%s",
                        device.node->valuestring);
     }
 }

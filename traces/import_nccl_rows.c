@@ -58,7 +58,7 @@ static enum gw_status check_group(const struct gw_import_text *text,
     double time_us = 0;
     double wrong = 0;
     bool is_checked = strcmp(group[3], "N/A") != 0;
-    if (!gw_import_number(group[0], &time_us) || time_us > GW_IMPORT_MOST_US) {
+    if (!gw_import_number(group[0], &time_us) || time_us > GW_IMPORT_MAX_US) {
         return gw_import_bad(text, error, "expected a time in us, up to 1e12, got %s", group[0]);
     }
     if (is_checked && !gw_import_number(group[3], &wrong)) {
@@ -100,10 +100,10 @@ static size_t words_of_row(const struct gw_nccl_layout *layout, size_t groups) {
 static enum gw_status read_words(const struct gw_import_text *text,
                                  const struct gw_nccl_layout *layout, char *line,
                                  struct gw_nccl_run *run, struct gw_error *error) {
-    char *words[GW_NCCL_MOST_WORDS];
+    char *words[GW_NCCL_MAX_WORDS];
     size_t expected = words_of_row(layout, layout->groups);
-    size_t count = gw_import_words(line, words, GW_NCCL_MOST_WORDS);
-    if (count > GW_NCCL_MOST_WORDS || (count != expected && count != words_of_row(layout, 1))) {
+    size_t count = gw_import_words(line, words, GW_NCCL_MAX_WORDS);
+    if (count > GW_NCCL_MAX_WORDS || (count != expected && count != words_of_row(layout, 1))) {
         return gw_import_bad(text, error, "expected %zu columns, got %zu", expected, count);
     }
     for (size_t at = layout->fixed; at + layout->behind < count; at += layout->group) {
@@ -181,13 +181,13 @@ static bool cut_prefixes(const struct gw_import_text *text, char *line) {
 /* Tells whether a line has columns of groups alone: numbers and N/A, and columns behind groups. */
 static bool is_rest(const struct gw_nccl_layout *layout, const char *line, size_t count) {
     char copy[512];
-    char *words[GW_NCCL_MOST_WORDS];
+    char *words[GW_NCCL_MAX_WORDS];
     double number = 0;
-    if (count == 0 || count > GW_NCCL_MOST_WORDS || strlen(line) >= sizeof copy) {
+    if (count == 0 || count > GW_NCCL_MAX_WORDS || strlen(line) >= sizeof copy) {
         return false;
     }
     (void)snprintf(copy, sizeof copy, "%s", line);
-    (void)gw_import_words(copy, words, GW_NCCL_MOST_WORDS);
+    (void)gw_import_words(copy, words, GW_NCCL_MAX_WORDS);
     size_t behind = count % layout->group == layout->behind % layout->group ? layout->behind : 0;
     for (size_t i = 0; i + behind < count; i++) {
         if (!gw_import_number(words[i], &number) && strcmp(words[i], "N/A") != 0) {

@@ -97,11 +97,11 @@ bool gw_nccl_put_type(struct gw_nccl_run *run, const char *type, const char *ope
     char *types = run->table.settings[GW_IMPORT_TYPE];
     char *operations = run->table.settings[GW_IMPORT_OPERATION];
     if (types[0] == '\0') {
-        (void)snprintf(types, GW_IMPORT_MOST_SETTING, "%s", type);
-        (void)snprintf(operations, GW_IMPORT_MOST_SETTING, "%s", operation);
+        (void)snprintf(types, GW_IMPORT_MAX_SETTING, "%s", type);
+        (void)snprintf(operations, GW_IMPORT_MAX_SETTING, "%s", operation);
     }
-    bool is_same = strncmp(types, type, GW_IMPORT_MOST_SETTING - 1) == 0 &&
-                   strncmp(operations, operation, GW_IMPORT_MOST_SETTING - 1) == 0;
+    bool is_same = strncmp(types, type, GW_IMPORT_MAX_SETTING - 1) == 0 &&
+                   strncmp(operations, operation, GW_IMPORT_MAX_SETTING - 1) == 0;
     if (!is_same && run->others++ == 0) {
         (void)snprintf(run->other, sizeof run->other, "%s %s", type, operation);
     }
@@ -130,12 +130,12 @@ bool gw_nccl_is_variable(const char *word) {
 /* ---- ranks --------------------------------------------------------------------------------- */
 
 bool gw_nccl_is_process(size_t threads, size_t gpus) {
-    return threads >= 1 && threads <= GW_NCCL_MOST_IN_PROCESS && gpus >= 1 &&
-           gpus <= GW_NCCL_MOST_IN_PROCESS;
+    return threads >= 1 && threads <= GW_NCCL_MAX_IN_PROCESS && gpus >= 1 &&
+           gpus <= GW_NCCL_MAX_IN_PROCESS;
 }
 
 void gw_nccl_put_processes(struct gw_nccl_run *run, size_t threads, size_t gpus) {
-    (void)snprintf(run->table.settings[GW_IMPORT_PROCESSES], GW_IMPORT_MOST_SETTING,
+    (void)snprintf(run->table.settings[GW_IMPORT_PROCESSES], GW_IMPORT_MAX_SETTING,
                    "nThread %zu nGpus %zu", threads, gpus);
 }
 
@@ -174,7 +174,7 @@ enum gw_status gw_nccl_add_ranks(struct gw_nccl_run *run, size_t rank, size_t ra
         *expected = rank == 0         ? "each rank once (an MPI build of nccl-tests)"
                     : run->ranks == 0 ? "rank 0 first"
                                       : "ranks one after another";
-    } else if (ranks > GW_IMPORT_MOST_RANKS - run->ranks) {
+    } else if (ranks > GW_IMPORT_MAX_RANKS - run->ranks) {
         *expected = "at most 2^24 ranks";
     } else if (rank > 0 && group != run->group) {
         *expected = "all ranks in one group (without NCCL_TESTS_SPLIT): groups slow each other";
@@ -189,7 +189,7 @@ enum gw_status gw_nccl_add_ranks(struct gw_nccl_run *run, size_t rank, size_t ra
 enum { MOST_LAYOUT = 80 }; /* bytes of a layout's ranks */
 
 void gw_nccl_put_nodes(struct gw_nccl_run *run, const char *ranks, size_t nodes, bool are_even) {
-    (void)snprintf(run->table.settings[GW_IMPORT_LAYOUT], GW_IMPORT_MOST_SETTING,
+    (void)snprintf(run->table.settings[GW_IMPORT_LAYOUT], GW_IMPORT_MAX_SETTING,
                    "%.*s ranks on %s%zu node%s", MOST_LAYOUT - 1, ranks,
                    are_even && nodes > 1 ? "each of " : "", nodes, nodes == 1 ? "" : "s");
 }

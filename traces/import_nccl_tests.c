@@ -76,12 +76,12 @@ static enum gw_status begin_run(struct reading *reading, const char *line, struc
         !gw_nccl_is_process(threads, gpus)) {
         return gw_import_pass_over_part(
             &reading->text, error, "expected '# nThread NUMBER nGpus NUMBER ...', from 1 to %d",
-            GW_NCCL_MOST_IN_PROCESS);
+            GW_NCCL_MAX_IN_PROCESS);
     }
     reading->ranks_per_process = threads * gpus;
     gw_nccl_put_processes(&reading->run, threads, gpus);
     read_repeats(reading);
-    (void)snprintf(reading->run.table.settings[GW_IMPORT_BLOCKING], GW_IMPORT_MOST_SETTING, "no");
+    (void)snprintf(reading->run.table.settings[GW_IMPORT_BLOCKING], GW_IMPORT_MAX_SETTING, "no");
     return GW_OK;
 }
 
@@ -122,7 +122,7 @@ static enum gw_status read_rank(struct reading *reading, const char *line, struc
             &reading->text, error, "expected %s, got rank %zu of group %d", expected, rank, group);
     }
     if (rank == 0) {
-        (void)snprintf(reading->run.table.settings[GW_IMPORT_DEVICE], GW_IMPORT_MOST_SETTING, "%s",
+        (void)snprintf(reading->run.table.settings[GW_IMPORT_DEVICE], GW_IMPORT_MAX_SETTING, "%s",
                        device);
     }
     return GW_OK;
@@ -163,13 +163,13 @@ static const char *find_fault(struct reading *reading, bool has_cpu_time, bool h
 /* Reads "size  count  type  redop  root  time  algbw  busbw  #wrong  time  ...". */
 static enum gw_status begin_table(struct reading *reading, char *line, struct gw_error *error) {
     struct gw_nccl_run *run = &reading->run;
-    char *words[GW_NCCL_MOST_WORDS] = {NULL};
+    char *words[GW_NCCL_MAX_WORDS] = {NULL};
     char message[MOST_REASON];
     bool has_cpu_time = strstr(line, " cputime ") != NULL;
     GW_TRY(end_table(reading, error));
-    size_t count = gw_import_words(line, words, GW_NCCL_MOST_WORDS);
+    size_t count = gw_import_words(line, words, GW_NCCL_MAX_WORDS);
     bool has_columns = gw_nccl_read_layout(
-        words, count > GW_NCCL_MOST_WORDS ? GW_NCCL_MOST_WORDS : count, &reading->rows.layout);
+        words, count > GW_NCCL_MAX_WORDS ? GW_NCCL_MAX_WORDS : count, &reading->rows.layout);
     run->test = run->test == NULL ? gw_nccl_find_in_name(reading->text.path) : run->test;
     run->ranks = run->ranks == 0 ? reading->workers : run->ranks;
     reading->has_begun = true;
@@ -211,7 +211,7 @@ static void read_variables(struct reading *reading, const char *line) {
          at += strspn(at, separators)) {
         size_t length = strcspn(at, separators);
         if (gw_nccl_is_variable(at) && memchr(at, '=', length) != NULL) {
-            char word[GW_IMPORT_MOST_SETTING];
+            char word[GW_IMPORT_MAX_SETTING];
             (void)snprintf(word, sizeof word, "%.*s", (int)length, at);
             gw_import_put_word(reading->run.table.settings[GW_IMPORT_COMMAND], word);
         }
@@ -224,7 +224,7 @@ static void read_logged_variable(struct reading *reading, const char *line) {
     static const char mark[] = " set by environment to ";
     const char *end = strstr(line, mark);
     const char *begin = end;
-    char word[GW_IMPORT_MOST_SETTING];
+    char word[GW_IMPORT_MAX_SETTING];
     while (begin != NULL && begin > line && begin[-1] != ' ') {
         begin--;
     }
@@ -278,7 +278,7 @@ static enum gw_status read_version(struct reading *reading, const char *line,
     struct gw_import_table *table = &reading->run.table;
     GW_TRY(end_run(reading, error));
     (void)sscanf(line, "nccl-tests version %31s", table->version);
-    (void)snprintf(table->settings[GW_IMPORT_BUILD], GW_IMPORT_MOST_SETTING, "version=%s",
+    (void)snprintf(table->settings[GW_IMPORT_BUILD], GW_IMPORT_MAX_SETTING, "version=%s",
                    line + strlen("nccl-tests version "));
     return GW_OK;
 }
@@ -291,7 +291,7 @@ static enum gw_status read_blocking(struct reading *reading, const char *line) {
     while (length > 0 && waits[length - 1] == ' ') {
         length--;
     }
-    (void)snprintf(reading->run.table.settings[GW_IMPORT_BLOCKING], GW_IMPORT_MOST_SETTING, "%.*s",
+    (void)snprintf(reading->run.table.settings[GW_IMPORT_BLOCKING], GW_IMPORT_MAX_SETTING, "%.*s",
                    (int)length, waits);
     return GW_OK;
 }

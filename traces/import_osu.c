@@ -97,7 +97,7 @@ static enum gw_status read_title(struct reading *reading, const char *title,
                              "had");
     }
     (void)sscanf(strstr(title, "Latency Test"), "Latency Test v%31s", table->version);
-    (void)snprintf(table->settings[GW_IMPORT_BUILD], GW_IMPORT_MOST_SETTING, "version=%s",
+    (void)snprintf(table->settings[GW_IMPORT_BUILD], GW_IMPORT_MAX_SETTING, "version=%s",
                    table->version);
     table->tool = reading->tool;
     table->collective = found->collective;
@@ -203,7 +203,7 @@ static enum gw_status read_row(struct reading *reading, struct gw_error *error) 
     }
     GW_TRY(check_row(reading, words, count, error));
     if (!gw_import_integer(words[0], &bytes) || !gw_import_number(words[1], &time_us) ||
-        time_us > GW_IMPORT_MOST_US) {
+        time_us > GW_IMPORT_MAX_US) {
         return gw_import_bad(&reading->text, error,
                              "expected a size in bytes and a time in us, up to 1e12, got %s and %s",
                              words[0], words[1]);

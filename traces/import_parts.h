@@ -13,18 +13,18 @@
 typedef bool gw_import_header(const char *at);
 
 /* Bytes of the longest prefix, and a zero. */
-enum { GW_IMPORT_MOST_PREFIX = 256 };
+enum { GW_IMPORT_MAX_PREFIX = 256 };
 
 struct gw_import_text {
     const char *path;
     gw_import_header *is_header; /* NULL: no line has a prefix */
     char *text, *next;           /* owned; the text from the next line on */
     size_t length;
-    char prefix[GW_IMPORT_MOST_PREFIX]; /* of the last header */
-    char *line;                         /* the current one, without its end and its prefix */
-    size_t number;                      /* from 1; 0 before the first one */
-    struct gw_cluster *cluster;         /* NULL: it takes none */
-    bool is_useless;                    /* a part that is passed over, for a reason that was kept */
+    char prefix[GW_IMPORT_MAX_PREFIX]; /* of the last header */
+    char *line;                        /* the current one, without its end and its prefix */
+    size_t number;                     /* from 1; 0 before the first one */
+    struct gw_cluster *cluster;        /* NULL: it takes none */
+    bool is_useless;                   /* a part that is passed over, for a reason that was kept */
 };
 
 enum gw_status gw_import_open(const char *path, gw_import_header *is_header,
@@ -62,7 +62,7 @@ bool gw_import_is_row(const char *line);
 /* Tells whether a line begins so. */
 bool gw_import_begins(const char *line, const char *with);
 
-#define GW_IMPORT_MOST_EXACT 9007199254740992.0 /* 2^53 */
+#define GW_IMPORT_MAX_EXACT 9007199254740992.0 /* 2^53 */
 
 /* Parse a word as an integer up to 2^53, and as a finite number that is not negative. */
 bool gw_import_integer(const char *word, double *out);
@@ -92,7 +92,7 @@ enum gw_import_setting {
     GW_IMPORT_LOGGED,   /* variables that the library has logged */
     GW_IMPORT_SETTINGS
 };
-enum { GW_IMPORT_MOST_SETTING = 1000 };
+enum { GW_IMPORT_MAX_SETTING = 1000 };
 
 /* Contents of a table, collected row by row; all zero at first. */
 struct gw_import_table {
@@ -101,7 +101,7 @@ struct gw_import_table {
     size_t workers_per_node;    /* 0: not known */
     size_t line;                /* where it stands; 0: a whole file */
     char version[32], date[32]; /* "": not known */
-    char settings[GW_IMPORT_SETTINGS][GW_IMPORT_MOST_SETTING];
+    char settings[GW_IMPORT_SETTINGS][GW_IMPORT_MAX_SETTING];
     size_t count, capacity;
     struct gw_import_mean *means; /* owned; in any order */
 };
@@ -113,7 +113,7 @@ cJSON *gw_import_source(const struct gw_collective_cost *cost);
 enum gw_status gw_import_put_file(cJSON *source, const char *file, struct gw_error *error);
 
 /* Puts a word into a setting, in the order of the alphabet, unless it is there or has no room. */
-void gw_import_put_word(char setting[GW_IMPORT_MOST_SETTING], const char *word);
+void gw_import_put_word(char setting[GW_IMPORT_MAX_SETTING], const char *word);
 
 /* Writes "FILE:LINE" of a table, or the file alone. */
 void gw_import_print_place(const struct gw_import_table *table, const char *path, char *out,
@@ -161,9 +161,9 @@ enum gw_status gw_import_find_name(struct gw_import_names *names, const char *te
 void gw_import_free_names(struct gw_import_names *names);
 
 /* Ranks that a benchmark may have, as many as a made cluster. */
-enum { GW_IMPORT_MOST_RANKS = 1 << 24 };
+enum { GW_IMPORT_MAX_RANKS = 1 << 24 };
 
 /* Microseconds that a time may have. */
-#define GW_IMPORT_MOST_US (GW_MOST_SECONDS * 1e6)
+#define GW_IMPORT_MAX_US (GW_MAX_SECONDS * 1e6)
 
 #endif

@@ -59,7 +59,7 @@ static enum gw_status read_count(const struct gw_json *root, const char *key, si
     if (place.node != NULL || otherwise == 0) {
         GW_TRY(gw_json_integer(&place, 1, &count, error));
     }
-    if (count > GW_IMPORT_MOST_RANKS) {
+    if (count > GW_IMPORT_MAX_RANKS) {
         return gw_json_expected(&place, "at most 2^24", error);
     }
     *out = (size_t)count;
@@ -78,7 +78,7 @@ static enum gw_status read_ranks(const struct gw_json *root, size_t *ranks, size
     GW_TRY(read_count(root, "ranks", 0, ranks, error));
     GW_TRY(read_count(root, "ranksPerNode", *ranks, of_node, error));
     GW_TRY(read_count(root, "gpusPerRank", 1, &gpus, error));
-    if (*ranks > GW_IMPORT_MOST_RANKS / gpus || *of_node > *ranks) {
+    if (*ranks > GW_IMPORT_MAX_RANKS / gpus || *of_node > *ranks) {
         struct gw_json place = gw_json_member(root, "ranks");
         return gw_json_expected(&place, "2^24 GPUs at most, and a node's ranks among all", error);
     }
@@ -164,7 +164,7 @@ static enum gw_status read_record(struct reading *reading, const struct gw_json 
     GW_TRY(gw_json_text(&type_place, &type, error));
     GW_TRY(gw_json_integer(&size_place, 0, &size, error));
     GW_TRY(gw_json_not_negative(&time_place, &time_us, error));
-    if (time_us > GW_IMPORT_MOST_US) {
+    if (time_us > GW_IMPORT_MAX_US) {
         return gw_json_expected(&time_place, "at most 1e12 us", error);
     }
     GW_TRY(read_ranks(root, &ranks, &of_node, error));

@@ -171,7 +171,7 @@ static bool cut_name(const char *word, const char **name, size_t *length) {
     }
     *name = begin;
     *length = (size_t)(end - begin);
-    return *length > 0 && *length <= GW_JSON_MOST_TEXT;
+    return *length > 0 && *length <= GW_JSON_MAX_TEXT;
 }
 
 static bool has_letter(const char *name, size_t length) {
@@ -186,7 +186,7 @@ bool gw_import_find_parameter(const char *line, const char **name, size_t *lengt
     const char *first = line + strspn(line, " \t([{'\"");
     const char *mark = line + strcspn(line, "[<|:>)");
     const char *word = line + strspn(line, " \t");
-    while (*word != '\0' && word - line < GW_IMPORT_MOST_PREFIX) {
+    while (*word != '\0' && word - line < GW_IMPORT_MAX_PREFIX) {
         size_t width = strcspn(word, " \t,");
         const char *shape = word + width + strspn(word + width, " \t,");
         *out = (struct gw_import_parameter){0};

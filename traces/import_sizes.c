@@ -26,9 +26,9 @@ struct reading {
     struct gw_import_text text;
     struct gw_import_parameter *parameters;
     size_t count, capacity;
-    char prefix[GW_IMPORT_MOST_PREFIX]; /* before the first name, and before all others */
-    size_t total_count;                 /* of lines that sum up the list */
-    char total[80];                     /* the first of these lines */
+    char prefix[GW_IMPORT_MAX_PREFIX]; /* before the first name, and before all others */
+    size_t total_count;                /* of lines that sum up the list */
+    char total[80];                    /* the first of these lines */
     char notes[MOST_NOTES][256];
     size_t note_count; /* also of notes that have no room */
 };
@@ -233,7 +233,7 @@ static bool is_causal_mask(const struct reading *reading, struct gw_import_param
                            const struct gw_import_parameter *one) {
     static const char *const ends[] = {"attn.bias", "attention.bias"};
     static const char bias[] = "bias";
-    char beside[GW_JSON_MOST_TEXT + sizeof "masked_"];
+    char beside[GW_JSON_MAX_TEXT + sizeof "masked_"];
     if (!ends_with(one->name, ends[0]) && !ends_with(one->name, ends[1])) {
         return false;
     }
@@ -406,7 +406,7 @@ static enum gw_status keep_others(struct reading *reading, struct gw_error *erro
             free(one->name);
             continue;
         }
-        if (!(one->elements <= GW_IMPORT_MOST_EXACT - elements)) {
+        if (!(one->elements <= GW_IMPORT_MAX_EXACT - elements)) {
             double all = elements + one->elements;
             reading->text.number = one->line;
             for (; i < reading->count; i++) {
@@ -437,7 +437,7 @@ static void write_tensors(const struct reading *reading, double backward_s,
     }
     gw_writer_array(writer, "tensors");
     for (size_t i = 0; i < reading->count; i++) {
-        char name[GW_JSON_MOST_TEXT + 1];
+        char name[GW_JSON_MAX_TEXT + 1];
         const struct gw_import_parameter *parameter = &reading->parameters[i];
         gw_visible(parameter->name, name, sizeof name);
         gw_writer_object(writer, NULL);

@@ -168,7 +168,7 @@ static void clean(char *line) {
  * header that begins further on than a prefix may be long is none.
  */
 static const char *find_header(const struct gw_import_text *text, const char *line) {
-    for (const char *at = line; *at != '\0' && at - line < GW_IMPORT_MOST_PREFIX; at++) {
+    for (const char *at = line; *at != '\0' && at - line < GW_IMPORT_MAX_PREFIX; at++) {
         if (text->is_header(at)) {
             while (at > line && strchr(blanks, at[-1]) != NULL) {
                 at--;
@@ -254,7 +254,7 @@ bool gw_import_begins(const char *line, const char *with) {
 bool gw_import_integer(const char *word, double *out) {
     *out = strtod(word, NULL);
     return word[0] != '\0' && word[strspn(word, "0123456789")] == '\0' &&
-           *out <= GW_IMPORT_MOST_EXACT;
+           *out <= GW_IMPORT_MAX_EXACT;
 }
 
 bool gw_import_number(const char *word, double *out) {

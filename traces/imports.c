@@ -74,8 +74,8 @@ static const char *const settings[] = {
     [GW_IMPORT_BLOCKING] = "blocking",   [GW_IMPORT_BUILD] = "build",
     [GW_IMPORT_COMMAND] = "variables",   [GW_IMPORT_LOGGED] = "logged variables"};
 
-void gw_import_put_word(char setting[GW_IMPORT_MOST_SETTING], const char *word) {
-    char old[GW_IMPORT_MOST_SETTING];
+void gw_import_put_word(char setting[GW_IMPORT_MAX_SETTING], const char *word) {
+    char old[GW_IMPORT_MAX_SETTING];
     size_t at = 0;
     (void)snprintf(old, sizeof old, "%s", setting);
     while (old[at] != '\0') {
@@ -93,8 +93,8 @@ void gw_import_put_word(char setting[GW_IMPORT_MOST_SETTING], const char *word) 
     char made[IMPORT_TEXT_SIZE];
     (void)snprintf(made, sizeof made, "%.*s%s%s%s%s", (int)at, old, is_last && at > 0 ? " " : "",
                    word, is_last ? "" : " ", old + at);
-    if (strlen(made) >= GW_IMPORT_MOST_SETTING) { /* keeps whole words alone */
-        made[GW_IMPORT_MOST_SETTING - 1] = '\0';
+    if (strlen(made) >= GW_IMPORT_MAX_SETTING) { /* keeps whole words alone */
+        made[GW_IMPORT_MAX_SETTING - 1] = '\0';
         char *last = strrchr(made, ' ');
         made[last == NULL ? strlen(made) : (size_t)(last - made)] = '\0';
     }
@@ -114,11 +114,11 @@ void gw_import_print_place(const struct gw_import_table *table, const char *path
 
 /* Puts the words of a list that no table before had. */
 static enum gw_status put_values(cJSON *kept, const char *key,
-                                 const char setting[GW_IMPORT_MOST_SETTING],
+                                 const char setting[GW_IMPORT_MAX_SETTING],
                                  struct gw_error *error) {
     const char *before = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(kept, key));
     char visible[IMPORT_TEXT_SIZE];
-    char all[GW_IMPORT_MOST_SETTING];
+    char all[GW_IMPORT_MAX_SETTING];
     char *rest = NULL;
     if (setting[0] == '\0') {
         return GW_OK;

@@ -83,7 +83,8 @@ static size_t read_stated(const cJSON *entry, struct gw_margins *out) {
 /* ---- beyond the last size -------------------------------------------------------------------- */
 
 /* Computes the weights of the points' times in a least-squares line's value at `size`. */
-static void weigh(const struct gw_margins *margins, double size, double weights[GW_MOST_LAST]) {
+static void weigh(const struct gw_margins *margins, double size,
+                  double weights[GW_MAX_LAST_POINTS]) {
     double count = (double)margins->line_count;
     double mean = 0;
     double squares = 0;
@@ -98,7 +99,7 @@ static void weigh(const struct gw_margins *margins, double size, double weights[
     }
 }
 
-static double line_s(const struct gw_margins *margins, const double weights[GW_MOST_LAST]) {
+static double line_s(const struct gw_margins *margins, const double weights[GW_MAX_LAST_POINTS]) {
     double seconds = 0;
     for (size_t i = 0; i < margins->line_count; i++) {
         seconds += weights[i] * margins->line[i].time_s;
@@ -107,12 +108,13 @@ static double line_s(const struct gw_margins *margins, const double weights[GW_M
 }
 
 /* Returns the line's value; a falling line is taken to be level. */
-static double continued_s(const struct gw_margins *margins, const double weights[GW_MOST_LAST]) {
+static double continued_s(const struct gw_margins *margins,
+                          const double weights[GW_MAX_LAST_POINTS]) {
     return fmax(line_s(margins, weights), margins->line[margins->line_count - 1].time_s);
 }
 
 static double line_margin(const struct gw_margins *margins, double size) {
-    double weights[GW_MOST_LAST];
+    double weights[GW_MAX_LAST_POINTS];
     double off_s = 0;
     weigh(margins, size, weights);
     for (size_t i = 0; i < margins->line_count; i++) {
@@ -133,7 +135,7 @@ static void choose_line(const struct gw_curve *curve, double *off_s, struct gw_m
     margins->line_off_s = off_s + count - margins->line_count;
     for (size_t i = 0; i < margins->line_count; i++) {
         const struct gw_curve_point *point = &margins->line[i];
-        double weights[GW_MOST_LAST];
+        double weights[GW_MAX_LAST_POINTS];
         weigh(margins, point->size, weights);
         margins->line_off_s[i] =
             hypot(margins->line_off_s[i], point->time_s - line_s(margins, weights));
@@ -152,7 +154,7 @@ static double factor_below(const struct gw_margins *margins, double r) {
 static double factor_above(const struct gw_margins *margins, double r) {
     static const double exponent = 0.02;
     double largest_size = margins->medians[margins->count - 1].size;
-    double weights[GW_MOST_LAST];
+    double weights[GW_MAX_LAST_POINTS];
     if (gw_margins_largest_short(margins) > 0 || margins->line_count == 0) {
         return sqrt(r);
     }

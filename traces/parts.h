@@ -37,11 +37,11 @@ enum gw_status gw_curve_make_rise(struct gw_curve *curve, const cJSON *details,
                                   struct gw_error *error);
 
 /*
- * Adds a point at size 1 to a curve of points from a size of at least GW_LEAST_BEGUN on that would
- * reach zero above size zero: a time in proportion to that of the smallest size, less than which no
- * smaller size is taken to need.
+ * Adds a point at size 1 to a curve of points from a size of at least GW_MIN_BEGUN_SIZE on that
+ * would reach zero above size zero: a time in proportion to that of the smallest size, less than
+ * which no smaller size is taken to need.
  */
-enum { GW_LEAST_BEGUN = 1024 }; /* chosen */
+enum { GW_MIN_BEGUN_SIZE = 1024 }; /* chosen */
 enum gw_status gw_curve_begin_above_zero(struct gw_curve *curve, struct gw_error *error);
 
 /* Reads the details in the entry's `kept`: margins, skew, held-out error, origin. */

@@ -5,7 +5,7 @@
 #include "core/core.h"
 #include "traces/timeline.h"
 
-enum { GW_RESULT_NOTE_SIZE = 384, GW_RESULT_MOST_NOTES = 10, GW_RESULT_NAME_SIZE = 24 };
+enum { GW_RESULT_NOTE_SIZE = 384, GW_RESULT_MAX_NOTES = 10, GW_RESULT_NAME_SIZE = 24 };
 
 /* A collective, compressor or aggregator whose curve is not exactly known. */
 struct gw_result_uncertainty {
@@ -40,11 +40,11 @@ struct gw_result {
     char
         counts[GW_RESULT_NOTE_SIZE]; /* where numbers of selected elements come from; "": nowhere */
     double actual_density, padding;  /* means of iterations (traces/counts.h); 0: not known */
-    char notes[GW_RESULT_MOST_NOTES][GW_RESULT_NOTE_SIZE];
+    char notes[GW_RESULT_MAX_NOTES][GW_RESULT_NOTE_SIZE];
     size_t note_count;
     /* The first notes are warnings; the first of these have the derivations of `derived`. */
     size_t warning_count, derived_count;
-    char derived[GW_RESULT_MOST_NOTES][GW_RESULT_NAME_SIZE]; /* collectives */
+    char derived[GW_RESULT_MAX_NOTES][GW_RESULT_NAME_SIZE]; /* collectives */
     struct gw_result_uncertainty uncertainties[12];
     size_t uncertainty_count;
     /* 95% interval of iteration_s; 0: not computed. */
@@ -57,7 +57,7 @@ struct gw_result {
 /* Adds a measured iteration to the means. */
 void gw_result_add(struct gw_result *result, const struct gw_measure *measure);
 
-/* Adds a note once; "" is ignored. Beyond GW_RESULT_MOST_NOTES the last ones are lost. */
+/* Adds a note once; "" is ignored. Beyond GW_RESULT_MAX_NOTES the last ones are lost. */
 void gw_result_note(struct gw_result *result, const char *note);
 
 /* Adds a warning, before the other notes: a number rests on data that was not measured. */

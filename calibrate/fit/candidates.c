@@ -113,7 +113,7 @@ static enum gw_status fit_kind(enum gw_candidate_kind kind, const struct gw_curv
 }
 
 struct gw_curve gw_median_line(const struct gw_curve_point *points, size_t count) {
-    double values[GW_MOST_LAST * (GW_MOST_LAST - 1) / 2];
+    double values[GW_MAX_LAST_POINTS * (GW_MAX_LAST_POINTS - 1) / 2];
     struct gw_curve line = {0};
     size_t pairs = 0;
     for (size_t i = 0; i < count; i++) {

@@ -63,7 +63,8 @@ enum gw_status gw_candidates_open(const bool wanted[GW_CANDIDATE_KINDS],
 void gw_candidates_close(struct gw_candidate candidates[GW_CANDIDATE_KINDS]);
 
 /*
- * The line through at most GW_MOST_LAST points, by medians over all pairs of them (Theil and Sen).
+ * The line through at most GW_MAX_LAST_POINTS points, by medians over all pairs of them (Theil and
+ * Sen).
  */
 struct gw_curve gw_median_line(const struct gw_curve_point *points, size_t count);
 

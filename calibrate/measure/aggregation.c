@@ -347,7 +347,7 @@ static bool is_everywhere(enum gw_aggregator by) {
     bool everywhere = false;
     for (size_t i = 0; gw_exchange_kinds[i] != NULL; i++) {
         for (size_t leg = 0; leg < gw_exchange_kinds[i]->leg_count; leg++) {
-            for (size_t a = 0; a < GW_MOST_AGGREGATIONS; a++) {
+            for (size_t a = 0; a < GW_MAX_AGGREGATIONS; a++) {
                 const struct gw_aggregation *one = &gw_exchange_kinds[i]->legs[leg].aggregations[a];
                 everywhere = everywhere || (one->recurrence != GW_NEVER && one->by == by &&
                                             one->where == GW_EVERYWHERE);

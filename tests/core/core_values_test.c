@@ -66,8 +66,8 @@ TEST(ranges_follow_their_closed_forms) {
     }
     assert_true(values[0] == 0.13 && values[19] == 7.7);
     free(values);
-    assert_int_equal(parse("1e-300:1:log10000", &share, &values), GW_MOST_VALUES);
-    assert_true(values[0] == 1e-300 && values[GW_MOST_VALUES - 1] == 1);
+    assert_int_equal(parse("1e-300:1:log10000", &share, &values), GW_MAX_VALUES);
+    assert_true(values[0] == 1e-300 && values[GW_MAX_VALUES - 1] == 1);
     free(values);
 }
 
@@ -256,18 +256,18 @@ TEST(messages_say_what_would_be_right) {
 }
 
 TEST(lists_have_a_limit) {
-    static char text[2 * GW_MOST_VALUES + 2];
-    for (size_t i = 0; i < GW_MOST_VALUES; i++) {
+    static char text[2 * GW_MAX_VALUES + 2];
+    for (size_t i = 0; i < GW_MAX_VALUES; i++) {
         text[2 * i] = (char)('1' + i % 9);
         text[2 * i + 1] = ',';
     }
     struct gw_error error = {0};
     double *values = NULL;
     size_t count = 0;
-    text[2 * GW_MOST_VALUES] = '5';
+    text[2 * GW_MAX_VALUES] = '5';
     assert_int_equal(gw_values_parse(text, &number, &values, &count, &error), GW_BAD_INPUT);
     assert_string_equal(error.message, "expected at most 10000 values, got 10001");
-    text[2 * GW_MOST_VALUES - 1] = '\0';
+    text[2 * GW_MAX_VALUES - 1] = '\0';
     assert_int_equal(gw_values_parse(text, &number, &values, &count, &error), GW_OK);
     assert_int_equal(count, 9);
     free(values);
@@ -321,7 +321,7 @@ static bool parses_or_refuses(const char *text, const struct gw_values_rule *rul
         return status == GW_BAD_INPUT && strncmp(error.message, "expected ", 9) == 0 &&
                values == NULL;
     }
-    bool good = count >= 1 && count <= GW_MOST_VALUES;
+    bool good = count >= 1 && count <= GW_MAX_VALUES;
     for (size_t i = 0; good && i < count; i++) {
         good = (values[i] > 0 || (rule->zero && i == 0 && !signbit(values[i]))) &&
                values[i] <= rule->maximum && (i == 0 || values[i] > values[i - 1]) &&

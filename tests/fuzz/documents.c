@@ -43,7 +43,7 @@ bool fuzz_model(const char *text, size_t length) {
     for (size_t i = 0; i < model->tensor_count; i++) {
         const struct gw_tensor *tensor = &model->tensors[i];
         fuzz_expect(tensor->name != NULL && tensor->elements > 0 && tensor->backward_s >= 0 &&
-                        tensor->backward_s <= GW_MOST_SECONDS,
+                        tensor->backward_s <= GW_MAX_SECONDS,
                     "a tensor");
     }
     uint64_t choice = fuzz_choose(text, length);
@@ -67,7 +67,7 @@ static void check_network(const struct gw_network *network, const struct gw_netw
         const double values[] = {links[i]->latency_s, links[i]->overhead_s, links[i]->gap_s,
                                  links[i]->gap_s_per_byte, links[i]->overhead_s_per_byte};
         for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
-            fuzz_expect(values[v] >= 0 && values[v] <= GW_MOST_SECONDS, "a parameter of a link");
+            fuzz_expect(values[v] >= 0 && values[v] <= GW_MAX_SECONDS, "a parameter of a link");
         }
     }
     fuzz_expect(network->oversubscription >= 1 && network->oversubscription <= 1e6,
@@ -379,7 +379,7 @@ bool fuzz_document(const char *text, size_t length) {
     struct gw_arena arena = {0};
     struct gw_file_check check;
     bool accepted = fuzz_accepted(gw_check_file(path, &arena, &check, &fuzz_error), path);
-    fuzz_expect(!accepted || (check.odd.count <= GW_MOST_FINDINGS && check.schema != NULL),
+    fuzz_expect(!accepted || (check.odd.count <= GW_MAX_FINDINGS && check.schema != NULL),
                 "findings");
     gw_arena_free(&arena);
     return accepted;

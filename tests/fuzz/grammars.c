@@ -16,7 +16,7 @@ static bool read_axis(enum gw_axis axis, const char *text) {
                        place)) {
         return false;
     }
-    fuzz_expect(values.count > 0 && values.count <= GW_MOST_VALUES, "a number of values");
+    fuzz_expect(values.count > 0 && values.count <= GW_MAX_VALUES, "a number of values");
     for (size_t i = 0; i < values.count; i++) {
         char shown[GW_UNITS_SIZE];
         fuzz_expect(isfinite(values.values[i]) && values.values[i] >= 0, "a value");
@@ -74,7 +74,7 @@ bool fuzz_names(const char *text, size_t length) {
     (void)length;
     struct gw_arena arena = {0};
     const struct gw_algorithm **algorithms = NULL;
-    const struct gw_compressor *compressors[GW_MOST_COMPRESSORS + 1];
+    const struct gw_compressor *compressors[GW_MAX_COMPRESSORS + 1];
     const struct gw_policy *policy = NULL;
     uint64_t argument = 0;
     size_t count = 0;

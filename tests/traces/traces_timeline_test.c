@@ -421,10 +421,10 @@ TEST(results_are_means) {
                  "\"forward_s\": 2, \"backward_s\": 2, \"compress_s\": 1, \"exposed_comm_s\": 5, "
                  "\"other_s\": 2}, \"comm_s\": 7, \"bytes_per_worker\": 80, \"notes\": [\"n\"]}");
     assert_true(near(sum_of_parts(&result.breakdown), result.iteration_s, 1e-15));
-    for (char more[] = "o"; more[0] < 'o' + GW_RESULT_MOST_NOTES; more[0]++) {
+    for (char more[] = "o"; more[0] < 'o' + GW_RESULT_MAX_NOTES; more[0]++) {
         gw_result_note(&result, more);
     }
-    assert_int_equal(result.note_count, GW_RESULT_MOST_NOTES);
+    assert_int_equal(result.note_count, GW_RESULT_MAX_NOTES);
     assert_string_equal(result.notes[3], "q");
     gw_result_uncertain(&result, "push", true, 2);
     gw_result_derive(&result, "push", "push: of 4");
@@ -435,7 +435,7 @@ TEST(results_are_means) {
     gw_result_collect(&all, &result);
     gw_result_derive(&all, "push", "push: of 3");
     gw_result_derive(&all, "pull", "pull: of 3");
-    assert_int_equal(all.note_count, GW_RESULT_MOST_NOTES);
+    assert_int_equal(all.note_count, GW_RESULT_MAX_NOTES);
     assert_string_equal(all.notes[0], "push: of 4");
     assert_string_equal(all.notes[1], "pull: of 3");
     assert_string_equal(all.notes[2], "w");
