@@ -27,7 +27,7 @@ static enum gw_status open_pipeline(struct bench_pipeline *out, const char *name
         .model = "resnet50", .cluster = "p102-1gbe-16", .workers = workers};
     GW_TRY(gw_question_open(&asked, &out->question, error));
     GW_TRY(gw_pipeline_open(&out->question, algorithm, NULL, &out->own, error));
-    return gw_cluster_set_network(&out->question.cluster, network, error);
+    return gw_cluster_set_network(&out->question.inputs->cluster, network, error);
 }
 
 /* ---- as messages --------------------------------------------------------------------------- */
@@ -98,7 +98,7 @@ static enum gw_status simulate_messages(const void *context, void *result, struc
     *out = (struct message_answer){0};
     GW_TRY(open_pipeline(&pipeline, question->row->algorithm, question->workers, error));
     double start_s = gw_clock_now_s();
-    GW_TRY(gw_simulator_open(&simulator, &pipeline.own.schedule, &pipeline.question.cluster,
+    GW_TRY(gw_simulator_open(&simulator, &pipeline.own.schedule, pipeline.question.cluster,
                              &simulation, NULL, error));
     out->lanes = simulator->lane_count;
     GW_TRY(gw_runner_messages.open(&state, simulator, &arena, error));
@@ -218,7 +218,7 @@ static enum gw_status simulate_curves(const void *context, void *result, struct 
     double *seconds = result;
     GW_TRY(open_pipeline(&pipeline, question->algorithm, question->workers, error));
     double start_s = gw_clock_now_s();
-    GW_TRY(gw_simulator_open(&simulator, &pipeline.own.schedule, &pipeline.question.cluster,
+    GW_TRY(gw_simulator_open(&simulator, &pipeline.own.schedule, pipeline.question.cluster,
                              &simulation, NULL, error));
     GW_TRY(gw_simulator_run(simulator, 1, NULL, &measure, error));
     gw_simulator_close(simulator);

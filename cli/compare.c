@@ -217,10 +217,10 @@ static enum gw_status open_and_answer(void *values, struct gw_error *error) {
     enum gw_status status = options->workers == NULL
                                 ? GW_OK
                                 : gw_axis_parse(GW_AXIS_WORKERS, options->workers, "--workers",
-                                                &question.cluster, &parameters[0], error);
+                                                question.cluster, &parameters[0], error);
     if (status == GW_OK && options->bandwidth != NULL) {
         status = gw_axis_parse(GW_AXIS_BANDWIDTH, options->bandwidth, "--bandwidth",
-                               &question.cluster, &parameters[1], error);
+                               question.cluster, &parameters[1], error);
     }
     if (status == GW_OK) {
         status = apply_and_answer(options, &question, parameters, error);

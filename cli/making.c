@@ -242,7 +242,7 @@ static enum gw_status advise_question(const struct gw_asking_options *options,
                                       const struct gw_question *question, struct gw_advice *advice,
                                       struct gw_error *error) {
     char warning[GW_RESULT_NOTE_SIZE];
-    warn_of_memory(options, &question->model, warning);
+    warn_of_memory(options, question->model, warning);
     enum gw_status status = gw_advise(question, warning, advice, error);
     if (status != GW_OK) {
         gw_advice_free(advice);

@@ -230,7 +230,7 @@ static enum gw_status open_and_answer(struct options *options, struct gw_plan *p
     GW_TRY(planned ? gw_question_read_plan(options->plan, &options->question, plan, error) : GW_OK);
     GW_TRY(gw_question_make(&options->question, &options->made, &question, error));
     enum gw_status status =
-        planned ? gw_plan_check(plan, &question.model, options->plan, error) : GW_OK;
+        planned ? gw_plan_check(plan, question.model, options->plan, error) : GW_OK;
     status = status == GW_OK ? gw_network_apply(&options->network, &question, error) : status;
     const struct gw_plan *given = planned ? plan : NULL;
     if (status == GW_OK) {

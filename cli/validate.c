@@ -415,7 +415,7 @@ static enum gw_status find_drift(struct run *run, struct gw_validation_pair *com
     char *drift = NULL;
     (void)comparison;
     GW_TRY(gw_validation_costs(answer, &run->arena, &costs, error));
-    GW_TRY(gw_calibration_find_drift(workers, &answer->question.cluster, costs,
+    GW_TRY(gw_calibration_find_drift(workers, answer->question.cluster, costs,
                                      run->options->check_s, &gw_machine_clock, &run->arena, &drift,
                                      error));
     if (drift != NULL) {
@@ -501,7 +501,7 @@ static enum gw_status explain_algorithms(struct run *run, struct gw_error *error
 static enum gw_status validate(struct run *run, struct gw_communicator *communicator, int *verdict,
                                struct gw_error *error) {
     struct gw_validation *answer = &run->answer;
-    GW_TRY(gw_calibration_uncertainty_reasons(communicator, &answer->question.cluster, &run->arena,
+    GW_TRY(gw_calibration_uncertainty_reasons(communicator, answer->question.cluster, &run->arena,
                                               &answer->doubts, &answer->doubt_count, error));
     measure_all(run, communicator, error);
     if (communicator->rank != 0) {

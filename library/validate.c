@@ -92,10 +92,10 @@ static enum gw_status open_pipeline(const struct gw_question *question,
         return gw_pipeline_open(question, algorithm, NULL, out, error);
     }
     double density = gw_algorithm_is_sparse(algorithm) ? question->density : 1;
-    GW_TRY(gw_plan_create(plan, question->model.name, "given", algorithm->compressor->name, density,
-                          question->workers, error));
+    GW_TRY(gw_plan_create(plan, question->model->name, "given", algorithm->compressor->name,
+                          density, question->workers, error));
     GW_TRY(gw_library_copy_groups(measurement->groups, measurement->group_count,
-                                  question->model.tensor_count, plan, error));
+                                  question->model->tensor_count, plan, error));
     return gw_pipeline_open(question, algorithm, plan, out, error);
 }
 

@@ -223,7 +223,7 @@ static size_t first_exposed(const struct gw_advice *advice) {
 
 static void print_exposed(const struct gw_advice *advice) {
     const struct gw_explanation *explanation = &advice->explanation;
-    const struct gw_model *model = &advice->question->model;
+    const struct gw_model *model = advice->question->model;
     size_t first = first_exposed(advice);
     const struct gw_group *group = &explanation->plan->groups[first];
     const struct gw_group *last = &explanation->plan->groups[explanation->plan->group_count - 1];
@@ -271,7 +271,7 @@ static void print_widest(const struct gw_advice *advice) {
     if (widest == NULL) {
         return;
     }
-    const char *command = gw_uncertainty_command(widest, &advice->question->cluster);
+    const char *command = gw_uncertainty_command(widest, advice->question->cluster);
     char off[GW_UNITS_SIZE];
     if (isnan(widest->relative)) {
         gw_print("How far off %s is, is not known: measure it (%s).\n", widest->name, command);
@@ -296,9 +296,9 @@ static const double bits_per_gb = 8e9;
 
 /* Prints the GPU, precision and batch of the model's times, and the bandwidth of the cluster. */
 static void print_basis(const struct gw_question *question) {
-    const struct gw_model *model = &question->model;
-    const char *reach = gw_cluster_source(&question->cluster, GW_CLUSTER_NETWORK_REACH);
-    const char *within = gw_cluster_source(&question->cluster, "within");
+    const struct gw_model *model = question->model;
+    const char *reach = gw_cluster_source(question->cluster, GW_CLUSTER_NETWORK_REACH);
+    const char *within = gw_cluster_source(question->cluster, "within");
     struct gw_axis_values own;
     gw_print("A worker: %s",
              model->device == NULL ? "a device that the model does not name" : model->device);
@@ -317,10 +317,10 @@ static void print_basis(const struct gw_question *question) {
     if (reach != NULL) {
         (void)snprintf(text, sizeof text, "Network: collectives reach %s.", reach);
     } else if (within == NULL &&
-               gw_axis_find_own_bandwidth(&question->cluster, &own, NULL) == GW_OK) {
+               gw_axis_find_own_bandwidth(question->cluster, &own, NULL) == GW_OK) {
         (void)snprintf(text, sizeof text, "%s: %.3g GB/s, %s.",
-                       question->workers <= question->cluster.workers_per_node ? "Within the node"
-                                                                               : "Network",
+                       question->workers <= question->cluster->workers_per_node ? "Within the node"
+                                                                                : "Network",
                        own.own_bit_per_s / bits_per_gb, own.derivation);
     }
     if (text[0] != '\0') {
@@ -342,13 +342,13 @@ static void print_text(const struct gw_advice *advice, double price) {
     print_buckets(advice);
     print_widest(advice);
     print_price(advice, price);
-    const char *cluster = gw_cluster_origin(&advice->question->cluster);
-    const char *compressors = origin_of_compressors(&advice->question->cluster);
+    const char *cluster = gw_cluster_origin(advice->question->cluster);
+    const char *compressors = origin_of_compressors(advice->question->cluster);
     bool differs = strcmp(cluster, compressors) != 0;
     char assumed[GW_ASSUMED_SIZE];
-    gw_cluster_name_assumed(&advice->question->cluster, assumed);
+    gw_cluster_name_assumed(advice->question->cluster, assumed);
     gw_print("Rests on: times of the model %s, costs of the cluster %s%s%s%s%s%s.\n",
-             gw_origin(advice->question->model.kind), cluster, assumed[0] == '\0' ? "" : " (",
+             gw_origin(advice->question->model->kind), cluster, assumed[0] == '\0' ? "" : " (",
              assumed, assumed[0] == '\0' ? "" : ")", differs ? ", of its compressors " : "",
              differs ? compressors : "");
     struct gw_result all = advice->ranking.notes;
@@ -465,8 +465,8 @@ void gw_advice_write(const struct gw_advice *advice, double price, struct gw_jso
                                         [GW_NO_DIFFERENCE] = "no difference",
                                         [GW_CANT_TELL] = "can't tell"};
     gw_writer_text(writer, "schema", "gradweave/advice@1");
-    gw_writer_text(writer, "model", advice->question->model.name);
-    gw_writer_text(writer, "cluster", advice->question->cluster.name);
+    gw_writer_text(writer, "model", advice->question->model->name);
+    gw_writer_text(writer, "cluster", advice->question->cluster->name);
     gw_writer_number(writer, "workers", (double)advice->question->workers);
     gw_writer_number(writer, "density", advice->question->density);
     gw_writer_text(writer, "verdict", words[advice->verdict]);
@@ -488,21 +488,21 @@ void gw_advice_write(const struct gw_advice *advice, double price, struct gw_jso
         gw_writer_text(writer, "widest_uncertainty", advice->widest->name);
     }
     gw_writer_object(writer, "rests_on");
-    gw_writer_text(writer, "model", gw_origin(advice->question->model.kind));
-    gw_writer_number(writer, "batch_size", advice->question->model.batch_size);
-    if (advice->question->model.micro_batches > 1) {
-        gw_writer_number(writer, "micro_batches", (double)advice->question->model.micro_batches);
+    gw_writer_text(writer, "model", gw_origin(advice->question->model->kind));
+    gw_writer_number(writer, "batch_size", advice->question->model->batch_size);
+    if (advice->question->model->micro_batches > 1) {
+        gw_writer_number(writer, "micro_batches", (double)advice->question->model->micro_batches);
     }
-    if (advice->question->model.precision != NULL) {
-        gw_writer_text(writer, "precision", advice->question->model.precision);
+    if (advice->question->model->precision != NULL) {
+        gw_writer_text(writer, "precision", advice->question->model->precision);
     }
-    gw_writer_text(writer, "cluster", gw_cluster_origin(&advice->question->cluster));
+    gw_writer_text(writer, "cluster", gw_cluster_origin(advice->question->cluster));
     char assumed[GW_ASSUMED_SIZE];
-    gw_cluster_name_assumed(&advice->question->cluster, assumed);
+    gw_cluster_name_assumed(advice->question->cluster, assumed);
     if (assumed[0] != '\0') {
         gw_writer_text(writer, "assumed_collectives", assumed);
     }
-    gw_writer_text(writer, "compressors", origin_of_compressors(&advice->question->cluster));
+    gw_writer_text(writer, "compressors", origin_of_compressors(advice->question->cluster));
     gw_writer_end(writer);
     gw_writer_number(writer, "iterations_density", advice->iterations[advice->compressed].density);
     write_recommendations(advice, writer);

@@ -45,12 +45,13 @@ static void print_crossovers_heading(const struct gw_crossovers *crossovers) {
     const struct gw_question *question = crossovers->comparison->question;
     const struct gw_axis_values *values = crossovers->values;
     char texts[3][GW_UNITS_SIZE];
-    gw_print("%s (%zu tensors, %s elements), ", question->model.name, question->model.tensor_count,
-             gw_format_count((double)gw_model_elements(&question->model), texts[0]));
+    gw_print("%s (%zu tensors, %s elements), ", question->model->name,
+             question->model->tensor_count,
+             gw_format_count((double)gw_model_elements(question->model), texts[0]));
     if (!varies_workers(crossovers)) {
         gw_print("%zu worker%s, ", question->workers, question->workers == 1 ? "" : "s");
     }
-    gw_print("cluster %s, density %g; %s from %s to %s\n\n", question->cluster.name,
+    gw_print("cluster %s, density %g; %s from %s to %s\n\n", question->cluster->name,
              question->density, values->kind->name,
              gw_axis_text(values, values->values[0], texts[1]),
              gw_axis_text(values, values->values[values->count - 1], texts[2]));
@@ -235,8 +236,8 @@ static void write_name(const struct gw_crossovers *crossovers, const char *key, 
 static void write_question(const struct gw_crossovers *crossovers, struct gw_json_writer *writer) {
     const struct gw_question *question = crossovers->comparison->question;
     const struct gw_choice_changes *changes = &crossovers->comparison->changes;
-    gw_writer_text(writer, "model", question->model.name);
-    gw_writer_text(writer, "cluster", question->cluster.name);
+    gw_writer_text(writer, "model", question->model->name);
+    gw_writer_text(writer, "cluster", question->cluster->name);
     if (!varies_workers(crossovers)) {
         gw_writer_number(writer, "workers", (double)question->workers);
     }
@@ -368,8 +369,8 @@ static void print_title(const struct gw_crossovers *crossovers, char *title, siz
     if (!varies_workers(crossovers)) {
         snprintf(workers, sizeof workers, ", %zu workers", question->workers);
     }
-    snprintf(title, size, "%.80s on %.80s%s, density %g%s: predicted", question->model.name,
-             question->cluster.name, workers, question->density,
+    snprintf(title, size, "%.80s on %.80s%s, density %g%s: predicted", question->model->name,
+             question->cluster->name, workers, question->density,
              gw_changes_text(&crossovers->comparison->changes, changes));
 }
 

@@ -52,7 +52,7 @@ static enum gw_status draw_prediction(const struct gw_picture *picture,
     }
     GW_TRY(predict_bars(question, algorithms, count, named, bars, &count, picture->notes, error));
     snprintf(title, sizeof title, "%s on %s, %zu workers, density %g: predicted",
-             question->model.name, question->cluster.name, question->workers, question->density);
+             question->model->name, question->cluster->name, question->workers, question->density);
     return gw_plot_breakdown(bars, count, title, picture->out, picture->data, error);
 }
 

@@ -76,7 +76,7 @@ static void put_wait(struct gw_table *table, const struct gw_explanation *explan
 static void print_groups(const struct gw_explanation *explanation) {
     static const char *const headings[] = {"group",    "tensors", "elements", "ready", "compress",
                                            "exchange", "until",   "waiting",  "names"};
-    const struct gw_model *model = &explanation->question->model;
+    const struct gw_model *model = explanation->question->model;
     struct gw_table *table = gw_table_open(headings, "rlrrrrrll");
     for (size_t g = 0; g < explanation->plan->group_count; g++) {
         const struct gw_group *group = &explanation->plan->groups[g];
@@ -183,8 +183,8 @@ static enum gw_status draw_groups(const struct gw_explanation *explanation,
         snprintf(exchange, sizeof exchange, "%s, density %g", plan->compressor, plan->density);
     }
     snprintf(title, sizeof title, "%s on %s, %zu worker%s, %s: policy %s, %zu group%s", plan->model,
-             question->cluster.name, question->workers, question->workers == 1 ? "" : "s", exchange,
-             plan->policy, plan->group_count, plan->group_count == 1 ? "" : "s");
+             question->cluster->name, question->workers, question->workers == 1 ? "" : "s",
+             exchange, plan->policy, plan->group_count, plan->group_count == 1 ? "" : "s");
     return gw_plot_streams(timeline, plan->lower_bound_s, title, path, NULL, error);
 }
 
@@ -206,7 +206,7 @@ static void write_group(struct gw_json_writer *writer, const struct gw_explanati
                         size_t g) {
     const struct gw_group_times *times = &explanation->groups[g];
     uint64_t elements =
-        gw_group_elements(&explanation->plan->groups[g], &explanation->question->model);
+        gw_group_elements(&explanation->plan->groups[g], explanation->question->model);
     gw_writer_object(writer, NULL);
     gw_writer_number(writer, "elements", (double)elements);
     gw_writer_number(writer, "ready_s", times->ready_s);

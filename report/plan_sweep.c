@@ -60,10 +60,10 @@ static void print_plan_sweep_heading(const struct gw_plan_sweep *sweep) {
     char last[GW_UNITS_SIZE];
     value_text(sweep, 0, first);
     value_text(sweep, sweep->values.count - 1, last);
-    gw_print("%s (%zu tensors, %s elements), cluster %s", question->model.name,
-             question->model.tensor_count,
-             gw_format_count((double)gw_model_elements(&question->model), elements),
-             question->cluster.name);
+    gw_print("%s (%zu tensors, %s elements), cluster %s", question->model->name,
+             question->model->tensor_count,
+             gw_format_count((double)gw_model_elements(question->model), elements),
+             question->cluster->name);
     if (!varies(sweep, GW_AXIS_WORKERS)) {
         gw_print(", %zu worker%s", question->workers, question->workers == 1 ? "" : "s");
     }
@@ -391,8 +391,8 @@ static enum gw_status make_document(const struct gw_plan_sweep *sweep, cJSON **o
     if (status == GW_OK) {
         gw_writer_begin(&writer);
         gw_writer_text(&writer, "schema", "gradweave/sweep@1");
-        gw_writer_text(&writer, "model", question->model.name);
-        gw_writer_text(&writer, "cluster", question->cluster.name);
+        gw_writer_text(&writer, "model", question->model->name);
+        gw_writer_text(&writer, "cluster", question->cluster->name);
         if (!varies(sweep, GW_AXIS_WORKERS)) {
             gw_writer_number(&writer, "workers", (double)question->workers);
         }
@@ -528,8 +528,8 @@ static enum gw_status draw_plan_sweep(const struct gw_plan_sweep *sweep, const c
     char density[64];
     snprintf(workers, sizeof workers, ", %zu workers", question->workers);
     snprintf(density, sizeof density, ", density %g", question->density);
-    snprintf(title, sizeof title, "%s on %s%s%s: predicted", question->model.name,
-             question->cluster.name, varies(sweep, GW_AXIS_WORKERS) ? "" : workers,
+    snprintf(title, sizeof title, "%s on %s%s%s: predicted", question->model->name,
+             question->cluster->name, varies(sweep, GW_AXIS_WORKERS) ? "" : workers,
              varies(sweep, GW_AXIS_DENSITY) ? "" : density);
     struct gw_line_chart chart = {
         .title = title,

@@ -28,7 +28,7 @@ enum { TITLE_SIZE = 320, NAME_SIZE = 96 };
 static void write_title(const struct gw_question *question, const char *what,
                         char title[TITLE_SIZE]) {
     (void)snprintf(title, TITLE_SIZE, "%.80s on %.80s, %zu workers, density %g: %s",
-                   question->model.name, question->cluster.name, question->workers,
+                   question->model->name, question->cluster->name, question->workers,
                    question->density, what);
 }
 
@@ -79,7 +79,7 @@ static enum gw_status draw_tensors(const struct gw_picture *picture,
     char title[TITLE_SIZE];
     write_title(question, pipeline->algorithm->name, title);
     const struct gw_tensors_chart chart = {
-        .title = title, .model = &question->model, .plan = pipeline->plan};
+        .title = title, .model = question->model, .plan = pipeline->plan};
     return gw_plot_tensors(&chart, picture->out, picture->data, error);
 }
 
@@ -116,7 +116,7 @@ enum gw_status gw_draw_plan(const struct gw_picture *picture, struct gw_error *e
 
 static enum gw_status draw_scaling_picture(const struct gw_picture *picture,
                                            const struct gw_survey *survey, struct gw_error *error) {
-    const struct gw_model *model = &survey->advice->question->model;
+    const struct gw_model *model = survey->advice->question->model;
     double alone_s = gw_model_alone_s(model);
     size_t count = survey->scaling_count;
     double *values = calloc(count + 1, sizeof *values);
@@ -162,7 +162,7 @@ static enum gw_status draw_map_picture(const struct gw_picture *picture,
         title, sizeof title,
         "%.80s on %.80s, %zu workers: the fastest, and how many times as fast as without "
         "compression",
-        survey->advice->question->model.name, survey->advice->question->cluster.name,
+        survey->advice->question->model->name, survey->advice->question->cluster->name,
         survey->advice->question->workers);
     if (names == NULL) {
         return gw_fail_memory(error, "plotting");

@@ -124,12 +124,13 @@ void gw_print_heading(const struct gw_question *question, bool dense) {
     if (!dense) {
         (void)snprintf(density, sizeof density, "density %g", question->density);
     }
-    gw_print("%s (%zu tensors, %s elements), %zu worker%s, cluster %s, %s", question->model.name,
-             question->model.tensor_count,
-             gw_format_count((double)gw_model_elements(&question->model), elements),
-             question->workers, question->workers == 1 ? "" : "s", question->cluster.name, density);
-    if (question->model.micro_batches > 1) {
-        gw_print(", %zu micro-batches an iteration", question->model.micro_batches);
+    gw_print("%s (%zu tensors, %s elements), %zu worker%s, cluster %s, %s", question->model->name,
+             question->model->tensor_count,
+             gw_format_count((double)gw_model_elements(question->model), elements),
+             question->workers, question->workers == 1 ? "" : "s", question->cluster->name,
+             density);
+    if (question->model->micro_batches > 1) {
+        gw_print(", %zu micro-batches an iteration", question->model->micro_batches);
     }
     gw_print("\n\n");
 }

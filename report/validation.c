@@ -415,8 +415,8 @@ static enum gw_status make_document(const struct gw_validation *validation,
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "schema", "gradweave/validation@1");
-    gw_writer_text(&writer, "model", question->model.name);
-    gw_writer_text(&writer, "cluster", question->cluster.name);
+    gw_writer_text(&writer, "model", question->model->name);
+    gw_writer_text(&writer, "cluster", question->cluster->name);
     gw_writer_number(&writer, "workers", (double)question->workers);
     gw_writer_number(&writer, "density", question->density);
     gw_writer_number(&writer, "iterations", (double)validation->iterations);

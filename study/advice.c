@@ -155,10 +155,12 @@ static enum gw_status predict_half(struct gw_advice *advice, struct gw_error *er
     enum { HOOK_BYTES = 2 };
     const struct gw_prediction_options options = {.interval = true};
     advice->halved = *advice->question;
-    if (advice->halved.model.bytes_per_element <= HOOK_BYTES) {
+    if (advice->halved.model->bytes_per_element <= HOOK_BYTES) {
         return GW_OK;
     }
-    advice->halved.model.bytes_per_element = HOOK_BYTES;
+    advice->halved_model = *advice->question->model;
+    advice->halved_model.bytes_per_element = HOOK_BYTES;
+    advice->halved.model = &advice->halved_model;
     return gw_predict(&advice->halved, &advice->planned_ddp, &options, &advice->half, error);
 }
 
@@ -321,8 +323,8 @@ static void find_widest(struct gw_advice *advice) {
 bool gw_advice_is_measured_by(const struct gw_advice *advice,
                               const struct gw_validation_document *measured) {
     const struct gw_question *question = advice->question;
-    return strcmp(measured->model, question->model.name) == 0 && measured->cluster != NULL &&
-           strcmp(measured->cluster, question->cluster.name) == 0 &&
+    return strcmp(measured->model, question->model->name) == 0 && measured->cluster != NULL &&
+           strcmp(measured->cluster, question->cluster->name) == 0 &&
            measured->workers == question->workers &&
            fabs(measured->density - question->density) <= 1e-9 * question->density;
 }
@@ -460,7 +462,7 @@ static enum gw_status weigh_answers(struct gw_advice *advice, struct gw_error *e
         return gw_fail(error, GW_BAD_INPUT,
                        "%s: expected a cluster on which pipelines with and without compression can "
                        "be predicted (gradweave check says which)",
-                       advice->question->cluster.name);
+                       advice->question->cluster->name);
     }
     GW_TRY(predict_half(advice, error));
     list_recommendations(advice);

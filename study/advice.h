@@ -66,6 +66,7 @@ struct gw_advice {
      * them, by these bytes alone; and its result by the optimal plan: iteration_s 0: elements have
      * no more anyway.
      */
+    struct gw_model halved_model;
     struct gw_question halved;
     struct gw_result half;
     size_t recommendation_count;

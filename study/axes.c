@@ -232,8 +232,7 @@ enum gw_status gw_axis_ask_bandwidth(const char *text, enum gw_network_level lev
                        "the whole network, got \"%s\"",
                        text);
     }
-    GW_TRY(
-        gw_axis_parse(GW_AXIS_BANDWIDTH, text, "--bandwidth", &question->cluster, values, error));
+    GW_TRY(gw_axis_parse(GW_AXIS_BANDWIDTH, text, "--bandwidth", question->cluster, values, error));
     if (values->count > 1) {
         return gw_fail(error, GW_BAD_INPUT,
                        "--bandwidth: expected one value, got %zu (compare, sweep and plan "

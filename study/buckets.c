@@ -77,7 +77,7 @@ static enum gw_status add_times(const struct gw_advice *advice, const struct gw_
     enum gw_status status =
         gw_pipeline_open(&question, &advice->planned_ddp, plan, &pipeline, error);
     if (status == GW_OK) {
-        status = gw_simulator_open(&simulator, &pipeline.schedule, &question.cluster, &simulation,
+        status = gw_simulator_open(&simulator, &pipeline.schedule, question.cluster, &simulation,
                                    NULL, error);
     }
     double besides_s = gw_bucket_besides_s * (double)plan->group_count;
@@ -214,7 +214,7 @@ enum gw_status gw_advise_buckets(struct gw_advice *advice, struct gw_error *erro
 const char *gw_advice_bucket_text(const struct gw_advice *advice, size_t group,
                                   char out[GW_BUCKET_TEXT_SIZE]) {
     static const double mib = 1 << 20;
-    const struct gw_model *model = &advice->question->model;
+    const struct gw_model *model = advice->question->model;
     double element = (double)model->bytes_per_element;
     double bytes = element * (double)gw_group_elements(&advice->buckets.groups[group], model);
     for (int digits = 3; digits <= 17; digits++) {

@@ -57,11 +57,11 @@ static enum gw_status find_tensors(const struct gw_question *question,
                        recorded->path, recorded->workers * recorded->iteration_count,
                        recorded->workers, recorded->iteration_count, question->workers);
     }
-    *out = calloc(question->model.tensor_count, sizeof **out);
+    *out = calloc(question->model->tensor_count, sizeof **out);
     if (*out == NULL) {
         return gw_fail_memory(error, "counting");
     }
-    enum gw_status status = match_tensors(&question->model, recorded, *out, error);
+    enum gw_status status = match_tensors(question->model, recorded, *out, error);
     if (status != GW_OK) {
         free(*out);
     }
@@ -106,7 +106,7 @@ static enum gw_status train_counts(const struct gw_question *question,
                                    const struct gw_recorded_gradients *recorded,
                                    struct gw_taken_counts *out, struct gw_error *error) {
     struct gw_gradient_emulation emulation = {
-        .model = question->model.name,
+        .model = question->model->name,
         .algorithm = pipeline->algorithm->name,
         .density = pipeline->plan->density,
         .warmup = WARMUP,
@@ -125,7 +125,7 @@ static enum gw_status check_counts(cJSON *document, const char *path,
                                    const struct gw_question *question,
                                    const struct gw_pipeline *pipeline, struct gw_taken_counts *out,
                                    struct gw_error *error) {
-    const struct gw_counts_about expected = {.model = question->model.name,
+    const struct gw_counts_about expected = {.model = question->model->name,
                                              .algorithm = pipeline->algorithm->name,
                                              .compressor = pipeline->algorithm->compressor->name,
                                              .density = pipeline->plan->density};

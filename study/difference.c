@@ -397,7 +397,7 @@ static enum gw_status find_parameters(struct timeline_comparison *comparison,
     struct gw_difference *out = comparison->out;
     const struct gw_schedule *schedule = comparison->schedule;
     size_t next[GW_STREAM_COUNT] = {0};
-    size_t tensor = question->model.tensor_count;
+    size_t tensor = question->model->tensor_count;
     for (size_t i = 0; i < schedule->operation_count; i++) {
         struct gw_operation_difference *operation = &out->operations[i];
         char name[GW_PARAMETER_SIZE], detail[GW_PARAMETER_SIZE];

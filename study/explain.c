@@ -195,7 +195,7 @@ static enum gw_status add_spans_ahead(struct gw_timeline *timeline, const struct
 
 enum gw_status gw_explanation_timeline(const struct gw_explanation *explanation,
                                        struct gw_timeline *timeline, struct gw_error *error) {
-    const struct gw_model *model = &explanation->question->model;
+    const struct gw_model *model = explanation->question->model;
     size_t count = explanation->plan->group_count;
     GW_TRY(add_spans_ahead(timeline, model, error));
     for (size_t g = 0; g < count; g++) {

@@ -48,8 +48,8 @@ void gw_goal_answer_free(struct gw_goal_answer *answer) {
 
 /* Notes that GOAL has one set of parameters, and no links that several ranks share. */
 static void note_nodes(const struct gw_question *question, struct gw_result *notes) {
-    size_t nodes = gw_cluster_nodes(&question->cluster, question->workers);
-    const struct gw_network *network = question->cluster.network;
+    size_t nodes = gw_cluster_nodes(question->cluster, question->workers);
+    const struct gw_network *network = question->cluster->network;
     if (nodes < question->workers || (network != NULL && network->nodes_per_switch > 0)) {
         gw_result_note(notes, "GOAL has no nodes and switches: messages are as between nodes, and "
                               "wait for no one else's");
@@ -64,7 +64,7 @@ static enum gw_status export_schedule(struct gw_goal_export *export,
                                              .choice_count = export->network.choices.count,
                                              .choices = export->network.choices.each};
     struct gw_simulator *simulator = NULL;
-    GW_TRY(gw_simulator_open(&simulator, schedule, &question->cluster, &simulation, &export->notes,
+    GW_TRY(gw_simulator_open(&simulator, schedule, question->cluster, &simulation, &export->notes,
                              error));
     note_nodes(question, &export->notes);
     enum gw_status status =

@@ -285,6 +285,9 @@ static enum gw_status read_inputs(struct reader *reader, struct gw_error *error)
             GW_TRY(read_input(reader->request, axes[a], items->texts[i], grid, error));
         }
     }
+    for (size_t i = 0; i < grid->counts[GW_AXIS_MODEL]; i++) {
+        grid->models[i].micro_batches = grid->micro_batches;
+    }
     for (size_t i = 0; i < grid->counts[GW_AXIS_CLUSTER]; i++) {
         GW_TRY(gw_interference_check(grid->interference, &grid->clusters[i], error));
     }
@@ -473,10 +476,9 @@ double gw_point_value(const struct gw_grid *grid, const struct gw_point *point, 
 
 void gw_point_predict(const struct gw_grid *grid, const struct gw_point *point,
                       struct gw_prediction *out) {
-    struct gw_question question = gw_question_of(grid->models[point->at[GW_AXIS_MODEL]],
-                                                 grid->clusters[point->at[GW_AXIS_CLUSTER]]);
+    struct gw_question question = gw_question_of(&grid->models[point->at[GW_AXIS_MODEL]],
+                                                 &grid->clusters[point->at[GW_AXIS_CLUSTER]]);
     question.interference = grid->interference;
-    question.model.micro_batches = grid->micro_batches;
     for (size_t axis = 0; axis < GW_AXES; axis++) {
         if (gw_axis_kinds[axis].rule != NULL) {
             double value = gw_point_value(grid, point, (enum gw_axis)axis);

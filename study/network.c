@@ -128,10 +128,11 @@ enum gw_status gw_network_apply(const struct gw_network_options *options,
     }
     GW_TRY(check_choices(&options->choices, error));
     if (options->workers_per_node > 0) {
-        question->cluster.workers_per_node = options->workers_per_node;
+        question->inputs->cluster.workers_per_node = options->workers_per_node;
     }
-    return options->loggp == NULL ? GW_OK
-                                  : change_parameters(options->loggp, &question->cluster, error);
+    return options->loggp == NULL
+               ? GW_OK
+               : change_parameters(options->loggp, &question->inputs->cluster, error);
 }
 
 void gw_network_simulate(const struct gw_network_options *options, struct gw_simulation *out) {

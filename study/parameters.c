@@ -94,11 +94,11 @@ static double find_aggregation(const struct gw_question *question,
     }
     struct gw_turns turns = {0};
     if (predicted->interference) {
-        turns = gw_turns_behind(&question->cluster, operation->method, question->workers,
+        turns = gw_turns_behind(question->cluster, operation->method, question->workers,
                                 1 / question->bandwidth, predicted->bytes);
     }
     struct gw_extent extent = gw_schedule_extent(schedule, operation->group);
-    struct gw_aggregation_costs costs = gw_aggregation_costs_of(leg, &question->cluster);
+    struct gw_aggregation_costs costs = gw_aggregation_costs_of(leg, question->cluster);
     for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
         if (costs.by[i] != NULL) {
             double share = gw_aggregator_calls_of(leg, &costs, i, &extent, question->workers).share;
@@ -116,7 +116,7 @@ static enum gw_status find_collective(const struct gw_question *question,
                                       const struct gw_predicted_operation *predicted,
                                       char name[GW_PARAMETER_SIZE], char detail[GW_PARAMETER_SIZE],
                                       struct gw_error *error) {
-    const struct gw_cluster *cluster = &question->cluster;
+    const struct gw_cluster *cluster = question->cluster;
     struct gw_collective_part parts[GW_COLLECTIVE_MAX_PARTS];
     struct gw_curve curve = {0};
     const struct gw_operation *operation = &schedule->operations[predicted->number];
@@ -152,7 +152,7 @@ static enum gw_status find_collective(const struct gw_question *question,
 static void find_compressor(const struct gw_question *question, const struct gw_schedule *schedule,
                             const struct gw_predicted_operation *predicted,
                             char name[GW_PARAMETER_SIZE], char detail[GW_PARAMETER_SIZE]) {
-    const struct gw_cluster *cluster = &question->cluster;
+    const struct gw_cluster *cluster = question->cluster;
     const struct gw_operation *operation = &schedule->operations[predicted->number];
     const struct gw_kernel_cost *cost =
         gw_kernel_cost_find(&cluster->compressors, operation->method);
@@ -182,7 +182,7 @@ static void find_pass(const struct gw_question *question, const struct gw_schedu
     static const char *const keys[GW_ACTIVITY_COUNT] = {
         [GW_FORWARD] = "forward_s", [GW_BACKWARD] = "tensors.backward_s", [GW_UPDATE] = "update_s"};
     const struct gw_operation *operation = &schedule->operations[predicted->number];
-    const struct gw_overlap *overlap = question->cluster.overlap;
+    const struct gw_overlap *overlap = question->cluster->overlap;
     if (operation->kind == GW_BACKWARD) {
         append(detail, "tensors[%zu]", predicted->tensor);
     }

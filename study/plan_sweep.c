@@ -36,7 +36,7 @@ static enum gw_status parse_text(const struct gw_plan_sweep_request *request,
     }
     char place[32];
     snprintf(place, sizeof place, "--sweep %s", name);
-    GW_TRY(gw_axis_parse((enum gw_axis)axis, text + length + 1, place, &sweep->question->cluster,
+    GW_TRY(gw_axis_parse((enum gw_axis)axis, text + length + 1, place, sweep->question->cluster,
                          &sweep->values, error));
     gw_axis_tell_apart(&sweep->values);
     return gw_arena_own(&sweep->arena, sweep->values.values, free) == NULL
@@ -126,7 +126,7 @@ static enum gw_status find_exchanges_at(const struct gw_question *question,
                          "compressors.%s, or of collectives.allreduce, got neither "
                          "(gradweave calibrate --only allgather,%s --add measures the former, "
                          "--only allreduce --add the latter)",
-                         question->cluster.path, request->compressor, request->compressor);
+                         question->cluster->path, request->compressor, request->compressor);
 }
 
 /* Finds exchanges at the largest value; smaller values need no more curves. */

@@ -19,8 +19,8 @@ static bool is_processor(const char *device) {
 /* Compression that was timed on one kind of device, beside computing that was on another one; "":
  * there is nothing to say. */
 static void describe_devices(const struct gw_question *question, char note[GW_RESULT_NOTE_SIZE]) {
-    const char *computes = question->model.device;
-    const char *compresses = gw_cluster_device(&question->cluster);
+    const char *computes = question->model->device;
+    const char *compresses = gw_cluster_device(question->cluster);
     note[0] = '\0';
     if (computes == NULL || compresses == NULL ||
         is_processor(computes) == is_processor(compresses)) {
@@ -29,8 +29,8 @@ static void describe_devices(const struct gw_question *question, char note[GW_RE
     (void)snprintf(note, GW_RESULT_NOTE_SIZE,
                    "compression was timed on %.64s (%.64s), computing on %.64s (%.64s): on one of "
                    "the two the other takes another time",
-                   is_processor(compresses) ? "processors" : compresses, question->cluster.name,
-                   is_processor(computes) ? "processors" : computes, question->model.name);
+                   is_processor(compresses) ? "processors" : compresses, question->cluster->name,
+                   is_processor(computes) ? "processors" : computes, question->model->name);
 }
 
 void gw_note_devices(const struct gw_question *question, const struct gw_algorithm *algorithm,
@@ -51,7 +51,7 @@ static enum gw_status check_finite(const struct gw_question *question, double it
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
                          "%s on %s: expected times that add up to a finite iteration, got %g s",
-                         question->model.name, question->cluster.name, iteration_s);
+                         question->model->name, question->cluster->name, iteration_s);
 }
 
 enum gw_status gw_exchange_choose(const char *compressor, const char *name,
@@ -72,8 +72,8 @@ enum gw_status gw_exchange_choose(const char *compressor, const char *name,
 /* The question about a method. */
 static struct gw_scenario scenario_of(const struct gw_question *question,
                                       const struct gw_algorithm *method) {
-    return (struct gw_scenario){.model = &question->model,
-                                .cluster = &question->cluster,
+    return (struct gw_scenario){.model = question->model,
+                                .cluster = question->cluster,
                                 .method = method,
                                 .workers = question->workers,
                                 .density = question->density,
@@ -155,13 +155,13 @@ enum gw_status gw_pipeline_open(const struct gw_question *question,
         out->plan = &out->own;
     }
     enum gw_status status =
-        gw_algorithm_schedule(algorithm, &question->model, out->plan, &out->schedule, error);
+        gw_algorithm_schedule(algorithm, question->model, out->plan, &out->schedule, error);
     if (status != GW_OK) {
         gw_plan_free(&out->own);
         return status;
     }
-    if (question->cluster.overlap != NULL) {
-        gw_schedule_add_session(&out->schedule, question->cluster.overlap->session_s);
+    if (question->cluster->overlap != NULL) {
+        gw_schedule_add_session(&out->schedule, question->cluster->overlap->session_s);
     }
     gw_log(GW_LOG_VERBOSE, "%s: %zu groups by policy %s, %zu operations", algorithm->name,
            out->plan->group_count, out->plan->policy, out->schedule.operation_count);
@@ -179,7 +179,7 @@ enum gw_status gw_pipeline_time_compression(const struct gw_question *question,
         struct gw_operation *operation = &pipeline->schedule.operations[i];
         const struct gw_kernel_cost *cost = NULL;
         if (operation->kind == GW_COMPRESS) {
-            GW_TRY(gw_cluster_compressor(&question->cluster, operation->method, &cost, error));
+            GW_TRY(gw_cluster_compressor(question->cluster, operation->method, &cost, error));
             double elements = (double)operation->elements;
             double share = gw_schedule_share(&pipeline->schedule, operation, cost, elements);
             operation->duration_s = gw_kernel_s(cost, elements, share);
@@ -207,9 +207,9 @@ void gw_result_name(struct gw_result *result, const struct gw_algorithm *algorit
 struct gw_result gw_pipeline_result(const struct gw_question *question,
                                     const struct gw_pipeline *pipeline) {
     struct gw_result result = {
-        .model = question->model.name,
+        .model = question->model->name,
         .workers = question->workers,
-        .micro_batches = question->model.micro_batches,
+        .micro_batches = question->model->micro_batches,
         .groups = pipeline->schedule.group_count,
         .density = pipeline->plan->density,
         .bytes_per_worker = gw_schedule_bytes_per_worker(&pipeline->schedule),
@@ -292,7 +292,7 @@ static void warn_of_left_out(const struct gw_question *question, struct gw_resul
                            "how exchanges and what runs beside them slow each other was not "
                            "measured: the longer end has both at 1/1.4 of their pace; %s measures "
                            "it",
-                           gw_uncertainty_command(&result->uncertainties[i], &question->cluster));
+                           gw_uncertainty_command(&result->uncertainties[i], question->cluster));
             gw_result_warn(result, note);
         }
     }
@@ -305,7 +305,7 @@ static enum gw_status open_slowed(const struct gw_question *question,
                                   const struct gw_simulation *simulation, struct gw_simulator **out,
                                   struct gw_error *error) {
     struct gw_simulation slowed = *simulation;
-    bool in_passes = question->cluster.passes_uncertainty > 0;
+    bool in_passes = question->cluster->passes_uncertainty > 0;
     bool complete = in_passes || gw_simulator_counts_overlap(simulator);
     slowed.interference = true;
     slowed.unmeasured = unmeasured;
@@ -313,7 +313,7 @@ static enum gw_status open_slowed(const struct gw_question *question,
     return simulation->level != GW_LEVEL_CURVES || simulation->workers < 2 ||
                    (complete && gw_simulator_turns_left_out(simulator) <= 1)
                ? GW_OK
-               : gw_simulator_open(out, &pipeline->schedule, &question->cluster, &slowed, NULL,
+               : gw_simulator_open(out, &pipeline->schedule, question->cluster, &slowed, NULL,
                                    error);
 }
 
@@ -335,7 +335,7 @@ static enum gw_status predict_once(const struct gw_question *question,
                                    struct gw_error *error) {
     *out = gw_pipeline_result(question, pipeline);
     struct gw_simulator *simulator = NULL;
-    GW_TRY(gw_simulator_open(&simulator, &pipeline->schedule, &question->cluster, simulation, out,
+    GW_TRY(gw_simulator_open(&simulator, &pipeline->schedule, question->cluster, simulation, out,
                              error));
     enum gw_status status = trace == NULL ? GW_OK : gw_simulator_timeline(simulator, trace, error);
     if (status == GW_OK) {

@@ -26,10 +26,10 @@ enum gw_status gw_cluster_open(const char *name, struct gw_cluster *out, struct 
     return read_named(GW_DATA_CLUSTERS, name, out, error);
 }
 
-struct gw_question gw_question_of(struct gw_model model, struct gw_cluster cluster) {
+struct gw_question gw_question_of(const struct gw_model *model, const struct gw_cluster *cluster) {
     return (struct gw_question){.model = model,
                                 .cluster = cluster,
-                                .workers = cluster.workers,
+                                .workers = cluster->workers,
                                 .density = GW_USUAL_DENSITY,
                                 .bandwidth = 1,
                                 .straggler = 1};
@@ -37,7 +37,7 @@ struct gw_question gw_question_of(struct gw_model model, struct gw_cluster clust
 
 bool gw_question_counts_interference(const struct gw_question *question) {
     return question->interference != GW_INTERFERENCE_NONE &&
-           gw_cluster_interferes(&question->cluster);
+           gw_cluster_interferes(question->cluster);
 }
 
 enum gw_status gw_interference_check(enum gw_interference_rule interference,
@@ -53,16 +53,21 @@ enum gw_status gw_interference_check(enum gw_interference_rule interference,
 enum gw_status gw_question_ask(const struct gw_question_options *options, struct gw_model model,
                                struct gw_cluster cluster, struct gw_question *out,
                                struct gw_error *error) {
-    *out = gw_question_of(model, cluster);
+    model.micro_batches = options->micro_batches;
+    enum gw_status status = gw_interference_check(options->interference, &cluster, error);
+    struct gw_question_inputs *inputs = status == GW_OK ? malloc(sizeof *inputs) : NULL;
+    if (inputs == NULL) {
+        gw_model_free(&model);
+        gw_cluster_free(&cluster);
+        return status == GW_OK ? gw_fail_memory(error, "asking about a model") : status;
+    }
+    *inputs = (struct gw_question_inputs){.model = model, .cluster = cluster};
+    *out = gw_question_of(&inputs->model, &inputs->cluster);
+    out->inputs = inputs;
     out->interference = options->interference;
     out->density = options->density > 0 ? options->density : out->density;
     out->workers = options->workers > 0 ? options->workers : out->workers;
-    out->model.micro_batches = options->micro_batches;
-    enum gw_status status = gw_interference_check(options->interference, &cluster, error);
-    if (status != GW_OK) {
-        gw_question_close(out);
-    }
-    return status;
+    return GW_OK;
 }
 
 enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
@@ -96,8 +101,11 @@ enum gw_status gw_question_read_plan(const char *path, struct gw_question_option
 }
 
 void gw_question_close(struct gw_question *question) {
-    gw_model_free(&question->model);
-    gw_cluster_free(&question->cluster);
+    if (question->inputs != NULL) {
+        gw_model_free(&question->inputs->model);
+        gw_cluster_free(&question->inputs->cluster);
+        free(question->inputs);
+    }
 }
 
 /* ---- a heterogeneous cluster -------------------------------------------------------------- */
@@ -146,7 +154,7 @@ enum gw_status gw_heterogeneity_simulation(const struct gw_heterogeneity *hetero
                                            const struct gw_question *question,
                                            struct gw_arena *arena, struct gw_simulation *out,
                                            struct gw_error *error) {
-    size_t nodes = gw_cluster_nodes(&question->cluster, question->workers);
+    size_t nodes = gw_cluster_nodes(question->cluster, question->workers);
     *out = (struct gw_simulation){.workers = question->workers,
                                   .background = heterogeneity->background,
                                   .seed = heterogeneity->seed,

@@ -19,16 +19,23 @@ enum gw_interference_rule {
     GW_INTERFERENCE_REQUIRED /* as the file says; a file without any is refused */
 };
 
-/* A question of a user. */
-struct gw_question {
+/* A model and a cluster that were read or made for a question. */
+struct gw_question_inputs {
     struct gw_model model;
     struct gw_cluster cluster;
+};
+
+/* A question of a user. May be copied and changed: it borrows both. */
+struct gw_question {
+    const struct gw_model *model;
+    const struct gw_cluster *cluster;
     size_t workers;
     double density;
     double bandwidth; /* of collectives' bytes, a factor of the measured one; startups stay */
     double straggler; /* a factor on the compute times of worker 0, in sweeps; 1: none */
     double noise;     /* of the logarithm of each compute time the standard deviation, in sweeps */
     enum gw_interference_rule interference;
+    struct gw_question_inputs *inputs; /* that gw_question_close frees; NULL: none */
 };
 
 enum { GW_MAX_MICRO_BATCHES = 4096 }; /* of an iteration */
@@ -48,11 +55,8 @@ enum gw_status gw_model_open(const char *name, struct gw_model *out, struct gw_e
 /* Reads a cluster, by its name or path. */
 enum gw_status gw_cluster_open(const char *name, struct gw_cluster *out, struct gw_error *error);
 
-/*
- * Asks about a model on a cluster, both of which it takes. As many workers as the cluster has,
- * density GW_USUAL_DENSITY.
- */
-struct gw_question gw_question_of(struct gw_model model, struct gw_cluster cluster);
+/* Asks about a model on a cluster, with as many workers as that has and GW_USUAL_DENSITY. */
+struct gw_question gw_question_of(const struct gw_model *model, const struct gw_cluster *cluster);
 
 /* Whether predictions count it. */
 bool gw_question_counts_interference(const struct gw_question *question);
@@ -61,7 +65,7 @@ bool gw_question_counts_interference(const struct gw_question *question);
 enum gw_status gw_interference_check(enum gw_interference_rule interference,
                                      const struct gw_cluster *cluster, struct gw_error *error);
 
-/* Asks about both, which it takes, even if it fails. */
+/* Asks about both, which become the question's inputs, or are freed if it fails. */
 enum gw_status gw_question_ask(const struct gw_question_options *options, struct gw_model model,
                                struct gw_cluster cluster, struct gw_question *out,
                                struct gw_error *error);
@@ -107,8 +111,8 @@ enum gw_status gw_loggp_parse(const char *text, struct gw_loggp_text *out, struc
 enum gw_status gw_loggp_for_goal(const struct gw_loggp_text *text, struct gw_loggops *out,
                                  struct gw_error *error);
 
-/* Changes the question's cluster as the options say; refuses unknown collectives and algorithms,
- * and options that only messages use without these. */
+/* Changes the cluster of the question's inputs as the options say; refuses unknown collectives and
+ * algorithms, and options that only messages use without these. */
 enum gw_status gw_network_apply(const struct gw_network_options *options,
                                 struct gw_question *question, struct gw_error *error);
 

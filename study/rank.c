@@ -9,7 +9,7 @@
 /* ---- pipelines that are compared ------------------------------------------------------------- */
 
 double gw_comparison_alone_s(const struct gw_comparison *comparison) {
-    return gw_model_alone_s(&comparison->question->model);
+    return gw_model_alone_s(comparison->question->model);
 }
 
 bool gw_comparison_depends_on_data(const struct gw_comparison *comparison, const char *algorithm) {
@@ -113,7 +113,7 @@ static enum gw_status refuse_ranking(const struct gw_ranking *ranking, struct gw
 static enum gw_status check_trainings(const struct gw_comparison *comparison,
                                       struct gw_ranking *ranking, struct gw_error *error) {
     const struct gw_accuracy *accuracy = comparison->accuracy;
-    const char *model = comparison->question->model.name;
+    const char *model = comparison->question->model->name;
     if (!isfinite(ranking->to_goal[0].seconds)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "%s: expected a pipeline that is compared to reach the goal at density %g, "

@@ -18,7 +18,7 @@ static bool is_emulated(enum gw_quantity quantity) {
 static enum gw_status emulate(const struct gw_paper_row *row, const struct gw_question *question,
                               const struct gw_algorithm *algorithm, enum gw_quantity quantity,
                               double *out, struct gw_error *error) {
-    const struct gw_gradient_emulation settings = {.model = question->model.name,
+    const struct gw_gradient_emulation settings = {.model = question->model->name,
                                                    .algorithm = algorithm->name,
                                                    .density = question->density,
                                                    .warmup = row->warm_up,
@@ -87,25 +87,22 @@ static enum gw_status find_value(const struct gw_paper_row *row,
 /* A model or a cluster that the table has, or that ships. */
 static enum gw_status open_question(const struct gw_paper_row *row, struct gw_question *out,
                                     struct gw_error *error) {
-    *out = (struct gw_question){.density = row->density, .bandwidth = 1};
-    if (cJSON_IsString(row->model.node)) {
-        GW_TRY(gw_model_open(row->model.node->valuestring, &out->model, error));
-    } else {
-        GW_TRY(gw_fields_decode(&gw_model_fields, row->model.node, row->model.file, &out->model,
-                                error));
-    }
-    enum gw_status status = GW_OK;
-    if (cJSON_IsString(row->cluster.node)) {
-        status = gw_cluster_open(row->cluster.node->valuestring, &out->cluster, error);
-    } else {
-        status = gw_fields_decode(&gw_cluster_fields, row->cluster.node, row->cluster.file,
-                                  &out->cluster, error);
-    }
+    const struct gw_question_options asked = {.density = row->density, .workers = row->workers};
+    const struct gw_json *model = &row->model;
+    const struct gw_json *cluster = &row->cluster;
+    struct gw_question_inputs read;
+    GW_TRY(cJSON_IsString(model->node)
+               ? gw_model_open(model->node->valuestring, &read.model, error)
+               : gw_fields_decode(&gw_model_fields, model->node, model->file, &read.model, error));
+    enum gw_status status = cJSON_IsString(cluster->node)
+                                ? gw_cluster_open(cluster->node->valuestring, &read.cluster, error)
+                                : gw_fields_decode(&gw_cluster_fields, cluster->node, cluster->file,
+                                                   &read.cluster, error);
     if (status != GW_OK) {
-        gw_model_free(&out->model);
+        gw_model_free(&read.model);
+        return status;
     }
-    out->workers = row->workers > 0 ? row->workers : out->cluster.workers;
-    return status;
+    return gw_question_ask(&asked, read.model, read.cluster, out, error);
 }
 
 /* Whether the row has a published number in the column, or in a ratio of it. */

@@ -42,8 +42,10 @@ static enum gw_status predict_shown(const struct gw_survey *survey,
                                     double iteration_s[GW_SURVEY_SHOWN], struct gw_error *error) {
     for (size_t i = 0; i < survey->shown_count; i++) {
         struct gw_question sent = *question;
-        sent.model.bytes_per_element =
-            gw_advice_question(survey->advice, survey->shown[i])->model.bytes_per_element;
+        struct gw_model model = *question->model;
+        sent.model = &model;
+        model.bytes_per_element =
+            gw_advice_question(survey->advice, survey->shown[i])->model->bytes_per_element;
         GW_TRY(find_times(survey, &sent, 1, &survey->shown[i], 1, &iteration_s[i], error));
     }
     return GW_OK;
@@ -146,13 +148,15 @@ static enum gw_status find_scaling(struct gw_survey *survey, struct gw_error *er
 
 /* ---- changed questions ----------------------------------------------------------------------- */
 
-/* A copy of the question's model whose passes take so many times as long; the survey's arena's. */
+/* Asks about a copy of the model, in the survey's arena, whose passes take so many times as long.
+ */
 static enum gw_status slow_down(struct gw_survey *survey, double factor,
                                 struct gw_question *question, struct gw_error *error) {
-    struct gw_model *model = &question->model;
+    struct gw_model *model = gw_arena_zeros(&survey->arena, 1, sizeof *model);
     struct gw_tensor *tensors =
-        gw_arena_zeros(&survey->arena, model->tensor_count, sizeof *tensors);
+        gw_arena_zeros(&survey->arena, question->model->tensor_count, sizeof *tensors);
     GW_TRY(gw_arena_check(&survey->arena, "surveying", error));
+    *model = *question->model;
     for (size_t i = 0; i < model->tensor_count; i++) {
         tensors[i] = model->tensors[i];
         tensors[i].backward_s *= factor;
@@ -160,6 +164,7 @@ static enum gw_status slow_down(struct gw_survey *survey, double factor,
     model->tensors = tensors;
     model->forward_s *= factor;
     model->update_s *= factor;
+    question->model = model;
     return GW_OK;
 }
 

@@ -65,7 +65,7 @@ enum gw_status gw_validation_pair_open_counts(const struct gw_validation *valida
     char source[GW_RESULT_NOTE_SIZE];
     (void)snprintf(source, sizeof source, "%zu iterations executed, with seed %llu",
                    pair->iterations, (unsigned long long)validation->seed);
-    const struct gw_counts_about about = {.model = validation->question.model.name,
+    const struct gw_counts_about about = {.model = validation->question.model->name,
                                           .algorithm = algorithm->name,
                                           .compressor = compressor->name,
                                           .source = source,
@@ -185,7 +185,7 @@ static void add_costs(const struct gw_validation *validation, const struct gw_op
     if (operation->kind == GW_COMPRESS && !validation->timed_compression) {
         add_once(names, operation->method);
     } else if (operation->kind == GW_EXCHANGE) {
-        size_t count = gw_cluster_collective_parts(&validation->question.cluster, operation->method,
+        size_t count = gw_cluster_collective_parts(validation->question.cluster, operation->method,
                                                    validation->question.workers, parts);
         for (size_t i = 0; i < count; i++) {
             add_once(names, parts[i].name);

@@ -43,7 +43,7 @@ static void plan_all(const struct gw_question *question, const char *compressor)
             fuzz_expect(is_at_most(plan->lower_bound_s, plan->iteration_s), "a bound above");
             fuzz_expect(is_at_most(plans.plans[0].iteration_s, plan->iteration_s),
                         "plans that are not in order");
-            fuzz_expect(gw_plan_check(plan, &question->model, "f", &fuzz_error) == GW_OK,
+            fuzz_expect(gw_plan_check(plan, question->model, "f", &fuzz_error) == GW_OK,
                         "a plan for another model");
         }
         explain(question, &plans.plans[0]);
@@ -81,7 +81,7 @@ static void predict(const struct gw_question *question, const struct gw_algorith
 void fuzz_ask(const struct gw_question *question, uint64_t choice) {
     enum { MOST_TENSORS = 24, MOST_RANKS = 8 };
     size_t count = 0;
-    if (question->model.tensor_count > MOST_TENSORS) {
+    if (question->model->tensor_count > MOST_TENSORS) {
         return;
     }
     while (gw_algorithms[count].name != NULL) {

@@ -32,25 +32,25 @@ static char *print(enum gw_status status, cJSON **document) {
 /* ---- models -------------------------------------------------------------------------------- */
 
 bool fuzz_model(const char *text, size_t length) {
-    struct gw_question question = {.density = 0.01, .bandwidth = 1};
-    struct gw_model *model = &question.model;
-    if (!is_accepted(gw_model_parse(text, length, file, model, &fuzz_error), model,
-                     sizeof *model)) {
+    struct gw_model model;
+    if (!is_accepted(gw_model_parse(text, length, file, &model, &fuzz_error), &model,
+                     sizeof model)) {
         return false;
     }
-    fuzz_expect(model->name != NULL && model->tensor_count > 0 && model->bytes_per_element > 0,
+    fuzz_expect(model.name != NULL && model.tensor_count > 0 && model.bytes_per_element > 0,
                 "a model without what it needs");
-    for (size_t i = 0; i < model->tensor_count; i++) {
-        const struct gw_tensor *tensor = &model->tensors[i];
+    for (size_t i = 0; i < model.tensor_count; i++) {
+        const struct gw_tensor *tensor = &model.tensors[i];
         fuzz_expect(tensor->name != NULL && tensor->elements > 0 && tensor->backward_s >= 0 &&
                         tensor->backward_s <= GW_MAX_SECONDS,
                     "a tensor");
     }
     uint64_t choice = fuzz_choose(text, length);
-    question.cluster = *fuzz_usual_cluster();
+    struct gw_question question = gw_question_of(&model, fuzz_usual_cluster());
+    question.density = 0.01;
     question.workers = (size_t)2 << choice % 5;
     fuzz_ask(&question, choice / 5);
-    gw_model_free(model);
+    gw_model_free(&model);
     return true;
 }
 
@@ -158,8 +158,8 @@ static void ask_costs(const struct gw_cluster *cluster, const char *collective) 
 }
 
 bool fuzz_cluster(const char *text, size_t length) {
-    struct gw_question question = {.density = 0.01, .bandwidth = 1};
-    struct gw_cluster *cluster = &question.cluster;
+    struct gw_cluster read;
+    struct gw_cluster *cluster = &read;
     struct gw_network network;
     char derivation[GW_DERIVATION_SIZE];
     if (!is_accepted(gw_cluster_parse(text, length, file, cluster, &fuzz_error), cluster,
@@ -176,7 +176,8 @@ bool fuzz_cluster(const char *text, size_t length) {
         (void)fuzz_accepted(
             gw_cluster_derive_network(cluster, NULL, &network, derivation, &fuzz_error), file);
     }
-    question.model = *fuzz_usual_model();
+    struct gw_question question = gw_question_of(fuzz_usual_model(), cluster);
+    question.density = 0.01;
     question.workers = choice % 2 == 0 ? cluster->workers : 2 + choice / 2 % 6;
     fuzz_ask(&question, choice / 12);
     const struct gw_picture picture = {.subject = fuzz_write("cluster.json", text, length),
@@ -224,14 +225,12 @@ static void check_models(const struct gw_plan *plan) {
 }
 
 static void explain(const struct gw_plan *plan) {
-    struct gw_question question = {.model = *fuzz_usual_model(),
-                                   .cluster = *fuzz_usual_cluster(),
-                                   .workers = plan->workers,
-                                   .density = plan->density,
-                                   .bandwidth = 1};
+    struct gw_question question = gw_question_of(fuzz_usual_model(), fuzz_usual_cluster());
+    question.workers = plan->workers;
+    question.density = plan->density;
     struct gw_arena arena = {0};
     struct gw_explanation explanation;
-    if (gw_plan_check(plan, &question.model, file, &fuzz_error) == GW_OK) {
+    if (gw_plan_check(plan, question.model, file, &fuzz_error) == GW_OK) {
         (void)fuzz_accepted(gw_explain(&question, plan, NULL, &arena, &explanation, &fuzz_error),
                             "");
     }

@@ -11,11 +11,12 @@ static struct gw_error error;
 /* Tensors of 1 MiB, 2 ms of backward pass each, behind 100 ms of forward pass. */
 enum { MOST_TENSORS = 101, TENSOR_ELEMENTS = 1 << 18 };
 static struct gw_tensor tensors[MOST_TENSORS];
+static struct gw_cluster cluster;
 
 /* Four workers, among which an exchange takes so long for each MiB, to a thousandth; selecting
  * takes so long for each of these tensors. */
 static struct gw_question ask_about(size_t count, double mib_s, double compress_s) {
-    struct gw_cluster cluster;
+    static struct gw_model model;
     char text[1000];
     (void)snprintf(text, sizeof text,
                    "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 4, "
@@ -30,12 +31,12 @@ static struct gw_question ask_about(size_t count, double mib_s, double compress_
         tensors[i] =
             (struct gw_tensor){.name = "t", .elements = TENSOR_ELEMENTS, .backward_s = 0.002};
     }
-    return gw_question_of((struct gw_model){.name = "m",
-                                            .bytes_per_element = 4,
-                                            .forward_s = 0.1,
-                                            .tensor_count = count,
-                                            .tensors = tensors},
-                          cluster);
+    model = (struct gw_model){.name = "m",
+                              .bytes_per_element = 4,
+                              .forward_s = 0.1,
+                              .tensor_count = count,
+                              .tensors = tensors};
+    return gw_question_of(&model, &cluster);
 }
 
 /*
@@ -55,7 +56,7 @@ TEST(a_cap_is_advised_by_what_its_buckets_take_too) {
                      advice.buckets.iteration_s + (double)advice.buckets.group_count * 100e-6,
                      1e-9));
     gw_advice_free(&advice);
-    gw_cluster_free(&question.cluster);
+    gw_cluster_free(&cluster);
 }
 
 /*
@@ -88,7 +89,7 @@ TEST(all_is_about_half_the_bytes_where_these_are_recommended) {
     }
     gw_survey_free(&survey);
     gw_advice_free(&advice);
-    gw_cluster_free(&question.cluster);
+    gw_cluster_free(&cluster);
 }
 
 /*
@@ -103,7 +104,7 @@ TEST(a_plan_that_interference_makes_slower_than_ddp_is_not_advised) {
     assert_non_null(overlap);
     overlap->workers = 4;
     assert_ok(gw_overlap_add(overlap, "allreduce", "backward", point, &error));
-    gw_cluster_set_overlap(&question.cluster, overlap);
+    gw_cluster_set_overlap(&cluster, overlap);
     struct gw_advice advice;
     assert_ok(gw_advise(&question, "", &advice, &error));
     size_t rows = 0;
@@ -116,7 +117,7 @@ TEST(a_plan_that_interference_makes_slower_than_ddp_is_not_advised) {
     assert_ok(gw_advise(&question, "", &advice, &error));
     assert_string_equal(advice.ranking.results[advice.dense].policy, "optimal");
     gw_advice_free(&advice);
-    gw_cluster_free(&question.cluster);
+    gw_cluster_free(&cluster);
 }
 
 /* DDP by the optimal plan is recommended; a measurement of it says so by its changed policy. */
@@ -140,5 +141,5 @@ TEST(the_recommended_plan_is_found_among_measurements) {
     assert_true(advice.measurements.first == advice.chosen->place);
     assert_true(advice.measurements.predicted_s == 0.31);
     gw_advice_free(&advice);
-    gw_cluster_free(&question.cluster);
+    gw_cluster_free(&cluster);
 }

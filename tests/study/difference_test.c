@@ -14,6 +14,7 @@ enum { BACKWARD = 1, COMPRESS, EXCHANGE };
 #define OF(group, what) (3 * (group) + (what))
 
 static struct gw_error error;
+static struct gw_question_inputs inputs;
 static struct gw_question question;
 static struct gw_pipeline pipeline;
 static const struct gw_schedule *const schedule = &pipeline.schedule;
@@ -39,9 +40,10 @@ static int open_all(void **state) {
     static struct gw_algorithm algorithm;
     const struct gw_algorithm *lags = NULL;
     (void)state;
-    question = (struct gw_question){.workers = WORKERS, .density = 0.001, .bandwidth = 1};
-    assert_ok(gw_model_parse(model_text, strlen(model_text), "m", &question.model, &error));
-    assert_ok(gw_cluster_parse(cluster_text, strlen(cluster_text), "c", &question.cluster, &error));
+    assert_ok(gw_model_parse(model_text, strlen(model_text), "m", &inputs.model, &error));
+    assert_ok(gw_cluster_parse(cluster_text, strlen(cluster_text), "c", &inputs.cluster, &error));
+    question = gw_question_of(&inputs.model, &inputs.cluster);
+    question.workers = WORKERS;
     assert_ok(gw_algorithm_find("lags", &lags, &error));
     algorithm = *lags;
     assert_ok(gw_pipeline_open(&question, &algorithm, NULL, &pipeline, &error));
@@ -52,7 +54,8 @@ static int open_all(void **state) {
 static int close_all(void **state) {
     (void)state;
     gw_pipeline_close(&pipeline);
-    gw_question_close(&question);
+    gw_model_free(&inputs.model);
+    gw_cluster_free(&inputs.cluster);
     return 0;
 }
 
@@ -510,13 +513,13 @@ TEST(what_is_slowed_hangs_on_what_slows_it) {
     assert_found(exchange, "collectives.allgather[workers=3]", "at 16 B, as measured");
     assert_found(compress, "overlap.factors.allgather.topk",
                  "at 2,000, between 1,500 and 2,500 elements");
-    question.cluster.sharing = (struct gw_sharing){4, 2, 4};
-    question.cluster.compressors.list[0].together.per_unit_s = 1;
+    inputs.cluster.sharing = (struct gw_sharing){4, 2, 4};
+    inputs.cluster.compressors.list[0].together.per_unit_s = 1;
     assert_found(compress, "compressors.topk.together",
                  "at 2,000, between 1,500 and 2,500 elements");
     compress.duration_s = 0.25;
     assert_found(compress, "compressors.topk", "at 2,000, between 1,500 and 2,500 elements");
-    struct gw_kernel_cost *topk = &question.cluster.compressors.list[0];
+    struct gw_kernel_cost *topk = &inputs.cluster.compressors.list[0];
     topk->densities[0] = question.density / 32;
     topk->densities[1] = question.density / 2;
     topk->denser.per_unit_s = 1e-5;
@@ -527,13 +530,13 @@ TEST(what_is_slowed_hangs_on_what_slows_it) {
     assert_found(compress, "compressors.topk.denser.together", "at 2,000 elements");
     topk->denser = topk->denser_together = (struct gw_curve){0};
     topk->densities[0] = topk->densities[1] = 0;
-    question.cluster.compressors.list[0].together.per_unit_s = 0;
-    question.cluster.sharing = (struct gw_sharing){0};
+    inputs.cluster.compressors.list[0].together.per_unit_s = 0;
+    inputs.cluster.sharing = (struct gw_sharing){0};
 }
 
 /* Also to what comes on top of the exchange, which is no slowing. */
 TEST(exchanges_hang_on_their_aggregation) {
-    struct gw_kernel_costs *costs = &question.cluster.aggregation;
+    struct gw_kernel_costs *costs = &inputs.cluster.aggregation;
     struct gw_predicted_operation exchange = {.number = OF(0, EXCHANGE),
                                               .bytes = 16,
                                               .duration_s = 0.6,
@@ -545,13 +548,13 @@ TEST(exchanges_hang_on_their_aggregation) {
     assert_found(exchange, "collectives.allgather[workers=3] + aggregation.scatter-add",
                  "at 16 B, as measured");
     costs->list[0].together.per_unit_s = 0.05; /* three entries, but the first */
-    question.cluster.sharing = (struct gw_sharing){3, 1, 3};
+    inputs.cluster.sharing = (struct gw_sharing){3, 1, 3};
     exchange.duration_s = 0.8;
     assert_found(exchange, "overlap.factors.allgather.topk", "at 16 B, as measured");
     exchange.duration_s = 0.7;
     assert_found(exchange, "collectives.allgather[workers=3] + aggregation.scatter-add.together",
                  "at 16 B, as measured");
-    question.cluster.sharing = (struct gw_sharing){0};
+    inputs.cluster.sharing = (struct gw_sharing){0};
     free(costs->list[0].name);
     cJSON_Delete(costs->list[0].kept);
     costs->count = 0;

@@ -54,12 +54,14 @@ static struct gw_result ask_wide(const char *pipeline, const struct gw_cluster *
                                  unsigned bytes_per_element, bool interval, double bandwidth,
                                  enum turns turns) {
     struct gw_tensor tensor = {.name = "t", .elements = ELEMENTS, .backward_s = 1};
-    struct gw_question question = {.model = {.name = "one",
-                                             .bytes_per_element = bytes_per_element,
-                                             .forward_s = 1,
-                                             .tensor_count = 1,
-                                             .tensors = &tensor},
-                                   .cluster = *cluster,
+    const struct gw_model model = {.name = "one",
+                                   .bytes_per_element = bytes_per_element,
+                                   .forward_s = 1,
+                                   .tensor_count = 1,
+                                   .tensors = &tensor};
+    struct gw_cluster shared = *cluster;
+    struct gw_question question = {.model = &model,
+                                   .cluster = &shared,
                                    .workers = WORKERS,
                                    .density = 0.5,
                                    .bandwidth = bandwidth,
@@ -69,7 +71,7 @@ static struct gw_result ask_wide(const char *pipeline, const struct gw_cluster *
     const struct gw_prediction_options options = {.interval = interval};
     struct gw_result result;
     if (turns != NONE) {
-        question.cluster.sharing = (struct gw_sharing){WORKERS, WORKERS / 2, WORKERS};
+        shared.sharing = (struct gw_sharing){WORKERS, WORKERS / 2, WORKERS};
     }
     assert_ok(gw_algorithm_find(pipeline, &algorithm, &error));
     assert_ok(gw_predict(&question, algorithm, &options, &result, &error));
@@ -213,10 +215,9 @@ TEST(overlap_that_was_not_measured_is_in_the_longer_end) {
         struct gw_cluster cluster;
         assert_ok(gw_cluster_parse(text, strlen(text), "c.json", &cluster, &error));
         cluster.passes_uncertainty = table[i].passes;
-        struct gw_question question = gw_question_of(
-            (struct gw_model){
-                .name = "two", .bytes_per_element = 4, .tensor_count = 2, .tensors = tensors},
-            cluster);
+        const struct gw_model model = {
+            .name = "two", .bytes_per_element = 4, .tensor_count = 2, .tensors = tensors};
+        struct gw_question question = gw_question_of(&model, &cluster);
         const struct gw_prediction_options options = {.interval = true,
                                                       .simulation.timed_passes = table[i].timed};
         struct gw_result result;
