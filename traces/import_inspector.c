@@ -2,9 +2,11 @@
  * Reads logs of the inspector, a profiler plugin that comes with NCCL (plugins/profiler/inspector):
  * a line of JSON for each collective of a rank.
  */
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
+#include "core/fields.h"
 #include "traces/import_parts.h"
 #include "traces/imports.h"
 
@@ -23,17 +25,11 @@ struct inspected_communicator {
     size_t calls; /* with the times of all ranks */
 };
 
-/* The time of one rank for a call. */
-struct record {
-    size_t communicator, function;
-    uint64_t call; /* its number among those of the function in the communicator */
-    uint64_t rank;
-    double bytes, time_us;
-};
-
-/* A call of all ranks, with the time of the last rank to come, which did not wait for others. */
+/* A call with the time of one rank; later, of the last rank to come, which waited for no other. */
 struct inspected_call {
     size_t communicator, ranks, function;
+    size_t number; /* among those of the function in the communicator */
+    size_t rank;
     double bytes, time_us;
 };
 
@@ -42,8 +38,7 @@ struct reading {
     const char *chosen;         /* communicator, by id or name; NULL: all */
     struct gw_import_names ids; /* of the communicators */
     struct inspected_communicator *communicators;
-    struct record *records;
-    struct inspected_call *calls;
+    struct inspected_call *calls; /* first of each rank, then of all ranks */
     size_t communicator_count, record_count, call_count;
     size_t communicator_capacity, record_capacity;
     char version[32], date[32];
@@ -51,13 +46,63 @@ struct reading {
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static bool is_chosen(const struct reading *reading, const char *id, const char *name) {
-    return reading->chosen == NULL || strcmp(reading->chosen, id) == 0 ||
-           strcmp(reading->chosen, name) == 0;
+/* A line: {"header": {...}, "metadata": {...}, "coll_perf": {...}}. */
+struct inspected_line {
+    char *id, *name, *function, *clock;
+    size_t ranks, nodes, rank, number, bytes;
+    double time_us;
+};
+
+static enum gw_status check_header(const struct gw_json *place, void *out, struct gw_error *error) {
+    const struct inspected_line *line = out;
+    struct gw_json nodes = gw_json_member(place, "nnodes");
+    struct gw_json rank = gw_json_member(place, "rank");
+    if (line->nodes > line->ranks) {
+        return gw_json_expected(&nodes, "at most a node for each rank", error);
+    }
+    return line->rank < line->ranks ? GW_OK : gw_json_expected(&rank, "less than n_ranks", error);
 }
 
-static enum gw_status add_communicator(struct reading *reading, const char *id, const char *name,
-                                       size_t ranks, size_t nodes, struct gw_error *error) {
+static const struct gw_field header_rows[] = {
+    {"id", GW_AS_TEXT, .at = offsetof(struct inspected_line, id)},
+    {"comm_name", GW_AS_TEXT, .at = offsetof(struct inspected_line, name), .optional = true},
+    {"n_ranks", GW_AS_COUNT, .at = offsetof(struct inspected_line, ranks),
+     .maximum = GW_IMPORT_MAX_RANKS, .expected = "at most 2^24"},
+    {"nnodes", GW_AS_COUNT, .at = offsetof(struct inspected_line, nodes)},
+    {"rank", GW_AS_INTEGER, .at = offsetof(struct inspected_line, rank)},
+    {0}};
+
+static const struct gw_fields header_fields = {.rows = header_rows, .check = check_header};
+
+static const struct gw_field call_rows[] = {
+    {"coll", GW_AS_TEXT, .at = offsetof(struct inspected_line, function)},
+    {"coll_sn", GW_AS_INTEGER, .at = offsetof(struct inspected_line, number)},
+    {"coll_msg_size_bytes", GW_AS_INTEGER, .at = offsetof(struct inspected_line, bytes)},
+    {"coll_exec_time_us", GW_AS_NOT_NEGATIVE, .at = offsetof(struct inspected_line, time_us),
+     .maximum = GW_IMPORT_MAX_US, .expected = "at most 1e12 us"},
+    {"coll_timing_source", GW_AS_TEXT, .at = offsetof(struct inspected_line, clock),
+     .optional = true},
+    {0}};
+
+static const struct gw_fields call_fields = {.rows = call_rows};
+
+static const struct gw_field line_rows[] = {{"header", GW_AS_OBJECT, .of = &header_fields},
+                                            {"coll_perf", GW_AS_OBJECT, .of = &call_fields},
+                                            {0}};
+
+static const struct gw_fields line_fields = {sizeof(struct inspected_line), .rows = line_rows};
+
+/* Finds the communicator of a line, or adds it. */
+static enum gw_status find_communicator(struct reading *reading, const struct gw_json *header,
+                                        const struct inspected_line *line, size_t *out,
+                                        struct gw_error *error) {
+    GW_TRY(gw_import_find_name(&reading->ids, line->id, out, error));
+    if (*out < reading->communicator_count) {
+        const struct inspected_communicator *known = &reading->communicators[*out];
+        return known->ranks == line->ranks && known->nodes == line->nodes
+                   ? GW_OK
+                   : gw_json_expected(header, "the ranks and nodes of the same id before", error);
+    }
     struct inspected_communicator *larger =
         gw_grow(reading->communicators, reading->communicator_count + 1,
                 &reading->communicator_capacity, sizeof *larger);
@@ -65,88 +110,47 @@ static enum gw_status add_communicator(struct reading *reading, const char *id, 
         return gw_fail_memory(error, "importing calls");
     }
     reading->communicators = larger;
-    struct inspected_communicator *added = &larger[reading->communicator_count];
-    *added = (struct inspected_communicator){
-        .id = strdup(id), .name = strdup(name), .ranks = ranks, .nodes = nodes};
-    reading->communicator_count++;
+    struct inspected_communicator *added = &larger[reading->communicator_count++];
+    *added = (struct inspected_communicator){.id = strdup(line->id),
+                                             .name = strdup(line->name == NULL ? "" : line->name),
+                                             .ranks = line->ranks,
+                                             .nodes = line->nodes};
     return added->id != NULL && added->name != NULL ? GW_OK
                                                     : gw_fail_memory(error, "importing calls");
 }
 
-/* Finds the communicator of a header, or adds it. */
-static enum gw_status find_communicator(struct reading *reading, const struct gw_json *header,
-                                        const char *id, const char *name, size_t *out,
-                                        struct gw_error *error) {
-    struct gw_json ranks_place = gw_json_member(header, "n_ranks");
-    struct gw_json nodes_place = gw_json_member(header, "nnodes");
-    uint64_t ranks = 0;
-    uint64_t nodes = 0;
-    GW_TRY(gw_json_integer(&ranks_place, 1, &ranks, error));
-    GW_TRY(gw_json_integer(&nodes_place, 1, &nodes, error));
-    if (ranks > GW_IMPORT_MAX_RANKS) {
-        return gw_json_expected(&ranks_place, "at most 2^24", error);
-    }
-    if (nodes > ranks) {
-        return gw_json_expected(&nodes_place, "at most a node for each rank", error);
-    }
-    GW_TRY(gw_import_find_name(&reading->ids, id, out, error));
-    if (*out == reading->communicator_count) {
-        return add_communicator(reading, id, name, ranks, nodes, error);
-    }
-    const struct inspected_communicator *known = &reading->communicators[*out];
-    return known->ranks == ranks && known->nodes == nodes
-               ? GW_OK
-               : gw_json_expected(header, "the ranks and nodes of the same id before", error);
-}
-
-/* Finds a function by its name; FUNCTIONS: it is another one. */
-static size_t find_function(const char *name) {
-    size_t i = 0;
-    while (i < FUNCTIONS && strcmp(functions[i].name, name) != 0) {
-        i++;
-    }
-    return i;
-}
-
-/* Tells whether the GPU's clock took a time; earlier versions do not say which clock did.
+/*
+ * Adds a rank's call, unless no exchange uses its function, the host's clock took its time, or
+ * another communicator was chosen. Earlier versions do not say which clock it was.
  */
-static bool is_timed_on_gpu(const struct gw_json *performance) {
-    struct gw_json source = gw_json_member(performance, "coll_timing_source");
-    return source.node == NULL ||
-           (cJSON_IsString(source.node) && strcmp(source.node->valuestring, "kernel_gpu") == 0);
-}
-
-static enum gw_status add_record(struct reading *reading, const struct record *record,
-                                 struct gw_error *error) {
-    struct record *larger = gw_grow(reading->records, reading->record_count + 1,
-                                    &reading->record_capacity, sizeof *larger);
+static enum gw_status add_call(struct reading *reading, const struct gw_json *header,
+                               const struct inspected_line *line, struct gw_error *error) {
+    size_t communicator = 0;
+    size_t function = 0;
+    GW_TRY(find_communicator(reading, header, line, &communicator, error));
+    const struct inspected_communicator *found = &reading->communicators[communicator];
+    while (function < FUNCTIONS && strcmp(functions[function].name, line->function) != 0) {
+        function++;
+    }
+    bool is_chosen = reading->chosen == NULL || strcmp(reading->chosen, found->id) == 0 ||
+                     (line->name != NULL && strcmp(reading->chosen, line->name) == 0);
+    bool is_timed_on_gpu = line->clock == NULL || strcmp(line->clock, "kernel_gpu") == 0;
+    if (function == FUNCTIONS || found->ranks < 2 || !is_chosen || !is_timed_on_gpu) {
+        return GW_OK;
+    }
+    struct inspected_call *larger = gw_grow(reading->calls, reading->record_count + 1,
+                                            &reading->record_capacity, sizeof *larger);
     if (larger == NULL) {
         return gw_fail_memory(error, "importing calls");
     }
-    reading->records = larger;
-    larger[reading->record_count++] = *record;
-    return GW_OK;
-}
-
-static enum gw_status read_record(struct reading *reading, const struct gw_json *header,
-                                  const struct gw_json *performance, struct record *record,
-                                  struct gw_error *error) {
-    struct gw_json rank = gw_json_member(header, "rank");
-    struct gw_json number = gw_json_member(performance, "coll_sn");
-    struct gw_json bytes = gw_json_member(performance, "coll_msg_size_bytes");
-    struct gw_json time = gw_json_member(performance, "coll_exec_time_us");
-    uint64_t size = 0;
-    GW_TRY(gw_json_integer(&rank, 0, &record->rank, error));
-    if (record->rank >= reading->communicators[record->communicator].ranks) {
-        return gw_json_expected(&rank, "less than n_ranks", error);
-    }
-    GW_TRY(gw_json_integer(&number, 0, &record->call, error));
-    GW_TRY(gw_json_integer(&bytes, 0, &size, error));
-    GW_TRY(gw_json_not_negative(&time, &record->time_us, error));
-    if (record->time_us > GW_IMPORT_MAX_US) {
-        return gw_json_expected(&time, "at most 1e12 us", error);
-    }
-    record->bytes = (double)size;
+    reading->calls = larger;
+    larger[reading->record_count++] = (struct inspected_call){.communicator = communicator,
+                                                              .ranks = found->ranks,
+                                                              .function = function,
+                                                              .number = line->number,
+                                                              .rank = line->rank,
+                                                              .bytes = (double)line->bytes,
+                                                              .time_us = line->time_us};
     return GW_OK;
 }
 
@@ -165,39 +169,27 @@ static void read_metadata(struct reading *reading, const struct gw_json *metadat
     }
 }
 
-/* Reads {"header": {...}, "metadata": {...}, "coll_perf": {...}}; messages have "p2p_perf". */
+/* Reads a line of a collective; messages between two ranks have "p2p_perf". */
 static enum gw_status read_object(struct reading *reading, const struct gw_json *root,
                                   struct gw_error *error) {
     struct gw_json header = gw_json_member(root, "header");
     struct gw_json metadata = gw_json_member(root, "metadata");
-    struct gw_json performance = gw_json_member(root, "coll_perf");
-    struct gw_json id_place = gw_json_member(&header, "id");
-    struct gw_json name_place = gw_json_member(&header, "comm_name");
-    struct gw_json function_place = gw_json_member(&performance, "coll");
-    struct record record = {0};
-    const char *id = "";
-    const char *name = "";
-    const char *function = "";
+    struct inspected_line line = {0};
     GW_TRY(gw_json_object(root, error));
-    GW_TRY(gw_json_object(&header, error));
-    GW_TRY(gw_json_text(&id_place, &id, error));
-    GW_TRY(name_place.node == NULL ? GW_OK : gw_json_text(&name_place, &name, error));
-    if (performance.node == NULL && gw_json_member(root, "p2p_perf").node != NULL) {
+    if (gw_json_member(root, "coll_perf").node == NULL &&
+        gw_json_member(root, "p2p_perf").node != NULL) {
         return GW_OK;
     }
-    GW_TRY(gw_json_object(&performance, error));
-    GW_TRY(gw_json_text(&function_place, &function, error));
-    GW_TRY(find_communicator(reading, &header, id, name, &record.communicator, error));
-    GW_TRY(read_record(reading, &header, &performance, &record, error));
-    record.function = find_function(function);
-    read_metadata(reading, &metadata);
-    bool counts = record.function < FUNCTIONS && is_timed_on_gpu(&performance) &&
-                  reading->communicators[record.communicator].ranks > 1 &&
-                  is_chosen(reading, id, name);
-    return counts ? add_record(reading, &record, error) : GW_OK;
+    enum gw_status status = gw_fields_read(&line_fields, root, &line, error);
+    if (status == GW_OK) {
+        read_metadata(reading, &metadata);
+        status = add_call(reading, &header, &line, error);
+    }
+    gw_fields_free(&line_fields, &line);
+    return status;
 }
 
-/* Tells whether a line is the last one, which a job that was killed leaves half written. */
+/* Reads a line; the last one may be cut, as a job that was killed leaves it half written. */
 static enum gw_status read_line(struct reading *reading, const struct gw_import_text *text,
                                 bool is_cut, struct gw_error *error) {
     char place[512];
@@ -231,66 +223,52 @@ static enum gw_status read_file(struct reading *reading, const char *path, struc
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static int by_call(const void *a, const void *b) {
-    const struct record *left = a, *right = b;
-    if (left->communicator != right->communicator) {
-        return left->communicator < right->communicator ? -1 : 1;
-    }
-    if (left->function != right->function) {
-        return left->function < right->function ? -1 : 1;
-    }
-    if (left->call != right->call) {
-        return left->call < right->call ? -1 : 1;
-    }
-    return (left->rank > right->rank) - (left->rank < right->rank);
+static int compare(size_t a, size_t b) {
+    return (a > b) - (a < b);
 }
 
-static bool is_of_one_call(const struct record *a, const struct record *b) {
-    return a->communicator == b->communicator && a->function == b->function && a->call == b->call;
+static int by_call(const struct inspected_call *a, const struct inspected_call *b) {
+    int order = compare(a->communicator, b->communicator);
+    order = order != 0 ? order : compare(a->function, b->function);
+    return order != 0 ? order : compare(a->number, b->number);
 }
 
-/* Adds a call that `count` ranks have recorded, unless other ranks lack it. */
-static enum gw_status end_call(struct reading *reading, const struct record *records, size_t count,
-                               struct gw_error *error) {
+static int by_call_and_rank(const void *a, const void *b) {
+    const struct inspected_call *left = a, *right = b;
+    int order = by_call(left, right);
+    return order != 0 ? order : compare(left->rank, right->rank);
+}
+
+/* Keeps a call that `count` ranks have recorded, unless other ranks lack it. */
+static enum gw_status end_call(struct reading *reading, const struct inspected_call *records,
+                               size_t count, struct gw_error *error) {
     struct inspected_communicator *communicator = &reading->communicators[records->communicator];
-    double shortest_us = records->time_us;
+    struct inspected_call call = *records;
     for (size_t i = 1; i < count; i++) {
-        if (records[i].rank == records[i - 1].rank || records[i].bytes != records->bytes) {
+        bool is_twice = records[i].rank == records[i - 1].rank;
+        if (is_twice || records[i].bytes != records->bytes) {
             return gw_fail(
                 error, GW_BAD_INPUT, "%s: communicator %s: %s %zu of rank %zu: expected %s, got %s",
                 reading->first, communicator->id, functions[records->function].name,
-                (size_t)records->call, (size_t)records[i].rank,
-                records[i].rank == records[i - 1].rank ? "it once" : "one size in all ranks",
-                records[i].rank == records[i - 1].rank ? "it twice" : "two");
+                records->number, records[i].rank, is_twice ? "it once" : "one size in all ranks",
+                is_twice ? "it twice" : "two");
         }
-        shortest_us = records[i].time_us < shortest_us ? records[i].time_us : shortest_us;
+        call.time_us = fmin(call.time_us, records[i].time_us);
     }
-    if (count == communicator->ranks && shortest_us > 0 && records->bytes > 0) {
+    if (count == communicator->ranks && call.time_us > 0 && call.bytes > 0) {
         communicator->calls++;
-        reading->calls[reading->call_count++] =
-            (struct inspected_call){.communicator = records->communicator,
-                                    .ranks = communicator->ranks,
-                                    .function = records->function,
-                                    .bytes = records->bytes,
-                                    .time_us = shortest_us};
+        reading->calls[reading->call_count++] = call; /* in the place of records before */
     }
     return GW_OK;
 }
 
 static enum gw_status join_ranks(struct reading *reading, struct gw_error *error) {
     size_t first = 0;
-    if (reading->record_count == 0) {
-        return GW_OK;
-    }
-    reading->calls = calloc(reading->record_count, sizeof *reading->calls);
-    if (reading->calls == NULL) {
-        return gw_fail_memory(error, "importing calls");
-    }
-    qsort(reading->records, reading->record_count, sizeof *reading->records, by_call);
+    qsort(reading->calls, reading->record_count, sizeof *reading->calls, by_call_and_rank);
     for (size_t end = 1; end <= reading->record_count; end++) {
         if (end == reading->record_count ||
-            !is_of_one_call(&reading->records[first], &reading->records[end])) {
-            GW_TRY(end_call(reading, &reading->records[first], end - first, error));
+            by_call(&reading->calls[first], &reading->calls[end]) != 0) {
+            GW_TRY(end_call(reading, &reading->calls[first], end - first, error));
             first = end;
         }
     }
@@ -315,8 +293,8 @@ static void list_communicators(const struct reading *reading, char *out, size_t 
 static int by_ranks_and_nodes(const void *a, const void *b) {
     const struct inspected_communicator *left = *(struct inspected_communicator *const *)a;
     const struct inspected_communicator *right = *(struct inspected_communicator *const *)b;
-    int order = (left->ranks > right->ranks) - (left->ranks < right->ranks);
-    return order != 0 ? order : (left->nodes > right->nodes) - (left->nodes < right->nodes);
+    int order = compare(left->ranks, right->ranks);
+    return order != 0 ? order : compare(left->nodes, right->nodes);
 }
 
 /*
@@ -371,10 +349,8 @@ static enum gw_status check_communicators(const struct reading *reading, struct 
 
 /* Sorts calls by their curve, and then by size. */
 static int by_curve(const struct inspected_call *a, const struct inspected_call *b) {
-    if (a->function != b->function) {
-        return a->function < b->function ? -1 : 1;
-    }
-    return (a->ranks > b->ranks) - (a->ranks < b->ranks);
+    int order = compare(a->function, b->function);
+    return order != 0 ? order : compare(a->ranks, b->ranks);
 }
 
 static int by_curve_and_size(const void *a, const void *b) {
@@ -383,17 +359,7 @@ static int by_curve_and_size(const void *a, const void *b) {
     return order != 0 ? order : (left->bytes > right->bytes) - (left->bytes < right->bytes);
 }
 
-/* Takes the median of sorted calls of one size. */
-static enum gw_status add_size(struct gw_import_table *table, const struct inspected_call *calls,
-                               size_t count, double *times_us, struct gw_error *error) {
-    struct gw_summary summary;
-    for (size_t i = 0; i < count; i++) {
-        times_us[i] = calls[i].time_us;
-    }
-    gw_summarise(times_us, count, &summary);
-    return gw_import_point(table, calls->bytes, summary.median, (double)count, error);
-}
-
+/* Adds a curve of sorted calls: for each size the median of its calls. */
 static enum gw_status add_curve(const struct reading *reading, const struct inspected_call *calls,
                                 size_t count, const struct gw_import_paths *paths, double *times_us,
                                 struct gw_cluster *cluster, struct gw_error *error) {
@@ -406,13 +372,17 @@ static enum gw_status add_curve(const struct reading *reading, const struct insp
         .workers_per_node = (communicator->ranks + communicator->nodes - 1) / communicator->nodes,
     };
     enum gw_status status = GW_OK;
-    size_t first = 0;
+    size_t of_size = 0;
     memcpy(table.version, reading->version, sizeof table.version);
     memcpy(table.date, reading->date, sizeof table.date);
-    for (size_t end = 1; status == GW_OK && end <= count; end++) {
-        if (end == count || calls[end].bytes != calls[first].bytes) {
-            status = add_size(&table, &calls[first], end - first, times_us, error);
-            first = end;
+    for (size_t i = 0; status == GW_OK && i < count; i++) {
+        times_us[of_size++] = calls[i].time_us;
+        if (i + 1 == count || calls[i + 1].bytes != calls[i].bytes) {
+            struct gw_summary summary;
+            gw_summarise(times_us, of_size, &summary);
+            status =
+                gw_import_point(&table, calls[i].bytes, summary.median, (double)of_size, error);
+            of_size = 0;
         }
     }
     status = status == GW_OK ? gw_import_add(&table, paths, cluster, error) : status;
@@ -441,27 +411,22 @@ static enum gw_status add_curves(struct reading *reading, const struct gw_import
     return status;
 }
 
-static enum gw_status import(struct reading *reading, const struct gw_import_paths *paths,
-                             struct gw_cluster *cluster, struct gw_error *error) {
-    for (size_t i = 0; i < paths->count; i++) {
-        GW_TRY(read_file(reading, paths->list[i], error));
-    }
-    GW_TRY(join_ranks(reading, error));
-    GW_TRY(check_communicators(reading, error));
-    return add_curves(reading, paths, cluster, error);
-}
-
 enum gw_status gw_import_inspector(const struct gw_import_paths *paths, const char *communicator,
                                    struct gw_cluster *cluster, struct gw_error *error) {
     struct reading reading = {.first = paths->list[0], .chosen = communicator};
-    enum gw_status status = import(&reading, paths, cluster, error);
+    enum gw_status status = GW_OK;
+    for (size_t i = 0; status == GW_OK && i < paths->count; i++) {
+        status = read_file(&reading, paths->list[i], error);
+    }
+    status = status == GW_OK && reading.record_count > 0 ? join_ranks(&reading, error) : status;
+    status = status == GW_OK ? check_communicators(&reading, error) : status;
+    status = status == GW_OK ? add_curves(&reading, paths, cluster, error) : status;
     for (size_t i = 0; i < reading.communicator_count; i++) {
         free(reading.communicators[i].id);
         free(reading.communicators[i].name);
     }
     free(reading.communicators);
     gw_import_free_names(&reading.ids);
-    free(reading.records);
     free(reading.calls);
     return status;
 }
