@@ -357,8 +357,10 @@ enum gw_status gw_json_integer(const struct gw_json *place, uint64_t minimum, ui
                                struct gw_error *error) {
     double value = cJSON_IsNumber(place->node) ? place->node->valuedouble : -1;
     if (!(value >= (double)minimum) || value > largest_exact_integer || floor(value) != value) {
-        return gw_json_expected(place, minimum == 0 ? "an integer >= 0" : "a positive integer",
-                                error);
+        char expected[48];
+        (void)snprintf(expected, sizeof expected,
+                       minimum == 1 ? "a positive integer" : "an integer >= %" PRIu64, minimum);
+        return gw_json_expected(place, expected, error);
     }
     *out = (uint64_t)value;
     return GW_OK;

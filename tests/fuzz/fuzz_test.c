@@ -2,6 +2,7 @@
  * Every reader with its seeds, and with seeds that were damaged at random: what readers.h promises
  * holds. GRADWEAVE_SEED repeats a run. The same with coverage is what script/test fuzz runs.
  */
+#include "tests/documents.h"
 #include "tests/fuzz/readers.h"
 #include "tests/test.h"
 
@@ -56,6 +57,24 @@ TEST(seeds_are_accepted) {
             }
         }
         free_seeds(&seeds);
+    }
+}
+
+/* Readers, and `check`, refuse each bad document; `check` goes by the schema, and knows no tables.
+ */
+TEST(bad_documents_are_refused) {
+    const struct bad_documents *documents = bad_documents();
+    for (size_t i = 0; i < documents->count; i++) {
+        const struct bad_document *bad = &documents->list[i];
+        const struct fuzz_reader *readers[] = {fuzz_find(bad->kind->name), fuzz_find("document")};
+        for (size_t r = 0; r < 2; r++) {
+            bool accepted = fuzz_judge_bytes(readers[r], bad->text, strlen(bad->text));
+            bool is_other = r == 1 && (strstr(bad->message, " schema: expected ") != NULL ||
+                                       strcmp(bad->kind->name, "table") == 0);
+            if (accepted != bad->is_warning && !is_other) {
+                fail_msg("%s: %s: %s", readers[r]->name, bad->line, fuzz_error.message);
+            }
+        }
     }
 }
 

@@ -290,51 +290,213 @@ TEST(missing_costs_are_named) {
 
 /* ---- compressors at other densities ---------------------------------------------------------- */
 
-TEST(densities_that_say_nothing_are_refused) {
-    static const char *const bad[] = {"[0.001]",          "[0.001, 0.001]",
-                                      "[0, 0.1]",         "[0.1, 2]",
-                                      "[0.1, 0.2, 0.3]",  "0.1",
-                                      "[\"a\", 0.1]",     "[0.1, 0.2, 5]",
-                                      "[1e-320, 2e-320]", "[0.001, 0.0010000000001]"};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        char text[400];
+/* The concurrent time at the second density is read, and written again unchanged. */
+TEST(what_is_taken_together_at_another_density_is_kept) {
+    static const char text[] =
+        "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 2, 'workers_per_node': 1, "
+        "'collectives': {}, 'compressors': {'topk': {'fixed_s': 1, 'denser': {'densities': [0.001, "
+        "0.016], 'fixed_s': 2, 'together': {'fixed_s': 1, 'per_element_s': 7}}}}}";
+    struct gw_cluster cluster;
+    parse_cluster(text, &cluster);
+    assert_true(cluster.compressors.list[0].denser_together.per_unit_s == 7);
+    assert_cluster(&cluster, text);
+    gw_cluster_free(&cluster);
+}
+
+/* ---- the network and overlap factors --------------------------------------------------------- */
+
+#define CLUSTER_WITH(workers, per_node, part)                                                      \
+    "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': " workers                           \
+    ", 'workers_per_node': " per_node ", 'collectives': {}, 'compressors': {}" part "}"
+#define NETWORK_OF(workers, per_node, fields)                                                      \
+    CLUSTER_WITH(workers, per_node, ", 'network': " fields)
+#define OVERLAP(fields) CLUSTER_WITH("1", "1", ", 'overlap': " fields)
+
+#define FAST                                                                                       \
+    "{'latency_s': 5e-07, 'overhead_s': 0.30000000000000004, 'gap_s': 0, "                         \
+    "'gap_s_per_byte': 1e-10, 'overhead_s_per_byte': 5e-11, 'fit': {'error': 0.5}}"
+#define SLOW                                                                                       \
+    "{'latency_s': 5e-05, 'overhead_s': 1e-06, 'gap_s': 2e-06, 'gap_s_per_byte': 8e-09, "          \
+    "'overhead_s_per_byte': 0}"
+#define TOPOLOGY ", 'nodes_per_switch': 4, 'oversubscription': 2.5"
+#define FLAT ", 'nodes_per_switch': 0, 'oversubscription': 1"
+
+static void assert_same_loggp(const struct gw_loggp *a, const struct gw_loggp *b) {
+    assert_memory_equal(a, b, sizeof *a); /* five numbers without gaps */
+}
+
+static const struct gw_loggp fast = {.latency_s = 5e-7,
+                                     .overhead_s = 0.1 + 0.2,
+                                     .gap_s_per_byte = 1e-10,
+                                     .overhead_s_per_byte = 5e-11};
+static const struct gw_loggp slow = {
+    .latency_s = 5e-5, .overhead_s = 1e-6, .gap_s = 2e-6, .gap_s_per_byte = 8e-9};
+
+/* A network is read, and written back unchanged. */
+TEST(a_network_comes_back) {
+    static const struct {
+        const char *text;
+        const struct gw_loggp *within, *between;
+        size_t nodes_per_switch;
+        double oversubscription;
+    } table[] = {
+        {NETWORK_OF("8", "4", "{'within': " FAST ", 'between': " SLOW TOPOLOGY ", 'by': ['me']}"),
+         &fast, &slow, 4, 2.5},
+        {NETWORK_OF("8", "1", "{'between': " SLOW FLAT "}"), &slow, &slow, 0, 1},
+        {NETWORK_OF("8", "1", "{'within': " FAST ", 'between': " SLOW FLAT "}"), &fast, &slow, 0,
+         1},
+        {NETWORK_OF("4", "4", "{'within': " FAST FLAT "}"), &fast, &fast, 0, 1},
+        {NETWORK_OF("4", "4", "{'within': " FAST ", 'between': " SLOW FLAT "}"), &fast, &slow, 0,
+         1},
+        {NETWORK_OF("1", "1", "{'within': " FAST FLAT "}"), &fast, &fast, 0, 1},
+        {NETWORK_OF("1", "1", "{'between': " SLOW FLAT "}"), &slow, &slow, 0, 1},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct gw_cluster cluster;
-        (void)snprintf(text, sizeof text,
-                       "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 2, "
-                       "\"collectives\": {}, \"compressors\": {\"topk\": {\"fixed_s\": 1, "
-                       "\"denser\": {\"densities\": %s, \"fixed_s\": 2}}}}",
-                       bad[i]);
-        assert_int_equal(gw_cluster_parse(text, strlen(text), "f", &cluster, &error), GW_BAD_INPUT);
-        assert_non_null(strstr(error.message, "f: compressors.topk.denser.densities: expected "));
+        parse_cluster(table[i].text, &cluster);
+        assert_non_null(cluster.network);
+        assert_same_loggp(&cluster.network->within, table[i].within);
+        assert_same_loggp(&cluster.network->between, table[i].between);
+        assert_int_equal(cluster.network->nodes_per_switch, table[i].nodes_per_switch);
+        assert_true(cluster.network->oversubscription == table[i].oversubscription);
+        assert_cluster(&cluster, table[i].text);
+        gw_cluster_free(&cluster);
     }
 }
 
-/* The concurrent time at the second density is read, and written again unchanged. */
-TEST(what_is_taken_together_at_another_density_is_kept) {
-    static const char *const entries[] = {"{\"fixed_s\": 1, \"per_element_s\": 7}", "{}"};
-    for (size_t i = 0; i < 2; i++) {
-        char text[400];
+TEST(a_network_says_little) {
+    struct gw_cluster cluster;
+    parse_cluster(
+        NETWORK_OF(
+            "2", "1",
+            "{'between': {'latency_s': 1, 'overhead_s': 2, 'gap_s': 3, 'gap_s_per_byte': 4}}"),
+        &cluster);
+    const struct gw_loggp expected = {1, 2, 3, 4, 0};
+    assert_same_loggp(&cluster.network->within, &expected);
+    assert_same_loggp(&cluster.network->between, &expected);
+    assert_true(cluster.network->nodes_per_switch == 0 && cluster.network->oversubscription == 1);
+    gw_cluster_free(&cluster);
+    parse_cluster(CLUSTER_WITH("2", "1", ""), &cluster);
+    assert_null(cluster.network);
+    assert_cluster(&cluster, CLUSTER_WITH("2", "1", ""));
+    gw_cluster_free(&cluster);
+}
+
+/* Made of numbers alone, on clusters where "within" or "between" say nothing of their own. */
+TEST(a_network_is_built) {
+    static const struct {
+        size_t workers, per_node;
+        const char *network;
+    } table[] = {{8, 4, "{'within': " SLOW ", 'between': " SLOW FLAT "}"},
+                 {8, 1, "{'between': " SLOW FLAT "}"},
+                 {4, 4, "{'within': " SLOW FLAT "}"},
+                 {1, 1, "{'within': " SLOW FLAT "}"}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct gw_cluster cluster;
-        (void)snprintf(text, sizeof text,
-                       "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 2, "
-                       "\"collectives\": {}, \"compressors\": {\"topk\": {\"fixed_s\": 1, "
-                       "\"denser\": {\"densities\": [0.001, 0.016], \"fixed_s\": 2, "
-                       "\"together\": %s}}}}",
-                       entries[i]);
-        enum gw_status status = gw_cluster_parse(text, strlen(text), "f", &cluster, &error);
-        assert_int_equal(status, i == 0 ? GW_OK : GW_BAD_INPUT);
-        if (status != GW_OK) {
-            assert_non_null(strstr(error.message, "compressors.topk.denser.together: expected "));
-            continue;
-        }
-        cJSON *document = NULL;
-        assert_true(cluster.compressors.list[0].denser_together.per_unit_s == 7);
-        assert_ok(gw_cluster_document(&cluster, &document, &error));
-        cJSON *first = cJSON_Parse(text);
-        const cJSON *as_read = cJSON_GetObjectItem(first, "compressors");
-        assert_true(cJSON_Compare(as_read, cJSON_GetObjectItem(document, "compressors"), true));
-        cJSON_Delete(first);
-        cJSON_Delete(document);
+        struct gw_network network = {.within = fast, .between = slow, .oversubscription = 7};
+        char expected[1024];
+        assert_ok(gw_cluster_create(&cluster, "c", table[i].workers, table[i].per_node, &error));
+        assert_ok(gw_cluster_set_network(&cluster, network, &error));
+        network = (struct gw_network){.within = slow, .between = slow, .oversubscription = 1};
+        network.kept = cJSON_CreateObject();
+        assert_ok(gw_cluster_set_network(&cluster, network, &error));
+        (void)snprintf(expected, sizeof expected,
+                       "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': %zu, "
+                       "'workers_per_node': %zu, 'collectives': {}, 'compressors': {}, "
+                       "'network': %s}",
+                       table[i].workers, table[i].per_node, table[i].network);
+        assert_cluster(&cluster, expected);
         gw_cluster_free(&cluster);
     }
+}
+
+#define BY_HAND                                                                                    \
+    "{'workers': 2, 'session_s': 0.5, 'factors': {'allgather': {'topk': [{'bytes': 1, 'compute': " \
+    "{'factor': 1.25}, "                                                                           \
+    "'communication': {'factor': 0.5}}]}}}"
+
+#define MEASURED                                                                                   \
+    "{'workers': 4, 'elements': 10, 'waiting': {'any': [1]}, 'factors': {"                         \
+    "'allreduce': {}, 'allgather': {"                                                              \
+    "'topk': [{'bytes': 1024, 'seen': 'here', "                                                    \
+    "'compute': {'factor': 2, 'low': 1.5, 'high': 3, 'rounds': 5}, "                               \
+    "'communication': {'factor': 100, 'low': 90, 'high': 100}}, "                                  \
+    "{'bytes': 4096, 'compute': {'factor': 8}, 'communication': {'factor': 100}}], "               \
+    "'timed': [{'bytes': 7, 'compute': {'factor': 1}, 'communication': {'factor': 1.0625}}]}}}"
+
+TEST(factors_come_back) {
+    static const char *const texts[] = {OVERLAP(BY_HAND), OVERLAP(MEASURED)};
+    for (size_t i = 0; i < 2; i++) {
+        struct gw_cluster cluster;
+        parse_cluster(texts[i], &cluster);
+        assert_non_null(cluster.overlap);
+        assert_cluster(&cluster, texts[i]);
+        gw_cluster_free(&cluster);
+    }
+}
+
+TEST(factors_are_read) {
+    struct gw_cluster cluster;
+    parse_cluster(OVERLAP(MEASURED), &cluster);
+    const struct gw_overlap *overlap = cluster.overlap;
+    assert_int_equal(overlap->workers, 4);
+    assert_true(overlap->session_s == 0); /* nobody says */
+    assert_int_equal(overlap->pair_count, 2);
+    assert_null(gw_overlap_find(overlap, "allreduce", "topk"));
+    assert_non_null(gw_overlap_find(overlap, "allgather", GW_OVERLAP_TIMED));
+    const struct gw_overlap_pair *pair = gw_overlap_find(overlap, "allgather", "topk");
+    assert_int_equal(pair->point_count, 2);
+    const struct gw_overlap_factor *compute = &pair->points[0].compute;
+    assert_true(compute->factor == 2 && compute->low == 1.5 && compute->high == 3);
+    compute = &pair->points[1].compute;
+    assert_true(compute->factor == 8 && compute->low == 8 && compute->high == 8);
+    gw_cluster_free(&cluster);
+}
+
+/* Halfway between 1 and 4 KiB by their logarithms are 2 KiB, and 4 between 2 and 8. */
+TEST(factors_lie_between_those_of_measured_sizes) {
+    static const struct {
+        double bytes, compute;
+    } table[] = {{1, 2},    {1024, 2}, {2048, 4},
+                 {4096, 8}, {1e12, 8}, {1448.154687870049, 2.8284271}};
+    struct gw_cluster cluster;
+    parse_cluster(OVERLAP(MEASURED), &cluster);
+    const struct gw_overlap_pair *pair = gw_overlap_find(cluster.overlap, "allgather", "topk");
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct gw_slowing slowing = gw_overlap_at(pair, table[i].bytes);
+        assert_true(near(slowing.compute, table[i].compute, 1e-7));
+        assert_true(slowing.communication == 100);
+    }
+    gw_cluster_free(&cluster);
+}
+
+/* In whatever order sizes are measured. */
+TEST(sizes_are_kept_in_order) {
+    static const double bytes[] = {1024, 1048576, 32768, 64};
+    struct gw_overlap *overlap = calloc(1, sizeof *overlap);
+    assert_non_null(overlap);
+    for (size_t i = 0; i < 4; i++) {
+        struct gw_overlap_factor factor = {bytes[i], bytes[i], bytes[i]};
+        struct gw_overlap_point point = {bytes[i], factor, factor};
+        assert_ok(gw_overlap_add(overlap, "allreduce", "backward", point, &error));
+    }
+    const struct gw_overlap_pair *pair = gw_overlap_find(overlap, "allreduce", "backward");
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(near(gw_overlap_at(pair, bytes[i]).compute, bytes[i], 1e-12));
+    }
+    gw_overlap_free(overlap);
+}
+
+TEST(what_was_measured_is_written) {
+    struct gw_cluster cluster;
+    struct gw_overlap *overlap = calloc(1, sizeof *overlap);
+    assert_non_null(overlap);
+    overlap->workers = 2;
+    overlap->session_s = 0.5;
+    struct gw_overlap_point point = {1, {1.25, 1.25, 1.25}, {0.5, 0.5, 0.5}};
+    assert_ok(gw_overlap_add(overlap, "allgather", "topk", point, &error));
+    assert_ok(gw_cluster_create(&cluster, "c", 1, 1, &error));
+    gw_cluster_set_overlap(&cluster, overlap);
+    assert_cluster(&cluster, OVERLAP(BY_HAND));
+    gw_cluster_free(&cluster);
 }

@@ -1,6 +1,6 @@
 /* Documents: what is read is what is written back; bad input is refused in words that help. */
+#include "tests/documents.h"
 #include "tests/test.h"
-#include "tests/traces/bad_documents.h"
 #include "tests/traces/traces_support.h"
 
 static void parse_model(const char *text, struct gw_model *out) {
@@ -53,8 +53,8 @@ TEST_IN_FOLDER(a_model_is_read) {
 
 TEST(a_model_says_little) {
     struct gw_model model;
-    parse_model(MODEL_OF("'name': 'm', 'forward_s': 0, 'tensors': "
-                         "[{'name': '', 'elements': 1, 'backward_s': 0}]"),
+    parse_model("{'schema': 'gradweave/model@1', 'name': 'm', 'forward_s': 0, 'tensors': "
+                "[{'name': '', 'elements': 1, 'backward_s': 0}]}",
                 &model);
     assert_true(model.batch_size == 0 && model.bytes_per_element == 4 && model.update_s == 0);
     gw_model_free(&model);
@@ -205,39 +205,10 @@ TEST_IN_FOLDER(unreadable_documents_are_bad_input) {
     assert_string_equal(error.message, message);
 }
 
-static enum gw_status parse_any(enum document_kind kind, const char *text) {
-    struct gw_model model = {0};
-    struct gw_cluster cluster = {0};
-    struct gw_plan plan = {0};
-    size_t length = strlen(text);
-    error = (struct gw_error){0};
-    enum gw_status status = kind == MODEL ? gw_model_parse(text, length, "f", &model, &error)
-                            : kind == CLUSTER
-                                ? gw_cluster_parse(text, length, "f", &cluster, &error)
-                                : gw_plan_parse(text, length, "f", &plan, &error);
-    gw_model_free(&model);
-    gw_cluster_free(&cluster);
-    gw_plan_free(&plan);
-    return status;
-}
-
-TEST(bad_documents_are_refused) {
-    for (size_t i = 0; i < sizeof bad_documents / sizeof *bad_documents; i++) {
-        const struct bad_document *bad = &bad_documents[i];
-        char message[sizeof error.message];
-        (void)snprintf(message, sizeof message, "f: %s", quoted(bad->message));
-        enum gw_status status = parse_any(bad->kind, quoted(bad->text));
-        if (status != GW_BAD_INPUT || strcmp(error.message, message) != 0) {
-            fail_msg("%s: status %d, got \"%s\", expected \"%s\"", bad->text, (int)status,
-                     error.message, message);
-        }
-    }
-}
-
-/* ---- keys that nobody reads ---------------------------------------------------------------- */
+/* ---- bad documents --------------------------------------------------------------------------- */
 
 /* The warnings, one on each line. */
-static char warnings[4096];
+static char warnings[8192];
 
 static void note_warning(const char *message, void *context) {
     size_t *count = context;
@@ -246,60 +217,103 @@ static void note_warning(const char *message, void *context) {
     ++*count;
 }
 
-TEST(keys_that_nobody_reads_are_warned_of) {
-    static const struct {
-        enum document_kind kind;
-        const char *text, *warning; /* "": none */
-    } table[] = {
-        {MODEL, MODEL_WITH("'byte_per_element': 2"),
-         "f: nothing reads the key 'byte_per_element'; did you mean 'bytes_per_element'?\n"},
-        {MODEL, TENSOR("'name': 'b', 'elements': 1, 'backward_s': 1, 'backwards_s': 1"),
-         "f: tensors[1]: nothing reads the key 'backwards_s'; did you mean 'backward_s'?\n"},
-        {MODEL, MODEL_WITH("'source': {'kind': 'measured', 'who': ['me', {'x': 1}]}"), ""},
-        {MODEL, MODEL_WITH("'rack': {'forward': 1}"), "f: nothing reads the key 'rack'\n"},
-        {CLUSTER, TOPK("{'fixed_s': 0, 'per_elements_s': 5, 'raw': [{'x': 1}], 'fit': {'y': 2}}"),
-         "f: compressors.topk: nothing reads the key 'per_elements_s'; did you mean "
-         "'per_element_s'?\n"},
-        {CLUSTER, ALLREDUCE("[{'workers': 4, 'alpha_s': 1, 'beta_s_per_byte': 1, 'alpha': 2}]"),
-         "f: collectives.allreduce[0]: nothing reads the key 'alpha'; did you mean 'alpha_s'?\n"},
-        {CLUSTER, LINK("1", "1", "1", "1", ", 'gap_per_byte_s': 1"),
-         "f: network.between: nothing reads the key 'gap_per_byte_s'; did you mean "
-         "'gap_s_per_byte'?\n"},
-        {CLUSTER, SLOWED_BY("{'factor': 1, 'hi': 2}", "{'factor': 1}"),
-         "f: overlap.factors.allgather.topk[0].compute: nothing reads the key 'hi'\n"},
-        {CLUSTER, COSTS("{}", "{'topkk': {'fixed_s': 1}}"),
-         "f: compressors: nothing reads the key 'topkk'; did you mean 'topk'?\n"},
-        {CLUSTER, COSTS("{'allgathr': []}", "{}"),
-         "f: collectives: nothing reads the key 'allgathr'; did you mean 'allgather'?\n"},
-        {CLUSTER, COSTS("{'everything': []}", "{}"),
-         "f: collectives: nothing reads the key 'everything'\n"},
-        {CLUSTER, COSTS("{}", "{}, 'aggregation': {'heavy-mix': {'fixed_s': 1}}"),
-         "f: aggregation: nothing reads the key 'heavy-mix'; did you mean 'heavymix'?\n"},
-        {PLAN, GROUPS("[[0]], 'lower_bound': 3"),
-         "f: nothing reads the key 'lower_bound'; did you mean 'lower_bound_s'?\n"},
-    };
-    size_t count = 0;
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        const char *text = quoted(table[i].text);
-        const char *expected = quoted(table[i].warning);
-        gw_key_rules = (struct gw_key_rules){.warn = note_warning, .context = &count};
+static enum gw_status parse_any(const struct gw_fields *fields, const char *text) {
+    char out[1024];
+    assert_true(fields->size <= sizeof out);
+    error = (struct gw_error){0};
+    enum gw_status status = gw_fields_parse(fields, text, strlen(text), "f", out, &error);
+    gw_fields_free(fields, out);
+    return status;
+}
+
+TEST(bad_documents_are_refused) {
+    const struct bad_documents *documents = bad_documents();
+    size_t wrong = 0;
+    for (size_t i = 0; i < documents->count; i++) {
+        const struct bad_document *bad = &documents->list[i];
+        size_t count = 0;
+        const char *message = bad->is_warning ? warnings : error.message;
         warnings[0] = '\0';
-        assert_int_equal(parse_any(table[i].kind, text), GW_OK);
-        assert_string_equal(warnings, expected);
+        gw_key_rules = (struct gw_key_rules){.warn = note_warning, .context = &count};
+        enum gw_status status = parse_any(bad->kind->fields, bad->text);
         gw_key_rules = (struct gw_key_rules){.strict = true};
-        assert_int_equal(parse_any(table[i].kind, text),
-                         expected[0] == '\0' ? GW_OK : GW_BAD_INPUT);
+        if (status != (bad->is_warning ? GW_OK : GW_BAD_INPUT) || count != bad->is_warning ||
+            strncmp(message, bad->message, strlen(bad->message)) != 0 ||
+            parse_any(bad->kind->fields, bad->text) != GW_BAD_INPUT) {
+            print_error("%s: status %d, got \"%s\", expected \"%s\"\n", bad->line, (int)status,
+                        message, bad->message);
+            wrong++;
+        }
         gw_key_rules = (struct gw_key_rules){0};
-        assert_int_equal(parse_any(table[i].kind, text), GW_OK);
     }
-    assert_int_equal(count, sizeof table / sizeof *table - 1);
+    assert_int_equal(wrong, 0);
+}
+
+TEST(good_documents_are_read) {
+    const struct bad_documents *documents = bad_documents();
+    gw_key_rules = (struct gw_key_rules){.strict = true};
+    for (size_t i = 0; i < documents->kind_count; i++) {
+        const struct document_kind *kind = &documents->kinds[i];
+        if (parse_any(kind->fields, kind->good) != GW_OK) {
+            fail_msg("%s: %s", kind->name, error.message);
+        }
+    }
+    gw_key_rules = (struct gw_key_rules){0};
+}
+
+/* Tries a field of the kind's good document without a value, and with text and -1 for a number. */
+static void try_field(const struct document_kind *kind, const struct gw_field *row,
+                      const char *path) {
+    bool is_number = row->type >= GW_AS_SECONDS && row->type <= GW_AS_COUNT;
+    const char *const values[] = {NULL, "\"x\"", "-1", "[]"};
+    const char *const got[] = {"nothing", "\"x\"", "-1", "an empty array"};
+    for (size_t i = row->optional; i < (is_number ? 4 : 1); i++) {
+        char expected[256];
+        char *text = edited_document(kind->good, path, values[i]);
+        enum gw_status status = parse_any(kind->fields, text);
+        (void)snprintf(expected, sizeof expected, "f: %s: expected ", path);
+        size_t length = strlen(error.message);
+        if (status != GW_BAD_INPUT || strncmp(error.message, expected, strlen(expected)) != 0 ||
+            strcmp(error.message + length - strlen(got[i]), got[i]) != 0) {
+            fail_msg("%s: %s %s: %s", kind->name, path, got[i], error.message);
+        }
+        free(text);
+    }
+}
+
+static size_t try_fields(const struct document_kind *kind, const struct gw_fields *fields,
+                         const char *path) {
+    size_t tried = 0;
+    for (const struct gw_field *row = fields->rows; row != NULL && row->key != NULL; row++) {
+        char at[200];
+        (void)snprintf(at, sizeof at, "%s%s", path, row->key);
+        if (row->key[0] != '\0' && row->type >= GW_AS_TEXT && row->type <= GW_AS_LIST) {
+            try_field(kind, row, at);
+            tried++;
+        }
+        if (row->key[0] != '\0' && (row->type == GW_AS_OBJECT || row->type == GW_AS_LIST)) {
+            (void)strcat(at, row->type == GW_AS_LIST ? "[0]." : ".");
+            tried += try_fields(kind, row->of, at);
+        }
+    }
+    return tried;
+}
+
+TEST(every_field_of_every_table_is_checked) {
+    const struct bad_documents *documents = bad_documents();
+    size_t tried = 0;
+    for (size_t i = 0; i < documents->kind_count; i++) {
+        tried += try_fields(&documents->kinds[i], documents->kinds[i].fields, "");
+    }
+    assert_true(tried > 60);
 }
 
 /* Compressors that only a cluster knows are for plans, and no mistake. */
 TEST(a_cluster_has_compressors_of_its_own) {
-    const char *text = quoted(COSTS("{}", "{'own': {'fixed_s': 1}, 'topk': {'fixed_s': 1}}"));
+    const char *text = quoted("{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 1, "
+                              "'collectives': {}, 'compressors': {'own': {'fixed_s': 1}}}");
     gw_key_rules = (struct gw_key_rules){.strict = true};
-    assert_int_equal(parse_any(CLUSTER, text), GW_OK);
+    assert_int_equal(parse_any(&gw_cluster_fields, text), GW_OK);
     gw_key_rules = (struct gw_key_rules){0};
 }
 
@@ -315,12 +329,12 @@ TEST(a_few_unknown_keys_stand_for_many) {
                  "'backward_s': 0}]}");
     gw_key_rules = (struct gw_key_rules){.warn = note_warning, .context = &count};
     warnings[0] = '\0';
-    assert_int_equal(parse_any(MODEL, quoted(text)), GW_OK);
+    assert_int_equal(parse_any(&gw_model_fields, quoted(text)), GW_OK);
     assert_int_equal(count, GW_MAX_KEY_WARNINGS + 1);
     assert_non_null(strstr(warnings, "f: and 92 more keys that nothing reads"));
     count = 0;
     gw_key_rules.all = true;
-    assert_int_equal(parse_any(MODEL, quoted(text)), GW_OK);
+    assert_int_equal(parse_any(&gw_model_fields, quoted(text)), GW_OK);
     assert_int_equal(count, keys);
     gw_key_rules = (struct gw_key_rules){0};
 }
