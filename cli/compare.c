@@ -3,7 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/making.h"
-#include "plots/plots.h"
+#include "report/pictures.h"
 #include "report/sweep.h"
 
 struct options {

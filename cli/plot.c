@@ -3,7 +3,6 @@
 
 #include "cli/cli.h"
 #include "methods/methods.h"
-#include "plots/plots.h"
 #include "report/pictures.h"
 #include "report/report.h"
 

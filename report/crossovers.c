@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plots/plots.h"
+#include "report/gnuplot.h"
 #include "report/sweep.h"
 
 static const char *name_of(const struct gw_crossovers *crossovers, size_t algorithm) {
@@ -362,63 +362,184 @@ enum gw_status gw_crossovers_print(const struct gw_crossovers *crossovers, bool 
 
 /* ---- picture -------------------------------------------------------------------------------- */
 
-static void print_title(const struct gw_crossovers *crossovers, char *title, size_t size) {
-    const struct gw_question *question = crossovers->comparison->question;
-    char workers[64] = "";
-    char changes[GW_CHANGES_SIZE];
-    if (!varies_workers(crossovers)) {
-        snprintf(workers, sizeof workers, ", %zu workers", question->workers);
+/* Largest number of values that fit below the axis as tics. */
+enum { MOST_TICS = 12 };
+
+/* Writes the value, the fastest pipeline there, and a column for each pipeline. */
+static void put_times(const struct gw_crossovers *found, FILE *table) {
+    size_t count = found->comparison->count;
+    (void)fprintf(table, "#%s,fastest",
+                  found->values->own_bit_per_s > 0 ? "bandwidth_bit_per_s"
+                                                   : found->values->kind->name);
+    for (size_t i = 0; i < count; i++) {
+        (void)fprintf(table, ",%s", name_of(found, i));
     }
-    snprintf(title, size, "%.80s on %.80s%s, density %g%s: predicted", question->model->name,
-             question->cluster->name, workers, question->density,
-             gw_changes_text(&crossovers->comparison->changes, changes));
+    (void)fputc('\n', table);
+    for (size_t v = 0; v < found->values->count; v++) {
+        size_t fastest = found->fastest[v];
+        const double *times_s = gw_crossovers_times(found, v);
+        (void)fprintf(table, "%.9g,%s", found->values->values[v],
+                      fastest == GW_NO_ALGORITHM ? "" : name_of(found, fastest));
+        for (size_t i = 0; i < count; i++) {
+            (void)(isnan(times_s[i]) ? fprintf(table, ",NaN")
+                                     : fprintf(table, ",%.9g", times_s[i]));
+        }
+        (void)fputc('\n', table);
+    }
 }
 
-/* `names` and `marks` have room for the pipelines and the crossings. */
-static enum gw_status draw_crossovers(const struct gw_crossovers *found, const char **names,
-                                      struct gw_crossover *marks, const char *path,
-                                      const char *data_path, struct gw_error *error) {
-    bool workers = varies_workers(found);
-    bool rates = found->values->own_bit_per_s > 0;
-    char title[384];
-    print_title(found, title, sizeof title);
-    for (size_t i = 0; i < found->comparison->count; i++) {
-        names[i] = name_of(found, i);
+static bool is_ever_fastest(const struct gw_crossovers *found, size_t algorithm) {
+    bool fastest = false;
+    for (size_t v = 0; v < found->values->count; v++) {
+        fastest = fastest || found->fastest[v] == algorithm;
     }
     for (size_t i = 0; i < found->crossing_count; i++) {
-        const struct gw_crossing *crossing = &found->crossings[i];
-        marks[i] = (struct gw_crossover){
-            .at = crossing->to, .before = crossing->before, .after = crossing->after};
+        fastest = fastest || found->crossings[i].after == algorithm;
     }
-    const struct gw_crossover_chart chart = {
-        .title = title,
-        .axis = workers ? "workers"
-                : rates ? "bandwidth (Gb/s)"
-                        : "bandwidth as a factor of the cluster's own",
-        .unit = rates ? 1e9 : 1,
-        .value_name = workers ? "workers"
-                      : rates ? "bandwidth_bit_per_s"
-                              : "bandwidth",
-        .value_count = found->values->count,
-        .values = found->values->values,
-        .name_count = found->comparison->count,
-        .names = names,
-        .times_s = found->times_s,
-        .fastest = found->fastest,
-        .crossover_count = found->crossing_count,
-        .crossovers = marks};
-    return gw_plot_crossovers(&chart, path, data_path, error);
+    return fastest;
+}
+
+/* Returns the pipeline's time at the last value that has one; NAN: it is never predicted. */
+static double last_time(const struct gw_crossovers *found, size_t algorithm) {
+    double last_s = NAN;
+    for (size_t v = 0; v < found->values->count; v++) {
+        double time_s = gw_crossovers_times(found, v)[algorithm];
+        last_s = isnan(time_s) ? last_s : time_s;
+    }
+    return last_s;
+}
+
+/* Lists the pipelines that have a line, the one that ends highest first. Returns their count. */
+static size_t order_lines(const struct gw_crossovers *found, size_t *order) {
+    size_t count = 0;
+    for (size_t i = 0; i < found->comparison->count; i++) {
+        if (!isnan(last_time(found, i))) {
+            size_t place = count++;
+            for (; place > 0 && last_time(found, i) > last_time(found, order[place - 1]); place--) {
+                order[place] = order[place - 1];
+            }
+            order[place] = i;
+        }
+    }
+    return count;
+}
+
+/*
+ * Writes the range of times shown, in milliseconds. The top is cut at a multiple of the fastest
+ * pipelines' largest time, so that their lines stay apart; the bottom leaves room for names at the
+ * marks.
+ */
+static void put_heights(const struct gw_crossovers *found, FILE *settings) {
+    const double most_times_fastest = 5;
+    const double widest_linear_range = 3;
+    const double room_below = 0.5; /* in heights of the lines' range */
+    size_t count = found->comparison->count;
+    double least_s = INFINITY;
+    double most_s = 0;
+    double fastest_s = 0;
+    for (size_t i = 0; i < found->values->count * count; i++) {
+        double time_s = found->times_s[i];
+        least_s = fmin(least_s, time_s);
+        most_s = fmax(most_s, time_s);
+        fastest_s = found->fastest[i / count] == i % count ? fmax(fastest_s, time_s) : fastest_s;
+    }
+    double top_s = 1.05 * fmin(most_s, most_times_fastest * fastest_s);
+    bool logarithmic = least_s > 0 && top_s > widest_linear_range * least_s;
+    double bottom_s = logarithmic ? least_s * pow(least_s / top_s, room_below) : 0;
+    (void)fprintf(settings, "logy=%d; bottom=%.6g; top=%.6g; ", logarithmic, 1000 * bottom_s,
+                  top_s > 0 ? 1000 * top_s : 1);
+}
+
+/*
+ * Writes the axis of values, in a unit as a multiple of them, logarithmic if most neighbours are
+ * multiples of each other rather than sums, with a tic for each value if they are few integers.
+ */
+static void put_axis(const struct gw_crossovers *found, double unit, FILE *settings) {
+    const double *values = found->values->values;
+    size_t count = found->values->count;
+    bool whole = unit == 1;
+    for (size_t v = 0; v < count; v++) {
+        whole = whole && floor(values[v]) == values[v];
+    }
+    (void)fputs("tics='", settings);
+    for (size_t v = 0; whole && count <= MOST_TICS && v < count; v++) {
+        (void)fprintf(settings, "%s\"%.4g\" %.9g", v == 0 ? "" : ", ", values[v], values[v]);
+    }
+    (void)fputs("'; ", settings);
+    gw_draw_setting(settings, "axis",
+                    varies_workers(found) ? "workers"
+                    : unit != 1           ? "bandwidth (Gb/s)"
+                                          : "bandwidth as a factor of the cluster's own");
+    (void)fprintf(settings, "unit=%g; logx=%d; ", unit,
+                  count > 2 && values[count / 2] - values[0] < (values[count - 1] - values[0]) / 3);
+}
+
+/* Writes lists with a word for each line: its column, and whether it is the fastest anywhere. */
+static void put_lines(const struct gw_crossovers *found, const size_t *order, size_t count,
+                      FILE *settings) {
+    (void)fprintf(settings, "lines=%zu; array labels[%zu] = [", count, count);
+    for (size_t l = 0; l < count; l++) {
+        (void)fputs(l == 0 ? "" : ", ", settings);
+        gw_draw_quoted(settings, name_of(found, order[l]));
+    }
+    (void)fputs("]; columns='", settings);
+    for (size_t l = 0; l < count; l++) {
+        (void)fprintf(settings, "%zu ", order[l]);
+    }
+    (void)fputs("'; broad='", settings);
+    for (size_t l = 0; l < count; l++) {
+        (void)fprintf(settings, "%d ", is_ever_fastest(found, order[l]));
+    }
+    (void)fputs("'; ", settings);
+}
+
+/* Writes marks: the fastest at the first value, then at each crossover the next one. */
+static void put_marks(const struct gw_crossovers *found, double unit, FILE *settings) {
+    size_t first = 0;
+    while (found->fastest[first] == GW_NO_ALGORITHM) {
+        first++; /* up to one at which a pipeline is predicted (gw_crossovers_open) */
+    }
+    (void)fprintf(settings, "marks=%zu; places='%.9g ", found->crossing_count + 1,
+                  found->values->values[first] / unit);
+    for (size_t i = 0; i < found->crossing_count; i++) {
+        (void)fprintf(settings, "%.9g ", found->crossings[i].to / unit);
+    }
+    (void)fprintf(settings, "'; holders='%zu ", found->fastest[first]);
+    for (size_t i = 0; i < found->crossing_count; i++) {
+        (void)fprintf(settings, "%zu ", found->crossings[i].after);
+    }
+    (void)fprintf(settings, "'; texts='%s ", name_of(found, found->fastest[first]));
+    for (size_t i = 0; i < found->crossing_count; i++) {
+        (void)fprintf(settings, "%s ", name_of(found, found->crossings[i].after));
+    }
+    (void)fputc('\'', settings);
 }
 
 enum gw_status gw_crossovers_draw(const struct gw_crossovers *crossovers, const char *path,
                                   const char *data_path, struct gw_error *error) {
-    struct gw_arena arena = {0};
-    const char **names = gw_arena_zeros(&arena, crossovers->comparison->count, sizeof *names);
-    struct gw_crossover *marks =
-        gw_arena_zeros(&arena, crossovers->crossing_count + 1, sizeof *marks);
-    enum gw_status status = names == NULL || marks == NULL
-                                ? gw_fail_memory(error, "plotting")
-                                : draw_crossovers(crossovers, names, marks, path, data_path, error);
-    gw_arena_free(&arena);
+    const struct gw_question *question = crossovers->comparison->question;
+    double unit = crossovers->values->own_bit_per_s > 0 ? 1e9 : 1;
+    char title[384];
+    char workers[64] = "";
+    char changes[GW_CHANGES_SIZE];
+    struct gw_drawing drawing;
+    size_t *order = calloc(crossovers->comparison->count, sizeof *order);
+    enum gw_status status =
+        order == NULL ? gw_fail_memory(error, "plotting") : gw_drawing_open(&drawing, error);
+    if (status == GW_OK) {
+        put_times(crossovers, drawing.table);
+        put_axis(crossovers, unit, drawing.settings);
+        put_heights(crossovers, drawing.settings);
+        put_lines(crossovers, order, order_lines(crossovers, order), drawing.settings);
+        put_marks(crossovers, unit, drawing.settings);
+        if (!varies_workers(crossovers)) {
+            snprintf(workers, sizeof workers, ", %zu workers", question->workers);
+        }
+        snprintf(title, sizeof title, "%.80s on %.80s%s, density %g%s: predicted",
+                 question->model->name, question->cluster->name, workers, question->density,
+                 gw_changes_text(&crossovers->comparison->changes, changes));
+        status = gw_drawing_finish(&drawing, "crossovers.gp", title, path, data_path, error);
+    }
+    free(order);
     return status;
 }

@@ -4,6 +4,12 @@
 
 #include "traces/result.h"
 
+/* Whether a path ends in .png, .svg or .pdf. */
+bool gw_plot_is_picture(const char *path);
+
+/* Refuses a path with any other ending. */
+enum gw_status gw_plot_check(const char *path, struct gw_error *error);
+
 /* The parameters of a picture; a number that is 0 was not given. */
 struct gw_picture {
     const char *subject;    /* a model, a cluster, or a validation's file */

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "plots/plots.h"
+#include "report/charts.h"
 #include "report/report.h"
 
 /* ---- an explanation for a person ---------------------------------------------------------- */
@@ -170,9 +170,8 @@ static void print_explanation(const struct gw_explanation *explanation) {
 
 /* ---- an explanation as a picture ---------------------------------------------------------- */
 
-static enum gw_status draw_groups(const struct gw_explanation *explanation,
-                                  const struct gw_timeline *timeline, const char *path,
-                                  struct gw_error *error) {
+enum gw_status gw_draw_explanation(const struct gw_explanation *explanation, const char *path,
+                                   struct gw_error *error) {
     const struct gw_question *question = explanation->question;
     const struct gw_plan *plan = explanation->plan;
     char exchange[96];
@@ -185,19 +184,7 @@ static enum gw_status draw_groups(const struct gw_explanation *explanation,
     snprintf(title, sizeof title, "%s on %s, %zu worker%s, %s: policy %s, %zu group%s", plan->model,
              question->cluster->name, question->workers, question->workers == 1 ? "" : "s",
              exchange, plan->policy, plan->group_count, plan->group_count == 1 ? "" : "s");
-    return gw_plot_streams(timeline, plan->lower_bound_s, title, path, NULL, error);
-}
-
-enum gw_status gw_draw_explanation(const struct gw_explanation *explanation, const char *path,
-                                   struct gw_error *error) {
-    struct gw_timeline timeline;
-    GW_TRY(gw_timeline_create(&timeline, 1, error));
-    enum gw_status status = gw_explanation_timeline(explanation, &timeline, error);
-    if (status == GW_OK) {
-        status = draw_groups(explanation, &timeline, path, error);
-    }
-    gw_timeline_free(&timeline);
-    return status;
+    return gw_chart_streams(explanation, plan->lower_bound_s, title, path, NULL, error);
 }
 
 /* ---- documents ---------------------------------------------------------------------------- */

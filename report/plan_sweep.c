@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plots/plots.h"
+#include "report/charts.h"
 #include "report/sweep.h"
 
 enum { LABEL_SIZE = 48 };
@@ -540,7 +540,7 @@ static enum gw_status draw_plan_sweep(const struct gw_plan_sweep *sweep, const c
         .values = sweep->values.values,
         .line_count = lines.count,
         .lines = lines.lines};
-    enum gw_status status = gw_plot_lines(&chart, path, NULL, error);
+    enum gw_status status = gw_chart_lines(&chart, path, NULL, error);
     free(times_s);
     return status;
 }

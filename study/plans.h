@@ -81,8 +81,4 @@ enum gw_status gw_explain(const struct gw_question *question, const struct gw_pl
 double gw_explanation_gradients_wait_s(const struct gw_explanation *explanation, size_t g);
 double gw_explanation_network_wait_s(const struct gw_explanation *explanation, size_t g);
 
-/* Adds an iteration with the spans of both streams to a timeline of one lane. */
-enum gw_status gw_explanation_timeline(const struct gw_explanation *explanation,
-                                       struct gw_timeline *timeline, struct gw_error *error);
-
 #endif

@@ -5,7 +5,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 set(rooms core device engine traces published planner kernels collectives transport methods goal sim exec calibrate study
-    report plots library cli)
+    report library cli)
 
 set(core_may_use)
 set(device_may_use core)
@@ -22,11 +22,10 @@ set(sim_may_use core engine traces collectives methods goal)
 set(exec_may_use core device traces methods kernels transport)
 set(calibrate_may_use core device traces methods kernels transport)
 set(study_may_use core traces methods planner collectives goal kernels sim transport)
-set(plots_may_use core traces)
-set(report_may_use core traces published methods planner collectives goal kernels study calibrate plots)
+set(report_may_use core traces published methods planner collectives goal kernels study calibrate)
 set(library_may_use core device traces methods planner kernels transport exec calibrate study report)
 set(cli_may_use core device traces published planner kernels collectives goal transport methods sim exec calibrate study
-    report plots)
+    report)
 
 # Public headers; without a list, the one that is named after the room. All of core's are public.
 set(traces_public traces.h cluster.h counts.h data.h gradients.h imports.h model.h paper_table.h plan.h result.h timeline.h)
@@ -38,7 +37,7 @@ set(study_public study.h advice.h axes.h check.h crossovers.h difference.h grid.
 set(report_public report.h advice.h check.h made.h page.h reproduction.h pictures.h measurements.h sweep.h)
 set(methods_public methods.h costs.h kernel_cost.h schedule.h)
 
-set(without_mpi_and_cuda core engine traces published planner collectives methods goal sim study report plots
+set(without_mpi_and_cuda core engine traces published planner collectives methods goal sim study report
     library)
 set(without_algorithm_names sim exec)
 

@@ -15,7 +15,7 @@ static const struct {
     [GW_DATA_MODELS] = {"model", "models", "traces/models"},
     [GW_DATA_CLUSTERS] = {"cluster", "clusters", "traces/clusters"},
     [GW_DATA_TABLES] = {"table", "tables", "traces/tables"},
-    [GW_DATA_PLOTS] = {"plot", "plots", "plots"},
+    [GW_DATA_PLOTS] = {"plot", "plots", "report/plots"},
 };
 
 static enum gw_status join(char **out, struct gw_error *error, const char *format, ...)

@@ -345,7 +345,7 @@ static void make_data(void **data) {
     assert_int_equal(mkdir(path_in(*data, "models"), 0777), 0);
     assert_int_equal(mkdir(path_in(*data, "clusters"), 0777), 0);
     assert_int_equal(mkdir(path_in(*data, "tables"), 0777), 0);
-    assert_int_equal(symlink(GW_SOURCE "/plots", path_in(*data, "plots")), 0);
+    assert_int_equal(symlink(GW_SOURCE "/report/plots", path_in(*data, "plots")), 0);
     write_text(*data, "models/tiny.json", tiny_model);
     write_text(*data, "clusters/small.json", small_cluster);
 }

@@ -1,4 +1,4 @@
-#include "plots/gnuplot.h"
+#include "report/gnuplot.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -10,7 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "plots/plots.h"
+#include "report/pictures.h"
+#include "traces/traces.h"
 
 /* ---- names of pictures --------------------------------------------------------------------- */
 
@@ -45,8 +46,7 @@ void gw_draw_quoted(FILE *stream, const char *text) {
     (void)fputc('\'', stream);
 }
 
-/* Writes the assignment `name='value'; ` for gnuplot's -e. */
-static void put_text(FILE *stream, const char *name, const char *value) {
+void gw_draw_setting(FILE *stream, const char *name, const char *value) {
     (void)fprintf(stream, "%s=", name);
     gw_draw_quoted(stream, value);
     (void)fputs("; ", stream);
@@ -84,19 +84,20 @@ static enum gw_status run_gnuplot(char *settings, char *script, int data, int pi
     return GW_OK;
 }
 
-static enum gw_status draw_data(const struct gw_drawing *drawing, char *script, const char *kind,
-                                int data, int picture, struct gw_error *error) {
+/* Runs the script on the data, with the variables that all scripts have and the picture's own. */
+static enum gw_status draw_data(const struct gw_drawing *drawing, char *script, const char *title,
+                                const char *kind, int data, int picture, struct gw_error *error) {
     char names[2][32];
     struct gw_text settings;
     FILE *stream = gw_text_open(&settings);
     (void)snprintf(names[0], sizeof names[0], "/dev/fd/%d", data);
     (void)snprintf(names[1], sizeof names[1], "/dev/fd/%d", picture);
     if (stream != NULL) {
-        put_text(stream, "data", names[0]);
-        put_text(stream, "output", names[1]);
-        put_text(stream, "kind", kind);
-        put_text(stream, "heading", drawing->title);
-        drawing->print_settings(drawing->subject, stream);
+        gw_draw_setting(stream, "data", names[0]);
+        gw_draw_setting(stream, "output", names[1]);
+        gw_draw_setting(stream, "kind", kind);
+        gw_draw_setting(stream, "heading", title);
+        (void)fputs(drawing->texts[1].text, stream);
     }
     GW_TRY(gw_text_close(&settings, "plotting", error));
     enum gw_status status = run_gnuplot(settings.text, script, data, picture, error);
@@ -149,8 +150,9 @@ static enum gw_status keep_picture(int descriptor, const char *path, struct gw_e
 }
 
 /* Draws through memory files, so that a failure leaves no temporary file behind. */
-static enum gw_status draw_table(const struct gw_drawing *drawing, const struct gw_text *table,
-                                 char *script, const char *path, struct gw_error *error) {
+static enum gw_status draw_picture(const struct gw_drawing *drawing, char *script,
+                                   const char *title, const char *path, struct gw_error *error) {
+    const struct gw_text *table = &drawing->texts[0];
     int data = memfd_create("table", MFD_CLOEXEC);
     int picture = memfd_create("picture", MFD_CLOEXEC);
     enum gw_status status =
@@ -158,7 +160,7 @@ static enum gw_status draw_table(const struct gw_drawing *drawing, const struct 
             ? GW_OK
             : gw_fail(error, GW_FAILED, "a file in memory: cannot be written: %s", strerror(errno));
     if (status == GW_OK) {
-        status = draw_data(drawing, script, ending(path), data, picture, error);
+        status = draw_data(drawing, script, title, ending(path), data, picture, error);
     }
     if (status == GW_OK) {
         status = keep_picture(picture, path, error);
@@ -172,45 +174,57 @@ static enum gw_status draw_table(const struct gw_drawing *drawing, const struct 
     return status;
 }
 
-static enum gw_status draw_picture(const struct gw_drawing *drawing, const struct gw_text *table,
-                                   const char *path, struct gw_error *error) {
+/* Finds the script of that name; *out is the caller's. */
+static enum gw_status find_script(const char *name, char **out, struct gw_error *error) {
     char *folder = NULL;
-    char *script = NULL;
     GW_TRY(gw_data_folder(GW_DATA_PLOTS, &folder, error));
     char *whole = realpath(folder, NULL); /* which begins with a slash, not with '<' */
-    if (whole == NULL) {
-        enum gw_status status =
-            gw_fail(error, GW_FAILED, "%s: cannot be read: %s", folder, strerror(errno));
-        free(folder);
-        return status;
-    }
-    int length = asprintf(&script, "%s/%s", whole, drawing->script);
+    enum gw_status status =
+        whole == NULL ? gw_fail(error, GW_FAILED, "%s: cannot be read: %s", folder, strerror(errno))
+        : asprintf(out, "%s/%s", whole, name) < 0 ? gw_fail_memory(error, "plotting")
+                                                  : GW_OK;
     free(whole);
     free(folder);
-    if (length < 0) {
-        return gw_fail_memory(error, "plotting");
-    }
-    enum gw_status status = draw_table(drawing, table, script, path, error);
-    free(script);
     return status;
 }
 
-enum gw_status gw_draw(const struct gw_drawing *drawing, const char *path, const char *data_path,
-                       struct gw_error *error) {
-    struct gw_text table;
-    if (path != NULL) {
-        GW_TRY(gw_plot_check(path, error));
-        GW_TRY(gw_file_check_target(path, NULL, error)); /* before gnuplot is started */
+enum gw_status gw_drawing_open(struct gw_drawing *out, struct gw_error *error) {
+    out->table = gw_text_open(&out->texts[0]);
+    out->settings = gw_text_open(&out->texts[1]);
+    if (out->table != NULL && out->settings != NULL) {
+        return GW_OK;
     }
-    FILE *stream = gw_text_open(&table);
-    if (stream != NULL) {
-        drawing->print_table(drawing->subject, stream);
+    gw_drawing_drop(out);
+    return gw_fail_memory(error, "plotting");
+}
+
+void gw_drawing_drop(struct gw_drawing *drawing) {
+    for (size_t i = 0; i < 2; i++) {
+        (void)gw_text_close(&drawing->texts[i], "plotting", NULL);
+        free(drawing->texts[i].text);
     }
-    GW_TRY(gw_text_close(&table, "plotting", error));
-    enum gw_status status = path == NULL ? GW_OK : draw_picture(drawing, &table, path, error);
+}
+
+enum gw_status gw_drawing_finish(struct gw_drawing *drawing, const char *script, const char *title,
+                                 const char *path, const char *data_path, struct gw_error *error) {
+    const struct gw_text *table = &drawing->texts[0];
+    char *found = NULL;
+    enum gw_status status = gw_text_close(&drawing->texts[0], "plotting", error);
+    enum gw_status closed =
+        gw_text_close(&drawing->texts[1], "plotting", status == GW_OK ? error : NULL);
+    status = status == GW_OK ? closed : status;
+    if (status == GW_OK && path != NULL) {
+        status = gw_plot_check(path, error);
+        /* before gnuplot is started */
+        status = status == GW_OK ? gw_file_check_target(path, NULL, error) : status;
+        status = status == GW_OK ? find_script(script, &found, error) : status;
+        status = status == GW_OK ? draw_picture(drawing, found, title, path, error) : status;
+    }
     if (status == GW_OK && data_path != NULL) {
-        status = gw_file_write(data_path, table.text, table.length, error);
+        status = gw_file_write(data_path, table->text, table->length, error);
     }
-    free(table.text);
+    free(found);
+    free(drawing->texts[0].text);
+    free(drawing->texts[1].text);
     return status;
 }

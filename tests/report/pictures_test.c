@@ -6,7 +6,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "plots/plots.h"
+#include "report/charts.h"
+#include "report/pictures.h"
+#include "report/sweep.h"
 #include "tests/test.h"
 
 static struct gw_error error;
@@ -87,7 +89,7 @@ static enum gw_status draw(const char *folder, const char *picture, const char *
     int captured = open(path_in(folder, "stdout"), O_WRONLY | O_CREAT | O_TRUNC, 0666);
     assert_true(before >= 0 && captured >= 0);
     assert_true(dup2(captured, STDOUT_FILENO) >= 0);
-    enum gw_status status = gw_plot_breakdown(bars, BARS, "it's a title", picture, data, &error);
+    enum gw_status status = gw_chart_bars(bars, BARS, "it's a title", picture, data, &error);
     assert_true(dup2(before, STDOUT_FILENO) >= 0);
     (void)close(captured);
     (void)close(before);
@@ -108,7 +110,7 @@ TEST_IN_FOLDER(a_picture_and_its_data_are_written) {
     assert_int_equal(count_entries(folder), 4);
 }
 
-/* Two groups, the second on a timeline that shows another worker too, and the update. */
+/* A plan of two groups, and the update. */
 TEST_IN_FOLDER(streams_become_a_table) {
     const char *folder = *state;
     static const char expected[] = "heading='it''s a title'; end_s=6.500000000e+00; "
@@ -120,54 +122,59 @@ TEST_IN_FOLDER(streams_become_a_table) {
                                    "compute,compress,0,2,2.5,2.5\n"
                                    "communication,exchange,0,2.5,5,2.5\n"
                                    "compute,backward,1,2.5,3,3\n"
+                                   "compute,compress,1,3,3,3\n"
                                    "communication,exchange,1,5,6,3\n"
                                    "compute,update,-1,6,6.5,6\n";
-    struct gw_span spans[] = {
-        {0, GW_STREAM_COMPUTE, GW_FORWARD, GW_NO_GROUP, "", 0, 0, 0, 1},
-        {0, GW_STREAM_COMPUTE, GW_BACKWARD, 0, "", 0, 0, 1, 2},
-        {1, GW_STREAM_COMPUTE, GW_BACKWARD, 0, "", 0, 0, 1, 9},
-        {0, GW_STREAM_COMPUTE, GW_COMPRESS, 0, "", 0, 0, 2, 2.5},
-        {0, GW_STREAM_COMMUNICATION, GW_EXCHANGE, 0, "", 0, 0, 2.5, 5},
-        {0, GW_STREAM_COMPUTE, GW_BACKWARD, 1, "", 0, 0, 2.5, 3},
-        {0, GW_STREAM_COMMUNICATION, GW_EXCHANGE, 1, "", 0, 0, 5, 6},
-        {0, GW_STREAM_COMPUTE, GW_UPDATE, GW_NO_GROUP, "", 0, 0, 6, 6.5},
-    };
-    struct gw_iteration iteration = {0, 6.5};
-    struct gw_timeline timeline = {.span_count = sizeof spans / sizeof *spans,
-                                   .spans = spans,
-                                   .iteration_count = 1,
-                                   .iterations = &iteration};
+    struct gw_group_times groups[] = {{.backward_start_s = 1,
+                                       .ready_s = 2,
+                                       .compressed_s = 2.5,
+                                       .exchange_start_s = 2.5,
+                                       .exchange_end_s = 5},
+                                      {.backward_start_s = 2.5,
+                                       .ready_s = 3,
+                                       .compressed_s = 3,
+                                       .exchange_start_s = 5,
+                                       .exchange_end_s = 6}};
+    const struct gw_model model = {.forward_s = 1};
+    const struct gw_question question = {.model = &model};
+    const struct gw_plan plan = {.group_count = 2};
+    const struct gw_explanation explanation = {
+        .question = &question, .plan = &plan, .groups = groups, .update_s = 0.5};
     install_gnuplot(folder, showing);
-    assert_ok(
-        gw_plot_streams(&timeline, 4.5, "it's a title", path_in(folder, "p.svg"), NULL, &error));
+    assert_ok(gw_chart_streams(&explanation, 4.5, "it's a title", path_in(folder, "p.svg"), NULL,
+                               &error));
     assert_drawn(path_in(folder, "p.svg"), expected);
     assert_int_equal(count_entries(folder), 2);
 }
 
-/* Operations of both sides, and numbered ones; the update has no group. */
+/* Operations of both sides, and a numbered one; the update has no group. */
 TEST_IN_FOLDER(differences_become_a_table) {
     const char *folder = *state;
+    static const char document[] =
+        "{\"schema\":\"gradweave/validation@1\",\"model\":\"it's\",\"results\":[{\"algorithm\":"
+        "\"omgs\",\"explanation\":{\"shown\":{\"predicted_s\":3.5,\"measured_s\":4.5},"
+        "\"operations\":[{\"stream\":\"compute\",\"activity\":\"backward\",\"group\":0,"
+        "\"shown_predicted_s\":[0,1],\"shown_measured_s\":[0,1],\"on_predicted_path\":true,"
+        "\"on_measured_path\":true},{\"stream\":\"communication\",\"activity\":\"exchange\","
+        "\"group\":0,\"shown_predicted_s\":[1,3],\"shown_measured_s\":[1,4],"
+        "\"on_predicted_path\":false,\"on_measured_path\":true},{\"stream\":\"compute\","
+        "\"activity\":\"update\",\"shown_predicted_s\":[3,3.5],\"shown_measured_s\":[4,4.5],"
+        "\"on_predicted_path\":true,\"on_measured_path\":false}],\"largest\":[1]}}]}";
     static const char expected[] =
-        "heading='it''s a title'; predicted_s=3.500000000e+00; measured_s=4.500000000e+00\n"
+        "heading='it''s, omgs: an iteration as predicted and as measured'; "
+        "predicted_s=3.500000000e+00; measured_s=4.500000000e+00\n"
         "difference.gp\n"
         "#stream,activity,group,rank,predicted_start_s,predicted_end_s,on_predicted_path,"
         "measured_start_s,measured_end_s,on_measured_path\n"
         "compute,backward,0,0,0,1,1,0,1,1\n"
         "communication,exchange,0,1,1,3,0,1,4,1\n"
         "compute,update,-1,0,3,3.5,1,4,4.5,0\n";
-    static const struct gw_aligned operations[] = {
-        {GW_STREAM_COMPUTE, GW_BACKWARD, 0, 0, {0, 0}, {1, 1}, {true, true}},
-        {GW_STREAM_COMMUNICATION, GW_EXCHANGE, 0, 1, {1, 1}, {3, 4}, {false, true}},
-        {GW_STREAM_COMPUTE, GW_UPDATE, GW_NO_GROUP, 0, {3, 4}, {3.5, 4.5}, {true, false}},
-    };
-    const struct gw_difference_chart chart = {.title = "it's a title",
-                                              .iteration_s = {3.5, 4.5},
-                                              .count = sizeof operations / sizeof *operations,
-                                              .operations = operations};
+    put(path_in(folder, "v.json"), document);
     install_gnuplot(folder, showing);
-    assert_ok(gw_plot_difference(&chart, path_in(folder, "p.svg"), NULL, &error));
+    const struct gw_picture picture = {.subject = path_in(folder, "v.json"),
+                                       .out = path_in(folder, "p.svg")};
+    assert_ok(gw_draw_difference(&picture, &error));
     assert_drawn(path_in(folder, "p.svg"), expected);
-    assert_int_equal(count_entries(folder), 2);
 }
 
 TEST_IN_FOLDER(a_link_to_a_picture_stays_a_link) {
@@ -279,7 +286,7 @@ static void check_lines(const char *folder, const double *values, const double *
                                         .values = values,
                                         .line_count = 2,
                                         .lines = lines};
-    assert_ok(gw_plot_lines(&chart, path_in(folder, "p.svg"), path_in(folder, "p.csv"), &error));
+    assert_ok(gw_chart_lines(&chart, path_in(folder, "p.svg"), path_in(folder, "p.csv"), &error));
     assert_drawn(path_in(folder, "p.svg"), expected);
     const char *rows = strstr(expected, "lines.gp\n") + strlen("lines.gp\n");
     assert_holds(path_in(folder, "p.csv"), rows);
@@ -315,37 +322,46 @@ TEST_IN_FOLDER(axes_are_logarithmic_where_that_is_better) {
 TEST_IN_FOLDER(crossovers_become_lines_and_marks) {
     const char *folder = *state;
     static const char settings[] =
-        "heading='it''s a title'; tics=''; axis='its cluster''s'; unit=1e+09; logx=1; logy=1; "
+        "heading='it''s on c, 4 workers, density 0.5: predicted'; tics=''; axis='bandwidth "
+        "(Gb/s)'; "
+        "unit=1e+09; logx=1; logy=1; "
         "bottom=4.82198; top=1312.5; lines=2; array labels[2] = ['dense', 'topk']; columns='2 0 '; "
         "broad='1 1 '; marks=2; "
         "places='1 2.5 '; holders='0 2 '; texts='topk dense '\n"
         "crossovers.gp\n";
-    static const char rows[] = "#bit,fastest,topk,ps,dense\n"
+    static const char rows[] = "#bandwidth_bit_per_s,fastest,topk,ps,dense\n"
                                "1e+09,topk,0.25,NaN,NaN\n"
                                "2e+09,topk,0.25,NaN,2.5\n"
                                "1e+10,dense,0.03125,NaN,0.25\n";
     char expected[sizeof settings + sizeof rows];
-    const struct gw_crossover crossover = {.at = 2.5e9, .before = 0, .after = 2};
-    const struct gw_crossover_chart chart = {
-        .title = "it's a title",
-        .axis = "its cluster's",
-        .unit = 1e9,
-        .value_name = "bit",
-        .value_count = 3,
-        .values = (const double[]){1e9, 2e9, 1e10},
-        .name_count = 3,
-        .names = (const char *const[]){"topk", "ps", "dense"},
-        .times_s = (const double[]){0.25, NAN, NAN, 0.25, NAN, 2.5, 0.03125, NAN, 0.25},
-        .fastest = (const size_t[]){0, 0, 2},
-        .crossover_count = 1,
-        .crossovers = &crossover};
+    static const struct gw_algorithm pipelines[] = {
+        {.name = "topk"}, {.name = "ps"}, {.name = "dense"}};
+    const struct gw_model model = {.name = (char *)"it's"};
+    const struct gw_cluster cluster = {.name = (char *)"c"};
+    const struct gw_question question = {
+        .model = &model, .cluster = &cluster, .workers = 4, .density = 0.5};
+    const struct gw_comparison comparison = {
+        .question = &question,
+        .algorithms = (const struct gw_algorithm *const[]){pipelines, pipelines + 1, pipelines + 2},
+        .count = 3};
+    const struct gw_axis_values values = {.kind = &gw_axis_kinds[GW_AXIS_BANDWIDTH],
+                                          .count = 3,
+                                          .values = (double[]){1e9, 2e9, 1e10},
+                                          .own_bit_per_s = 1e9};
+    const struct gw_crossovers crossovers = {
+        .comparison = &comparison,
+        .values = &values,
+        .times_s = (double[]){0.25, NAN, NAN, 0.25, NAN, 2.5, 0.03125, NAN, 0.25},
+        .fastest = (size_t[]){0, 0, 2},
+        .crossing_count = 1,
+        .crossings = &(struct gw_crossing){.from = 2.4e9, .to = 2.5e9, .before = 0, .after = 2}};
     install_gnuplot(folder, showing);
-    assert_ok(
-        gw_plot_crossovers(&chart, path_in(folder, "p.svg"), path_in(folder, "p.csv"), &error));
+    assert_ok(gw_crossovers_draw(&crossovers, path_in(folder, "p.svg"), path_in(folder, "p.csv"),
+                                 &error));
     (void)snprintf(expected, sizeof expected, "%s%s", settings, rows);
     assert_holds(path_in(folder, "p.csv"), rows);
     assert_drawn(path_in(folder, "p.svg"), expected);
-    assert_ok(gw_plot_crossovers(&chart, NULL, path_in(folder, "alone.csv"), &error));
+    assert_ok(gw_crossovers_draw(&crossovers, NULL, path_in(folder, "alone.csv"), &error));
     assert_holds(path_in(folder, "alone.csv"), rows);
     assert_int_equal(count_entries(folder), 4);
 }
@@ -369,22 +385,24 @@ static const char calibrated_settings[] =
     "names[2] = ['allgather', 'topk']; array choices[2] = ['straight, 1.2%', '']; workers='2 4'\n"
     "calibration.gp\n";
 
-static void read_cluster(const char *text, struct gw_cluster *out) {
-    assert_ok(gw_cluster_parse(text, strlen(text), "c.json", out, &error));
+/* Draws the cluster's curves from the file c.json. */
+static enum gw_status draw_cluster(const char *folder, const char *text) {
+    put(path_in(folder, "c.json"), text);
+    install_gnuplot(folder, showing);
+    const struct gw_picture picture = {.subject = path_in(folder, "c.json"),
+                                       .out = path_in(folder, "p.svg"),
+                                       .data = path_in(folder, "p.csv")};
+    return gw_draw_calibration(&picture, &error);
 }
 
 /* Each curve's samples lie on it, from its first to its last point; points are as they were. */
 TEST_IN_FOLDER(calibrations_become_curves_and_points) {
     const char *folder = *state;
-    struct gw_cluster cluster;
     char *text = NULL;
     size_t length = 0;
     size_t samples[2] = {0};
     size_t points = 0;
-    read_cluster(calibrated, &cluster);
-    install_gnuplot(folder, showing);
-    assert_ok(
-        gw_plot_calibration(&cluster, path_in(folder, "p.svg"), path_in(folder, "p.csv"), &error));
+    assert_ok(draw_cluster(folder, calibrated));
     assert_ok(gw_file_read(path_in(folder, "p.svg"), &text, &length, &error));
     assert_memory_equal(text + strlen("<svg>\n"), calibrated_settings,
                         sizeof calibrated_settings - 1);
@@ -411,21 +429,16 @@ TEST_IN_FOLDER(calibrations_become_curves_and_points) {
     assert_true(samples[0] > 50 && samples[1] > 50);
     assert_int_equal(points, 2);
     free(text);
-    gw_cluster_free(&cluster);
 }
 
 TEST_IN_FOLDER(a_cluster_without_curves_is_refused) {
     const char *folder = *state;
-    struct gw_cluster cluster;
-    read_cluster("{\"schema\":\"gradweave/cluster@1\",\"name\":\"c\",\"workers\":4,"
-                 "\"collectives\":{},\"compressors\":{}}",
-                 &cluster);
-    install_gnuplot(folder, showing);
-    assert_int_equal(gw_plot_calibration(&cluster, path_in(folder, "p.svg"), NULL, &error),
+    assert_int_equal(draw_cluster(folder, "{\"schema\":\"gradweave/cluster@1\",\"name\":\"c\","
+                                          "\"workers\":4,\"collectives\":{},\"compressors\":{}}"),
                      GW_BAD_INPUT);
-    assert_string_equal(error.message, "c.json: expected a collective or a compressor, got none");
-    assert_int_equal(count_entries(folder), 1);
-    gw_cluster_free(&cluster);
+    assert_non_null(
+        strstr(error.message, "c.json: expected a collective or a compressor, got none"));
+    assert_int_equal(count_entries(folder), 2);
 }
 
 TEST(only_pictures_are_drawn) {

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plots/gnuplot.h"
-#include "plots/plots.h"
+#include "report/gnuplot.h"
+#include "report/pictures.h"
+#include "study/question.h"
 
 enum { MOST_COLOURS = 8, SAMPLES = 80, MOST_COLUMNS = 6 };
 
@@ -202,8 +203,8 @@ static enum gw_status open_chart(const struct gw_cluster *cluster, struct chart 
 
 /* ---- gnuplot's table and settings ---------------------------------------------------------- */
 
-static void print_point(void *context, const struct plotted_series *series, const char *what,
-                        const struct plotted_point *point) {
+static void put_point(void *context, const struct plotted_series *series, const char *what,
+                      const struct plotted_point *point) {
     FILE *stream = context;
     (void)fprintf(stream, "%zu,%zu,", series->panel, series->colour);
     gw_csv_text(stream, series->name);
@@ -211,18 +212,8 @@ static void print_point(void *context, const struct plotted_series *series, cons
                   point->time_s, point->low_s, point->high_s);
 }
 
-/* Prints the series with an empty line between them, so that gnuplot does not join them. */
-static void print_calibration_table(const void *subject, FILE *stream) {
-    const struct chart *chart = subject;
-    (void)fprintf(stream, "#panel,colour,name,workers,what,size,time_s,p5_s,p95_s\n");
-    for (size_t i = 0; i < chart->series_count; i++) {
-        (void)fputs(i == 0 ? "" : "\n", stream);
-        visit(&chart->series[i], print_point, stream);
-    }
-}
-
 /* Prints the kinds of curves chosen and the largest held-out error: "straight, 1.3%". */
-static void print_choice(const struct chart *chart, size_t panel, FILE *stream) {
+static void put_choice(const struct chart *chart, size_t panel, FILE *stream) {
     char kinds[96] = "";
     char text[160];
     double worst = -1;
@@ -263,8 +254,7 @@ static size_t choose_columns(const struct chart *chart) {
     return columns < MOST_COLUMNS ? columns : MOST_COLUMNS;
 }
 
-static void print_settings(const void *subject, FILE *stream) {
-    const struct chart *chart = subject;
+static void put_settings(const struct chart *chart, FILE *stream) {
     size_t panels = chart->collectives.panels + chart->compressors.panels;
     const struct section *sections[] = {&chart->collectives, &chart->compressors};
     (void)fprintf(stream, "columns=%zu; array sections[2] = [%zu, %zu]; ", choose_columns(chart),
@@ -285,7 +275,7 @@ static void print_settings(const void *subject, FILE *stream) {
     (void)fprintf(stream, "]; array choices[%zu] = [", panels);
     for (size_t p = 0; p < panels; p++) {
         (void)fputs(p == 0 ? "" : ", ", stream);
-        print_choice(chart, p, stream);
+        put_choice(chart, p, stream);
     }
     (void)fprintf(stream, "]; workers='");
     for (size_t w = 0; w < chart->worker_count; w++) {
@@ -295,20 +285,34 @@ static void print_settings(const void *subject, FILE *stream) {
     (void)fputc('\'', stream);
 }
 
-enum gw_status gw_plot_calibration(const struct gw_cluster *cluster, const char *path,
-                                   const char *data_path, struct gw_error *error) {
+static enum gw_status draw_curves(const struct gw_picture *picture,
+                                  const struct gw_cluster *cluster, struct gw_error *error) {
     struct chart chart;
+    struct gw_drawing drawing;
     if (cluster->collective_count + cluster->compressors.count == 0) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected a collective or a compressor, got none",
                        cluster->path == NULL ? cluster->name : cluster->path);
     }
     GW_TRY(open_chart(cluster, &chart, error));
-    struct gw_drawing drawing = {.script = "calibration.gp",
-                                 .title = cluster->name,
-                                 .subject = &chart,
-                                 .print_table = print_calibration_table,
-                                 .print_settings = print_settings};
-    enum gw_status status = gw_draw(&drawing, path, data_path, error);
+    enum gw_status status = gw_drawing_open(&drawing, error);
+    if (status == GW_OK) {
+        (void)fputs("#panel,colour,name,workers,what,size,time_s,p5_s,p95_s\n", drawing.table);
+        for (size_t i = 0; i < chart.series_count; i++) {
+            (void)fputs(i == 0 ? "" : "\n", drawing.table); /* so that gnuplot joins no two */
+            visit(&chart.series[i], put_point, drawing.table);
+        }
+        put_settings(&chart, drawing.settings);
+        status = gw_drawing_finish(&drawing, "calibration.gp", cluster->name, picture->out,
+                                   picture->data, error);
+    }
     free(chart.series);
+    return status;
+}
+
+enum gw_status gw_draw_calibration(const struct gw_picture *picture, struct gw_error *error) {
+    struct gw_cluster cluster;
+    GW_TRY(gw_cluster_open(picture->subject, &cluster, error));
+    enum gw_status status = draw_curves(picture, &cluster, error);
+    gw_cluster_free(&cluster);
     return status;
 }
