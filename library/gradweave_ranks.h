@@ -40,8 +40,7 @@ struct gradweave_process_group {
     int (*allgather)(void *context, const void *send, size_t bytes, void *receive);
     /* data = the root's. */
     int (*broadcast)(void *context, int root, void *data, size_t bytes);
-    /* Like allreduce and allgather, on the root alone; other ranks' `receive` is not accessed. */
-    int (*reduce)(void *context, int root, const float *send, float *receive, size_t count);
+    /* Like allgather, on the root alone; other ranks' `receive` is not accessed. */
     int (*gather)(void *context, int root, const void *send, size_t bytes, void *receive);
     /* receive = the root's send[r * bytes ..] on rank r. */
     int (*scatter)(void *context, int root, const void *send, size_t bytes, void *receive);

@@ -97,13 +97,6 @@ static void sum_all(const struct local *shared, size_t count, float *receive) {
     }
 }
 
-static void copy_unequal(const struct local *shared, const size_t *parts, char *receive) {
-    for (int rank = 0; rank < shared->size; rank++) {
-        copy(receive, shared->buffers[rank], parts[rank]);
-        receive += parts[rank];
-    }
-}
-
 static enum gw_status local_collect(struct gw_communicator *communicator,
                                     const struct gw_collective_call *call, struct gw_error *error) {
     struct local *shared = show(communicator, call->send);
@@ -111,11 +104,9 @@ static enum gw_status local_collect(struct gw_communicator *communicator,
     size_t bytes = call->bytes;
     bool is_root = communicator->rank == call->root;
     (void)error;
-    if (call->kind == GW_ALLGATHER_UNEQUAL) {
-        copy_unequal(shared, call->parts, call->receive);
-    } else if (call->kind == GW_ALLGATHER || (call->kind == GW_GATHER && is_root)) {
+    if (call->kind == GW_ALLGATHER || (call->kind == GW_GATHER && is_root)) {
         copy_all(shared, bytes, call->receive);
-    } else if (call->kind == GW_ALLREDUCE || (call->kind == GW_REDUCE && is_root)) {
+    } else if (call->kind == GW_ALLREDUCE) {
         sum_all(shared, bytes / sizeof(float), call->receive);
     } else if (call->kind == GW_BROADCAST && !is_root) {
         copy(call->receive, of_root, bytes);

@@ -43,23 +43,20 @@ enum gw_status gw_allreduce(struct gw_communicator *communicator, const float *s
 
 enum gw_status gw_broadcast(struct gw_communicator *communicator, int root, void *data,
                             size_t bytes, struct gw_error *error) {
-    return run_collective(communicator,
-                          (struct gw_collective_call){GW_BROADCAST, root, data, data, bytes, NULL},
-                          error);
+    return run_collective(
+        communicator, (struct gw_collective_call){GW_BROADCAST, root, data, data, bytes}, error);
 }
 
 enum gw_status gw_gather(struct gw_communicator *communicator, int root, const void *send,
                          size_t bytes, void *receive, struct gw_error *error) {
-    return run_collective(communicator,
-                          (struct gw_collective_call){GW_GATHER, root, send, receive, bytes, NULL},
-                          error);
+    return run_collective(
+        communicator, (struct gw_collective_call){GW_GATHER, root, send, receive, bytes}, error);
 }
 
 enum gw_status gw_scatter(struct gw_communicator *communicator, int root, const void *send,
                           size_t bytes, void *receive, struct gw_error *error) {
-    return run_collective(communicator,
-                          (struct gw_collective_call){GW_SCATTER, root, send, receive, bytes, NULL},
-                          error);
+    return run_collective(
+        communicator, (struct gw_collective_call){GW_SCATTER, root, send, receive, bytes}, error);
 }
 
 enum gw_status gw_start_send(struct gw_communicator *communicator, int to, const void *data,

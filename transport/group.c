@@ -8,8 +8,6 @@
 struct lent_group_state {
     struct gw_process_group group;
     char *name; /* the group's, or NULL */
-    size_t capacity;
-    char *padded; /* [capacity]: scratch memory for unequal parts */
 };
 
 static struct lent_group_state *group_of(const struct gw_communicator *communicator) {
@@ -29,43 +27,6 @@ static enum gw_status check_result(const struct gw_communicator *communicator, i
 
 /* ---- collectives --------------------------------------------------------------------------- */
 
-/* Gathers parts padded to the longest, since groups gather equal parts. */
-static enum gw_status gather_unequal(struct gw_communicator *communicator,
-                                     const struct gw_collective_call *call,
-                                     struct gw_error *error) {
-    struct lent_group_state *state = group_of(communicator);
-    size_t ranks = (size_t)communicator->size;
-    size_t longest = 0;
-    for (size_t i = 0; i < ranks; i++) {
-        longest = call->parts[i] > longest ? call->parts[i] : longest;
-    }
-    size_t needed = (ranks + 1) * longest;
-    if (needed > state->capacity) {
-        char *larger = realloc(state->padded, needed);
-        if (larger == NULL) {
-            return gw_fail_memory(error, "gathering from all ranks");
-        }
-        state->padded = larger;
-        state->capacity = needed;
-    }
-    if (longest == 0) {
-        return GW_OK;
-    }
-    char *own = state->padded + ranks * longest;
-    size_t bytes = call->parts[communicator->rank];
-    memset(own, 0, longest);
-    memcpy(own, call->send, bytes);
-    GW_TRY(check_result(communicator,
-                        state->group.allgather(state->group.context, own, longest, state->padded),
-                        "allgather", error));
-    char *next = call->receive;
-    for (size_t i = 0; i < ranks; i++) {
-        memcpy(next, state->padded + i * longest, call->parts[i]);
-        next += call->parts[i];
-    }
-    return GW_OK;
-}
-
 static enum gw_status broadcast_bytes(struct gw_communicator *communicator,
                                       const struct gw_collective_call *call,
                                       struct gw_error *error) {
@@ -84,9 +45,6 @@ static enum gw_status group_collect(struct gw_communicator *communicator,
     size_t count = call->bytes / sizeof(float);
     int result = 0;
     const char *name = "";
-    if (call->kind == GW_ALLGATHER_UNEQUAL) {
-        return gather_unequal(communicator, call, error);
-    }
     if (call->bytes == 0) {
         return GW_OK;
     }
@@ -97,10 +55,6 @@ static enum gw_status group_collect(struct gw_communicator *communicator,
         name = "allreduce";
         result = group->allreduce(context, call->send, call->receive, count);
         break;
-    case GW_REDUCE:
-        name = "reduce";
-        result = group->reduce(context, call->root, call->send, call->receive, count);
-        break;
     case GW_GATHER:
         name = "gather";
         result = group->gather(context, call->root, call->send, call->bytes, call->receive);
@@ -110,7 +64,6 @@ static enum gw_status group_collect(struct gw_communicator *communicator,
         result = group->scatter(context, call->root, call->send, call->bytes, call->receive);
         break;
     case GW_ALLGATHER:
-    case GW_ALLGATHER_UNEQUAL:
         name = "allgather";
         result = group->allgather(context, call->send, call->bytes, call->receive);
         break;
@@ -192,7 +145,6 @@ static void group_close(struct gw_communicator *communicator) {
     if (state->group.close != NULL) {
         state->group.close(state->group.context);
     }
-    free(state->padded);
     free(state->name);
     free(state);
 }

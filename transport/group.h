@@ -17,7 +17,6 @@ struct gw_process_group {
     int (*allreduce)(void *context, const float *send, float *receive, size_t count);
     int (*allgather)(void *context, const void *send, size_t bytes, void *receive);
     int (*broadcast)(void *context, int root, void *data, size_t bytes);
-    int (*reduce)(void *context, int root, const float *send, float *receive, size_t count);
     int (*gather)(void *context, int root, const void *send, size_t bytes, void *receive);
     int (*scatter)(void *context, int root, const void *send, size_t bytes, void *receive);
 

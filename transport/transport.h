@@ -14,15 +14,7 @@ enum { GW_MAX_RANKS = 65536 };
 
 /* ---- the interface ------------------------------------------------------------------------- */
 
-enum gw_collective_kind {
-    GW_ALLGATHER,
-    GW_ALLGATHER_UNEQUAL,
-    GW_ALLREDUCE,
-    GW_BROADCAST,
-    GW_REDUCE,
-    GW_GATHER,
-    GW_SCATTER
-};
+enum gw_collective_kind { GW_ALLGATHER, GW_ALLREDUCE, GW_BROADCAST, GW_GATHER, GW_SCATTER };
 
 /* A collective of the data path; gw_allgather etc. define what each kind reads and writes. */
 struct gw_collective_call {
@@ -30,8 +22,7 @@ struct gw_collective_call {
     int root;         /* for kinds that have one */
     const void *send; /* in a broadcast, the root reads `send` and the others write `receive` */
     void *receive;
-    size_t bytes;        /* of a part, or of the whole vector that is summed or broadcast */
-    const size_t *parts; /* GW_ALLGATHER_UNEQUAL: [size], replaces bytes */
+    size_t bytes; /* of a part, or of the whole vector that is summed or broadcast */
 };
 
 /* A message as one of its two ranks sees it. */

@@ -16,7 +16,6 @@ static const size_t min_pool = 1 << 20;      /* fits on any machine */
 struct collective_memory {
     struct gw_pool send, receive;
     size_t largest_pool; /* equal on every rank: no message may be longer */
-    size_t *parts;       /* [ranks], of unequal contributions */
 };
 
 /* One collective among the first ranks, at one size. */
@@ -29,11 +28,10 @@ struct measured_exchange {
 
 /* ---- the collectives ----------------------------------------------------------------------- */
 
-enum { SENDRECV = 7, COLLECTIVES };
+enum { SENDRECV = 5, COLLECTIVES };
 
-const char *const gw_calibrated_collectives[] = {"allgather", "allgatherv", "allreduce",
-                                                 "broadcast", "reduce",     "gather",
-                                                 "scatter",   "sendrecv",   NULL};
+const char *const gw_calibrated_collectives[] = {"allgather", "allreduce", "broadcast", "gather",
+                                                 "scatter",   "sendrecv",  NULL};
 
 /*
  * Small exchanges are run in rows. Many of them in a row take less than as many after a pause:
@@ -56,10 +54,8 @@ static const struct {
     bool in_rows;
 } collectives[COLLECTIVES] = {
     {GW_ALLGATHER, {ONE_PART, ONE_PART}, {ALL_PARTS, ALL_PARTS}, true},
-    {GW_ALLGATHER_UNEQUAL, {ONE_PART, ONE_PART}, {ALL_PARTS, ALL_PARTS}, true},
     {GW_ALLREDUCE, {ONE_PART, ONE_PART}, {ONE_PART, ONE_PART}, true},
     {GW_BROADCAST, {NOTHING, ONE_PART}, {ONE_PART, NOTHING}, false},
-    {GW_REDUCE, {ONE_PART, ONE_PART}, {ONE_PART, ONE_PART}, false},
     {GW_GATHER, {ONE_PART, ONE_PART}, {NOTHING, ALL_PARTS}, false},
     {GW_SCATTER, {NOTHING, ALL_PARTS}, {ONE_PART, ONE_PART}, false},
     [SENDRECV] = {.sends = {NOTHING, ONE_PART}, .receives = {ONE_PART, NOTHING}}};
@@ -80,19 +76,10 @@ static enum gw_status run_collective(void *context, struct gw_error *error) {
     struct collective_memory *collective_memory = exchange->collective_memory;
     size_t which = exchange->which;
     bool is_root = communicator->rank == 0;
-    size_t ranks = (size_t)communicator->size;
-    size_t sent = exchange->bytes;
     struct gw_collective_call call = {.kind = collectives[which].kind, .bytes = exchange->bytes};
-    if (call.kind == GW_ALLGATHER_UNEQUAL) { /* rank r of P contributes (2 r + 1) / P of the mean */
-        for (size_t r = 0; r < ranks; r++) {
-            collective_memory->parts[r] = exchange->bytes * (2 * r + 1) / ranks;
-        }
-        call.parts = collective_memory->parts;
-        sent = collective_memory->parts[communicator->rank];
-    }
-    size_t whole = exchange->bytes * ranks;
-    call.send =
-        take_memory(&collective_memory->send, collectives[which].sends[is_root], sent, whole);
+    size_t whole = exchange->bytes * (size_t)communicator->size;
+    call.send = take_memory(&collective_memory->send, collectives[which].sends[is_root],
+                            exchange->bytes, whole);
     call.receive = take_memory(&collective_memory->receive, collectives[which].receives[is_root],
                                exchange->bytes, whole);
     if (which != SENDRECV) {
@@ -197,9 +184,7 @@ enum gw_status gw_point_survey_add_collectives(struct gw_point_survey *survey,
         return GW_OK;
     }
     (void)gw_arena_own(&survey->arena, collective_memory, close_pools);
-    size_t *parts = gw_arena_zeros(&survey->arena, (size_t)world->size, sizeof *parts);
     GW_TRY(gw_arena_check(&survey->arena, "calibrating collectives", error));
-    collective_memory->parts = parts;
     GW_TRY(open_pools(collective_memory, world, calibration, error));
     for (size_t which = 0; which < COLLECTIVES; which++) {
         for (size_t at = 0; at < survey->worker_counts.count; at++) {

@@ -131,7 +131,6 @@ class Validation(ctypes.Structure):
 ALLREDUCE = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_size_t)
 ALLGATHER = CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, c_void_p)
 BROADCAST = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t)
-REDUCE = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_void_p, c_size_t)
 ROOTED = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t, c_void_p)
 START = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t, POINTER(c_size_t))
 WAIT = CFUNCTYPE(c_int, c_void_p, c_size_t)
@@ -149,7 +148,6 @@ class ProcessGroup(ctypes.Structure):
         ("allreduce", ALLREDUCE),
         ("allgather", ALLGATHER),
         ("broadcast", BROADCAST),
-        ("reduce", REDUCE),
         ("gather", ROOTED),
         ("scatter", ROOTED),
         ("start_send", START),

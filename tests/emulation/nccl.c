@@ -265,17 +265,6 @@ ncclResult_t ncclBroadcast(const void *send, void *receive, size_t count, ncclDa
             .what = BROADCAST, .send = send, .receive = receive, .bytes = count, .other = root});
 }
 
-ncclResult_t ncclReduce(const void *send, void *receive, size_t count, ncclDataType_t type,
-                        ncclRedOp_t operation, int root, ncclComm_t comm, cudaStream_t stream) {
-    return operation != ncclSum || type != ncclFloat ? ncclInvalidArgument
-                                                     : add(comm, type, stream,
-                                                           (struct operation){.what = REDUCE,
-                                                                              .send = send,
-                                                                              .receive = receive,
-                                                                              .bytes = count,
-                                                                              .other = root});
-}
-
 ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type, int to, ncclComm_t comm,
                       cudaStream_t stream) {
     return add(comm, type, stream,

@@ -62,8 +62,6 @@ ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDa
                            ncclRedOp_t operation, ncclComm_t comm, cudaStream_t stream);
 ncclResult_t ncclBroadcast(const void *send, void *receive, size_t count, ncclDataType_t type,
                            int root, ncclComm_t comm, cudaStream_t stream);
-ncclResult_t ncclReduce(const void *send, void *receive, size_t count, ncclDataType_t type,
-                        ncclRedOp_t operation, int root, ncclComm_t comm, cudaStream_t stream);
 ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type, int to, ncclComm_t comm,
                       cudaStream_t stream);
 ncclResult_t ncclRecv(void *receive, size_t count, ncclDataType_t type, int from, ncclComm_t comm,

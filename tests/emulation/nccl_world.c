@@ -29,9 +29,7 @@ static void sum(struct operation *const *all, int size, size_t count) {
             total += ((const float *)all[rank]->send)[i];
         }
         for (int rank = 0; rank < size; rank++) {
-            if (all[rank]->what == ALL_REDUCE || all[rank]->other == rank) {
-                ((float *)all[rank]->receive)[i] = total;
-            }
+            ((float *)all[rank]->receive)[i] = total;
         }
     }
 }
@@ -39,7 +37,7 @@ static void sum(struct operation *const *all, int size, size_t count) {
 static void do_together(struct operation *const *all, int size) {
     size_t bytes = all[0]->bytes;
     int root = all[0]->other;
-    if (all[0]->what == ALL_REDUCE || all[0]->what == REDUCE) {
+    if (all[0]->what == ALL_REDUCE) {
         sum(all, size, bytes / sizeof(float));
     }
     for (int to = 0; to < size; to++) {

@@ -8,7 +8,7 @@
 
 enum { MOST_RANKS = 64 };
 
-enum what { ALL_GATHER, ALL_REDUCE, BROADCAST, REDUCE, SEND, RECEIVE };
+enum what { ALL_GATHER, ALL_REDUCE, BROADCAST, SEND, RECEIVE };
 
 struct operation {
     enum what what;

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "tests/transport/rare_collectives.h"
 #include "transport/group.h"
 
 /* The context of the lent functions. */
@@ -28,11 +27,6 @@ static inline int lend_allgather(void *context, const void *send, size_t bytes, 
 
 static inline int lend_broadcast(void *context, int root, void *data, size_t bytes) {
     return gw_broadcast(lender_of(context), root, data, bytes, NULL) != GW_OK;
-}
-
-static inline int lend_reduce(void *context, int root, const float *send, float *receive,
-                              size_t count) {
-    return reduce_to(lender_of(context), root, send, receive, count) != GW_OK;
 }
 
 static inline int lend_gather(void *context, int root, const void *send, size_t bytes,
@@ -107,7 +101,6 @@ static inline struct gw_process_group lend_group(struct gw_communicator *lender)
                                      .allreduce = lend_allreduce,
                                      .allgather = lend_allgather,
                                      .broadcast = lend_broadcast,
-                                     .reduce = lend_reduce,
                                      .gather = lend_gather,
                                      .scatter = lend_scatter,
                                      .start_send = lend_send,

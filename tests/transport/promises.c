@@ -69,64 +69,34 @@ const char *seeds_are_agreed_on(struct gw_communicator *communicator) {
 
 /* ---- collectives --------------------------------------------------------------------------- */
 
-enum gathering { GATHER_EQUAL, GATHER_UNEQUAL, GATHER_TO_ROOT };
-
-/* The contributions of all ranks, one after the other. */
-static unsigned char *concatenated(int ranks, uint64_t round, const size_t *bytes, size_t *total) {
-    *total = 0;
-    for (int rank = 0; rank < ranks; rank++) {
-        *total += bytes[rank];
-    }
-    unsigned char *all = malloc(*total + 1);
-    size_t offset = 0;
-    for (int rank = 0; rank < ranks; rank++) {
-        unsigned char *part = bytes_of(round, rank, bytes[rank]);
-        memcpy(all + offset, part, bytes[rank]);
-        offset += bytes[rank];
+/* To all, or to a root; a negative one is none. */
+static bool gathers(struct gw_communicator *communicator, uint64_t round, int root) {
+    size_t bytes = part_size(communicator, round);
+    size_t total = bytes * (size_t)communicator->size;
+    int me = communicator->rank;
+    unsigned char *expected = malloc(total + 1);
+    for (int rank = 0; rank < communicator->size; rank++) {
+        unsigned char *part = bytes_of(round, rank, bytes);
+        memcpy(expected + (size_t)rank * bytes, part, bytes);
         free(part);
     }
-    return all;
-}
-
-static enum gw_status start_gathering(struct gw_communicator *communicator, enum gathering how,
-                                      int root, const void *send, const size_t *bytes,
-                                      void *receive) {
-    return how == GATHER_EQUAL     ? gw_allgather(communicator, send, bytes[0], receive, NULL)
-           : how == GATHER_UNEQUAL ? allgather_unequal(communicator, send, bytes, receive)
-                                   : gw_gather(communicator, root, send, bytes[0], receive, NULL);
-}
-
-static bool gathers(struct gw_communicator *communicator, enum gathering how, uint64_t round,
-                    int root) {
-    size_t bytes[MOST_RANKS];
-    size_t total = 0;
-    int me = communicator->rank;
-    for (int rank = 0; rank < communicator->size; rank++) {
-        uint64_t chosen =
-            how == GATHER_UNEQUAL ? gw_random_mix(seed + 8 * round + (uint64_t)rank) : round;
-        bytes[rank] = part_size(communicator, chosen % ROUNDS);
-    }
-    unsigned char *send = bytes_of(round, me, bytes[me]);
-    unsigned char *expected = concatenated(communicator->size, round, bytes, &total);
-    unsigned char *sent = make_room(communicator, bytes[me]);
-    fill(communicator, sent, send, bytes[me]);
-    bool receives = how != GATHER_TO_ROOT || me == root;
+    const unsigned char *send = expected + (size_t)me * bytes;
+    unsigned char *sent = make_room(communicator, bytes);
+    fill(communicator, sent, send, bytes);
+    bool receives = root < 0 || me == root;
     unsigned char *received = receives ? make_room(communicator, total) : NULL;
-    bool right = start_gathering(communicator, how, root, sent, bytes, received) == GW_OK;
-    right = (!receives || held(communicator, received, expected, total)) && right;
-    right = held(communicator, sent, send, bytes[me]) && right;
-    free(send);
+    enum gw_status status = root < 0 ? gw_allgather(communicator, sent, bytes, received, NULL)
+                                     : gw_gather(communicator, root, sent, bytes, received, NULL);
+    bool right = !receives || held(communicator, received, expected, total);
+    right = held(communicator, sent, send, bytes) && right;
     free(expected);
-    return right;
+    return right && status == GW_OK;
 }
 
 static const char *parts_are_concatenated(struct gw_communicator *communicator) {
     for (uint64_t round = 0; round < ROUNDS; round++) {
-        if (!gathers(communicator, GATHER_EQUAL, round, 0)) {
+        if (!gathers(communicator, round, -1)) {
             return "allgather: not the concatenation of what the ranks sent";
-        }
-        if (!gathers(communicator, GATHER_UNEQUAL, round, 0)) {
-            return "allgather_unequal: not the concatenation of what the ranks sent";
         }
     }
     return NULL;
@@ -167,8 +137,7 @@ UNWATCHED static void add_numbers(float *sums, const float *numbers, size_t coun
     }
 }
 
-/* To all, or to a root; a negative one is none. */
-static bool sums_up(struct gw_communicator *communicator, uint64_t round, int root) {
+static bool sums_up(struct gw_communicator *communicator, uint64_t round) {
     size_t count = size_of(stage_of(communicator), round, sizeof(float)) / sizeof(float);
     float *expected = calloc(count + 1, sizeof *expected);
     float *send = numbers_of(round, communicator->rank, count);
@@ -178,14 +147,12 @@ static bool sums_up(struct gw_communicator *communicator, uint64_t round, int ro
         free(numbers);
     }
     size_t bytes = count * sizeof *send;
-    bool receives = root < 0 || communicator->rank == root;
     unsigned char *sent = make_room(communicator, bytes);
     fill(communicator, sent, send, bytes);
-    unsigned char *received = receives ? make_room(communicator, bytes) : NULL;
+    unsigned char *received = make_room(communicator, bytes);
     enum gw_status status =
-        root < 0 ? gw_allreduce(communicator, (float *)sent, (float *)received, count, NULL)
-                 : reduce_to(communicator, root, (float *)sent, (float *)received, count);
-    bool right = !receives || held(communicator, received, (const unsigned char *)expected, bytes);
+        gw_allreduce(communicator, (float *)sent, (float *)received, count, NULL);
+    bool right = held(communicator, received, (const unsigned char *)expected, bytes);
     right = held(communicator, sent, (const unsigned char *)send, bytes) && right;
     free(expected);
     free(send);
@@ -194,7 +161,7 @@ static bool sums_up(struct gw_communicator *communicator, uint64_t round, int ro
 
 static const char *sums_are_exact(struct gw_communicator *communicator) {
     for (uint64_t round = 0; round < ROUNDS; round++) {
-        if (!sums_up(communicator, round, -1)) {
+        if (!sums_up(communicator, round)) {
             return "allreduce: not the sum of what the ranks sent";
         }
     }
@@ -213,11 +180,8 @@ const char *roots_are_served(struct gw_communicator *communicator) {
             if ((turn || round < 2) && !broadcasts(communicator, round, root)) {
                 return "broadcast: not what the root sent";
             }
-            if (turn && !gathers(communicator, GATHER_TO_ROOT, round, root)) {
+            if (turn && !gathers(communicator, round, root)) {
                 return "gather: not the concatenation of what the ranks sent";
-            }
-            if (turn && !sums_up(communicator, round, root)) {
-                return "reduce: not the sum of what the ranks sent";
             }
         }
     }
@@ -333,7 +297,7 @@ static const char *floods_keep_their_order(struct gw_communicator *communicator)
                     right;
         }
     }
-    right = sums_up(communicator, ROUNDS, -1) && right;
+    right = sums_up(communicator, ROUNDS) && right;
     for (int i = 0; i < 2 * communicator->size; i++) {
         right = (i / 2 == me || finish_flood(communicator, floods[i % 2][i / 2])) && right;
     }
@@ -476,13 +440,12 @@ const char *check_first(struct gw_communicator *parent, int size, check *const *
 static const char *short_parts_are_right(struct gw_communicator *communicator) {
     bool right = true;
     for (uint64_t round = ROUNDS - 3; round < ROUNDS; round++) {
-        right = gathers(communicator, GATHER_EQUAL, round, 0) && right;
-        right = gathers(communicator, GATHER_TO_ROOT, round, 0) && right;
+        right = gathers(communicator, round, -1) && right;
+        right = gathers(communicator, round, 0) && right;
         right = scatters(communicator, round, communicator->size - 1) && right;
         right = broadcasts(communicator, round, 0) && right;
-        right = sums_up(communicator, round, -1) && right;
+        right = sums_up(communicator, round) && right;
     }
-    right = gathers(communicator, GATHER_UNEQUAL, 0, 0) && right;
     return right ? NULL : "a communicator of the first ranks: a collective is wrong";
 }
 

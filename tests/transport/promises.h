@@ -4,7 +4,6 @@
 
 #include "tests/device/device_support.h"
 #include "tests/test.h"
-#include "tests/transport/rare_collectives.h"
 #include "tests/transport/transport_support.h"
 #include "transport/gpu_base.h"
 #include "transport/staged/staged.h"

@@ -60,101 +60,38 @@ static bool uses_ring(const struct gw_communicator *communicator, size_t bytes) 
     return world->has_links && gw_mpi_ring_is_worth(communicator->size, bytes);
 }
 
-/*
- * Allocates the offsets of all parts and the end of the last: [size + 1]. MPI counts them in int.
- */
-static enum gw_status allocate_offsets(const struct gw_communicator *communicator,
-                                       const struct gw_collective_call *call, size_t **out,
-                                       struct gw_error *error) {
-    size_t *offsets = calloc((size_t)communicator->size + 1, sizeof *offsets);
+/* Divides `units` as equally as possible among the ranks: offsets, in bytes, of their parts and of
+ * the end of the last, [size + 1]. NULL: no memory. */
+static size_t *allocate_offsets(const struct gw_communicator *communicator, size_t units,
+                                size_t unit_bytes) {
+    size_t ranks = (size_t)communicator->size;
+    size_t *offsets = calloc(ranks + 1, sizeof *offsets);
+    for (size_t rank = 0; rank < ranks && offsets != NULL; rank++) {
+        offsets[rank + 1] = offsets[rank] + (units / ranks + (rank < units % ranks)) * unit_bytes;
+    }
+    return offsets;
+}
+
+static enum gw_status allgather_round_ring(const struct gw_communicator *communicator,
+                                           const struct gw_collective_call *call,
+                                           struct gw_error *error) {
+    size_t *offsets = allocate_offsets(communicator, (size_t)communicator->size, call->bytes);
     if (offsets == NULL) {
         return gw_fail_memory(error, "gathering from all ranks");
-    }
-    enum gw_status status = GW_OK;
-    for (int rank = 0; rank < communicator->size && status == GW_OK; rank++) {
-        size_t bytes = call->kind == GW_ALLGATHER ? call->bytes : call->parts[rank];
-        bool fits = bytes <= SIZE_MAX - offsets[rank];
-        offsets[rank + 1] = fits ? offsets[rank] + bytes : SIZE_MAX;
-        status = check_count(offsets[rank + 1], "MPI_Allgatherv", error);
-    }
-    if (status != GW_OK) {
-        free(offsets);
-        return status;
-    }
-    *out = offsets;
-    return GW_OK;
-}
-
-static enum gw_status ring_allgather(const struct gw_communicator *communicator,
-                                     const struct gw_collective_call *call, const size_t *offsets,
-                                     struct gw_error *error) {
-    return check_mpi(
-        gw_mpi_ring_allgather(mpi_comm(communicator), call->send, call->receive, offsets),
-        "an allgather round a ring", error);
-}
-
-static enum gw_status allgather_equal(const struct gw_communicator *communicator,
-                                      const struct gw_collective_call *call,
-                                      struct gw_error *error) {
-    int bytes = (int)call->bytes;
-    size_t *offsets = NULL;
-    GW_TRY(check_count(call->bytes, "MPI_Allgather", error));
-    if (!uses_ring(communicator, call->bytes * (size_t)communicator->size)) {
-        return check_mpi(MPI_Allgather(call->send, bytes, MPI_BYTE, call->receive, bytes, MPI_BYTE,
-                                       mpi_comm(communicator)),
-                         "MPI_Allgather", error);
-    }
-    GW_TRY(allocate_offsets(communicator, call, &offsets, error));
-    enum gw_status status = ring_allgather(communicator, call, offsets, error);
-    free(offsets);
-    return status;
-}
-
-static enum gw_status mpi_allgatherv(const struct gw_communicator *communicator,
-                                     const struct gw_collective_call *call, const size_t *offsets,
-                                     struct gw_error *error) {
-    size_t ranks = (size_t)communicator->size;
-    int *counts = malloc(2 * ranks * sizeof *counts);
-    if (counts == NULL) {
-        return gw_fail_memory(error, "gathering from all ranks");
-    }
-    int *begins = counts + ranks;
-    for (size_t rank = 0; rank < ranks; rank++) {
-        counts[rank] = (int)call->parts[rank];
-        begins[rank] = (int)offsets[rank];
     }
     enum gw_status status =
-        check_mpi(MPI_Allgatherv(call->send, counts[communicator->rank], MPI_BYTE, call->receive,
-                                 counts, begins, MPI_BYTE, mpi_comm(communicator)),
-                  "MPI_Allgatherv", error);
-    free(counts);
-    return status;
-}
-
-static enum gw_status allgather_unequal(const struct gw_communicator *communicator,
-                                        const struct gw_collective_call *call,
-                                        struct gw_error *error) {
-    size_t *offsets = NULL;
-    GW_TRY(allocate_offsets(communicator, call, &offsets, error));
-    enum gw_status status = uses_ring(communicator, offsets[communicator->size])
-                                ? ring_allgather(communicator, call, offsets, error)
-                                : mpi_allgatherv(communicator, call, offsets, error);
+        check_mpi(gw_mpi_ring_allgather(mpi_comm(communicator), call->send, call->receive, offsets),
+                  "an allgather round a ring", error);
     free(offsets);
     return status;
 }
 
-static enum gw_status ring_allreduce(const struct gw_communicator *communicator,
-                                     const struct gw_collective_call *call,
-                                     struct gw_error *error) {
-    size_t ranks = (size_t)communicator->size;
-    size_t count = call->bytes / sizeof(float);
-    size_t *offsets = calloc(ranks + 1, sizeof *offsets);
+static enum gw_status allreduce_round_ring(const struct gw_communicator *communicator,
+                                           const struct gw_collective_call *call,
+                                           struct gw_error *error) {
+    size_t *offsets = allocate_offsets(communicator, call->bytes / sizeof(float), sizeof(float));
     if (offsets == NULL) {
         return gw_fail_memory(error, "summing over all ranks");
-    }
-    for (size_t rank = 0; rank < ranks; rank++) {
-        offsets[rank + 1] =
-            offsets[rank] + (count / ranks + (rank < count % ranks)) * sizeof(float);
     }
     enum gw_status status =
         check_mpi(gw_mpi_ring_allreduce(mpi_comm(communicator), call->send, call->receive, offsets),
@@ -177,16 +114,13 @@ static enum gw_status sum_in_pieces(const struct gw_communicator *communicator,
                                     const struct gw_collective_call *call, struct gw_error *error) {
     const size_t longest = (16 << 20) / sizeof(float);
     MPI_Comm comm = mpi_comm(communicator);
-    bool of_all = call->kind == GW_ALLREDUCE;
-    bool receives = of_all || communicator->rank == call->root;
     size_t count = call->bytes / sizeof(float);
     for (size_t done = 0; done < count; done += longest) {
         const float *send = (const float *)call->send + done;
-        float *sums = receives ? (float *)call->receive + done : NULL;
+        float *sums = (float *)call->receive + done;
         int piece = (int)piece_length(count, done, longest);
-        int result = of_all ? MPI_Allreduce(send, sums, piece, MPI_FLOAT, MPI_SUM, comm)
-                            : MPI_Reduce(send, sums, piece, MPI_FLOAT, MPI_SUM, call->root, comm);
-        GW_TRY(check_mpi(result, of_all ? "MPI_Allreduce" : "MPI_Reduce", error));
+        GW_TRY(check_mpi(MPI_Allreduce(send, sums, piece, MPI_FLOAT, MPI_SUM, comm),
+                         "MPI_Allreduce", error));
     }
     return GW_OK;
 }
@@ -212,7 +146,12 @@ static enum gw_status mpi_collect(struct gw_communicator *communicator,
     int bytes = (int)call->bytes;
     switch (call->kind) {
     case GW_ALLGATHER:
-        return allgather_equal(communicator, call, error);
+        GW_TRY(check_count(call->bytes, "MPI_Allgather", error));
+        return uses_ring(communicator, call->bytes * (size_t)communicator->size)
+                   ? allgather_round_ring(communicator, call, error)
+                   : check_mpi(MPI_Allgather(call->send, bytes, MPI_BYTE, call->receive, bytes,
+                                             MPI_BYTE, comm),
+                               "MPI_Allgather", error);
     case GW_GATHER:
         GW_TRY(check_count(call->bytes, "MPI_Gather", error));
         return check_mpi(MPI_Gather(call->send, bytes, MPI_BYTE, call->receive, bytes, MPI_BYTE,
@@ -223,19 +162,14 @@ static enum gw_status mpi_collect(struct gw_communicator *communicator,
         return check_mpi(MPI_Scatter(call->send, bytes, MPI_BYTE, call->receive, bytes, MPI_BYTE,
                                      call->root, comm),
                          "MPI_Scatter", error);
-    case GW_ALLGATHER_UNEQUAL:
-        return allgather_unequal(communicator, call, error);
     case GW_BROADCAST:
         return broadcast_in_pieces(communicator, call, error);
     case GW_ALLREDUCE:
-        if (uses_ring(communicator, call->bytes) && !mpi_takes_gpu_memory()) {
-            return ring_allreduce(communicator, call, error);
-        }
-        break;
-    case GW_REDUCE:
         break;
     }
-    return sum_in_pieces(communicator, call, error);
+    return uses_ring(communicator, call->bytes) && !mpi_takes_gpu_memory()
+               ? allreduce_round_ring(communicator, call, error)
+               : sum_in_pieces(communicator, call, error);
 }
 
 static enum gw_status mpi_barrier(struct gw_communicator *communicator, struct gw_error *error) {

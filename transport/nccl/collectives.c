@@ -14,8 +14,7 @@ static enum gw_status run_nccl_collective(struct gw_communicator *communicator,
                                           struct gw_error *error) {
     static const char *const names[] = {[GW_ALLGATHER] = "ncclAllGather",
                                         [GW_ALLREDUCE] = "ncclAllReduce",
-                                        [GW_BROADCAST] = "ncclBroadcast",
-                                        [GW_REDUCE] = "ncclReduce"};
+                                        [GW_BROADCAST] = "ncclBroadcast"};
     const void *send = call->send;
     void *receive = call->receive;
     size_t bytes = call->bytes;
@@ -39,11 +38,6 @@ static enum gw_status run_nccl_collective(struct gw_communicator *communicator,
         result = calls->Broadcast(send, receive, bytes, ncclChar, call->root, world->comm,
                                   world->stream);
         break;
-    case GW_REDUCE:
-        result = calls->Reduce(send, receive, count, ncclFloat, ncclSum, call->root, world->comm,
-                               world->stream);
-        break;
-    case GW_ALLGATHER_UNEQUAL:
     case GW_GATHER:
     case GW_SCATTER: /* these are messages, below */
         break;
@@ -53,8 +47,7 @@ static enum gw_status run_nccl_collective(struct gw_communicator *communicator,
 
 /* ---- collectives as messages --------------------------------------------------------------- */
 
-/* Gathers, scatters, and allgathers of unequal parts are messages in a group, which are sent at the
- * same time. */
+/* Gathers and scatters are messages in a group, which are sent at the same time. */
 
 static ncclResult_t send_part(struct gw_nccl_world *world, int to, const char *data, size_t bytes) {
     return bytes == 0 ? ncclSuccess
@@ -79,8 +72,6 @@ static enum gw_status finish_messages(struct gw_nccl_world *world, ncclResult_t 
     GW_TRY(gw_nccl_wait_for(world, result, call, true, error));
     return kept->status == GW_OK ? GW_OK : gw_nccl_give_up(world, kept, error);
 }
-
-/* ---- collectives as messages: with a root -------------------------------------------------- */
 
 /* Exchanges a part between the root and each other rank; the root copies its own. */
 static enum gw_status exchange_with_root(struct gw_communicator *communicator,
@@ -119,136 +110,15 @@ static enum gw_status exchange_with_root(struct gw_communicator *communicator,
                            &kept, error);
 }
 
-/* ---- allgather of unequal parts ------------------------------------------------------------ */
-
-/* Sends each part to every rank: it crosses a node's link once for each of the node's ranks. */
-static enum gw_status allgather_by_messages(struct gw_nccl_world *world, const char *send,
-                                            const size_t *bytes, char *receive,
-                                            struct gw_error *error) {
-    const struct gw_communicator *host = &world->base.host;
-    size_t part = 0;
-    ncclResult_t result = world->calls->GroupStart();
-    struct gw_error kept = {0};
-    for (int rank = 0; rank < host->size; rank++) {
-        if (rank == host->rank) {
-            (void)copy_own_part(world, receive + part, send, bytes[rank], &kept);
-        } else {
-            result = gw_nccl_first_failure(result, send_part(world, rank, send, bytes[host->rank]));
-            result = gw_nccl_first_failure(result,
-                                           receive_part(world, rank, receive + part, bytes[rank]));
-        }
-        part += bytes[rank];
-    }
-    result = gw_nccl_first_failure(result, world->calls->GroupEnd());
-    return finish_messages(world, result, "ncclSend, ncclRecv (allgather)", &kept, error);
-}
-
-static enum gw_status reserve_padded(struct gw_nccl_world *world, size_t bytes,
-                                     struct gw_error *error) {
-    struct gw_device *device = gw_device_stream_device(world->base.settings.stream);
-    void *memory = NULL;
-    if (bytes <= world->padded_bytes) {
-        return GW_OK;
-    }
-    gw_device_free(device, world->padded);
-    world->padded = NULL;
-    world->padded_bytes = 0;
-    GW_TRY(gw_device_allocate(device, bytes, &memory, error));
-    world->padded = memory;
-    world->padded_bytes = bytes;
-    return GW_OK;
-}
-
-/* Copies a rank's own part to its place among padded ones. */
-static enum gw_status pad_part(struct gw_nccl_world *world, const char *send, size_t bytes,
-                               size_t longest, struct gw_error *error) {
-    const struct gw_communicator *host = &world->base.host;
-    GW_TRY(reserve_padded(world, (size_t)host->size * longest, error));
-    return gw_device_copy(world->base.settings.stream, world->padded + (size_t)host->rank * longest,
-                          send, bytes, error);
-}
-
-static enum gw_status unpad_parts(struct gw_nccl_world *world, const size_t *bytes, size_t longest,
-                                  char *receive, struct gw_error *error) {
-    struct gw_device_stream *stream = world->base.settings.stream;
-    for (int rank = 0; rank < world->base.host.size; rank++) {
-        GW_TRY(gw_device_copy(stream, receive, world->padded + (size_t)rank * longest, bytes[rank],
-                              error));
-        receive += bytes[rank];
-    }
-    return gw_device_stream_finish(stream, error);
-}
-
-/* Gathers parts padded to `longest` by NCCL's allgather, in which a part crosses a node's link
- * once. */
-static enum gw_status allgather_padded(struct gw_nccl_world *world, const char *send,
-                                       const size_t *bytes, size_t longest, char *receive,
-                                       struct gw_error *error) {
-    int me = world->base.host.rank;
-    struct gw_error failure = {0};
-    if (pad_part(world, send, bytes[me], longest, &failure) != GW_OK) {
-        return gw_nccl_give_up(world, &failure, error);
-    }
-    const char *own = world->padded + (size_t)me * longest;
-    ncclResult_t result =
-        world->calls->AllGather(own, world->padded, longest, ncclChar, world->comm, world->stream);
-    GW_TRY(gw_nccl_wait_for(world, result, "ncclAllGather", true, error));
-    return unpad_parts(world, bytes, longest, receive, &failure) == GW_OK
-               ? GW_OK
-               : gw_nccl_give_up(world, &failure, error);
-}
-
-/* True if padding brings less data over the link of the node that receives most. Within one node,
- * messages bring a GPU at most as much data as padding. */
-static bool is_padding_better(struct gw_nccl_world *world, const size_t *bytes, size_t longest) {
-    size_t size = (size_t)world->base.host.size;
-    size_t total = 0;
-    size_t most_padded = 0;
-    size_t most_sent = 0;
-    for (size_t rank = 0; rank < size; rank++) {
-        world->nodes[rank].bytes = 0;
-        total += bytes[rank];
-    }
-    for (size_t rank = 0; rank < size; rank++) {
-        world->nodes[world->nodes[rank].of].bytes += bytes[rank];
-    }
-    for (size_t rank = 0; rank < size; rank++) {
-        const struct gw_nccl_node *node = &world->nodes[rank];
-        size_t ranks = (size_t)node->ranks;
-        size_t padded = ranks == 0 ? 0 : (size - ranks) * longest;
-        size_t sent = ranks * (total - node->bytes);
-        most_padded = padded > most_padded ? padded : most_padded;
-        most_sent = sent > most_sent ? sent : most_sent;
-    }
-    return most_padded < most_sent;
-}
-
-static enum gw_status allgather_unequal(struct gw_communicator *communicator,
-                                        const struct gw_collective_call *call,
-                                        struct gw_error *error) {
-    struct gw_nccl_world *world = NULL;
-    size_t longest = 0;
-    GW_TRY(gw_nccl_enter(communicator, &world, error));
-    for (int rank = 0; rank < communicator->size; rank++) {
-        longest = call->parts[rank] > longest ? call->parts[rank] : longest;
-    }
-    return is_padding_better(world, call->parts, longest)
-               ? allgather_padded(world, call->send, call->parts, longest, call->receive, error)
-               : allgather_by_messages(world, call->send, call->parts, call->receive, error);
-}
-
 static enum gw_status nccl_collect(struct gw_communicator *communicator,
                                    const struct gw_collective_call *call, struct gw_error *error) {
     switch (call->kind) {
-    case GW_ALLGATHER_UNEQUAL:
-        return allgather_unequal(communicator, call, error);
     case GW_GATHER:
     case GW_SCATTER:
         return exchange_with_root(communicator, call, error);
     case GW_ALLGATHER:
     case GW_ALLREDUCE:
     case GW_BROADCAST:
-    case GW_REDUCE:
         break;
     }
     return run_nccl_collective(communicator, call, error);

@@ -26,19 +26,10 @@ struct gw_nccl_calls {
                               ncclRedOp_t operation, ncclComm_t comm, cudaStream_t stream);
     ncclResult_t (*Broadcast)(const void *send, void *receive, size_t count, ncclDataType_t type,
                               int root, ncclComm_t comm, cudaStream_t stream);
-    ncclResult_t (*Reduce)(const void *send, void *receive, size_t count, ncclDataType_t type,
-                           ncclRedOp_t operation, int root, ncclComm_t comm, cudaStream_t stream);
     ncclResult_t (*Send)(const void *send, size_t count, ncclDataType_t type, int to,
                          ncclComm_t comm, cudaStream_t stream);
     ncclResult_t (*Recv)(void *receive, size_t count, ncclDataType_t type, int from,
                          ncclComm_t comm, cudaStream_t stream);
-};
-
-/* A node, represented by the lowest rank on its host. */
-struct gw_nccl_node {
-    int of;       /* at the index of any rank: the rank that represents its host */
-    int ranks;    /* number on the host; 0 if another rank represents it */
-    size_t bytes; /* that these ranks send in one call */
 };
 
 struct gw_nccl_world {
@@ -49,9 +40,6 @@ struct gw_nccl_world {
     double timeout_s;
     struct gw_communicator news; /* failures, as control messages */
     bool announced;              /* a failure has been sent to all ranks */
-    struct gw_nccl_node *nodes;  /* [size] */
-    char *padded;                /* on the GPU: padded parts */
-    size_t padded_bytes;
     struct gw_message *messages; /* started, and not yet given to NCCL */
     size_t message_count, message_capacity;
     uintptr_t next_message; /* its number */

@@ -35,7 +35,6 @@ static const struct gw_symbol symbols[] = {
     {"ncclAllGather", offsetof(struct gw_nccl_calls, AllGather)},
     {"ncclAllReduce", offsetof(struct gw_nccl_calls, AllReduce)},
     {"ncclBroadcast", offsetof(struct gw_nccl_calls, Broadcast)},
-    {"ncclReduce", offsetof(struct gw_nccl_calls, Reduce)},
     {"ncclSend", offsetof(struct gw_nccl_calls, Send)},
     {"ncclRecv", offsetof(struct gw_nccl_calls, Recv)},
 };
@@ -89,28 +88,7 @@ static enum gw_status make_world(struct gw_nccl_world *world, struct gw_error *e
     world->calls = missing == NULL ? &calls : NULL;
     world->stream = gw_cuda_stream(settings->stream);
     world->timeout_s = settings->timeout_s > 0 ? settings->timeout_s : GW_GPU_TIMEOUT_S;
-    world->nodes = calloc((size_t)world->base.host.size, sizeof *world->nodes);
-    return world->calls == NULL   ? gw_nccl_need(error)
-           : world->nodes == NULL ? gw_fail_memory(error, "opening a communicator over NCCL")
-                                  : GW_OK;
-}
-
-static enum gw_status find_nodes(struct gw_nccl_world *world, struct gw_error *error) {
-    struct gw_communicator *host = &world->base.host;
-    char(*hosts)[GW_HOST_SIZE] = calloc((size_t)host->size, sizeof *hosts);
-    enum gw_status status =
-        hosts == NULL ? gw_fail_memory(error, "opening a communicator over NCCL") : GW_OK;
-    status = gw_agree(host, status, error);
-    status = status == GW_OK ? gw_gather_hosts(host, hosts, error) : status;
-    for (int rank = 0; rank < host->size && status == GW_OK; rank++) {
-        int *of = &world->nodes[rank].of;
-        while (strcmp(hosts[*of], hosts[rank]) != 0) {
-            (*of)++;
-        }
-        world->nodes[*of].ranks++;
-    }
-    free(hosts);
-    return status;
+    return world->calls == NULL ? gw_nccl_need(error) : GW_OK;
 }
 
 /* Gives rank 0's name of the communicator to all ranks. */
@@ -195,7 +173,6 @@ static enum gw_status join_ranks(struct gw_nccl_world *world, struct gw_error *e
     ncclResult_t result = ncclSuccess;
     enum gw_status status = host->transport->open_first(host, host->size, &world->news, error);
     GW_TRY(gw_agree(host, status, error));
-    GW_TRY(find_nodes(world, error));
     GW_TRY(agree_on_id(world, &id, error));
     status = init_rank(world, &id, &result, &failure);
     status = status == GW_OK ? gw_nccl_wait_for(world, result, "ncclCommInitRank", false, error)

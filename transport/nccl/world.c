@@ -258,7 +258,5 @@ void gw_nccl_close(struct gw_communicator *communicator) {
     if (world->news.transport != NULL) {
         world->news.transport->close(&world->news);
     }
-    gw_device_free(gw_device_stream_device(world->base.settings.stream), world->padded);
     free(world->messages);
-    free(world->nodes);
 }

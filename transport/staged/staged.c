@@ -12,15 +12,13 @@ static const struct {
     enum shape sends[2], receives[2];
 } shapes[] = {
     [GW_ALLGATHER] = {{ONE_PART, ONE_PART}, {PART_OF_EACH_RANK, PART_OF_EACH_RANK}},
-    [GW_ALLGATHER_UNEQUAL] = {{ONE_PART, ONE_PART}, {PART_OF_EACH_RANK, PART_OF_EACH_RANK}},
     [GW_ALLREDUCE] = {{ONE_PART, ONE_PART}, {ONE_PART, ONE_PART}},
     [GW_BROADCAST] = {{NOTHING, ONE_PART}, {ONE_PART, NOTHING}},
-    [GW_REDUCE] = {{ONE_PART, ONE_PART}, {NOTHING, ONE_PART}},
     [GW_GATHER] = {{ONE_PART, ONE_PART}, {NOTHING, PART_OF_EACH_RANK}},
     [GW_SCATTER] = {{NOTHING, PART_OF_EACH_RANK}, {ONE_PART, ONE_PART}},
 };
 
-/* Parts are adjacent. A piece is `step` bytes of a rank's part, and less at its end. */
+/* Parts are adjacent. A piece is `step` bytes of each rank's part, and less at its end. */
 struct passage {
     const struct gw_collective_call *call;
     struct gw_staged *staged;
@@ -28,17 +26,9 @@ struct passage {
     size_t step;
 };
 
-static size_t part_bytes(const struct passage *passage, int rank) {
-    return passage->call->parts == NULL ? passage->call->bytes : passage->call->parts[rank];
-}
-
-/* The bytes of the next piece of a rank's part, if `done` bytes of each part are done. */
-static size_t next_piece_bytes(const struct passage *passage, int rank, size_t done) {
-    return gw_stage_bytes(part_bytes(passage, rank), done, passage->step);
-}
-
-static struct gw_communicator *host_communicator(const struct passage *passage) {
-    return &passage->staged->base.host;
+/* The bytes of the next piece of a part, of which `done` bytes are done. */
+static size_t next_piece_bytes(const struct passage *passage, size_t done) {
+    return gw_stage_bytes(passage->call->bytes, done, passage->step);
 }
 
 static enum gw_status copy_bytes(const struct passage *passage, void *to, const void *from,
@@ -48,78 +38,53 @@ static enum gw_status copy_bytes(const struct passage *passage, void *to, const 
 
 /* ---- between the GPU and a stage ----------------------------------------------------------- */
 
+/* The number of parts in a stage. */
+static size_t count_parts(const struct passage *passage, enum shape shape) {
+    return shape == NOTHING ? 0 : shape == ONE_PART ? 1 : (size_t)passage->staged->base.host.size;
+}
+
 static enum gw_status fill_stage(const struct passage *passage, struct gw_stage *stage, size_t done,
                                  struct gw_error *error) {
-    const struct gw_communicator *host = host_communicator(passage);
     const char *send = passage->call->send;
-    size_t own = next_piece_bytes(passage, host->rank, done);
-    if (passage->sends == ONE_PART && own > 0) {
-        GW_TRY(copy_bytes(passage, stage->send, send + done, own, error));
-    }
-    size_t part = 0;
-    size_t piece = 0;
-    for (int rank = 0; rank < host->size && passage->sends == PART_OF_EACH_RANK; rank++) {
-        size_t bytes = next_piece_bytes(passage, rank, done);
-        GW_TRY(copy_bytes(passage, stage->send + piece, send + part + done, bytes, error));
-        part += part_bytes(passage, rank);
-        piece += bytes;
+    size_t bytes = next_piece_bytes(passage, done);
+    for (size_t part = 0; part < count_parts(passage, passage->sends); part++) {
+        GW_TRY(copy_bytes(passage, stage->send + part * bytes,
+                          send + part * passage->call->bytes + done, bytes, error));
     }
     return gw_device_event_record(stage->sent, passage->staged->base.settings.stream, error);
 }
 
 static enum gw_status empty_stage(const struct passage *passage, const struct gw_stage *stage,
                                   size_t done, struct gw_error *error) {
-    const struct gw_communicator *host = host_communicator(passage);
     char *receive = passage->call->receive;
-    if (passage->receives == ONE_PART) {
-        GW_TRY(copy_bytes(passage, receive + done, stage->receive,
-                          next_piece_bytes(passage, host->rank, done), error));
-    }
-    size_t part = 0;
-    size_t piece = 0;
-    for (int rank = 0; rank < host->size && passage->receives == PART_OF_EACH_RANK; rank++) {
-        size_t bytes = next_piece_bytes(passage, rank, done);
-        GW_TRY(copy_bytes(passage, receive + part + done, stage->receive + piece, bytes, error));
-        part += part_bytes(passage, rank);
-        piece += bytes;
+    size_t bytes = next_piece_bytes(passage, done);
+    for (size_t part = 0; part < count_parts(passage, passage->receives); part++) {
+        GW_TRY(copy_bytes(passage, receive + part * passage->call->bytes + done,
+                          stage->receive + part * bytes, bytes, error));
     }
     return GW_OK;
 }
 
 /* ---- between hosts ------------------------------------------------------------------------- */
 
-/* Exchanges the next piece of each part, from stage->send to stage->receive. Longer parts have
- * pieces left when shorter ones are done. */
+/* Exchanges the next piece of each part, from stage->send to stage->receive. */
 static enum gw_status exchange_pieces(const struct passage *passage, const struct gw_stage *stage,
                                       size_t done, struct gw_error *error) {
-    struct gw_communicator *host = host_communicator(passage);
+    struct gw_communicator *host = &passage->staged->base.host;
     struct gw_collective_call call = *passage->call;
-    size_t *pieces = passage->staged->pieces;
     call.send = stage->send;
     call.receive = stage->receive;
-    call.bytes = next_piece_bytes(passage, host->rank, done);
-    for (int rank = 0; rank < host->size && call.parts != NULL; rank++) {
-        pieces[rank] = next_piece_bytes(passage, rank, done);
-    }
-    call.parts = call.parts == NULL ? NULL : pieces;
+    call.bytes = next_piece_bytes(passage, done);
     return host->transport->collect(host, &call, error);
 }
 
 /* ---- a collective -------------------------------------------------------------------------- */
 
-static size_t longest_part(const struct passage *passage) {
-    size_t longest = 0;
-    for (int rank = 0; rank < host_communicator(passage)->size; rank++) {
-        longest = part_bytes(passage, rank) > longest ? part_bytes(passage, rank) : longest;
-    }
-    return longest;
-}
-
 /* Alternates between two stages. A stage is free when it is used again: its exchange is over, and,
  * by the order of the stream, its received piece was copied before. */
 static enum gw_status pass_pieces(const struct passage *passage, struct gw_error *error) {
     struct gw_stage *stages = passage->staged->stages;
-    size_t end = longest_part(passage);
+    size_t end = passage->call->bytes;
     size_t piece = 0;
     if (end > 0) {
         GW_TRY(fill_stage(passage, &stages[0], 0, error));
@@ -178,7 +143,6 @@ static void close_staged(struct gw_communicator *communicator) {
     gw_staged_close_messages(staged);
     close_stage(&staged->stages[0], device);
     close_stage(&staged->stages[1], device);
-    free(staged->pieces);
 }
 
 static const struct gw_transport staged_transport = {
@@ -196,10 +160,6 @@ static const struct gw_transport staged_transport = {
 
 static enum gw_status open_stages(struct gw_staged *staged, struct gw_error *error) {
     struct gw_device *device = gw_device_stream_device(staged->base.settings.stream);
-    staged->pieces = calloc((size_t)staged->base.host.size, sizeof *staged->pieces);
-    if (staged->pieces == NULL) {
-        return gw_fail_memory(error, "opening a communicator for a GPU");
-    }
     GW_TRY(open_stage(&staged->stages[0], device, error));
     return open_stage(&staged->stages[1], device, error);
 }

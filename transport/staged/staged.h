@@ -36,7 +36,6 @@ struct gw_staged_message;
 struct gw_staged {
     struct gw_gpu_base base;
     struct gw_stage stages[2];          /* used alternately */
-    size_t *pieces;                     /* [size]: bytes of each rank's piece in one exchange */
     struct gw_staged_message *messages; /* current ones, in the order in which they were started */
     struct gw_staged_buffer *buffers;   /* in use, and kept for later messages */
 };

@@ -170,7 +170,6 @@ class LentGroup:
             allreduce=self._lend(_library.ALLREDUCE, self._allreduce),
             allgather=self._lend(_library.ALLGATHER, self._allgather),
             broadcast=self._lend(_library.BROADCAST, self._broadcast),
-            reduce=self._lend(_library.REDUCE, self._reduce),
             gather=self._lend(_library.ROOTED, self._gather),
             scatter=self._lend(_library.ROOTED, self._scatter),
             start_send=self._lend(_library.START, self._send),
@@ -221,12 +220,6 @@ class LentGroup:
 
     def _broadcast(self, group, root, data, size) -> None:
         dist.broadcast(_bytes(data, size), global_rank(group, root), group=group)
-
-    def _reduce(self, group, root, send, receive, count) -> None:
-        sums = view(send, count, torch.float32).clone()
-        dist.reduce(sums, global_rank(group, root), group=group)
-        if dist.get_rank(group) == root:
-            view(receive, count, torch.float32).copy_(sums)
 
     def _gather(self, group, root, send, size, receive) -> None:
         parts = _parts(receive, size, group) if dist.get_rank(group) == root else None
