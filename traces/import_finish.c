@@ -247,43 +247,6 @@ static enum gw_status add_allgather(struct gw_cluster *cluster, struct gw_error 
     return GW_OK;
 }
 
-static enum gw_status copy_to_allgatherv(struct gw_cluster *cluster,
-                                         const struct gw_collective_cost *allgather,
-                                         struct gw_error *error) {
-    cJSON *details = NULL;
-    struct gw_curve curve = {0};
-    GW_TRY(gw_json_copy(allgather->kept, &details, error));
-    cJSON *source = cJSON_GetObjectItemCaseSensitive(details, "source");
-    enum gw_status status = cJSON_GetObjectItemCaseSensitive(source, "measured") != NULL
-                                ? GW_OK
-                                : gw_json_put_text(source, "measured", "allgather", error);
-    status = status == GW_OK ? gw_curve_copy(&allgather->curve, &curve, error) : status;
-    if (status != GW_OK) {
-        cJSON_Delete(details);
-        return status;
-    }
-    return gw_cluster_add_collective(cluster, "allgatherv", allgather->workers, curve, details,
-                                     error);
-}
-
-/*
- * Copies each allgather to an allgatherv, which moves as much if ranks contribute equally. A
- * cluster that measured an allgatherv gets none: its curve predicts other numbers of workers.
- */
-static enum gw_status add_allgatherv(struct gw_cluster *cluster, struct gw_error *error) {
-    size_t count = cluster->collective_count;
-    if (gw_cluster_find_collective(cluster, "allgatherv", 0) != NULL) {
-        return GW_OK;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const struct gw_collective_cost *cost = &cluster->collectives[i];
-        if (strcmp(cost->name, "allgather") == 0) {
-            GW_TRY(copy_to_allgatherv(cluster, cost, error));
-        }
-    }
-    return GW_OK;
-}
-
 /* Sets the numbers of workers; if nodes are unknown, each worker has its own, with a note. */
 static enum gw_status set_workers(struct gw_cluster *cluster, struct gw_error *error) {
     size_t workers = 0;
@@ -326,7 +289,6 @@ static enum gw_status put_files(struct gw_cluster *cluster, struct gw_error *err
 enum gw_status gw_import_finish(struct gw_cluster *cluster, struct gw_error *error) {
     GW_TRY(make_curves(cluster, error));
     GW_TRY(add_allgather(cluster, error));
-    GW_TRY(add_allgatherv(cluster, error));
     GW_TRY(put_files(cluster, error));
     GW_TRY(set_workers(cluster, error));
     return gw_cluster_put_growth(cluster, error);

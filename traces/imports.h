@@ -90,11 +90,10 @@ enum gw_status gw_import_name_files(struct gw_cluster *cluster, const struct gw_
  * Makes curves of all rows, once the last file is read. A row far above larger ones counts as
  * disturbed and is left out; a row that is a little below a smaller one gets a time between those
  * that rise. A curve of one size alone is taken out. Fails if no curve is left. Without a measured
- * allgather or allgatherv, allgathers are assumed from allreduces; without a measured allgatherv,
- * it gets the allgather's curves. The cluster's "source" gets its kind and the files, and "growth"
- * is kept if a collective was measured with several numbers of workers. The cluster gets the
- * largest of these at least; workers_per_node, if it is 0, becomes that of the files, or 1 if no
- * file names its ranks' hosts.
+ * allgather or allgatherv, allgathers are assumed from allreduces. The cluster's "source" gets its
+ * kind and the files, and "growth" is kept if a collective was measured with several numbers of
+ * workers. The cluster gets the largest of these at least; workers_per_node, if it is 0, becomes
+ * that of the files, or 1 if no file names its ranks' hosts.
  */
 enum gw_status gw_import_finish(struct gw_cluster *cluster, struct gw_error *error);
 

@@ -102,27 +102,15 @@ TEST_IN_FOLDER(text_of_earlier_versions) {
     gw_cluster_free(&cluster);
 }
 
-TEST_IN_FOLDER(an_allgather_stands_for_an_allgatherv) {
-    static const double points[][2] = {{16, 10.5}, {1024, 12}};
-    struct gw_cluster cluster = import_text(*state, NCCL, "all_gather.txt", old_text, 0);
-    assert_points(&cluster, "allgatherv", 4, points, 2);
-    assert_said(source_of(&cluster, "allgatherv", 4), "measured", "allgather");
-    assert_null(cJSON_GetObjectItem(source_of(&cluster, "allgather", 4), "measured"));
-    gw_cluster_free(&cluster);
-}
-
 /* Takes half of an allreduce, a reduce-scatter and an allgather, for an allgather. */
 TEST_IN_FOLDER(an_allreduce_alone_says_what_gathering_takes) {
     static const double points[][2] = {{1024 / 4., 10.25}, {4096 / 4., 15.625}, {4096, 60}};
     struct gw_cluster cluster = import_text(*state, NCCL, "x.txt", new_text, 0);
-    for (int v = 0; v < 2; v++) {
-        const char *name = v == 0 ? "allgather" : "allgatherv";
-        assert_points(&cluster, name, 4, points, 3);
-        assert_same_json(cJSON_Duplicate(source_of(&cluster, name, 4), 1),
-                         "{'kind': 'assumed', 'measured': 'allreduce'}");
-        assert_non_null(cJSON_GetObjectItem(gw_cluster_find_collective(&cluster, name, 4)->kept,
-                                            "uncertainty"));
-    }
+    assert_points(&cluster, "allgather", 4, points, 3);
+    assert_same_json(cJSON_Duplicate(source_of(&cluster, "allgather", 4), 1),
+                     "{'kind': 'assumed', 'measured': 'allreduce'}");
+    assert_non_null(cJSON_GetObjectItem(gw_cluster_find_collective(&cluster, "allgather", 4)->kept,
+                                        "uncertainty"));
     gw_cluster_free(&cluster);
 }
 
@@ -270,7 +258,6 @@ TEST_IN_FOLDER(osu_benchmarks) {
     static const double full[][2] = {{8, 2.5}, {1024, 5.5}};
     struct gw_cluster cluster = import_text(*state, OSU, "osu.txt", osu_plain, 16);
     assert_points(&cluster, "allgather", 16, plain, 3);
-    assert_points(&cluster, "allgatherv", 16, plain, 3);
     assert_int_equal(cluster.workers, 16);
     assert_int_equal(cluster.workers_per_node, 1);
     assert_said(source_of(&cluster, "allgather", 16), "tool", "OSU micro-benchmarks");
@@ -306,7 +293,7 @@ TEST_IN_FOLDER(each_osu_title_has_its_collective) {
         const char *text = with(osu_plain, "Allgather ", cases[i][0]);
         struct gw_cluster cluster = import_text(*state, OSU, "x", text, is_pair ? 0 : 8);
         assert_points(&cluster, cases[i][1], is_pair ? 2 : 8, points, 3);
-        assert_int_equal(cluster.collective_count, i == 0 ? 3 : i == 1 ? 2 : 1);
+        assert_int_equal(cluster.collective_count, i == 0 ? 2 : 1);
         gw_cluster_free(&cluster);
     }
 }
@@ -380,8 +367,8 @@ TEST_IN_FOLDER(several_numbers_of_workers_grow) {
     assert_ok(gw_import_finish(&cluster, &error));
     assert_int_equal(cluster.workers, 8);
     const cJSON *growth = cJSON_GetObjectItem(cluster.kept, "growth");
-    assert_int_equal(cJSON_GetArraySize(growth), 2);
-    assert_said(cJSON_GetObjectItem(cJSON_GetObjectItem(growth, "allgatherv"), "bandwidth"), "law",
+    assert_int_equal(cJSON_GetArraySize(growth), 1);
+    assert_said(cJSON_GetObjectItem(cJSON_GetObjectItem(growth, "allgather"), "bandwidth"), "law",
                 "P-1");
     const char *path = path_in(*state, "cluster.json");
     assert_ok(gw_cluster_write(&cluster, path, &error));
