@@ -128,21 +128,16 @@ enum gw_status gw_agree_maximum(struct gw_communicator *communicator, double *va
     return status;
 }
 
-enum gw_status gw_gather_hosts(struct gw_communicator *communicator, char (*hosts)[GW_HOST_SIZE],
-                               struct gw_error *error) {
-    char mine[GW_HOST_SIZE] = "";
-    (void)gethostname(mine, sizeof mine - 1);
-    return gw_allgather(communicator, mine, sizeof mine, hosts, error);
-}
-
 enum gw_status gw_find_local_rank(struct gw_communicator *ranks, size_t *out,
                                   struct gw_error *error) {
+    char mine[GW_HOST_SIZE] = "";
     char(*hosts)[GW_HOST_SIZE] = calloc((size_t)ranks->size, sizeof *hosts);
+    (void)gethostname(mine, sizeof mine - 1);
     enum gw_status status =
         hosts == NULL ? gw_fail_memory(error, "looking for ranks that share a host") : GW_OK;
     status = gw_agree(ranks, status, error);
     if (status == GW_OK) {
-        status = gw_gather_hosts(ranks, hosts, error);
+        status = gw_allgather(ranks, mine, sizeof mine, hosts, error);
     }
     *out = 0;
     for (int rank = 0; rank < ranks->rank && status == GW_OK; rank++) {

@@ -1,8 +1,8 @@
 /*
  * Communicators for memory of GPUs: the interface of transport.h, with the data of collectives and
  * messages on the GPU of a stream. Each has a parent, another communicator with the same ranks for
- * memory of the host. gw_agree, gw_gather_hosts and the other functions of transport.h on memory of
- * the host are called with the parent. Control messages of both are in memory of the host.
+ * memory of the host. gw_agree and the other functions of transport.h on memory of the host are
+ * called with the parent. Control messages of both are in memory of the host.
  */
 #ifndef GW_TRANSPORT_GPU_H
 #define GW_TRANSPORT_GPU_H

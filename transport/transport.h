@@ -142,10 +142,6 @@ enum gw_status gw_receive(struct gw_communicator *communicator, int from, void *
 /* The size of a host's name; longer names are cut. */
 enum { GW_HOST_SIZE = 64 };
 
-/* Gathers the host name of each rank, [size], on every rank: ranks with one name share a node. */
-enum gw_status gw_gather_hosts(struct gw_communicator *communicator, char (*hosts)[GW_HOST_SIZE],
-                               struct gw_error *error);
-
 /*
  * Counts the ranks of lower number on the same host; all ranks call it, and all fail if one fails.
  */

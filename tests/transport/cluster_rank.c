@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/statistics.h"
@@ -42,7 +43,9 @@ static double median_allgather_s(struct gw_communicator *communicator, const voi
 
 static enum gw_status say_hosts(struct gw_communicator *communicator, struct gw_error *error) {
     char hosts[LARGEST_JOB][GW_HOST_SIZE];
-    GW_TRY(gw_gather_hosts(communicator, hosts, error));
+    char mine[GW_HOST_SIZE] = "";
+    (void)gethostname(mine, sizeof mine - 1);
+    GW_TRY(gw_allgather(communicator, mine, sizeof mine, hosts, error));
     for (int rank = 0; communicator->rank == 0 && rank < communicator->size; rank++) {
         printf("%s ", hosts[rank]);
     }

@@ -105,19 +105,6 @@ static const char *another_length_is_refused(struct gw_communicator *communicato
                : "receive: took a message of another length";
 }
 
-static const char *hosts_are_told(struct gw_communicator *communicator) {
-    char mine[GW_HOST_SIZE] = "";
-    char said[MOST_RANKS][GW_HOST_SIZE];
-    char hosts[MOST_RANKS][GW_HOST_SIZE];
-    (void)gethostname(mine, sizeof mine - 1);
-    bool right = gw_allgather(communicator, mine, sizeof mine, said, NULL) == GW_OK;
-    right = gw_gather_hosts(communicator, hosts, NULL) == GW_OK && right;
-    for (int rank = 0; rank < communicator->size; rank++) {
-        right = right && strcmp(hosts[rank], said[rank]) == 0;
-    }
-    return right ? NULL : "gather_hosts: not the host's name that each rank says";
-}
-
 /* Everyone writes to everyone, itself too; what comes from one rank comes in order, whole. */
 static const char *posts_come_in_order(struct gw_communicator *communicator) {
     enum { EACH = 200, LONGEST = 5000 };
@@ -231,7 +218,6 @@ static check *const checks[] = {seeds_are_agreed_on,
                                 maxima_are_agreed_on,
                                 failures_are_agreed_on,
                                 another_length_is_refused,
-                                hosts_are_told,
                                 posts_come_in_order,
                                 first_ranks_work_alone,
                                 parts_talk_apart,
