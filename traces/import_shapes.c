@@ -38,6 +38,7 @@ static bool is_kind(const char *word, size_t length, bool *has_gradient) {
 struct shape {
     bool is_open, is_closed; /* a bracket was opened, and the shape has come to its end */
     bool has_mark;           /* "x" stands between numbers */
+    bool ends_in_mark;       /* the last one so far stands behind a number alone */
     double largest;          /* of all numbers but the last */
     double dimensions[4];    /* the last four */
 };
@@ -84,6 +85,7 @@ static bool add_number(struct shape *shape, const char *at, size_t length,
     bool fits = is_first || !has_commas || (out->commas & here) != 0;
     out->commas = is_first ? here : has_commas ? out->commas & here : out->commas;
     out->digits *= whole;
+    shape->ends_in_mark = false;
     add_dimension(shape, part, out);
     return fits;
 }
@@ -96,6 +98,7 @@ static bool read_mark(struct shape *shape, char mark, const struct gw_import_par
     }
     shape->is_closed = shape->is_closed || strchr("])}", mark) != NULL;
     shape->has_mark = shape->has_mark || mark == 'x';
+    shape->ends_in_mark = shape->ends_in_mark || mark == 'x';
     return true;
 }
 
@@ -151,7 +154,8 @@ static bool parse_shape(const char *at, struct gw_import_parameter *out) {
         at += length;
     }
     settle_numbers(&shape, out);
-    return !is_empty && (out->commas == GW_IMPORT_THOUSANDS ? out->digits : out->elements) >= 1;
+    return !is_empty && !shape.ends_in_mark &&
+           (out->commas == GW_IMPORT_THOUSANDS ? out->digits : out->elements) >= 1;
 }
 
 /* Cuts a label, quotes and brackets off the name in a word; false: the word has no name. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds README and docs to what they point at: relative links, their headings, files named in code marks."""
+"""Holds README and docs to what they point at: relative links, their headings, files and arrays named in code marks."""
 import re
 import sys
 from pathlib import Path
@@ -8,6 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WIDTH, README_LINES = 100, 150
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FILE = re.compile(r"`((?:\w[\w-]*/)+[\w-]+\.(?:c|h|py|txt|cmake|md))`|`(script/[\w-]+)[` ]")
+ARRAY = re.compile(r"`(\w+)\[\]`\s+in\s+`([\w/-]+\.c)`")
 MADE = ("convergence/", "matrix-output/", "torch-validation/", "defaults-validation/")
 
 
@@ -32,6 +33,9 @@ def faults_of(page):
         name = names[0] or names[1]
         if not name.startswith(MADE) and not (ROOT / name).exists():
             yield f"expected the file {name}"
+    for array, name in ARRAY.findall(text):
+        if f"{array}[" not in (ROOT / name).read_text():
+            yield f"expected the array {array}[] in {name}"
     for number, line in enumerate(text.splitlines(), 1):
         if len(line) > WIDTH:
             yield f"line {number}: expected at most {WIDTH} columns, got {len(line)}"

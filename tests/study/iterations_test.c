@@ -94,17 +94,23 @@ static void check_factor(const char *name, const char *way, double density, cons
     assert_true(high == 0 || (found.low <= found.median && found.median <= found.high));
 }
 
+/* Every pipeline with a line in the page has these factors; no other pipeline has any. */
 TEST(factors_are_those_of_the_page) {
     static const char *const tables[] = {SHORT_DENSE, "<!-- learnt right 0.001 compressed fnn3-4"};
     static const double densities[] = {0.01, 0.001};
     size_t checked = 0;
     for (const struct gw_algorithm *row = gw_algorithms; row->name != NULL; row++) {
         for (size_t i = 0; i < 2 && gw_algorithm_is_sparse(row); i++) {
-            check_factor(row->name, row->name, densities[i], tables[i]);
-            checked++;
+            struct gw_iterations_factor found;
+            if (find_cell(tables[i], row->name, 1) != NULL) {
+                check_factor(row->name, row->name, densities[i], tables[i]);
+                checked++;
+            } else {
+                assert_false(gw_iterations_find(row->name, densities[i], &found));
+            }
         }
     }
-    assert_true(checked == 34);
+    assert_true(checked >= 34);
     check_factor("dense", "dense", 0.01, SHORT_DENSE);
     check_factor("fp16", "torch-fp16", 0.01, SHORT_DENSE);
 }

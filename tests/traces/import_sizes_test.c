@@ -54,6 +54,8 @@ TEST_IN_FOLDER(bad_lists_are_refused) {
         {"a 1.5\n", "got 'a 1.5'"},
         {"a 3 float32\n", "got 'a 3 float32'"},
         {", 3\n", "got ', 3'"},
+        {"a 3\nb 4 x\n", "sizes.txt:2: expected a parameter's name and its shape"},
+        {"a 128x784x\n", "sizes.txt:1: expected a parameter's name and its shape"},
         {"a 9007199254740992\nb 1\n", "sizes.txt:2: expected at most 2^53 elements"},
         {"a 99999999999 99999999999\n", "sizes.txt:1: expected at most 2^53 elements"},
     };
