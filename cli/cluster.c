@@ -69,7 +69,7 @@ static const struct gw_option_rule rules[] = {
      "import: expected no --network: it is what is imported"},
     {"ACTION=show", GW_NEEDS, "WHAT", "show: expected a CLUSTER: a file, or one that ships"},
     {"ACTION=show", GW_EXCLUDES, "nodes network intra gpu cards workers communicator name out",
-     "show: expected no option by which clusters are made"},
+     "show: expected without options that make a cluster"},
     {"ACTION=make", GW_NEEDS, "out json", "make: expected --out CLUSTER.json"},
     {"ACTION=import", GW_NEEDS, "out json", "import: expected --out CLUSTER.json"},
     {0},

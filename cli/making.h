@@ -38,7 +38,7 @@ extern const struct gw_option gw_making_but_network_table[], gw_making_table[];
     {"batch", GW_NEEDS, "gpu backward", "--batch: expected --gpu GPU or --backward TIME with it"}, \
         {"precision", GW_NEEDS, "gpu", "--precision: expected --gpu GPU with it"},                 \
         {"cluster", GW_EXCLUDES, "nodes intra gpus-per-node cards" network,                        \
-         "--cluster: expected no option by which clusters are made with it"},                      \
+         "--cluster: expected without --nodes and other options that make a cluster"},             \
         {"forward", GW_NEEDS, "backward", "--forward: expected --backward with it"}, {             \
         "nodes", GW_NEEDS, "gpu",                                                                  \
             "--nodes: expected --gpu GPU with it, by whose memory compression is assumed"          \

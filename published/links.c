@@ -329,7 +329,7 @@ static enum gw_status make_ethernet(const char *name, const struct rate *rate,
 
 /* ---- finding a link -------------------------------------------------------------------------- */
 
-/* Fails with the list of links that exist in that place. */
+/* Fails with the list of links that exist in that place; a number says how rates are written. */
 static enum gw_status refuse_link(const char *name, bool within, bool elsewhere,
                                   struct gw_error *error) {
     char names[256] = "";
@@ -338,10 +338,16 @@ static enum gw_status refuse_link(const char *name, bool within, bool elsewhere,
             gw_list_name(names, sizeof names, row->name);
         }
     }
-    const char *is = within ? ", a network" : ", a link within a node";
-    return gw_fail(error, GW_BAD_INPUT, "%s: expected one of %s%s; got \"%s\"%s",
+    const char *is = elsewhere ? within ? ", a network" : ", a link within a node" : "";
+    size_t digits = within || elsewhere ? 0 : strspn(name, "0123456789");
+    char rate[64] = "";
+    if (digits > 0 && digits < 6) {
+        (void)snprintf(rate, sizeof rate, ": rates are in bits, such as %.*sgbit", (int)digits,
+                       name);
+    }
+    return gw_fail(error, GW_BAD_INPUT, "%s: expected one of %s%s; got \"%s\"%s%s",
                    within ? "link within a node" : "network", names,
-                   within ? "" : ", or another rate, such as 2.5gbit", name, elsewhere ? is : "");
+                   within ? "" : ", or another rate, such as 2.5gbit", name, is, rate);
 }
 
 static const struct gw_link *find_row(const char *name) {

@@ -133,7 +133,7 @@ TEST_IN_FOLDER(bad_wishes_are_refused) {
         {"advise gpt2 --gpu p102-100 --gpus-per-node 8 --nodes 8 --network 10gbit", "--intra"},
         {"advise gpt2 --gpu b100 --nodes 2 --network 10gbit",
          "l40s, h100, h100-pcie, h200, b200; got \"b100\"\n"},
-        {"advise gpt2 --gpu a100 --nodes 2 --network 25GB", "such as 2.5gbit; got \"25GB\"\n"},
+        {"advise gpt2 --gpu a100 --nodes 2 --network 25GB", "such as 2.5gbit; got \"25GB\": rates are in bits, such as 25gbit\n"},
         {"advise gpt2 --gpu v100 --precision tf32 --nodes 8 --network 10gbit", "tf32"},
         {"report gpt2 --gpu a100 --nodes 8 --network 10gbit --out page.pdf",
          "--out: expected a name of HTML, such as page.html, got \"page.pdf\""},

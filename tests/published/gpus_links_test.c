@@ -287,6 +287,11 @@ TEST(messages_say_what_is_known) {
          "link within a node: expected one of pcie3, pcie4, pcie5, nvlink1, nvlink2, nvlink3, "
          "nvlink4, "
          "nvlink5; got \"2.5gbit\", a network"},
+        {"10GB", false,
+         "network: expected one of 1gbit, 10gbit, 25gbit, 40gbit, 50gbit, 100gbit, 200gbit, "
+         "400gbit, 25gbit-roce, 100gbit-roce, 200gbit-roce, 400gbit-roce, fdr, edr, hdr, ndr, "
+         "100gbit-efa, 400gbit-efa, or another rate, such as 2.5gbit; got \"10GB\": rates are in "
+         "bits, such as 10gbit"},
         {"0gbit", false, "network: expected a rate from 0.001mbit to 10000gbit; got \"0gbit\""},
     };
     struct gw_arena arena = {0};
