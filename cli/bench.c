@@ -105,7 +105,8 @@ static enum gw_status measure_and_print(const struct options *options,
     return status;
 }
 
-static enum gw_status bench(const struct options *options, struct gw_error *error) {
+static enum gw_status answer_bench(void *values, struct gw_error *error) {
+    const struct options *options = values;
     const struct gw_compressor *compressors[GW_MAX_COMPRESSORS];
     struct gw_device *device = NULL;
     struct gw_gpu gpu = {0};
@@ -126,13 +127,7 @@ static enum gw_status bench(const struct options *options, struct gw_error *erro
     return status;
 }
 
-static int run_bench(int argc, char **argv) {
-    struct options options = {0};
-    struct gw_error error = {0};
-    gw_parse_options(&gw_verb_bench, argc, argv, &options);
-    enum gw_status status = bench(&options, &error);
-    return status == GW_OK ? GW_OK : gw_cli_fail(&error);
-}
+static struct options options;
 
 const struct gw_verb gw_verb_bench = {
     .name = "bench",
@@ -145,5 +140,6 @@ const struct gw_verb gw_verb_bench = {
     .options = option_table,
     .rules = rules,
     .surplus = "expected compressors, got",
-    .run = run_bench,
+    .values = &options,
+    .answer = answer_bench,
 };

@@ -15,7 +15,7 @@
 struct options {
     struct gw_output_options output;
     struct gw_job_options job;
-    struct gw_calibration calibration; /* complete but for name, command and journal */
+    struct gw_calibration calibration; /* made of what follows */
     const char *name;                  /* NULL: after the file */
     const char *out;                   /* NULL with `check` */
     const char *check;                 /* the cluster to look at again, or NULL */
@@ -26,21 +26,20 @@ struct options {
 
     struct gw_calibration_choice chosen; /* lists that `calibration` points to */
     /* Values given on the command line; 0 or NULL: not given. */
-    double time_s, precision, max_s_per_point;
+    double time_s, density, precision, max_s_per_point;
     size_t max_bytes, max_elements;
     const char *only, *compressor;
-    bool quick, thorough, no_network;
+    bool quick, thorough, resume, no_network;
 };
 
 /* `target` is the struct of all options. */
-static void read_compressors(char *argument, void *target, struct argp_state *state) {
+static void read_compressors(const char *argument, void *target) {
     struct options *options = target;
     struct gw_error error;
     options->compressor = argument;
     if (gw_compressors_parse(argument, options->chosen.compressors, &error) != GW_OK) {
-        gw_refuse(state, "--%s", error.message);
+        gw_refuse("--%s", error.message);
     }
-    options->calibration.compressors = options->chosen.compressors;
 }
 
 #define IN(member) offsetof(struct options, member)
@@ -63,16 +62,15 @@ static const struct gw_option option_table[] = {
     {"only", 0, "WHAT[,WHAT..]", GW_TEXT, IN(only), .help = "Measure these alone",
      .otherwise = "everything", .names = GW_NAMES_CALIBRATED, .is_list = true},
     {"add", 0, NULL, GW_FLAG, IN(add), .help = "Keep what CLUSTER.json has besides"},
-    {"resume", 0, NULL, GW_FLAG, IN(calibration.resume),
+    {"resume", 0, NULL, GW_FLAG, IN(resume),
      .help = "Go on with a calibration that was interrupted, where there is one"},
     {"check", 0, "CLUSTER.json", GW_TEXT, IN(check),
      .help = "Measure some sizes again and say whether the file still describes the cluster",
      .names = GW_NAMES_CLUSTERS},
     {"tolerance", 0, "R", GW_POSITIVE, IN(tolerance),
      .help = "By which share of it a time may differ for --check", .value = "0.1"},
-    {"density", 0, "R", GW_POSITIVE, IN(calibration.density),
-     .help = "Share of elements that compressors keep", .maximum = 1,
-     .otherwise = GW_USUAL_DENSITY_TEXT ", for --check the file's"},
+    {"density", 0, "R", GW_POSITIVE, IN(density), .help = "Share of elements that compressors keep",
+     .maximum = 1, .otherwise = GW_USUAL_DENSITY_TEXT ", for --check the file's"},
     {"compressor", 'c', "A[,B..]|all", GW_CUSTOM, 0,
      .help = "The compressors to measure, with everything else", .otherwise = "all",
      .names = GW_NAMES_COMPRESSORS, .is_list = true, .read = read_compressors},
@@ -120,9 +118,10 @@ static const struct gw_option_rule rules[] = {
 /* ---- request --------------------------------------------------------------------------------- */
 
 /* Completes the request: options override the preset (--quick, ..), which overrides defaults. */
-static void complete(void *input, struct argp_state *state) {
+static void complete(void *input) {
     struct options *options = input;
     struct gw_calibration *asked = &options->calibration;
+    *asked = gw_calibration_defaults();
     if (options->quick) {
         gw_calibration_make_quick(asked);
     } else if (options->thorough) {
@@ -134,21 +133,25 @@ static void complete(void *input, struct argp_state *state) {
         asked->max_bytes = asked->max_elements = 4 << 20;
     }
     asked->time_s = options->time_s > 0 ? options->time_s : asked->time_s;
+    asked->density = options->density > 0 ? options->density : asked->density;
     asked->precision = options->precision > 0 ? options->precision : asked->precision;
     asked->max_s_per_point =
         options->max_s_per_point > 0 ? options->max_s_per_point : asked->max_s_per_point;
     asked->max_bytes = options->max_bytes > 0 ? options->max_bytes : asked->max_bytes;
     asked->max_elements = options->max_elements > 0 ? options->max_elements : asked->max_elements;
+    asked->compressors =
+        options->compressor != NULL ? options->chosen.compressors : asked->compressors;
     asked->network = !options->no_network;
+    asked->resume = options->resume;
     struct gw_error error;
     if (options->only != NULL &&
         gw_calibration_choose(options->only, &options->chosen, asked, &error) != GW_OK) {
-        gw_refuse(state, "--%s", error.message);
+        gw_refuse("--%s", error.message);
     }
     /* A check measures curves again; messages and overlap have none. */
     if (options->only != NULL && options->check != NULL && (asked->network || asked->overlap)) {
-        gw_refuse(state, "--check: expected only collectives and compressors in --only, neither "
-                         "network nor overlap, as curves alone are measured again");
+        gw_refuse("--check: expected only collectives and compressors in --only, neither "
+                  "network nor overlap, as curves alone are measured again");
     }
 }
 
@@ -322,10 +325,10 @@ static enum gw_status body(struct gw_communicator *communicator, void *context, 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
 /* Joins the arguments to "gradweave calibrate --nodes 2 ...". */
-static char *join_command(int argc, char **argv) {
+static char *join_command(char **argv) {
     struct gw_text text;
     FILE *stream = gw_text_open(&text);
-    for (int i = 0; stream != NULL && i < argc; i++) {
+    for (size_t i = 0; stream != NULL && argv[i] != NULL; i++) {
         (void)fprintf(stream, "%s %s", i == 0 ? "gradweave" : "", argv[i]);
     }
     (void)gw_text_close(&text, "", NULL);
@@ -340,33 +343,32 @@ static char *journal_for(const char *path) {
     return !is_special && asprintf(&journal, "%s.partial", path) >= 0 ? journal : NULL;
 }
 
-static int run_calibrate(int argc, char **argv) {
-    struct options options = {.calibration = gw_calibration_defaults(),
-                              .transport = GW_TRANSPORT_ANY};
+static int run_calibrate(void *values, char **argv) {
+    struct options *options = values;
     struct gw_error error = {0};
-    /* Before parsing: argp moves the options to the front of argv. */
-    char *command = join_command(argc, argv);
-    gw_parse_options(&gw_verb_calibrate, argc, argv, &options);
-    const char *file = options.check != NULL ? options.check : options.out;
+    const char *file = options->check != NULL ? options->check : options->out;
+    char *command = join_command(argv);
     char *name = gw_name_after(file);
-    char *journal = options.check != NULL ? NULL : journal_for(file);
-    options.calibration.command = command;
-    options.calibration.version = GW_VERSION;
-    options.calibration.journal = journal;
-    options.calibration.name = options.name != NULL ? options.name : name;
-    options.job.outs[0] = options.out;
+    char *journal = options->check != NULL ? NULL : journal_for(file);
+    options->calibration.command = command;
+    options->calibration.version = GW_VERSION;
+    options->calibration.journal = journal;
+    options->calibration.name = options->name != NULL ? options->name : name;
+    options->job.outs[0] = options->out;
     enum gw_status status =
         command == NULL || name == NULL ? gw_fail_memory(&error, "calibrating") : GW_OK;
-    if (status == GW_OK && !gw_mpi_is_inside_job() && options.check == NULL) {
-        status = gw_file_check_target(options.out, GW_CLUSTER_START, &error);
+    if (status == GW_OK && !gw_mpi_is_inside_job() && options->check == NULL) {
+        status = gw_file_check_target(options->out, GW_CLUSTER_START, &error);
     }
     int exit_status =
-        status == GW_OK ? gw_job_run(&options.job, argv, body, &options) : gw_cli_fail(&error);
+        status == GW_OK ? gw_job_run(&options->job, argv, body, options) : gw_cli_fail(&error);
     free(journal);
     free(name);
     free(command);
     return exit_status;
 }
+
+static struct options options = {.transport = GW_TRANSPORT_ANY};
 
 const struct gw_verb gw_verb_calibrate = {
     .name = "calibrate",
@@ -379,5 +381,6 @@ const struct gw_verb gw_verb_calibrate = {
     .rules = rules,
     .surplus = "expected options only, got",
     .check = complete,
+    .values = &options,
     .run = run_calibrate,
 };

@@ -11,10 +11,10 @@ struct options {
     const char *files[MOST_FILES];
 };
 
-static void read_file(char *argument, void *target, struct argp_state *state) {
+static void read_file(const char *argument, void *target) {
     struct options *options = target;
     if (options->count == MOST_FILES) {
-        gw_refuse(state, "expected at most %d files", MOST_FILES);
+        gw_refuse("expected at most %d files", MOST_FILES);
     }
     options->files[options->count++] = argument;
 }
@@ -63,15 +63,16 @@ static int check(const struct options *options, struct gw_arena *arena,
     return verdict == GW_OK && odd ? 1 : verdict;
 }
 
-static int run_check(int argc, char **argv) {
-    static struct options options;
+static int run_check(void *values, char **argv) {
     static struct gw_file_check checks[MOST_FILES];
     struct gw_arena arena = {0};
-    gw_parse_options(&gw_verb_check, argc, argv, &options);
-    int verdict = check(&options, &arena, checks);
+    (void)argv;
+    int verdict = check(values, &arena, checks);
     gw_arena_free(&arena);
     return verdict;
 }
+
+static struct options options;
 
 const struct gw_verb gw_verb_check = {
     .name = "check",
@@ -82,5 +83,6 @@ const struct gw_verb gw_verb_check = {
              "status 1: something is odd. 2: a file is bad input.",
     .options = option_table,
     .rules = rules,
+    .values = &options,
     .run = run_check,
 };

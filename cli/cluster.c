@@ -21,10 +21,10 @@ struct options {
 
 static const char *const actions[] = {[MAKE] = "make", [IMPORT] = "import", [SHOW] = "show", NULL};
 
-static void read_operand(char *argument, void *target, struct argp_state *state) {
+static void read_operand(const char *argument, void *target) {
     struct options *options = target;
     if (options->count == MOST_FILES) {
-        gw_refuse(state, "expected at most %d files", MOST_FILES);
+        gw_refuse("expected at most %d files", MOST_FILES);
     }
     options->operands[options->count++] = argument;
 }

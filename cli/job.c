@@ -145,7 +145,7 @@ enum { MOST_GPUS = 64 };
 
 const char *const gw_device_kinds[] = {"cpu", "cuda", NULL};
 
-void gw_read_device(char *argument, void *target, struct argp_state *state) {
+void gw_read_device(const char *argument, void *target) {
     struct gw_device_choice choice = {0};
     static const char cuda[] = "cuda";
     const char *number = argument + strlen(cuda);
@@ -158,7 +158,7 @@ void gw_read_device(char *argument, void *target, struct argp_state *state) {
                                  : *number == '\0';
     }
     if (!is_whole) {
-        gw_refuse(state, "--device: expected cpu, cuda or cuda:N, got \"%s\"", argument);
+        gw_refuse("--device: expected cpu, cuda or cuda:N, got \"%s\"", argument);
     }
     choice.ordinal = choice.chosen ? strtoul(number + 1, NULL, 10) : 0;
     *(struct gw_device_choice *)target = choice;

@@ -54,7 +54,7 @@ struct gw_device_choice {
 extern const char *const gw_device_kinds[]; /* ended by NULL */
 
 /* Reads "cpu", "cuda" or "cuda:N" into a struct gw_device_choice. */
-void gw_read_device(char *argument, void *target, struct argp_state *state);
+void gw_read_device(const char *argument, void *target);
 
 /*
  * Opens the chosen GPU; without an ordinal, GPU `local_rank` modulo its machine's count of GPUs.

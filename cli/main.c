@@ -4,17 +4,47 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/completion.h"
 #include "core/answer.h"
 #include "device/device.h"
 #include "transport/transport.h"
 
 /* ---- verbs --------------------------------------------------------------------------------- */
 
-static struct completion_options { enum gw_shell shell; } completion_options;
+enum shell { BASH, ZSH, FISH };
 
-static const char *const shells[] = {
-    [GW_BASH] = "bash", [GW_ZSH] = "zsh", [GW_FISH] = "fish", NULL};
+static struct completion_options { enum shell shell; } completion_options;
+
+static const char *const shells[] = {[BASH] = "bash", [ZSH] = "zsh", [FISH] = "fish", NULL};
+
+/* Each asks the program for the completions of the words before the cursor, with descriptions
+ * behind tabs; without completions the shell offers files. */
+static const char *const scripts[] = {
+    [BASH] = "_gradweave() {\n"
+             "    local IFS=$'\\n'\n"
+             "    COMPREPLY=($(gradweave completion -- \"${COMP_WORDS[@]:1:COMP_CWORD}\" |\n"
+             "        cut -f 1))\n"
+             "}\n"
+             "complete -o default -F _gradweave gradweave\n",
+    [ZSH] = "#compdef gradweave\n"
+            "_gradweave() {\n"
+            "    local -a lines\n"
+            "    lines=(${(f)\"$(gradweave completion -- \"${(@)words[2,CURRENT]}\")\"})\n"
+            "    if (( $#lines )); then\n"
+            "        local -a names=(${lines%%$'\\t'*}) shown=(${lines/$'\\t'/  })\n"
+            "        compadd -l -d shown -- $names\n"
+            "    else\n"
+            "        _files\n"
+            "    fi\n"
+            "}\n"
+            "compdef _gradweave gradweave\n",
+    [FISH] = "function __gradweave_completions\n"
+             "    set -l words (commandline -opc) (commandline -ct)\n"
+             "    test -z (commandline -ct); and set words $words ''\n"
+             "    gradweave completion -- $words[2..-1]\n"
+             "end\n"
+             "complete -c gradweave -f -a '(__gradweave_completions)'\n"
+             "complete -c gradweave -n 'not count (__gradweave_completions) >/dev/null' -F\n",
+};
 
 static const struct gw_option completion_table[] = {
     {NULL, 0, "SHELL", GW_CHOICE, offsetof(struct completion_options, shell), .help = "The shell",
@@ -27,7 +57,12 @@ static const struct gw_option_rule completion_rules[] = {
     {0},
 };
 
-static enum gw_status answer_completion(void *values, struct gw_error *error);
+static enum gw_status answer_completion(void *values, struct gw_error *error) {
+    const struct completion_options *options = values;
+    (void)error;
+    (void)fputs(scripts[options->shell], stdout);
+    return GW_OK;
+}
 
 static const struct gw_verb verb_completion = {
     .name = "completion",
@@ -52,24 +87,16 @@ static const struct gw_verb *const verbs[] = {
     &gw_verb_model,     &verb_completion,   NULL,
 };
 
-static enum gw_status answer_completion(void *values, struct gw_error *error) {
-    const struct completion_options *options = values;
-    (void)error;
-    gw_print_completion(options->shell, verbs);
-    return GW_OK;
-}
-
 /* ---- help ---------------------------------------------------------------------------------- */
 
-static void print_version(FILE *stream, struct argp_state *state) {
-    (void)state;
+void gw_print_version(void) {
     const char *mpi = gw_mpi_version();
     const char *cuda = gw_cuda_version();
     const char *nccl = gw_nccl_version();
-    (void)fprintf(stream, "gradweave %s\n", GW_VERSION);
-    (void)fprintf(stream, "MPI:  %s\n", mpi == NULL ? "not in this build" : mpi);
-    (void)fprintf(stream, "CUDA: %s\n", cuda == NULL ? "not in this build" : cuda);
-    (void)fprintf(stream, "NCCL: %s\n", nccl == NULL ? "not in this build" : nccl);
+    printf("gradweave %s\n", GW_VERSION);
+    printf("MPI:  %s\n", mpi == NULL ? "not in this build" : mpi);
+    printf("CUDA: %s\n", cuda == NULL ? "not in this build" : cuda);
+    printf("NCCL: %s\n", nccl == NULL ? "not in this build" : nccl);
 }
 
 static void print_help(void) {
@@ -101,9 +128,6 @@ static void finish_early(int exit_status, void *unused) {
     if (!gw_answer_is_held()) {
         return;
     }
-    if (exit_status == GW_OK && gw_answer_is_empty()) { /* the parser does not report lost output */
-        gw_print_lost(NULL);
-    }
     int status = finish(exit_status);
     if (status != exit_status) {
         _exit(status);
@@ -118,10 +142,10 @@ static int run_verb(const struct gw_verb *verb, int argc, char **argv) {
         gw_print_manual(verb);
         return GW_OK;
     }
+    gw_parse_options(verb, argv);
     if (verb->run != NULL) {
-        return verb->run(argc, argv);
+        return verb->run(verb->values, argv);
     }
-    gw_parse_options(verb, argc, argv, verb->values);
     return verb->answer(verb->values, &error) == GW_OK ? GW_OK : gw_cli_fail(&error);
 }
 
@@ -139,15 +163,18 @@ int main(int argc, char **argv) {
         return gw_mpi_exit_status(GW_FAILED);
     }
     (void)on_exit(finish_early, NULL);
-    argp_program_version_hook = print_version;
     const char *verb = argc > 1 ? argv[1] : "";
+    if (argc > 3 && strcmp(verb, "completion") == 0 && strcmp(argv[2], "--") == 0) {
+        gw_print_completions(verbs, argv + 3);
+        return finish(GW_OK);
+    }
     for (size_t i = 0; verbs[i] != NULL; i++) {
         if (strcmp(verbs[i]->name, verb) == 0) {
             return finish(run_verb(verbs[i], argc - 1, argv + 1));
         }
     }
     if (strcmp(verb, "--version") == 0 || strcmp(verb, "-V") == 0) {
-        print_version(stdout, NULL);
+        gw_print_version();
         return finish(GW_OK);
     }
     if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "-?") == 0) {

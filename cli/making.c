@@ -5,22 +5,6 @@
 
 #include "cli/cli.h"
 
-static void read_time(const char *option, const char *argument, double *target,
-                      struct argp_state *state) {
-    if (!gw_parse_seconds(argument, target)) {
-        gw_refuse(state, "--%s: expected a time such as 45ms or 0.3s, got \"%s\"", option,
-                  argument);
-    }
-}
-
-static void read_backward(char *argument, void *target, struct argp_state *state) {
-    read_time("backward", argument, target, state);
-}
-
-static void read_forward(char *argument, void *target, struct argp_state *state) {
-    read_time("forward", argument, target, state);
-}
-
 const struct gw_option gw_model_making_table[] = {
     {"gpu", 0, "GPU", GW_TEXT, offsetof(struct gw_model_request, gpu),
      .help = "The workers' GPU, such as a100 (see gradweave list gpus)", .names = GW_NAMES_GPUS},
@@ -30,11 +14,10 @@ const struct gw_option gw_model_making_table[] = {
     {"batch", 0, "SAMPLES", GW_POSITIVE, offsetof(struct gw_model_request, batch_size),
      .help = "Of a worker, in an iteration", .otherwise = "what is usual for the network",
      .maximum = 1e6},
-    {"backward", 0, "TIME", GW_CUSTOM, offsetof(struct gw_model_request, backward_s),
-     .help = "What the backward pass takes in all, such as 45ms, in place of what a GPU may take",
-     .read = read_backward},
-    {"forward", 0, "TIME", GW_CUSTOM, offsetof(struct gw_model_request, forward_s),
-     .help = "The same of the forward pass", .otherwise = "half of it", .read = read_forward},
+    {"backward", 0, "TIME", GW_SECONDS, offsetof(struct gw_model_request, backward_s),
+     .help = "What the backward pass takes in all, such as 45ms, in place of what a GPU may take"},
+    {"forward", 0, "TIME", GW_SECONDS, offsetof(struct gw_model_request, forward_s),
+     .help = "The same of the forward pass", .otherwise = "half of it"},
     {0},
 };
 

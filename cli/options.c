@@ -1,12 +1,9 @@
 #include "cli/options.h"
 
-#include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "transport/transport.h"
@@ -14,7 +11,6 @@
 /* The program's only command line, as parsed so far. */
 static struct command {
     const struct gw_verb *verb;
-    void *options;
     size_t count;
     struct gw_option_row rows[GW_MAX_OPTIONS];
     const char *given[GW_MAX_OPTIONS]; /* the last value of each, "" for flags; NULL: not given */
@@ -39,21 +35,18 @@ size_t gw_list_options(const struct gw_option *table, struct gw_option_row rows[
     return add_rows(table, 0, rows, 0);
 }
 
-/* Joins the choices with `between`, the last two with `last`: "curves, messages or waves". */
-static const char *join_choices(const char *const *choices, const char *between, const char *last,
-                                char *out, size_t size) {
-    size_t used = 0;
-    for (size_t i = 0; choices[i] != NULL && used < size; i++) {
-        const char *separator = i == 0 ? "" : choices[i + 1] == NULL ? last : between;
-        used += (size_t)snprintf(out + used, size - used, "%s%s", separator, choices[i]);
-    }
-    return out;
+bool gw_option_takes_value(const struct gw_option *option) {
+    return option->kind != GW_FLAG && option->kind != GW_SET && option->kind != GW_EXIT;
 }
 
-const char *gw_option_metavar(const struct gw_option *option, char out[GW_METAVAR_SIZE]) {
-    return option->metavar == NULL && option->choices != NULL
-               ? join_choices(option->choices, "|", "|", out, GW_METAVAR_SIZE)
-               : option->metavar;
+const char *gw_join_texts(const char *const *texts, const char *between, const char *last,
+                          char *out, size_t size) {
+    size_t used = 0;
+    for (size_t i = 0; texts[i] != NULL && used < size; i++) {
+        const char *separator = i == 0 ? "" : texts[i + 1] == NULL ? last : between;
+        used += (size_t)snprintf(out + used, size - used, "%s%s", separator, texts[i]);
+    }
+    return out;
 }
 
 const char *gw_option_range(const struct gw_option *option, char out[GW_RANGE_SIZE]) {
@@ -70,29 +63,28 @@ const char *gw_option_range(const struct gw_option *option, char out[GW_RANGE_SI
     return out;
 }
 
-static const struct gw_option_row *find_row(const char *name, size_t length) {
+static const char *name_of(const struct gw_option *option) {
+    return option->name != NULL ? option->name : option->metavar;
+}
+
+/* Where the value of the option of that name is; NULL: the verb has no such option. */
+static const char **find_given(const char *name, size_t length) {
     for (size_t i = 0; i < command.count; i++) {
-        const struct gw_option *option = command.rows[i].option;
-        const char *own = option->name != NULL ? option->name : option->metavar;
+        const char *own = name_of(command.rows[i].option);
         if (strncmp(own, name, length) == 0 && own[length] == '\0') {
-            return &command.rows[i];
+            return &command.given[i];
         }
     }
     return NULL;
 }
 
-static const char *given_value(const char *name, size_t length) {
-    const struct gw_option_row *row = find_row(name, length);
-    return row == NULL ? NULL : command.given[row - command.rows];
-}
-
 bool gw_option_is_given(const char *name) {
-    return given_value(name, strlen(name)) != NULL;
+    const char **given = find_given(name, strlen(name));
+    return given != NULL && *given != NULL;
 }
 
 void gw_option_turn_to(const char *name, const char *value) {
-    const struct gw_option_row *row = find_row(name, strlen(name));
-    command.given[row - command.rows] = value;
+    *find_given(name, strlen(name)) = value;
 }
 
 /* ---- failures ------------------------------------------------------------------------------ */
@@ -144,145 +136,113 @@ int gw_cli_fail(const struct gw_error *error) {
     return (int)error->status;
 }
 
-/* ---- values -------------------------------------------------------------------------------- */
-
-/* Copy of this rank's stderr while it is muted; -1: not muted. */
-static int muted_stderr = -1;
-
 /*
- * Mutes stderr on ranks other than 0 until unmute_rank: all ranks parse the same command line, and
- * one complaint about it is enough.
+ * Ends the program for wrong usage; `meant` (or NULL) is the nearest known name, with `before` in
+ * front of it. All ranks parse the same command line, and only rank 0 complains about it.
  */
-static void mute_rank(void) {
+static _Noreturn void end_for_usage(const char *message, const char *before, const char *meant) {
     if (gw_mpi_job_rank() == 0) {
-        return;
+        const char *verb = command.verb->name;
+        gw_print_to(stderr, "gradweave %s: %s\n", verb, message);
+        if (meant != NULL) {
+            gw_print_to(stderr, "Did you mean %s%s?\n", before, meant);
+        }
+        gw_print_to(stderr, "Try \"gradweave %s --help\".\n", verb);
     }
-    muted_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (nowhere >= 0) {
-        (void)dup2(nowhere, STDERR_FILENO);
-        (void)close(nowhere);
-    }
+    exit(GW_BAD_INPUT);
 }
 
-static void unmute_rank(void) {
-    if (muted_stderr >= 0) {
-        (void)dup2(muted_stderr, STDERR_FILENO);
-        (void)close(muted_stderr);
-        muted_stderr = -1;
-    }
-}
-
-/* Fails on this rank alone, unmuted: the others may still have memory. */
-static void fail_for_memory(void) {
-    unmute_rank();
-    (void)fprintf(stderr, "gradweave: out of memory while reading options\n");
-    exit(gw_mpi_exit_status(GW_FAILED));
-}
-
-void gw_refuse(struct argp_state *state, const char *format, ...) {
-    struct gw_text text;
-    FILE *stream = gw_text_open(&text);
+void gw_refuse(const char *format, ...) {
+    char message[1024];
+    char quoted[72];
     va_list arguments;
     va_start(arguments, format);
-    if (stream != NULL) {
-        gw_vprint_to(stream, format, arguments);
-        const char *meant = fflush(stream) == 0 ? find_meant(text.text) : NULL;
-        if (meant != NULL) {
-            gw_print_to(stream, "\nDid you mean \"%s\"?", meant);
-        }
-    }
+    (void)vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    if (gw_text_close(&text, "", NULL) != GW_OK || gw_print_failure() != NULL) {
-        fail_for_memory();
-    }
-    argp_error(state, "%s", text.text);
-    free(text.text);
+    const char *meant = find_meant(message);
+    (void)snprintf(quoted, sizeof quoted, "\"%s\"", meant == NULL ? "" : meant);
+    end_for_usage(message, "", meant == NULL ? NULL : quoted);
 }
 
-static double parse_positive(const char *text, const char *option, double maximum,
-                             struct argp_state *state) {
-    double value = 0;
-    bool number = gw_parse_number(text, &value) && value > 0;
-    if (maximum > 0 && (!number || value > maximum)) {
-        gw_refuse(state, "--%s: expected a number above 0 and at most %g, got \"%s\"", option,
-                  maximum, text);
-    } else if (!number) {
-        gw_refuse(state, "--%s: expected a number above 0, got \"%s\"", option, text);
-    }
-    return value;
+/* ---- values -------------------------------------------------------------------------------- */
+
+static _Noreturn void refuse_value(const struct gw_option *option, const char *expected,
+                                   const char *text) {
+    bool several = option->several != NULL && text[strcspn(text, ":,")] != '\0';
+    gw_refuse("--%s: expected %s, got \"%s\"%s%s%s", option->name, expected, text,
+              several ? " (" : "", several ? option->several : "",
+              several ? " take several values)" : "");
 }
 
-double gw_parse_factor(const char *text, const char *option, struct argp_state *state) {
+double gw_parse_factor(const char *text, const char *option) {
     char number[64];
     double value = 0;
     size_t length = strcspn(text, "xX");
     bool ends = strlen(text) <= length + 1 && length < sizeof number;
     (void)snprintf(number, sizeof number, "%.*s", ends ? (int)length : 0, text);
     if (!gw_parse_number(number, &value) || value < GW_MIN_FACTOR || value > GW_MAX_FACTOR) {
-        gw_refuse(state, "--%s: expected a factor from %g to %g, got \"%s\"", option, GW_MIN_FACTOR,
+        gw_refuse("--%s: expected a factor from %g to %g, got \"%s\"", option, GW_MIN_FACTOR,
                   GW_MAX_FACTOR, text);
     }
     return value;
 }
 
-static void check_range(const struct gw_option *option, double value, const char *text,
-                        struct argp_state *state) {
+static void check_range(const struct gw_option *option, double value, const char *text) {
     char range[GW_RANGE_SIZE];
     if (value < option->minimum || (option->maximum > 0 && value > option->maximum)) {
-        gw_refuse(state, "--%s: expected %s, got \"%s\"", option->name,
-                  gw_option_range(option, range), text);
+        refuse_value(option, gw_option_range(option, range), text);
     }
 }
 
-static double parse_not_negative(const struct gw_option *option, const char *text,
-                                 struct argp_state *state) {
+static double parse_real(const struct gw_option *option, const char *text) {
     double value = 0;
-    if (!gw_parse_number(text, &value) || value < 0) {
-        gw_refuse(state, "--%s: expected a number >= 0, got \"%s\"", option->name, text);
+    char expected[GW_RANGE_SIZE] = "a number >= 0";
+    bool is_good = gw_parse_number(text, &value) && value >= 0;
+    if (option->kind == GW_POSITIVE) {
+        is_good = is_good && value > 0 && (option->maximum == 0 || value <= option->maximum);
+        (void)snprintf(expected, sizeof expected, "a number above 0");
+        if (option->maximum > 0) {
+            (void)snprintf(expected, sizeof expected, "a number above 0 and at most %g",
+                           option->maximum);
+        }
     }
-    check_range(option, value, text, state);
+    if (!is_good) {
+        refuse_value(option, expected, text);
+    }
+    check_range(option, value, text);
     return value;
 }
 
-/* Formats a hint on verbs that take several values, if the text is a list or a range. */
-static const char *say_who_takes_several(const struct gw_option *option, const char *text,
-                                         char out[128]) {
-    bool several = option->several != NULL && text[strcspn(text, ":,")] != '\0';
-    (void)snprintf(out, 128, "%s%s%s", several ? " (" : "", several ? option->several : "",
-                   several ? " take several values)" : "");
-    return out;
+static double parse_seconds_option(const struct gw_option *option, const char *text) {
+    double value = 0;
+    if (!gw_parse_seconds(text, &value)) {
+        refuse_value(option, "a time such as 45ms or 0.3s", text);
+    }
+    return value;
 }
 
-static size_t parse_size_option(const struct gw_option *option, const char *text,
-                                struct argp_state *state) {
+static size_t parse_size_option(const struct gw_option *option, const char *text) {
     double bytes = 0;
     if (!gw_parse_size(text, &bytes)) {
-        gw_refuse(state,
-                  "--%s: expected a positive integer of bytes, such as 4096 or 25MiB, got "
-                  "\"%s\"",
-                  option->name, text);
+        refuse_value(option, "a positive integer of bytes, such as 4096 or 25MiB", text);
     }
-    check_range(option, bytes, text, state);
+    check_range(option, bytes, text);
     return (size_t)bytes;
 }
 
-static uint64_t parse_count_option(const struct gw_option *option, const char *text,
-                                   struct argp_state *state) {
+static uint64_t parse_count_option(const struct gw_option *option, const char *text) {
     uint64_t value = 0;
-    char several[128];
     if (option->kind == GW_INTEGER && strcmp(text, "0") == 0) {
         return 0;
     }
     if (!gw_parse_count(text, &value)) {
-        gw_refuse(state, "--%s: expected a positive integer, got \"%s\"%s", option->name, text,
-                  say_who_takes_several(option, text, several));
+        refuse_value(option, "a positive integer", text);
     }
-    check_range(option, (double)value, text, state);
+    check_range(option, (double)value, text);
     return value;
 }
 
-static int find_choice(const struct gw_option *option, const char *text, struct argp_state *state) {
+static int find_choice(const struct gw_option *option, const char *text) {
     char all[256];
     for (int i = 0; option->choices[i] != NULL; i++) {
         if (strcmp(option->choices[i], text) == 0) {
@@ -290,19 +250,16 @@ static int find_choice(const struct gw_option *option, const char *text, struct 
         }
     }
     if (option->name == NULL) {
-        gw_refuse(state, "%s \"%s\"", option->expected, text);
-    } else {
-        gw_refuse(state, "--%s: expected %s, got \"%s\"", option->name,
-                  join_choices(option->choices, ", ", " or ", all, sizeof all), text);
+        gw_refuse("%s \"%s\"", option->expected, text);
     }
-    return 0;
+    refuse_value(option, gw_join_texts(option->choices, ", ", " or ", all, sizeof all), text);
 }
 
 /* Finds the known name that differs from the item in case or hyphens only; NULL: none. */
 static const char *find_agreeing(const struct gw_option *option, const char *item, size_t length) {
     const char *const *names = gw_option_names(option);
     char name[64];
-    if (names == NULL || length >= sizeof name) {
+    if (names == NULL || length == 0 || length >= sizeof name) {
         return NULL;
     }
     (void)snprintf(name, sizeof name, "%.*s", (int)length, item);
@@ -317,65 +274,67 @@ static const char *find_agreeing(const struct gw_option *option, const char *ite
 }
 
 /* Returns the value with known names in their own spelling: "V100" becomes "v100". */
-static char *spell(const struct gw_option *option, char *argument) {
-    struct gw_text text;
-    FILE *stream = gw_text_open(&text);
-    bool is_changed = false;
-    for (const char *item = argument; stream != NULL && item != NULL;) {
+static const char *spell(const struct gw_option *option, const char *argument) {
+    const char *spelt = "";
+    for (const char *item = argument; item != NULL && spelt != NULL;) {
         size_t length = strcspn(item, option->is_list ? "," : "");
         size_t name = name_length(option, item, length);
-        const char *found = name == 0 ? NULL : find_agreeing(option, item, name);
-        (void)fprintf(stream, "%.*s%.*s%s", found == NULL ? (int)name : (int)strlen(found),
-                      found == NULL ? item : found, (int)(length - name), item + name,
-                      item[length] == ',' ? "," : "");
-        is_changed = is_changed || found != NULL;
+        const char *found = find_agreeing(option, item, name);
+        spelt = gw_arena_format(&command.spelt, "%s%.*s%.*s%s", spelt,
+                                found == NULL ? (int)name : (int)strlen(found),
+                                found == NULL ? item : found, (int)(length - name), item + name,
+                                item[length] == ',' ? "," : "");
         item = item[length] == ',' ? item + length + 1 : NULL;
     }
-    if (gw_text_close(&text, "reading options", NULL) != GW_OK) {
-        fail_for_memory();
+    if (spelt == NULL) { /* on this rank alone: the others may still have memory */
+        (void)fprintf(stderr, "gradweave: out of memory while reading options\n");
+        exit(gw_mpi_exit_status(GW_FAILED));
     }
-    char *kept = is_changed ? gw_arena_text(&command.spelt, text.text) : argument;
-    free(text.text);
-    if (kept == NULL) {
-        fail_for_memory();
-    }
-    return kept;
+    return spelt;
 }
 
-static void store(const struct gw_option_row *row, char *argument, struct argp_state *state) {
+static void store(const struct gw_option_row *row, const char *argument) {
     const struct gw_option *option = row->option;
-    void *target = (char *)command.options + row->offset;
+    void *target =
+        option->global != NULL ? option->global : (char *)command.verb->values + row->offset;
     switch (option->kind) {
     case GW_FLAG:
         *(bool *)target = true;
         break;
+    case GW_SET:
+        *(int *)target = option->set;
+        break;
     case GW_TEXT:
         if (argument[0] == '\0') {
-            gw_refuse(state, "%s%s: expected a value, got \"\"", option->name == NULL ? "" : "--",
-                      option->name == NULL ? option->metavar : option->name);
+            gw_refuse("%s%s: expected a value, got \"\"", option->name == NULL ? "" : "--",
+                      name_of(option));
         }
         *(const char **)target = argument;
         break;
     case GW_COUNT:
-        *(size_t *)target = (size_t)parse_count_option(option, argument, state);
+        *(size_t *)target = (size_t)parse_count_option(option, argument);
         break;
     case GW_SIZE:
-        *(size_t *)target = parse_size_option(option, argument, state);
+        *(size_t *)target = parse_size_option(option, argument);
         break;
     case GW_INTEGER:
-        *(uint64_t *)target = parse_count_option(option, argument, state);
+        *(uint64_t *)target = parse_count_option(option, argument);
         break;
     case GW_POSITIVE:
-        *(double *)target = parse_positive(argument, option->name, option->maximum, state);
-        break;
     case GW_NOT_NEGATIVE:
-        *(double *)target = parse_not_negative(option, argument, state);
+        *(double *)target = parse_real(option, argument);
+        break;
+    case GW_SECONDS:
+        *(double *)target = parse_seconds_option(option, argument);
         break;
     case GW_CHOICE:
-        *(int *)target = find_choice(option, argument, state);
+        *(int *)target = find_choice(option, argument);
         break;
+    case GW_EXIT:
+        option->print();
+        exit(GW_OK);
     default:
-        option->read(argument, target, state);
+        option->read(argument, target);
         break;
     }
 }
@@ -389,13 +348,13 @@ static bool holds(const char *term, size_t length) {
     }
     const char *equals = memchr(term, '=', length);
     size_t name_length = equals == NULL ? length : (size_t)(equals - term);
-    const char *given = given_value(term, name_length);
-    if (given == NULL || equals == NULL) {
-        return given != NULL;
+    const char **given = find_given(term, name_length);
+    if (given == NULL || *given == NULL || equals == NULL) {
+        return given != NULL && *given != NULL;
     }
     size_t value_length = length - name_length - 1;
-    return strncmp(given, equals + 1, value_length) == 0 &&
-           (given[value_length] == '\0' || given[value_length] == ':');
+    return strncmp(*given, equals + 1, value_length) == 0 &&
+           ((*given)[value_length] == '\0' || (*given)[value_length] == ':');
 }
 
 static bool some_hold(const char *terms) {
@@ -409,25 +368,28 @@ static bool some_hold(const char *terms) {
     return false;
 }
 
+/* Whether the terms, with spaces between, have the name. */
+static bool has_term(const char *terms, const char *name) {
+    const char *found = strstr(terms, name);
+    while (found != NULL &&
+           (strcspn(found, " ") != strlen(name) || (found != terms && found[-1] != ' '))) {
+        found = strstr(found + 1, name);
+    }
+    return found != NULL;
+}
+
 /* Whether any option other than `option` and those in `allowed` is given. */
 static bool others_hold(const char *option, const char *allowed) {
     for (size_t i = 0; i < command.count; i++) {
-        const struct gw_option *one = command.rows[i].option;
-        const char *name = one->name != NULL ? one->name : one->metavar;
-        const char *found = strstr(allowed, name);
-        while (found != NULL &&
-               (strcspn(found, " ") != strlen(name) || (found != allowed && found[-1] != ' '))) {
-            found = strstr(found + 1, name);
-        }
-        if (command.given[i] != NULL && found == NULL &&
-            (option == NULL || strcmp(name, option) != 0)) {
+        const char *name = name_of(command.rows[i].option);
+        if (command.given[i] != NULL && !has_term(allowed, name) && strcmp(name, option) != 0) {
             return true;
         }
     }
     return false;
 }
 
-static void check_rules(const struct gw_option_rule *rules, struct argp_state *state) {
+static void check_rules(const struct gw_option_rule *rules) {
     for (const struct gw_option_rule *rule = rules; rule != NULL && rule->kind != 0; rule++) {
         if (rule->option != NULL && !some_hold(rule->option)) {
             continue;
@@ -436,145 +398,151 @@ static void check_rules(const struct gw_option_rule *rules, struct argp_state *s
                        : rule->kind == GW_EXCLUDES ? !some_hold(rule->others)
                                                    : !others_hold(rule->option, rule->others);
         if (!is_kept) {
-            gw_refuse(state, "%s", rule->message);
+            gw_refuse("%s", rule->message);
         }
     }
 }
 
 /* ---- parsing ------------------------------------------------------------------------------- */
 
-/* First key for argp of options without a letter; argp's own keys (--help, ..) are below. */
-enum { FIRST_KEY = 0x1000 };
-
-static int option_key(size_t number) {
-    char letter = command.rows[number].option->letter;
-    return letter != 0 ? letter : FIRST_KEY + (int)number;
+static void print_own_help(void) {
+    gw_print_help(command.verb);
 }
 
-static void take_operand(char *argument, struct argp_state *state) {
-    unsigned number = state->arg_num;
+static void print_own_usage(void) {
+    gw_print_usage(command.verb);
+}
+
+const struct gw_option gw_every_verb_table[] = {
+    {"help", '?', .kind = GW_EXIT, .help = "Print this list of options", .print = print_own_help},
+    {"usage", 0, .kind = GW_EXIT, .help = "Print a short list of options",
+     .print = print_own_usage},
+    {"version", 'V', .kind = GW_EXIT, .help = "Print the program's version",
+     .print = gw_print_version},
+    {0},
+};
+
+static void take_value(size_t row, const char *argument) {
+    command.given[row] = spell(command.rows[row].option, argument);
+    store(&command.rows[row], command.given[row]);
+}
+
+static void take_operand(const char *argument, size_t number) {
     for (size_t i = 0; i < command.count; i++) {
         const struct gw_option *option = command.rows[i].option;
         if (option->name == NULL && (option->kind == GW_CUSTOM || number-- == 0)) {
-            char *value = spell(option, argument);
-            command.given[i] = value;
-            store(&command.rows[i], value, state);
+            take_value(i, argument);
             return;
         }
     }
-    gw_refuse(state, "%s \"%s\"", command.verb->surplus, argument);
+    gw_refuse("%s \"%s\"", command.verb->surplus, argument);
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state) {
-    struct gw_error error = {0};
-    const char *meant = NULL;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->name = state->argv[0]; /* which argp has not set yet */
-        if (gw_check_spelling(command.rows, command.count, state, &meant, &error) != GW_OK) {
-            gw_refuse(state, meant == NULL ? "%s" : "%s\nDid you mean --%s?", error.message, meant);
-        }
-        return 0;
-    case ARGP_KEY_ARG:
-        take_operand(argument, state);
-        return 0;
-    case ARGP_KEY_END:
-        check_rules(command.verb->rules, state);
-        if (command.verb->check != NULL) {
-            command.verb->check(command.options, state);
-        }
-        return 0;
-    default:
-        break;
-    }
+/* Finds the row of the option that has the name, or that alone begins with it. */
+static size_t find_long(const char *name, size_t length) {
+    const char *names[GW_MAX_OPTIONS + 1] = {NULL};
+    char begun[1024] = ""; /* "--policy, --precision" */
+    char text[64];
+    size_t name_count = 0;
+    size_t begun_count = 0;
+    size_t found = 0;
     for (size_t i = 0; i < command.count; i++) {
-        if (command.rows[i].option->name != NULL && key == option_key(i)) {
-            static char nothing[] = "";
-            char *text = argument == NULL ? nothing : spell(command.rows[i].option, argument);
-            command.given[i] = text;
-            store(&command.rows[i], text, state);
-            return 0;
+        const char *own = command.rows[i].option->name;
+        if (own == NULL) {
+            continue;
+        }
+        names[name_count++] = own;
+        if (strncmp(own, name, length) == 0) {
+            if (own[length] == '\0') {
+                return i;
+            }
+            size_t used = strlen(begun);
+            (void)snprintf(begun + used, sizeof begun - used, "%s--%s", used > 0 ? ", " : "", own);
+            begun_count++;
+            found = i;
         }
     }
-    return ARGP_ERR_UNKNOWN;
-}
-
-const char *gw_option_all_names(const struct gw_option *option, char out[GW_NAMES_SIZE]) {
-    out[0] = '\0';
-    if (option->names == GW_NAMES_CALIBRATED) {
-        (void)join_choices(gw_option_names(option), ", ", " or ", out, GW_NAMES_SIZE);
+    if (begun_count > 1) {
+        gw_refuse("option '--%.*s' is ambiguous: expected one of %s", (int)length, name, begun);
     }
-    return out;
-}
-
-/* Formats the help: "Share of elements (above 0 and at most 1; default: 0.001)". */
-static char *describe(const struct gw_option *option) {
-    char range[GW_RANGE_SIZE];
-    char names[GW_NAMES_SIZE];
-    char *text = NULL;
-    const char *usual = option->value != NULL ? option->value : option->otherwise;
-    bool is_limited = gw_option_range(option, range)[0] != '\0';
-    const char *colon = gw_option_all_names(option, names)[0] == '\0' ? "" : ": ";
-    int length = usual == NULL ? asprintf(&text, "%s%s%s%s%s%s", option->help, colon, names,
-                                          is_limited ? " (" : "", range, is_limited ? ")" : "")
-                               : asprintf(&text, "%s%s%s (%s%sdefault: %s)", option->help, colon,
-                                          names, range, is_limited ? "; " : "", usual);
-    if (length < 0) {
-        fail_for_memory();
+    if (begun_count == 0) {
+        char message[1024];
+        (void)snprintf(text, sizeof text, "%.*s", (int)length, name);
+        (void)snprintf(message, sizeof message, "unrecognized option '--%s'", name);
+        end_for_usage(message, "--", gw_find_nearest(text, names));
     }
-    return text;
+    return found;
 }
 
-/* Handles argp's assertion that --help has memory, whose message a muted stderr would lose. */
-static void end_for_memory(int number) {
-    static const char message[] = "gradweave: out of memory while reading options\n";
-    (void)number;
-    if (muted_stderr >= 0) {
-        (void)!write(muted_stderr, message, sizeof message - 1);
+/* Takes "--name", "--name=value" or "--name value"; returns the last argument of it. */
+static char **take_long(char **arguments) {
+    const char *name = *arguments + 2;
+    size_t length = strcspn(name, "=");
+    size_t row = find_long(name, length);
+    const struct gw_option *option = command.rows[row].option;
+    const char *value = name[length] == '=' ? name + length + 1 : NULL;
+    if (!gw_option_takes_value(option)) {
+        if (value != NULL) {
+            gw_refuse("option '--%s' doesn't allow an argument", option->name);
+        }
+        value = "";
+    } else if (value == NULL) {
+        value = *++arguments;
     }
-    /* NOLINTNEXTLINE(bugprone-signal-handler): the program raises it itself, within argp */
-    _exit(gw_mpi_exit_status(GW_FAILED));
-}
-
-static void parse_with_argp(const struct argp *argp, int argc, char **argv) {
-    char name[64];
-    char *verb_argument = argv[0];
-    (void)snprintf(name, sizeof name, "gradweave %s", command.verb->name);
-    argv[0] = name;
-    argp_err_exit_status = GW_BAD_INPUT;
-    mute_rank();
-    void (*before)(int) = signal(SIGABRT, end_for_memory);
-    error_t failure = argp_parse(argp, argc, argv, 0, NULL, NULL);
-    (void)signal(SIGABRT, before);
-    if (failure != 0) { /* of argp's own: ours end the program */
-        fail_for_memory();
+    if (value == NULL) {
+        gw_refuse("option '--%s' requires an argument", option->name);
     }
-    unmute_rank();
-    argv[0] = verb_argument;
+    take_value(row, value);
+    return arguments;
 }
 
-void gw_parse_options(const struct gw_verb *verb, int argc, char **argv, void *options) {
-    struct argp_option rows[GW_MAX_OPTIONS + 1] = {{0}};
-    char metavars[GW_MAX_OPTIONS][GW_METAVAR_SIZE];
-    size_t count = 0;
-    command = (struct command){.verb = verb, .options = options};
+/* Takes letters such as "-qv", "-n3" or "-n 3"; returns the last argument of them. */
+static char **take_letters(char **arguments) {
+    for (const char *letter = *arguments + 1; *letter != '\0'; letter++) {
+        size_t row = 0;
+        while (row < command.count && command.rows[row].option->letter != *letter) {
+            row++;
+        }
+        if (row == command.count) {
+            gw_refuse("invalid option -- '%c'", *letter);
+        }
+        if (gw_option_takes_value(command.rows[row].option)) {
+            const char *value = letter[1] != '\0' ? letter + 1 : *++arguments;
+            if (value == NULL) {
+                gw_refuse("option requires an argument -- '%c'", *letter);
+            }
+            take_value(row, value);
+            return arguments;
+        }
+        take_value(row, "");
+    }
+    return arguments;
+}
+
+void gw_parse_options(const struct gw_verb *verb, char **argv) {
+    bool are_operands = false; /* all that follow */
+    size_t operand_count = 0;
+    command = (struct command){.verb = verb};
     command.count = gw_list_options(verb->options, command.rows);
+    command.count = add_rows(gw_every_verb_table, 0, command.rows, command.count);
     for (size_t i = 0; i < command.count; i++) {
-        const struct gw_option *option = command.rows[i].option;
-        if (option->value != NULL) {
-            store(&command.rows[i], (char *)option->value, NULL);
-        }
-        if (option->name != NULL) {
-            rows[count++] = (struct argp_option){.name = option->name,
-                                                 .key = option_key(i),
-                                                 .arg = gw_option_metavar(option, metavars[i]),
-                                                 .doc = describe(option)};
+        if (command.rows[i].option->value != NULL) {
+            store(&command.rows[i], command.rows[i].option->value);
         }
     }
-    const struct argp argp = {
-        .options = rows, .parser = parse, .args_doc = verb->usage, .doc = verb->about};
-    parse_with_argp(&argp, argc, argv);
-    for (size_t i = 0; i < count; i++) {
-        free((char *)rows[i].doc);
+    for (char **at = argv + 1; *at != NULL; at++) {
+        if (are_operands || (*at)[0] != '-' || (*at)[1] == '\0') {
+            take_operand(*at, operand_count++);
+        } else if ((*at)[1] != '-') {
+            at = take_letters(at);
+        } else if ((*at)[2] != '\0') {
+            at = take_long(at);
+        } else {
+            are_operands = true;
+        }
+    }
+    check_rules(verb->rules);
+    if (verb->check != NULL) {
+        verb->check(verb->values);
     }
 }

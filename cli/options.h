@@ -1,11 +1,10 @@
 /*
- * A table of a verb's options. The parser (on glibc's argp), --help, the OPTIONS of man pages,
- * completions for shells and "did you mean" are made from its rows.
+ * A table of a verb's options. The parser, --help, the OPTIONS of man pages, completions for shells
+ * and "did you mean" are made from its rows.
  */
 #ifndef GW_CLI_OPTIONS_H
 #define GW_CLI_OPTIONS_H
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,8 +21,11 @@ enum gw_option_kind {
     GW_INTEGER,      /* uint64_t: 0 or a positive integer */
     GW_POSITIVE,     /* double above 0 */
     GW_NOT_NEGATIVE, /* double */
+    GW_SECONDS,      /* double: a time such as 45ms */
     GW_CHOICE,       /* an enum: the index in `choices` of the word that was given */
-    GW_CUSTOM,       /* parsed by `read`; without a metavar it takes no value */
+    GW_SET,          /* an enum; no value: stores `set` */
+    GW_CUSTOM,       /* parsed by `read` */
+    GW_EXIT,         /* prints by `print`, and ends the program; no value */
     GW_INCLUDE,      /* no option, but all rows of `table`, stored from `offset` on */
 };
 
@@ -69,7 +71,10 @@ struct gw_option {
     const char *const *choices; /* ended by NULL */
     enum gw_names names;
     bool is_list; /* of names with commas between */
-    void (*read)(char *argument, void *target, struct argp_state *state);
+    void (*read)(const char *argument, void *target);
+    void *global; /* where a GW_FLAG or GW_SET is stored if not in the verb's struct; or NULL */
+    int set;
+    void (*print)(void);
     const struct gw_option *table;
 };
 
@@ -103,18 +108,18 @@ struct gw_verb {
     const struct gw_option *options;
     const struct gw_option_rule *rules; /* or NULL; ended by a row of zeros */
     const char *surplus; /* message for a surplus operand: "expected one MODEL, got also" */
-    void (*check)(void *options, struct argp_state *state); /* after the rules; or NULL */
+    void (*check)(void *options); /* after the rules; or NULL */
     void *values; /* of the options: the struct that the table is for, as it is at first */
     enum gw_status (*answer)(void *values, struct gw_error *error);
-    /* Replaces values and answer; returns the exit status. */
-    int (*run)(int argc, char **argv);
+    /* In place of `answer`: returns the exit status. argv begins with the verb. */
+    int (*run)(void *values, char **argv);
 };
 
 /*
- * Stores the defaults and the command line's values in the verb's struct of options. Wrong usage
- * ends the program with status 2 and a message.
+ * Stores the defaults and the command line's values in `verb->values`; argv begins with the verb
+ * and ends in NULL. Wrong usage ends the program with status 2 and a message.
  */
-void gw_parse_options(const struct gw_verb *verb, int argc, char **argv, void *options);
+void gw_parse_options(const struct gw_verb *verb, char **argv);
 
 /* Whether the parsed command line has the option. */
 bool gw_option_is_given(const char *name);
@@ -126,13 +131,12 @@ void gw_option_turn_to(const char *name, const char *value);
  * Ends the program with "gradweave VERB: ", the message and the known name nearest to a misspelt
  * one; for readers and checks.
  */
-void gw_refuse(struct argp_state *state, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+_Noreturn void gw_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Parses a factor such as 0.5 or 0.5x; ends the program unless it is GW_MIN_FACTOR at least. */
-double gw_parse_factor(const char *text, const char *option, struct argp_state *state);
+double gw_parse_factor(const char *text, const char *option);
 
-/* ---- rows, names and manuals --------------------------------------------------------------- */
+/* ---- rows and names ------------------------------------------------------------------------ */
 
 /* Lists a table's rows, with included tables' rows in their place. Returns their count. */
 enum { GW_MAX_OPTIONS = 64 };
@@ -142,30 +146,34 @@ struct gw_option_row {
 };
 size_t gw_list_options(const struct gw_option *table, struct gw_option_row rows[GW_MAX_OPTIONS]);
 
-/*
- * Fails if an argument, other than a value, is a misspelt or ambiguous option; *meant gets the
- * known name nearest to it, or NULL. (spelling.c)
- */
-enum gw_status gw_check_spelling(const struct gw_option_row *rows, size_t count,
-                                 const struct argp_state *state, const char **meant,
-                                 struct gw_error *error);
+/* --help, --usage and --version, which every verb has. */
+extern const struct gw_option gw_every_verb_table[];
+
+bool gw_option_takes_value(const struct gw_option *option);
 
 /* Formats a range, "above 0 and at most 1"; "" without one. Returns `out`. */
 enum { GW_RANGE_SIZE = 96 };
 const char *gw_option_range(const struct gw_option *option, char out[GW_RANGE_SIZE]);
 
-/* Formats "curves|messages" for a choice; NULL for a flag. Returns `out`, or the row's own. */
-enum { GW_METAVAR_SIZE = 128 };
-const char *gw_option_metavar(const struct gw_option *option, char out[GW_METAVAR_SIZE]);
+/* Joins the texts (ended by NULL) with `between`, the last two with `last`. Returns `out`. */
+const char *gw_join_texts(const char *const *texts, const char *between, const char *last,
+                          char *out, size_t size);
 
-/* Formats "allgather, allreduce or topk" if --help is to list a value's names; or "". */
-enum { GW_NAMES_SIZE = 1024 };
-const char *gw_option_all_names(const struct gw_option *option, char out[GW_NAMES_SIZE]);
-
-/* Lists a value's names, ended by NULL and kept until the program ends; NULL: unknown. */
+/* Lists a value's names, ended by NULL and kept until the program ends; NULL: unknown. (names.c) */
 const char *const *gw_option_names(const struct gw_option *option);
+
+/* ---- documents made of the tables (help.c) --------------------------------------------------- */
+
+void gw_print_help(const struct gw_verb *verb);
+void gw_print_usage(const struct gw_verb *verb);
 
 /* Prints the parts NAME, SYNOPSIS and OPTIONS of the verb's man page, in mdoc. */
 void gw_print_manual(const struct gw_verb *verb);
+
+/*
+ * Prints what may complete the last of the words of a command line, behind the program's name: one
+ * on each line, some with a tab and a description behind them. `verbs` ends in NULL, as do `words`.
+ */
+void gw_print_completions(const struct gw_verb *const *verbs, char **words);
 
 #endif

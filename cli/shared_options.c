@@ -4,43 +4,25 @@
 #include "cli/cli.h"
 #include "methods/methods.h"
 
-static void set_quiet(char *argument, void *target, struct argp_state *state) {
-    (void)argument, (void)target, (void)state;
-    gw_log_set_level(GW_LOG_QUIET);
-}
-
-static void set_verbose(char *argument, void *target, struct argp_state *state) {
-    (void)argument, (void)target, (void)state;
-    gw_log_set_level(GW_LOG_VERBOSE);
-}
-
-static void set_force(char *argument, void *target, struct argp_state *state) {
-    (void)argument, (void)target, (void)state;
-    gw_outputs_force();
-}
-
 const struct gw_option gw_force_table[] = {
-    {"force", 0, NULL, GW_CUSTOM, 0, .help = "Write over an input, or over a file of another kind",
-     .read = set_force},
+    {"force", 0, NULL, GW_FLAG, 0, .help = "Write over an input, or over a file of another kind",
+     .global = &gw_outputs_forced},
     {0},
 };
 
 const struct gw_option gw_output_table[] = {
     {"json", 0, NULL, GW_FLAG, offsetof(struct gw_output_options, json),
      .help = "Print one JSON document instead of text"},
-    {"quiet", 'q', NULL, GW_CUSTOM, 0, .help = "Print no progress", .read = set_quiet},
-    {"verbose", 'v', NULL, GW_CUSTOM, 0, .help = "Print what is being done", .read = set_verbose},
+    {"quiet", 'q', NULL, GW_SET, 0, .help = "Print no progress", .global = &gw_log_shown,
+     .set = GW_LOG_QUIET},
+    {"verbose", 'v', NULL, GW_SET, 0, .help = "Print what is being done", .global = &gw_log_shown,
+     .set = GW_LOG_VERBOSE},
     {0},
 };
 
-static void set_strict(char *argument, void *target, struct argp_state *state) {
-    (void)argument, (void)target, (void)state;
-    gw_key_rules.strict = true;
-}
-
 const struct gw_option gw_strict_table[] = {
-    {"strict", 0, NULL, GW_CUSTOM, 0, .help = "Refuse files with keys that nothing reads",
-     .read = set_strict},
+    {"strict", 0, NULL, GW_FLAG, 0, .help = "Refuse files with keys that nothing reads",
+     .global = &gw_key_rules.strict},
     {0},
 };
 
@@ -81,24 +63,14 @@ const struct gw_option gw_question_table[] = {
     {0},
 };
 
-static void leave_out_interference(char *argument, void *target, struct argp_state *state) {
-    (void)argument, (void)state;
-    *(enum gw_interference_rule *)target = GW_INTERFERENCE_NONE;
-}
-
-static void require_interference(char *argument, void *target, struct argp_state *state) {
-    (void)argument, (void)state;
-    *(enum gw_interference_rule *)target = GW_INTERFERENCE_REQUIRED;
-}
-
 const struct gw_option gw_interference_table[] = {
-    {"no-interference", 0, NULL, GW_CUSTOM, 0,
+    {"no-interference", 0, NULL, GW_SET, 0,
      .help = "Leave out of predictions how operations that run at once slow each other",
-     .otherwise = "as the cluster's file says", .read = leave_out_interference},
-    {"interference", 0, NULL, GW_CUSTOM, 0,
+     .otherwise = "as the cluster's file says", .set = GW_INTERFERENCE_NONE},
+    {"interference", 0, NULL, GW_SET, 0,
      .help = "Refuse a cluster whose file does not say how operations that run at once slow each "
              "other",
-     .read = require_interference},
+     .set = GW_INTERFERENCE_REQUIRED},
     {0},
 };
 
@@ -120,25 +92,24 @@ const struct gw_option gw_changes_table[] = {
 /* ---- exchanges as messages ------------------------------------------------------------------- */
 
 /* Reads "OPERATION=NAME" into a struct gw_choices. */
-static void read_collective(char *argument, void *target, struct argp_state *state) {
+static void read_collective(const char *argument, void *target) {
     static char *operations[GW_MAX_CHOICES]; /* kept until the program ends */
     struct gw_choices *choices = target;
     char *equals = strchr(argument, '=');
     if (equals == NULL || equals == argument || equals[1] == '\0') {
-        gw_refuse(state,
-                  "--collective: expected OPERATION=NAME such as allreduce=halving-doubling, got "
+        gw_refuse("--collective: expected OPERATION=NAME such as allreduce=halving-doubling, got "
                   "\"%s\"",
                   argument);
         return;
     }
     if (choices->count == GW_MAX_CHOICES) {
-        gw_refuse(state, "--collective: expected at most %d of them", GW_MAX_CHOICES);
+        gw_refuse("--collective: expected at most %d of them", GW_MAX_CHOICES);
         return;
     }
     char **operation = &operations[choices->count];
     *operation = strndup(argument, (size_t)(equals - argument));
     if (*operation == NULL) {
-        gw_refuse(state, "--collective: not enough memory");
+        gw_refuse("--collective: not enough memory");
         return;
     }
     choices->each[choices->count++] =

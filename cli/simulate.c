@@ -23,33 +23,32 @@ struct options {
 
 /* Adds a numbered factor such as "3:1.5"; `option` is the name without "--". */
 static void add_factor(struct gw_numbered_factors *factors, const char *argument,
-                       const char *option, const char *example, struct argp_state *state) {
+                       const char *option, const char *example) {
     char *end = NULL;
     unsigned long long number = strtoull(argument, &end, 10);
     if (argument[0] < '0' || argument[0] > '9' || *end != ':' || number > 1ULL << 53) {
-        gw_refuse(state, "--%s: expected %s, got \"%s\"", option, example, argument);
+        gw_refuse("--%s: expected %s, got \"%s\"", option, example, argument);
     }
     if (factors->count == GW_MAX_FACTORS) {
-        gw_refuse(state, "--%s: expected at most %d of them", option, GW_MAX_FACTORS);
+        gw_refuse("--%s: expected at most %d of them", option, GW_MAX_FACTORS);
     }
     factors->each[factors->count].number = (size_t)number;
-    factors->each[factors->count++].factor = gw_parse_factor(end + 1, option, state);
+    factors->each[factors->count++].factor = gw_parse_factor(end + 1, option);
 }
 
-static void read_straggler(char *argument, void *target, struct argp_state *state) {
-    add_factor(target, argument, "straggler", "WORKER:FACTOR such as 3:1.5", state);
+static void read_straggler(const char *argument, void *target) {
+    add_factor(target, argument, "straggler", "WORKER:FACTOR such as 3:1.5");
 }
 
 /* Reads a bandwidth of a node or of the whole network; `target` is the struct of all options. */
-static void read_bandwidth(char *argument, void *target, struct argp_state *state) {
+static void read_bandwidth(const char *argument, void *target) {
     struct options *options = target;
     bool of_node = argument[strspn(argument, "0123456789")] == ':';
     bool has_unit = strpbrk(argument, "xXbB") != NULL; /* a factor's or a rate's */
     if (of_node || !has_unit) {
         add_factor(&options->heterogeneity.bandwidths, argument, "bandwidth",
                    "NODE:FACTOR such as 3:0.5, or of the whole network a rate such as 10gbit or a "
-                   "factor such as 0.5x",
-                   state);
+                   "factor such as 0.5x");
     } else {
         options->bandwidth = argument;
     }
@@ -59,9 +58,8 @@ static const char *const levels[] = {
     [GW_LEVEL_CURVES] = "curves", [GW_LEVEL_MESSAGES] = "messages", NULL};
 
 /* Reads a level of simulation or a link's name; `target` is the struct of all options. */
-static void read_network(char *argument, void *target, struct argp_state *state) {
+static void read_network(const char *argument, void *target) {
     struct options *options = target;
-    (void)state;
     for (int i = 0; levels[i] != NULL; i++) {
         if (strcmp(levels[i], argument) == 0) {
             options->network.level = (enum gw_network_level)i;
@@ -72,12 +70,11 @@ static void read_network(char *argument, void *target, struct argp_state *state)
 }
 
 /* Refuses a link's name without --nodes, since a cluster that is read has its own links. */
-static void check_network(void *values, struct argp_state *state) {
+static void check_network(void *values) {
     const struct options *options = values;
     const char *link = options->made.cluster.network;
     if (link != NULL && options->made.cluster.nodes == 0) {
-        gw_refuse(state,
-                  "--network: expected curves or messages, or with --nodes N a link, got \"%s\"",
+        gw_refuse("--network: expected curves or messages, or with --nodes N a link, got \"%s\"",
                   link);
     }
 }

@@ -24,10 +24,10 @@ struct options {
 #define IN(member) offsetof(struct options, member)
 #define AXIS(axis) offsetof(struct options, request.texts[GW_AXIS_##axis])
 
-static void read_out(char *argument, void *target, struct argp_state *state) {
+static void read_out(const char *argument, void *target) {
     struct outs *outs = target;
     if (outs->count == GW_SWEEP_MAX_FILES) {
-        gw_refuse(state, "--out: expected at most %d of them", GW_SWEEP_MAX_FILES);
+        gw_refuse("--out: expected at most %d of them", GW_SWEEP_MAX_FILES);
     }
     outs->paths[outs->count++] = argument;
 }
@@ -188,28 +188,29 @@ static enum gw_status body(struct gw_communicator *communicator, void *context, 
     return status;
 }
 
-static int run(int argc, char **argv) {
-    struct options options = {.made = GW_MAKING_NOTHING};
+static int run(void *values, char **argv) {
+    struct options *options = values;
     struct gw_error error = {0};
     struct gw_cluster cluster = {0};
     int verdict = GW_OK;
-    gw_parse_options(&gw_verb_sweep, argc, argv, &options);
-    options.request.make = gw_make_for_grid;
-    options.request.making = &options.made;
-    if (options.made.cluster.nodes > 0) {
-        if (gw_cluster_open_or_make(&options.made, NULL, &cluster, &error) != GW_OK) {
+    options->request.make = gw_make_for_grid;
+    options->request.making = &options->made;
+    if (options->made.cluster.nodes > 0) {
+        if (gw_cluster_open_or_make(&options->made, NULL, &cluster, &error) != GW_OK) {
             return gw_cli_fail(&error);
         }
-        options.made.made = &cluster;
-        options.request.texts[GW_AXIS_CLUSTER] = cluster.name;
+        options->made.made = &cluster;
+        options->request.texts[GW_AXIS_CLUSTER] = cluster.name;
     }
-    options.request.seeded = gw_option_is_given("seed");
-    int exit_status = gw_mpi_is_inside_job() ? gw_job_run(&options.job, argv, body, &options)
-                      : body(NULL, &options, &verdict, &error) == GW_OK ? GW_OK
-                                                                        : gw_cli_fail(&error);
+    options->request.seeded = gw_option_is_given("seed");
+    int exit_status = gw_mpi_is_inside_job() ? gw_job_run(&options->job, argv, body, options)
+                      : body(NULL, options, &verdict, &error) == GW_OK ? GW_OK
+                                                                       : gw_cli_fail(&error);
     gw_cluster_free(&cluster);
     return exit_status;
 }
+
+static struct options options = {.made = GW_MAKING_NOTHING};
 
 const struct gw_verb gw_verb_sweep = {
     .name = "sweep",
@@ -222,5 +223,6 @@ const struct gw_verb gw_verb_sweep = {
     .options = option_table,
     .rules = rules,
     .surplus = "expected one JOB.json, got also",
+    .values = &options,
     .run = run,
 };

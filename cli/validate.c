@@ -544,28 +544,29 @@ static enum gw_status check_inputs(const struct options *options, struct gw_erro
     return status == GW_OK ? check_targets(options, error) : status;
 }
 
-static int run_validate(int argc, char **argv) {
-    struct options options = {
-        .tolerance = INFINITY,
-        .gpu = {.transport = GW_TRANSPORT_ANY},
-        .counts = {
-            .settling = {.iterations = 600, .ends_early = true, .longest_s = 3, .nearing_s = 30}}};
+static int run_validate(void *values, char **argv) {
+    struct options *options = values;
     struct gw_error error = {0};
-    gw_parse_options(&gw_verb_validate, argc, argv, &options);
-    if (options.explain != NULL && !gw_option_is_given("algo")) {
-        options.algorithms = options.explain;
+    if (options->explain != NULL && !gw_option_is_given("algo")) {
+        options->algorithms = options->explain;
     }
     if (gw_option_is_given("settle")) {
-        options.counts.settling = (struct gw_warm_up_limits){.iterations = options.settle};
+        options->counts.settling = (struct gw_warm_up_limits){.iterations = options->settle};
     }
-    if (!gw_mpi_is_inside_job() && check_inputs(&options, &error) != GW_OK) {
+    if (!gw_mpi_is_inside_job() && check_inputs(options, &error) != GW_OK) {
         return gw_cli_fail(&error);
     }
-    options.job.outs[0] = options.out;
-    options.job.outs[1] = options.trace;
-    options.job.outs[2] = options.counts.out;
-    return gw_job_run(&options.job, argv, body, &options);
+    options->job.outs[0] = options->out;
+    options->job.outs[1] = options->trace;
+    options->job.outs[2] = options->counts.out;
+    return gw_job_run(&options->job, argv, body, options);
 }
+
+static struct options options = {
+    .tolerance = INFINITY,
+    .gpu = {.transport = GW_TRANSPORT_ANY},
+    .counts = {
+        .settling = {.iterations = 600, .ends_early = true, .longest_s = 3, .nearing_s = 30}}};
 
 const struct gw_verb gw_verb_validate = {
     .name = "validate",
@@ -578,5 +579,6 @@ const struct gw_verb gw_verb_validate = {
     .options = option_table,
     .rules = rules,
     .surplus = "expected one MODEL, got also",
+    .values = &options,
     .run = run_validate,
 };

@@ -48,11 +48,6 @@ bool gw_answer_is_held(void) {
     return held.stream != NULL;
 }
 
-bool gw_answer_is_empty(void) {
-    (void)fflush(stdout);
-    return held.length == 0;
-}
-
 static enum gw_status take_text(struct gw_error *error) {
     const char *lost = gw_print_failure();
     enum gw_status status = gw_text_close(&held, "printing an answer", error);

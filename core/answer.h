@@ -17,9 +17,7 @@ bool gw_answer_begin(void);
 /* Declares the printed text an answer, whatever status the program ends with. */
 void gw_answer_stand(void);
 
-/* True between begin and end; and true if nothing has been printed. */
-bool gw_answer_is_held(void);
-bool gw_answer_is_empty(void);
+bool gw_answer_is_held(void); /* true between begin and end */
 
 /* Ends the answer: puts files in place and prints the text, both or neither; neither if the program
  * has no answer. Files come first, because they can be taken back. */

@@ -235,7 +235,7 @@ static enum gw_status check_replaced_file(const char *path, const char *kind,
     if ((about.st_mode & 0222) == 0 || access(path, W_OK) != 0) {
         return gw_file_unwritable(path, (about.st_mode & 0222) == 0 ? EACCES : errno, error);
     }
-    if (!gw_outputs_are_held() || gw_outputs_are_forced()) {
+    if (!gw_outputs_are_held() || gw_outputs_forced) {
         return GW_OK;
     }
     if (gw_outputs_has_input(&about)) {
@@ -287,8 +287,7 @@ static int finish_temporary(const char *temporary, const char *target) {
                 (stat(target, &old) == 0 || errno == ENOENT);
     if (good && S_ISREG(old.st_mode)) {
         bool others = own.st_uid != old.st_uid || own.st_gid != old.st_gid;
-        good = (!others || gw_outputs_are_forced() ||
-                fchown(descriptor, old.st_uid, old.st_gid) == 0) &&
+        good = (!others || gw_outputs_forced || fchown(descriptor, old.st_uid, old.st_gid) == 0) &&
                fchmod(descriptor, old.st_mode & 07777) == 0;
     }
     good = good && (fsync(descriptor) == 0 || errno == EINVAL);

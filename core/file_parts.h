@@ -17,9 +17,7 @@ enum { GW_FOLDER_SIZE = 4096 };
 /* The folder of `path`: "." if it has no slash. */
 void gw_folder_name(const char *path, char folder[GW_FOLDER_SIZE]);
 
-/* True if outputs are only prepared; and true if replacements are not checked. */
-bool gw_outputs_are_held(void);
-bool gw_outputs_are_forced(void);
+bool gw_outputs_are_held(void); /* whether outputs are only prepared */
 bool gw_outputs_has_input(const struct stat *about);
 
 /* Renames a temporary file to its target, or has that done together with all others; takes both

@@ -11,14 +11,10 @@
 #include "core/terminal.h"
 #include "core/units.h"
 
-static enum gw_log_level current_level = GW_LOG_NORMAL;
-
-void gw_log_set_level(enum gw_log_level level) {
-    current_level = level;
-}
+enum gw_log_level gw_log_shown = GW_LOG_NORMAL;
 
 void gw_log(enum gw_log_level level, const char *format, ...) {
-    if (level > current_level || current_level == GW_LOG_QUIET) {
+    if (level > gw_log_shown || gw_log_shown == GW_LOG_QUIET) {
         return;
     }
     char line[1024];
@@ -38,7 +34,7 @@ struct gw_progress gw_progress_begin(const char *title, int wanted) {
     return (struct gw_progress){
         .title = title,
         .started_s = gw_clock_now_s(),
-        .visible = wanted && current_level != GW_LOG_QUIET && on_terminal(),
+        .visible = wanted && gw_log_shown != GW_LOG_QUIET && on_terminal(),
     };
 }
 

@@ -6,7 +6,7 @@
 
 enum gw_log_level { GW_LOG_QUIET, GW_LOG_NORMAL, GW_LOG_VERBOSE };
 
-void gw_log_set_level(enum gw_log_level level);
+extern enum gw_log_level gw_log_shown; /* the highest level that is printed */
 
 /* Prints one line, if the level is shown. */
 void gw_log(enum gw_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -26,7 +26,7 @@ struct output {
 };
 
 static struct {
-    bool holds, forces;
+    bool holds;
     pthread_mutex_t lock; /* of the inputs, which threads may read */
     size_t input_count, input_capacity, output_count, output_capacity;
     struct identity {
@@ -36,16 +36,10 @@ static struct {
     struct output *outputs;
 } program = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void gw_outputs_force(void) {
-    program.forces = true;
-}
+bool gw_outputs_forced;
 
 bool gw_outputs_are_held(void) {
     return program.holds;
-}
-
-bool gw_outputs_are_forced(void) {
-    return program.forces;
 }
 
 /* ---- inputs -------------------------------------------------------------------------------- */

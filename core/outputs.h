@@ -4,17 +4,19 @@
  * none, and can be undone: gw_outputs_discard restores the old files; gw_outputs_keep keeps the new
  * ones, and removes the files of gw_outputs_remove.
  *
- * After gw_outputs_hold, two mistakes are refused, unless gw_outputs_force was called: replacing a
+ * After gw_outputs_hold, two mistakes are refused, unless gw_outputs_forced is set: replacing a
  * file of another kind (a model by a plan, say), and replacing a file that was read, unless
  * gw_input_forget says that the output is made from it.
  */
 #ifndef GW_CORE_OUTPUTS_H
 #define GW_CORE_OUTPUTS_H
 
+#include <stdbool.h>
+
 #include "core/status.h"
 
 void gw_outputs_hold(void);
-void gw_outputs_force(void);
+extern bool gw_outputs_forced;
 enum gw_status gw_outputs_place(struct gw_error *error);
 void gw_outputs_keep(void);
 void gw_outputs_discard(void);

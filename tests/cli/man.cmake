@@ -11,7 +11,6 @@ foreach(variable PROGRAM PAGES)
     message(FATAL_ERROR "man.cmake: expected -D${variable}=...")
   endif()
 endforeach()
-unset(ENV{ARGP_HELP_FMT})
 
 function(run_help out)
   execute_process(COMMAND ${PROGRAM} ${ARGN} --help

@@ -13,7 +13,7 @@ struct refusal {
     const char *message; /* a part of what stderr says */
 };
 
-/* Lines that begin as the program's messages do; what argp adds about --help does not. */
+/* Lines that begin as the program's messages do; the hint about --help does not. */
 static inline size_t count_messages(const char *text) {
     static const char beginning[] = "gradweave";
     size_t count = 0;
