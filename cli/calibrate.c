@@ -248,7 +248,6 @@ static enum gw_status calibrate_job(struct gw_communicator *communicator,
     if (options->add) {
         status = gw_calibration_read_older(communicator, options->out, options->device.cuda, &older,
                                            error);
-        gw_input_forget(options->out); /* which the new one adds to */
         calibration.older = &older;
     }
     if (status == GW_OK) {

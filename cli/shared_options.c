@@ -5,7 +5,7 @@
 #include "methods/methods.h"
 
 const struct gw_option gw_force_table[] = {
-    {"force", 0, NULL, GW_FLAG, 0, .help = "Write over an input, or over a file of another kind",
+    {"force", 0, NULL, GW_FLAG, 0, .help = "Write over a file of another kind",
      .global = &gw_outputs_forced},
     {0},
 };

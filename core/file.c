@@ -12,9 +12,10 @@
 
 #include "core/arena.h"
 #include "core/clock.h"
-#include "core/file_kind.h"
 #include "core/file_parts.h"
 #include "core/outputs.h"
+
+enum { FOLDER_SIZE = 4096, KIND_SIZE = 64 };
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
@@ -33,7 +34,6 @@ enum gw_status gw_file_read(const char *path, char **text, size_t *length, struc
     if (stream == NULL) {
         return gw_file_unreadable(path, errno, error);
     }
-    gw_input_note(fileno(stream));
     size_t capacity = 1 << 16;
     size_t used = 0;
     char *buffer = malloc(capacity);
@@ -69,6 +69,37 @@ enum gw_status gw_file_read(const char *path, char **text, size_t *length, struc
     return GW_OK;
 }
 
+/* ---- folders ----------------------------------------------------------------------------------
+ */
+
+enum gw_status gw_file_unwritable(const char *path, int cause, struct gw_error *error) {
+    return gw_fail(error, GW_FAILED, "%s: cannot be written: %s", path, strerror(cause));
+}
+
+/* The length of the folder's name in `path`, with the slash. */
+static int folder_length(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? 0 : (int)(slash - path + 1);
+}
+
+/* The folder of `path`: "." if it has no slash. */
+static void name_folder(const char *path, char folder[FOLDER_SIZE]) {
+    int length = folder_length(path);
+    (void)snprintf(folder, FOLDER_SIZE, "%.*s", length == 0 ? 1 : length, length == 0 ? "." : path);
+}
+
+enum gw_status gw_file_sync_folder(const char *path, struct gw_error *error) {
+    char folder[FOLDER_SIZE];
+    name_folder(path, folder);
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) { /* a folder may be writable and not readable */
+        return GW_OK;
+    }
+    int cause = fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno;
+    (void)close(descriptor);
+    return cause == 0 ? GW_OK : gw_file_unwritable(path, cause, error);
+}
+
 /* ---- targets ------------------------------------------------------------------------------- */
 
 /* Examines a file; all zeros if there is none. Fails if it cannot be examined, and so must not be
@@ -95,7 +126,7 @@ static enum gw_status follow_link(const char *path, char **next, struct gw_error
         int cause = length < 0 ? errno : ENAMETOOLONG;
         return cause == EINVAL || cause == ENOENT ? GW_OK : gw_file_unwritable(path, cause, error);
     }
-    int folder = link[0] == '/' ? 0 : gw_folder_length(path);
+    int folder = link[0] == '/' ? 0 : folder_length(path);
     if (asprintf(next, "%.*s%.*s", folder, path, (int)length, link) < 0) {
         *next = NULL;
         return gw_fail_memory(error, "naming a file");
@@ -131,19 +162,18 @@ static bool find_folder(const char *path, struct stat *folder, char **target) {
     if (resolve_target(path, target, &unused) != GW_OK) {
         return false;
     }
-    char name[GW_FOLDER_SIZE];
-    gw_folder_name(*target, name);
+    char name[FOLDER_SIZE];
+    name_folder(*target, name);
     return stat(name, folder) == 0;
 }
 
 bool gw_file_is_same(const char *a, const char *b) {
     struct stat folders[2];
     char *targets[2] = {NULL, NULL};
-    bool same = find_folder(a, &folders[0], &targets[0]) &&
-                find_folder(b, &folders[1], &targets[1]) &&
-                folders[0].st_dev == folders[1].st_dev && folders[0].st_ino == folders[1].st_ino &&
-                strcmp(targets[0] + gw_folder_length(targets[0]),
-                       targets[1] + gw_folder_length(targets[1])) == 0;
+    bool same =
+        find_folder(a, &folders[0], &targets[0]) && find_folder(b, &folders[1], &targets[1]) &&
+        folders[0].st_dev == folders[1].st_dev && folders[0].st_ino == folders[1].st_ino &&
+        strcmp(targets[0] + folder_length(targets[0]), targets[1] + folder_length(targets[1])) == 0;
     free(targets[0]);
     free(targets[1]);
     return same;
@@ -185,16 +215,63 @@ void gw_file_unlock(int descriptor) {
     (void)flock(descriptor, LOCK_UN);
 }
 
+/* ---- kinds of files ----------------------------------------------------------------------------
+ */
+
+/* Names a document by its schema; or a timeline, or any JSON. */
+static void name_document(const char *start, char kind[KIND_SIZE]) {
+    static const char sign[] = "\"gradweave/";
+    const char *schema = strstr(start, "\"schema\"");
+    const char *timeline = strstr(start, "\"traceEvents\"");
+    const char *name = schema == NULL ? NULL : schema + strlen("\"schema\"");
+    name = name == NULL ? NULL : name + strspn(name, " \t\r\n:");
+    if (timeline != NULL || strstr(start, "\"displayTimeUnit\"") != NULL) {
+        (void)snprintf(kind, KIND_SIZE, "a timeline");
+    } else if (name != NULL && strncmp(name, sign, strlen(sign)) == 0) {
+        size_t length = strcspn(name + 1, "@\"");
+        bool is_row = strncmp(name + 1, "gradweave/infeasible", length) == 0; /* as a first line */
+        (void)snprintf(kind, KIND_SIZE, "\"%.*s\"", is_row ? 16 : (int)length,
+                       is_row ? "gradweave/result" : name + 1);
+    } else {
+        (void)snprintf(kind, KIND_SIZE, "other JSON");
+    }
+}
+
+/* Names the kind, and returns the name; "" for an empty file, which any file may replace. */
+static const char *name_kind(const char *start, size_t length, char kind[KIND_SIZE]) {
+    static const char png[] = "\x89PNG";
+    size_t blank = strspn(start, " \t\r\n");
+    bool is_table = memchr(start, ',', strcspn(start, "\n")) != NULL;
+    const char *name = !is_table ? "other text" : start[0] == '#' ? "a picture's table" : "a table";
+    if (start[blank] == '{' || start[blank] == '[') {
+        name_document(start, kind);
+        return kind;
+    }
+    if (length == 0) {
+        name = "";
+    } else if (strncmp(start, png, strlen(png)) == 0) {
+        name = "a PNG picture";
+    } else if (strncmp(start, "%PDF-", 5) == 0) {
+        name = "a PDF picture";
+    } else if (start[blank] == '<' && strstr(start, "<svg") != NULL) {
+        name = "an SVG picture";
+    } else if (strncmp(start, "num_ranks", 9) == 0) {
+        name = "a GOAL schedule";
+    }
+    (void)snprintf(kind, KIND_SIZE, "%s", name);
+    return kind;
+}
+
 /* ---- checks of targets ---------------------------------------------------------------------- */
 
 /* "" for a file that cannot be read. A document's schema may follow much else. */
-static const char *read_kind(const char *path, char kind[GW_FILE_KIND_SIZE]) {
+static const char *read_kind(const char *path, char kind[KIND_SIZE]) {
     const size_t most = 1 << 22;
     char *start = calloc(most + 1, 1);
     FILE *stream = start == NULL ? NULL : fopen(path, "rbe");
     kind[0] = '\0';
     if (stream != NULL) {
-        gw_file_name_kind(start, fread(start, 1, most, stream), kind);
+        name_kind(start, fread(start, 1, most, stream), kind);
         (void)fclose(stream);
     }
     free(start);
@@ -204,7 +281,7 @@ static const char *read_kind(const char *path, char kind[GW_FILE_KIND_SIZE]) {
 /* Checks that a regular file is of the kind, or (NULL) of any. */
 static enum gw_status check_kind(const char *path, const char *kind, const char *by,
                                  struct gw_error *error) {
-    char old[GW_FILE_KIND_SIZE];
+    char old[KIND_SIZE];
     read_kind(path, old);
     bool is_any = kind == NULL || kind[0] == '\0' || old[0] == '\0';
     return is_any || strcmp(old, kind) == 0
@@ -216,12 +293,11 @@ static enum gw_status check_kind(const char *path, const char *kind, const char 
 
 enum gw_status gw_file_check_kind(const char *path, const char *like, const char *by,
                                   struct gw_error *error) {
-    char kind[GW_FILE_KIND_SIZE];
+    char kind[KIND_SIZE];
     struct stat about;
     GW_TRY(examine_file(path, &about, error));
-    return S_ISREG(about.st_mode)
-               ? check_kind(path, gw_file_name_kind(like, strlen(like), kind), by, error)
-               : GW_OK;
+    return S_ISREG(about.st_mode) ? check_kind(path, name_kind(like, strlen(like), kind), by, error)
+                                  : GW_OK;
 }
 
 /* Checks that a file may be replaced by one of the kind, or (NULL) of an unknown one. */
@@ -238,10 +314,6 @@ static enum gw_status check_replaced_file(const char *path, const char *kind,
     if (!gw_outputs_are_held() || gw_outputs_forced) {
         return GW_OK;
     }
-    if (gw_outputs_has_input(&about)) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "%s: expected another file than an input to write to, or --force", path);
-    }
     return check_kind(path, kind, "--force", error);
 }
 
@@ -249,7 +321,7 @@ static enum gw_status check_replaced_file(const char *path, const char *kind,
 static enum gw_status check_folder(const char *path, struct gw_error *error) {
     char *target = NULL;
     GW_TRY(resolve_target(path, &target, error));
-    target[gw_folder_length(target)] = '\0';
+    target[folder_length(target)] = '\0';
     bool good = access(target[0] == '\0' ? "." : target, W_OK) == 0;
     int cause = errno;
     free(target);
@@ -257,7 +329,7 @@ static enum gw_status check_folder(const char *path, struct gw_error *error) {
 }
 
 enum gw_status gw_file_check_target(const char *path, const char *like, struct gw_error *error) {
-    char kind[GW_FILE_KIND_SIZE];
+    char kind[KIND_SIZE];
     struct stat about;
     GW_TRY(examine_file(path, &about, error));
     if (S_ISDIR(about.st_mode)) {
@@ -267,8 +339,8 @@ enum gw_status gw_file_check_target(const char *path, const char *like, struct g
         return access(path, W_OK) == 0 ? GW_OK : gw_file_unwritable(path, errno, error);
     }
     GW_TRY(check_folder(path, error));
-    return check_replaced_file(
-        path, like == NULL ? NULL : gw_file_name_kind(like, strlen(like), kind), error);
+    return check_replaced_file(path, like == NULL ? NULL : name_kind(like, strlen(like), kind),
+                               error);
 }
 
 /* Opening a file that cannot be examined gives the reason. */
@@ -301,7 +373,7 @@ static int finish_temporary(const char *temporary, const char *target) {
 /* *target, the caller's, is the file to be replaced. */
 static enum gw_status prepare_output(const char *temporary, const char *path, char **target,
                                      struct gw_error *error) {
-    char kind[GW_FILE_KIND_SIZE];
+    char kind[KIND_SIZE];
     struct stat about;
     GW_TRY(check_replaced_file(path, read_kind(temporary, kind), error));
     GW_TRY(resolve_target(path, target, error));
@@ -317,7 +389,7 @@ static enum gw_status create_temporary(const char *path, char **temporary, int *
     char *target = NULL;
     GW_TRY(check_replaced_file(path, NULL, error));
     GW_TRY(resolve_target(path, &target, error));
-    int folder = gw_folder_length(target);
+    int folder = folder_length(target);
     const char *ending = strrchr(target + folder, '.');
     if (ending == NULL || strlen(ending) > longest_ending) {
         ending = "";

@@ -1,24 +1,15 @@
-/* Common functions of core/file.c, core/folder.c and core/outputs.c; private to them. */
+/* Common functions of core/file.c and core/outputs.c; private to them. */
 #ifndef GW_CORE_FILE_PARTS_H
 #define GW_CORE_FILE_PARTS_H
 
 #include <stdbool.h>
-#include <sys/stat.h>
 
 #include "core/status.h"
 
 /* Reports that `path` cannot be written, with the reason in errno. */
 enum gw_status gw_file_unwritable(const char *path, int cause, struct gw_error *error);
 
-/* The length of the folder's name in `path`, with the slash. */
-int gw_folder_length(const char *path);
-
-enum { GW_FOLDER_SIZE = 4096 };
-/* The folder of `path`: "." if it has no slash. */
-void gw_folder_name(const char *path, char folder[GW_FOLDER_SIZE]);
-
 bool gw_outputs_are_held(void); /* whether outputs are only prepared */
-bool gw_outputs_has_input(const struct stat *about);
 
 /* Renames a temporary file to its target, or has that done together with all others; takes both
  * names over, and on failure the file. */

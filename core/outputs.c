@@ -2,8 +2,6 @@
 #include "core/outputs.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,21 +18,15 @@
 /* A file to be renamed to `target`, or (temporary: NULL) a target to be removed. */
 struct output {
     char *temporary, *target;
-    char *old;            /* name of the old file, if names cannot be exchanged */
-    bool exchanged, made; /* it is in place now: the old file has the temporary name, or there was
-                           * none */
+    char *old;       /* a second name of the file that was there; NULL: none */
+    bool is_created; /* it is in place, where no file was */
 };
 
 static struct {
     bool holds;
-    pthread_mutex_t lock; /* of the inputs, which threads may read */
-    size_t input_count, input_capacity, output_count, output_capacity;
-    struct identity {
-        dev_t device;
-        ino_t file;
-    } * inputs;
+    size_t output_count, output_capacity;
     struct output *outputs;
-} program = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} program;
 
 bool gw_outputs_forced;
 
@@ -42,91 +34,36 @@ bool gw_outputs_are_held(void) {
     return program.holds;
 }
 
-/* ---- inputs -------------------------------------------------------------------------------- */
-
-/* Lack of memory here only loses a check, not a result. */
-void gw_input_note(int descriptor) {
-    struct stat about;
-    if (!program.holds || fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
-        return;
-    }
-    const struct identity input = {.device = about.st_dev, .file = about.st_ino};
-    (void)pthread_mutex_lock(&program.lock);
-    struct identity *larger =
-        gw_grow(program.inputs, program.input_count + 1, &program.input_capacity, sizeof *larger);
-    if (larger != NULL) {
-        program.inputs = larger;
-        larger[program.input_count++] = input;
-    }
-    (void)pthread_mutex_unlock(&program.lock);
-}
-
-static struct identity *find_input(const struct stat *about) {
-    for (size_t i = 0; i < program.input_count; i++) {
-        struct identity *input = &program.inputs[i];
-        if (input->device == about->st_dev && input->file == about->st_ino) {
-            return input;
-        }
-    }
-    return NULL;
-}
-
-bool gw_outputs_has_input(const struct stat *about) {
-    return find_input(about) != NULL;
-}
-
-void gw_input_forget(const char *path) {
-    struct stat about;
-    struct identity *input = NULL;
-    while (stat(path, &about) == 0 && (input = find_input(&about)) != NULL) {
-        *input = program.inputs[--program.input_count];
-    }
-}
-
 /* ---- one file ------------------------------------------------------------------------------ */
 
-/* Gives the file to be replaced a second name. */
-static void keep_old(struct output *one) {
-    char *name = NULL;
-    if (asprintf(&name, "%s.old", one->temporary) < 0) {
-        return;
-    }
-    if (link(one->target, name) == 0) {
-        one->old = name;
-    } else {
-        free(name);
-    }
-}
-
-/* Exchanges both names, if the file system can, so that the old file can come back. */
+/* Renames the file to its target; the old file keeps a second name, if the file system has any. */
 static enum gw_status put_in_place(struct output *one, struct gw_error *error) {
     struct stat old = {0};
     if (lstat(one->target, &old) != 0 && errno != ENOENT) {
         return gw_file_unwritable(one->target, errno, error);
     }
-    bool is_new = old.st_mode == 0;
-    bool is_file = !is_new && S_ISREG(old.st_mode);
-    one->exchanged =
-        is_file && renameat2(AT_FDCWD, one->temporary, AT_FDCWD, one->target, RENAME_EXCHANGE) == 0;
-    if (is_file && !one->exchanged) {
-        keep_old(one);
+    if (S_ISREG(old.st_mode)) {
+        char *name = NULL;
+        if (asprintf(&name, "%s.old", one->temporary) >= 0 && link(one->target, name) == 0) {
+            one->old = name;
+        } else {
+            free(name);
+        }
     }
-    if (!one->exchanged && rename(one->temporary, one->target) != 0) {
+    if (rename(one->temporary, one->target) != 0) {
         return gw_file_unwritable(one->target, errno, error);
     }
-    one->made = is_new;
+    one->is_created = old.st_mode == 0;
     return gw_file_sync_folder(one->target, error);
 }
 
 static void take_back(struct output *one) {
-    if (one->exchanged) {
-        (void)renameat2(AT_FDCWD, one->temporary, AT_FDCWD, one->target, RENAME_EXCHANGE);
-    } else if (one->old != NULL) { /* does nothing, and leaves both names, if they are one file's */
+    if (one->old != NULL) { /* does nothing, and leaves both names, if they are one file's */
         (void)rename(one->old, one->target);
-    } else if (one->made) {
+    } else if (one->is_created) {
         (void)unlink(one->target);
     }
-    one->exchanged = one->made = false;
+    one->is_created = false;
 }
 
 /* Frees an output, and removes its temporary file, which is no device. */

@@ -4,9 +4,8 @@
  * none, and can be undone: gw_outputs_discard restores the old files; gw_outputs_keep keeps the new
  * ones, and removes the files of gw_outputs_remove.
  *
- * After gw_outputs_hold, two mistakes are refused, unless gw_outputs_forced is set: replacing a
- * file of another kind (a model by a plan, say), and replacing a file that was read, unless
- * gw_input_forget says that the output is made from it.
+ * After gw_outputs_hold, replacing a file of another kind (a model by a plan, say) is refused,
+ * unless gw_outputs_forced is set.
  */
 #ifndef GW_CORE_OUTPUTS_H
 #define GW_CORE_OUTPUTS_H
@@ -26,9 +25,5 @@ void gw_outputs_remove(const char *path);
 
 /* The first file of gw_outputs_remove, which stays if the program fails; or NULL. */
 const char *gw_outputs_unfinished(void);
-
-/* For readers that open their file themselves. */
-void gw_input_note(int descriptor);
-void gw_input_forget(const char *path);
 
 #endif

@@ -17,7 +17,6 @@ enum gw_status gw_scanner_open(struct gw_scanner *out, const char *path, struct 
     if (out->stream == NULL) {
         return gw_file_unreadable(path, errno, error);
     }
-    gw_input_note(fileno(out->stream));
     out->piece = calloc(PIECE_SIZE + MAX_TOKEN, 1);
     out->at = out->end = out->whole = out->piece;
     if (out->piece == NULL) {

@@ -51,7 +51,7 @@ TEST(ranks_share_this_host_or_are_dealt_out) {
     expect_argument(slurm, " -n 3 ");
     expect_argument(slurm, " --map-by node --bind-to none ");
     expect_argument(slurm,
-                    "gradweave validate --cluster small.json --nodes 3 --seed 5 tiny.json \n");
+                    "gradweave validate tiny.json --cluster small.json --nodes 3 --seed 5 \n");
     assert_null(strstr(slurm, "--hostfile"));
     assert_null(strstr(slurm, "--oversubscribe"));
 }

@@ -82,7 +82,7 @@ TEST_WITH(closed_descriptors_are_no_pictures, make_inputs, remove_folder) {
     assert_true(access(path_in(*state, "p.png"), F_OK) != 0);
 }
 
-TEST_WITH(force_replaces_an_input, make_inputs, remove_folder) {
+TEST_WITH(force_replaces_another_kind, make_inputs, remove_folder) {
     (void)check_says(*state, "gradweave plan " TINY " --out tiny.json --force", NULL);
     assert_non_null(strstr(read_text(*state, "tiny.json"), "gradweave/plan@1"));
 }
