@@ -41,8 +41,6 @@ extern const struct gw_verb gw_verb_model;
  */
 int gw_cli_fail(const struct gw_error *error);
 
-void gw_print_version(void);
-
 /* ---- options that several verbs have ------------------------------------------------------- */
 
 /* --json, --quiet, --verbose: for every verb. */

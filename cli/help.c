@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/options.h"
+#include "device/device.h"
+#include "transport/transport.h"
 
 enum { WIDTH = 79, METAVAR_SIZE = 128, NAMES_SIZE = 1024 };
 
@@ -28,7 +30,7 @@ static const char *default_of(const struct gw_option *option) {
     return option->value != NULL ? option->value : option->otherwise;
 }
 
-/* ---- --help and --usage ---------------------------------------------------------------------- */
+/* ---- --help and --usage --------------------------------------------------------------------- */
 
 /* Prints the line "  -p, --policy=POLICY  Merge policy (default: all)", wrapped. */
 static void print_option_help(const struct gw_option *option) {
@@ -66,21 +68,18 @@ static void print_usage_lines(const struct gw_verb *verb) {
     }
 }
 
-void gw_print_help(const struct gw_verb *verb) {
+static void print_help(const struct gw_verb *verb) {
     struct gw_option_row rows[GW_MAX_OPTIONS];
-    const struct gw_option *const tables[] = {verb->options, gw_every_verb_table};
+    size_t count = gw_list_options(verb->options, rows);
     char about[2 * NAMES_SIZE];
     size_t length = strcspn(verb->about, "\v");
     (void)snprintf(about, sizeof about, "%.*s", (int)length, verb->about);
     print_usage_lines(verb);
     gw_print_wrapped("", about, WIDTH);
     printf("\n");
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
-        size_t count = gw_list_options(tables[t], rows);
-        for (size_t i = 0; i < count; i++) {
-            if (rows[i].option->name != NULL) {
-                print_option_help(rows[i].option);
-            }
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].option->name != NULL) {
+            print_option_help(rows[i].option);
         }
     }
     if (verb->about[length] != '\0') {
@@ -89,7 +88,7 @@ void gw_print_help(const struct gw_verb *verb) {
     }
 }
 
-void gw_print_usage(const struct gw_verb *verb) {
+static void print_usage(const struct gw_verb *verb) {
     struct gw_option_row rows[GW_MAX_OPTIONS];
     size_t count = gw_list_options(verb->options, rows);
     char metavar[METAVAR_SIZE];
@@ -107,7 +106,26 @@ void gw_print_usage(const struct gw_verb *verb) {
     gw_print_wrapped("Options: ", text, WIDTH);
 }
 
-/* ---- man pages ------------------------------------------------------------------------------- */
+void gw_print_version(const struct gw_verb *verb) {
+    (void)verb;
+    const char *mpi = gw_mpi_version();
+    const char *cuda = gw_cuda_version();
+    const char *nccl = gw_nccl_version();
+    printf("gradweave %s\n", GW_VERSION);
+    printf("MPI:  %s\n", mpi == NULL ? "not in this build" : mpi);
+    printf("CUDA: %s\n", cuda == NULL ? "not in this build" : cuda);
+    printf("NCCL: %s\n", nccl == NULL ? "not in this build" : nccl);
+}
+
+const struct gw_option gw_help_table[] = {
+    {"help", '?', .kind = GW_EXIT, .help = "Print this list of options", .print = print_help},
+    {"usage", 0, .kind = GW_EXIT, .help = "Print a short list of options", .print = print_usage},
+    {"version", 'V', .kind = GW_EXIT, .help = "Print the program's version",
+     .print = gw_print_version},
+    {0},
+};
+
+/* ---- man pages ------------------------------------------------------------------------------ */
 
 /* Prints "out name" as "--out or --name", and "device=cuda" as "--device cuda". */
 static void print_terms(const char *terms, const char *last) {
@@ -183,7 +201,7 @@ void gw_print_manual(const struct gw_verb *verb) {
     }
     printf(".\\\" DESCRIPTION\n.Sh OPTIONS\n.Bl -tag -width Ds\n");
     for (size_t i = 0; i < count; i++) {
-        if (rows[i].option->name != NULL) {
+        if (rows[i].option->name != NULL && rows[i].option->kind != GW_EXIT) {
             print_manual_option(verb, rows[i].option);
         }
     }
@@ -191,7 +209,7 @@ void gw_print_manual(const struct gw_verb *verb) {
            "As with every verb, see\n.Xr gradweave 1 .\n.El\n");
 }
 
-/* ---- completions ----------------------------------------------------------------------------- */
+/* ---- completions ---------------------------------------------------------------------------- */
 
 /* Prints a completion if it continues `word`, whose first `before` characters it follows. */
 static void print_completion(const char *word, size_t before, const char *dashes, const char *name,
@@ -248,26 +266,20 @@ void gw_print_completions(const struct gw_verb *const *verbs, char **words) {
     if (verb == NULL) {
         return;
     }
-    const struct gw_option *const tables[] = {verb->options, gw_every_verb_table};
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
-        size_t count = gw_list_options(tables[t], rows);
-        for (size_t i = 0; i < count; i++) {
-            bool joined = strchr(word, '=') != NULL && is_option(rows[i].option, word);
-            if (joined || is_option(rows[i].option, option_word)) {
-                print_values(rows[i].option, word, joined ? strcspn(word, "=") + 1 : 0);
-                return;
-            }
+    size_t count = gw_list_options(verb->options, rows);
+    for (size_t i = 0; i < count; i++) {
+        bool joined = strchr(word, '=') != NULL && is_option(rows[i].option, word);
+        if (joined || is_option(rows[i].option, option_word)) {
+            print_values(rows[i].option, word, joined ? strcspn(word, "=") + 1 : 0);
+            return;
         }
     }
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
-        size_t count = gw_list_options(tables[t], rows);
-        for (size_t i = 0; i < count; i++) {
-            const struct gw_option *option = rows[i].option;
-            if (option->name != NULL) {
-                print_completion(word, 0, "--", option->name, option->help);
-            } else {
-                print_values(option, word, 0);
-            }
+    for (size_t i = 0; i < count; i++) {
+        const struct gw_option *option = rows[i].option;
+        if (option->name != NULL) {
+            print_completion(word, 0, "--", option->name, option->help);
+        } else {
+            print_values(option, word, 0);
         }
     }
 }

@@ -5,7 +5,6 @@
 
 #include "cli/cli.h"
 #include "core/answer.h"
-#include "device/device.h"
 #include "transport/transport.h"
 
 /* ---- verbs --------------------------------------------------------------------------------- */
@@ -49,6 +48,7 @@ static const char *const scripts[] = {
 static const struct gw_option completion_table[] = {
     {NULL, 0, "SHELL", GW_CHOICE, offsetof(struct completion_options, shell), .help = "The shell",
      .choices = shells, .expected = "expected bash, zsh or fish, got"},
+    {.kind = GW_INCLUDE, .table = gw_help_table},
     {0},
 };
 
@@ -88,16 +88,6 @@ static const struct gw_verb *const verbs[] = {
 };
 
 /* ---- help ---------------------------------------------------------------------------------- */
-
-void gw_print_version(void) {
-    const char *mpi = gw_mpi_version();
-    const char *cuda = gw_cuda_version();
-    const char *nccl = gw_nccl_version();
-    printf("gradweave %s\n", GW_VERSION);
-    printf("MPI:  %s\n", mpi == NULL ? "not in this build" : mpi);
-    printf("CUDA: %s\n", cuda == NULL ? "not in this build" : cuda);
-    printf("NCCL: %s\n", nccl == NULL ? "not in this build" : nccl);
-}
 
 static void print_help(void) {
     printf(
@@ -174,7 +164,7 @@ int main(int argc, char **argv) {
         }
     }
     if (strcmp(verb, "--version") == 0 || strcmp(verb, "-V") == 0) {
-        gw_print_version();
+        gw_print_version(NULL);
         return finish(GW_OK);
     }
     if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "-?") == 0) {

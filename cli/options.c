@@ -17,7 +17,7 @@ static struct command {
     struct gw_arena spelt; /* values that were written otherwise; until the program ends */
 } command;
 
-/* ---- tables -------------------------------------------------------------------------------- */
+/* ---- tables --------------------------------------------------------------------------------- */
 
 static size_t add_rows(const struct gw_option *table, size_t offset, struct gw_option_row *rows,
                        size_t count) {
@@ -67,7 +67,7 @@ static const char *name_of(const struct gw_option *option) {
     return option->name != NULL ? option->name : option->metavar;
 }
 
-/* Where the value of the option of that name is; NULL: the verb has no such option. */
+/* The place of the value of the option with that name; NULL: the verb has no such option. */
 static const char **find_given(const char *name, size_t length) {
     for (size_t i = 0; i < command.count; i++) {
         const char *own = name_of(command.rows[i].option);
@@ -87,7 +87,7 @@ void gw_option_turn_to(const char *name, const char *value) {
     *find_given(name, strlen(name)) = value;
 }
 
-/* ---- failures ------------------------------------------------------------------------------ */
+/* ---- failures ------------------------------------------------------------------------------- */
 
 /* Whether the message contains the name; for "operation=name", either part. */
 static bool is_named(const char *message, const char *name) {
@@ -164,7 +164,7 @@ void gw_refuse(const char *format, ...) {
     end_for_usage(message, "", meant == NULL ? NULL : quoted);
 }
 
-/* ---- values -------------------------------------------------------------------------------- */
+/* ---- values --------------------------------------------------------------------------------- */
 
 static _Noreturn void refuse_value(const struct gw_option *option, const char *expected,
                                    const char *text) {
@@ -331,7 +331,7 @@ static void store(const struct gw_option_row *row, const char *argument) {
         *(int *)target = find_choice(option, argument);
         break;
     case GW_EXIT:
-        option->print();
+        option->print(command.verb);
         exit(GW_OK);
     default:
         option->read(argument, target);
@@ -339,7 +339,7 @@ static void store(const struct gw_option_row *row, const char *argument) {
     }
 }
 
-/* ---- rules --------------------------------------------------------------------------------- */
+/* ---- rules ---------------------------------------------------------------------------------- */
 
 /* Whether a rule's term holds: its first `length` letters, such as "counts=trained" or "(job)". */
 static bool holds(const char *term, size_t length) {
@@ -403,24 +403,7 @@ static void check_rules(const struct gw_option_rule *rules) {
     }
 }
 
-/* ---- parsing ------------------------------------------------------------------------------- */
-
-static void print_own_help(void) {
-    gw_print_help(command.verb);
-}
-
-static void print_own_usage(void) {
-    gw_print_usage(command.verb);
-}
-
-const struct gw_option gw_every_verb_table[] = {
-    {"help", '?', .kind = GW_EXIT, .help = "Print this list of options", .print = print_own_help},
-    {"usage", 0, .kind = GW_EXIT, .help = "Print a short list of options",
-     .print = print_own_usage},
-    {"version", 'V', .kind = GW_EXIT, .help = "Print the program's version",
-     .print = gw_print_version},
-    {0},
-};
+/* ---- parsing -------------------------------------------------------------------------------- */
 
 static void take_value(size_t row, const char *argument) {
     command.given[row] = spell(command.rows[row].option, argument);
@@ -524,7 +507,6 @@ void gw_parse_options(const struct gw_verb *verb, char **argv) {
     size_t operand_count = 0;
     command = (struct command){.verb = verb};
     command.count = gw_list_options(verb->options, command.rows);
-    command.count = add_rows(gw_every_verb_table, 0, command.rows, command.count);
     for (size_t i = 0; i < command.count; i++) {
         if (command.rows[i].option->value != NULL) {
             store(&command.rows[i], command.rows[i].option->value);

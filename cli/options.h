@@ -54,6 +54,8 @@ enum gw_names {
     GW_NAMES_KINDS,
 };
 
+struct gw_verb;
+
 struct gw_option {
     const char *name; /* without "--"; NULL: an operand, in the order of the table; one of
                        * GW_CUSTOM takes all that are left */
@@ -74,7 +76,7 @@ struct gw_option {
     void (*read)(const char *argument, void *target);
     void *global; /* where a GW_FLAG or GW_SET is stored if not in the verb's struct; or NULL */
     int set;
-    void (*print)(void);
+    void (*print)(const struct gw_verb *verb);
     const struct gw_option *table;
 };
 
@@ -136,7 +138,7 @@ _Noreturn void gw_refuse(const char *format, ...) __attribute__((format(printf, 
 /* Parses a factor such as 0.5 or 0.5x; ends the program unless it is GW_MIN_FACTOR at least. */
 double gw_parse_factor(const char *text, const char *option);
 
-/* ---- rows and names ------------------------------------------------------------------------ */
+/* ---- rows and names ------------------------------------------------------------------------- */
 
 /* Lists a table's rows, with included tables' rows in their place. Returns their count. */
 enum { GW_MAX_OPTIONS = 64 };
@@ -145,9 +147,6 @@ struct gw_option_row {
     size_t offset; /* in the verb's struct */
 };
 size_t gw_list_options(const struct gw_option *table, struct gw_option_row rows[GW_MAX_OPTIONS]);
-
-/* --help, --usage and --version, which every verb has. */
-extern const struct gw_option gw_every_verb_table[];
 
 bool gw_option_takes_value(const struct gw_option *option);
 
@@ -162,10 +161,13 @@ const char *gw_join_texts(const char *const *texts, const char *between, const c
 /* Lists a value's names, ended by NULL and kept until the program ends; NULL: unknown. (names.c) */
 const char *const *gw_option_names(const struct gw_option *option);
 
-/* ---- documents made of the tables (help.c) --------------------------------------------------- */
+/* ---- documents made of the tables (help.c) -------------------------------------------------- */
 
-void gw_print_help(const struct gw_verb *verb);
-void gw_print_usage(const struct gw_verb *verb);
+/* --help, --usage and --version, which every verb has. */
+extern const struct gw_option gw_help_table[];
+
+/* Prints the program's version and libraries, with any verb or NULL. */
+void gw_print_version(const struct gw_verb *verb);
 
 /* Prints the parts NAME, SYNOPSIS and OPTIONS of the verb's man page, in mdoc. */
 void gw_print_manual(const struct gw_verb *verb);

@@ -17,6 +17,7 @@ const struct gw_option gw_output_table[] = {
      .set = GW_LOG_QUIET},
     {"verbose", 'v', NULL, GW_SET, 0, .help = "Print what is being done", .global = &gw_log_shown,
      .set = GW_LOG_VERBOSE},
+    {.kind = GW_INCLUDE, .table = gw_help_table},
     {0},
 };
 

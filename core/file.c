@@ -15,9 +15,9 @@
 #include "core/file_parts.h"
 #include "core/outputs.h"
 
-enum { FOLDER_SIZE = 4096, KIND_SIZE = 64 };
+enum { KIND_SIZE = 64 };
 
-/* ---- reading ------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 /* True for failures of the system that tell nothing about the file. */
 static bool is_system_failure(int reason) {
@@ -69,38 +69,7 @@ enum gw_status gw_file_read(const char *path, char **text, size_t *length, struc
     return GW_OK;
 }
 
-/* ---- folders ----------------------------------------------------------------------------------
- */
-
-enum gw_status gw_file_unwritable(const char *path, int cause, struct gw_error *error) {
-    return gw_fail(error, GW_FAILED, "%s: cannot be written: %s", path, strerror(cause));
-}
-
-/* The length of the folder's name in `path`, with the slash. */
-static int folder_length(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? 0 : (int)(slash - path + 1);
-}
-
-/* The folder of `path`: "." if it has no slash. */
-static void name_folder(const char *path, char folder[FOLDER_SIZE]) {
-    int length = folder_length(path);
-    (void)snprintf(folder, FOLDER_SIZE, "%.*s", length == 0 ? 1 : length, length == 0 ? "." : path);
-}
-
-enum gw_status gw_file_sync_folder(const char *path, struct gw_error *error) {
-    char folder[FOLDER_SIZE];
-    name_folder(path, folder);
-    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor < 0) { /* a folder may be writable and not readable */
-        return GW_OK;
-    }
-    int cause = fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno;
-    (void)close(descriptor);
-    return cause == 0 ? GW_OK : gw_file_unwritable(path, cause, error);
-}
-
-/* ---- targets ------------------------------------------------------------------------------- */
+/* ---- targets -------------------------------------------------------------------------------- */
 
 /* Examines a file; all zeros if there is none. Fails if it cannot be examined, and so must not be
  * replaced. */
@@ -126,7 +95,7 @@ static enum gw_status follow_link(const char *path, char **next, struct gw_error
         int cause = length < 0 ? errno : ENAMETOOLONG;
         return cause == EINVAL || cause == ENOENT ? GW_OK : gw_file_unwritable(path, cause, error);
     }
-    int folder = link[0] == '/' ? 0 : folder_length(path);
+    int folder = link[0] == '/' ? 0 : gw_folder_length(path);
     if (asprintf(next, "%.*s%.*s", folder, path, (int)length, link) < 0) {
         *next = NULL;
         return gw_fail_memory(error, "naming a file");
@@ -162,18 +131,19 @@ static bool find_folder(const char *path, struct stat *folder, char **target) {
     if (resolve_target(path, target, &unused) != GW_OK) {
         return false;
     }
-    char name[FOLDER_SIZE];
-    name_folder(*target, name);
+    char name[GW_FOLDER_SIZE];
+    gw_folder_name(*target, name);
     return stat(name, folder) == 0;
 }
 
 bool gw_file_is_same(const char *a, const char *b) {
     struct stat folders[2];
     char *targets[2] = {NULL, NULL};
-    bool same =
-        find_folder(a, &folders[0], &targets[0]) && find_folder(b, &folders[1], &targets[1]) &&
-        folders[0].st_dev == folders[1].st_dev && folders[0].st_ino == folders[1].st_ino &&
-        strcmp(targets[0] + folder_length(targets[0]), targets[1] + folder_length(targets[1])) == 0;
+    bool same = find_folder(a, &folders[0], &targets[0]) &&
+                find_folder(b, &folders[1], &targets[1]) &&
+                folders[0].st_dev == folders[1].st_dev && folders[0].st_ino == folders[1].st_ino &&
+                strcmp(targets[0] + gw_folder_length(targets[0]),
+                       targets[1] + gw_folder_length(targets[1])) == 0;
     free(targets[0]);
     free(targets[1]);
     return same;
@@ -215,8 +185,7 @@ void gw_file_unlock(int descriptor) {
     (void)flock(descriptor, LOCK_UN);
 }
 
-/* ---- kinds of files ----------------------------------------------------------------------------
- */
+/* ---- kinds of files ------------------------------------------------------------------------- */
 
 /* Names a document by its schema; or a timeline, or any JSON. */
 static void name_document(const char *start, char kind[KIND_SIZE]) {
@@ -321,7 +290,7 @@ static enum gw_status check_replaced_file(const char *path, const char *kind,
 static enum gw_status check_folder(const char *path, struct gw_error *error) {
     char *target = NULL;
     GW_TRY(resolve_target(path, &target, error));
-    target[folder_length(target)] = '\0';
+    target[gw_folder_length(target)] = '\0';
     bool good = access(target[0] == '\0' ? "." : target, W_OK) == 0;
     int cause = errno;
     free(target);
@@ -348,7 +317,7 @@ int gw_file_exists(const char *path) {
     return access(path, R_OK) == 0 || is_system_failure(errno);
 }
 
-/* ---- writing ------------------------------------------------------------------------------- */
+/* ---- writing -------------------------------------------------------------------------------- */
 
 /* Gives the new file the mode and owner of the old one, and writes it to the disk. */
 static int finish_temporary(const char *temporary, const char *target) {
@@ -389,7 +358,7 @@ static enum gw_status create_temporary(const char *path, char **temporary, int *
     char *target = NULL;
     GW_TRY(check_replaced_file(path, NULL, error));
     GW_TRY(resolve_target(path, &target, error));
-    int folder = folder_length(target);
+    int folder = gw_folder_length(target);
     const char *ending = strrchr(target + folder, '.');
     if (ending == NULL || strlen(ending) > longest_ending) {
         ending = "";

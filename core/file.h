@@ -54,9 +54,6 @@ bool gw_file_is_same(const char *a, const char *b);
 enum gw_status gw_file_check_kind(const char *path, const char *like, const char *by,
                                   struct gw_error *error);
 
-/* Makes sure that the names in the folder of `path` survive a power failure. */
-enum gw_status gw_file_sync_folder(const char *path, struct gw_error *error);
-
 /*
  * Writes a file that grows to the disk, unless that was done (*synced_s) less than 5 s ago: it
  * takes a while. Returns 0, or errno.

@@ -26,4 +26,7 @@ void gw_outputs_remove(const char *path);
 /* The first file of gw_outputs_remove, which stays if the program fails; or NULL. */
 const char *gw_outputs_unfinished(void);
 
+/* Makes sure that the names in the folder of `path` survive a power failure. */
+enum gw_status gw_file_sync_folder(const char *path, struct gw_error *error);
+
 #endif

@@ -1,6 +1,7 @@
 #include "core/terminal.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -155,7 +156,8 @@ static char *format_marked(const char *format, char newline, va_list arguments) 
 /*
  * Line feeds of the format end lines; line feeds in arguments are part of names, and are escaped.
  */
-void gw_vprint_to(FILE *stream, const char *format, va_list arguments) {
+__attribute__((format(printf, 2, 0))) static void print_arguments(FILE *stream, const char *format,
+                                                                  va_list arguments) {
     char *text = NULL;
     char newline = '\n';
     va_list again;
@@ -180,14 +182,14 @@ void gw_vprint_to(FILE *stream, const char *format, va_list arguments) {
 void gw_print_to(FILE *stream, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    gw_vprint_to(stream, format, arguments);
+    print_arguments(stream, format, arguments);
     va_end(arguments);
 }
 
 void gw_print(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    gw_vprint_to(stdout, format, arguments);
+    print_arguments(stdout, format, arguments);
     va_end(arguments);
 }
 

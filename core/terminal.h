@@ -2,7 +2,6 @@
 #ifndef GW_CORE_TERMINAL_H
 #define GW_CORE_TERMINAL_H
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,8 +14,6 @@
  */
 void gw_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void gw_print_to(FILE *stream, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void gw_vprint_to(FILE *stream, const char *format, va_list arguments)
-    __attribute__((format(printf, 2, 0)));
 
 /* Escapes a text in the same way into `out`; cut if it does not fit. */
 void gw_visible(const char *text, char *out, size_t size);
