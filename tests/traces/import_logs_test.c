@@ -1,4 +1,4 @@
-/* Reads logs of NCCL's inspector, and output of perftest. */
+/* Reads logs of NCCL's inspector. */
 #include <math.h>
 
 #include "tests/test.h"
@@ -340,91 +340,5 @@ TEST_IN_FOLDER(bad_lines_are_refused) {
         (void)strcpy(at, rest);
         struct gw_import_paths paths = write_ranks(*state, texts, RANKS);
         assert_refused(&paths, NULL, cases[i].says);
-    }
-}
-
-/* ---- perftest -------------------------------------------------------------------------------- */
-
-#define RULE                                                                                       \
-    "---------------------------------------------------------------------------------------\n"
-#define TITLE                                                                                      \
-    RULE "                    RDMA_Write BW Test\n"                                                \
-         " Dual-port       : OFF\t\tDevice         : mlx5_0\n"                                     \
-         " Mtu             : 4096[B]\n"                                                            \
-         " local address: LID 0x0e QPN 0x01c5 PSN 0x6f1a4e\n" RULE
-
-static const char in_mib[] =
-    TITLE " #bytes     #iterations    BW peak[MiB/sec]    BW average[MiB/sec]   MsgRate[Mpps]\n"
-          " 2          5000             12.00              11.00\t\t     5.100000\n"
-          " 65536      5000             23454.72            22000.00\t\t     0.375234\n"
-          " 131072     5000             23454.72            23000.00\t\t     0.375234\n" RULE;
-
-static const char in_gbit[] = TITLE
-    " #bytes    #sl      #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]\n"
-    " 65536    3          5000             197.00              196.00\t\t     0.373\n" RULE;
-
-static double read_rate(const char *folder, const char *text) {
-    const char *path = path_in(folder, "bw.txt");
-    double bytes_per_s = 0;
-    assert_ok(gw_file_write(path, text, strlen(text), &error));
-    assert_ok(gw_import_perftest(path, &bytes_per_s, &error));
-    return bytes_per_s;
-}
-
-/* Exchanges one part of a text. */
-static const char *with(const char *text, const char *old, const char *new) {
-    static char made[4096];
-    const char *at = strstr(text, old);
-    assert_non_null(at);
-    (void)snprintf(made, sizeof made, "%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
-    return made;
-}
-
-/* Takes a MB of perftest for 2^20 bytes, a Gb for 10^9 bits, and halves figures of both ways. */
-TEST_IN_FOLDER(a_link_carries_its_fastest_average_one_way) {
-    char both[4096];
-    assert_true(near(read_rate(*state, in_mib), 23000. * 1048576, 1e-12));
-    assert_true(near(read_rate(*state, in_gbit), 196e9 / 8, 1e-12));
-    (void)snprintf(both, sizeof both, "%s", with(in_mib, "RDMA_Write BW", "Send Bidirectional BW"));
-    assert_true(near(read_rate(*state, both), 11500. * 1048576, 1e-12));
-    (void)snprintf(both, sizeof both, "%s", with(both, " #bytes", "\n Local results: \n #bytes"));
-    assert_true(near(read_rate(*state, both), 23000. * 1048576, 1e-12));
-    assert_true(near(read_rate(*state, with(in_mib, "average[MiB", "average[MB")), 23000. * 1048576,
-                     1e-12));
-}
-
-/* Passes over other tests before and behind one of bandwidth. */
-TEST_IN_FOLDER(other_tests_of_perftest_are_passed_over) {
-    static const char latency[] = RULE
-        "                    RDMA_Write Latency Test\n" RULE
-        " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]\n"
-        " 65536   1000          99000.00       99000.00     99000.00           99000.00\n" RULE;
-    char text[8192], atomic[4096];
-    (void)snprintf(atomic, sizeof atomic, "%s",
-                   with(in_mib, "RDMA_Write BW", "Atomic CMP_AND_SWAP BW"));
-    (void)snprintf(text, sizeof text, "%s%s%s%s", latency, in_mib, latency,
-                   with(atomic, "23000.00", "99000.00"));
-    assert_true(near(read_rate(*state, text), 23000. * 1048576, 1e-12));
-}
-
-TEST_IN_FOLDER(bad_text_of_perftest_is_refused) {
-    static const struct {
-        const char *old, *new, *says;
-    } cases[] = {
-        {"RDMA_Write BW", "RDMA_Write Latency", "bw.txt:2: expected ib_write_bw"},
-        {"RDMA_Write BW", "Atomic Fetch_add BW", "bw.txt:2: expected ib_write_bw"},
-        {"average[MiB", "average[KiB", "expected a line such as"},
-        {"23000.00", "fast", "bw.txt:10: expected a size in bytes"},
-        {" #bytes", " #flows", "with rows of 32 KiB or more behind '#bytes"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *text = with(in_mib, cases[i].old, cases[i].new);
-        const char *path = path_in(*state, "bw.txt");
-        double bytes_per_s = 0;
-        assert_ok(gw_file_write(path, text, strlen(text), &error));
-        assert_int_equal(gw_import_perftest(path, &bytes_per_s, &error), GW_BAD_INPUT);
-        if (strstr(error.message, cases[i].says) == NULL) {
-            fail_msg("%s", error.message);
-        }
     }
 }

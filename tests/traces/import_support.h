@@ -69,35 +69,95 @@ static inline void assert_points(const struct gw_cluster *cluster, const char *n
     }
 }
 
-/* Exchanges the first `old` in a text; the next call but one reuses the memory. */
-static inline const char *with(const char *text, const char *old, const char *new) {
-    static char *kept[2];
-    static size_t turn;
-    const char *at = strstr(text, old);
-    assert_non_null(at);
-    size_t size = strlen(text) + strlen(new) + 1;
-    char *made = malloc(size);
-    assert_non_null(made);
-    (void)snprintf(made, size, "%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
-    free(kept[turn]);
-    kept[turn] = made;
-    turn = 1 - turn;
-    return made;
+/* ---- imports.txt ----------------------------------------------------------------------------- */
+
+static inline char *read_corpus(void) {
+    char *text = NULL;
+    size_t length = 0;
+    assert_ok(gw_file_read(GW_TEST_IMPORTS, &text, &length, &error));
+    return text;
 }
 
-/* Asserts that a text is refused with the message, in which the folder is left out. */
-static inline void assert_refused(const char *folder, enum tool tool, const char *text,
-                                  size_t workers, const char *message) {
-    struct gw_cluster cluster = new_cluster();
-    enum gw_status status = import(tool, write_text(folder, "x.txt", text), workers, &cluster);
-    status = status == GW_OK ? gw_import_finish(&cluster, &error) : status;
-    if (status != GW_BAD_INPUT) {
-        fail_msg("taken: %s", message);
+/* Returns a text of imports.txt, "" for "-"; kept until the program ends. */
+static inline const char *text_of(const char *name) {
+    static char *corpus;
+    static char *texts[32];
+    static char names[32][32];
+    char begin[64];
+    size_t i = 0;
+    for (; texts[i] != NULL; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return texts[i];
+        }
     }
-    const char *in_folder = strstr(error.message, folder);
-    assert_string_equal(in_folder == NULL ? error.message : in_folder + strlen(folder) + 1,
-                        message);
-    gw_cluster_free(&cluster);
+    corpus = corpus == NULL ? read_corpus() : corpus;
+    (void)snprintf(begin, sizeof begin, "@@ text %s\n", name);
+    const char *at = strstr(corpus, begin);
+    assert_true(at != NULL || strcmp(name, "-") == 0);
+    at = at == NULL ? "" : at + strlen(begin);
+    const char *end = strstr(at, "\n@@ ");
+    const char *remark = strstr(at, "\n%");
+    end = remark != NULL && remark < end ? remark : end;
+    (void)snprintf(names[i], sizeof names[i], "%s", name);
+    texts[i] = strndup(at, end == NULL ? 0 : (size_t)(end + 1 - at));
+    assert_non_null(texts[i]);
+    return texts[i];
+}
+
+/* Turns \n, \r and \e into what they stand for, in place. */
+static inline char *unescape(char *text) {
+    char *to = text;
+    for (const char *from = text; *from != '\0'; from++) {
+        const char *mark = *from == '\\' ? strchr("n\nr\re\x1b", from[1]) : NULL;
+        *to++ = mark == NULL ? *from : mark[1];
+        from += mark != NULL;
+    }
+    *to = '\0';
+    return text;
+}
+
+/* Replaces each `old` in a text by `new`, or the first one alone; the caller's. */
+static inline char *replaced(const char *text, const char *old, const char *new, bool all) {
+    struct gw_text out = {0};
+    FILE *stream = gw_text_open(&out);
+    const char *at = strstr(text, old);
+    assert_non_null(stream);
+    if (at == NULL) {
+        fail_msg("not there: %s", old);
+    }
+    for (bool goes_on = true; at != NULL && goes_on; at = strstr(text, old)) {
+        (void)fprintf(stream, "%.*s%s", (int)(at - text), text, new);
+        text = at + strlen(old);
+        goes_on = all;
+    }
+    (void)fputs(text, stream);
+    assert_ok(gw_text_close(&out, "editing", &error));
+    return out.text;
+}
+
+/* Edits a text as imports.txt says; the caller's. */
+static inline char *edited_text(const char *name, const char *edits) {
+    if (strncmp(edits, ": ", 2) == 0) {
+        return unescape(strdup(edits + 2));
+    }
+    char *text = strdup(text_of(name));
+    char *copy = strdup(edits);
+    for (char *edit = copy, *next = NULL; edit != NULL && *edit != '\0'; edit = next) {
+        next = strstr(edit, " & ");
+        if (next != NULL) {
+            *next = '\0';
+            next += strlen(" & ");
+        }
+        char *arrow = strstr(edit, " ->");
+        assert_non_null(arrow);
+        bool all = arrow[3] == '>';
+        *arrow = '\0';
+        char *old = text;
+        text = replaced(old, unescape(edit), unescape(arrow + (all ? 5 : 4)), all);
+        free(old);
+    }
+    free(copy);
+    return text;
 }
 
 #endif
