@@ -56,11 +56,6 @@ static enum gw_status read_iterations(const struct gw_json *list, void *out,
 
 /* ---- the document --------------------------------------------------------------------------- */
 
-static bool are_alike(const struct gw_trainings *a, const struct gw_trainings *b) {
-    return strcmp(a->algorithm, b->algorithm) == 0 && a->density == b->density &&
-           a->workers == b->workers;
-}
-
 /* Extends ranges to the judgement before the goal, and refuses trainings listed twice. */
 static enum gw_status check_accuracy(const struct gw_json *root, void *out,
                                      struct gw_error *error) {
@@ -70,7 +65,9 @@ static enum gw_status check_accuracy(const struct gw_json *root, void *out,
         struct gw_trainings *one = &accuracy->trainings[i];
         one->low = fmax(0, one->low - (double)accuracy->judged_every);
         for (size_t before = 0; before < i; before++) {
-            if (are_alike(&accuracy->trainings[before], one)) {
+            const struct gw_trainings *other = &accuracy->trainings[before];
+            if (strcmp(other->algorithm, one->algorithm) == 0 && other->density == one->density &&
+                other->workers == one->workers) {
                 struct gw_json place =
                     gw_json_item(&list, cJSON_GetArrayItem(list.node, (int)i), i);
                 return gw_json_expected(&place, "one entry for each algorithm, density and workers",

@@ -44,15 +44,6 @@ static const struct composed all[] = {
     {"push", 1, {{"gather", false, true}}},
     {"pull", 1, {{"scatter", false, true}}}};
 
-static const struct composed *composed_named(const char *name) {
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (strcmp(all[i].name, name) == 0) {
-            return &all[i];
-        }
-    }
-    return NULL;
-}
-
 static size_t ranks_of(const struct composed_part *part, size_t workers) {
     return workers + part->server;
 }
@@ -223,32 +214,20 @@ static enum gw_status derive_from_one(const struct gw_growth *growth, size_t wor
         gw_growth_term_ratio(usual->slope, workers, only->workers), curve, error);
 }
 
-static void list_measured(const struct gw_growth *growth, char *text, size_t size) {
-    size_t length = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < growth->count && length < size; i++) {
-        length += (size_t)snprintf(text + length, size - length, "%s%zu", i == 0 ? "" : ", ",
-                                   growth->samples[i].workers);
-    }
-}
-
-/* Advises simulating messages, which need no growth law, far beyond the measured numbers. */
-static const char *advise_messages(const struct gw_cluster *cluster, double beyond) {
-    static const double far = 2;
-    return cluster->network != NULL && beyond > far
-               ? "; use --network messages: it does not extrapolate"
-               : "";
-}
-
 static void describe_growth(const struct gw_cluster *cluster, const struct gw_growth *growth,
                             size_t workers, char derivation[GW_DERIVATION_SIZE]) {
     char startup[GW_GROWTH_NAME_SIZE];
     char slope[GW_GROWTH_NAME_SIZE];
-    char measured[48];
+    static const double far = 2;
+    char measured[48] = "";
+    size_t length = 0;
     char beyond[48] = "";
     char half[GW_UNITS_SIZE];
     size_t largest = growth->samples[growth->count - 1].workers;
-    list_measured(growth, measured, sizeof measured);
+    for (size_t i = 0; i < growth->count && length < sizeof measured; i++) {
+        length += (size_t)snprintf(measured + length, sizeof measured - length, "%s%zu",
+                                   i == 0 ? "" : ", ", growth->samples[i].workers);
+    }
     if (workers > largest) {
         (void)snprintf(beyond, sizeof beyond,
                        "%.3gx beyond the largest measured: ", (double)workers / (double)largest);
@@ -260,12 +239,20 @@ static void describe_growth(const struct gw_cluster *cluster, const struct gw_gr
                    gw_growth_law_name(&growth->startup, startup),
                    gw_growth_law_name(&growth->slope, slope), 100 * growth->left_out_error, beyond,
                    gw_format_margin(gw_growth_uncertainty(growth, workers), 1, half),
-                   advise_messages(cluster, (double)workers / (double)largest));
+                   cluster->network != NULL && (double)workers > far * (double)largest
+                       ? "; use --network messages: it does not extrapolate"
+                       : "");
 }
 
 /* Finds the composition of a collective without a curve of its own; NULL: none. */
 static const struct composed *find_composed(const struct gw_cluster *cluster, const char *name) {
-    return gw_cluster_find_collective(cluster, name, 0) == NULL ? composed_named(name) : NULL;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (strcmp(all[i].name, name) == 0 &&
+            gw_cluster_find_collective(cluster, name, 0) == NULL) {
+            return &all[i];
+        }
+    }
+    return NULL;
 }
 
 enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const char *name,

@@ -29,14 +29,6 @@ static enum gw_status join(char **out, struct gw_error *error, const char *forma
     return length < 0 ? gw_fail_memory(error, "naming a file") : GW_OK;
 }
 
-/* Returns the path of the program or shared library that holds this code; NULL: unknown. */
-static char *own_path(void) {
-    Dl_info info;
-    struct link_map *map = NULL; /* without a name for the program itself */
-    bool found = dladdr1(kinds, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL;
-    return realpath(found && map->l_name[0] != '\0' ? map->l_name : "/proc/self/exe", NULL);
-}
-
 /*
  * Finds the folder of installed data, share/gradweave below the nearest folder above the program or
  * library that has one, as <prefix>/bin/gradweave, <prefix>/lib/libgradweave.so and
@@ -44,7 +36,10 @@ static char *own_path(void) {
  * Programs built in the source tree do not search above it.
  */
 static enum gw_status installed_folder(const char *name, char **folder, struct gw_error *error) {
-    char *above = own_path();
+    Dl_info info;
+    struct link_map *map = NULL; /* of this code; without a name for the program itself */
+    bool found = dladdr1(kinds, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL;
+    char *above = realpath(found && map->l_name[0] != '\0' ? map->l_name : "/proc/self/exe", NULL);
     char *slash = above == NULL ? NULL : strrchr(above, '/');
     enum gw_status status = GW_OK;
     *folder = NULL;
@@ -74,14 +69,10 @@ enum gw_status gw_data_folder(enum gw_data_kind kind, char **folder, struct gw_e
                            : join(folder, error, "%s/%s", GW_SOURCE_FOLDER, kinds[kind].source);
 }
 
-static bool is_path(const char *name) {
-    size_t length = strlen(name);
-    return strchr(name, '/') != NULL || (length > 5 && strcmp(name + length - 5, ".json") == 0);
-}
-
 enum gw_status gw_data_resolve(enum gw_data_kind kind, const char *name, char **path,
                                struct gw_error *error) {
-    if (is_path(name)) {
+    size_t length = strlen(name);
+    if (strchr(name, '/') != NULL || (length > 5 && strcmp(name + length - 5, ".json") == 0)) {
         return join(path, error, "%s", name);
     }
     char *folder = NULL;

@@ -8,15 +8,6 @@ static const double most = 1e30; /* of any magnitude */
 
 /* ---- base64 (RFC 4648, section 4) ----------------------------------------------------------- */
 
-static int digit_of(char letter) {
-    return letter >= 'A' && letter <= 'Z'   ? letter - 'A'
-           : letter >= 'a' && letter <= 'z' ? letter - 'a' + 26
-           : letter >= '0' && letter <= '9' ? letter - '0' + 52
-           : letter == '+'                  ? 62
-           : letter == '/'                  ? 63
-                                            : -1;
-}
-
 /* Returns the number of bytes that the text encodes, if it is well-formed. */
 static size_t decoded_length(const char *text, size_t length) {
     size_t padding = length < 2 ? 0 : (size_t)(text[length - 1] == '=') + (text[length - 2] == '=');
@@ -26,14 +17,15 @@ static size_t decoded_length(const char *text, size_t length) {
 /* Decodes `count` bytes, the text's decoded_length(); false: it is not base64. */
 static bool decode(const char *text, size_t length, unsigned char *out, size_t count) {
     size_t letters = length / 4 * 4 - (length / 4 * 3 - count);
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     unsigned bits = 0;
     size_t done = 0;
     for (size_t i = 0; i < letters; i++) {
-        int digit = digit_of(text[i]);
-        if (digit < 0) {
+        const char *digit = text[i] == '\0' ? NULL : strchr(digits, text[i]);
+        if (digit == NULL) {
             return false;
         }
-        bits = bits << 6 | (unsigned)digit;
+        bits = bits << 6 | (unsigned)(digit - digits);
         if (i % 4 != 0) {
             out[done++] = (unsigned char)(bits >> (2 * (3 - i % 4)) & 0xff);
         }

@@ -76,55 +76,50 @@ double gw_growth_term_ratio(enum gw_growth_term term, size_t workers, size_t mea
 
 /* ---- fitting ------------------------------------------------------------------------------- */
 
-/* Sums over the samples of products of the terms a, b and the value t, all relative to the value.
- */
-struct law_sums {
-    double aa, ab, bb, at, bt;
-};
-
-static struct law_sums add_up(const struct gw_growth_law *law, const size_t *workers,
-                              const double *values, size_t count) {
-    double mean = 0;
-    for (size_t i = 0; i < count; i++) {
-        mean += values[i] / (double)count;
-    }
-    struct law_sums sums = {0};
-    for (size_t i = 0; i < count && mean > 0; i++) {
-        double scale = fmax(values[i], 0.1 * mean);
-        double a = term_at(law->first, workers[i]) / scale;
-        double b = term_at(law->second, workers[i]) / scale;
-        double t = values[i] / scale;
-        sums.aa += a * a;
-        sums.ab += a * b;
-        sums.bb += b * b;
-        sums.at += a * t;
-        sums.bt += b * t;
-    }
-    return sums;
-}
-
 /*
- * Sets the coefficients by least squares of relative errors of the values (>= 0), none negative. A
- * value far below the others counts as a tenth of their mean.
+ * Fits a law to all samples but `left_out` (`count`: to all), by least squares of errors relative
+ * to the values (>= 0); no coefficient is negative. A value far below the others counts as a tenth
+ * of their mean.
  */
-static void fit_coefficients(struct gw_growth_law *law, const size_t *workers, const double *values,
-                             size_t count) {
-    struct law_sums sums = add_up(law, workers, values, count);
+static void fit_law(const struct gw_growth *growth, size_t left_out, bool startup,
+                    struct gw_growth_law *law) {
+    double aa = 0, ab = 0, bb = 0, at = 0,
+           bt = 0; /* sums of products of both terms and the value */
+    double values[GW_GROWTH_MAX_SAMPLES];
+    double mean = 0;
     double *c = law->coefficients;
-    c[0] = sums.aa > 0 ? sums.at / sums.aa : 0;
+    for (size_t i = 0; i < growth->count; i++) {
+        values[i] = startup ? growth->samples[i].startup : growth->samples[i].slope;
+        mean +=
+            i == left_out ? 0 : values[i] / (double)(growth->count - (left_out < growth->count));
+    }
+    for (size_t i = 0; i < growth->count && mean > 0; i++) {
+        double scale = fmax(values[i], 0.1 * mean);
+        double a = term_at(law->first, growth->samples[i].workers) / scale;
+        double b = term_at(law->second, growth->samples[i].workers) / scale;
+        double t = values[i] / scale;
+        if (i != left_out) {
+            aa += a * a;
+            ab += a * b;
+            bb += b * b;
+            at += a * t;
+            bt += b * t;
+        }
+    }
+    c[0] = aa > 0 ? at / aa : 0;
     c[1] = 0;
-    double determinant = sums.aa * sums.bb - sums.ab * sums.ab;
-    if (count_terms(law) < 2 || determinant <= 1e-9 * sums.aa * sums.bb) {
+    double determinant = aa * bb - ab * ab;
+    if (count_terms(law) < 2 || determinant <= 1e-9 * aa * bb) {
         return;
     }
-    double first = (sums.at * sums.bb - sums.bt * sums.ab) / determinant;
-    double second = (sums.bt * sums.aa - sums.at * sums.ab) / determinant;
+    double first = (at * bb - bt * ab) / determinant;
+    double second = (bt * aa - at * ab) / determinant;
     if (first >= 0 && second >= 0) {
         c[0] = first;
         c[1] = second;
-    } else if (sums.bt * sums.bt * sums.aa > sums.at * sums.at * sums.bb) {
+    } else if (bt * bt * aa > at * at * bb) {
         c[0] = 0; /* the second alone explains more than the first alone */
-        c[1] = sums.bt / sums.bb;
+        c[1] = bt / bb;
     }
 }
 
@@ -242,10 +237,6 @@ static struct law_line line_at(const struct gw_growth *growth, size_t workers) {
     return (struct law_line){law_at(&growth->startup, workers), law_at(&growth->slope, workers)};
 }
 
-static double time_at(const struct law_line *line, double size) {
-    return line->startup + line->slope * size;
-}
-
 /* Lines of a number of workers and of its neighbours, for predictions. */
 struct predictor {
     struct law_line own, low, high;
@@ -262,50 +253,36 @@ static struct predictor predictor_of(const struct gw_growth *growth, const struc
 
 /* Predicts the time at a size; low, high: the neighbours' times. */
 static double predict_time(const struct predictor *by, double size, double low, double high) {
-    return anchor(time_at(&by->own, size), time_at(&by->low, size), low, time_at(&by->high, size),
-                  high, by->share);
-}
-
-static double predict_part(const struct gw_growth_law *law, const struct neighbours *near,
-                           size_t workers, double low, double high) {
-    return anchor(law_at(law, workers), law_at(law, near->low->workers), low,
-                  law_at(law, near->high->workers), high, near->share);
-}
-
-static int by_size(const void *a, const void *b) {
-    double first = ((const struct gw_curve_point *)a)->size;
-    double second = ((const struct gw_curve_point *)b)->size;
-    return (first > second) - (first < second);
+    return anchor(by->own.startup + by->own.slope * size, by->low.startup + by->low.slope * size,
+                  low, by->high.startup + by->high.slope * size, high, by->share);
 }
 
 /* Predicts a point at each size that one of the neighbours has. */
 static enum gw_status predict_points(const struct gw_growth *growth, const struct neighbours *near,
                                      size_t workers, struct gw_curve *out, struct gw_error *error) {
     const struct gw_curve *curves[2] = {near->low->curve, near->high->curve};
-    size_t capacity = curves[0]->point_count + curves[1]->point_count;
-    struct gw_curve_point *points = calloc(capacity, sizeof *points);
+    struct gw_curve_point *points =
+        calloc(curves[0]->point_count + curves[1]->point_count, sizeof *points);
+    struct predictor by = predictor_of(growth, near, workers);
+    size_t at[2] = {0};
+    size_t count = 0;
     if (points == NULL) {
         return gw_fail_memory(error, "predicting a cost curve");
     }
-    size_t count = 0;
-    for (int c = 0; c < (near->low == near->high ? 1 : 2); c++) {
-        for (size_t i = 0; i < curves[c]->point_count; i++) {
-            points[count++].size = curves[c]->points[i].size;
+    while (at[0] < curves[0]->point_count || at[1] < curves[1]->point_count) {
+        double size = INFINITY;
+        for (int c = 0; c < 2; c++) {
+            size =
+                at[c] < curves[c]->point_count ? fmin(size, curves[c]->points[at[c]].size) : size;
         }
-    }
-    qsort(points, count, sizeof *points, by_size);
-    struct predictor by = predictor_of(growth, near, workers);
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        double size = points[i].size;
-        if (kept == 0 || size > points[kept - 1].size) {
-            points[kept++] = (struct gw_curve_point){
-                .size = size,
-                .time_s = predict_time(&by, size, gw_curve_time(curves[0], size),
-                                       gw_curve_time(curves[1], size))};
+        for (int c = 0; c < 2; c++) {
+            at[c] += at[c] < curves[c]->point_count && curves[c]->points[at[c]].size == size;
         }
+        points[count++] =
+            (struct gw_curve_point){size, predict_time(&by, size, gw_curve_time(curves[0], size),
+                                                       gw_curve_time(curves[1], size))};
     }
-    *out = (struct gw_curve){.point_count = kept, .points = points};
+    *out = (struct gw_curve){.point_count = count, .points = points};
     return GW_OK;
 }
 
@@ -318,30 +295,15 @@ enum gw_status gw_growth_curve(const struct gw_growth *growth, size_t workers, s
     if (low->point_count + high->point_count > 0) {
         return predict_points(growth, &near, workers, out, error);
     }
-    *out = (struct gw_curve){
-        .fixed_s = predict_part(&growth->startup, &near, workers, low->fixed_s, high->fixed_s),
-        .per_unit_s =
-            predict_part(&growth->slope, &near, workers, low->per_unit_s, high->per_unit_s)};
+    struct predictor by = predictor_of(growth, &near, workers);
+    *out = (struct gw_curve){.fixed_s = anchor(by.own.startup, by.low.startup, low->fixed_s,
+                                               by.high.startup, high->fixed_s, by.share),
+                             .per_unit_s = anchor(by.own.slope, by.low.slope, low->per_unit_s,
+                                                  by.high.slope, high->per_unit_s, by.share)};
     return GW_OK;
 }
 
 /* ---- choosing laws ------------------------------------------------------------------------- */
-
-/* Fits a law to all samples but `left_out` (`count`: to all). */
-static void fit_law(const struct gw_growth *growth, size_t left_out, bool startup,
-                    struct gw_growth_law *law) {
-    size_t workers[GW_GROWTH_MAX_SAMPLES];
-    double values[GW_GROWTH_MAX_SAMPLES];
-    size_t count = 0;
-    for (size_t i = 0; i < growth->count; i++) {
-        const struct gw_growth_sample *sample = &growth->samples[i];
-        if (i != left_out) {
-            workers[count] = sample->workers;
-            values[count++] = startup ? sample->startup : sample->slope;
-        }
-    }
-    fit_coefficients(law, workers, values, count);
-}
 
 enum { LAWS = GW_GROWTH_TERMS * (GW_GROWTH_TERMS + 1) / 2 };
 
@@ -356,15 +318,6 @@ struct laws {
     double sizes[SIZES], times[GW_GROWTH_MAX_SAMPLES][SIZES];
     struct neighbours neighbours[GW_GROWTH_MAX_SAMPLES];
 };
-
-static void measure_times(const struct gw_growth *growth, struct laws *laws) {
-    for (size_t i = 0; i < growth->count; i++) {
-        laws->neighbours[i] = find_neighbours(growth, growth->samples[i].workers, i);
-        for (size_t s = 0; s < SIZES; s++) {
-            laws->times[i][s] = gw_curve_time(growth->samples[i].curve, laws->sizes[s]);
-        }
-    }
-}
 
 static double error_left_out(const struct gw_growth *growth, const struct laws *laws,
                              size_t left_out) {
@@ -386,6 +339,12 @@ static double error_left_out(const struct gw_growth *growth, const struct laws *
 
 /* Fits all laws; those of two terms need three samples, so that two remain when one is left out. */
 static void fit_laws(const struct gw_growth *growth, struct laws *laws) {
+    for (size_t i = 0; i < growth->count; i++) {
+        laws->neighbours[i] = find_neighbours(growth, growth->samples[i].workers, i);
+        for (size_t s = 0; s < SIZES; s++) {
+            laws->times[i][s] = gw_curve_time(growth->samples[i].curve, laws->sizes[s]);
+        }
+    }
     for (int first = 0; first < GW_GROWTH_TERMS; first++) {
         for (int second = first; second < (growth->count > 2 ? GW_GROWTH_TERMS : first + 1);
              second++) {
@@ -409,16 +368,10 @@ struct choice {
     size_t terms, unusual; /* unusual: number of laws that are not the usual algorithm's */
 };
 
-static size_t count_unusual(const char *collective, const struct gw_growth_law *startup,
-                            const struct gw_growth_law *slope) {
-    const struct gw_growth_usual *usual = gw_growth_usual(collective);
-    bool odd_startup = startup->first != usual->startup || startup->second != usual->startup;
-    bool odd_slope = slope->first != usual->slope || slope->second != usual->slope;
-    return (size_t)odd_startup + (size_t)odd_slope;
-}
-
 /* Judges a pair of laws by its left-out errors; overwrites the laws in `growth`. */
 static void judge(struct gw_growth *growth, const struct laws *laws, struct choice *choice) {
+    const struct gw_growth_usual *usual = gw_growth_usual(growth->collective);
+    const struct gw_growth_law *startup = &growth->startup, *slope = &growth->slope;
     struct gw_running errors = {0};
     for (size_t out = 0; out < growth->count; out++) {
         growth->startup = laws->startups[choice->startup][out];
@@ -430,8 +383,10 @@ static void judge(struct gw_growth *growth, const struct laws *laws, struct choi
     bool known = isfinite(errors.mean) && isfinite(standard_error); /* times may overflow */
     choice->mean = known ? errors.mean : INFINITY;
     choice->standard_error = known ? standard_error : 0;
-    choice->terms = count_terms(&growth->startup) + count_terms(&growth->slope);
-    choice->unusual = count_unusual(growth->collective, &growth->startup, &growth->slope);
+    choice->terms = count_terms(startup) + count_terms(slope);
+    choice->unusual =
+        (size_t)(startup->first != usual->startup || startup->second != usual->startup) +
+        (size_t)(slope->first != usual->slope || slope->second != usual->slope);
 }
 
 static bool preferred(const struct choice *a, const struct choice *b) {
@@ -484,7 +439,6 @@ static enum gw_status find_growth(const struct gw_cluster *cluster, const char *
         status = straighten(&out->samples[i], laws->sizes, error);
     }
     if (status == GW_OK) {
-        measure_times(out, laws);
         fit_laws(out, laws);
         choose(out, laws);
     }
@@ -494,23 +448,16 @@ static enum gw_status find_growth(const struct gw_cluster *cluster, const char *
 
 /* ---- all collectives of a cluster ------------------------------------------------------------ */
 
-static bool is_first_of_its_name(const struct gw_cluster *cluster, size_t index) {
-    size_t first = 0;
-    while (strcmp(cluster->collectives[first].name, cluster->collectives[index].name) != 0) {
-        first++;
-    }
-    return first == index;
-}
-
 enum gw_status gw_cluster_find_growth(struct gw_cluster *cluster, struct gw_error *error) {
     size_t capacity = 0;
     cluster->growth_count = 0;
     for (size_t i = 0; i < cluster->collective_count; i++) {
+        const char *name = cluster->collectives[i].name;
         struct gw_growth growth;
-        if (!is_first_of_its_name(cluster, i)) {
-            continue;
+        if (gw_cluster_find_collective(cluster, name, 0) != &cluster->collectives[i]) {
+            continue; /* it was found with the first entry of its name */
         }
-        GW_TRY(find_growth(cluster, cluster->collectives[i].name, &growth, error));
+        GW_TRY(find_growth(cluster, name, &growth, error));
         if (growth.count >= 2) {
             struct gw_growth *larger =
                 gw_grow(cluster->growths, cluster->growth_count + 1, &capacity, sizeof *larger);
@@ -539,21 +486,12 @@ enum gw_status gw_cluster_growth(const struct gw_cluster *cluster, const char *c
 
 /* ---- uncertainty ----------------------------------------------------------------------------- */
 
-/*
- * Returns the least uncertainty. Laws, the best of many on few numbers, fit two by chance: no
- * prediction is better than curves are at sizes that were not measured.
- */
-static double least_error(const struct gw_growth *growth) {
-    double least = 0.01;
-    for (size_t i = 0; i < growth->count; i++) {
-        least = fmax(least, growth->samples[i].held_out_error);
-    }
-    return least;
-}
-
 double gw_growth_uncertainty(const struct gw_growth *growth, size_t workers) {
     const struct gw_growth_sample *last = &growth->samples[growth->count - 1];
-    double error = fmax(growth->left_out_error, least_error(growth));
+    double error = fmax(growth->left_out_error, 0.01);
+    for (size_t i = 0; i < growth->count; i++) {
+        error = fmax(error, growth->samples[i].held_out_error);
+    }
     if (workers <= last->workers) {
         return error;
     }

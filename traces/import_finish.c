@@ -131,17 +131,6 @@ static enum gw_status make_curve(struct gw_cluster *cluster, struct gw_collectiv
     return gw_collective_read_details(entry, error);
 }
 
-/* Takes out an entry of which one size alone is left, with a reason. */
-static enum gw_status take_out(struct gw_cluster *cluster, size_t index, struct gw_error *error) {
-    const struct gw_collective_cost *entry = &cluster->collectives[index];
-    const cJSON *files = cJSON_GetObjectItemCaseSensitive(gw_import_source(entry), "files");
-    GW_TRY(gw_import_pass_over(
-        cluster, error, "%s: %s among %zu: expected two sizes or more, got one",
-        cJSON_GetStringValue(cJSON_GetArrayItem(files, 0)), entry->name, entry->workers));
-    gw_cluster_remove_collective(cluster, index);
-    return GW_OK;
-}
-
 static enum gw_status make_curves(struct gw_cluster *cluster, struct gw_error *error) {
     for (size_t i = 0; i < cluster->collective_count;) {
         struct gw_collective_cost *entry = &cluster->collectives[i];
@@ -150,7 +139,11 @@ static enum gw_status make_curves(struct gw_cluster *cluster, struct gw_error *e
         cJSON_Delete(rows);
         GW_TRY(status);
         if (entry->curve.point_count == 1) {
-            GW_TRY(take_out(cluster, i, error));
+            const cJSON *files = cJSON_GetObjectItemCaseSensitive(gw_import_source(entry), "files");
+            GW_TRY(gw_import_pass_over(
+                cluster, error, "%s: %s among %zu: expected two sizes or more, got one",
+                cJSON_GetStringValue(cJSON_GetArrayItem(files, 0)), entry->name, entry->workers));
+            gw_cluster_remove_collective(cluster, i);
         } else {
             i++;
         }

@@ -114,13 +114,6 @@ static enum gw_status read_words(const struct gw_import_text *text,
 
 /* ---- rows that are cut ----------------------------------------------------------------------- */
 
-/* Skips a column that a host's name follows without a blank: "-1node-a:17:17". */
-static char *skip_digits(char *word) {
-    char *at = word + (*word == '-' ? 1 : 0);
-    size_t digits = strspn(at, "0123456789");
-    return digits > 0 && isalpha((unsigned char)at[digits]) ? at + digits : word;
-}
-
 static char *skip_back(const char *line, char *at, bool to_blanks) {
     while (at > line && (strchr(" \t", at[-1]) != NULL) != to_blanks) {
         at--;
@@ -138,7 +131,10 @@ static bool cut_log(char *line) {
     while (at > line && *at != '[') {
         at--;
     }
-    at = skip_digits(skip_back(line, skip_back(line, at, false), true));
+    at = skip_back(line, skip_back(line, at, false), true);
+    char *word = at + (*at == '-'); /* a column that a host's name may follow: "-1node-a:17:17" */
+    size_t digits = strspn(word, "0123456789");
+    at = digits > 0 && isalpha((unsigned char)word[digits]) ? word + digits : at;
     char *end = skip_back(line, at, false);
     char *open = NULL;
     if (end > line && end[-1] == ']') {

@@ -272,17 +272,6 @@ static enum gw_status read_name(struct reading *reading, struct gw_error *error)
     return GW_OK;
 }
 
-/* Reads "nccl-tests version 2.17.6 nccl-headers=22807 nccl-library=22807". */
-static enum gw_status read_version(struct reading *reading, const char *line,
-                                   struct gw_error *error) {
-    struct gw_import_table *table = &reading->run.table;
-    GW_TRY(end_run(reading, error));
-    (void)sscanf(line, "nccl-tests version %31s", table->version);
-    (void)snprintf(table->settings[GW_IMPORT_BUILD], GW_IMPORT_MAX_SETTING, "version=%s",
-                   line + strlen("nccl-tests version "));
-    return GW_OK;
-}
-
 /* Keeps "wait after each inner iteration" of "Blocking Enabled: wait after each ... (-m)". */
 static enum gw_status read_blocking(struct reading *reading, const char *line) {
     const char *waits = strchr(line, ':') + 1;
@@ -296,25 +285,19 @@ static enum gw_status read_blocking(struct reading *reading, const char *line) {
     return GW_OK;
 }
 
-/* Tells whether a line begins with "size  count  type", with any blanks between. */
-static bool is_table_header(const char *line) {
-    int end = 0;
-    (void)sscanf(line, "size count type %n", &end);
-    return end > 0 && strstr(line, "time") != NULL;
-}
-
-static bool is_units(const char *line) {
-    int end = 0;
-    (void)sscanf(line, "(B) (elements) %n", &end);
-    return end > 0;
-}
-
 /* Tells whether a line is one that nccl-tests alone print. */
 static bool is_header(const char *line) {
     size_t numbers[2];
     int group = 0;
     char host[MOST_HOST];
     const char *device = NULL;
+    int columns = 0;
+    int units = 0;
+    if (gw_import_begins(line, "size ")) {
+        (void)sscanf(line, "size count type %n", &columns);
+    } else if (gw_import_begins(line, "(B)")) {
+        (void)sscanf(line, "(B) (elements) %n", &units);
+    }
     return (gw_import_begins(line, "nThread ") &&
             sscanf(line, "nThread %zu nGpus %zu", &numbers[0], &numbers[1]) == 2) ||
            (gw_import_begins(line, "Rank ") &&
@@ -322,8 +305,7 @@ static bool is_header(const char *line) {
            gw_import_begins(line, "nccl-tests version ") ||
            gw_import_begins(line, "Collective test ") ||
            gw_import_begins(line, "Out of bounds values ") ||
-           (gw_import_begins(line, "size ") && is_table_header(line)) ||
-           (gw_import_begins(line, "(B)") && is_units(line));
+           (columns > 0 && strstr(line, "time") != NULL) || units > 0;
 }
 
 static enum gw_status read_line(struct reading *reading, struct gw_error *error) {
@@ -344,7 +326,11 @@ static enum gw_status read_line(struct reading *reading, struct gw_error *error)
         return begin_table(reading, line, error);
     }
     if (gw_import_begins(line, "nccl-tests version ")) {
-        return read_version(reading, line, error);
+        GW_TRY(end_run(reading, error)); /* "nccl-tests version 2.17.6 nccl-library=22807" */
+        (void)sscanf(line, "nccl-tests version %31s", reading->run.table.version);
+        (void)snprintf(reading->run.table.settings[GW_IMPORT_BUILD], GW_IMPORT_MAX_SETTING,
+                       "version=%s", line + strlen("nccl-tests version "));
+        return GW_OK;
     }
     if (gw_import_begins(line, "Blocking Enabled:")) {
         return read_blocking(reading, line);
@@ -355,21 +341,16 @@ static enum gw_status read_line(struct reading *reading, struct gw_error *error)
     return read_name(reading, error);
 }
 
-/* Passes over a last row that a job which was killed left half written. */
-static enum gw_status pass_over_last_row(struct reading *reading, struct gw_error *error) {
-    struct gw_error cut = {0};
-    enum gw_status status =
-        reading->is_open ? gw_nccl_end_rows(&reading->text, &reading->rows, &reading->run, &cut)
-                         : GW_OK;
-    return status == GW_OK ? GW_OK
-                           : gw_import_pass_over(reading->text.cluster, error, "%s", cut.message);
-}
-
 static enum gw_status read_text(struct reading *reading, struct gw_error *error) {
     while (gw_import_next_line(&reading->text)) {
         GW_TRY(read_line(reading, error));
     }
-    GW_TRY(pass_over_last_row(reading, error));
+    struct gw_error cut = {0};
+    if (reading->is_open &&
+        gw_nccl_end_rows(&reading->text, &reading->rows, &reading->run, &cut) != GW_OK) {
+        /* a job that was killed left the last row half written */
+        GW_TRY(gw_import_pass_over(reading->text.cluster, error, "%s", cut.message));
+    }
     GW_TRY(end_table(reading, error));
     if (reading->tables == 0) {
         return gw_fail(

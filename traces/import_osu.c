@@ -123,20 +123,15 @@ static const char *skip_column(const char *at, const char *name) {
     return at;
 }
 
-/* Skips "Size       Avg Latency(us)"; NULL: the line begins otherwise. */
-static const char *skip_first_columns(const char *line) {
-    const char *at = skip_column(line, "Size");
-    const char *mean = at == NULL ? NULL : skip_column(at, "Avg Latency(us)");
-    return at == NULL || mean != NULL ? mean : skip_column(at, "Latency(us)");
-}
-
 /* Reads "Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations". */
 static enum gw_status read_header(struct reading *reading, const char *line,
                                   struct gw_error *error) {
     static const char *const others[] = {"Min Latency(us)", "Max Latency(us)", "Iterations",
                                          "Tail Lat(us)", "Validation"};
     enum { others_count = sizeof others / sizeof *others, validation = others_count - 1 };
-    const char *at = skip_first_columns(line);
+    const char *size = skip_column(line, "Size");
+    const char *at = size == NULL ? NULL : skip_column(size, "Avg Latency(us)");
+    at = size == NULL || at != NULL ? at : skip_column(size, "Latency(us)");
     reading->tables++;
     if (!reading->is_titled) {
         return gw_import_pass_over_part(&reading->text, error,

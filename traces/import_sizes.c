@@ -326,11 +326,6 @@ static bool is_head(const char *name) {
     return has_part(name, heads, sizeof heads / sizeof *heads, true);
 }
 
-static bool is_embedding(const char *name) {
-    static const char *const parts[] = {"wte.", "embed", "shared.", "tok_", "encoder.weight"};
-    return has_part(name, parts, sizeof parts / sizeof *parts, false) && !is_head(name);
-}
-
 static int by_elements(const void *a, const void *b) {
     const struct gw_import_parameter *left = *(struct gw_import_parameter *const *)a;
     const struct gw_import_parameter *right = *(struct gw_import_parameter *const *)b;
@@ -340,13 +335,15 @@ static int by_elements(const void *a, const void *b) {
 
 /* Notes heads as large as an embedding: their weights are often one, which no list can say. */
 static enum gw_status note_tied(struct reading *reading, struct gw_error *error) {
+    static const char *const parts[] = {"wte.", "embed", "shared.", "tok_", "encoder.weight"};
     struct gw_import_parameter **embeddings = calloc(reading->count + 1, sizeof *embeddings);
     size_t count = 0;
     if (embeddings == NULL) {
         return gw_fail_memory(error, "importing sizes");
     }
     for (size_t i = 0; i < reading->count; i++) {
-        if (is_embedding(reading->parameters[i].name)) {
+        const char *name = reading->parameters[i].name;
+        if (!is_head(name) && has_part(name, parts, sizeof parts / sizeof *parts, false)) {
             embeddings[count++] = &reading->parameters[i];
         }
     }

@@ -57,14 +57,6 @@ static double bend_at(const struct measured_median *all, size_t count, size_t i,
     return fabs(line_s / gw_curve_time(curve, all[i].size) - 1);
 }
 
-static double margin_at(const struct measured_median *all, size_t count, size_t i,
-                        const struct gw_curve *curve) {
-    const struct measured_median *one = &all[i];
-    double half = (one->high_s - one->low_s) / (2 * one->median_s);
-    double off = fabs(gw_curve_time(curve, one->size) / one->median_s - 1);
-    return fmin(hypot(half, 2 * fmax(off, bend_at(all, count, i, curve) / 4)), largest);
-}
-
 /* Reads stated margins, pairs of sizes and margins. */
 static size_t read_stated(const cJSON *entry, struct gw_margins *out) {
     const cJSON *pair = NULL;
@@ -144,12 +136,6 @@ static void choose_line(const struct gw_curve *curve, double *off_s, struct gw_m
 
 /* ---- distance from measured sizes ------------------------------------------------------------ */
 
-/* Returns the factor by which a curve may be off at 1/r of the smallest size. */
-static double factor_below(const struct gw_margins *margins, double r) {
-    double curve_s = margins->startup_s + (margins->first_s - margins->startup_s) / r;
-    return curve_s > 0 ? fmax(fmin(sqrt(r), margins->first_s / curve_s), 1) : sqrt(r);
-}
-
 /* Returns the factor by which a curve may be off at r times the largest size. */
 static double factor_above(const struct gw_margins *margins, double r) {
     static const double exponent = 0.02;
@@ -178,9 +164,12 @@ double gw_margins_distance(const struct gw_margins *margins, double size) {
     }
     double smallest = margins->medians[0].size;
     double largest_size = margins->medians[margins->count - 1].size;
-    double factor = size < smallest       ? factor_below(margins, smallest / size)
-                    : size > largest_size ? factor_above(margins, size / largest_size)
-                                          : 1;
+    double factor = size > largest_size ? factor_above(margins, size / largest_size) : 1;
+    if (size < smallest) {
+        double r = smallest / size;
+        double curve_s = margins->startup_s + (margins->first_s - margins->startup_s) / r;
+        factor = curve_s > 0 ? fmax(fmin(sqrt(r), margins->first_s / curve_s), 1) : sqrt(r);
+    }
     return fmin(factor - 1, largest);
 }
 
@@ -191,10 +180,14 @@ static void find_measured_margins(const struct gw_curve *curve, const struct mea
     out->startup_s = gw_curve_startup(curve);
     out->first_s = out->count > 0 ? gw_curve_time(curve, all[0].size) : 0;
     for (size_t i = 0; i < out->count; i++) {
-        double margin = margin_at(all, out->count, i, curve);
+        const struct measured_median *one = &all[i];
+        double half = (one->high_s - one->low_s) / (2 * one->median_s);
+        double off = fabs(gw_curve_time(curve, one->size) / one->median_s - 1);
+        double bend = bend_at(all, out->count, i, curve);
+        double margin = fmin(hypot(half, 2 * fmax(off, bend / 4)), largest);
         out->relative[i] = hypot(out->elsewhere, margin);
-        out->medians[i] = (struct gw_curve_point){.size = all[i].size, .time_s = all[i].median_s};
-        off_s[i] = margin * all[i].median_s;
+        out->medians[i] = (struct gw_curve_point){.size = one->size, .time_s = one->median_s};
+        off_s[i] = margin * one->median_s;
     }
     choose_line(curve, off_s, out);
 }

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,12 +96,6 @@ void gw_network_free(struct gw_network *network) {
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-static bool are_equal(const struct gw_loggp *a, const struct gw_loggp *b) {
-    return a->latency_s == b->latency_s && a->overhead_s == b->overhead_s && a->gap_s == b->gap_s &&
-           a->gap_s_per_byte == b->gap_s_per_byte &&
-           a->overhead_s_per_byte == b->overhead_s_per_byte;
-}
-
 /* Writes into the object `key` and keeps its unknown members; adds the object if missing. */
 static void write_loggp(struct gw_json_writer *writer, const char *key,
                         const struct gw_loggp *loggp) {
@@ -120,7 +115,7 @@ void gw_network_write(const struct gw_cluster *cluster, struct gw_json_writer *w
         return;
     }
     bool one_node = cluster->workers <= cluster->workers_per_node;
-    bool equal = are_equal(&network->within, &network->between);
+    bool equal = memcmp(&network->within, &network->between, sizeof network->within) == 0;
     bool puts_between = has(network->kept, "between") || !one_node || !equal;
     gw_writer_open(writer, "network",
                    network->kept != NULL ? cJSON_Duplicate(network->kept, 1)
@@ -152,16 +147,6 @@ static const struct gw_collective_cost *find_largest(const struct gw_cluster *cl
     return largest;
 }
 
-/* Returns the seconds per byte above the startup, up to the largest point. */
-static double slope_of(const struct gw_curve *curve) {
-    if (curve->point_count == 0) {
-        return curve->per_unit_s;
-    }
-    const struct gw_curve_point *last = &curve->points[curve->point_count - 1];
-    double above_s = last->time_s - gw_curve_startup(curve);
-    return above_s > 0 ? above_s / last->size : 0;
-}
-
 /* Steps of a collective's ring, and whether each moves a share of the bytes. */
 static const struct ring {
     const char *collective;
@@ -175,8 +160,14 @@ static void derive(const struct ring *ring, const struct gw_collective_cost *cos
     double workers = (double)cost->workers;
     double steps = ring->rounds == 0 ? 1 : ring->rounds * (workers - 1);
     double share = ring->shares ? 1 / workers : 1;
-    struct gw_loggp loggp = {.latency_s = gw_curve_startup(&cost->curve) / steps,
-                             .gap_s_per_byte = slope_of(&cost->curve) / (steps * share)};
+    const struct gw_curve *curve = &cost->curve;
+    double slope = curve->per_unit_s; /* above the startup, up to the largest point */
+    if (curve->point_count > 0) {
+        const struct gw_curve_point *last = &curve->points[curve->point_count - 1];
+        slope = fmax(0, last->time_s - gw_curve_startup(curve)) / last->size;
+    }
+    struct gw_loggp loggp = {.latency_s = gw_curve_startup(curve) / steps,
+                             .gap_s_per_byte = slope / (steps * share)};
     *out = (struct gw_network){.within = loggp, .between = loggp, .oversubscription = 1};
     (void)snprintf(derivation, GW_DERIVATION_SIZE,
                    "network not measured: derived from %s among %zu workers%s", ring->collective,

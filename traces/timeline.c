@@ -115,12 +115,6 @@ enum gw_status gw_timeline_sort_rows(const struct gw_timeline *timeline,
     return GW_OK;
 }
 
-static double overlap(const struct gw_span *a, const struct gw_span *b) {
-    double start = a->start_s > b->start_s ? a->start_s : b->start_s;
-    double end = a->end_s < b->end_s ? a->end_s : b->end_s;
-    return end > start ? end - start : 0;
-}
-
 /* Returns the time of one row not covered by the other, merging two ordered lists. */
 static double uncovered(const struct gw_timeline *timeline, const struct gw_timeline_rows *rows,
                         size_t row, size_t cover_row) {
@@ -131,7 +125,7 @@ static double uncovered(const struct gw_timeline *timeline, const struct gw_time
         total += span->end_s - span->start_s;
         while (cover < rows->first[cover_row + 1]) {
             const struct gw_span *other = &timeline->spans[rows->order[cover]];
-            total -= overlap(span, other);
+            total -= fmax(0, fmin(span->end_s, other->end_s) - fmax(span->start_s, other->start_s));
             if (other->end_s > span->end_s) {
                 break;
             }

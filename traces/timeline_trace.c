@@ -286,17 +286,6 @@ static void write_process(struct gw_json_writer *writer, size_t process,
     }
 }
 
-/* Writes the span's time in each of the timelines. */
-static void write_beside(struct gw_json_writer *writer, const struct gw_named_timeline *timelines,
-                         size_t count, size_t number) {
-    for (size_t t = 0; t < count; t++) {
-        const struct gw_span *span = &timelines[t].timeline->spans[number];
-        char key[64];
-        snprintf(key, sizeof key, "%s_s", timelines[t].name);
-        gw_writer_number(writer, key, span->end_s - span->start_s);
-    }
-}
-
 enum gw_status gw_timelines_write(const struct gw_named_timeline *timelines, size_t count,
                                   const char *path, struct gw_error *error) {
     struct gw_json_writer writer;
@@ -312,7 +301,12 @@ enum gw_status gw_timelines_write(const struct gw_named_timeline *timelines, siz
         for (size_t i = 0; i < timeline->span_count; i++) {
             const struct gw_span *span = &timeline->spans[i];
             open_span(&writer, span, t, span->lane * GW_STREAM_COUNT + span->stream);
-            write_beside(&writer, timelines, count, i);
+            for (size_t other = 0; other < count; other++) { /* the span's time in each of them */
+                const struct gw_span *beside = &timelines[other].timeline->spans[i];
+                char key[64];
+                snprintf(key, sizeof key, "%s_s", timelines[other].name);
+                gw_writer_number(&writer, key, beside->end_s - beside->start_s);
+            }
             close_span(&writer);
         }
     }
