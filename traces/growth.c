@@ -454,8 +454,12 @@ enum gw_status gw_cluster_find_growth(struct gw_cluster *cluster, struct gw_erro
     for (size_t i = 0; i < cluster->collective_count; i++) {
         const char *name = cluster->collectives[i].name;
         struct gw_growth growth;
-        if (gw_cluster_find_collective(cluster, name, 0) != &cluster->collectives[i]) {
-            continue; /* it was found with the first entry of its name */
+        size_t first = 0;
+        while (strcmp(cluster->collectives[first].name, name) != 0) {
+            first++;
+        }
+        if (first < i) {
+            continue; /* found with the first entry of its name */
         }
         GW_TRY(find_growth(cluster, name, &growth, error));
         if (growth.count >= 2) {
