@@ -166,8 +166,7 @@ static const cJSON *source_of(const struct gw_cluster *cluster, const char *name
     return cJSON_GetObjectItem(cost->kept, "source");
 }
 
-/* What a curve's source says of the program that measured it, or of the curve that stands for it.
- */
+/* Keeps in a curve's source the program that measured it, or the curve that stands for it. */
 TEST_IN_FOLDER(sources_are_kept) {
     static const struct {
         const char *text, *edits;
