@@ -19,6 +19,8 @@
 #define GW_ON_BOTH
 #endif
 
+#define GW_INLINE static inline __attribute__((always_inline))
+
 /* ---- sparse vectors ------------------------------------------------------------------------ */
 
 /* One element that is sent: 8 bytes. */

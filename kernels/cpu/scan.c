@@ -1,7 +1,11 @@
 /* Chooses the passes over memory that this processor supports. */
 #include "kernels/cpu/scan.h"
 
-static const struct gw_scan *const scans[] = {&gw_scan_avx512, &gw_scan_avx2, &gw_scan_portable};
+static const struct gw_scan *const scans[] = {/* fastest first */
+#if defined(__x86_64__)
+                                              &gw_scan_avx512, &gw_scan_avx2,
+#endif
+                                              &gw_scan_portable};
 enum { SCANS = sizeof scans / sizeof *scans };
 
 static const struct gw_scan *forced; /* set by gw_force_instruction_set() */

@@ -1,10 +1,12 @@
-/* Passes over memory, for each instruction set. Their results are equal to the last bit, except
- * those of read(), which sums in the fastest order. Private to this room. */
+/* Passes over memory and the inner loops of sketches, for each instruction set. Their results are
+ * equal to the last bit, except those of read(), which sums in the fastest order. Private to this
+ * room. */
 #ifndef GW_KERNELS_SCAN_H
 #define GW_KERNELS_SCAN_H
 
 #include "kernels/arithmetic.h"
 #include "kernels/kernels.h"
+#include "kernels/sketch/loops.h"
 
 enum {
     GW_SCAN_THRESHOLDS = 7, /* magnitudes that one pass counts best; more cost more passes */
@@ -71,6 +73,16 @@ struct gw_scan {
      */
     size_t (*collect)(float *u, const float *gradient, size_t n, uint32_t first, int32_t magnitude,
                       struct gw_entry *entries, int32_t *largest);
+
+    /* Adds `count` <= GW_SKETCH_TILE whole blocks to the row `cells`; false if they hold a NaN. A
+     * block meets every cell of its line once: adding it as a vector keeps the order of additions
+     * to a cell. */
+    bool (*sketch_add)(float *cells, struct gw_sketch_hash hash, unsigned column_bits,
+                       const float *u, uint32_t block, size_t count);
+
+    /* Estimates the coordinates of so many blocks: gw_sketch_estimate(). */
+    void (*sketch_estimate)(const struct gw_sketch *sketch, uint32_t block, size_t count,
+                            float *estimates);
 };
 
 extern const struct gw_scan gw_scan_avx512, gw_scan_avx2, gw_scan_portable;

@@ -2,22 +2,20 @@
 
 #include <math.h>
 
-#define INLINE static inline __attribute__((always_inline))
-
 enum { LANES = GW_SUM_LANES, SEGMENT = GW_SUM_SEGMENT, GROUPS = GW_SUM_GROUPS };
 
 typedef double term_of(float value);
 
-INLINE double magnitude_of(float value) {
+GW_INLINE double magnitude_of(float value) {
     return (double)fabsf(value);
 }
 
-INLINE double square_of(float value) {
+GW_INLINE double square_of(float value) {
     return (double)value * (double)value;
 }
 
 /* Adds neighbouring halves; `count` is a power of two. */
-INLINE double add_in_halves(double *sums, size_t count) {
+GW_INLINE double add_in_halves(double *sums, size_t count) {
     for (size_t half = count / 2; half > 0; half /= 2) {
         for (size_t i = 0; i < half; i++) {
             sums[i] += sums[i + half];
@@ -26,7 +24,7 @@ INLINE double add_in_halves(double *sums, size_t count) {
     return sums[0];
 }
 
-INLINE double sum_segment(const float *values, size_t n, term_of *term) {
+GW_INLINE double sum_segment(const float *values, size_t n, term_of *term) {
     double sums[LANES] = {0};
     size_t i = 0;
     for (; i + LANES <= n; i += LANES) {
@@ -41,7 +39,7 @@ INLINE double sum_segment(const float *values, size_t n, term_of *term) {
 }
 
 /* Terms are not negative, so adding unused sums, which are 0, changes no bit. */
-INLINE double sum_terms(const float *values, size_t n, term_of *term) {
+GW_INLINE double sum_terms(const float *values, size_t n, term_of *term) {
     double sums[GROUPS];
     size_t used = 1;
     while (used < GROUPS && used * SEGMENT < n) {

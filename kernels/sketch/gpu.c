@@ -223,7 +223,7 @@ enum gw_status gw_gpu_sketch_encode(struct gw_gpu_sketch *sketch, float *u, cons
 struct query {
     size_t capacity, words;
     uint64_t *count;
-    uint32_t *threshold;
+    int32_t *threshold;
     uint64_t *table; /* of the rows, as parts of the table */
     double *squares; /* [rows] */
     double *partial;

@@ -44,12 +44,12 @@ enum gw_status gw_gpu_sketch_add_chunk(struct gw_gpu_sketch *sketch, size_t numb
  * The smallest magnitude (kernels/cpu/scan.h) of heavy estimates, from each row's sum of squares.
  */
 enum gw_status gw_gpu_sketch_threshold(const struct gw_gpu_sketch *sketch, const double *squares,
-                                       size_t k, uint32_t *threshold,
+                                       size_t k, int32_t *threshold,
                                        struct gw_device_stream *stream, struct gw_error *error);
 
 /* Marks (kernels/gpu/marks.h) the coordinates below n whose estimates reach the threshold. */
 enum gw_status gw_gpu_sketch_mark(const struct gw_gpu_sketch *sketch, size_t n,
-                                  const uint32_t *threshold, uint32_t *marks,
+                                  const int32_t *threshold, uint32_t *marks,
                                   struct gw_device_stream *stream, struct gw_error *error);
 
 /* entries[i] = |estimate| (infinity for NaN) and coordinate of indices[i], i < *count, capacity. */

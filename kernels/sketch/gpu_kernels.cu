@@ -198,22 +198,9 @@ enum { QUARTER = BLOCK / 4 };
 
 /* ---- estimates ----------------------------------------------------------------------------- */
 
-/* Floats as integers of the same order, NaNs outside; its own inverse. */
-static __device__ int32_t ordered_bits(int32_t bits) {
-    return bits ^ (int32_t)((uint32_t)(bits >> 31) >> 1);
-}
-
-/* The median: moves the smallest, the second smallest and so on to the front, up to the middle. */
-template <int ROWS> static __device__ int32_t median(int32_t *values) {
-    for (int low = 0; low <= ROWS / 2; low++) {
-        for (int high = ROWS - 1; high > low; high--) {
-            int32_t left = values[high - 1];
-            int32_t right = values[high];
-            values[high - 1] = left < right ? left : right;
-            values[high] = left < right ? right : left;
-        }
-    }
-    return values[ROWS / 2];
+template <int ROWS> static __device__ float median(int32_t *values) {
+    GW_SKETCH_MEDIAN(int32_t, values, ROWS, min, max)
+    return __int_as_float(gw_sketch_ordered(values[ROWS / 2]));
 }
 
 /* Estimates coordinates 4 quarter .. 4 quarter + 3, whose cells are 4 neighbours too: one hash for
@@ -235,35 +222,27 @@ static __device__ float4 estimate_quarter(const float *table, const hash_functio
             uint32_t once = (place & 1) != 0 ? other[i ^ 1] : other[i];
             uint32_t twice = (place & 1) != 0 ? other[i ^ 3] : other[i ^ 2];
             uint32_t bits = (place & 2) != 0 ? twice : once;
-            values[i][row] = ordered_bits((int32_t)(bits ^ (signs >> i & 1) << 31));
+            values[i][row] = gw_sketch_ordered((int32_t)(bits ^ (signs >> i & 1) << 31));
         }
     }
-    return make_float4(__int_as_float(ordered_bits(median<ROWS>(values[0]))),
-                       __int_as_float(ordered_bits(median<ROWS>(values[1]))),
-                       __int_as_float(ordered_bits(median<ROWS>(values[2]))),
-                       __int_as_float(ordered_bits(median<ROWS>(values[3]))));
-}
-
-/* |estimate| as an integer of the same order; NaN as infinity. */
-static __device__ uint32_t estimate_magnitude(float estimate) {
-    uint32_t bits = __float_as_uint(estimate) & 0x7fffffffu;
-    return min(bits, (uint32_t)GW_INFINITE);
+    return make_float4(median<ROWS>(values[0]), median<ROWS>(values[1]), median<ROWS>(values[2]),
+                       median<ROWS>(values[3]));
 }
 
 /* Marks heavy coordinates. 8 threads make a word; all threads of a warp handle `words` or none
  * does. */
 template <int ROWS>
 static __global__ void mark_heavy(const float *table, hash_functions functions, size_t n,
-                                  size_t words, const uint32_t *threshold, uint32_t *marks) {
-    uint32_t least = *threshold;
+                                  size_t words, const int32_t *threshold, uint32_t *marks) {
+    int32_t least = *threshold;
     GW_GPU_EACH(q, 8 * words) {
         uint32_t hits = 0;
         if (4 * q < n) {
             float4 four = estimate_quarter<ROWS>(table, functions, (uint32_t)q);
-            hits |= (uint32_t)(estimate_magnitude(four.x) >= least);
-            hits |= (uint32_t)(estimate_magnitude(four.y) >= least && 4 * q + 1 < n) << 1;
-            hits |= (uint32_t)(estimate_magnitude(four.z) >= least && 4 * q + 2 < n) << 2;
-            hits |= (uint32_t)(estimate_magnitude(four.w) >= least && 4 * q + 3 < n) << 3;
+            hits |= (uint32_t)(gw_sketch_magnitude(four.x) >= least);
+            hits |= (uint32_t)(gw_sketch_magnitude(four.y) >= least && 4 * q + 1 < n) << 1;
+            hits |= (uint32_t)(gw_sketch_magnitude(four.z) >= least && 4 * q + 2 < n) << 2;
+            hits |= (uint32_t)(gw_sketch_magnitude(four.w) >= least && 4 * q + 3 < n) << 3;
             hits <<= 4 * (threadIdx.x % 8);
         }
         for (int by = 4; by > 0; by /= 2) {
@@ -285,7 +264,7 @@ static __global__ void list_heavy(const float *table, hash_functions functions,
         float low = indices[i] % 2 == 0 ? four.x : four.y;
         float high = indices[i] % 2 == 0 ? four.z : four.w;
         float own = indices[i] % 4 < 2 ? low : high;
-        entries[i].value = __uint_as_float(estimate_magnitude(own));
+        entries[i].value = gw_magnitude_value(gw_sketch_magnitude(own));
         entries[i].index = indices[i];
     }
 }
@@ -305,7 +284,7 @@ static_assert(GW_SKETCH_ROWS_LIMIT == 15, "a case for each");
                     : GW_GPU_LAUNCH_EACH(kernel<15>, n, stream, error, __VA_ARGS__))
 
 enum gw_status gw_gpu_sketch_mark(const struct gw_gpu_sketch *sketch, size_t n,
-                                  const uint32_t *threshold, uint32_t *marks,
+                                  const int32_t *threshold, uint32_t *marks,
                                   struct gw_device_stream *stream, struct gw_error *error) {
     hash_functions functions = functions_of(&sketch->shape);
     size_t words = gw_gpu_marks_words(n);
@@ -327,7 +306,7 @@ enum gw_status gw_gpu_sketch_list(const struct gw_gpu_sketch *sketch, const uint
  * The threshold of the median of the rows' sums; sums that overflow or have NaNs count as infinite.
  */
 static __global__ void find_threshold(const double *squares, unsigned rows, size_t k,
-                                      uint32_t *threshold) {
+                                      int32_t *threshold) {
     double sorted[GW_SKETCH_ROWS_LIMIT];
     for (unsigned row = 0; row < rows; row++) {
         double sum = squares[row] < (double)INFINITY ? squares[row] : (double)INFINITY;
@@ -337,11 +316,11 @@ static __global__ void find_threshold(const double *squares, unsigned rows, size
         }
         sorted[place] = sum;
     }
-    *threshold = estimate_magnitude(gw_sketch_heavy_threshold(sorted[rows / 2], k));
+    *threshold = gw_sketch_magnitude(gw_sketch_heavy_threshold(sorted[rows / 2], k));
 }
 
 enum gw_status gw_gpu_sketch_threshold(const struct gw_gpu_sketch *sketch, const double *squares,
-                                       size_t k, uint32_t *threshold,
+                                       size_t k, int32_t *threshold,
                                        struct gw_device_stream *stream, struct gw_error *error) {
     return GW_LAUNCH(find_threshold, 1, 1, stream, error, squares, (unsigned)sketch->shape.rows, k,
                      threshold);

@@ -14,12 +14,6 @@
  */
 enum { ESTIMATES = GW_SKETCH_TILE * GW_SKETCH_BLOCK }; /* estimated together */
 
-/* |estimate| as an integer of the same order; NaN as infinity. */
-static int32_t estimate_magnitude(float estimate) {
-    int32_t key = gw_magnitude(estimate);
-    return key < GW_INFINITE ? key : GW_INFINITE;
-}
-
 /* ---- heavy hitters -------------------------------------------------------------------------- */
 
 struct candidates {
@@ -31,7 +25,7 @@ struct candidates {
 static int32_t count_hits(const float *estimates, size_t n, int32_t threshold) {
     int32_t hits = 0;
     for (size_t i = 0; i < n; i++) {
-        hits += estimate_magnitude(estimates[i]) >= threshold;
+        hits += gw_sketch_magnitude(estimates[i]) >= threshold;
     }
     return hits;
 }
@@ -50,7 +44,7 @@ static enum gw_status collect_candidates(struct candidates *candidates, const fl
     }
     struct gw_entry *next = entries->entries + entries->count;
     for (size_t i = 0; i < n; i++) {
-        int32_t key = estimate_magnitude(estimates[i]);
+        int32_t key = gw_sketch_magnitude(estimates[i]);
         *next = (struct gw_entry){.value = gw_magnitude_value(key), .index = (uint32_t)(first + i)};
         next += key >= candidates->threshold;
     }
@@ -128,7 +122,7 @@ enum gw_status gw_sketch_heavymix(const struct gw_sketch *sketch, size_t n, size
     float threshold = gw_sketch_heavy_threshold(gw_sketch_norm2(sketch), k);
     GW_TRY(gw_workspace_reserve_parts(workspace, 1, error));
     struct candidates candidates = {
-        .k = k, .threshold = estimate_magnitude(threshold), .entries = workspace->parts[0]};
+        .k = k, .threshold = gw_sketch_magnitude(threshold), .entries = workspace->parts[0]};
     candidates.entries.count = 0;
     enum gw_status status = find_candidates(&candidates, sketch, n, error);
     if (status == GW_OK) {

@@ -6,13 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kernels/kernels.h"
+#include "kernels/arithmetic.h"
 #include "kernels/sketch.h"
 
 /* ---- shapes -------------------------------------------------------------------------------- */
 
 /* GW_BAD_INPUT for rows or columns that no sketch can have. */
 enum gw_status gw_sketch_check(size_t rows, size_t columns, struct gw_error *error);
+
 /* ---- hashing ------------------------------------------------------------------------------- */
 
 /* The two hash functions of a row. */
@@ -57,22 +58,62 @@ static inline unsigned gw_sketch_column_bits(const struct gw_sketch *sketch) {
     return (unsigned)__builtin_ctzll(sketch->columns);
 }
 
-/* ---- instruction sets ---------------------------------------------------------------------- */
+/* ---- inner loops --------------------------------------------------------------------------- */
 
-enum { GW_SKETCH_TILE = 64 }; /* blocks that vector code hashes together */
+enum { GW_SKETCH_TILE = 64 }; /* blocks that are hashed together */
 
-/* The inner loops for one instruction set, over `count` <= GW_SKETCH_TILE whole blocks. */
-struct gw_sketch_loops {
-    const char *name; /* a name of gw_instruction_set() */
-    /* Adds blocks to the row `cells`; false if they hold a NaN. */
-    bool (*add)(float *cells, struct gw_sketch_hash hash, unsigned column_bits, const float *u,
-                uint32_t block, size_t count);
-    void (*estimate)(const struct gw_sketch *sketch, uint32_t block, size_t count,
-                     float *estimates);
+struct gw_sketch_words {
+    uint32_t places[GW_SKETCH_TILE], signs[GW_SKETCH_TILE];
 };
 
-/* Fastest first, ended by NULL; the last one runs everywhere. */
-extern const struct gw_sketch_loops *const gw_sketch_loops[];
+GW_INLINE void gw_sketch_hash_blocks(struct gw_sketch_words *words, struct gw_sketch_hash hash,
+                                     unsigned column_bits, uint32_t block, size_t count) {
+    for (size_t b = 0; b < count; b++) {
+        words->places[b] = gw_sketch_place(hash, column_bits, block + (uint32_t)b);
+    }
+    for (size_t b = 0; b < count; b++) {
+        words->signs[b] = gw_sketch_signs(hash, block + (uint32_t)b);
+    }
+}
+
+/* The hashes of a row, and the start of its table. */
+struct gw_sketch_row {
+    const float *cells;
+    struct gw_sketch_words words;
+};
+
+GW_INLINE void gw_sketch_hash_rows(struct gw_sketch_row *rows, const struct gw_sketch *sketch,
+                                   uint32_t block, size_t count) {
+    for (size_t r = 0; r < sketch->rows; r++) {
+        rows[r].cells = sketch->table + r * sketch->columns;
+        gw_sketch_hash_blocks(&rows[r].words, gw_sketch_hash_of(sketch->seed, r),
+                              gw_sketch_column_bits(sketch), block, count);
+    }
+}
+
+/* |estimate| as an integer of the same order; NaN as infinity. */
+GW_ON_BOTH static inline int32_t gw_sketch_magnitude(float estimate) {
+    int32_t magnitude = gw_magnitude(estimate);
+    return magnitude < GW_INFINITE ? magnitude : GW_INFINITE;
+}
+
+/* Floats as integers of the same order, NaNs outside; its own inverse. */
+GW_ON_BOTH static inline int32_t gw_sketch_ordered(int32_t bits) {
+    /* cppcheck-suppress shiftTooManyBitsSigned ; all our compilers repeat the sign */
+    return bits ^ (int32_t)((uint32_t)(bits >> 31) >> 1);
+}
+
+/* Sorts enough of `values` by compare-exchanges that the median stands in the middle: the smallest,
+ * the second smallest and so on move to the front. */
+#define GW_SKETCH_MEDIAN(type, values, rows, min, max)                                             \
+    for (int low = 0; low <= (int)(rows) / 2; low++) {                                             \
+        for (int high = (int)(rows)-1; high > low; high--) {                                       \
+            type left = (values)[high - 1];                                                        \
+            type right = (values)[high];                                                           \
+            (values)[high - 1] = min(left, right);                                                 \
+            (values)[high] = max(left, right);                                                     \
+        }                                                                                          \
+    }
 
 /* Fails because of a NaN at coordinate `index`. */
 enum gw_status gw_sketch_fail_nan(size_t index, struct gw_error *error);

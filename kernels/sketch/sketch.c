@@ -11,14 +11,22 @@
 #include "kernels/cpu/scan.h"
 #include "kernels/sketch/loops.h"
 
-/* The loops of the instruction set that selections use. */
-static const struct gw_sketch_loops *best_loops(void) {
-    const char *name = gw_instruction_set();
-    size_t i = 0;
-    while (gw_sketch_loops[i + 1] != NULL && strcmp(gw_sketch_loops[i]->name, name) != 0) {
-        i++;
-    }
-    return gw_sketch_loops[i];
+/* ---- hash functions ------------------------------------------------------------------------ */
+
+/* SplitMix64 (Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014). */
+static uint64_t splitmix(uint64_t *state) {
+    return gw_mix(*state += 0x9e3779b97f4a7c15u);
+}
+
+struct gw_sketch_hash gw_sketch_hash_of(uint64_t seed, size_t row) {
+    uint64_t start = seed;
+    uint64_t state = splitmix(&start) + row; /* neighbouring seeds share no row */
+    state = splitmix(&state);
+    struct gw_sketch_hash hash = {.place_multiplier = splitmix(&state)};
+    hash.place_increment = splitmix(&state);
+    hash.signs_multiplier = splitmix(&state);
+    hash.signs_increment = splitmix(&state);
+    return hash;
 }
 
 /* ---- a sketch's life ----------------------------------------------------------------------- */
@@ -96,7 +104,7 @@ static size_t next_run(size_t first, size_t n) {
 }
 
 /* Adds one run of next_run() to one row. */
-static bool add_row(const struct gw_sketch_loops *loops, struct gw_sketch *sketch, size_t row,
+static bool add_row(const struct gw_scan *scan, struct gw_sketch *sketch, size_t row,
                     const float *u, size_t first, size_t run) {
     float *cells = sketch->table + row * sketch->columns;
     struct gw_sketch_hash hash = gw_sketch_hash_of(sketch->seed, row);
@@ -105,7 +113,7 @@ static bool add_row(const struct gw_sketch_loops *loops, struct gw_sketch *sketc
         return add_part(cells, hash, column_bits, u, first, run);
     }
     uint32_t block = (uint32_t)(first / GW_SKETCH_BLOCK);
-    return loops->add(cells, hash, column_bits, u, block, run / GW_SKETCH_BLOCK);
+    return scan->sketch_add(cells, hash, column_bits, u, block, run / GW_SKETCH_BLOCK);
 }
 
 static size_t first_nan(const float *u) {
@@ -118,11 +126,11 @@ static size_t first_nan(const float *u) {
 
 enum gw_status gw_sketch_encode(struct gw_sketch *sketch, const float *u, size_t first, size_t n,
                                 struct gw_error *error) {
-    const struct gw_sketch_loops *loops = best_loops();
+    const struct gw_scan *scan = gw_scan();
     for (size_t i = 0, run; i < n; i += run) {
         run = next_run(first + i, n - i);
         for (size_t row = 0; row < sketch->rows; row++) {
-            if (!add_row(loops, sketch, row, u + i, first + i, run)) {
+            if (!add_row(scan, sketch, row, u + i, first + i, run)) {
                 return gw_sketch_fail_nan(first + i + first_nan(u + i), error);
             }
         }
@@ -133,15 +141,15 @@ enum gw_status gw_sketch_encode(struct gw_sketch *sketch, const float *u, size_t
 /* ---- queries ------------------------------------------------------------------------------- */
 
 void gw_sketch_estimate(const struct gw_sketch *sketch, size_t first, size_t n, float *estimates) {
-    const struct gw_sketch_loops *loops = best_loops();
+    const struct gw_scan *scan = gw_scan();
     for (size_t i = 0, run; i < n; i += run) {
         run = next_run(first + i, n - i);
         uint32_t block = (uint32_t)((first + i) / GW_SKETCH_BLOCK);
         if (run % GW_SKETCH_BLOCK == 0) {
-            loops->estimate(sketch, block, run / GW_SKETCH_BLOCK, estimates + i);
+            scan->sketch_estimate(sketch, block, run / GW_SKETCH_BLOCK, estimates + i);
         } else {
             float whole[GW_SKETCH_BLOCK];
-            loops->estimate(sketch, block, 1, whole);
+            scan->sketch_estimate(sketch, block, 1, whole);
             memcpy(estimates + i, whole + (first + i) % GW_SKETCH_BLOCK, run * sizeof *whole);
         }
     }

@@ -127,6 +127,69 @@ static size_t collect_portable(float *u, const float *gradient, size_t n, uint32
     return (size_t)(next - entries);
 }
 
+/* ---- sketches ------------------------------------------------------------------------------ */
+
+static uint32_t bits_of(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static float float_of(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static int32_t min_int(int32_t a, int32_t b) {
+    return a < b ? a : b;
+}
+
+static int32_t max_int(int32_t a, int32_t b) {
+    return a < b ? b : a;
+}
+
+/* The sign bit of `lane`. */
+static uint32_t sign_bit(uint32_t signs, uint32_t lane) {
+    return signs << (31 - lane) & 0x80000000u;
+}
+
+static bool sketch_add_portable(float *cells, struct gw_sketch_hash hash, unsigned column_bits,
+                                const float *u, uint32_t block, size_t count) {
+    struct gw_sketch_words words;
+    gw_sketch_hash_blocks(&words, hash, column_bits, block, count);
+    bool numbers = true;
+    for (size_t b = 0; b < count; b++) {
+        for (uint32_t lane = 0; lane < GW_SKETCH_BLOCK; lane++) {
+            float value = u[b * GW_SKETCH_BLOCK + lane];
+            numbers &= !isnan(value);
+            cells[words.places[b] ^ lane] +=
+                float_of(bits_of(value) ^ sign_bit(words.signs[b], lane));
+        }
+    }
+    return numbers;
+}
+
+static void sketch_estimate_portable(const struct gw_sketch *sketch, uint32_t block, size_t count,
+                                     float *estimates) {
+    struct gw_sketch_row rows[GW_SKETCH_ROWS_LIMIT];
+    gw_sketch_hash_rows(rows, sketch, block, count);
+    for (size_t i = 0; i < count * GW_SKETCH_BLOCK; i++) {
+        int32_t values[GW_SKETCH_ROWS_LIMIT];
+        uint32_t lane = i % GW_SKETCH_BLOCK;
+        for (size_t r = 0; r < sketch->rows; r++) {
+            const struct gw_sketch_words *words = &rows[r].words;
+            float value = rows[r].cells[words->places[i / GW_SKETCH_BLOCK] ^ lane];
+            values[r] = gw_sketch_ordered(
+                (int32_t)(bits_of(value) ^ sign_bit(words->signs[i / GW_SKETCH_BLOCK], lane)));
+        }
+        /* NOLINTBEGIN(clang-analyzer-core.*): a sketch has at least one row */
+        GW_SKETCH_MEDIAN(int32_t, values, sketch->rows, min_int, max_int)
+        estimates[i] = float_of((uint32_t)gw_sketch_ordered(values[sketch->rows / 2]));
+        /* NOLINTEND(clang-analyzer-core.*) */
+    }
+}
+
 const struct gw_scan gw_scan_portable = {
     .name = "portable",
     .is_supported = is_supported_always,
@@ -136,4 +199,6 @@ const struct gw_scan gw_scan_portable = {
     .tail = tail_portable,
     .count = count_portable,
     .collect = collect_portable,
+    .sketch_add = sketch_add_portable,
+    .sketch_estimate = sketch_estimate_portable,
 };
