@@ -16,13 +16,28 @@ enum gw_status gw_sketch_check(size_t rows, size_t columns, struct gw_error *err
 
 /* ---- hashing ------------------------------------------------------------------------------- */
 
-/* The two hash functions of a row. */
 struct gw_sketch_hash {
     uint64_t place_multiplier, place_increment;
     uint64_t signs_multiplier, signs_increment;
 };
 
-struct gw_sketch_hash gw_sketch_hash_of(uint64_t seed, size_t row);
+/* SplitMix64 (Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014). */
+static inline uint64_t gw_sketch_next(uint64_t *state) {
+    return gw_mix(*state += 0x9e3779b97f4a7c15u);
+}
+
+/* The two hash functions of a row. */
+static inline struct gw_sketch_hash gw_sketch_hash_of(uint64_t seed, size_t row) {
+    uint64_t start = seed;
+    uint64_t state = gw_sketch_next(&start) + row; /* neighbouring seeds share no row */
+    state = gw_sketch_next(&state);
+    struct gw_sketch_hash hash;
+    hash.place_multiplier = gw_sketch_next(&state);
+    hash.place_increment = gw_sketch_next(&state);
+    hash.signs_multiplier = gw_sketch_next(&state);
+    hash.signs_increment = gw_sketch_next(&state);
+    return hash;
+}
 
 /* lowbias32 (Wellons, Prospecting for Hash Functions, 2018). */
 GW_ON_BOTH static inline uint32_t gw_sketch_mix(uint32_t x) {

@@ -11,24 +11,6 @@
 #include "kernels/cpu/scan.h"
 #include "kernels/sketch/loops.h"
 
-/* ---- hash functions ------------------------------------------------------------------------ */
-
-/* SplitMix64 (Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014). */
-static uint64_t splitmix(uint64_t *state) {
-    return gw_mix(*state += 0x9e3779b97f4a7c15u);
-}
-
-struct gw_sketch_hash gw_sketch_hash_of(uint64_t seed, size_t row) {
-    uint64_t start = seed;
-    uint64_t state = splitmix(&start) + row; /* neighbouring seeds share no row */
-    state = splitmix(&state);
-    struct gw_sketch_hash hash = {.place_multiplier = splitmix(&state)};
-    hash.place_increment = splitmix(&state);
-    hash.signs_multiplier = splitmix(&state);
-    hash.signs_increment = splitmix(&state);
-    return hash;
-}
-
 /* ---- a sketch's life ----------------------------------------------------------------------- */
 
 enum gw_status gw_sketch_check(size_t rows, size_t columns, struct gw_error *error) {
