@@ -1,12 +1,11 @@
 /*
  * Simulates operations that slow each other: each has work left and a pace, and when another one
- * begins or ends beside it, its pace changes and with it its end. Ends are events. All events of
- * one time are handled before paces change, so that their order makes no difference, to the bit.
+ * begins or ends beside it, its pace changes and with it its end. All ends at one time
+ * are handled before paces change, so that their order makes no difference, to the bit.
  */
 #include <math.h>
 #include <string.h>
 
-#include "engine/engine.h"
 #include "sim/order.h"
 #include "sim/simulator.h"
 
@@ -23,10 +22,11 @@ struct work {
 
 /* Rounds of the exchange; paces.exchange is the current one. */
 struct rounds {
-    size_t left;    /* behind this one */
-    double seconds; /* of each */
-    double asked_s; /* when this one's workers began to wait for processors */
-    bool *served;   /* per machine: they have got one */
+    size_t left;     /* behind this one */
+    double seconds;  /* of each */
+    double asked_s;  /* when this one's workers began to wait for processors */
+    bool *served;    /* per machine: they have got one, ... */
+    bool all_served; /* ... or all machines have */
 };
 
 struct paces {
@@ -39,14 +39,21 @@ struct paces {
     struct work exchange;
     struct rounds rounds;
     size_t exchanges_done;
-    size_t *arrived;  /* per exchange: lanes that have computed what it waits for */
-    size_t *active;   /* per class: lanes that run such an operation */
-    bool all_changed; /* an exchange has begun or ended at this time */
-    size_t changed_count;
-    size_t *changed; /* lanes that have begun something at this time */
-    size_t *busy;    /* per machine: processors that compressions have */
-    double *late_s;  /* per lane: waited for processors, and not made good yet */
-    struct gw_queue *queue;
+    size_t *arrived; /* per exchange: lanes that have computed what it waits for */
+    size_t *active;  /* per class: lanes that run such an operation */
+    /* Units are lanes, or machines whose lanes share processors. */
+    size_t unit_lanes;
+    bool all_changed;     /* an exchange has begun or ended at this time */
+    size_t changed_count; /* units with lanes that have begun something at this time */
+    size_t *changed;
+    bool *is_changed; /* per unit: it is in that list */
+    size_t *busy;     /* per machine: processors that compressions have */
+    double *late_s;   /* per lane: waited for processors, and not made good yet */
+    /* A tree: ends[leaves + lane] is the end of the lane's work, or of the exchange after the last
+     * lane; INFINITY: there is none. Above, ends[n] is the lesser of ends[2 n] and ends[2 n + 1].
+     */
+    size_t leaves;
+    double *ends;
 
     struct gw_tally tally;
     uint64_t *noise; /* per lane */
@@ -56,10 +63,6 @@ struct paces {
 };
 
 /* ---- opening ------------------------------------------------------------------------------- */
-
-static void close_queue(void *queue) {
-    gw_queue_close(queue);
-}
 
 static enum gw_status open_paces(void **out, const struct gw_simulator *simulator,
                                  struct gw_arena *arena, struct gw_error *error) {
@@ -73,12 +76,18 @@ static enum gw_status open_paces(void **out, const struct gw_simulator *simulato
     paces->lane_count = lanes;
     GW_TRY(gw_order_open(&paces->order, simulator->schedule, arena, error));
     GW_TRY(gw_tally_open(&paces->tally, lanes, arena, error));
-    GW_TRY(gw_queue_open(&paces->queue, error));
-    paces->queue = gw_arena_own(arena, paces->queue, close_queue);
+    paces->unit_lanes =
+        simulator->interference.crowding == NULL ? 1 : simulator->cluster->sharing.ranks;
+    paces->leaves = 1;
+    while (paces->leaves < lanes + 1) {
+        paces->leaves *= 2;
+    }
+    paces->ends = gw_arena_zeros(arena, 2 * paces->leaves, sizeof *paces->ends);
     paces->arrived = gw_arena_zeros(arena, paces->order.exchange_count + 1, sizeof *paces->arrived);
     paces->lanes = gw_arena_zeros(arena, lanes, sizeof *paces->lanes);
     paces->next_compute = gw_arena_zeros(arena, lanes, sizeof *paces->next_compute);
     paces->changed = gw_arena_zeros(arena, lanes, sizeof *paces->changed);
+    paces->is_changed = gw_arena_zeros(arena, lanes, sizeof *paces->is_changed);
     paces->noise = gw_arena_zeros(arena, lanes, sizeof *paces->noise);
     paces->active = gw_arena_zeros(arena, classes, sizeof *paces->active);
     paces->busy = gw_arena_zeros(arena, lanes, sizeof *paces->busy);
@@ -103,6 +112,9 @@ static void reset(struct paces *paces, uint64_t repetition) {
         paces->late_s[lane] = 0;
         paces->noise[lane] =
             gw_noise_worker_stream(noise, seed, repetition, simulator->lanes[lane].worker);
+    }
+    for (size_t node = 0; node < 2 * paces->leaves; node++) {
+        paces->ends[node] = INFINITY;
     }
     paces->exchange = (struct work){0};
     paces->exchanges_done = 0;
@@ -143,22 +155,26 @@ static void set_pace(struct work *work, double now_s, double factor) {
     work->end_s = work->left_s > 0 ? now_s + work->left_s * factor : now_s;
 }
 
-/* The bits of a time; times are not negative, so that bits have the same order. */
-static uint64_t bits_of(double seconds) {
-    uint64_t bits = 0;
-    memcpy(&bits, &seconds, sizeof bits);
-    return bits;
+/* Sets the end of a lane's work, or (lane_count) of the exchange. */
+static void expect_end(struct paces *paces, size_t lane, double end_s) {
+    size_t node = paces->leaves + lane;
+    for (double least = end_s; paces->ends[node] != least;) {
+        paces->ends[node] = least;
+        if (node == 1) {
+            return;
+        }
+        least = least < paces->ends[node ^ 1] ? least : paces->ends[node ^ 1];
+        node /= 2;
+    }
 }
 
-/* The exchange comes after the last lane. */
-static struct work *work_of(struct paces *paces, size_t id) {
-    return id < paces->lane_count ? &paces->lanes[id] : &paces->exchange;
-}
-
-static enum gw_status expect_end(struct paces *paces, size_t id) {
-    struct gw_event event = {
-        .time = bits_of(work_of(paces, id)->end_s), .order = (uint32_t)id, .id = (uint32_t)id};
-    return gw_queue_push(paces->queue, event, paces->recorder.error);
+/* The first lane, or the exchange, whose work ends soonest. */
+static size_t find_soonest(const struct paces *paces) {
+    size_t node = 1;
+    while (node < paces->leaves) {
+        node = 2 * node + (paces->ends[2 * node] > paces->ends[2 * node + 1]);
+    }
+    return node - paces->leaves;
 }
 
 /* ---- compute ------------------------------------------------------------------------------- */
@@ -209,13 +225,12 @@ static void count_class(struct paces *paces, size_t lane, bool runs) {
     paces->active[class] += runs ? 1 : (size_t)-1;
 }
 
-/* Lists a lane whose pace is to be set; very short operations may list it more than once at one
- * time, and if the list is full, all paces are set. */
+/* Lists the lane's unit, whose paces are to be set. */
 static void note_change(struct paces *paces, size_t lane) {
-    if (paces->changed_count < paces->lane_count) {
-        paces->changed[paces->changed_count++] = lane;
-    } else {
-        paces->all_changed = true;
+    size_t unit = lane / paces->unit_lanes;
+    if (!paces->is_changed[unit]) {
+        paces->is_changed[unit] = true;
+        paces->changed[paces->changed_count++] = unit;
     }
 }
 
@@ -321,6 +336,7 @@ static void begin_round(struct paces *paces, size_t operation, double now_s, dou
     paces->rounds.left--;
     paces->rounds.asked_s = now_s;
     memset(paces->rounds.served, 0, paces->lane_count * sizeof *paces->rounds.served);
+    paces->rounds.all_served = !are_scarce(paces);
 }
 
 /* Begins the next exchange if its last lane has come. */
@@ -348,6 +364,12 @@ static const struct gw_slowing *slowing_now(const struct paces *paces) {
     return interference->slowing + paces->exchange.operation * interference->class_count;
 }
 
+/* First lane of the machine; lane_count: it has none. */
+static size_t first_of(const struct paces *paces, size_t machine) {
+    size_t first = machine * paces->simulator->cluster->sharing.ranks;
+    return first < paces->lane_count ? first : paces->lane_count;
+}
+
 /*
  * Whether every machine has had a free processor since the round began. Its workers need one to
  * begin the round, but not afterwards; until then the exchange stands still.
@@ -355,17 +377,17 @@ static const struct gw_slowing *slowing_now(const struct paces *paces) {
 static bool is_served(struct paces *paces) {
     const struct gw_sharing *sharing = &paces->simulator->cluster->sharing;
     bool served = true;
-    for (size_t lane = 0; are_scarce(paces) && lane < paces->lane_count; lane += sharing->ranks) {
-        size_t machine = machine_of(paces, lane);
+    for (size_t machine = 0;
+         !paces->rounds.all_served && first_of(paces, machine) < paces->lane_count; machine++) {
         bool *here = &paces->rounds.served[machine];
         *here = *here || paces->busy[machine] < sharing->processors;
         served = served && *here;
     }
-    return served;
+    return paces->rounds.all_served = served;
 }
 
 /* Sets the exchange's pace to the slowest lane's; lanes without a class have factor 1. */
-static enum gw_status pace_exchange(struct paces *paces, double now_s) {
+static void pace_exchange(struct paces *paces, double now_s) {
     double factor = 0;
     size_t lanes = 0;
     for (size_t class = 1; class < paces->simulator->interference.class_count; class ++) {
@@ -376,11 +398,8 @@ static enum gw_status pace_exchange(struct paces *paces, double now_s) {
     }
     factor = lanes < paces->lane_count ? gw_later(factor, 1) : factor;
     factor = is_served(paces) ? factor : INFINITY;
-    double before_s = paces->exchange.end_s;
     set_pace(&paces->exchange, now_s, factor);
-    bool new = paces->exchange.since_s == now_s;
-    bool ends = isfinite(paces->exchange.end_s) && (new || paces->exchange.end_s != before_s);
-    return ends ? expect_end(paces, paces->lane_count) : GW_OK;
+    expect_end(paces, paces->lane_count, paces->exchange.end_s);
 }
 
 /* Factor of the current exchange on the lane's operation; 1: none runs. */
@@ -389,25 +408,17 @@ static double slowing_of_lane(const struct paces *paces, size_t lane) {
     return paces->exchange.running ? slowing_now(paces)[class].compute : 1;
 }
 
-static enum gw_status pace_lane(struct paces *paces, size_t lane, double now_s) {
+static void pace_lane(struct paces *paces, size_t lane, double now_s) {
     struct work *work = &paces->lanes[lane];
     if (!work->running || work->waits) {
-        return GW_OK;
+        return;
     }
-    double before_s = work->end_s;
     double factor = slowing_of_lane(paces, lane);
     if (needs_processor(paces, lane) && paces->busy[machine_of(paces, lane)] > 1) {
         factor *= paces->simulator->interference.crowding[work->operation];
     }
     set_pace(work, now_s, factor);
-    bool new = work->started_s == now_s;
-    return new || work->end_s != before_s ? expect_end(paces, lane) : GW_OK;
-}
-
-/* First lane of the machine; lane_count: it has none. */
-static size_t first_of(const struct paces *paces, size_t machine) {
-    size_t first = machine * paces->simulator->cluster->sharing.ranks;
-    return first < paces->lane_count ? first : paces->lane_count;
+    expect_end(paces, lane, work->end_s);
 }
 
 /* Work that has waited longest for the machine's processors, the first of equals; NULL: none. */
@@ -432,17 +443,16 @@ static const double shortest_pause_s = 20e-6;
  * shortest_pause_s. */
 static void leave_processor(struct paces *paces, size_t lane, double now_s) {
     struct work *work = &paces->lanes[lane];
-    double takes_s = left_at(work, now_s) * slowing_of_lane(paces, lane);
-    bool keeps = work->running && (needs_processor(paces, lane) || takes_s < shortest_pause_s);
-    if (work->holds && !keeps) {
+    if (work->holds && !(work->running && (needs_processor(paces, lane) ||
+                                           left_at(work, now_s) * slowing_of_lane(paces, lane) <
+                                               shortest_pause_s))) {
         work->holds = false;
         paces->busy[machine_of(paces, lane)]--;
     }
 }
 
-/* Gives free processors of the lane's machine to waiting lanes, and all its lanes their pace. */
-static enum gw_status share_processors(struct paces *paces, size_t lane, double now_s) {
-    size_t machine = machine_of(paces, lane);
+/* Gives free processors of the machine to waiting lanes. */
+static void share_processors(struct paces *paces, size_t machine, double now_s) {
     for (size_t i = first_of(paces, machine); i < first_of(paces, machine + 1); i++) {
         leave_processor(paces, i, now_s);
     }
@@ -459,80 +469,65 @@ static enum gw_status share_processors(struct paces *paces, size_t lane, double 
         paces->busy[machine]++;
         count_class(paces, next_lane, true);
     }
-    for (size_t i = first_of(paces, machine); i < first_of(paces, machine + 1); i++) {
-        GW_TRY(pace_lane(paces, i, now_s));
-    }
-    return GW_OK;
 }
 
-static enum gw_status pace_all(struct paces *paces, double now_s) {
-    bool shares = paces->simulator->interference.crowding != NULL;
-    size_t count = paces->all_changed ? paces->lane_count : paces->changed_count;
+static void pace_all(struct paces *paces, double now_s) {
+    size_t units = (paces->lane_count - 1) / paces->unit_lanes + 1;
+    size_t count = paces->all_changed ? units : paces->changed_count;
+    for (size_t i = 0; i < paces->changed_count; i++) {
+        paces->is_changed[paces->changed[i]] = false;
+    }
     for (size_t i = 0; i < count; i++) {
-        size_t lane = paces->all_changed ? i : paces->changed[i];
-        GW_TRY(shares ? share_processors(paces, lane, now_s) : pace_lane(paces, lane, now_s));
+        size_t unit = paces->all_changed ? i : paces->changed[i];
+        size_t first = unit * paces->unit_lanes;
+        if (paces->simulator->interference.crowding != NULL) {
+            share_processors(paces, unit, now_s);
+        }
+        for (size_t lane = first; lane < first + paces->unit_lanes && lane < paces->lane_count;
+             lane++) {
+            pace_lane(paces, lane, now_s);
+        }
     }
     if (paces->exchange.running) {
-        GW_TRY(pace_exchange(paces, now_s));
+        pace_exchange(paces, now_s);
     }
     paces->all_changed = false;
     paces->changed_count = 0;
-    return GW_OK;
 }
 
 /* ---- an iteration -------------------------------------------------------------------------- */
 
-/* Ends the work of the event, unless its end has moved since. */
-static void end_work(struct paces *paces, struct gw_event event, double now_s) {
-    const struct work *work = work_of(paces, event.id);
-    if (!work->running || bits_of(work->end_s) != event.time) {
-        return;
-    }
-    if (event.id == paces->lane_count && paces->rounds.left > 0) {
-        begin_round(paces, work->operation, now_s, work->started_s);
-    } else if (event.id == paces->lane_count) {
-        end_exchange(paces, now_s);
-    } else {
-        count_class(paces, event.id, false);
-        end_compute(paces, event.id, now_s);
-        go_on(paces, event.id, now_s);
-        if (work->holds) {
-            note_change(paces, event.id);
+/* Ends the work of the lane, or of the exchange. */
+static void end_work(struct paces *paces, size_t lane, double now_s) {
+    expect_end(paces, lane, INFINITY);
+    if (lane < paces->lane_count) {
+        count_class(paces, lane, false);
+        end_compute(paces, lane, now_s);
+        go_on(paces, lane, now_s);
+        if (paces->lanes[lane].holds) {
+            note_change(paces, lane);
         }
+    } else if (paces->rounds.left > 0) {
+        begin_round(paces, paces->exchange.operation, now_s, paces->exchange.started_s);
+    } else {
+        end_exchange(paces, now_s);
     }
 }
 
-/* Ends all work that ends at the time of the event, and begins what can begin then. */
-static enum gw_status move_to(struct paces *paces, struct gw_event event) {
-    uint64_t time = event.time;
-    double now_s = 0;
-    bool any = true;
-    memcpy(&now_s, &time, sizeof now_s);
-    while (any && event.time == time) {
-        end_work(paces, event, now_s);
-        GW_TRY(gw_queue_pop(paces->queue, &event, &any, paces->recorder.error));
-    }
-    if (any) {
-        GW_TRY(gw_queue_push(paces->queue, event, paces->recorder.error));
-    }
-    begin_exchanges(paces, now_s);
-    return pace_all(paces, now_s);
-}
-
-static enum gw_status run_all(struct paces *paces) {
-    struct gw_event event;
-    bool any = false;
+static void run_all(struct paces *paces) {
     for (size_t lane = 0; lane < paces->lane_count; lane++) {
         go_on(paces, lane, 0);
     }
     begin_exchanges(paces, 0);
-    GW_TRY(pace_all(paces, 0));
-    GW_TRY(gw_queue_pop(paces->queue, &event, &any, paces->recorder.error));
-    while (any && paces->recorder.status == GW_OK) {
-        GW_TRY(move_to(paces, event));
-        GW_TRY(gw_queue_pop(paces->queue, &event, &any, paces->recorder.error));
+    pace_all(paces, 0);
+    while (paces->ends[1] < INFINITY && paces->recorder.status == GW_OK) {
+        double now_s = paces->ends[1];
+        while (paces->ends[1] == now_s) {
+            end_work(paces, find_soonest(paces), now_s);
+        }
+        begin_exchanges(paces, now_s);
+        pace_all(paces, now_s);
     }
-    return GW_OK;
 }
 
 static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
@@ -543,7 +538,7 @@ static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
     paces->recorder =
         (struct gw_recorder){.timeline = timeline, .start_s = start_s, .error = error};
     reset(paces, repetition);
-    GW_TRY(run_all(paces));
+    run_all(paces);
     gw_tally_measure(&paces->tally, paces->simulator, out);
     return gw_record_iteration(&paces->recorder, out);
 }
