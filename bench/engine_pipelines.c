@@ -98,8 +98,8 @@ static enum gw_status simulate_messages(const void *context, void *result, struc
     *out = (struct message_answer){0};
     GW_TRY(open_pipeline(&pipeline, question->row->algorithm, question->workers, error));
     double start_s = gw_clock_now_s();
-    GW_TRY(gw_simulator_open(&simulator, &pipeline.own.schedule, pipeline.question.cluster,
-                             &simulation, NULL, error));
+    GW_TRY(gw_simulator_open(&simulator, &pipeline.own.schedule, &pipeline.own.costs, &simulation,
+                             NULL, error));
     out->lanes = simulator->lane_count;
     GW_TRY(gw_runner_messages.open(&state, simulator, &arena, error));
     out->open_s = gw_clock_now_s() - start_s;
@@ -218,8 +218,8 @@ static enum gw_status simulate_curves(const void *context, void *result, struct 
     double *seconds = result;
     GW_TRY(open_pipeline(&pipeline, question->algorithm, question->workers, error));
     double start_s = gw_clock_now_s();
-    GW_TRY(gw_simulator_open(&simulator, &pipeline.own.schedule, pipeline.question.cluster,
-                             &simulation, NULL, error));
+    GW_TRY(gw_simulator_open(&simulator, &pipeline.own.schedule, &pipeline.own.costs, &simulation,
+                             NULL, error));
     GW_TRY(gw_simulator_run(simulator, 1, NULL, &measure, error));
     gw_simulator_close(simulator);
     *seconds = gw_clock_now_s() - start_s;

@@ -8,81 +8,69 @@
 
 /* ---- aggregation ----------------------------------------------------------------------------- */
 
-struct gw_aggregation_costs gw_aggregation_costs_of(const struct gw_leg *leg,
-                                                    const struct gw_cluster *cluster) {
-    struct gw_aggregation_costs costs = {{NULL}};
-    for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
-        const struct gw_aggregation *aggregation = &leg->aggregations[i];
-        if (aggregation->recurrence != GW_NEVER) {
-            costs.by[i] =
-                gw_kernel_cost_find(&cluster->aggregation, gw_aggregator_names[aggregation->by]);
-        }
+/* Finds the cost of a leg's aggregator, and counts its runs and the contributions to each. */
+static struct gw_aggregator_cost aggregator_of(const struct gw_aggregation *aggregation,
+                                               const struct gw_cluster *cluster, size_t workers) {
+    struct gw_aggregator_cost found = {.by = aggregation->by,
+                                       .everywhere = aggregation->where == GW_EVERYWHERE,
+                                       .calls = 1,
+                                       .contributions = 1};
+    if (aggregation->recurrence != GW_NEVER) {
+        found.kernel =
+            gw_kernel_cost_find(&cluster->aggregation, gw_aggregator_names[aggregation->by]);
     }
-    return costs;
-}
-
-/* Numbers of runs of the aggregator, and of contributions to each run. */
-static void find_calls(enum gw_recurrence recurrence, size_t workers, double *calls,
-                       double *contributions) {
-    *calls = 1;
-    *contributions = recurrence == GW_FOR_EACH_WORKER ? (double)workers : 1;
-    if (recurrence == GW_IN_EACH_ROUND) {
-        *calls = 0;
+    if (aggregation->recurrence == GW_FOR_EACH_WORKER) {
+        found.contributions = (double)workers;
+    } else if (aggregation->recurrence == GW_IN_EACH_ROUND) {
+        found.calls = 0;
         for (size_t reached = 1; reached < workers; reached *= 2) {
-            ++*calls;
+            found.calls++;
         }
     }
+    return found;
 }
 
-struct gw_turns gw_turns_behind(const struct gw_cluster *cluster, const char *collective,
-                                size_t workers, double byte_factor, double bytes) {
-    double part = gw_sharing_part(&cluster->sharing, workers);
+struct gw_turns gw_turns_behind(const struct gw_costs *costs, const struct gw_leg_cost *leg,
+                                double congestion, double bytes) {
+    double part = gw_sharing_part(&costs->cluster->sharing, costs->workers);
+    const struct gw_collective_cost *last = leg->parts[leg->part_count - 1].measured;
     return (struct gw_turns){
         .part = part,
-        .ahead_s =
-            part > 0 ? gw_cluster_skew_s(cluster, collective, workers, byte_factor, bytes) : 0};
+        .ahead_s = part > 0 && last != NULL
+                       ? gw_collective_skew_s(last, congestion / costs->bandwidth, bytes)
+                       : 0};
 }
 
-bool gw_aggregation_shares(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
-                           size_t which, double part) {
-    const struct gw_kernel_cost *cost = costs->by[which];
-    return cost != NULL && part > 0 && leg->aggregations[which].where == GW_EVERYWHERE &&
-           gw_kernel_shares(cost);
+bool gw_aggregator_shares(const struct gw_aggregator_cost *aggregator, double part) {
+    return part > 0 && aggregator->everywhere && gw_kernel_shares(aggregator->kernel);
 }
 
-struct gw_aggregator_calls gw_aggregator_calls_of(const struct gw_leg *leg,
-                                                  const struct gw_aggregation_costs *costs,
-                                                  size_t which, const struct gw_extent *extent,
-                                                  size_t workers) {
-    const struct gw_aggregation *aggregation = &leg->aggregations[which];
-    const struct gw_kernel_cost *cost = costs->by[which];
-    struct gw_aggregator_calls calls = {0};
-    if (cost == NULL) {
-        return calls;
-    }
-    double contributions = 0;
-    find_calls(aggregation->recurrence, workers, &calls.count, &contributions);
-    double of_each = (double)gw_aggregation_elements(leg, aggregation->by, extent);
-    calls.elements = contributions * of_each;
-    if (gw_aggregator_scatters(aggregation->by)) {
-        calls.share = gw_scatter_share(cost, of_each / (double)extent->elements);
-    } else if (aggregation->by == GW_HEAVYMIX) {
+struct gw_aggregator_call gw_aggregator_call_of(const struct gw_leg *leg,
+                                                const struct gw_aggregator_cost *aggregator,
+                                                const struct gw_extent *extent) {
+    const struct gw_kernel_cost *kernel = aggregator->kernel;
+    double of_each = (double)gw_aggregation_elements(leg, aggregator->by, extent);
+    struct gw_aggregator_call call = {.elements = aggregator->contributions * of_each};
+    if (gw_aggregator_scatters(aggregator->by)) {
+        call.share = gw_scatter_share(kernel, of_each / (double)extent->elements);
+    } else if (aggregator->by == GW_HEAVYMIX) {
         uint64_t columns = extent->sketch_cells / GW_SKETCH_ROWS;
-        calls.share = gw_search_share(cost, calls.elements, (double)columns);
+        call.share = gw_search_share(kernel, call.elements, (double)columns);
     }
-    return calls;
+    return call;
 }
 
 /* Seconds of a call by one rank, and (together_s) by all ranks of a machine at once. */
-static double alone_s(const struct gw_leg *leg, const struct gw_kernel_cost *cost, size_t which,
-                      double elements, double share) {
-    return gw_aggregator_scatters(leg->aggregations[which].by) ? gw_scatter_s(cost, elements, share)
-                                                               : gw_kernel_s(cost, elements, share);
+static double alone_s(const struct gw_aggregator_cost *aggregator, double elements, double share) {
+    return gw_aggregator_scatters(aggregator->by)
+               ? gw_scatter_s(aggregator->kernel, elements, share)
+               : gw_kernel_s(aggregator->kernel, elements, share);
 }
 
-static double together_s(const struct gw_leg *leg, const struct gw_kernel_cost *cost, size_t which,
-                         double elements, double share) {
-    return gw_kernel_together_s(cost, elements, share, alone_s(leg, cost, which, elements, share));
+static double together_s(const struct gw_aggregator_cost *aggregator, double elements,
+                         double share) {
+    return gw_kernel_together_s(aggregator->kernel, elements, share,
+                                alone_s(aggregator, elements, share));
 }
 
 /*
@@ -90,55 +78,38 @@ static double together_s(const struct gw_leg *leg, const struct gw_kernel_cost *
  * ranks that leave an exchange are awake. Leaves out turns of ranks that left the exchange earlier,
  * by up to ahead_s before the last one.
  */
-double gw_aggregator_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
-                       size_t which, const struct gw_aggregator_calls *calls,
+double gw_aggregator_s(const struct gw_aggregator_cost *aggregator, struct gw_aggregator_call call,
                        struct gw_turns *turns) {
-    const struct gw_kernel_cost *cost = costs->by[which];
-    double elements = calls->elements;
-    if (cost == NULL || !(elements > 0)) {
+    if (!(call.elements > 0)) {
         return 0;
     }
-    double call_s = alone_s(leg, cost, which, elements, calls->share);
-    if (gw_aggregation_shares(leg, costs, which, turns->part)) {
-        double turns_s = together_s(leg, cost, which, elements, calls->share) -
-                         together_s(leg, cost, which, 1, calls->share);
-        double all_s = alone_s(leg, cost, which, 1, calls->share) + turns->part * turns_s;
+    double call_s = alone_s(aggregator, call.elements, call.share);
+    if (gw_aggregator_shares(aggregator, turns->part)) {
+        double turns_s = together_s(aggregator, call.elements, call.share) -
+                         together_s(aggregator, 1, call.share);
+        double all_s = alone_s(aggregator, 1, call.share) + turns->part * turns_s;
         double others_s = fmax(0, all_s - call_s);
         double ahead_s = fmin(turns->ahead_s, others_s);
         turns->ahead_s -= ahead_s;
         call_s += others_s - ahead_s;
     }
-    return calls->count * call_s;
+    return aggregator->calls * call_s;
 }
 
-double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
-                        const struct gw_extent *extent, size_t workers, struct gw_turns turns) {
+double gw_aggregation_s(const struct gw_leg_cost *leg, const struct gw_extent *extent,
+                        struct gw_turns turns) {
     double seconds = 0;
     for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
-        if (costs->by[i] != NULL) {
-            struct gw_aggregator_calls calls =
-                gw_aggregator_calls_of(leg, costs, i, extent, workers);
-            seconds += gw_aggregator_s(leg, costs, i, &calls, &turns);
+        const struct gw_aggregator_cost *aggregator = &leg->aggregators[i];
+        if (aggregator->kernel != NULL) {
+            seconds += gw_aggregator_s(aggregator,
+                                       gw_aggregator_call_of(leg->leg, aggregator, extent), &turns);
         }
     }
     return seconds;
 }
 
 /* ---- a group ------------------------------------------------------------------------------- */
-
-enum gw_status gw_collective_curve(const struct gw_cluster *cluster, const char *collective,
-                                   size_t workers, double byte_factor, struct gw_curve *out,
-                                   char derivation[GW_DERIVATION_SIZE], struct gw_error *error) {
-    GW_TRY(gw_cluster_collective(cluster, collective, workers, out, derivation, error));
-    if (byte_factor == 1) {
-        return GW_OK;
-    }
-    struct gw_curve measured = *out;
-    *out = (struct gw_curve){0};
-    enum gw_status status = gw_curve_scaled(&measured, 1, byte_factor, out, error);
-    gw_curve_free(&measured);
-    return status;
-}
 
 static struct gw_extent extent_of(const struct gw_costs *costs, uint64_t n, size_t tensors) {
     uint64_t kept = gw_costs_compress(costs) ? gw_elements_kept(n, costs->density) : n;
@@ -162,27 +133,34 @@ double gw_costs_compress_s(const struct gw_costs *costs, uint64_t n) {
 static double legs_s(const struct gw_costs *costs, uint64_t n, size_t tensors) {
     struct gw_extent extent = extent_of(costs, n, tensors);
     double seconds = costs->update_s_per_element * (double)n;
-    for (size_t i = 0; i < costs->legs->leg_count; i++) {
-        const struct gw_leg *leg = &costs->legs->legs[i];
-        const struct gw_leg_cost *cost = &costs->leg_costs[i];
-        seconds += gw_curve_time(&cost->curve, (double)gw_payload_bytes(leg->payload, &extent));
-        seconds += gw_aggregation_s(leg, &cost->aggregation, &extent, costs->workers,
-                                    (struct gw_turns){0});
+    for (size_t i = 0; i < costs->leg_count; i++) {
+        const struct gw_leg_cost *leg = &costs->legs[i];
+        seconds += gw_curve_time(&leg->curve, (double)gw_payload_bytes(leg->leg->payload, &extent));
+        seconds += gw_aggregation_s(leg, &extent, (struct gw_turns){0});
     }
     return seconds;
 }
 
 double gw_costs_exchange_s(const struct gw_costs *costs, uint64_t n, size_t tensors) {
-    return costs->legs != NULL ? legs_s(costs, n, tensors)
-                               : gw_curve_time(&costs->exchange, (double)gw_costs_bytes(costs, n));
+    return costs->by_legs ? legs_s(costs, n, tensors)
+                          : gw_curve_time(&costs->exchange, (double)gw_costs_bytes(costs, n));
 }
 
 double gw_costs_startup_s(const struct gw_costs *costs) {
-    double seconds = costs->legs == NULL ? gw_curve_startup(&costs->exchange) : 0;
-    for (size_t i = 0; costs->legs != NULL && i < costs->legs->leg_count; i++) {
-        seconds += gw_curve_startup(&costs->leg_costs[i].curve);
+    double seconds = costs->by_legs ? 0 : gw_curve_startup(&costs->exchange);
+    for (size_t i = 0; costs->by_legs && i < costs->leg_count; i++) {
+        seconds += gw_curve_startup(&costs->legs[i].curve);
     }
     return seconds;
+}
+
+const struct gw_leg_cost *gw_costs_find_leg(const struct gw_costs *costs, const char *collective) {
+    for (size_t i = 0; i < costs->leg_count; i++) {
+        if (strcmp(costs->legs[i].leg->collective, collective) == 0) {
+            return &costs->legs[i];
+        }
+    }
+    return NULL;
 }
 
 double gw_costs_update_s(const struct gw_costs *costs) {
@@ -307,26 +285,22 @@ static double least_elements(const struct gw_costs *costs, enum gw_payload paylo
     return by == GW_HEAVYMIX ? 1.0 / GW_ENTRY_BYTES : least_share(payload, costs) / bytes;
 }
 
-static enum gw_status bound_aggregation(struct gw_costs *costs, size_t which,
+static enum gw_status bound_aggregation(struct gw_costs *costs, const struct gw_leg_cost *leg,
                                         struct byte_range range, struct gw_error *error) {
-    const struct gw_leg *leg = &costs->legs->legs[which];
     for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
-        const struct gw_aggregation *aggregation = &leg->aggregations[i];
-        const struct gw_kernel_cost *by = costs->leg_costs[which].aggregation.by[i];
+        const struct gw_aggregator_cost *aggregator = &leg->aggregators[i];
+        const struct gw_kernel_cost *by = aggregator->kernel;
         struct gw_curve once = {0};
         struct gw_curve lower = {0};
-        double calls = 0;
-        double contributions = 0;
         if (by == NULL) {
             continue;
         }
-        find_calls(aggregation->recurrence, costs->workers, &calls, &contributions);
-        double share = contributions * least_elements(costs, leg->payload, aggregation->by);
+        double share =
+            aggregator->contributions * least_elements(costs, leg->leg->payload, aggregator->by);
         bool two = by->densities[1] > 0;
-        double least = two ? calls / 2 : calls;
-        GW_TRY(
-            lower_curve(two && gw_aggregator_scatters(aggregation->by) ? &by->denser : &by->curve,
-                        share, range, &once, error));
+        double least = two ? aggregator->calls / 2 : aggregator->calls;
+        GW_TRY(lower_curve(two && gw_aggregator_scatters(aggregator->by) ? &by->denser : &by->curve,
+                           share, range, &once, error));
         enum gw_status status = gw_curve_scaled(&once, least, least, &lower, error);
         gw_curve_free(&once);
         GW_TRY(status);
@@ -342,33 +316,59 @@ static enum gw_status bound_exchange(struct gw_costs *costs, struct gw_error *er
         costs->exchange.per_unit_s =
             costs->update_s_per_element / (double)costs->model->bytes_per_element;
     }
-    for (size_t i = 0; i < costs->legs->leg_count; i++) {
+    for (size_t i = 0; i < costs->leg_count; i++) {
+        const struct gw_leg_cost *leg = &costs->legs[i];
         struct gw_curve lower = {0};
-        double share = least_share(costs->legs->legs[i].payload, costs);
-        GW_TRY(lower_curve(&costs->leg_costs[i].curve, share, range, &lower, error));
+        GW_TRY(
+            lower_curve(&leg->curve, least_share(leg->leg->payload, costs), range, &lower, error));
         GW_TRY(add_curve(&costs->exchange, &lower, error));
-        GW_TRY(bound_aggregation(costs, i, range, error));
+        GW_TRY(bound_aggregation(costs, leg, range, error));
     }
     return GW_OK;
 }
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
-static enum gw_status look_legs_up(const struct gw_scenario *scenario, struct gw_costs *costs,
-                                   struct gw_error *error) {
+static enum gw_status find_leg(const struct gw_scenario *scenario, struct gw_leg_cost *cost,
+                               struct gw_error *error) {
+    const struct gw_cluster *cluster = scenario->cluster;
+    const char *collective = cost->leg->collective;
+    for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
+        cost->aggregators[i] =
+            aggregator_of(&cost->leg->aggregations[i], cluster, scenario->workers);
+    }
+    if (scenario->messages) {
+        return GW_OK;
+    }
+    GW_TRY(gw_cluster_collective(cluster, collective, scenario->workers, &cost->curve,
+                                 cost->derivation, error));
+    if (scenario->bandwidth != 1) {
+        struct gw_curve measured = cost->curve;
+        cost->curve = (struct gw_curve){0};
+        enum gw_status status =
+            gw_curve_scaled(&measured, 1, 1 / scenario->bandwidth, &cost->curve, error);
+        gw_curve_free(&measured);
+        GW_TRY(status);
+    }
+    cost->part_count =
+        gw_cluster_collective_parts(cluster, collective, scenario->workers, cost->parts);
+    return gw_cluster_uncertainty(cluster, collective, scenario->workers, &cost->law, error);
+}
+
+static enum gw_status find_legs(const struct gw_scenario *scenario, struct gw_costs *costs,
+                                struct gw_error *error) {
+    const struct gw_exchange_kind *exchange = scenario->method->exchange;
     double elements = (double)gw_model_elements(costs->model);
-    for (size_t i = 0; i < costs->legs->leg_count; i++) {
-        const struct gw_leg *leg = &costs->legs->legs[i];
-        struct gw_leg_cost *cost = &costs->leg_costs[i];
-        GW_TRY(gw_collective_curve(scenario->cluster, leg->collective, costs->workers,
-                                   1 / scenario->bandwidth, &cost->curve, cost->derivation, error));
+    for (size_t i = 0; i < exchange->leg_count; i++) {
+        struct gw_leg_cost *cost = &costs->legs[costs->leg_count++];
+        cost->leg = &exchange->legs[i];
+        GW_TRY(find_leg(scenario, cost, error));
         for (size_t before = 0; before < i; before++) {
-            if (strcmp(costs->leg_costs[before].derivation, cost->derivation) == 0) {
+            if (strcmp(costs->legs[before].derivation, cost->derivation) == 0) {
                 cost->derivation[0] = '\0';
             }
         }
-        cost->aggregation = gw_aggregation_costs_of(leg, scenario->cluster);
-        if (leg->updates) {
+        if (cost->leg->updates) {
             costs->update_s_per_element += costs->model->update_s / elements;
         }
     }
@@ -377,12 +377,12 @@ static enum gw_status look_legs_up(const struct gw_scenario *scenario, struct gw
 
 /* Whether the exchange is a single leg of entries or of the dense gradient, without aggregators. */
 static bool is_simple(const struct gw_costs *costs) {
-    const struct gw_leg *leg = &costs->legs->legs[0];
+    const struct gw_leg *leg = costs->legs[0].leg;
     bool aggregates = false;
     for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
-        aggregates = aggregates || costs->leg_costs[0].aggregation.by[i] != NULL;
+        aggregates = aggregates || costs->legs[0].aggregators[i].kernel != NULL;
     }
-    return costs->legs->leg_count == 1 && !leg->updates && !aggregates &&
+    return costs->leg_count == 1 && !leg->updates && !aggregates &&
            (leg->payload == GW_DENSE || (leg->payload == GW_SPARSE && !costs->compressor->joint));
 }
 
@@ -403,14 +403,13 @@ static enum gw_status find_compress(const struct gw_scenario *scenario, struct g
 
 static enum gw_status find_costs(const struct gw_scenario *scenario, struct gw_costs *costs,
                                  struct gw_error *error) {
-    GW_TRY(look_legs_up(scenario, costs, error));
-    if (is_simple(costs)) {
-        costs->legs = NULL;
-        costs->exchange = costs->leg_costs[0].curve;
-        costs->leg_costs[0].curve = (struct gw_curve){0};
-    } else {
-        GW_TRY(bound_exchange(costs, error));
+    GW_TRY(find_legs(scenario, costs, error));
+    if (scenario->messages) {
+        return GW_OK;
     }
+    costs->by_legs = !is_simple(costs);
+    GW_TRY(costs->by_legs ? bound_exchange(costs, error)
+                          : gw_curve_copy(&costs->legs[0].curve, &costs->exchange, error));
     return gw_costs_compress(costs) ? find_compress(scenario, costs, error) : GW_OK;
 }
 
@@ -418,10 +417,11 @@ enum gw_status gw_costs_open(const struct gw_scenario *scenario, struct gw_costs
                              struct gw_error *error) {
     const struct gw_overlap *overlap = scenario->cluster->overlap;
     *out = (struct gw_costs){.model = scenario->model,
+                             .cluster = scenario->cluster,
                              .workers = scenario->workers,
+                             .bandwidth = scenario->bandwidth,
                              .compressor = scenario->method->compressor,
                              .density = scenario->density,
-                             .legs = scenario->method->exchange,
                              .session_s = overlap == NULL ? 0 : overlap->session_s};
     enum gw_status status = find_costs(scenario, out, error);
     if (status != GW_OK) {
@@ -432,7 +432,7 @@ enum gw_status gw_costs_open(const struct gw_scenario *scenario, struct gw_costs
 
 void gw_costs_close(struct gw_costs *costs) {
     for (size_t i = 0; i < GW_MAX_LEGS; i++) {
-        gw_curve_free(&costs->leg_costs[i].curve);
+        gw_curve_free(&costs->legs[i].curve);
     }
     gw_curve_free(&costs->exchange);
     gw_curve_free(&costs->compress);

@@ -6,65 +6,6 @@
 #include "methods/methods.h"
 #include "traces/traces.h"
 
-/* ---- aggregation ----------------------------------------------------------------------------- */
-
-/* Costs of a leg's aggregators on a cluster; NULL: there is none, or it was not measured. */
-struct gw_aggregation_costs {
-    const struct gw_kernel_cost *by[GW_MAX_AGGREGATIONS];
-};
-
-/* Borrows from the cluster. */
-struct gw_aggregation_costs gw_aggregation_costs_of(const struct gw_leg *leg,
-                                                    const struct gw_cluster *cluster);
-
-/*
- * Whether a leg's aggregator number `which` takes a part of the time of all ranks of a machine
- * together; `part` is that part (gw_sharing_part), 0: they do not share.
- */
-bool gw_aggregation_shares(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
-                           size_t which, double part);
-
-/* Number of an aggregator's runs, elements of each, and the interpolation weight of the second
- * density (methods/kernel_cost.h). */
-struct gw_aggregator_calls {
-    double count, elements, share;
-};
-struct gw_aggregator_calls gw_aggregator_calls_of(const struct gw_leg *leg,
-                                                  const struct gw_aggregation_costs *costs,
-                                                  size_t which, const struct gw_extent *extent,
-                                                  size_t workers);
-
-/* Turns that workers of a machine take at work that all of them do. */
-struct gw_turns {
-    double part;    /* of the time together that it takes (gw_sharing_part); 0: they do not share */
-    double ahead_s; /* for which the first ones work before the last one can begin */
-};
-
-/* Turns after a collective to which each of the workers contributes `bytes`; a byte takes
- * byte_factor times as long as measured. */
-struct gw_turns gw_turns_behind(const struct gw_cluster *cluster, const char *collective,
-                                size_t workers, double byte_factor, double bytes);
-
-/*
- * Seconds in which workers aggregate the leg's data, after the last one has them: by aggregator
- * number `which`, which subtracts its part from turns->ahead_s, or (gw_aggregation_s) by all.
- */
-double gw_aggregator_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
-                       size_t which, const struct gw_aggregator_calls *calls,
-                       struct gw_turns *turns);
-double gw_aggregation_s(const struct gw_leg *leg, const struct gw_aggregation_costs *costs,
-                        const struct gw_extent *extent, size_t workers, struct gw_turns turns);
-
-/* ---- exchanges ------------------------------------------------------------------------------- */
-
-/*
- * Finds the curve of a collective among `workers`, the caller's, with bytes that take byte_factor
- * times as long as measured; startups stay. `derivation`: as gw_cluster_collective has it.
- */
-enum gw_status gw_collective_curve(const struct gw_cluster *cluster, const char *collective,
-                                   size_t workers, double byte_factor, struct gw_curve *out,
-                                   char derivation[GW_DERIVATION_SIZE], struct gw_error *error);
-
 /* ---- groups ---------------------------------------------------------------------------------- */
 
 /* A point of a question. May be copied: its pointers are borrowed. */
@@ -75,29 +16,48 @@ struct gw_scenario {
     size_t workers;
     double density;   /* (0, 1]: share that a compressor keeps */
     double bandwidth; /* of collectives' bytes, a factor of the measured one; startups stay */
+    bool messages; /* exchanges are simulated as messages: costs need no curves, and plan nothing */
+};
+
+/* An aggregator of a leg, and its runs. */
+struct gw_aggregator_cost {
+    const struct gw_kernel_cost *kernel; /* the cluster's; NULL: there is none, or not measured */
+    enum gw_aggregator by;
+    bool everywhere;      /* all workers run it at the same time */
+    double calls;         /* one after another */
+    double contributions; /* of workers, in each call */
+};
+
+struct gw_leg_cost {
+    const struct gw_leg *leg;
+    struct gw_curve curve;               /* of bytes, at the scenario's bandwidth */
+    char derivation[GW_DERIVATION_SIZE]; /* "": measured, or that of a leg before */
+    double law; /* relative error that deriving adds (gw_cluster_uncertainty); NAN: not known */
+    size_t part_count;
+    struct gw_collective_part parts[GW_COLLECTIVE_MAX_PARTS];
+    struct gw_aggregator_cost aggregators[GW_MAX_AGGREGATIONS];
 };
 
 /*
- * Costs of groups of a scenario's tensors; read-only once open. Those without `legs` may be put
- * together of curves alone.
+ * Costs of groups of a scenario's tensors; read-only once open. Those that are not `by_legs` may be
+ * put together of curves alone.
  */
 struct gw_costs {
     const struct gw_model *model;
+    const struct gw_cluster *cluster; /* NULL: put together of curves */
     size_t workers;
+    double bandwidth;                       /* the scenario's */
     const struct gw_compressor *compressor; /* &gw_compressor_none: dense exchange */
     double density;                         /* not used of dense exchange */
     struct gw_curve compress;               /* of a group's elements; not used of dense exchange */
     /*
-     * A curve of gw_costs_bytes. Without `legs` the exchange takes this; with them no exchange of
-     * any of the model's groups takes less, and it does not fall.
+     * A curve of gw_costs_bytes. Unless `by_legs`, the exchange takes this; otherwise no exchange
+     * of any of the model's groups takes less, and it does not fall.
      */
     struct gw_curve exchange;
-    const struct gw_exchange_kind *legs; /* each leg takes its own curve; NULL: see `exchange` */
-    struct gw_leg_cost {
-        struct gw_curve curve; /* of bytes */
-        struct gw_aggregation_costs aggregation;
-        char derivation[GW_DERIVATION_SIZE]; /* "": measured, or that of a leg before */
-    } leg_costs[GW_MAX_LEGS];
+    bool by_legs; /* the exchange takes the sum of its legs' costs */
+    size_t leg_count;
+    struct gw_leg_cost legs[GW_MAX_LEGS];
     double update_s_per_element; /* of a server's update between legs; 0: workers update */
     double session_s;            /* that an iteration of a trainer's session takes longer */
 };
@@ -129,5 +89,43 @@ double gw_costs_startup_s(const struct gw_costs *costs);
 
 /* Seconds after the last exchange: the workers' update, and that of a session. */
 double gw_costs_update_s(const struct gw_costs *costs);
+
+/* ---- legs ------------------------------------------------------------------------------------ */
+
+/* The first leg by that collective; NULL: none. */
+const struct gw_leg_cost *gw_costs_find_leg(const struct gw_costs *costs, const char *collective);
+
+/* Turns that workers of a machine take at work that all of them do. */
+struct gw_turns {
+    double part;    /* of the time together that it takes (gw_sharing_part); 0: they do not share */
+    double ahead_s; /* for which the first ones work before the last one can begin */
+};
+
+/* Turns after a leg to which each of the workers contributes `bytes`, which take `congestion` times
+ * as long as its curve says. */
+struct gw_turns gw_turns_behind(const struct gw_costs *costs, const struct gw_leg_cost *leg,
+                                double congestion, double bytes);
+
+/* Whether the aggregator takes a part of the time of all ranks of a machine together; `part` is
+ * that part (gw_sharing_part), 0: they do not share. */
+bool gw_aggregator_shares(const struct gw_aggregator_cost *aggregator, double part);
+
+/* Elements of each call of a leg's aggregator, and the interpolation weight of the second density
+ * (methods/kernel_cost.h). */
+struct gw_aggregator_call {
+    double elements, share;
+};
+struct gw_aggregator_call gw_aggregator_call_of(const struct gw_leg *leg,
+                                                const struct gw_aggregator_cost *aggregator,
+                                                const struct gw_extent *extent);
+
+/*
+ * Seconds in which workers aggregate the leg's data, after the last one has them: by one
+ * aggregator, which subtracts its part from turns->ahead_s, or (gw_aggregation_s) by all.
+ */
+double gw_aggregator_s(const struct gw_aggregator_cost *aggregator, struct gw_aggregator_call call,
+                       struct gw_turns *turns);
+double gw_aggregation_s(const struct gw_leg_cost *leg, const struct gw_extent *extent,
+                        struct gw_turns turns);
 
 #endif

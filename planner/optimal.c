@@ -57,7 +57,7 @@ struct positions {
 
 /* Whether nothing is compressed and an exchange takes alpha + beta * bytes. */
 static bool is_dense(const struct gw_costs *costs) {
-    return !gw_costs_compress(costs) && costs->legs == NULL && costs->exchange.point_count == 0 &&
+    return !gw_costs_compress(costs) && !costs->by_legs && costs->exchange.point_count == 0 &&
            costs->exchange.per_nlog2n_s == 0;
 }
 

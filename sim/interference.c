@@ -53,13 +53,12 @@ static struct both compress_s(const struct gw_schedule *schedule,
  * together over turns times time alone, at least 1. Both are differences between all elements and a
  * quarter of them, which leave out the time to wake ranks for a start. 0: needs no processor.
  */
-static double crowding_of(const struct gw_simulator *simulator,
-                          const struct gw_operation *operation) {
+static double crowding_of(const struct gw_simulator *simulator, size_t index) {
     const struct gw_schedule *schedule = simulator->schedule;
+    const struct gw_operation *operation = &schedule->operations[index];
     const struct gw_sharing *sharing = &simulator->cluster->sharing;
-    const struct gw_kernel_cost *cost =
-        gw_kernel_cost_find(&simulator->cluster->compressors, operation->method);
-    if (cost == NULL || !gw_kernel_shares(cost)) {
+    const struct gw_kernel_cost *cost = simulator->kernels[index];
+    if (!gw_kernel_shares(cost)) {
         return 0;
     }
     double elements = fmax((double)operation->elements, fewest_elements);
@@ -75,7 +74,7 @@ static void find_crowding(struct gw_simulator *simulator) {
     const struct gw_schedule *schedule = simulator->schedule;
     for (size_t i = 0; i < schedule->operation_count; i++) {
         if (schedule->operations[i].kind == GW_COMPRESS) {
-            simulator->interference.crowding[i] = crowding_of(simulator, &schedule->operations[i]);
+            simulator->interference.crowding[i] = crowding_of(simulator, i);
         }
     }
 }
@@ -84,13 +83,10 @@ static void find_crowding(struct gw_simulator *simulator) {
  * Whether a compression takes turns, so that overlap factors would count turns twice: they were
  * measured with all of a machine's ranks at once, and slow a waiting compression as if it ran.
  */
-static bool takes_turns(const struct gw_simulator *simulator,
-                        const struct gw_operation *operation) {
+static bool takes_turns(const struct gw_simulator *simulator, size_t index) {
     const struct gw_sharing *sharing = &simulator->cluster->sharing;
-    const struct gw_kernel_cost *cost =
-        gw_kernel_cost_find(&simulator->cluster->compressors, operation->method);
-    return simulator->interference.shares && sharing->ranks > sharing->processors && cost != NULL &&
-           gw_kernel_shares(cost);
+    return simulator->interference.shares && sharing->ranks > sharing->processors &&
+           gw_kernel_shares(simulator->kernels[index]);
 }
 
 static enum gw_status open_sharing(struct gw_simulator *simulator, struct gw_result *result,
@@ -106,7 +102,6 @@ static enum gw_status open_sharing(struct gw_simulator *simulator, struct gw_res
     find_crowding(simulator);
     if (schedule->exchange != NULL && schedule->exchange->led) {
         simulator->interference.led_s = led_s;
-        gw_led_costs(simulator);
     }
     if (result != NULL) {
         (void)snprintf(note, sizeof note, "%zu workers of a machine compress on its %zu processors",
@@ -180,9 +175,8 @@ static void sort_operations(struct gw_simulator *simulator, const char **names) 
     for (size_t i = 0; i < schedule->operation_count; i++) {
         const struct gw_operation *operation = &schedule->operations[i];
         bool compresses = operation->kind == GW_COMPRESS;
-        bool slowed = compresses
-                          ? !simulation->timed_compression && !takes_turns(simulator, operation)
-                          : passes != NULL && !gw_operation_is_shared(operation);
+        bool slowed = compresses ? !simulation->timed_compression && !takes_turns(simulator, i)
+                                 : passes != NULL && !gw_operation_is_shared(operation);
         if (slowed) {
             out->class_of[i] =
                 class_named(compresses ? operation->method : passes, names, &out->class_count);

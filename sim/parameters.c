@@ -69,24 +69,19 @@ static struct gw_parameter *parameter_of(struct gw_simulator *simulator,
     return added;
 }
 
-static enum gw_status find_collective_margins(struct gw_simulator *simulator,
-                                              struct gw_parameter *parameter,
-                                              struct gw_error *error) {
-    const struct gw_cluster *cluster = simulator->cluster;
-    size_t workers = simulator->simulation.workers;
-    GW_TRY(gw_cluster_uncertainty(cluster, parameter->name, workers, &parameter->law, error));
-    parameter->relative = parameter->law;
+static void find_collective_margins(const struct gw_simulator *simulator,
+                                    const struct gw_leg_cost *leg, struct gw_parameter *parameter) {
+    parameter->relative = parameter->law = leg->law;
     parameter->derived = parameter->law != 0;
-    if (!simulator->simulation.margins || workers < 2) {
-        return GW_OK;
+    parameter->parts = leg->parts;
+    if (!simulator->simulation.margins || simulator->simulation.workers < 2) {
+        return;
     }
-    parameter->margin_count =
-        gw_cluster_collective_parts(cluster, parameter->name, workers, parameter->parts);
+    parameter->margin_count = leg->part_count;
     for (size_t i = 0; i < parameter->margin_count; i++) {
         const struct gw_collective_cost *nearest = gw_needed(parameter->parts[i].nearest);
         parameter->margins[i] = &nearest->margins;
     }
-    return GW_OK;
 }
 
 /* Lists margins of the kernel's curves at both densities; `together`: those of the curves of all
@@ -111,15 +106,12 @@ static void meet_size(const struct gw_simulator *simulator, struct gw_parameter 
     }
 }
 
-static void add_compressor(struct gw_simulator *simulator, const struct gw_operation *operation) {
-    const struct gw_kernel_cost *cost =
-        gw_kernel_cost_find(&simulator->cluster->compressors, operation->method);
+static void add_compressor(struct gw_simulator *simulator, size_t index) {
+    const struct gw_operation *operation = &simulator->schedule->operations[index];
+    const struct gw_kernel_cost *cost = simulator->kernels[index];
     bool is_new = false;
     struct gw_parameter *parameter =
         parameter_of(simulator, GW_COMPRESSOR_CURVE, operation->method, &is_new);
-    if (cost == NULL) {
-        return;
-    }
     if (is_new) {
         bool together = simulator->interference.shares && gw_kernel_shares(cost);
         find_kernel_margins(cost, together, parameter);
@@ -144,53 +136,47 @@ static void add_led(struct gw_simulator *simulator, const struct gw_operation *o
     meet_size(simulator, parameter, (double)operation->elements, 0);
 }
 
-static void add_aggregators(struct gw_simulator *simulator, const struct gw_operation *operation) {
+static void add_aggregators(struct gw_simulator *simulator, size_t index) {
     const struct gw_schedule *schedule = simulator->schedule;
-    const struct gw_leg *leg = gw_schedule_leg(schedule, operation);
-    if (leg == NULL || operation->group >= schedule->group_count) {
-        return;
-    }
-    const struct gw_aggregation_costs *costs =
-        &simulator->aggregations[leg - schedule->exchange->legs];
-    struct gw_extent extent = gw_schedule_extent(schedule, operation->group);
     double part = gw_shared_part(simulator);
     for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
+        const struct gw_aggregator_cost *one = gw_aggregator_behind(simulator, index, i);
         bool is_new = false;
-        if (costs->by[i] == NULL) {
+        if (one == NULL) {
             continue;
         }
+        struct gw_extent extent = gw_schedule_extent(schedule, schedule->operations[index].group);
+        struct gw_aggregator_call call =
+            gw_aggregator_call_of(simulator->legs[index]->leg, one, &extent);
         struct gw_parameter *parameter =
-            parameter_of(simulator, GW_AGGREGATOR_CURVE, costs->by[i]->name, &is_new);
-        struct gw_aggregator_calls calls =
-            gw_aggregator_calls_of(leg, costs, i, &extent, simulator->simulation.workers);
+            parameter_of(simulator, GW_AGGREGATOR_CURVE, one->kernel->name, &is_new);
         if (is_new) {
-            bool together = gw_aggregation_shares(leg, costs, i, part);
-            find_kernel_margins(costs->by[i], together, parameter);
+            find_kernel_margins(one->kernel, gw_aggregator_shares(one, part), parameter);
         }
-        meet_size(simulator, parameter, calls.elements, calls.share);
+        meet_size(simulator, parameter, call.elements, call.share);
     }
 }
 
-static enum gw_status add_operation(struct gw_simulator *simulator,
-                                    const struct gw_operation *operation, struct gw_error *error) {
-    bool is_new = false;
+/* Without margins, a parameter depends on no size: a collective is added once. */
+static void add_operation(struct gw_simulator *simulator, size_t index) {
+    const struct gw_operation *operation = &simulator->schedule->operations[index];
     bool measured = simulator->simulation.margins;
+    bool is_new = false;
     if (operation->kind == GW_EXCHANGE) {
         struct gw_parameter *parameter =
             parameter_of(simulator, GW_COLLECTIVE_CURVE, operation->method, &is_new);
-        GW_TRY(is_new ? find_collective_margins(simulator, parameter, error) : GW_OK);
-        meet_size(simulator, parameter, (double)operation->bytes, 0);
-        if (measured) {
-            add_aggregators(simulator, operation);
+        if (is_new) {
+            find_collective_margins(simulator, simulator->legs[index], parameter);
         }
-        return GW_OK;
-    }
-    bool compresses = operation->kind == GW_COMPRESS && !simulator->simulation.timed_compression;
-    if (compresses && measured) {
-        add_compressor(simulator, operation);
+        if (measured) {
+            meet_size(simulator, parameter, (double)operation->bytes, 0);
+            add_aggregators(simulator, index);
+        }
+    } else if (operation->kind == GW_COMPRESS && measured &&
+               !simulator->simulation.timed_compression) {
+        add_compressor(simulator, index);
         add_led(simulator, operation);
     }
-    return GW_OK;
 }
 
 static void add_compute_times(struct gw_simulator *simulator) {
@@ -264,7 +250,7 @@ static void keep_uncertain(struct gw_simulator *simulator) {
 
 static size_t count_most(const struct gw_simulator *simulator) {
     size_t aggregators = (size_t)GW_MAX_LEGS * GW_MAX_AGGREGATIONS + 1; /* and add_led's */
-    return simulator->prices.count + aggregators + simulator->cluster->compressors.count + 2;
+    return simulator->costs->leg_count + aggregators + simulator->cluster->compressors.count + 2;
 }
 
 enum gw_status gw_parameters_open(struct gw_simulator *simulator, struct gw_result *result,
@@ -276,7 +262,7 @@ enum gw_status gw_parameters_open(struct gw_simulator *simulator, struct gw_resu
         gw_arena_zeros(&simulator->arena, count_most(simulator), sizeof *simulator->parameters);
     GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
     for (size_t i = 0; i < simulator->schedule->operation_count; i++) {
-        GW_TRY(add_operation(simulator, &simulator->schedule->operations[i], error));
+        add_operation(simulator, i);
     }
     add_compute_times(simulator);
     keep_uncertain(simulator);

@@ -3,6 +3,7 @@
 #define GW_SIM_SIM_H
 
 #include "core/core.h"
+#include "methods/costs.h"
 #include "methods/schedule.h"
 #include "traces/traces.h"
 
@@ -29,7 +30,6 @@ struct gw_simulation {
      */
     const double *bandwidth;
     double background;
-    double bandwidth_factor;       /* of the whole network, by curves; 0: 1 */
     struct gw_noise compute_noise; /* on each compute time of each worker */
     struct gw_noise network_noise; /* on each message, or on each exchange as a whole */
     enum gw_network_level level;
@@ -74,12 +74,12 @@ enum gw_status gw_simulation_check_lanes(size_t workers, struct gw_error *error)
 struct gw_simulator;
 
 /*
- * Looks up what the schedule's operations cost on the cluster. Workers that behave alike share a
- * lane; in messages, all of them or none. Notes about derived curves go to `result` (may be NULL).
- * Schedule and cluster must live longer.
+ * Finds the times of the schedule's operations by costs of as many workers, with a leg for each of
+ * its collectives. Workers that behave alike share a lane; in messages, all of them or none. Notes
+ * about derived curves go to `result` (may be NULL). Schedule and costs must live longer.
  */
 enum gw_status gw_simulator_open(struct gw_simulator **out, const struct gw_schedule *schedule,
-                                 const struct gw_cluster *cluster,
+                                 const struct gw_costs *costs,
                                  const struct gw_simulation *simulation, struct gw_result *result,
                                  struct gw_error *error);
 
@@ -152,9 +152,9 @@ struct gw_parameter {
     /* Margins of a collective's parts, or of the curves that it was derived from; of a kernel's
      * curves, one for each density. */
     size_t margin_count;
-    const struct gw_margins *margins[GW_MAX_MARGINS];         /* the cluster's */
-    struct gw_collective_part parts[GW_COLLECTIVE_MAX_PARTS]; /* of a collective, [margin_count] */
-    double smallest, largest;                                 /* sizes that the schedule has */
+    const struct gw_margins *margins[GW_MAX_MARGINS]; /* the cluster's */
+    const struct gw_collective_part *parts;           /* of a collective, [margin_count] */
+    double smallest, largest;                         /* sizes that the schedule has */
     double relative; /* half of a 95% interval, the largest of the sizes that the schedule has */
 };
 

@@ -295,8 +295,11 @@ static enum gw_status prepare(struct gw_simulator *simulator, struct gw_result *
     size_t count = simulator->schedule->operation_count + 1;
     simulator->seconds = gw_arena_zeros(&simulator->arena, count, sizeof *simulator->seconds);
     simulator->slots = gw_arena_zeros(&simulator->arena, count, sizeof *simulator->slots);
+    simulator->legs = gw_arena_zeros(&simulator->arena, count, sizeof *simulator->legs);
+    simulator->kernels = gw_arena_zeros(&simulator->arena, count, sizeof *simulator->kernels);
     GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
     gw_interference_find_sharing(simulator);
+    GW_TRY(gw_operation_sources(simulator, error));
     GW_TRY(find_network(simulator, result, error));
     GW_TRY(open_lanes(simulator, error));
     GW_TRY(assign_slots(simulator, error));
@@ -305,7 +308,7 @@ static enum gw_status prepare(struct gw_simulator *simulator, struct gw_result *
 }
 
 enum gw_status gw_simulator_open(struct gw_simulator **out, const struct gw_schedule *schedule,
-                                 const struct gw_cluster *cluster,
+                                 const struct gw_costs *costs,
                                  const struct gw_simulation *simulation, struct gw_result *result,
                                  struct gw_error *error) {
     struct gw_simulator *simulator = calloc(1, sizeof *simulator);
@@ -313,7 +316,8 @@ enum gw_status gw_simulator_open(struct gw_simulator **out, const struct gw_sche
         return gw_fail_memory(error, "opening a simulation");
     }
     simulator->schedule = schedule;
-    simulator->cluster = cluster;
+    simulator->costs = costs;
+    simulator->cluster = costs->cluster;
     simulator->simulation = *simulation;
     enum gw_status status = prepare(simulator, result, error);
     if (status != GW_OK) {
@@ -327,6 +331,9 @@ enum gw_status gw_simulator_open(struct gw_simulator **out, const struct gw_sche
 void gw_simulator_close(struct gw_simulator *simulator) {
     if (simulator == NULL) {
         return;
+    }
+    for (size_t i = 0; i < GW_MAX_LEGS; i++) {
+        gw_curve_free(&simulator->congested[i]);
     }
     gw_arena_free(&simulator->arena);
     free(simulator);

@@ -3,7 +3,6 @@
 #define GW_SIM_SIMULATOR_H
 
 #include "core/arena.h"
-#include "methods/costs.h"
 #include "methods/kernel_cost.h"
 #include "sim/sim.h"
 
@@ -20,23 +19,12 @@ struct gw_interference {
     bool accelerated; /* passes need none of the processors that are shared */
 };
 
-/* Curve of a collective among the simulation's workers, with congestion. */
-struct gw_price {
-    const char *collective;
-    struct gw_curve curve;
-};
-
-/* Each collective of a schedule once. */
-struct gw_prices {
-    size_t count, capacity;
-    struct gw_price *list;
-};
-
 struct gw_simulator {
     struct gw_arena arena; /* owns all lists below that are not borrowed */
     const struct gw_schedule *schedule;
-    const struct gw_cluster *cluster;
-    struct gw_network network; /* of messages: the cluster's, or one that was derived */
+    const struct gw_costs *costs;
+    const struct gw_cluster *cluster; /* of the costs */
+    struct gw_network network;        /* of messages: the cluster's, or one that was derived */
     struct gw_simulation simulation;
     size_t lane_count;
     struct gw_lane *lanes; /* by their first worker */
@@ -45,9 +33,10 @@ struct gw_simulator {
      * seconds of aggregating their data.
      */
     double *seconds;
-    double byte_factor;      /* on the time of a byte's exchange, by curves */
-    struct gw_prices prices; /* of exchanges by curves */
-    struct gw_aggregation_costs aggregations[GW_MAX_LEGS]; /* of the legs of its exchange */
+    const struct gw_leg_cost **legs;       /* per operation, of exchanges: the costs' */
+    const struct gw_kernel_cost **kernels; /* per operation, of compressions: the cluster's */
+    double congestion; /* factor on a byte's time by slow nodes and other traffic, by curves */
+    struct gw_curve congested[GW_MAX_LEGS]; /* legs' curves with it, unless it is 1 */
     size_t *slots; /* per operation: where its end is kept, or GW_NO_SLOT */
     size_t slot_count;
     struct gw_interference interference; /* all 0 if it is not simulated */
@@ -95,9 +84,22 @@ enum gw_status gw_messages_collapse(const struct gw_simulator *simulator, bool *
 /* Steps that ranks have begun, and messages that have come, in all repetitions of this state. */
 uint64_t gw_messages_events(const void *state);
 
+/* Finds the legs of all exchanges and the kernels of all compressions. */
+enum gw_status gw_operation_sources(struct gw_simulator *simulator, struct gw_error *error);
+
+/* The aggregator number `which` behind an exchange; NULL: none that the simulation counts. */
+static inline const struct gw_aggregator_cost *
+gw_aggregator_behind(const struct gw_simulator *simulator, size_t index, size_t which) {
+    const struct gw_schedule *schedule = simulator->schedule;
+    const struct gw_aggregator_cost *one = &simulator->legs[index]->aggregators[which];
+    bool is_timed = simulator->simulation.timed_compression && one->by == GW_HEAVYMIX;
+    bool has_legs =
+        schedule->exchange != NULL && schedule->operations[index].group < schedule->group_count;
+    return has_legs && one->kernel != NULL && !is_timed ? one : NULL;
+}
+
 /*
- * Fills the simulator's seconds and prices; notes derived curves and lost bandwidth in `result`, if
- * not NULL.
+ * Fills the simulator's seconds; notes derived curves and lost bandwidth in `result`, if not NULL.
  */
 enum gw_status gw_operation_costs(struct gw_simulator *simulator, struct gw_result *result,
                                   struct gw_error *error);
@@ -121,9 +123,6 @@ static inline const struct gw_kernel_cost *gw_led_cost(const struct gw_simulator
                : NULL;
 }
 
-/* Fills led_s by gw_led_cost, if there is one. */
-void gw_led_costs(struct gw_simulator *simulator);
-
 /* Part of the time together that workers of a machine take to aggregate; 0: each is alone. */
 static inline double gw_shared_part(const struct gw_simulator *simulator) {
     return simulator->simulation.interference
@@ -133,7 +132,8 @@ static inline double gw_shared_part(const struct gw_simulator *simulator) {
 
 /* ---- uncertain parameters -------------------------------------------------------------------- */
 
-/* Lists uncertain parameters, after prices; notes uncertainties in `result`, if not NULL. */
+/* Lists uncertain parameters, after legs and kernels; notes uncertainties in `result`, if not NULL.
+ */
 enum gw_status gw_parameters_open(struct gw_simulator *simulator, struct gw_result *result,
                                   struct gw_error *error);
 

@@ -68,7 +68,6 @@ static enum gw_status add_times(const struct gw_advice *advice, const struct gw_
     struct gw_question question = *advice->question;
     question.bandwidth = bandwidth;
     const struct gw_simulation simulation = {.workers = question.workers,
-                                             .bandwidth_factor = bandwidth,
                                              .margins = true,
                                              .interference =
                                                  gw_question_counts_interference(&question)};
@@ -77,7 +76,10 @@ static enum gw_status add_times(const struct gw_advice *advice, const struct gw_
     enum gw_status status =
         gw_pipeline_open(&question, &advice->planned_ddp, plan, &pipeline, error);
     if (status == GW_OK) {
-        status = gw_simulator_open(&simulator, &pipeline.schedule, question.cluster, &simulation,
+        status = gw_pipeline_open_costs(&question, false, &pipeline, error);
+    }
+    if (status == GW_OK) {
+        status = gw_simulator_open(&simulator, &pipeline.schedule, &pipeline.costs, &simulation,
                                    NULL, error);
     }
     double besides_s = gw_bucket_besides_s * (double)plan->group_count;

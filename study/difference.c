@@ -393,11 +393,12 @@ static enum gw_status count_parameter(struct timeline_comparison *comparison,
 }
 
 static enum gw_status find_parameters(struct timeline_comparison *comparison,
-                                      const struct gw_question *question, struct gw_error *error) {
+                                      const struct gw_costs *costs, bool interference,
+                                      struct gw_error *error) {
     struct gw_difference *out = comparison->out;
     const struct gw_schedule *schedule = comparison->schedule;
     size_t next[GW_STREAM_COUNT] = {0};
-    size_t tensor = question->model->tensor_count;
+    size_t tensor = costs->model->tensor_count;
     for (size_t i = 0; i < schedule->operation_count; i++) {
         struct gw_operation_difference *operation = &out->operations[i];
         char name[GW_PARAMETER_SIZE], detail[GW_PARAMETER_SIZE];
@@ -408,8 +409,8 @@ static enum gw_status find_parameters(struct timeline_comparison *comparison,
             .bytes = comparison->sides[GW_PREDICTED].bytes[i],
             .duration_s = operation->takes[GW_PREDICTED].duration_s,
             .beside = find_beside(comparison, i, &next[schedule->operations[i].stream]),
-            .interference = gw_question_counts_interference(question)};
-        GW_TRY(gw_parameter_find(question, schedule, &predicted, name, detail, error));
+            .interference = interference};
+        gw_parameter_find(costs, schedule, &predicted, name, detail);
         operation->detail = gw_arena_text(comparison->arena, detail);
         GW_TRY(count_parameter(comparison, operation, name, error));
         out->waited_s += operation->waited_s;
@@ -537,10 +538,11 @@ static enum gw_status open_comparison(struct timeline_comparison *comparison,
 }
 
 enum gw_status gw_difference_find(const struct gw_question *question,
-                                  const struct gw_schedule *schedule,
+                                  const struct gw_pipeline *pipeline,
                                   const struct gw_timeline *predicted,
                                   const struct gw_timeline *measured, struct gw_arena *arena,
                                   struct gw_difference *out, struct gw_error *error) {
+    const struct gw_schedule *schedule = &pipeline->schedule;
     struct timeline_comparison comparison = {.schedule = schedule, .arena = arena, .out = out};
     const struct gw_timeline *const timelines[GW_SIDES] = {predicted, measured};
     GW_TRY(open_comparison(&comparison, timelines, error));
@@ -554,7 +556,8 @@ enum gw_status gw_difference_find(const struct gw_question *question,
     GW_TRY(choose_shown(&comparison, error));
     show(&comparison, GW_PREDICTED);
     show(&comparison, GW_MEASURED);
-    GW_TRY(find_parameters(&comparison, question, error));
+    GW_TRY(find_parameters(&comparison, &pipeline->costs, gw_question_counts_interference(question),
+                           error));
     qsort(out->parameters, out->parameter_count, sizeof *out->parameters, compare_parameters);
     return rank_steps(&comparison, error);
 }

@@ -20,7 +20,7 @@
 #ifndef GW_STUDY_DIFFERENCE_H
 #define GW_STUDY_DIFFERENCE_H
 
-#include "study/question.h"
+#include "study/predict.h"
 
 enum gw_side { GW_PREDICTED, GW_MEASURED, GW_SIDES };
 
@@ -86,7 +86,7 @@ static inline double gw_difference_s(const struct gw_difference *difference) {
  * repeated. *out is in the arena and borrows the schedule. GW_FAILED if a timeline is not of it.
  */
 enum gw_status gw_difference_find(const struct gw_question *question,
-                                  const struct gw_schedule *schedule,
+                                  const struct gw_pipeline *pipeline,
                                   const struct gw_timeline *predicted,
                                   const struct gw_timeline *measured, struct gw_arena *arena,
                                   struct gw_difference *out, struct gw_error *error);
@@ -107,12 +107,10 @@ struct gw_predicted_operation {
     bool interference; /* whether that could slow it, and compression takes turns */
 };
 
-/* The entry of the cluster's or the model's file: "collectives.allgather[workers=4]". */
+/* Finds the entry of the cluster's or the model's file: "collectives.allgather[workers=4]". */
 enum { GW_PARAMETER_SIZE = 192 };
-enum gw_status gw_parameter_find(const struct gw_question *question,
-                                 const struct gw_schedule *schedule,
-                                 const struct gw_predicted_operation *predicted,
-                                 char name[GW_PARAMETER_SIZE], char detail[GW_PARAMETER_SIZE],
-                                 struct gw_error *error);
+void gw_parameter_find(const struct gw_costs *costs, const struct gw_schedule *schedule,
+                       const struct gw_predicted_operation *predicted, char name[GW_PARAMETER_SIZE],
+                       char detail[GW_PARAMETER_SIZE]);
 
 #endif

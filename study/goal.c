@@ -57,15 +57,15 @@ static void note_nodes(const struct gw_question *question, struct gw_result *not
 }
 
 static enum gw_status export_schedule(struct gw_goal_export *export,
-                                      const struct gw_schedule *schedule, struct gw_error *error) {
+                                      const struct gw_pipeline *pipeline, struct gw_error *error) {
     const struct gw_question *question = export->question;
     const struct gw_simulation simulation = {.workers = question->workers,
                                              .level = GW_LEVEL_MESSAGES,
                                              .choice_count = export->network.choices.count,
                                              .choices = export->network.choices.each};
     struct gw_simulator *simulator = NULL;
-    GW_TRY(gw_simulator_open(&simulator, schedule, question->cluster, &simulation, &export->notes,
-                             error));
+    GW_TRY(gw_simulator_open(&simulator, &pipeline->schedule, &pipeline->costs, &simulation,
+                             &export->notes, error));
     note_nodes(question, &export->notes);
     enum gw_status status =
         gw_simulator_export_goal(simulator, export->path, export->loggp, &export->notes, error);
@@ -82,7 +82,7 @@ enum gw_status gw_goal_export(struct gw_goal_export *export, struct gw_error *er
     GW_TRY(gw_algorithm_find(export->algorithm, &preset, error));
     GW_TRY(gw_algorithm_change(preset, &export->changes, &algorithm, error));
     GW_TRY(gw_pipeline_open(export->question, &algorithm, NULL, &pipeline, error));
-    enum gw_status status = export_schedule(export, &pipeline.schedule, error);
+    enum gw_status status = export_schedule(export, &pipeline, error);
     gw_note_devices(export->question, &algorithm, &export->notes);
     gw_pipeline_close(&pipeline);
     return status;

@@ -82,56 +82,42 @@ static void append_curve(char text[GW_PARAMETER_SIZE], const struct gw_kernel_co
 }
 
 /* Finds the names of entries for aggregating the exchange's data. Returns their time in seconds. */
-static double find_aggregation(const struct gw_question *question,
+static double find_aggregation(const struct gw_costs *costs, const struct gw_leg_cost *leg,
                                const struct gw_schedule *schedule,
                                const struct gw_predicted_operation *predicted,
                                char names[GW_PARAMETER_SIZE]) {
-    const struct gw_operation *operation = &schedule->operations[predicted->number];
-    const struct gw_leg *leg = gw_schedule_leg(schedule, operation);
-    names[0] = '\0';
-    if (leg == NULL) {
-        return 0;
-    }
     struct gw_turns turns = {0};
     if (predicted->interference) {
-        turns = gw_turns_behind(question->cluster, operation->method, question->workers,
-                                1 / question->bandwidth, predicted->bytes);
+        turns = gw_turns_behind(costs, leg, 1, predicted->bytes);
     }
-    struct gw_extent extent = gw_schedule_extent(schedule, operation->group);
-    struct gw_aggregation_costs costs = gw_aggregation_costs_of(leg, question->cluster);
+    struct gw_extent extent =
+        gw_schedule_extent(schedule, schedule->operations[predicted->number].group);
+    names[0] = '\0';
     for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
-        if (costs.by[i] != NULL) {
-            double share = gw_aggregator_calls_of(leg, &costs, i, &extent, question->workers).share;
-            append(names, " + aggregation.%s", costs.by[i]->name);
-            append_curve(names, costs.by[i], share,
-                         gw_aggregation_shares(leg, &costs, i, turns.part));
+        const struct gw_aggregator_cost *one = &leg->aggregators[i];
+        if (one->kernel != NULL) {
+            append(names, " + aggregation.%s", one->kernel->name);
+            append_curve(names, one->kernel, gw_aggregator_call_of(leg->leg, one, &extent).share,
+                         gw_aggregator_shares(one, turns.part));
         }
     }
-    return gw_aggregation_s(leg, &costs, &extent, question->workers, turns);
+    return gw_aggregation_s(leg, &extent, turns);
 }
 
 /* "collectives.sendrecv + broadcast[workers=4] + aggregation.merge" */
-static enum gw_status find_collective(const struct gw_question *question,
-                                      const struct gw_schedule *schedule,
-                                      const struct gw_predicted_operation *predicted,
-                                      char name[GW_PARAMETER_SIZE], char detail[GW_PARAMETER_SIZE],
-                                      struct gw_error *error) {
-    const struct gw_cluster *cluster = question->cluster;
-    struct gw_collective_part parts[GW_COLLECTIVE_MAX_PARTS];
-    struct gw_curve curve = {0};
-    const struct gw_operation *operation = &schedule->operations[predicted->number];
+static void find_collective(const struct gw_costs *costs, const struct gw_schedule *schedule,
+                            const struct gw_predicted_operation *predicted,
+                            char name[GW_PARAMETER_SIZE], char detail[GW_PARAMETER_SIZE]) {
+    const char *method = schedule->operations[predicted->number].method;
+    const struct gw_leg_cost *leg = gw_needed(gw_costs_find_leg(costs, method));
+    const struct gw_collective_part *parts = leg->parts;
     char aggregation[GW_PARAMETER_SIZE];
-    double aggregation_s = find_aggregation(question, schedule, predicted, aggregation);
-    char derivation[GW_DERIVATION_SIZE];
-    size_t count =
-        gw_cluster_collective_parts(cluster, operation->method, question->workers, parts);
-    GW_TRY(gw_collective_curve(cluster, operation->method, question->workers,
-                               1 / question->bandwidth, &curve, derivation, error));
+    double aggregation_s = find_aggregation(costs, leg, schedule, predicted, aggregation);
     if (predicted->beside != NULL &&
-        is_slowed(predicted, gw_curve_time(&curve, predicted->bytes) + aggregation_s)) {
-        append(name, "overlap.factors.%s.%s", operation->method, predicted->beside);
+        is_slowed(predicted, gw_curve_time(&leg->curve, predicted->bytes) + aggregation_s)) {
+        append(name, "overlap.factors.%s.%s", method, predicted->beside);
     } else {
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < leg->part_count; i++) {
             append(name, "%s%s[workers=%zu]", i == 0 ? "collectives." : " + ", parts[i].name,
                    parts[i].measured == NULL ? parts[i].ranks : parts[i].measured->workers);
         }
@@ -145,14 +131,12 @@ static enum gw_status find_collective(const struct gw_question *question,
     if (parts[0].measured == NULL) {
         append(detail, ", derived from other numbers of workers");
     }
-    gw_curve_free(&curve);
-    return GW_OK;
 }
 
-static void find_compressor(const struct gw_question *question, const struct gw_schedule *schedule,
+static void find_compressor(const struct gw_costs *costs, const struct gw_schedule *schedule,
                             const struct gw_predicted_operation *predicted,
                             char name[GW_PARAMETER_SIZE], char detail[GW_PARAMETER_SIZE]) {
-    const struct gw_cluster *cluster = question->cluster;
+    const struct gw_cluster *cluster = costs->cluster;
     const struct gw_operation *operation = &schedule->operations[predicted->number];
     const struct gw_kernel_cost *cost =
         gw_kernel_cost_find(&cluster->compressors, operation->method);
@@ -176,13 +160,13 @@ static void find_compressor(const struct gw_question *question, const struct gw_
     append(detail, " elements");
 }
 
-static void find_pass(const struct gw_question *question, const struct gw_schedule *schedule,
+static void find_pass(const struct gw_costs *costs, const struct gw_schedule *schedule,
                       const struct gw_predicted_operation *predicted, char name[GW_PARAMETER_SIZE],
                       char detail[GW_PARAMETER_SIZE]) {
     static const char *const keys[GW_ACTIVITY_COUNT] = {
         [GW_FORWARD] = "forward_s", [GW_BACKWARD] = "tensors.backward_s", [GW_UPDATE] = "update_s"};
     const struct gw_operation *operation = &schedule->operations[predicted->number];
-    const struct gw_overlap *overlap = question->cluster->overlap;
+    const struct gw_overlap *overlap = costs->cluster->overlap;
     if (operation->kind == GW_BACKWARD) {
         append(detail, "tensors[%zu]", predicted->tensor);
     }
@@ -196,20 +180,12 @@ static void find_pass(const struct gw_question *question, const struct gw_schedu
            backward ? GW_OVERLAP_BACKWARD : GW_OVERLAP_TIMED);
 }
 
-enum gw_status gw_parameter_find(const struct gw_question *question,
-                                 const struct gw_schedule *schedule,
-                                 const struct gw_predicted_operation *predicted,
-                                 char name[GW_PARAMETER_SIZE], char detail[GW_PARAMETER_SIZE],
-                                 struct gw_error *error) {
-    const struct gw_operation *operation = &schedule->operations[predicted->number];
+void gw_parameter_find(const struct gw_costs *costs, const struct gw_schedule *schedule,
+                       const struct gw_predicted_operation *predicted, char name[GW_PARAMETER_SIZE],
+                       char detail[GW_PARAMETER_SIZE]) {
+    enum gw_activity kind = schedule->operations[predicted->number].kind;
     name[0] = detail[0] = '\0';
-    if (operation->kind == GW_EXCHANGE) {
-        return find_collective(question, schedule, predicted, name, detail, error);
-    }
-    if (operation->kind == GW_COMPRESS) {
-        find_compressor(question, schedule, predicted, name, detail);
-    } else {
-        find_pass(question, schedule, predicted, name, detail);
-    }
-    return GW_OK;
+    (kind == GW_EXCHANGE   ? find_collective
+     : kind == GW_COMPRESS ? find_compressor
+                           : find_pass)(costs, schedule, predicted, name, detail);
 }

@@ -118,7 +118,7 @@ enum gw_status gw_planning_plan(const struct gw_planning *planning, const char *
     GW_TRY(gw_planner_plan_beside(&planning->costs, policy, optimum, out, error));
     enum gw_status status = check_finite(planning->question, out->iteration_s, error);
     for (size_t i = 0; i < GW_MAX_LEGS && status == GW_OK; i++) {
-        const char *derivation = planning->costs.leg_costs[i].derivation;
+        const char *derivation = planning->costs.legs[i].derivation;
         status = derivation[0] == '\0' ? GW_OK : gw_plan_note(out, derivation, error);
     }
     status = status == GW_OK ? note_plan_devices(planning, out, error) : status;
@@ -140,24 +140,33 @@ static enum gw_status check_server(const struct gw_question *question,
                          algorithm->exchange->name, question->workers);
 }
 
+enum gw_status gw_pipeline_open_costs(const struct gw_question *question, bool messages,
+                                      struct gw_pipeline *pipeline, struct gw_error *error) {
+    struct gw_scenario scenario = scenario_of(question, pipeline->algorithm);
+    scenario.messages = messages;
+    return pipeline->costs.model != NULL ? GW_OK
+                                         : gw_costs_open(&scenario, &pipeline->costs, error);
+}
+
 enum gw_status gw_pipeline_open(const struct gw_question *question,
                                 const struct gw_algorithm *algorithm, const struct gw_plan *given,
                                 struct gw_pipeline *out, struct gw_error *error) {
     *out = (struct gw_pipeline){.algorithm = algorithm, .plan = given};
     GW_TRY(check_server(question, algorithm, error));
+    enum gw_status status = GW_OK;
     if (given == NULL) {
-        struct gw_planning planning = {.question = question};
-        const struct gw_scenario scenario = scenario_of(question, algorithm);
-        GW_TRY(gw_costs_open(&scenario, &planning.costs, error));
-        enum gw_status planned = gw_planning_plan(&planning, algorithm->policy, &out->own, error);
-        gw_planning_close(&planning);
-        GW_TRY(planned);
+        GW_TRY(gw_pipeline_open_costs(question, false, out, error));
+        const struct gw_planning planning = {.question = question, .costs = out->costs};
+        status = gw_planning_plan(&planning, algorithm->policy, &out->own, error);
         out->plan = &out->own;
     }
-    enum gw_status status =
-        gw_algorithm_schedule(algorithm, question->model, out->plan, &out->schedule, error);
+    if (status == GW_OK) {
+        status =
+            gw_algorithm_schedule(algorithm, question->model, out->plan, &out->schedule, error);
+    }
     if (status != GW_OK) {
         gw_plan_free(&out->own);
+        gw_costs_close(&out->costs);
         return status;
     }
     if (question->cluster->overlap != NULL) {
@@ -171,6 +180,7 @@ enum gw_status gw_pipeline_open(const struct gw_question *question,
 void gw_pipeline_close(struct gw_pipeline *pipeline) {
     gw_schedule_free(&pipeline->schedule);
     gw_plan_free(&pipeline->own);
+    gw_costs_close(&pipeline->costs);
 }
 
 enum gw_status gw_pipeline_time_compression(const struct gw_question *question,
@@ -313,7 +323,7 @@ static enum gw_status open_slowed(const struct gw_question *question,
     return simulation->level != GW_LEVEL_CURVES || simulation->workers < 2 ||
                    (complete && gw_simulator_turns_left_out(simulator) <= 1)
                ? GW_OK
-               : gw_simulator_open(out, &pipeline->schedule, question->cluster, &slowed, NULL,
+               : gw_simulator_open(out, &pipeline->schedule, &pipeline->costs, &slowed, NULL,
                                    error);
 }
 
@@ -335,7 +345,7 @@ static enum gw_status predict_once(const struct gw_question *question,
                                    struct gw_error *error) {
     *out = gw_pipeline_result(question, pipeline);
     struct gw_simulator *simulator = NULL;
-    GW_TRY(gw_simulator_open(&simulator, &pipeline->schedule, question->cluster, simulation, out,
+    GW_TRY(gw_simulator_open(&simulator, &pipeline->schedule, &pipeline->costs, simulation, out,
                              error));
     enum gw_status status = trace == NULL ? GW_OK : gw_simulator_timeline(simulator, trace, error);
     if (status == GW_OK) {
@@ -362,9 +372,10 @@ enum gw_status gw_pipeline_predict(const struct gw_question *question, struct gw
     struct gw_simulation simulation = options->simulation;
     size_t iterations = options->iterations == 0 ? 1 : options->iterations;
     simulation.workers = question->workers;
-    simulation.bandwidth_factor = question->bandwidth;
     simulation.interference = counts_interference(question, &simulation);
     simulation.margins = options->interval;
+    GW_TRY(
+        gw_pipeline_open_costs(question, simulation.level == GW_LEVEL_MESSAGES, pipeline, error));
     enum gw_status status = gw_taken_counts_open(&options->counts, question, pipeline, iterations,
                                                  &simulation, &counts, error);
     if (status == GW_OK) {

@@ -11,9 +11,10 @@
 /* ---- predictions ------------------------------------------------------------------------------
  */
 
-/* An algorithm with its plan and its schedule. */
+/* An algorithm with its costs, its plan and its schedule. */
 struct gw_pipeline {
     const struct gw_algorithm *algorithm;
+    struct gw_costs costs;      /* once they are open */
     const struct gw_plan *plan; /* the given one, or its own */
     struct gw_plan own;
     struct gw_schedule schedule;
@@ -25,6 +26,11 @@ enum gw_status gw_pipeline_open(const struct gw_question *question,
                                 const struct gw_algorithm *algorithm, const struct gw_plan *given,
                                 struct gw_pipeline *out, struct gw_error *error);
 void gw_pipeline_close(struct gw_pipeline *pipeline);
+
+/* Opens the pipeline's costs, unless they are: it planned by them, or was simulated. `messages`:
+ * they need no curves of collectives. */
+enum gw_status gw_pipeline_open_costs(const struct gw_question *question, bool messages,
+                                      struct gw_pipeline *pipeline, struct gw_error *error);
 
 /* Gives a result the algorithm's name, and the choices in which that differs from the preset. */
 void gw_result_name(struct gw_result *result, const struct gw_algorithm *algorithm);

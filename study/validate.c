@@ -178,29 +178,19 @@ static void add_once(const char *names[MOST_COSTS + 1], const char *name) {
     }
 }
 
-/* Adds the operation's compressor or collective; of a composed collective its parts. */
-static void add_costs(const struct gw_validation *validation, const struct gw_operation *operation,
-                      const char *names[MOST_COSTS + 1]) {
-    struct gw_collective_part parts[GW_COLLECTIVE_MAX_PARTS];
-    if (operation->kind == GW_COMPRESS && !validation->timed_compression) {
-        add_once(names, operation->method);
-    } else if (operation->kind == GW_EXCHANGE) {
-        size_t count = gw_cluster_collective_parts(validation->question.cluster, operation->method,
-                                                   validation->question.workers, parts);
-        for (size_t i = 0; i < count; i++) {
-            add_once(names, parts[i].name);
-        }
-    }
-}
-
 enum gw_status gw_validation_costs(const struct gw_validation *validation, struct gw_arena *arena,
                                    const char *const **out, struct gw_error *error) {
     const char **names = gw_arena_zeros(arena, MOST_COSTS + 1, sizeof *names);
     GW_TRY(gw_arena_check(arena, "validating", error));
     for (size_t i = 0; i < validation->count; i++) {
-        const struct gw_schedule *schedule = &validation->pairs[i].pipeline.schedule;
-        for (size_t k = 0; k < schedule->operation_count; k++) {
-            add_costs(validation, &schedule->operations[k], names);
+        const struct gw_costs *costs = &validation->pairs[i].pipeline.costs;
+        if (gw_costs_compress(costs) && !validation->timed_compression) {
+            add_once(names, costs->compressor->name);
+        }
+        for (size_t leg = 0; leg < costs->leg_count; leg++) {
+            for (size_t part = 0; part < costs->legs[leg].part_count; part++) {
+                add_once(names, costs->legs[leg].parts[part].name);
+            }
         }
     }
     *out = names;
@@ -240,8 +230,8 @@ enum gw_status gw_validation_explain(const struct gw_validation *validation,
     GW_TRY(gw_arena_check(arena, "comparing timelines", error));
     enum gw_status status = predict_algorithm(validation, pair, &predicted, &result, error);
     if (status == GW_OK) {
-        status = gw_difference_find(&validation->question, &pair->pipeline.schedule, &predicted,
-                                    measured, arena, difference, error);
+        status = gw_difference_find(&validation->question, &pair->pipeline, &predicted, measured,
+                                    arena, difference, error);
     }
     if (status == GW_OK && trace != NULL) {
         status = gw_difference_write_trace(difference, trace, error);

@@ -278,13 +278,10 @@ enum { GW_EXCESS_SIZE = 192 };
 bool gw_cluster_exceeds_messages(const struct gw_cluster *cluster,
                                  const struct gw_collective_cost *cost, char out[GW_EXCESS_SIZE]);
 
-/*
- * Returns the time between the first and the last worker's end, the root aside, if a byte takes
- * byte_factor times the measured time; for a composed collective that of its last part. 0: unknown,
- * as for numbers of workers that were not measured.
- */
-double gw_cluster_skew_s(const struct gw_cluster *cluster, const char *name, size_t workers,
-                         double byte_factor, double bytes);
+/* Returns the time between the first and the last worker's end, the root aside, if a byte takes
+ * byte_factor times the measured time; 0: unknown. */
+double gw_collective_skew_s(const struct gw_collective_cost *cost, double byte_factor,
+                            double bytes);
 
 /*
  * Finds the relative error that deriving adds to the curve of gw_cluster_collective: 0 for a

@@ -356,17 +356,11 @@ static double skew_at(const struct gw_collective_cost *cost, double bytes) {
     return cost->skew_count == 0 ? 0 : cost->skew[cost->skew_count - 1].time_s;
 }
 
-double gw_cluster_skew_s(const struct gw_cluster *cluster, const char *name, size_t workers,
-                         double byte_factor, double bytes) {
-    struct gw_collective_part parts[GW_COLLECTIVE_MAX_PARTS] = {{0}};
-    size_t count = gw_cluster_collective_parts(cluster, name, workers, parts);
-    const struct gw_collective_cost *last = parts[count - 1].measured;
-    if (last == NULL) {
-        return 0;
-    }
-    double startup_s = gw_curve_startup(&last->curve);
-    double above_s = gw_curve_time(&last->curve, bytes) - startup_s;
-    return skew_at(last, bytes) * fmax(startup_s + byte_factor * above_s, 0);
+double gw_collective_skew_s(const struct gw_collective_cost *cost, double byte_factor,
+                            double bytes) {
+    double startup_s = gw_curve_startup(&cost->curve);
+    double above_s = gw_curve_time(&cost->curve, bytes) - startup_s;
+    return skew_at(cost, bytes) * fmax(startup_s + byte_factor * above_s, 0);
 }
 
 enum gw_status gw_cluster_uncertainty(const struct gw_cluster *cluster, const char *name,

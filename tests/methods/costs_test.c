@@ -210,7 +210,7 @@ static void check_costs(struct scene *scene) {
                                            (double)gw_costs_bytes(&scene->costs, elements));
             assert_true(near(cost_s, definition(scene, (double)elements, (double)tensors), 1e-9));
             assert_true(cost_s >= least_s * (1 - 1e-12));
-            assert_true(scene->costs.legs == NULL || least_s >= last);
+            assert_true(!scene->costs.by_legs || least_s >= last);
             last = least_s;
         }
     }

@@ -230,14 +230,14 @@ TEST(what_more_is_selected_takes_longer) {
 
 static double finish_ns(const struct scene *scene, const char *path) {
     char loggp[GW_EXPORT_LOGGP_SIZE];
-    struct gw_simulator *simulator =
-        open_simulator(&scene->schedule, &scene->cluster, &scene->simulation);
+    struct simulation_run run;
+    open_simulator(&run, &scene->schedule, &scene->cluster, &scene->simulation);
     struct gw_goal goal = {0};
     const struct gw_loggops parameters = {.L = 10000, .G = 1, .S = UINT64_MAX};
     struct gw_goal_result result;
     struct gw_result notes = {0};
     uint64_t last = 0;
-    assert_int_equal(gw_simulator_export_goal(simulator, path, loggp, &notes, &error), GW_OK);
+    assert_int_equal(gw_simulator_export_goal(run.simulator, path, loggp, &notes, &error), GW_OK);
     assert_int_equal(gw_goal_read(path, &goal, &error), GW_OK);
     assert_int_equal(gw_goal_run(&goal, &parameters, NULL, &result, &error), GW_OK);
     for (uint32_t rank = 0; rank < goal.rank_count; rank++) {
@@ -245,7 +245,7 @@ static double finish_ns(const struct scene *scene, const char *path) {
     }
     free(result.finish_ns);
     gw_goal_free(&goal);
-    gw_simulator_close(simulator);
+    close_run(&run);
     return (double)last;
 }
 

@@ -64,10 +64,6 @@ static void make_scene(struct scene *scene, const struct gw_collective *collecti
     }
 }
 
-static struct gw_simulator *open_scene(const struct scene *scene) {
-    return open_simulator(&scene->schedule, &scene->cluster, &scene->simulation);
-}
-
 static char loggp[GW_EXPORT_LOGGP_SIZE];
 
 /* Whether it was noted that not all ranks are alike. */
@@ -75,15 +71,16 @@ static bool noted;
 
 static struct gw_goal export(struct scene *scene, const char *path) {
     struct gw_result notes = {0};
-    struct gw_simulator *simulator = open_scene(scene);
+    struct simulation_run run;
+    open_simulator(&run, &scene->schedule, &scene->cluster, &scene->simulation);
     struct gw_error error = {0};
     struct gw_goal goal = {0};
-    if (gw_simulator_export_goal(simulator, path, loggp, &notes, &error) != GW_OK ||
+    if (gw_simulator_export_goal(run.simulator, path, loggp, &notes, &error) != GW_OK ||
         gw_goal_read(path, &goal, &error) != GW_OK) {
         fail_msg("%s", error.message);
     }
     noted = notes.note_count > 0;
-    gw_simulator_close(simulator);
+    close_run(&run);
     return goal;
 }
 
@@ -182,12 +179,13 @@ TEST_IN_FOLDER(refuses_times_that_do_not_fit) {
     struct gw_error error = {0};
     make_scene(&scene, gw_collectives[0], 2, 40);
     scene.schedule.operations[0].duration_s = 4.7e9; /* 2^62 ns are 4.61e9 s */
-    struct gw_simulator *simulator = open_scene(&scene);
+    struct simulation_run run;
+    open_simulator(&run, &scene.schedule, &scene.cluster, &scene.simulation);
     assert_int_equal(
-        gw_simulator_export_goal(simulator, path_in(*state, "f.goal"), loggp, NULL, &error),
+        gw_simulator_export_goal(run.simulator, path_in(*state, "f.goal"), loggp, NULL, &error),
         GW_BAD_INPUT);
     assert_non_null(strstr(error.message, "expected operations of at most 2^62 ns"));
     assert_int_equal(count_entries(*state), 0);
-    gw_simulator_close(simulator);
+    close_run(&run);
     gw_schedule_free(&scene.schedule);
 }

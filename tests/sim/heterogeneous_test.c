@@ -365,27 +365,22 @@ TEST(the_slowest_node_sets_the_pace) {
 
 TEST(lost_bandwidth_is_noted) {
     struct scene x;
-    struct gw_simulator *simulator = NULL;
+    struct simulation_run run;
     struct gw_result result = {0};
     static const double bandwidth[] = {1, 0.5};
     open_simple(&x, 4);
-    assert_int_equal(
-        gw_simulator_open(&simulator, &x.schedule, &x.cluster, &x.simulation, &result, NULL),
-        GW_OK);
-    gw_simulator_close(simulator);
+    assert_int_equal(open_run(&run, &x.schedule, &x.cluster, &x.simulation, &result, NULL), GW_OK);
+    close_run(&run);
     assert_int_equal(result.note_count, 0);
     x.simulation.bandwidth = bandwidth;
     x.simulation.background = 0.2;
-    assert_int_equal(
-        gw_simulator_open(&simulator, &x.schedule, &x.cluster, &x.simulation, &result, NULL),
-        GW_OK);
-    gw_simulator_close(simulator);
+    assert_int_equal(open_run(&run, &x.schedule, &x.cluster, &x.simulation, &result, NULL), GW_OK);
+    close_run(&run);
     assert_int_equal(result.note_count, 1);
     assert_non_null(strstr(result.notes[0], "per-byte part x 2.5"));
     x.simulation.background = 1;
-    assert_int_equal(
-        gw_simulator_open(&simulator, &x.schedule, &x.cluster, &x.simulation, NULL, NULL),
-        GW_BAD_INPUT);
+    assert_int_equal(open_run(&run, &x.schedule, &x.cluster, &x.simulation, NULL, NULL),
+                     GW_BAD_INPUT);
     close_scene(&x);
 }
 
@@ -468,10 +463,11 @@ TEST(few_ends_are_kept) {
     }
     last++;
     append_operation(&x.schedule, forward(1), &last, 1);
-    struct gw_simulator *simulator = open_simulator(&x.schedule, &x.cluster, &x.simulation);
-    assert_int_equal(simulator->slot_count, 1);
-    assert_true(simulator->slots[1] == GW_NO_SLOT && simulator->slots[last] == 0);
-    gw_simulator_close(simulator);
+    struct simulation_run run;
+    open_simulator(&run, &x.schedule, &x.cluster, &x.simulation);
+    assert_int_equal(run.simulator->slot_count, 1);
+    assert_true(run.simulator->slots[1] == GW_NO_SLOT && run.simulator->slots[last] == 0);
+    close_run(&run);
     close_scene(&x);
 }
 
@@ -486,20 +482,21 @@ TEST(a_million_speeds_are_a_million_lanes) {
         slowdown[w] = 1 + (double)((w * 7919) % workers);
     }
     x.simulation.slowdown = slowdown;
-    struct gw_simulator *simulator = open_simulator(&x.schedule, &x.cluster, &x.simulation);
-    assert_int_equal(simulator->lane_count, workers);
-    assert_int_equal(simulator->lanes[12345].worker, 12345);
-    gw_simulator_close(simulator);
+    struct simulation_run run;
+    open_simulator(&run, &x.schedule, &x.cluster, &x.simulation);
+    assert_int_equal(run.simulator->lane_count, workers);
+    assert_int_equal(run.simulator->lanes[12345].worker, 12345);
+    close_run(&run);
     for (size_t w = 0; w < workers; w++) {
         slowdown[w] = w % 3 == 0 ? 1 : w % 3 == 1 ? 2 : 1.5;
     }
-    simulator = open_simulator(&x.schedule, &x.cluster, &x.simulation);
-    assert_int_equal(simulator->lane_count, 3);
+    open_simulator(&run, &x.schedule, &x.cluster, &x.simulation);
+    assert_int_equal(run.simulator->lane_count, 3);
     for (size_t lane = 0; lane < 3; lane++) {
-        assert_int_equal(simulator->lanes[lane].worker, lane);
-        assert_int_equal(simulator->lanes[lane].workers, workers / 3 + (lane == 0));
+        assert_int_equal(run.simulator->lanes[lane].worker, lane);
+        assert_int_equal(run.simulator->lanes[lane].workers, workers / 3 + (lane == 0));
     }
-    gw_simulator_close(simulator);
+    close_run(&run);
     close_scene(&x);
     free(slowdown);
 }

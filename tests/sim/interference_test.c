@@ -404,11 +404,12 @@ static double run_reference(const struct scene *scene) {
 
 static struct gw_measure simulate(const struct scene *scene,
                                   const struct gw_simulation *simulation) {
-    struct gw_simulator *simulator = open_simulator(&scene->schedule, &scene->cluster, simulation);
+    struct simulation_run run;
+    open_simulator(&run, &scene->schedule, &scene->cluster, simulation);
     struct gw_timeline timeline;
     struct gw_measure measures[2];
-    assert_int_equal(gw_simulator_timeline(simulator, &timeline, &error), GW_OK);
-    assert_int_equal(gw_simulator_run(simulator, 1, &timeline, &measures[0], &error), GW_OK);
+    assert_int_equal(gw_simulator_timeline(run.simulator, &timeline, &error), GW_OK);
+    assert_int_equal(gw_simulator_run(run.simulator, 1, &timeline, &measures[0], &error), GW_OK);
     struct gw_measure of_timeline = measure_timeline(&timeline);
     assert_true(of_timeline.iteration_s == measures[0].iteration_s);
     double slack = 1e-9 * of_timeline.iteration_s;
@@ -416,13 +417,13 @@ static struct gw_measure simulate(const struct scene *scene,
     assert_true(fabs(of_timeline.breakdown.exposed_comm_s - measures[0].breakdown.exposed_comm_s) <=
                 slack);
     assert_true(fabs(of_timeline.comm_s - measures[0].comm_s) <= slack);
-    assert_int_equal(gw_simulator_run(simulator, 2, NULL, measures, &error), GW_OK);
+    assert_int_equal(gw_simulator_run(run.simulator, 2, NULL, measures, &error), GW_OK);
     if (simulation->network_noise.kind == GW_NOISE_NONE &&
         simulation->compute_noise.kind == GW_NOISE_NONE) {
         assert_memory_equal(&measures[0], &measures[1], sizeof measures[0]);
     }
     gw_timeline_free(&timeline);
-    gw_simulator_close(simulator);
+    close_run(&run);
     return measures[0];
 }
 

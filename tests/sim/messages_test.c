@@ -288,13 +288,13 @@ TEST(long_times_are_refused) {
             scene.simulation.every_worker = i % 2 == 0;
             size_t compute = add_compute(&scene, where == 3 ? seconds[i] : 0, 0);
             add_exchange(&scene, "allgather", 1, compute);
-            struct gw_simulator *simulator =
-                open_simulator(&scene.schedule, &scene.cluster, &scene.simulation);
-            enum gw_status status = gw_simulator_run(simulator, 1, NULL, &measure, &error);
+            struct simulation_run run;
+            open_simulator(&run, &scene.schedule, &scene.cluster, &scene.simulation);
+            enum gw_status status = gw_simulator_run(run.simulator, 1, NULL, &measure, &error);
             assert_int_equal(status, seconds[i] > 4e6 ? GW_BAD_INPUT : GW_OK);
             assert_true(status == GW_OK ? measure.iteration_s >= seconds[i]
                                         : strstr(error.message, "2^62 ps") != NULL);
-            gw_simulator_close(simulator);
+            close_run(&run);
             gw_schedule_free(&scene.schedule);
         }
     }
@@ -415,20 +415,20 @@ TEST(threads_change_nothing) {
 
 TEST(needs_a_network) {
     struct scene scene;
-    struct gw_simulator *simulator = NULL;
+    struct simulation_run run;
     struct gw_error error = {0};
     make_scene(&scene, "allreduce", "ring", 4);
     add_exchange(&scene, "allreduce", 1000, 0);
     scene.cluster.network = NULL;
-    assert_int_equal(gw_simulator_open(&simulator, &scene.schedule, &scene.cluster,
-                                       &scene.simulation, NULL, &error),
-                     GW_BAD_INPUT);
+    assert_int_equal(
+        open_run(&run, &scene.schedule, &scene.cluster, &scene.simulation, NULL, &error),
+        GW_BAD_INPUT);
     assert_non_null(strstr(error.message, "network"));
     scene.cluster.network = &scene.network;
     scene.choice.name = "bogus";
-    assert_int_equal(gw_simulator_open(&simulator, &scene.schedule, &scene.cluster,
-                                       &scene.simulation, NULL, &error),
-                     GW_BAD_INPUT);
+    assert_int_equal(
+        open_run(&run, &scene.schedule, &scene.cluster, &scene.simulation, NULL, &error),
+        GW_BAD_INPUT);
     assert_non_null(strstr(error.message, "bogus"));
     gw_schedule_free(&scene.schedule);
 }
@@ -444,19 +444,19 @@ TEST(derives_a_network) {
                                           .workers = 16,
                                           .curve = {.fixed_s = 3.4e-3, .per_unit_s = 2.7e-7}};
         struct gw_result result = {0};
-        struct gw_simulator *simulator = NULL;
+        struct simulation_run run;
         struct gw_measure measure;
         scene.cluster.network = NULL;
         scene.cluster.collectives = &cost;
         scene.cluster.collective_count = 1;
         add_exchange(&scene, names[i], 1600000, 0);
-        assert_int_equal(gw_simulator_open(&simulator, &scene.schedule, &scene.cluster,
-                                           &scene.simulation, &result, NULL),
-                         GW_OK);
-        assert_int_equal(gw_simulator_run(simulator, 1, NULL, &measure, NULL), GW_OK);
+        assert_int_equal(
+            open_run(&run, &scene.schedule, &scene.cluster, &scene.simulation, &result, NULL),
+            GW_OK);
+        assert_int_equal(gw_simulator_run(run.simulator, 1, NULL, &measure, NULL), GW_OK);
         assert_true(near(measure.iteration_s, 3.4e-3 + 2.7e-7 * 1600000, 1e-8));
         assert_non_null(strstr(result.notes[0], names[i]));
-        gw_simulator_close(simulator);
+        close_run(&run);
         gw_schedule_free(&scene.schedule);
     }
 }

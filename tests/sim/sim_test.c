@@ -247,7 +247,7 @@ TEST(equals_the_arithmetic) {
 TEST(a_schedule_that_waits_for_itself_is_reported) {
     struct gw_schedule schedule = {0};
     struct gw_cluster cluster;
-    struct gw_simulator *simulator = NULL;
+    struct simulation_run run;
     struct gw_error error = {0};
     size_t first = 0;
     struct gw_operation operation = {.kind = GW_BACKWARD, .stream = GW_STREAM_COMPUTE};
@@ -259,8 +259,7 @@ TEST(a_schedule_that_waits_for_itself_is_reported) {
     schedule.dependencies[schedule.operations[0].first_dependency] = 1;
     assert_int_equal(gw_cluster_create(&cluster, "empty", 1, 1, NULL), GW_OK);
     struct gw_simulation simulation = {.workers = 1};
-    assert_int_equal(gw_simulator_open(&simulator, &schedule, &cluster, &simulation, NULL, &error),
-                     GW_FAILED);
+    assert_int_equal(open_run(&run, &schedule, &cluster, &simulation, NULL, &error), GW_FAILED);
     assert_non_null(
         strstr(error.message, "operation 0: expected it to depend on operations before"));
     assert_non_null(strstr(error.message, "got 1: the schedule waits for itself"));
@@ -287,15 +286,14 @@ static void give_both_counts_one_curve(struct scene *scene, const struct gw_algo
 
 static size_t count_lanes(const struct gw_schedule *schedule, const struct scene *scene,
                           const struct gw_simulation *simulation, size_t *workers_of_first) {
-    struct gw_simulator *simulator = NULL;
+    struct simulation_run run;
     struct gw_timeline timeline;
-    assert_int_equal(
-        gw_simulator_open(&simulator, schedule, &scene->cluster, simulation, NULL, NULL), GW_OK);
-    assert_int_equal(gw_simulator_timeline(simulator, &timeline, NULL), GW_OK);
+    assert_int_equal(open_run(&run, schedule, &scene->cluster, simulation, NULL, NULL), GW_OK);
+    assert_int_equal(gw_simulator_timeline(run.simulator, &timeline, NULL), GW_OK);
     size_t count = timeline.lane_count;
     *workers_of_first = timeline.lanes[0].workers;
     gw_timeline_free(&timeline);
-    gw_simulator_close(simulator);
+    close_run(&run);
     return count;
 }
 
