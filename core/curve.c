@@ -9,15 +9,10 @@
 static double points_time(const struct gw_curve *curve, double n) {
     const struct gw_curve_point *points = curve->points;
     size_t low = 0;
-    size_t high = curve->point_count - 1;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (points[middle].size <= n) {
-            low = middle;
-        } else {
-            high = middle;
-        }
+    for (size_t left = curve->point_count - 1; left > 1; left -= left / 2) {
+        low += points[low + left / 2].size <= n ? left / 2 : 0; /* without a branch */
     }
+    size_t high = low + 1;
     double slope =
         (points[high].time_s - points[low].time_s) / (points[high].size - points[low].size);
     if (slope < 0 && n > points[high].size) {

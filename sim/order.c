@@ -22,6 +22,7 @@ static void lay_out(struct gw_order *order, const struct gw_schedule *schedule, 
         if (gw_operation_is_shared(&schedule->operations[i])) {
             places[i] = order->exchange_count++;
             order->exchanges[places[i]] = i;
+            order->awaited_computes[places[i]] = awaited;
             order->next_waiting[places[i]] = order->first_waiting[awaited];
             order->first_waiting[awaited] = places[i];
         } else {
@@ -40,6 +41,7 @@ enum gw_status gw_order_open(struct gw_order *out, const struct gw_schedule *sch
         .computes = gw_arena_zeros(arena, count, sizeof *out->computes),
         .exchanges = gw_arena_zeros(arena, count, sizeof *out->exchanges),
         .awaited_exchanges = gw_arena_zeros(arena, count, sizeof *out->awaited_exchanges),
+        .awaited_computes = gw_arena_zeros(arena, count, sizeof *out->awaited_computes),
         .first_waiting = gw_arena_zeros(arena, count, sizeof *out->first_waiting),
         .next_waiting = gw_arena_zeros(arena, count, sizeof *out->next_waiting)};
     GW_TRY(gw_arena_check(arena, "simulating", error));

@@ -15,6 +15,7 @@ struct gw_order {
     size_t compute_count, exchange_count;
     size_t *computes, *exchanges; /* per place: the operation */
     size_t *awaited_exchanges;    /* per compute: how many exchanges must have ended */
+    size_t *awaited_computes;     /* per exchange: how many computes must have */
     /*
      * The exchanges that wait for just n computes: first_waiting[n], and from each the next one;
      * GW_NO_EXCHANGE: no more.

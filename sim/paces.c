@@ -261,7 +261,22 @@ static double seconds_left(struct paces *paces, size_t lane, size_t index) {
     return fmax(0, seconds - late_s);
 }
 
-/* Runs the lane's operations up to one that takes time or must wait. */
+/*
+ * Whether nothing else happens to the lane's operation before it ends, nor at its end: no exchange
+ * runs, or can begin before the lane has computed more, and the next operation needs no processor.
+ */
+static bool is_undisturbed(const struct paces *paces, size_t lane) {
+    const double *crowding = paces->simulator->interference.crowding;
+    size_t next = paces->next_compute[lane] + 1;
+    bool is_free = !paces->exchange.running && !paces->lanes[lane].holds &&
+                   paces->recorder.timeline == NULL &&
+                   (paces->exchanges_done == paces->order.exchange_count ||
+                    next < paces->order.awaited_computes[paces->exchanges_done]);
+    return is_free && (crowding == NULL || next >= paces->order.compute_count ||
+                       !(crowding[paces->order.computes[next]] > 0));
+}
+
+/* Runs the lane's operations up to one that others may disturb, or that must wait. */
 static void go_on(struct paces *paces, size_t lane, double now_s) {
     struct work *work = &paces->lanes[lane];
     while (!work->running && paces->next_compute[lane] < paces->order.compute_count) {
@@ -276,6 +291,9 @@ static void go_on(struct paces *paces, size_t lane, double now_s) {
             work->waits = true;
             work->factor = work->end_s = INFINITY;
             note_change(paces, lane);
+        } else if (work->left_s > 0 && is_undisturbed(paces, lane)) {
+            now_s = work->end_s;
+            end_compute(paces, lane, now_s);
         } else if (work->left_s > 0) {
             count_class(paces, lane, true);
             note_change(paces, lane);
