@@ -96,22 +96,6 @@ TEST_IN_FOLDER(names_are_known_whatever_their_case) {
     assert_string_equal(plain.out, shouted.out);
 }
 
-/* The first lines say what the times are of, and what the network comes to beside its like. */
-TEST_IN_FOLDER(the_first_lines_say_what_times_are_of) {
-    struct answer answer = ask(*state, "gradweave advise gpt2 --gpu v100 --nodes 2 "
-                                       "--gpus-per-node 8 --network 100gbit --precision fp16");
-    char *verdict = strstr(answer.out, "\n\n");
-    verdict = strstr(verdict + 2, "\n\n");
-    assert_non_null(verdict);
-    *verdict = '\0';
-    static const char *const said[] = {"NVIDIA V100 SXM2 16 GB in fp16, 8 samples an iteration",
-                                       "NVLink 2", "5 GB/s by 100 Gb/s Ethernet, TCP, of 12.5",
-                                       "100gbit-roce", "edr"};
-    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
-        assert_non_null(strstr(answer.out, said[i]));
-    }
-}
-
 /* One question has one answer, whichever verb is asked. */
 TEST_IN_FOLDER(every_verb_answers_about_what_is_made) {
     static const char *const commands[] = {"compare gpt2 " MADE " --algo ddp --json",
@@ -329,82 +313,6 @@ TEST_IN_FOLDER(recommendations_stand_the_soonest_first) {
                         "too little energy");
     check_says(*state, "gradweave " ASKED, "it pays if training needs fewer than",
                "not recommended: too little energy", "counts as asked of", NULL);
-}
-
-/* Verdicts need a known uncertainty; equally fast plans need no change. */
-TEST_IN_FOLDER(verdicts_say_what_is_known) {
-    static const struct {
-        const char *command, *verdict, *recommended;
-        bool half;
-    } table[] = {
-        {ASKED, "faster", "topk", false},
-        {"advise resnet50 --cluster p102-1gbe-16 ", "can't tell", "ddp", true},
-        {"advise resnet50 --gpu v100 --batch 128 --nodes 2 --gpus-per-node 8 --cards 4 --network "
-         "edr --intra nvlink2 ",
-         "no difference", "ddp", false},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        cJSON *advice =
-            ask_for(*state, "gradweave/advice@1", "gradweave %s--json", table[i].command);
-        assert_string_equal(text_at(advice, "verdict"), table[i].verdict);
-        assert_string_equal(text_at(advice, "recommended"), table[i].recommended);
-        assert_true(cJSON_IsTrue(item_at(advice, "recommended_half_bytes")) == table[i].half);
-    }
-    write_text(*state, "one.json",
-               "{'schema': 'gradweave/model@1', 'name': 'one', 'forward_s': 0, 'tensors': ["
-               "{'name': 'a', 'elements': 1000, 'backward_s': 1}]}");
-    write_text(*state, "alike.json",
-               "{'schema': 'gradweave/cluster@1', 'name': 'alike', 'workers': 4, 'collectives': {"
-               "'allgather': [{'workers': 4, 'alpha_s': 0.001, 'beta_s_per_byte': 0}],"
-               "'allreduce': [{'workers': 4, 'alpha_s': 0.004, 'beta_s_per_byte': 0}]},"
-               "'compressors': {'topk': {'fixed_s': 0.001}}}");
-    struct answer answer = ask(*state, "gradweave advise one.json --cluster alike.json");
-    assert_non_null(strstr(answer.out, "They are 1.00 times as fast"));
-    assert_null(strstr(answer.out, "fewer than 1.00 times"));
-}
-
-/*
- * Different commands measure different sources of a wide interval; some sources only lengthen it.
- */
-TEST_IN_FOLDER(what_narrows_the_interval_most_is_said_with_its_command) {
-    static const struct {
-        const char *command, *says;
-    } table[] = {
-        {"advise resnet50 --gpu v100 --nodes 2 --gpus-per-node 8 --network edr",
-         "%): python -m gradweave.torch record FILE.py:FUNCTION\n"},
-        {"advise resnet50 --gpu v100 --backward 60ms --nodes 1 --gpus-per-node 8",
-         "measure passes beside exchanges (+19.0%): python -m gradweave.torch calibrate --job "
-         "FILE.py:FUNCTION\n"},
-        {"advise tiny.json --cluster exact.json",
-         "%): python -m gradweave.torch calibrate --job FILE.py:FUNCTION\n"},
-        {"advise tiny.json --cluster exact.json", "measure interference (+"},
-        {"advise resnet50 --cluster box-4x1gbit", "): gradweave calibrate\n"},
-        {"advise tiny.json --cluster job.json",
-         "measure allreduce (+-50%): python -m gradweave.torch calibrate --job FILE.py:FUNCTION\n"},
-    };
-    write_text(*state, "tiny.json", tiny_model);
-    write_text(*state, "exact.json",
-               "{'schema': 'gradweave/cluster@1', 'name': 'exact', 'workers': 4, 'collectives': {"
-               "'allgather': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 3e-8}],"
-               "'allreduce': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 2e-8,"
-               "'uncertainty': [[1, 1e-6]]}]}, 'compressors': {'topk': {'fixed_s': 0.01}}}");
-    write_text(*state, "job.json",
-               "{'schema': 'gradweave/cluster@1', 'name': 'job', 'workers': 4, 'source': {"
-               "'kind': 'measured', 'transport': 'group'}, 'collectives': {'allreduce': ["
-               "{'workers': 4, 'alpha_s': 0.5, 'beta_s_per_byte': 2e-8, 'uncertainty': [[1, 0.5]]"
-               "}], 'allgather': [{'workers': 4, 'alpha_s': 5, 'beta_s_per_byte': 3e-8}]},"
-               "'compressors': {'topk': {'fixed_s': 0.01}}}");
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        struct answer answer = ask(*state, "gradweave %s", table[i].command);
-        assert_int_equal(answer.status, 0);
-        assert_non_null(strstr(answer.out, table[i].says));
-    }
-}
-
-TEST_IN_FOLDER(what_does_not_fit_is_said_first) {
-    struct answer answer = ask(*state, "gradweave advise llama-7b --gpu a100 --nodes 2 --network "
-                                       "100gbit --precision bf16");
-    assert_true(strncmp(answer.out, "One GPU cannot hold a replica: ", 31) == 0);
 }
 
 /*

@@ -4,97 +4,12 @@
 
 #define TINY "tiny.json --cluster small.json"
 
-/* ---- odd ------------------------------------------------------------------------------------ */
-
 static void check_found(const char *folder, const char *command, int status, const char *text) {
     struct answer answer = ask(folder, "%s", command);
     if (answer.status != status || strstr(answer.out, text) == NULL || answer.err[0] != '\0') {
         fail_msg("%s: status %d, stdout: %s, stderr: %s, expected %d and %s", command,
                  answer.status, answer.out, answer.err, status, text);
     }
-}
-
-/* Each file is good input in all but one way. */
-TEST(says_what_is_odd_in_a_file) {
-    static const struct {
-        bool model;
-        const char *part, *odd;
-    } table[] = {
-        {true, "'byte_per_element': 2", "'byte_per_element'; did you mean 'bytes_per_element'?"},
-        {true, "'update_s': 12", "update_s: 12 seconds is long for a part of an iteration: are"},
-        {true, "'bytes_per_element': 3", "bytes_per_element: 3 is no usual size of a number"},
-        {false, "'topk': {'fixed_s': 0}", "compressors.topk: costs nothing, whatever its size"},
-        {false, "'topk': {'per_element_s': 1e-15}", "compressors.topk: 1e-15 seconds for each"},
-        {false, "'topk': {'per_element_s': 0.5}", "are very slow: are these micro- or milli"},
-        {false, "'topkk': {'per_element_s': 1e-9}", "reads the key 'topkk'; did you mean 'topk'?"},
-        {false, "'own': {'per_element_s': 1e-9}", "compressors.own: no pipeline uses it"},
-        {false,
-         "}, 'network': {'between': {'latency_s': 0, 'overhead_s': 0, 'gap_s': 0, "
-         "'gap_s_per_byte': 1e-8}",
-         "collectives.allgather[0]: allgather among 2: 256.0 MiB take 268.5 ms, less than"},
-        {false, "'topk': {'fixed_s': 34}", "compressors.topk: a startup of 34 seconds is long"},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        char text[512];
-        char odd[128];
-        (void)snprintf(text, sizeof text,
-                       table[i].model ? "{'schema': 'gradweave/model@1', 'name': 'm', "
-                                        "'forward_s': 1, %s, 'tensors': [{'name': 'a', "
-                                        "'elements': 1000, 'backward_s': 0.001}]}"
-                                      : "{'schema': 'gradweave/cluster@1', 'name': 'c', "
-                                        "'workers': 2, 'collectives': {'allgather': [{'workers': "
-                                        "2, 'alpha_s': 1e-4, 'beta_s_per_byte': 1e-9}]}, "
-                                        "'compressors': {%s}}",
-                       table[i].part);
-        write_text(*state, "odd.json", text);
-        (void)snprintf(odd, sizeof odd, "%s", table[i].odd);
-        for (char *c = odd; *c != '\0'; c++) {
-            if (*c == '\'') {
-                *c = '"';
-            }
-        }
-        struct answer answer = ask(*state, "gradweave check odd.json --json");
-        cJSON *document = parse_document(answer.out, "gradweave/check@1");
-        const cJSON *file = cJSON_GetArrayItem(cJSON_GetObjectItem(document, "files"), 0);
-        const cJSON *found = cJSON_GetObjectItem(file, "odd");
-        const cJSON *text_of = NULL;
-        bool is_said = false;
-        cJSON_ArrayForEach(text_of, found) {
-            is_said = is_said || strstr(cJSON_GetStringValue(text_of), odd) != NULL;
-        }
-        assert_int_equal(answer.status, 1);
-        if (!is_said) {
-            fail_msg("%s: expected %s, got %s", table[i].part, odd, answer.out);
-        }
-    }
-    check_found(*state, "gradweave check odd.json", 1, "odd: compressors.topk: a startup of 34");
-    check_found(*state, "gradweave check odd.json", 1, "predicts among 2 workers: topk, lags");
-    check_found(*state, "gradweave check odd.json", 1, "allgather of unknown origin among 2");
-    check_found(*state, "gradweave check odd.json", 1, "cannot predict dense, p-sgd");
-}
-
-/* A schema that is misspelt is of a document that nothing has looked at. */
-TEST(says_which_schemas_nobody_knows) {
-    write_text(*state, "odd.json", "{'schema': 'gradweave/modl@1', 'elements': -1}");
-    check_found(*state, "gradweave check odd.json", 1,
-                "odd: schema: nothing reads \"gradweave/modl@1\",");
-    cJSON *document =
-        parse_document(ask(*state, "gradweave check odd.json --json").out, "gradweave/check@1");
-    const cJSON *odd = item_at(cJSON_GetArrayItem(item_at(document, "files"), 0), "odd");
-    assert_non_null(strstr(cJSON_GetStringValue(cJSON_GetArrayItem(odd, 0)),
-                           "; did you mean \"gradweave/model@1\"?"));
-    write_text(*state, "odd.json", "{'schema': 'gradweave/plans@1'}");
-    check_found(*state, "gradweave check odd.json", 0, "nothing odd");
-}
-
-/* Shipped files, and files that the program writes, cause no warning. */
-TEST(finds_nothing_odd_in_what_is_good) {
-    check_found(*state, "gradweave check resnet50 vgg16-cifar10 inception-v4 lstm-ptb --strict", 0,
-                "nothing odd");
-    check_found(*state, "gradweave check box-4x1gbit p102-1gbe-16 p102-1gbe-16-table6 --strict", 0,
-                "nothing odd");
-    check_found(*state, "gradweave plan " TINY " --policy omgs --out plan.json", 0, "omgs");
-    check_found(*state, "gradweave check plan.json --strict", 0, "nothing odd");
 }
 
 /* ---- bad ------------------------------------------------------------------------------------ */

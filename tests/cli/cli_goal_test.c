@@ -6,31 +6,7 @@
 
 #define EXPORT "export goal tiny.json --cluster small.json"
 
-/*
- * With LogGOPSim's parameters: the message is sent 0 - 1500, comes at 4000, is received until
- * 4000 + 1500 + 100 * 6 = 6100, and answered 6100 - 7600; the answer comes at 10100 and is received
- * until 12200. Rank 2 calculates.
- */
-static const char ping_pong[] =
-    "num_ranks 3\n"
-    "rank 0 {\nsend 101b to 1\nrecv 101b from 1\n}\n"
-    "rank 1 {\na: recv 101b from 0\nb: send 101b to 0\nb requires a\n}\n"
-    "rank 2 {\ncalc 12000\n}\n";
-
 /* ---- simulate --goal ----------------------------------------------------------------------- */
-
-static void check_finish(const char *folder, const char *command, const double *finish_ns,
-                         double events) {
-    cJSON *result = ask_document(folder, command, "gradweave/goal-result@1");
-    const cJSON *finish = item_at(result, "finish_ns");
-    assert_int_equal(cJSON_GetArraySize(finish), 3);
-    for (int rank = 0; rank < 3; rank++) {
-        assert_true(cJSON_GetArrayItem(finish, rank)->valuedouble == finish_ns[rank]);
-    }
-    assert_true(number_at(result, "events") == events);
-    assert_true(number_at(result, "wall_s") > 0 && number_at(result, "wall_s") < 10);
-    assert_int_equal(cJSON_GetArraySize(result), 6);
-}
 
 /* Endless schedules are refused before they fill the memory. */
 TEST(endless_schedules_are_refused) {
@@ -58,55 +34,6 @@ TEST(endless_schedules_are_refused) {
     assert_int_equal(answer.status, 2);
     assert_non_null(strstr(answer.err, "endless.sh: expected at most 16 GiB, got more"));
     assert_int_equal(unlink(path_in(*state, "endless.sh")), 0);
-}
-
-TEST(tells_when_ranks_finish) {
-    static const char goal[] = "gradweave simulate --goal ping.goal --json";
-    static const char slow[] =
-        "gradweave simulate --json --goal ping.goal --loggp L=0,o=1e3,g=0,O=20,G=6,S=100";
-    static const char free_of_charge[] = "gradweave simulate --goal ping.goal --json --loggp L=7";
-    check_finish(*state, goal, (double[]){12200, 7600, 12000}, 7);
-    /* 3000 to send; comes at 1000, is received until 4000; sent until 7000; 5000 - 8000. */
-    check_finish(*state, slow, (double[]){8000, 7000, 12000}, 7);
-    check_finish(*state, free_of_charge, (double[]){14, 7, 12000}, 7);
-}
-
-TEST(says_it_in_words) {
-    check_says(*state, "gradweave simulate --goal ping.goal", "ping.goal: 3 ranks, 5 operations\n",
-               "LogGOPS parameters L=2500,o=1500,g=1000,O=0,G=6,S=65535, LogGOPSim's own, as",
-               "rank  finishes\n", "   0  12.20 us\n", "   1  7.600 us\n", "   2  12.00 us\n",
-               "the last rank, 0, finishes at 12.20 us\n", "7 events in ",
-               " million per second), read in ", NULL);
-}
-
-/* Those of the command line, or those that a comment in the schedule names. */
-TEST(says_what_parameters_were_used) {
-    static const char sends[] = "num_ranks 2\n%srank 0 {\nsend 1001b to 1\n}\n"
-                                "rank 1 {\nrecv 1001b from 0\n}\n";
-    static const struct {
-        const char *comment, *options, *source, *loggp;
-        double finish_ns;
-    } cases[] = {
-        {"", "", "default", "L=2500,o=1500,g=1000,O=0,G=6,S=65535", 11500},
-        {"// loggp L=7,G=0.008\n", "", "file", "L=7,G=0.008", 15},
-        {"// loggp L=7,G=0.008\n// loggp L=9\n", "--loggp L=5,G=2.5", "option", "L=5,G=2.5", 2505},
-        {"/* words */ // of loggp L=9\n", "--loggp O=0.25,o=3", "option", "O=0.25,o=3", 256},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[256];
-        (void)snprintf(text, sizeof text, sends, cases[i].comment);
-        write_text(*state, "sends.goal", text);
-        cJSON *result = ask_for(*state, "gradweave/goal-result@1",
-                                "gradweave simulate --goal sends.goal --json %s", cases[i].options);
-        assert_string_equal(text_at(result, "loggp_source"), cases[i].source);
-        assert_string_equal(text_at(result, "loggp"), cases[i].loggp);
-        double finish_ns = cJSON_GetArrayItem(item_at(result, "finish_ns"), 1)->valuedouble;
-        assert_true(near(finish_ns, cases[i].finish_ns, 0));
-    }
-    write_text(*state, "odd.goal", "num_ranks 1\n// loggp L=x\nrank 0 {\n}\n");
-    struct answer odd = ask(*state, "gradweave simulate --goal odd.goal");
-    assert_int_equal(odd.status, 2);
-    assert_non_null(strstr(odd.err, "odd.goal: --loggp: expected L=NS"));
 }
 
 /* From 17 ranks on the table is left out. */
@@ -145,12 +72,4 @@ TEST(says_what_it_has_written) {
     assert_string_equal(read_text(*state, "again.goal"), text);
 }
 
-static int make_goals(void **state) {
-    if (make_inputs(state) != 0) {
-        return -1;
-    }
-    write_text(*state, "ping.goal", ping_pong);
-    return 0;
-}
-
-FIXTURES(make_goals, remove_folder)
+FIXTURES(make_inputs, remove_folder)

@@ -177,43 +177,9 @@ TEST_WITH(what_was_measured_once_is_told_apart_from_nothing, make_grown, remove_
                "how far off the iteration is, is not known, as of ", "broadcast", NULL);
 }
 
-/* Two numbers of workers that a law meets exactly do not make it certain. */
-TEST_WITH(an_exact_law_is_not_certain, make_grown, remove_folder) {
-    write_text(*state, "exact.json",
-               "{'schema': 'gradweave/cluster@1', 'name': 'exact', 'workers': 4, 'collectives': {"
-               "'allreduce': [{'workers': 2, 'alpha_s': 0.0005, 'beta_s_per_byte': 1e-8},"
-               "{'workers': 4, 'alpha_s': 0.0015, 'beta_s_per_byte': 1.5e-8}]},"
-               "'compressors': {}}");
-    static const char *const says[][2] = {
-        {"3", "is left out; +-1.0%"},
-        {"3", "as uncertain as allreduce +-1.0%\n"},
-        {"8", "is left out; 2x beyond the largest measured: +-1.0%"},
-        {"16", "4x beyond the largest measured: +-2.0%"}};
-    for (size_t i = 0; i < sizeof says / sizeof *says; i++) {
-        struct answer answer =
-            ask(*state,
-                "gradweave simulate tiny.json --cluster exact.json --algo dense --workers "
-                "%s",
-                says[i][0]);
-        assert_int_equal(answer.status, 0);
-        assert_non_null(strstr(answer.out, says[i][1]));
-        assert_non_null(strstr(answer.out, "off by 0.0% when each"));
-    }
-}
-
 TEST_WITH(what_was_measured_is_not_uncertain, make_grown, remove_folder) {
     cJSON *result = simulate(*state, 4);
     assert_null(cJSON_GetObjectItem(result, "uncertainty"));
     assert_null(cJSON_GetObjectItem(result, "iteration_low_s"));
     assert_null(cJSON_GetObjectItem(result, "notes"));
-}
-
-TEST_WITH(a_missing_curve_is_named_with_what_measures_it, make_grown, remove_folder) {
-    struct answer answer = ask(*state, "gradweave simulate tiny.json --cluster grown.json "
-                                       "--algo omgs --density 0.01 --workers 8");
-    assert_int_equal(answer.status, 2);
-    assert_string_equal(answer.out, "");
-    assert_non_null(strstr(answer.err,
-                           "grown.json: compressors.topk: expected a measured curve, "
-                           "got nothing (gradweave calibrate --only topk --add measures it)"));
 }

@@ -11,26 +11,6 @@ static double ask_number(const char *folder, const char *command, const char *pa
     return number_at(ask_result(folder, command), path);
 }
 
-/* One group of 292,400 bytes: 5.6 ms of compute, 0.5 ms and 5.848 ms of exchange. */
-TEST(bandwidth_is_shared) {
-    static const double startup_s = 0.0005, rest_s = 0.005848;
-    static const struct {
-        const char *command;
-        double congestion;
-    } table[] = {{DENSE " --json", 1},
-                 {DENSE " --bandwidth 2:0.5 --json", 2},
-                 {DENSE " --bandwidth 2:0.5x --json", 2},
-                 {DENSE " --bandwidth 2:2 --json", 1},
-                 {DENSE " --bandwidth 0:0.5 --bandwidth 3:0.25 --json", 4},
-                 {DENSE " --background 0.2 --json", 1.25},
-                 {DENSE " --background 0.2 --bandwidth 1:0.5 --json", 2.5}};
-    for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
-        assert_true(near(ask_number(*state, table[t].command, "comm_s"),
-                         startup_s + rest_s * table[t].congestion, 1e-12));
-    }
-    check_says(*state, DENSE " --background 0.2", "note: exchanges: per-byte part x 1.25", NULL);
-}
-
 /*
  * Each group is compressed in 4 ms and exchanged in 2 ms. The first one's exchange and the second
  * one's compression begin at 5 ms, after a backward pass of 1 ms. Three times slower, the exchange

@@ -8,10 +8,6 @@
 #define MESSAGES DENSE " --network messages"
 #define DOUBLING " --collective allreduce=recursive-doubling"
 
-/* The model's compute time, and the one group of a dense exchange. */
-static const double compute_s = 0.0056;
-static const double bytes = 292400;
-
 static double ask_iteration(const char *folder, const char *command) {
     cJSON *result = ask_result(folder, command);
     double iteration_s = number_at(result, "iteration_s");
@@ -19,115 +15,8 @@ static double ask_iteration(const char *folder, const char *command) {
     return iteration_s;
 }
 
-/* small.json with a network: other parameters within a node, and switches. */
-static void write_wired(const char *folder) {
-    char *text = read_text(folder, "small.json");
-    char wired[2048];
-    (void)snprintf(wired, sizeof wired,
-                   "%.*s, 'network': {'within': {'latency_s': 1e-6, 'overhead_s': 0, 'gap_s': 0, "
-                   "'gap_s_per_byte': 1e-10, 'overhead_s_per_byte': 0}, 'between': {'latency_s': "
-                   "1e-5, 'overhead_s': 0, 'gap_s': 0, 'gap_s_per_byte': 1e-8, "
-                   "'overhead_s_per_byte': 0}, 'nodes_per_switch': 2, 'oversubscription': 4}}",
-                   (int)strlen(text) - 1, text);
-    write_text(folder, "wired.json", wired);
-}
-
 #define OMGS "simulate " TINY " --algo omgs"
 #define MESSAGED OMGS " --network messages"
-
-/* ---- what it says -------------------------------------------------------------------------- */
-
-/* A step of a ring of 4: 2 o + L, and a quarter of the bytes, each G and, at its sender, O. */
-TEST(parameters_make_the_time) {
-    static const struct {
-        const char *command;
-        double exchange_s;
-    } table[] = {
-        {MESSAGES " --loggp L=5000", 6 * 5e-6},
-        {MESSAGES " --loggp G=10", 6 * bytes / 4 * 1e-8},
-        {MESSAGES " --loggp o=1500", 6 * 2 * 1.5e-6},
-        {MESSAGES " --loggp O=0.25", 6 * bytes / 4 * 0.25e-9},
-        {MESSAGES " --loggp g=1e6", 6 * 1e-3},
-        {MESSAGES " --loggp G=10,L=5000,o=1500,S=7,g=3",
-         6 * (5e-6 + 2 * 1.5e-6 + bytes / 4 * 1e-8)},
-        {MESSAGES " --loggp L=5000,G=1 --workers 2", 2 * (5e-6 + bytes / 2 * 1e-9)},
-        {MESSAGES " --loggp L=5000,G=1" DOUBLING, 2 * (5e-6 + bytes * 1e-9)},
-        {MESSAGES " --loggp L=5000,G=1 --collective allgather=bruck --collective "
-                  "allreduce=recursive-doubling",
-         2 * (5e-6 + bytes * 1e-9)},
-        {MESSAGES " --loggp L=0 --workers 1", 0},
-    };
-    for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
-        if (!near(ask_iteration(*state, table[t].command), compute_s + table[t].exchange_s, 1e-9)) {
-            fail_msg("%s", table[t].command);
-        }
-    }
-}
-
-/* Recursive doubling: worker w exchanges all with w ^ 1, then with w ^ 2. */
-TEST(places_make_the_time) {
-    static const struct {
-        const char *options;
-        double shares; /* of an interface, that all the bytes take */
-    } table[] = {
-        {"", 2},
-        {" --workers-per-node 2", 3}, /* both workers of a node have the other node's for partner */
-        {" --workers-per-node 4", 2},
-        {" --nodes-per-switch 2", 2},
-        {" --nodes-per-switch 2 --oversubscription 4", 5},
-        {" --nodes-per-switch 4 --oversubscription 4", 2},
-        {" --nodes-per-switch 1 --oversubscription 2", 4},
-    };
-    for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
-        char command[256];
-        (void)snprintf(command, sizeof command, MESSAGES DOUBLING " --loggp G=10%s",
-                       table[t].options);
-        if (!near(ask_iteration(*state, command), compute_s + table[t].shares * bytes * 1e-8,
-                  1e-9)) {
-            fail_msg("%s", command);
-        }
-    }
-}
-
-/* Without a network, one is derived from a curve, and the answer says so. */
-TEST(a_network_is_derived) {
-    check_says(*state, "gradweave " MESSAGED, "note: network not measured: derived from all", NULL);
-    check_says(*state, "gradweave " MESSAGED " --nodes-per-switch 2",
-               "note: network not measured: derived from all", NULL);
-}
-
-/* The cluster's network counts as far as no option overrules it. */
-TEST(a_cluster_brings_its_network) {
-    static const char command[] =
-        "gradweave simulate tiny.json --cluster wired.json --algo dense --json --network messages "
-        "--collective allreduce=recursive-doubling";
-    char with[512];
-    write_wired(*state);
-    assert_true(near(ask_iteration(*state, command), compute_s + 2e-5 + 5 * bytes * 1e-8, 1e-9));
-    (void)snprintf(with, sizeof with, "%s --oversubscription 1", command);
-    assert_true(near(ask_iteration(*state, with), compute_s + 2e-5 + 2 * bytes * 1e-8, 1e-9));
-    (void)snprintf(with, sizeof with, "%s --workers-per-node 4", command);
-    assert_true(near(ask_iteration(*state, with), compute_s + 2e-6 + 2 * bytes * 1e-10, 1e-9));
-    (void)snprintf(with, sizeof with, "%s --loggp G=1 --nodes-per-switch 4", command);
-    assert_true(near(ask_iteration(*state, with), compute_s + 2 * bytes * 1e-9, 1e-9));
-}
-
-TEST(curves_are_the_default) {
-    double curves_s = compute_s + 0.0005 + 2e-8 * bytes;
-    assert_true(near(ask_iteration(*state, DENSE), curves_s, 1e-9));
-    assert_true(near(ask_iteration(*state, DENSE " --network curves"), curves_s, 1e-9));
-    assert_true(near(ask_iteration(*state, DENSE " --workers-per-node 2"), curves_s, 1e-9));
-    /* The last one counts. */
-    assert_true(
-        near(ask_iteration(*state, MESSAGES " --network curves --network messages --loggp L=1000"),
-             compute_s + 6e-6, 1e-9));
-}
-
-TEST(text_says_the_same) {
-    /* 5.6 + 6 * 0.731 */
-    check_says(*state, "gradweave simulate " TINY " --algo dense --network messages --loggp G=10",
-               "4.386 ms", "9.986 ms", "285.5 KiB from each worker", NULL);
-}
 
 /* ---- statistics ---------------------------------------------------------------------------- */
 

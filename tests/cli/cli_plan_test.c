@@ -128,62 +128,6 @@ TEST(explains_sums) {
 
 /* ---- what is printed ----------------------------------------------------------------------- */
 
-/* Dense, each tensor alone: 0.5 ms + 20 ns a byte; worked out by hand. */
-TEST(prints_a_table_and_a_summary) {
-    check_says(
-        *state, "gradweave plan " TINY " --policy per-tensor --compressor none --explain",
-        "per-tensor, 4 groups:",
-        "group  tensors  elements     ready  compress  exchange     until  waiting             "
-        "names",
-        "    0  3             100  2.100 ms       0 s  2.100 ms  2.608 ms  network 2.100 ms    "
-        "fc.bias",
-        "    1  2          50,000  4.100 ms       0 s  4.100 ms  8.600 ms  network 1.492 ms    "
-        "fc.weight",
-        "    2  1           3,000  4.600 ms       0 s  8.600 ms  9.340 ms  gradients 4.000 ms  "
-        "norm",
-        "    3  0          20,000  5.600 ms       0 s  9.340 ms  11.44 ms  gradients 3.740 ms  "
-        "conv",
-        "Exchanges take 7.848 ms: 2.008 ms (25.6%) hidden behind compute, 5.840 ms exposed at the "
-        "end.",
-        "Gradients of 2 of 4 groups wait for the network, those of group 2 longest, 4.000 ms.",
-        "The network waits 2.100 ms for the first group and 1.492 ms between groups.",
-        "The network is the bottleneck: 4.100 ms of compute until group 1 can travel, then 7.340 "
-        "ms of exchange without a pause.",
-        NULL);
-}
-
-/* Long names are shortened to fit: all, modules, one module, the first, the end of the first. */
-TEST(shortens_names) {
-    static const struct {
-        const char *first, *last, *shown;
-    } table[] = {
-        {"encoder.layer.11.weight", "a", "encoder.layer.11.weight .. a"},
-        {"layer4.2.conv3.weight", "layer4.2.bn1.bias", "layer4.2.conv3 .. layer4.2.bn1"},
-        {"encoder.layer.11.weight", "encoder.layer.11.bias", "encoder.layer.11"},
-        {"encoder.layer.11.weight", "encoder.layer.10.attention.bias",
-         "encoder.layer.11.weight .."},
-        {"model.encoder.layer.11.attention.weight", "a.b", "..layer.11.attention.weight .."},
-        {"model.12345.attention.output.bias", "a.b", "..12345.attention.output.bias .."},
-        {"a_name_that_has_no_parts_but_many_letters", "b", "..s_no_parts_but_many_letters .."},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        char text[512];
-        (void)snprintf(text, sizeof text,
-                       "{'schema': 'gradweave/model@1', 'name': 'long', 'forward_s': 0, 'tensors': "
-                       "[{'name': '%s', 'elements': 1, 'backward_s': 0}, "
-                       "{'name': '%s', 'elements': 1, 'backward_s': 0}]}",
-                       table[i].last, table[i].first);
-        write_text(*state, "long.json", text);
-        struct answer answer =
-            ask(*state, "gradweave plan long.json --cluster small.json -p single --explain");
-        (void)snprintf(text, sizeof text, "  %s\n", table[i].shown);
-        if (strstr(answer.out, text) == NULL) {
-            print_error("expected \"%s\" in: %s\n", table[i].shown, answer.out);
-            fail();
-        }
-    }
-}
-
 TEST(fits_a_terminal) {
     static const char *const policies[] = {"per-tensor", "ddp", "omgs", "optimal"};
     for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
@@ -251,75 +195,6 @@ TEST(says_what_plans_take_with_interference) {
     struct answer answer =
         ask(*state, "gradweave plan resnet50 --cluster box-4x1gbit --no-interference");
     assert_null(strstr(answer.out, "interference"));
-}
-
-/* ---- pictures ------------------------------------------------------------------------------ */
-
-static void check_start(const char *folder, const char *name, const char *start) {
-    char *text = read_text(folder, name);
-    assert_int_equal(strncmp(text, start, strlen(start)), 0);
-}
-
-/* The document is printed as ever; that stderr stays empty says that gnuplot liked the script. */
-TEST(draws_the_streams) {
-    need_gnuplot();
-    static const char *const plans[] = {
-        TINY " --policy single", TINY " --policy per-tensor --compressor none",
-        RESNET50 " --policy per-tensor", RESNET50 " --policy optimal --workers 1",
-        "idle-model.json --cluster idle-cluster.json --policy omgs"};
-    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
-        (void)ask_for(*state, plan_schema, "gradweave plan %s --out plan.png --json", plans[i]);
-        check_png(*state, "plan.png");
-        assert_int_equal(unlink(path_in(*state, "plan.png")), 0);
-    }
-    (void)ask_document(*state, "gradweave plan " TINY " --out plan.svg --json",
-                       "gradweave/plans@1");
-    check_start(*state, "plan.svg", "<?xml");
-    (void)ask_document(*state, "gradweave plan " TINY " --out plan.pdf --json",
-                       "gradweave/plans@1");
-    check_start(*state, "plan.pdf", "%PDF");
-    char *files = list_files(*state);
-    assert_null(strstr(files, ".gradweave"));
-}
-
-/* The legend of what a command draws, of a model that ends in an update, has just these. */
-static void check_legend(const char *folder, const char *command, const char *const *expected) {
-    static const char *const all[] = {
-        "forward",          "backward", "compression", "hidden exchange",
-        "exposed exchange", "update",   "idle"};
-    (void)ask_document(folder, command, plan_schema);
-    char *picture = read_text(folder, "legend.svg");
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        char text[64];
-        (void)snprintf(text, sizeof text, ">%s</tspan>", all[i]);
-        bool listed = *expected != NULL && strcmp(*expected, all[i]) == 0;
-        if (listed != (strstr(picture, text) != NULL)) {
-            print_error("%s: expected %s%s in the legend\n", command, listed ? "" : "no ", all[i]);
-            fail();
-        }
-        expected += listed;
-    }
-}
-
-TEST(legends_have_what_is_drawn) {
-    need_gnuplot();
-    write_text(*state, "updating.json",
-               "{'schema': 'gradweave/model@1', 'name': 'updating', 'forward_s': 0, 'update_s': 1, "
-               "'tensors': [{'name': 'a', 'elements': 10, 'backward_s': 1}]}");
-    check_legend(*state, "gradweave plan " TINY " --policy per-tensor --json --out legend.svg",
-                 (const char *const[]){"forward", "backward", "compression", "hidden exchange",
-                                       "exposed exchange", "idle", NULL});
-    check_legend(
-        *state, "gradweave plan " TINY " --policy single --compressor none --json --out legend.svg",
-        (const char *const[]){"forward", "backward", "exposed exchange", "idle", NULL});
-    check_legend(*state,
-                 "gradweave plan updating.json --cluster idle-cluster.json --policy single --json "
-                 "--out legend.svg",
-                 (const char *const[]){"backward", "update", "idle", NULL});
-    check_legend(*state,
-                 "gradweave plan idle-model.json --cluster idle-cluster.json --policy single "
-                 "--json --out legend.svg",
-                 (const char *const[]){NULL});
 }
 
 /* A script may give a device or a pipe. */

@@ -5,6 +5,7 @@
  */
 #include <sys/stat.h>
 
+#include "tests/cli/command_table.h"
 #include "tests/cli/program_inputs.h"
 #include "tests/cli/refusals.h"
 #include "tests/test.h"
@@ -13,60 +14,23 @@
 
 /* ---- refusals.txt -------------------------------------------------------------------------- */
 
-/* The next line, cut at its end and at its arrow: what is before it and what after. */
-static char *next_line(char **rest, char **after) {
-    char *line = strsep(rest, "\n");
-    *after = "";
-    char *arrow = line == NULL ? NULL : strstr(line, " =>");
-    if (arrow != NULL) {
-        *arrow = '\0';
-        *after = arrow + strlen(" =>") + (arrow[3] == ' ');
-    }
-    return line;
+static bool check_bad_input(const char *folder, char *command, char *message) {
+    const struct refusal refusal = {.command = command, .message = message};
+    unescape_line_ends(message);
+    return !is_refused(folder, "gradweave", &refusal, 2);
 }
 
-/* Makes line ends of each "\\n". */
-static void unescape(char *text) {
-    char *to = text;
-    for (const char *from = text; *from != '\0'; from++) {
-        bool end = from[0] == '\\' && from[1] == 'n';
-        *to++ = end ? '\n' : *from;
-        from += end;
-    }
-    *to = '\0';
-}
-
-/* Writes the files, or checks the refusals of that status (0: the files); how many lines it took.
- */
-static size_t read_refusals(const char *folder, int status) {
-    char *text = read_text("/", GW_TEST_REFUSALS);
-    char *rest = text, *after = NULL;
-    size_t lines = 0, wrong = 0;
-    int section = -1;
-    for (char *line = next_line(&rest, &after); line != NULL; line = next_line(&rest, &after)) {
-        if (line[0] == '[') {
-            section = sscanf(line, "[status %d]", &section) == 1 ? section : 0;
-        } else if (section == status && line[0] != '#' && (line[0] != '\0' || after[0] != '\0')) {
-            lines++;
-            if (status == 0) {
-                unescape(after);
-                write_text(folder, line, after);
-            } else {
-                const struct refusal refusal = {.command = line, .message = after};
-                wrong += !is_refused(folder, "gradweave", &refusal, status);
-            }
-        }
-    }
-    assert_int_equal(wrong, 0);
-    return lines;
+static bool check_failure(const char *folder, char *command, char *message) {
+    const struct refusal refusal = {.command = command, .message = message};
+    return !is_refused(folder, "gradweave", &refusal, 3);
 }
 
 TEST(refuses_wrong_usage_and_bad_input) {
-    assert_true(read_refusals(*state, 2) > 300);
+    assert_true(check_section(*state, GW_TEST_REFUSALS, "[status 2]", check_bad_input) > 300);
 }
 
 TEST(reports_a_failed_run) {
-    assert_true(read_refusals(*state, 3) > 20);
+    assert_true(check_section(*state, GW_TEST_REFUSALS, "[status 3]", check_failure) > 20);
 }
 
 /* ---- what takes more than a line ----------------------------------------------------------- */
@@ -127,7 +91,7 @@ static int make_bad_inputs(void **state) {
     if (make_inputs(state) != 0 || setenv("PATH", "", 1) != 0) {
         return -1;
     }
-    assert_true(read_refusals(*state, 0) > 20);
+    assert_true(check_section(*state, GW_TEST_REFUSALS, "[files]", write_listed_file) > 20);
     return mkdir(path_in(*state, "folder.json"), 0777);
 }
 

@@ -168,38 +168,6 @@ static const char *says_once(const char *folder, const char *command, const char
     return text;
 }
 
-/* In one group sparse takes as long as dense where 0.0000831 + 0.017544 density = 0.005848. */
-TEST(says_where_sparse_loses_to_dense) {
-    static const char *const parts[] = {
-        "faster with its best plan: topk up to 0.3, dense from 0.4 on; "
-        "they cross between 0.3 and 0.4\n",
-        "density from 0.1 to 1\n", NULL};
-    static const char command[] = TINY " --sweep density=0.1:1:lin10 --policy single";
-    char with_json[128];
-    (void)snprintf(with_json, sizeof with_json, "%s --json", command);
-    says_once(*state, command, parts);
-    cJSON *sweep = ask_sweep(*state, with_json);
-    const cJSON *crossing = cJSON_GetArrayItem(item_at(sweep, "crossings"), 0);
-    assert_int_equal(cJSON_GetArraySize(item_at(sweep, "crossings")), 1);
-    assert_true(near(number_at(crossing, "from"), 0.3, 1e-12));
-    assert_true(near(number_at(crossing, "to"), 0.4, 1e-12));
-    assert_string_equal(text_at(crossing, "faster_at_from"), "topk");
-    assert_string_equal(text_at(crossing, "faster_at_to"), "none");
-}
-
-TEST(prints_what_a_person_compares) {
-    static const char *const single[] = {
-        "density  topk plan  groups  iteration  dense plan  groups  iteration  faster\n",
-        "    0.3  single          1   11.45 ms  single           1   11.95 ms  topk 1.04x\n",
-        "    0.4  single          1   13.20 ms  single           1   11.95 ms  dense 1.10x\n",
-        NULL};
-    static const char *const all[] = {
-        "topk exchange: iteration in ms/groups\n", "dense exchange: iteration in ms/groups\n",
-        "\n    any     11.44/4  11.95/1  ", "\n    0.4     12.68/4  13.20/1  ", NULL};
-    says_once(*state, TINY " --sweep density=0.3,0.4 --policy single", single);
-    says_once(*state, TINY " --sweep density=0.3,0.4", all);
-}
-
 /* The time that the best plan saves on the better of per-tensor and single. */
 static double saving(const cJSON *row, const char *compressor) {
     double plain_s = fmin(number_at(plan_at(row, "per-tensor", compressor), "iteration_s"),
@@ -222,98 +190,6 @@ TEST(says_where_merging_matters) {
         assert_true((saving(row_at(sweep, i), "none") >= 0.01) == worthwhile[i]);
     }
     says_once(*state, command, parts);
-}
-
-/* Runs of values that begin, lie within, and end a sweep; a lone one; none; all. */
-TEST(names_runs_of_values) {
-    static const char *const throughout[] = {"best plan: topk throughout\n", "topk 1.", NULL};
-    static const char *const lone[] = {"; density 0.5\n", "best plan: dense throughout\n", NULL};
-    static const char *const first[] = {
-        "topk from 2 on, dense up to 1; they cross between 1 and 2\n", NULL};
-    says_once(*state, TINY " --sweep density=0.3 --policy single", throughout);
-    says_once(*state, TINY " --sweep density=0.5 --policy single", lone);
-    says_once(*state, TINY " --sweep workers=1,2,3 --policy single", first);
-}
-
-/* All plans take as long: nothing. Of equals the one with the fewest groups is the best. */
-TEST(says_what_is_equal) {
-    static const char *const parts[] = {
-        "    0.1  single          1        0 s  single           1        0 s  equal\n",
-        "faster with its best plan: neither throughout\n", "topk nowhere, dense nowhere\n", NULL};
-    write_text(*state, "idle-model.json",
-               "{'schema': 'gradweave/model@1', 'name': 'idle', 'forward_s': 0, 'tensors': ["
-               "{'name': 'a', 'elements': 10, 'backward_s': 0},"
-               "{'name': 'b', 'elements': 20, 'backward_s': 0}]}");
-    write_text(*state, "idle-cluster.json",
-               "{'schema': 'gradweave/cluster@1', 'name': 'idle', 'workers': 2, 'collectives': {"
-               "'allgather': [{'workers': 2, 'alpha_s': 0, 'beta_s_per_byte': 0}],"
-               "'allreduce': [{'workers': 2, 'alpha_s': 0, 'beta_s_per_byte': 0}]},"
-               "'compressors': {'topk': {'fixed_s': 0}}}");
-    says_once(*state,
-              "gradweave plan idle-model.json --cluster idle-cluster.json "
-              "--sweep density=0.1,0.2",
-              parts);
-}
-
-/* ---- notes --------------------------------------------------------------------------------- */
-
-TEST(notes_what_was_derived_once) {
-    static const char *const some[] = {
-        "note: workers 2: allgather: 2 workers not measured; derived from 4 by the ring "
-        "algorithm's growth law; how far off is not known; likewise at 2 other values\n",
-        "note: workers 2: allreduce: 2 workers not measured;", NULL};
-    static const char *const all[] = {
-        "note: allgather: 8 workers not measured; derived from 4 by the ring algorithm's growth "
-        "law; how far off is not known\n",
-        "note: allreduce: 8 workers not measured;", NULL};
-    const char *text = says_once(*state, TINY " --sweep workers=2,4,8,16", some);
-    assert_int_equal(count_parts(text, "note: "), 2);
-    text = says_once(*state, TINY " --sweep density=0.01,0.1 --workers 8", all);
-    assert_int_equal(count_parts(text, "note: "), 2);
-    text = check_says(*state, TINY " --sweep density=0.01,0.1", NULL);
-    assert_null(strstr(text, "note: "));
-    cJSON *sweep = ask_sweep(*state, TINY " --sweep workers=2,4,8,16 --json");
-    assert_int_equal(cJSON_GetArraySize(item_at(sweep, "notes")), 2);
-}
-
-/* The small cluster without some of its curves. */
-static void write_partial_clusters(const char *folder) {
-    write_text(folder, "sparse.json",
-               "{'schema': 'gradweave/cluster@1', 'name': 'sparse', 'workers': 4, 'collectives': "
-               "{'allgather': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 3e-8}]}, "
-               "'compressors': {'topk': {'fixed_s': 1e-5, 'per_element_s': 1e-9}}}");
-    write_text(folder, "dense.json",
-               "{'schema': 'gradweave/cluster@1', 'name': 'dense', 'workers': 4, 'collectives': "
-               "{'allreduce': [{'workers': 4, 'alpha_s': 0.0005, 'beta_s_per_byte': 2e-8}]}, "
-               "'compressors': {'topk': {'fixed_s': 1e-5, 'per_element_s': 1e-9}}}");
-}
-
-static void check_only(const char *folder, const char *command, const char *compressor, int notes) {
-    cJSON *sweep = ask_sweep(folder, command);
-    const cJSON *plan = NULL;
-    cJSON_ArrayForEach(plan, item_at(row_at(sweep, 0), "plans")) {
-        assert_string_equal(text_at(plan, "compressor"), compressor);
-    }
-    assert_null(cJSON_GetObjectItem(sweep, "crossings"));
-    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(sweep, "notes")), notes);
-}
-
-TEST(leaves_out_what_cannot_be_planned) {
-    static const char *const no_dense[] = {
-        "note: dense exchange is left out: sparse.json: collectives.allreduce: expected a measured",
-        "density  topk plan", NULL};
-    static const char *const no_sparse[] = {
-        "note: topk exchange is left out: dense.json: collectives.allgather: expected a measured",
-        "workers  dense plan", NULL};
-    write_partial_clusters(*state);
-    says_once(*state, "gradweave plan tiny.json --cluster sparse.json --sweep density=0.1",
-              no_dense);
-    says_once(*state, "gradweave plan tiny.json --cluster dense.json --sweep workers=4", no_sparse);
-    check_only(*state, "gradweave plan tiny.json --cluster sparse.json --sweep density=0.1 --json",
-               "topk", 1);
-    check_only(*state, "gradweave plan tiny.json --cluster dense.json --sweep workers=4 --json",
-               "none", 1);
-    check_only(*state, TINY " --compressor none --sweep workers=4 --json", "none", 0);
 }
 
 /* ---- files --------------------------------------------------------------------------------- */
@@ -388,23 +264,6 @@ TEST(quotes_names_that_need_it) {
                    NULL);
         char *picture = read_text(*state, "odd.svg");
         assert_non_null(strstr(picture, "single (a,\"b\",it's)"));
-    }
-}
-
-TEST(draws_itself) {
-    static const struct {
-        const char *start, *name, *beginning;
-    } pictures[] = {{TINY " --sweep density=1e-4:1e-1:log20", "a.png", "\x89PNG"},
-                    {TINY " --sweep workers=2,4,8 --policy omgs", "b.svg", "<?xml"},
-                    {TINY " --sweep bandwidth=1x --compressor none", "c.pdf", "%PDF"},
-                    {IDLE " --sweep density=0.1,0.2", "d.png", "\x89PNG"}};
-    need_gnuplot();
-    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
-        char command[256];
-        (void)snprintf(command, sizeof command, "%s --out %s", pictures[i].start, pictures[i].name);
-        check_says(*state, command, NULL);
-        char *picture = read_text(*state, pictures[i].name);
-        assert_true(strncmp(picture, pictures[i].beginning, strlen(pictures[i].beginning)) == 0);
     }
 }
 

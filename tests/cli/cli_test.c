@@ -10,28 +10,6 @@
 #define IDLE "idle-model.json --cluster idle-cluster.json"
 #define RESNET50 "resnet50 --cluster p102-1gbe-16"
 
-/* ---- help and version ---------------------------------------------------------------------- */
-
-static const char *const verbs[] = {"calibrate", "plan",    "simulate", "compare",
-                                    "validate",  "list",    "plot",     "bench",
-                                    "advise",    "cluster", "model",    "report"};
-
-TEST(helps_and_tells_its_version) {
-    check_says(*state, "gradweave --version", "gradweave ", "MPI:  ", "CUDA: ", "NCCL: ", NULL);
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        char command[64];
-        char usage[64];
-        check_says(*state, "gradweave --help", "Usage: gradweave VERB", verbs[i], NULL);
-        (void)snprintf(usage, sizeof usage, "Usage: gradweave %s ", verbs[i]);
-        (void)snprintf(command, sizeof command, "gradweave %s --help", verbs[i]);
-        check_says(*state, command, usage, "--json", "--quiet", "--verbose", "--version", NULL);
-        (void)snprintf(command, sizeof command, "gradweave %s --version", verbs[i]);
-        check_says(*state, command, "gradweave ", "MPI:  ", "CUDA: ", "NCCL: ", NULL);
-    }
-}
-
-/* ---- list ---------------------------------------------------------------------------------- */
-
 static bool has_name(const cJSON *list, const char *name) {
     const cJSON *entry = NULL;
     cJSON_ArrayForEach(entry, list) {
@@ -40,48 +18,6 @@ static bool has_name(const cJSON *list, const char *name) {
         }
     }
     return false;
-}
-
-TEST(lists_what_there_is) {
-    static const struct {
-        const char *list, *name;
-    } known[] = {{"algorithms", "omgs"},
-                 {"algorithms", "dense"},
-                 {"compressors", "topk"},
-                 {"policies", "per-tensor"},
-                 {"policies", "threshold:elements"},
-                 {"collectives", "halving-doubling"},
-                 {"models", "resnet50"},
-                 {"clusters", "p102-1gbe-16"}};
-    cJSON *all = ask_for(*state, "gradweave/list@1", "gradweave list --json");
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        const cJSON *entry = NULL;
-        assert_true(has_name(item_at(all, known[i].list), known[i].name));
-        cJSON_ArrayForEach(entry, item_at(all, known[i].list)) {
-            assert_true(strlen(text_at(entry, "title")) > 0);
-        }
-        cJSON *one = ask_for(*state, "gradweave/list@1", "gradweave list %s --json", known[i].list);
-        assert_int_equal(cJSON_GetArraySize(one), 2);
-        assert_true(cJSON_Compare(item_at(one, known[i].list), item_at(all, known[i].list), 1));
-        check_says(*state, "gradweave list", known[i].name, NULL);
-    }
-}
-
-/* Every column has what its heading says. */
-TEST(lists_exchanges_by_their_columns) {
-    cJSON *list = ask_for(*state, "gradweave/list@1", "gradweave list exchanges --json");
-    assert_true(has_name(item_at(list, "exchanges"), "leader"));
-    const cJSON *entry = NULL;
-    cJSON_ArrayForEach(entry, item_at(list, "exchanges")) {
-        bool serves = strstr(text_at(entry, "collectives"), "push") != NULL;
-        assert_string_equal(text_at(entry, "server"), serves ? "yes" : "no");
-        assert_non_null(strstr(text_at(entry, "carries"), "compressor"));
-        if (strcmp(text_at(entry, "name"), "leader") == 0) {
-            assert_string_equal(text_at(entry, "collectives"), "broadcast, allreduce");
-            assert_non_null(strstr(text_at(entry, "title"), "one worker in turn"));
-            assert_non_null(strstr(text_at(entry, "source"), "ScaleCom"));
-        }
-    }
 }
 
 /* ---- plan ---------------------------------------------------------------------------------- */
@@ -100,18 +36,6 @@ static void check_plan(const cJSON *plan, double tensors) {
         }
     }
     assert_true(tensors == 0);
-}
-
-TEST(plans_one_policy) {
-    cJSON *plan = ask_for(*state, "gradweave/plan@1",
-                          "gradweave plan " TINY " --policy omgs --density 0.01 --json");
-    check_plan(plan, 4);
-    assert_string_equal(text_at(plan, "model"), "tiny");
-    assert_string_equal(text_at(plan, "policy"), "omgs");
-    assert_string_equal(text_at(plan, "compressor"), "topk");
-    assert_true(number_at(plan, "density") == 0.01);
-    assert_true(number_at(plan, "workers") == 4);
-    assert_null(cJSON_GetObjectItem(plan, "notes"));
 }
 
 TEST(ranks_all_policies) {
@@ -218,113 +142,6 @@ TEST(simulates_as_compare_does) {
     check_says(*state, "gradweave compare " TINY, "tiny (4 tensors", "algorithm ", "omgs", NULL);
 }
 
-/* OMGS paper: 0.18 s of compute and 1.92 s of allreduce. */
-TEST(dense_resnet50_takes_what_was_published) {
-    cJSON *result = ask_result(*state, "gradweave simulate " RESNET50 " --algo dense --json");
-    check_result(result);
-    assert_true(
-        near(number_at(result, "breakdown.forward_s") + number_at(result, "breakdown.backward_s"),
-             0.18, 1e-6));
-    assert_true(near(number_at(result, "breakdown.exposed_comm_s"), 1.92, 1e-6));
-    assert_true(near(number_at(result, "iteration_s"), 0.18 + 1.92, 1e-6));
-    assert_true(number_at(result, "bytes_per_worker") == 102228128);
-    assert_true(number_at(result, "workers") == 16);
-    check_says(*state, "gradweave simulate " RESNET50 " --algo dense", "resnet50 (161 tensors",
-               "exposed communication", "2.100 s", NULL);
-}
-
-TEST(says_what_was_not_measured) {
-    static const char *const commands[] = {
-        "gradweave plan " TINY " --policy omgs --workers ",
-        "gradweave simulate " TINY " --algo omgs --workers ",
-        "gradweave compare " TINY " --algo topk,omgs --workers ",
-    };
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        char derived[128];
-        (void)snprintf(derived, sizeof derived, "%s32", commands[i]);
-        check_says(*state, derived, "note: ", "allgather: 32 workers not measured; derived from 4",
-                   NULL);
-        assert_null(strstr(ask(*state, "%s4", commands[i]).out, "note"));
-    }
-    cJSON *result =
-        ask_result(*state, "gradweave simulate " TINY " --algo dense --workers 32 --json");
-    const cJSON *note = cJSON_GetArrayItem(item_at(result, "notes"), 0);
-    assert_non_null(strstr(text_at(note, ""), "allreduce: 32 workers not measured"));
-}
-
-static void write_device(const char *folder, const char *name, const char *kind, const char *device,
-                         const char *document) {
-    char text[4096];
-    (void)snprintf(text, sizeof text, "{'schema': 'gradweave/%s@1', 'source': {'device': '%s'}, %s",
-                   kind, device, strstr(document, "'name'"));
-    write_text(folder, name, text);
-}
-
-/* Compressors' curves of processors beside a model of a GPU: only where something is compressed. */
-TEST(says_what_was_timed_on_another_device) {
-    static const char *const devices[] = {"cpu", "cuda", "A GPU"};
-    need_gnuplot();
-    for (size_t c = 0; c < 3; c++) {
-        for (size_t m = 0; m < 3; m++) {
-            write_device(*state, "there.json", "cluster", devices[c], small_cluster);
-            write_device(*state, "here.json", "model", devices[m], tiny_model);
-            struct answer sparse =
-                ask(*state, "gradweave simulate here.json --cluster there.json --algo topk");
-            struct answer dense =
-                ask(*state, "gradweave simulate here.json --cluster there.json --algo dense");
-            assert_int_equal(sparse.status, 0);
-            assert_true((strstr(sparse.out, "compression was timed on") != NULL) ==
-                        ((c == 0) != (m == 0)));
-            assert_null(strstr(dense.out, "timed on"));
-        }
-    }
-    static const struct {
-        const char *command;
-        bool says;
-    } others[] = {
-        {"plan here.json --cluster there.json -p omgs", true},
-        {"plan here.json --cluster there.json -p omgs --json", true},
-        {"plan here.json --cluster there.json", true},
-        {"plan here.json --cluster there.json -c none", false},
-        {"plan here.json --cluster there.json --sweep workers=2:4", true},
-        {"plan here.json --cluster there.json --sweep workers=2:4 --json", true},
-        {"export goal here.json --cluster there.json --algo topk --out a.goal", true},
-        {"export goal here.json --cluster there.json --algo topk --out b.goal --json", true},
-        {"export goal here.json --cluster there.json --algo dense --out c.goal", false},
-        {"plot breakdown here.json --cluster there.json --algo topk --out a.svg", true},
-        {"plot breakdown here.json --cluster there.json --algo topk --out b.svg --json", true},
-        {"plot breakdown here.json --cluster there.json --algo dense --out c.svg", false},
-    };
-    write_device(*state, "there.json", "cluster", "cpu", small_cluster);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        struct answer answer = ask(*state, "gradweave %s", others[i].command);
-        bool says = strstr(answer.out, "on processors (small),") != NULL;
-        if (answer.status != 0 || says != others[i].says) {
-            fail_msg("%s: status %d, stdout: %s, stderr: %s", others[i].command, answer.status,
-                     answer.out, answer.err);
-        }
-    }
-}
-
-/* The density is of what is compressed; an algorithm that is named twice is shown once. */
-TEST(says_what_is_dense) {
-    static const char *const dense[] = {
-        "gradweave simulate " TINY " --algo dense",
-        "gradweave plan " TINY " --compressor none",
-        "gradweave compare " TINY " --algo dense,p-sgd,dense",
-        "gradweave compare " TINY " --algo omgs,topk --compressor none",
-    };
-    for (size_t i = 0; i < sizeof dense / sizeof *dense; i++) {
-        const char *text = check_says(*state, dense[i], "4 workers, cluster small, dense\n", NULL);
-        assert_null(strstr(text, "density"));
-    }
-    check_says(*state, "gradweave compare " TINY " --algo dense,omgs", "density 0.001\n", NULL);
-    cJSON *twice =
-        ask_document(*state, "gradweave compare " TINY " --algo dense,p-sgd,dense --json",
-                     "gradweave/comparison@1");
-    assert_int_equal(cJSON_GetArraySize(item_at(twice, "results")), 2);
-}
-
 TEST(names_do_not_command_the_terminal) {
     write_text(*state, "red.json",
                "{'schema': 'gradweave/model@1', 'name': '\\u001b[31mred\\u009b', 'forward_s': 1, "
@@ -378,17 +195,6 @@ TEST(repeats_noise_from_its_seed) {
     assert_true(number_at(result, "iteration_sd_s") > 0);
 }
 
-/* All wait for the slowest: without overlap, its compute counts. */
-TEST(waits_for_stragglers) {
-    double alike_s = number_at(
-        ask_result(*state, "gradweave simulate " TINY " --algo dense --json"), "iteration_s");
-    double slow_s =
-        number_at(ask_result(*state, "gradweave simulate " TINY
-                                     " --algo dense --straggler 3:2 --straggler 1:1.5 --json"),
-                  "iteration_s");
-    assert_true(near(slow_s - alike_s, 0.0056, 1e-9));
-}
-
 TEST(traces_every_worker) {
     cJSON *result =
         ask_result(*state, "gradweave simulate " TINY " --algo omgs --iterations 2 --trace "
@@ -423,20 +229,6 @@ static int place_of(const cJSON *list, const char *key, const char *text) {
     return -1;
 }
 
-TEST(says_shares_of_nothing) {
-    static const char *const commands[] = {
-        "gradweave plan " IDLE,
-        "gradweave compare " IDLE,
-        "gradweave simulate " IDLE " --algo omgs",
-    };
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        struct answer answer = ask(*state, commands[i]);
-        assert_int_equal(answer.status, 0);
-        assert_null(strstr(answer.out, "nan"));
-        assert_null(strstr(answer.out, "inf"));
-    }
-}
-
 /* All take as long: algorithms stay in their table's order, plans with few groups come first. */
 TEST(ranks_equals_in_the_tables_order) {
     cJSON *list = ask_for(*state, "gradweave/list@1", "gradweave list --json");
@@ -460,71 +252,6 @@ TEST(ranks_equals_in_the_tables_order) {
         last_place = place;
     }
     assert_true(last_groups == 3);
-}
-
-/* ---- plot ---------------------------------------------------------------------------------- */
-
-TEST(draws_a_prediction) {
-    need_gnuplot();
-    cJSON *document =
-        ask_for(*state, "gradweave/plot@1",
-                "gradweave plot breakdown " TINY " --out bars.png --data bars.csv --json");
-    assert_string_equal(text_at(document, "picture"), "bars.png");
-    check_png(*state, "bars.png");
-    char *table = read_text(*state, "bars.csv");
-    assert_non_null(strstr(table, "label,kind,forward_s,backward_s,compress_s,exposed_comm_s"));
-    assert_non_null(strstr(table, ",omgs,"));
-    char *files = list_files(*state);
-    assert_null(strstr(files, ".gradweave"));
-}
-
-/* Names of many pipelines stand aslant, as they would cover each other. */
-TEST(draws_many_names_aslant) {
-    static const struct {
-        const char *command;
-        bool aslant;
-    } cases[] = {{"gradweave plot breakdown " TINY " --out names.svg", true},
-                 {"gradweave plot breakdown " TINY " --algo dense,omgs --out names.svg", false}};
-    need_gnuplot();
-    for (size_t i = 0; i < 2; i++) {
-        check_says(*state, cases[i].command, NULL);
-        char *picture = read_text(*state, "names.svg");
-        assert_true((strstr(picture, "rotate(-35") != NULL) == cases[i].aslant);
-    }
-}
-
-/* gnuplot must not complain about an empty picture. */
-TEST(draws_no_time_at_all) {
-    need_gnuplot();
-    check_says(*state, "gradweave plot breakdown " IDLE " --out idle.png", NULL);
-    check_png(*state, "idle.png");
-}
-
-TEST(draws_a_validation) {
-    need_gnuplot();
-    static const char side[] =
-        "{'iteration_s': 0.010, 'breakdown': {'forward_s': 0.002, 'backward_s': 0.004, "
-        "'compress_s': 0.001, 'exposed_comm_s': 0.003, 'other_s': 0}, 'comm_s': 0.004}";
-    char document[1024];
-    (void)snprintf(
-        document, sizeof document,
-        "{'schema': 'gradweave/validation@1', 'model': 'tiny', 'workers': 2, 'complete': true, "
-        "'results': [{'algorithm': 'omgs', 'predicted': %s, 'measured': %s, 'error': 0}]}",
-        side, side);
-    write_text(*state, "validation.json", document);
-    check_says(*state, "gradweave plot validation validation.json --out pairs.png", NULL);
-    check_png(*state, "pairs.png");
-}
-
-TEST(draws_bounds) {
-    need_gnuplot();
-    check_says(*state, "gradweave plot bounds --elements 1000 --out bounds.png --data bounds.csv",
-               NULL);
-    check_png(*state, "bounds.png");
-    char *table = read_text(*state, "bounds.csv");
-    assert_memory_equal(table, "#k / d,random-k: 1 - k/d,bound: (1 - k/d)^2,top-k\n", 50);
-    assert_non_null(strstr(table, "0.001,0.999,0.998001,"));
-    assert_non_null(strstr(table, "\n1,0,0,0\n"));
 }
 
 /* ---- bench --------------------------------------------------------------------------------- */

@@ -118,18 +118,6 @@ TEST_WITH(says_why_the_first_is_fastest, make_cases, remove_folder) {
     check_says(*state, "gradweave compare " PAIR " --algo dense,topk", "\n   dense ", NULL);
 }
 
-TEST_WITH(says_so_where_there_is_no_winner, make_cases, remove_folder) {
-    const char *const alone = "gradweave compare " PAIR " --algo topk --json";
-    cJSON *one = ask_document(*state, alone, "gradweave/comparison@1");
-    assert_null(cJSON_GetObjectItem(one, "why"));
-    check_says(*state,
-               "gradweave compare idle-model.json --cluster idle-cluster.json --algo dense,topk",
-               "All take equally long.", NULL);
-    /* With a single group both are the same, and neither is better. */
-    check_says(*state, "gradweave compare " PAIR " --algo dense,topk,omgs-optimal",
-               "topk and omgs-optimal are fastest: dense, the next, takes", NULL);
-}
-
 /* ---- training to a goal ---------------------------------------------------------------------- */
 
 /* Keeps trainings to 90%, judged after every iteration. */
@@ -262,16 +250,6 @@ TEST_WITH(finds_where_straight_curves_cross, make_cases, remove_folder) {
                NULL);
 }
 
-/* At 0.1x merging loses and at 10x it is what both do: nobody takes over where both are equal. */
-TEST_WITH(nobody_takes_over_by_being_equal, make_cases, remove_folder) {
-    cJSON *found = ask_document(
-        *state, "gradweave compare " PAIR " --algo topk,omgs-optimal --bandwidth 0.1x,10x --json",
-        "gradweave/crossovers@1");
-    assert_string_equal(text_at(nth(found, "rows", 0), "fastest"), "omgs-optimal");
-    assert_string_equal(text_at(nth(found, "rows", 1), "fastest"), "omgs-optimal");
-    assert_int_equal(cJSON_GetArraySize(item_at(found, "crossovers")), 0);
-}
-
 /*
  * Among 4 workers an allreduce moves a byte 2 * 3 / 4 times, in 1e-8 s: the network's bytes take
  * 6.667e-9 s, which are 1.2 Gb/s.
@@ -328,67 +306,6 @@ TEST_WITH(finds_the_number_of_workers, make_cases, remove_folder) {
     assert_true(near(number_at(crossing, "iteration_s"), grown_s(true, last + 1), 1e-9));
 }
 
-static void check_values(const char *folder, const char *workers, const double *values, int count) {
-    cJSON *found = ask_for(folder, "gradweave/crossovers@1",
-                           "gradweave compare " PAIR " --algo dense --json --workers %s", workers);
-    assert_int_equal(cJSON_GetArraySize(item_at(found, "rows")), count);
-    for (int i = 0; i < count; i++) {
-        assert_true(number_at(nth(found, "rows", i), "value") == values[i]);
-    }
-    assert_int_equal(cJSON_GetArraySize(item_at(found, "crossovers")), 0);
-}
-
-TEST_WITH(takes_numbers_of_workers_in_four_ways, make_cases, remove_folder) {
-    check_values(*state, "3:20", (const double[]){3, 6, 12, 20}, 4);
-    check_values(*state, "3:10:3", (const double[]){3, 6, 9, 10}, 4);
-    check_values(*state, "9,2,5", (const double[]){2, 5, 9}, 3);
-    check_values(*state, "2:32:log5", (const double[]){2, 4, 8, 16, 32}, 5);
-    check_says(*state, "gradweave compare " PAIR " --algo dense --workers 3:20",
-               "dense is fastest throughout\n", NULL);
-}
-
-TEST_WITH(skips_what_has_no_answer, make_cases, remove_folder) {
-    cJSON *found = ask_document(*state,
-                                "gradweave compare tiny.json --cluster dense-only.json --algo "
-                                "topk,dense --workers 2,4 --json",
-                                "gradweave/crossovers@1");
-    const cJSON *entry = nth(found, "infeasible", 0);
-    assert_int_equal(cJSON_GetArraySize(item_at(found, "infeasible")), 1);
-    assert_string_equal(text_at(entry, "algorithm"), "topk");
-    assert_true(number_at(entry, "values") == 2);
-    assert_true(number_at(entry, "first") == 2);
-    assert_non_null(strstr(text_at(entry, "reason"), "collectives.allgather"));
-    assert_null(cJSON_GetObjectItem(item_at(nth(found, "rows", 0), "iteration_s"), "topk"));
-    assert_true(cJSON_IsNull(item_at(nth(found, "rows", 0), "next")));
-    check_says(*state,
-               "gradweave compare tiny.json --cluster dense-only.json --algo topk,dense --workers "
-               "2,4",
-               "\ninfeasible: topk: dense-only.json: collectives.allgather: expected", NULL);
-}
-
-/* A threshold selects the wanted number here; notes name their value. */
-TEST_WITH(says_what_its_answers_rest_on, make_cases, remove_folder) {
-    check_says(
-        *state,
-        "gradweave compare resnet50 --cluster box-4x1gbit --algo topk,gaussiank,randk,exdyna",
-        "\nnote: counts as asked of exdyna, gaussiank; what they select", NULL);
-    check_says(*state,
-               "gradweave compare resnet50 --cluster box-4x1gbit --algo topk,gaussiank,exdyna "
-               "--bandwidth 1gbit,10gbit",
-               "\nnote: counts as asked of gaussiank, exdyna; what they select", NULL);
-    check_says(*state,
-               "gradweave compare resnet50 --cluster box-4x1gbit --algo gtopk,dense --compressor "
-               "dgc --workers 4,8",
-               "\nnote: counts as asked of gtopk, dense; what they select", NULL);
-    check_says(*state,
-               "gradweave compare resnet50 --cluster box-4x1gbit --algo topk --workers 4,8,16",
-               "\nnote at 8 workers: allgather: 8 workers not measured", NULL);
-    check_says(*state, "gradweave compare resnet50 --cluster box-4x1gbit --algo topk --workers 1,4",
-               "\nnote at 1 worker: one worker exchanges nothing\n", NULL);
-    struct answer exact = ask(*state, "gradweave compare " PAIR " --algo topk,dense");
-    assert_null(strstr(exact.out, "counts"));
-}
-
 /* However many exchanges were derived, among however many workers, they are one note. */
 TEST_IN_FOLDER(says_the_same_of_all_once) {
     static const char *const workers[] = {"64", "2:256"};
@@ -409,24 +326,6 @@ TEST_IN_FOLDER(says_the_same_of_all_once) {
     assert_true(cJSON_GetArraySize(item_at(document, "notes")) > 10);
 }
 
-/* A row says `dense` also of what is no more dense. */
-TEST_WITH(says_what_was_changed, make_cases, remove_folder) {
-    check_says(*state,
-               "gradweave compare " PAIR " --algo dense,lags --policy single --compressor topk",
-               "\nall with policy single, compressor topk\n", NULL);
-    check_says(*state, "gradweave compare " PAIR " --algo dense --policy single --workers 2,4",
-               "\nall with policy single\n", NULL);
-    cJSON *found = ask_document(*state,
-                                "gradweave compare " PAIR " --algo dense,lags --policy single "
-                                "--workers 2,4 --json",
-                                "gradweave/crossovers@1");
-    const cJSON *changed = item_at(found, "changed");
-    assert_int_equal(cJSON_GetArraySize(changed), 1);
-    assert_string_equal(text_at(changed, "policy"), "single");
-    struct answer own = ask(*state, "gradweave compare " PAIR " --algo dense,lags");
-    assert_null(strstr(own.out, "all with"));
-}
-
 TEST_WITH(keeps_the_times, make_cases, remove_folder) {
     (void)ask_document(*state,
                        "gradweave compare " PAIR " --algo dense,lags,topk --bandwidth "
@@ -440,74 +339,6 @@ TEST_WITH(keeps_the_times, make_cases, remove_folder) {
                    dense_s(0.1), lags_s(0.1), topk_s(0.1), dense_s(1), lags_s(1), topk_s(1),
                    dense_s(10), lags_s(10), topk_s(10));
     assert_string_equal(text, expected);
-}
-
-TEST_WITH(draws_crossovers, make_cases, remove_folder) {
-    need_gnuplot();
-    check_says(*state,
-               "gradweave compare " PAIR " --algo dense,lags,topk --bandwidth 0.1x:10x:log9 --out "
-               "c.png",
-               "then dense", NULL);
-    check_png(*state, "c.png");
-    check_says(*state, "gradweave compare " PAIR " --workers 2:256 --out w.png", "up to", NULL);
-    check_png(*state, "w.png");
-}
-
-/* ---- what values look like ------------------------------------------------------------------- */
-
-/* One grammar of rates, factors and ranges, in every verb that takes them. */
-TEST_WITH(bandwidths_are_written_alike_everywhere, make_inputs, remove_folder) {
-    static const char *const rates[] = {"10gbit", "10gbps", "10Gb/s", "1.25GB/s"};
-    static const char question[] = "tiny.json --cluster small.json --algo dense --json --bandwidth";
-    double first_s =
-        number_at(ask_result(*state, "gradweave simulate %s 10gbit", question), "iteration_s");
-    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
-        cJSON *result = ask_result(*state, "gradweave simulate %s %s", question, rates[i]);
-        cJSON *ranking = ask_for(*state, "gradweave/comparison@1", "gradweave compare %s %s",
-                                 question, rates[i]);
-        cJSON *sweep =
-            ask_for(*state, "gradweave/sweep-result@1",
-                    "gradweave sweep --model tiny.json --cluster small.json --algo dense "
-                    "--json --bandwidth %s",
-                    rates[i]);
-        const cJSON *best = cJSON_GetArrayItem(item_at(ranking, "results"), 0);
-        const cJSON *point = cJSON_GetArrayItem(item_at(sweep, "points"), 0);
-        assert_true(number_at(result, "iteration_s") == first_s);
-        assert_true(number_at(best, "iteration_s") == first_s);
-        assert_true(near(number_at(point, "iteration_s"), first_s, 1e-12));
-    }
-    double half_s =
-        number_at(ask_result(*state, "gradweave simulate %s 0.5x", question), "iteration_s");
-    double whole_s =
-        number_at(ask_result(*state, "gradweave simulate %s 1x", question), "iteration_s");
-    assert_true(half_s > whole_s && whole_s > first_s);
-}
-
-/* Doubled from value to value: 2, 4, 8. */
-TEST_WITH(workers_have_ranges_everywhere, make_inputs, remove_folder) {
-    check_says(*state,
-               "gradweave sweep --model tiny.json --cluster small.json --algo dense --workers 2:8",
-               "3 points", NULL);
-    check_says(*state,
-               "gradweave plan tiny.json --cluster small.json -p single --sweep workers=2:8",
-               "workers from 2 to 8", NULL);
-    check_says(*state,
-               "gradweave plan tiny.json --cluster small.json -p single -c none "
-               "--sweep bandwidth=1gbit,10Gb/s",
-               "dense; bandwidth from 1 gbit to 10 gbit", NULL);
-    check_says(*state, "gradweave plan tiny.json --cluster small.json -c none -p bucket:1.5MiB",
-               "bucket:1.5MiB", NULL);
-}
-
-/* One spelling of numbers, whether there may be several of them or not. */
-TEST_WITH(numbers_are_spelt_alike_in_all_verbs, make_cases, remove_folder) {
-    static const char *const verbs[] = {"simulate", "compare", "sweep --model"};
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        struct answer answer =
-            ask(*state, "gradweave %s " PAIR " --algo topk --workers 0.4e1", verbs[i]);
-        assert_int_equal(answer.status, 0);
-        assert_non_null(strstr(answer.out, i == 2 ? "workers 4;" : "4 workers"));
-    }
 }
 
 /* ---- workers that share processors --------------------------------------------------------- */

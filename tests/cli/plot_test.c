@@ -123,21 +123,3 @@ TEST_IN_FOLDER(trainings_have_a_row_each) {
     line = next_line(line);
     assert_true(number_in(line, 1) == 100 && number_in(line, 3) == 120);
 }
-
-TEST_IN_FOLDER(bad_wishes_are_refused) {
-    static const char *const table[][2] = {
-        {"plot timeline resnet50 --out p.png", "plot timeline: expected --cluster CLUSTER"},
-        {"plot plan " ASKED "--algo topk,dgc --out p.png", "topk,dgc"},
-        {"plot scaling --cluster box-4x1gbit --out p.png", "plot scaling: expected MODEL"},
-        {"plot crossover " ASKED "--out p.jpg", ".png, .svg or .pdf"},
-        {"plot convergence nowhere.json --out p.png", "nowhere.json"},
-        {"plot fronts " ASKED "--out p.png", "expected timeline, breakdown, plan, scaling"},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        struct answer answer = ask(*state, "gradweave %s", table[i][0]);
-        if (answer.status != 2 || strstr(answer.err, table[i][1]) == NULL) {
-            fail_msg("gradweave %s: %d %s", table[i][0], answer.status, answer.err);
-        }
-    }
-    assert_string_equal(list_files(*state), "");
-}

@@ -297,29 +297,3 @@ TEST_IN_FOLDER(validations_and_trainings_stand_beside_it) {
     assert_true(number_at(trainings, "iterations") == 140);
     assert_true(cJSON_IsNull(item_at(trainings, "high")));
 }
-
-TEST_IN_FOLDER(bad_wishes_are_refused) {
-    static const char *const table[][2] = {
-        {"report " ASKED, "expected --out PAGE.html"},
-        {"report --out page.html", "expected a NETWORK"},
-        {"report resnet50 --out page.html", "expected --nodes N --network LINK, or --cluster"},
-        {"report " ASKED "--out page.html --validation nowhere.json", "nowhere.json"},
-        {"report " ASKED "--out page.html --validation accuracy.json", "gradweave/validation@1"},
-        {"report " ASKED "--out page.html --accuracy other.json", "other.json"},
-        {"report " ASKED "--out accuracy.json", "accuracy.json"},
-    };
-    write_text(*state, "accuracy.json", ACCURACY);
-    write_text(*state, "other.json", "{'schema': 'gradweave/accuracy@1'}");
-    const char *files = list_files(*state);
-    struct answer nowhere = ask(*state, "gradweave report " ASKED "--out nowhere/page.html");
-    assert_int_equal(nowhere.status, 3);
-    assert_non_null(strstr(nowhere.err, "nowhere/page.html: cannot be written"));
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        struct answer answer = ask(*state, "gradweave %s", table[i][0]);
-        if (answer.status != 2 || strstr(answer.err, table[i][1]) == NULL) {
-            fail_msg("gradweave %s: %d %s", table[i][0], answer.status, answer.err);
-        }
-        assert_string_equal(answer.out, "");
-    }
-    assert_string_equal(list_files(*state), files);
-}

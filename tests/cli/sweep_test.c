@@ -242,24 +242,6 @@ TEST_WITH(files_say_what_is_printed, make_inputs, remove_folder) {
     assert_string_equal(row, "");
 }
 
-TEST_WITH(a_table_has_a_line_for_each_point, make_inputs, remove_folder) {
-    write_text(*state, "sparse.json", sparse_cluster);
-    check_says(*state,
-               "gradweave sweep --model tiny.json --cluster sparse.json --workers 2,4 "
-               "--algo dense,omgs",
-               "4 points; model tiny.json; cluster sparse.json; density",
-               "\n      2  dense      infeasible", "\n      4  omgs         ",
-               "note: allgather: 2 workers not measured",
-               "note: 2 of the points have no answer, the first of them "
-               "point 0: sparse.json: collectives.allreduce",
-               NULL);
-    /* No density is named if no algorithm has one. */
-    const char *dense =
-        check_says(*state, "gradweave sweep --model tiny.json --cluster small.json --algo dense",
-                   "1 point; model tiny.json; cluster small.json; workers", "; bandwidth 1x", NULL);
-    assert_null(strstr(dense, "density"));
-}
-
 /* ---- the same bytes ------------------------------------------------------------------------ */
 
 #define GRID                                                                                       \
