@@ -11,32 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const schema = "gradweave/calibration-partial@3";
-
-/* ---- frames -------------------------------------------------------------------------------- */
-
-/*
- * A row follows its frame: a checksum of its number and its text, and the text's length, both
- * hexadecimal. So damage by a disk or a person is found, and later rows are not used either.
- */
-enum { FRAME_SIZE = 16 + 1 + 8 + 1 };
-
-static void make_frame(uint64_t number, const char *row, size_t length,
-                       char frame[FRAME_SIZE + 1]) {
-    uint64_t sum = gw_fingerprint_add(gw_fingerprint_start, &number, sizeof number);
-    sum = gw_fingerprint_add(sum, row, length);
-    (void)snprintf(frame, FRAME_SIZE + 1, "%016" PRIx64 " %08zx ", sum, length & 0xffffffffu);
-}
-
-/* The length that a frame claims; SIZE_MAX if it is none. */
-static size_t read_frame_length(const char frame[FRAME_SIZE]) {
-    char digits[9] = "";
-    size_t length = 0;
-    memcpy(digits, frame + 17, 8);
-    return strspn(digits, "0123456789abcdef") == 8 && sscanf(digits, "%zx", &length) == 1
-               ? length
-               : SIZE_MAX;
-}
+static const char *const schema = "gradweave/calibration-partial@4";
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
@@ -44,39 +19,22 @@ static enum gw_status fail_to_write(const struct gw_journal *journal, struct gw_
     return gw_fail(error, GW_FAILED, "%s: cannot be written: %s", journal->path, strerror(errno));
 }
 
-static enum gw_status write_whole(const struct gw_journal *journal, const char *text, size_t length,
-                                  struct gw_error *error) {
-    return gw_write_all(journal->descriptor, text, length) == 0 ? GW_OK
-                                                                : fail_to_write(journal, error);
-}
-
-/* Writes a line at once; a line other than the title has a frame. */
-static enum gw_status __attribute__((format(printf, 4, 5)))
-write_line(struct gw_journal *journal, bool framed, struct gw_error *error, const char *format,
-           ...) {
+/* Writes a line at once. */
+static enum gw_status __attribute__((format(printf, 3, 4)))
+write_line(struct gw_journal *journal, struct gw_error *error, const char *format, ...) {
     char *line = NULL;
     va_list arguments;
     va_start(arguments, format);
     int length = vasprintf(&line, format, arguments);
     va_end(arguments);
-    char *whole = NULL;
-    char frame[FRAME_SIZE + 1] = "";
-    if (length >= 0 && framed) {
-        make_frame(journal->rows, line, (size_t)length, frame);
-        journal->rows++;
-    }
-    int written = length < 0 ? -1 : asprintf(&whole, "%s%s", frame, line);
-    if (length >= 0) {
-        free(line);
-    }
-    if (written < 0) {
+    if (length < 0) {
         return gw_fail_memory(error, "writing down measurements");
     }
-    enum gw_status status = write_whole(journal, whole, (size_t)written, error);
-    free(whole);
-    return status == GW_OK && gw_file_sync_often(journal->descriptor, &journal->synced_s) != 0
-               ? fail_to_write(journal, error)
-               : status;
+    bool written = gw_write_all(journal->descriptor, line, (size_t)length) == 0 &&
+                   gw_file_sync_often(journal->descriptor, &journal->synced_s) == 0;
+    enum gw_status status = written ? GW_OK : fail_to_write(journal, error);
+    free(line);
+    return status;
 }
 
 enum gw_status gw_journal_put_chosen(struct gw_journal *journal, const struct gw_points *points,
@@ -88,12 +46,11 @@ enum gw_status gw_journal_put_chosen(struct gw_journal *journal, const struct gw
         const struct gw_measured_point *point = &points->items[i];
         const struct gw_series *series = &points->series[point->series];
         if (point->state == GW_POINT_LEFT_OUT) {
-            GW_TRY(write_line(journal, true, error,
-                              "{\"left_out\":\"%s\",\"workers\":%d,\"size\":%zu}\n",
+            GW_TRY(write_line(journal, error, "{\"left_out\":\"%s\",\"workers\":%d,\"size\":%zu}\n",
                               series->subject.name, series->workers, point->size));
         }
     }
-    return write_line(journal, true, error, "{\"chosen\":true}\n");
+    return write_line(journal, error, "{\"chosen\":true}\n");
 }
 
 enum gw_status gw_journal_put_block(struct gw_journal *journal, const struct gw_points *points,
@@ -109,7 +66,7 @@ enum gw_status gw_journal_put_block(struct gw_journal *journal, const struct gw_
         used += (size_t)snprintf(numbers + used, sizeof numbers - used, "%s%.9g", i == 0 ? "" : ",",
                                  block->seconds[i]);
     }
-    return write_line(journal, true, error,
+    return write_line(journal, error,
                       "{\"of\":\"%s\",\"workers\":%d,\"size\":%zu,\"late\":%zu,\"skew_s\":%.9g,"
                       "\"at_s\":%.6g,\"seconds\":[%s]}\n",
                       series->subject.name, series->workers, points->items[point].size, block->late,
@@ -118,7 +75,7 @@ enum gw_status gw_journal_put_block(struct gw_journal *journal, const struct gw_
 
 static enum gw_status put_title(struct gw_journal *journal, const struct gw_journal_title *title,
                                 struct gw_error *error) {
-    return write_line(journal, false, error,
+    return write_line(journal, error,
                       "{\"schema\":\"%s\",\"points\":%zu,\"request\":\"%016" PRIx64
                       "\",\"hosts\":\"%016" PRIx64 "\"}\n",
                       schema, title->point_count, title->request, title->hosts);
@@ -208,13 +165,6 @@ static enum gw_status take_line(struct gw_journal *journal, const cJSON *line,
     return GW_OK;
 }
 
-/* Resets sizes that were left out, unless all of them had been chosen. */
-static void forget_unfinished_choice(const struct gw_journal *journal, struct gw_points *points) {
-    for (size_t i = 0; i < points->count && !journal->chosen; i++) {
-        points->items[i].state = GW_POINT_OPEN;
-    }
-}
-
 static enum gw_status check_title(const struct gw_journal *journal, const char *text, size_t length,
                                   const struct gw_journal_title *title, struct gw_error *error) {
     cJSON *line = NULL;
@@ -228,51 +178,36 @@ static enum gw_status check_title(const struct gw_journal *journal, const char *
                                    journal->path, other);
 }
 
-/* The end of the line that begins at `at`, if it is whole and as it was written; otherwise 0. */
-static size_t find_end(const char *text, size_t length, size_t at, uint64_t number) {
-    char expected[FRAME_SIZE + 1];
-    size_t claimed = length - at < FRAME_SIZE ? SIZE_MAX : read_frame_length(text + at);
-    if (claimed > length - at - (claimed == SIZE_MAX ? 0 : FRAME_SIZE)) {
-        return 0;
-    }
-    make_frame(number, text + at + FRAME_SIZE, claimed, expected);
-    return memcmp(text + at, expected, FRAME_SIZE) == 0 ? at + FRAME_SIZE + claimed : 0;
-}
-
-/* Reads the lines. *keep becomes the length of the whole ones; before sizes are chosen, only of the
- * title. A file that ends within its title has no lines. */
+/* Reads lines up to the first that is not whole or makes no sense. *keep becomes the length of
+ * those before it; before sizes are chosen, only of the title. A file that ends within its title
+ * has no lines. */
 static enum gw_status read_lines(struct gw_journal *journal, const char *text, size_t length,
                                  const struct gw_journal_title *title, struct gw_points *points,
                                  const struct gw_stop_rule *rule, size_t *keep,
                                  struct gw_error *error) {
-    const char *title_end = memchr(text, '\n', length);
+    const char *end = memchr(text, '\n', length);
     bool sensible = true;
     *keep = 0;
-    if (title_end == NULL) {
+    if (end == NULL) {
         return GW_OK;
     }
-    *keep = (size_t)(title_end - text) + 1;
+    *keep = (size_t)(end - text) + 1;
     GW_TRY(check_title(journal, text, *keep, title, error));
     enum gw_status status = GW_OK;
-    uint64_t rows = 0;
-    size_t at = *keep;
-    size_t next = 0;
-    while (sensible && status == GW_OK && (next = find_end(text, length, at, rows)) != 0) {
-        const char *row = text + at + FRAME_SIZE;
+    for (size_t at = *keep;
+         sensible && status == GW_OK && (end = memchr(text + at, '\n', length - at)) != NULL;
+         at = (size_t)(end - text) + 1) {
         cJSON *line = NULL;
-        status = gw_json_parse_line(row, next - at - FRAME_SIZE, &line, error);
-        if (status == GW_OK) {
-            status = take_line(journal, line, points, rule, &sensible, error);
-        }
+        sensible = gw_json_parse_line(text + at, (size_t)(end - text) - at, &line, NULL) == GW_OK;
+        status = sensible ? take_line(journal, line, points, rule, &sensible, error) : GW_OK;
         cJSON_Delete(line);
-        at = next;
-        rows++;
         if (sensible && journal->chosen) {
-            *keep = next;
-            journal->rows = rows;
+            *keep = (size_t)(end - text) + 1;
         }
     }
-    forget_unfinished_choice(journal, points);
+    for (size_t i = 0; i < points->count && !journal->chosen; i++) { /* an unfinished choice */
+        points->items[i].state = GW_POINT_OPEN;
+    }
     return status;
 }
 
@@ -300,22 +235,17 @@ static enum gw_status take_up(struct gw_journal *journal, const struct gw_journa
 
 /* ---- starting a journal -------------------------------------------------------------------- */
 
-/* True for a journal, perhaps cut off in its title, without measurements. */
-static bool holds_nothing(const char *text, size_t length) {
-    const size_t title = strlen("{\"schema\":\"") + strlen(schema);
-    char begins[64];
-    (void)snprintf(begins, sizeof begins, "{\"schema\":\"%s", schema);
-    return memcmp(text, begins, length < title ? length : title) == 0 &&
-           memmem(text, length, " {\"chosen\":true}", strlen(" {\"chosen\":true}")) == NULL;
-}
-
-/* Starts a journal in place of one without measurements. */
+/* Starts a journal in place of one without measurements, which may be cut off in its title. */
 static enum gw_status start_journal(struct gw_journal *journal,
                                     const struct gw_journal_title *title, struct gw_error *error) {
+    static const char chosen[] = "{\"chosen\":true}\n";
     char *text = NULL;
+    char begins[64];
     size_t length = 0;
     GW_TRY(gw_file_read(journal->path, &text, &length, error));
-    bool empty = holds_nothing(text, length);
+    size_t title_length = (size_t)snprintf(begins, sizeof begins, "{\"schema\":\"%s", schema);
+    bool empty = memcmp(text, begins, gw_lesser(length, title_length)) == 0 &&
+                 memmem(text, length, chosen, strlen(chosen)) == NULL;
     free(text);
     if (!empty) {
         return gw_fail(error, GW_BAD_INPUT,

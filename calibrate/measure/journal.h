@@ -9,24 +9,23 @@
  * The measurements of a calibration so far, in a file beside its result, so that an interrupted
  * calibration can continue. Only rank 0 writes it.
  *
- * JSON lines: a title; then, after its frame (journal.c), for each block of repeats the point,
- * its times, and the time since the beginning; and, when they are chosen, the sizes that are left
- * out:
+ * JSON lines: a title; when they are chosen, the sizes that are left out; and for each block of
+ * repeats the point, its times, and the time since the beginning:
  *
- *     {"schema":"gradweave/calibration-partial@3","points":495,"request":"9c..","hosts":"e3.."}
+ *     {"schema":"gradweave/calibration-partial@4","points":495,"request":"9c..","hosts":"e3.."}
  *     {"left_out":"allgather","workers":4,"size":16777216}
  *     {"chosen":true}
  *     {"of":"allgather","workers":4,"size":1024,"late":0,"skew_s":1e-5,"at_s":7.2,
  *      "seconds":[0.000121,0.000119]}
  *
- * Each line is written at once. From the first damaged line on, everything is measured again.
+ * Each line is written at once. From the first line on that is not whole, everything is measured
+ * again.
  */
 struct gw_journal {
-    char *path;     /* NULL: no journal */
-    int descriptor; /* -1: not open */
-    bool chosen;    /* the sizes to leave out were chosen before the interruption */
-    double at_s;    /* time spent before the interruption */
-    uint64_t rows;
+    char *path;      /* NULL: no journal */
+    int descriptor;  /* -1: not open */
+    bool chosen;     /* the sizes to leave out were chosen before the interruption */
+    double at_s;     /* time spent before the interruption */
     double synced_s; /* when it was last written to the disk */
 };
 
