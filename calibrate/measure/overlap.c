@@ -39,11 +39,6 @@ static enum gw_status open_exchanges(struct overlap_exchanges *out, struct gw_co
     return gw_pool_fill(&out->send, GW_OVERLAP_MIN_POOL, world->rank, error);
 }
 
-static void close_exchanges(struct overlap_exchanges *exchanges) {
-    gw_pool_close(&exchanges->send);
-    gw_pool_close(&exchanges->receive);
-}
-
 static enum gw_status exchange(struct overlap_exchanges *exchanges, float *send, float *receive,
                                struct gw_error *error) {
     struct gw_communicator *communicator = exchanges->communicator;
@@ -78,37 +73,30 @@ static enum gw_status time_exchange(struct overlap_exchanges *exchanges, double 
     return GW_OK;
 }
 
-/* Rank 0 sends whether this is the last as the first number; the others send 0 there. */
-static enum gw_status run_exchange(struct overlap_exchanges *exchanges, bool last, bool *was_last,
-                                   struct gw_error *error) {
-    float *send = next_send(exchanges);
-    float *receive = next_receive(exchanges);
-    send[0] = exchanges->world->rank == 0 && last ? 1 : 0;
-    GW_TRY(exchange(exchanges, send, receive, error));
-    *was_last = receive[0] > 0;
-    return GW_OK;
-}
-
-/* Runs several exchanges between GPUs, whose data the host cannot see without a copy; rank 0 says
- * on the host whether they were the last. */
-static enum gw_status run_exchange_series(struct overlap_exchanges *exchanges, bool last,
-                                          bool *was_last, struct gw_error *error) {
+/*
+ * An exchange, after which all ranks know whether rank 0 wants it to be the last: rank 0 sends that
+ * as the first number, the others send 0 there. Between GPUs, whose data the host cannot see
+ * without a copy, several exchanges, after which rank 0 says it on the host.
+ */
+static enum gw_status run_exchanges(void *context, bool last, bool *was_last,
+                                    struct gw_error *error) {
+    struct overlap_exchanges *exchanges = context;
     struct gw_communicator *world = exchanges->world;
     unsigned char flag = last;
+    if (exchanges->communicator == world) {
+        float *send = next_send(exchanges);
+        float *receive = next_receive(exchanges);
+        send[0] = world->rank == 0 && last ? 1 : 0;
+        GW_TRY(exchange(exchanges, send, receive, error));
+        *was_last = receive[0] > 0;
+        return GW_OK;
+    }
     for (size_t i = 0; i < exchanges->series; i++) {
         GW_TRY(exchange_next(exchanges, error));
     }
     GW_TRY(gw_broadcast(world, 0, &flag, 1, error));
     *was_last = flag;
     return GW_OK;
-}
-
-static enum gw_status run_exchanges(void *context, bool last, bool *was_last,
-                                    struct gw_error *error) {
-    struct overlap_exchanges *exchanges = context;
-    return exchanges->communicator == exchanges->world
-               ? run_exchange(exchanges, last, was_last, error)
-               : run_exchange_series(exchanges, last, was_last, error);
 }
 
 /* ---- probes -------------------------------------------------------------------------------- */
@@ -138,18 +126,6 @@ static const double longest_exchange_s = 0.01, longest_beside_pass_s = 0.1;
 static const double longest_block_s = 0.006;
 static const size_t rounds = 5;
 static const double longest_pair_s = 0.25; /* of all rounds of a size */
-static const double waiting_s = 0.001;
-
-/*
- * Waits as exec does for its emulated accelerator: after a late wake-up, the next wait is shorter.
- */
-static enum gw_status wait_once(void *context, struct gw_error *error) {
-    (void)error;
-    double *deadline_s = context;
-    *deadline_s = fmax(*deadline_s, gw_clock_now_s() - waiting_s) + waiting_s;
-    gw_clock_sleep_until_s(*deadline_s);
-    return GW_OK;
-}
 
 /*
  * The share of the time for a backward pass, which takes tenths of a second and is measured longer.
@@ -171,64 +147,26 @@ struct overlap_measuring {
     struct gw_report report;
     struct gw_overlap_load load;
     struct overlap_exchanges exchanges;
-    size_t sizes;      /* of messages */
-    double time_s;     /* for compressors and waiting */
-    double deadline_s; /* of waiting */
-    double end_s;      /* after which no other pair of the collective begins */
+    size_t sizes;  /* of messages */
+    double time_s; /* for compressors */
+    double end_s;  /* after which no other pair of the collective begins */
     struct gw_overlap *overlap;
     const struct gw_cluster *cluster; /* with curves, on rank 0 */
 };
 
-/* The work of the compute thread. */
-struct work {
-    gw_action *run;
-    double (*took_s)(void *context); /* NULL: from call to return */
-    void *context;
-    double rest_s;             /* of the communication thread, before each exchange ... */
-    struct gw_pass *pass;      /* ... unless it waits for the pass's gradients; or NULL */
-    size_t apart;              /* number of gradients before each exchange */
-    double alone_s;            /* time of an exchange, by the cluster's curve; 0: to be measured */
-    double block_s, longest_s; /* as of rounds */
-};
-
-static enum gw_status measure_factors(struct overlap_measuring *measuring, const struct work *work,
-                                      struct gw_overlap_point *out, bool *known,
-                                      struct gw_error *error) {
-    struct gw_overlap_subject subject = {.compute = work->run,
-                                         .took_s = work->took_s,
-                                         .compute_context = work->context,
-                                         .communicate = run_exchanges,
-                                         .communicate_context = &measuring->exchanges,
-                                         .rest_s = work->rest_s,
-                                         .pass = work->pass,
-                                         .apart = work->apart,
-                                         .alone_s = work->alone_s,
-                                         .block_s = work->block_s,
-                                         .rounds = rounds,
-                                         .longest_s = work->longest_s};
-    out->bytes = (double)measuring->exchanges.bytes;
-    return gw_measure_overlap(measuring->exchanges.world, &subject, out, known, error);
-}
-
-/* Measures factors of work that has a name, and adds them. */
-static enum gw_status measure_named(struct overlap_measuring *measuring, const struct work *work,
+/* Measures factors of compute, and adds them by its name. */
+static enum gw_status measure_named(struct overlap_measuring *measuring,
+                                    const struct gw_overlap_subject *compute,
                                     const char *collective, const char *name,
                                     struct gw_error *error) {
-    struct gw_overlap_point point;
+    struct gw_overlap_subject subject = *compute;
+    struct gw_overlap_point point = {.bytes = (double)measuring->exchanges.bytes};
     bool known = false;
-    GW_TRY(measure_factors(measuring, work, &point, &known, error));
+    subject.communicate = run_exchanges;
+    subject.communicate_context = &measuring->exchanges;
+    subject.rounds = rounds;
+    GW_TRY(gw_measure_overlap(measuring->exchanges.world, &subject, &point, &known, error));
     return known ? gw_overlap_add(measuring->overlap, collective, name, point, error) : GW_OK;
-}
-
-/* Work that takes milliseconds. */
-static struct work short_work(const struct overlap_measuring *measuring, gw_action *run,
-                              void *context) {
-    size_t pairs = COLLECTIVES * (measuring->sizes * COMPRESSORS + 1); /* one of them waits */
-    return (struct work){.run = run,
-                         .context = context,
-                         .block_s =
-                             fmin(longest_block_s, measuring->calibration->max_s_per_point / 4),
-                         .longest_s = fmin(longest_pair_s, measuring->time_s / (double)pairs)};
 }
 
 /*
@@ -246,55 +184,20 @@ static enum gw_status agree_on_time(const struct overlap_measuring *measuring, b
 
 static enum gw_status measure_compressors(struct overlap_measuring *measuring,
                                           const char *collective, struct gw_error *error) {
+    const struct gw_calibration *calibration = measuring->calibration;
+    size_t pairs = COLLECTIVES * measuring->sizes * COMPRESSORS;
     bool goes_on = true;
-    struct work work = short_work(measuring, gw_overlap_load_run, &measuring->load);
-    work.took_s = measuring->load.device == NULL ? NULL : gw_overlap_load_took_s;
+    const struct gw_overlap_subject compute = {
+        .compute = gw_overlap_load_run,
+        .took_s = measuring->load.device == NULL ? NULL : gw_overlap_load_took_s,
+        .compute_context = &measuring->load,
+        .block_s = fmin(longest_block_s, calibration->max_s_per_point / 4),
+        .longest_s = fmin(longest_pair_s, measuring->time_s / (double)pairs)};
     for (size_t i = 0; i < COMPRESSORS && goes_on; i++) {
         gw_overlap_load_choose(&measuring->load, compressors[i]);
-        GW_TRY(measure_named(measuring, &work, collective, compressors[i]->name, error));
+        GW_TRY(measure_named(measuring, &compute, collective, compressors[i]->name, error));
         GW_TRY(agree_on_time(measuring, &goes_on, error));
     }
-    return GW_OK;
-}
-
-static void write_factor(struct gw_json_writer *writer, const char *key,
-                         const struct gw_overlap_factor *factor) {
-    gw_writer_object(writer, key);
-    gw_writer_number(writer, "factor", factor->factor);
-    gw_writer_number(writer, "low", factor->low);
-    gw_writer_number(writer, "high", factor->high);
-    gw_writer_end(writer);
-}
-
-/* A waiting thread slows nothing and is not slowed: its measured factors show the error of the
- * others. They are recorded beside them and not used. */
-static enum gw_status measure_waiting(struct overlap_measuring *measuring, const char *collective,
-                                      struct gw_error *error) {
-    const struct work work = short_work(measuring, wait_once, &measuring->deadline_s);
-    struct gw_overlap_point point;
-    bool known = false;
-    GW_TRY(measure_factors(measuring, &work, &point, &known, error));
-    if (!known) {
-        return GW_OK;
-    }
-    struct gw_json_writer writer;
-    cJSON *factors = NULL;
-    gw_writer_begin(&writer);
-    gw_writer_number(&writer, "bytes", point.bytes);
-    write_factor(&writer, "compute", &point.compute);
-    write_factor(&writer, "communication", &point.communication);
-    GW_TRY(gw_writer_finish(&writer, &factors, error));
-    return gw_json_put(cJSON_GetObjectItemCaseSensitive(measuring->overlap->kept, "waiting"),
-                       collective, factors, error);
-}
-
-/* Sets *in_time if an exchange of this size takes at most longest_s, agreed by all ranks. */
-static enum gw_status choose_size(struct overlap_measuring *measuring, size_t size,
-                                  double longest_s, bool *in_time, struct gw_error *error) {
-    double exchange_s = 0;
-    measuring->exchanges.bytes = message_bytes[size];
-    GW_TRY(time_exchange(&measuring->exchanges, &exchange_s, error));
-    *in_time = exchange_s <= longest_s;
     return GW_OK;
 }
 
@@ -316,27 +219,19 @@ static enum gw_status find_exchange_time(const struct overlap_measuring *measuri
     return gw_agree_maximum(exchanges->world, out, 1, error);
 }
 
-static enum gw_status measure_beside_pass(struct overlap_measuring *measuring,
-                                          const struct work *backward, const char *collective,
-                                          struct gw_error *error) {
-    struct work work = *backward;
-    GW_TRY(find_exchange_time(measuring, collective, &work.alone_s, error));
-    return measure_named(measuring, &work, collective, GW_OVERLAP_BACKWARD, error);
-}
-
 /*
- * Measures a collective besides a backward pass or, NULL, besides compressors and waiting. Besides
- * a backward pass the largest size is second: if the time ends early, sizes in between are bounded
- * from both sides.
+ * Measures a collective beside a backward pass or, NULL, beside compressors. Beside a backward pass
+ * the largest size is second: if the time ends early, sizes in between are bounded from both sides.
  */
 static enum gw_status measure_collective(struct overlap_measuring *measuring, size_t which,
-                                         const struct work *backward, double time_s,
+                                         const struct gw_overlap_subject *backward, double time_s,
                                          struct gw_error *error) {
     const struct gw_report *report = &measuring->report;
     const char *collective = collectives[which].name;
     double pass_s = backward == NULL ? 0 : backward->block_s;
+    double longest_s =
+        backward == NULL ? longest_exchange_s : fmax(longest_beside_pass_s, pass_s / 2);
     bool goes_on = true;
-    bool in_time = true;
     measuring->exchanges.reduces = collectives[which].reduces;
     measuring->end_s = gw_clock_now_s() + time_s / COLLECTIVES;
     for (size_t i = 0; i < measuring->sizes && goes_on; i++) {
@@ -345,17 +240,18 @@ static enum gw_status measure_collective(struct overlap_measuring *measuring, si
         report->on_progress(report->context, report->offset + report->scale * share,
                             backward == NULL ? "overlap" : "overlap with a backward pass");
         size_t size = backward == NULL || i == 0 ? i : measuring->sizes - i;
-        GW_TRY(choose_size(measuring, size,
-                           backward == NULL ? longest_exchange_s
-                                            : fmax(longest_beside_pass_s, pass_s / 2),
-                           &in_time, error));
-        if (i > 0 && !in_time) {
+        double exchange_s = 0;
+        measuring->exchanges.bytes = message_bytes[size];
+        GW_TRY(time_exchange(&measuring->exchanges, &exchange_s, error));
+        if (i > 0 && exchange_s > longest_s) { /* all ranks agree on the time */
             continue;
         }
-        GW_TRY(backward == NULL ? measure_compressors(measuring, collective, error)
-                                : measure_beside_pass(measuring, backward, collective, error));
-        if (i == 0 && backward == NULL) {
-            GW_TRY(measure_waiting(measuring, collective, error));
+        if (backward == NULL) {
+            GW_TRY(measure_compressors(measuring, collective, error));
+        } else {
+            struct gw_overlap_subject pass = *backward;
+            GW_TRY(find_exchange_time(measuring, collective, &pass.alone_s, error));
+            GW_TRY(measure_named(measuring, &pass, collective, GW_OVERLAP_BACKWARD, error));
         }
         GW_TRY(agree_on_time(measuring, &goes_on, error));
     }
@@ -400,27 +296,18 @@ static enum gw_status measure_passes(struct overlap_measuring *measuring,
     GW_TRY(time_pass(passes, measuring->exchanges.world, error));
     GW_TRY(gw_json_put_number(measuring->overlap->kept, "backward_s", passes->took_s, error));
     double apart_s = passes->took_s / (double)passes->gradients;
-    const struct work work = {.run = run_pass,
-                              .context = passes,
-                              .rest_s = passes->gradients > 0 ? fmax(min_apart_s, apart_s)
-                                                              : usually_apart_s,
-                              .pass = passes->gradients > 0 ? &passes->told : NULL,
-                              .apart = gw_greater(passes->gradients / MAX_BESIDES_A_PASS, 1),
-                              .block_s = fmax(longest_block_s, passes->took_s),
-                              .longest_s = time_s / (double)(COLLECTIVES * measuring->sizes)};
+    const struct gw_overlap_subject work = {
+        .compute = run_pass,
+        .compute_context = passes,
+        .rest_s = passes->gradients > 0 ? fmax(min_apart_s, apart_s) : usually_apart_s,
+        .pass = passes->gradients > 0 ? &passes->told : NULL,
+        .apart = gw_greater(passes->gradients / MAX_BESIDES_A_PASS, 1),
+        .block_s = fmax(longest_block_s, passes->took_s),
+        .longest_s = time_s / (double)(COLLECTIVES * measuring->sizes)};
     for (size_t i = 0; i < COLLECTIVES; i++) {
         GW_TRY(measure_collective(measuring, i, &work, time_s, error));
     }
     return GW_OK;
-}
-
-static enum gw_status measure_backward(struct overlap_measuring *measuring, double time_s,
-                                       struct gw_error *error) {
-    struct overlap_passes passes = {.calibration = measuring->calibration};
-    gw_pass_open(&passes.told);
-    enum gw_status status = measure_passes(measuring, &passes, time_s, error);
-    gw_pass_close(&passes.told);
-    return status;
 }
 
 /* ---- a session ------------------------------------------------------------------------------- */
@@ -473,7 +360,6 @@ static enum gw_status measure_all(struct overlap_measuring *measuring, struct gw
         return gw_fail_memory(error, "measuring overlap");
     }
     GW_TRY(gw_json_put_number(overlap->kept, "elements", (double)measuring->load.elements, error));
-    GW_TRY(gw_json_put(overlap->kept, "waiting", cJSON_CreateObject(), error));
     for (size_t i = 0; i < COLLECTIVES; i++) {
         GW_TRY(measure_collective(measuring, i, NULL, measuring->time_s, error));
     }
@@ -485,22 +371,22 @@ static enum gw_status measure_all(struct overlap_measuring *measuring, struct gw
     double parts_s = 0;
     GW_TRY(find_parts(measuring, &parts_s, error));
     overlap->session_s = fmax(0, measuring->calibration->session_s - parts_s);
-    return measure_backward(measuring, measuring->calibration->time_s - measuring->time_s, error);
-}
-
-static size_t count_sizes(const struct gw_calibration *calibration) {
-    size_t most = calibration->device == NULL ? SIZES : GPU_SIZES;
-    size_t count = 1;
-    while (count < most && message_bytes[count] <= calibration->max_bytes) {
-        count++;
-    }
-    return count;
+    struct overlap_passes passes = {.calibration = measuring->calibration};
+    gw_pass_open(&passes.told);
+    enum gw_status status = measure_passes(
+        measuring, &passes, measuring->calibration->time_s - measuring->time_s, error);
+    gw_pass_close(&passes.told);
+    return status;
 }
 
 static enum gw_status open_measuring(struct overlap_measuring *measuring,
                                      struct gw_communicator *communicator, struct gw_error *error) {
     const struct gw_calibration *calibration = measuring->calibration;
-    measuring->sizes = count_sizes(calibration);
+    size_t most = calibration->device == NULL ? SIZES : GPU_SIZES;
+    measuring->sizes = 1;
+    while (measuring->sizes < most && message_bytes[measuring->sizes] <= calibration->max_bytes) {
+        measuring->sizes++;
+    }
     GW_TRY(gw_overlap_load_open(&measuring->load, calibration, communicator->rank, error));
     return open_exchanges(&measuring->exchanges, communicator, calibration,
                           message_bytes[measuring->sizes - 1], error);
@@ -526,7 +412,8 @@ enum gw_status gw_calibrate_overlap(struct gw_communicator *communicator,
         status = measure_all(&measuring, error);
     }
     gw_overlap_load_close(&measuring.load);
-    close_exchanges(&measuring.exchanges);
+    gw_pool_close(&measuring.exchanges.send);
+    gw_pool_close(&measuring.exchanges.receive);
     if (status != GW_OK) {
         gw_overlap_free(overlap);
         return status;

@@ -19,14 +19,6 @@ static void next_task(struct gw_overlap_load *load) {
     load->task.u = gw_pool_next(&load->residual, load->elements * sizeof(float));
 }
 
-/* Clears the selected elements; a residual would make a threshold select more each time. */
-static enum gw_status compress_group(struct gw_overlap_load *load, struct gw_error *error) {
-    next_task(load);
-    GW_TRY(gw_compress(load->compressor, &load->task, &load->selection, error));
-    memset(load->task.u, 0, load->elements * sizeof *load->task.u);
-    return GW_OK;
-}
-
 static enum gw_status compress_on_gpu(struct gw_overlap_load *load, size_t which,
                                       struct gw_error *error) {
     next_task(load);
@@ -65,16 +57,6 @@ static enum gw_status open_on_gpu(struct gw_overlap_load *load, struct gw_error 
     return gw_gpu_selection_reserve(&load->gpu_selection, device, load->elements, error);
 }
 
-static void close_on_gpu(struct gw_overlap_load *load) {
-    gw_gpu_selection_free(&load->gpu_selection);
-    gw_gpu_workspace_close(load->gpu_workspace);
-    for (size_t i = 0; i < GW_OVERLAP_SERIES; i++) {
-        gw_device_event_close(load->from[i]);
-        gw_device_event_close(load->to[i]);
-    }
-    gw_device_stream_close(load->stream);
-}
-
 enum gw_status gw_overlap_load_open(struct gw_overlap_load *out,
                                     const struct gw_calibration *calibration, int rank,
                                     struct gw_error *error) {
@@ -95,7 +77,13 @@ enum gw_status gw_overlap_load_open(struct gw_overlap_load *out,
 
 void gw_overlap_load_close(struct gw_overlap_load *load) {
     if (load->device != NULL) {
-        close_on_gpu(load);
+        gw_gpu_selection_free(&load->gpu_selection);
+        gw_gpu_workspace_close(load->gpu_workspace);
+        for (size_t i = 0; i < GW_OVERLAP_SERIES; i++) {
+            gw_device_event_close(load->from[i]);
+            gw_device_event_close(load->to[i]);
+        }
+        gw_device_stream_close(load->stream);
     }
     gw_pool_close(&load->gradient);
     gw_pool_close(&load->residual);
@@ -110,7 +98,14 @@ void gw_overlap_load_choose(struct gw_overlap_load *load, const struct gw_compre
 
 enum gw_status gw_overlap_load_run(void *context, struct gw_error *error) {
     struct gw_overlap_load *load = context;
-    return load->device == NULL ? compress_group(load, error) : compress_series(load, error);
+    if (load->device != NULL) {
+        return compress_series(load, error);
+    }
+    next_task(load);
+    GW_TRY(gw_compress(load->compressor, &load->task, &load->selection, error));
+    /* A residual would make a threshold select more each time. */
+    memset(load->task.u, 0, load->elements * sizeof *load->task.u);
+    return GW_OK;
 }
 
 double gw_overlap_load_took_s(void *context) {

@@ -43,21 +43,6 @@ static bool wait_for_gradients(struct gw_pass *pass, size_t more) {
     return ended;
 }
 
-static void begin_pass(struct gw_pass *pass) {
-    pthread_mutex_lock(&pass->mutex);
-    pass->gradients = 0;
-    pass->working = true;
-    pthread_mutex_unlock(&pass->mutex);
-}
-
-static void end_pass(struct gw_pass *pass) {
-    pthread_mutex_lock(&pass->mutex);
-    pass->ended_s = gw_clock_now_s();
-    pass->working = false;
-    pthread_cond_signal(&pass->changed);
-    pthread_mutex_unlock(&pass->mutex);
-}
-
 /* ---- the compute thread -------------------------------------------------------------------- */
 
 /* The thread lives as long as a subject is measured: its first work, on a GPU above all, takes
@@ -81,6 +66,9 @@ struct helper {
 static enum gw_status work(struct helper *helper) {
     enum gw_status status = GW_OK;
     while (status == GW_OK && atomic_load(&helper->order) == WORK) {
+        if (helper->subject->pass != NULL) { /* one action */
+            atomic_store(&helper->order, REST);
+        }
         bool counts = atomic_load(&helper->counting);
         double started_s = gw_clock_now_s();
         status = helper->subject->compute(helper->subject->compute_context, &helper->error);
@@ -91,15 +79,6 @@ static enum gw_status work(struct helper *helper) {
             atomic_fetch_add(&helper->count, 1);
         }
     }
-    return status;
-}
-
-/* Runs one action; rests after a pass. */
-static enum gw_status work_once(struct helper *helper) {
-    const struct gw_overlap_subject *subject = helper->subject;
-    enum gw_status status = subject->compute(subject->compute_context, &helper->error);
-    atomic_store(&helper->order, REST);
-    end_pass(subject->pass);
     return status;
 }
 
@@ -119,7 +98,14 @@ static void *serve(void *argument) {
         pthread_cond_broadcast(&helper->changed);
         pthread_mutex_unlock(&helper->mutex);
         struct gw_pass *pass = helper->subject->pass;
-        enum gw_status status = pass == NULL ? work(helper) : work_once(helper);
+        enum gw_status status = work(helper);
+        if (pass != NULL) {
+            pthread_mutex_lock(&pass->mutex);
+            pass->ended_s = gw_clock_now_s();
+            pass->working = false;
+            pthread_cond_signal(&pass->changed);
+            pthread_mutex_unlock(&pass->mutex);
+        }
         pthread_mutex_lock(&helper->mutex);
         helper->status = status;
         helper->working = false;
@@ -161,22 +147,6 @@ static enum gw_status stop_work(struct helper *helper, struct gw_error *error) {
         *error = helper->error;
     }
     return status;
-}
-
-static enum gw_status open_helper(struct helper *helper, const struct gw_overlap_subject *subject,
-                                  struct gw_error *error) {
-    *helper = (struct helper){.subject = subject};
-    pthread_mutex_init(&helper->mutex, NULL);
-    pthread_cond_init(&helper->changed, NULL);
-    int result = pthread_create(&helper->thread, NULL, serve, helper);
-    return result == 0 ? GW_OK : gw_fail(error, GW_FAILED, "pthread_create: %s", strerror(result));
-}
-
-static void close_helper(struct helper *helper) {
-    give_order(helper, LEAVE);
-    pthread_join(helper->thread, NULL);
-    pthread_mutex_destroy(&helper->mutex);
-    pthread_cond_destroy(&helper->changed);
 }
 
 /* ---- blocks -------------------------------------------------------------------------------- */
@@ -286,7 +256,10 @@ static enum gw_status add_pass(struct pair *pair, bool at_once, struct pass_sums
     struct gw_pass *pass = pair->subject->pass;
     struct beside beside = {.count = 0};
     GW_TRY(pair->communicator->transport->barrier(pair->communicator, error));
-    begin_pass(pass);
+    pthread_mutex_lock(&pass->mutex);
+    pass->gradients = 0;
+    pass->working = true;
+    pthread_mutex_unlock(&pass->mutex);
     double began_s = gw_clock_now_s();
     give_order(&pair->helper, WORK);
     enum gw_status status =
@@ -379,11 +352,21 @@ enum gw_status gw_measure_overlap(struct gw_communicator *communicator,
                                              .longest_s = subject->longest_s};
     char name[16] = "";
     *known = false;
-    GW_TRY(open_helper(&pair.helper, subject, error));
+    struct helper *helper = &pair.helper;
+    *helper = (struct helper){.subject = subject};
+    pthread_mutex_init(&helper->mutex, NULL);
+    pthread_cond_init(&helper->changed, NULL);
+    int result = pthread_create(&helper->thread, NULL, serve, helper);
+    if (result != 0) {
+        return gw_fail(error, GW_FAILED, "pthread_create: %s", strerror(result));
+    }
     (void)pthread_getname_np(pthread_self(), name, sizeof name);
     (void)pthread_setname_np(pthread_self(), "gw_exchange"); /* as exec's, which it represents */
     enum gw_status status = gw_measure_overlap_rounds(communicator, &rounds, out, known, error);
     (void)pthread_setname_np(pthread_self(), name);
-    close_helper(&pair.helper);
+    give_order(helper, LEAVE);
+    pthread_join(helper->thread, NULL);
+    pthread_mutex_destroy(&helper->mutex);
+    pthread_cond_destroy(&helper->changed);
     return status;
 }

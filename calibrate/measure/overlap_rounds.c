@@ -15,15 +15,6 @@ static const double longest_both_s = 2; /* of a block that waits for an action t
 /* Above this factor there is hardly any compute. */
 static const double largest_factor = 100;
 
-/* Slowing during the time with communication. A loss of compute beyond that, because its caches
- * hold other data, counts as if communication took longer. */
-static struct gw_pace slow_pace(const struct gw_pace *alone, const struct gw_pace *both) {
-    double lost = (1 - alone->compute_s / both->compute_s) / both->share;
-    return (struct gw_pace){.compute_s = 1 / fmax(1 / largest_factor, 1 - lost),
-                            .communication_s =
-                                both->communication_s / alone->communication_s * fmax(1, lost)};
-}
-
 /*
  * Sets *known to false, or *out to the slowed pace over the pace alone. All ranks get the same
  * spent_s, since started_s. Both at once are measured again, for twice as long, until the block is
@@ -54,7 +45,12 @@ static enum gw_status run_round(struct gw_communicator *communicator,
         .compute_s = slowest[2], .communication_s = slowest[3], .share = slowest[4]};
     *spent_s = slowest[5];
     *known = isfinite(alone.compute_s) && isfinite(both.compute_s);
-    *out = slow_pace(&alone, &both);
+    /* Slowing during the time with communication. A loss of compute beyond that, because its caches
+     * hold other data, counts as if communication took longer. */
+    double lost = (1 - alone.compute_s / both.compute_s) / both.share;
+    *out = (struct gw_pace){.compute_s = 1 / fmax(1 / largest_factor, 1 - lost),
+                            .communication_s =
+                                both.communication_s / alone.communication_s * fmax(1, lost)};
     return GW_OK;
 }
 

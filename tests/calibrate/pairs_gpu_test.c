@@ -187,8 +187,7 @@ static bool pairs_are_whole(void) {
 
 static bool has_details(int rank) {
     const cJSON *kept = clusters[rank].overlap->kept;
-    return cJSON_GetObjectItem(kept, "elements")->valuedouble == 256 &&
-           cJSON_GetArraySize(cJSON_GetObjectItem(kept, "waiting")) == 2 && gathered[rank] > 10 &&
+    return cJSON_GetObjectItem(kept, "elements")->valuedouble == 256 && gathered[rank] > 10 &&
            reduced[rank] > 10;
 }
 
