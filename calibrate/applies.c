@@ -62,16 +62,6 @@ static void compare_hosts(struct reasons *reasons, const struct gw_host_list *li
     }
 }
 
-static void compare_ranks(struct reasons *reasons, const struct gw_host_list *list) {
-    size_t then = reasons->cluster->workers_per_node;
-    size_t now = gw_host_list_most_ranks(list);
-    if (then != now) {
-        add_reason(reasons, gw_arena_format(
-                                reasons->arena, "%s has %zu worker%s on a node, this job up to %zu",
-                                reasons->cluster->path, then, then == 1 ? "" : "s", now));
-    }
-}
-
 /* ---- links ----------------------------------------------------------------------------------- */
 
 /* The median rate of the file's links, in bytes per second; 0 if it has none. */
@@ -143,7 +133,13 @@ enum gw_status gw_calibration_uncertainty_reasons(struct gw_communicator *commun
     GW_TRY(gw_agree(communicator, gw_arena_check(arena, "comparing hosts", error), error));
     GW_TRY(gw_host_list_open(communicator, &list, error));
     compare_hosts(&reasons, &list);
-    compare_ranks(&reasons, &list);
+    size_t then = cluster->workers_per_node;
+    size_t now = gw_host_list_most_ranks(&list);
+    if (then != now) {
+        add_reason(&reasons,
+                   gw_arena_format(arena, "%s has %zu worker%s on a node, this job up to %zu",
+                                   cluster->path, then, then == 1 ? "" : "s", now));
+    }
     enum gw_status status = compare_links(&reasons, communicator, &list, error);
     gw_host_list_close(&list);
     *out = reasons.texts;

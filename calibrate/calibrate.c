@@ -165,24 +165,18 @@ static double overlap_share_s(const struct gw_communicator *communicator,
     return calibration->overlap && communicator->size > 1 ? share * calibration->time_s : 0;
 }
 
-/* The time left for curves after the shares of everything else. */
-static double curves_share_s(const struct gw_communicator *communicator,
-                             const struct gw_calibration *calibration, double started_s) {
-    double finishing_s = fmax(0.02 * calibration->time_s, 0.5); /* fitting, writing */
-    double left_s = calibration->time_s - finishing_s - network_share_s(communicator, calibration) -
-                    overlap_share_s(communicator, calibration) -
-                    (gw_clock_read_s(calibration->clock) - started_s);
-    return fmax(left_s, 0);
-}
-
 static enum gw_status run_survey(const struct gw_calibration *calibration, double started_s,
                                  const struct gw_report *report, struct gw_point_survey *survey,
                                  struct gw_error *error) {
     struct gw_journal journal = {.descriptor = -1};
     enum gw_status status = open_journal(calibration, survey, &journal, error);
     if (status == GW_OK) {
-        double time_s = curves_share_s(survey->communicator, calibration, started_s);
-        status = gw_measure_points(survey, time_s, &journal, report, error);
+        double finishing_s = fmax(0.02 * calibration->time_s, 0.5); /* fitting, writing */
+        double left_s = calibration->time_s - finishing_s -
+                        network_share_s(survey->communicator, calibration) -
+                        overlap_share_s(survey->communicator, calibration) -
+                        (gw_clock_read_s(calibration->clock) - started_s);
+        status = gw_measure_points(survey, fmax(left_s, 0), &journal, report, error);
     }
     gw_journal_close(&journal);
     return status;
@@ -209,25 +203,6 @@ static enum gw_status measure_curves(struct gw_communicator *communicator,
     return status;
 }
 
-static enum gw_status measure_network(struct gw_communicator *communicator,
-                                      const struct gw_calibration *calibration,
-                                      const struct gw_report *report, struct gw_cluster *cluster,
-                                      struct gw_error *error) {
-    struct gw_calibration brief = *calibration;
-    brief.max_s_per_point =
-        fmin(calibration->max_s_per_point, network_share_s(communicator, calibration) / 40);
-    return gw_calibrate_network(communicator, &brief, report, cluster, error);
-}
-
-static enum gw_status add_overlap(struct gw_communicator *communicator,
-                                  const struct gw_calibration *calibration,
-                                  const struct gw_report *report, struct gw_cluster *cluster,
-                                  struct gw_error *error) {
-    struct gw_calibration brief = *calibration;
-    brief.time_s = overlap_share_s(communicator, calibration);
-    return gw_calibrate_overlap(communicator, &brief, report, cluster, error);
-}
-
 static void ignore_progress(void *context, double share, const char *what) {
     (void)context;
     (void)share;
@@ -252,12 +227,17 @@ static enum gw_status measure_all(struct gw_communicator *communicator,
     report.offset = 0.96 - overlap;
     report.scale = 0.04;
     if (status == GW_OK && calibration->network && communicator->size > 1) {
-        status = measure_network(communicator, calibration, &report, cluster, error);
+        struct gw_calibration brief = *calibration;
+        brief.max_s_per_point =
+            fmin(calibration->max_s_per_point, network_share_s(communicator, calibration) / 40);
+        status = gw_calibrate_network(communicator, &brief, &report, cluster, error);
     }
     report.offset = 1 - overlap;
     report.scale = overlap;
     if (status == GW_OK && calibration->overlap && communicator->size > 1) {
-        status = add_overlap(communicator, calibration, &report, cluster, error);
+        struct gw_calibration brief = *calibration;
+        brief.time_s = overlap_share_s(communicator, calibration);
+        status = gw_calibrate_overlap(communicator, &brief, &report, cluster, error);
     }
     return status;
 }

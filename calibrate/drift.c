@@ -45,17 +45,6 @@ static bool is_calibrated(const char *name) {
     return false;
 }
 
-/* Joins names: "allgather,topk". */
-static char *join_names(const char *const *names, struct gw_arena *arena) {
-    char *text = gw_arena_text(arena, "");
-    for (size_t i = 0; names[i] != NULL && text != NULL; i++) {
-        if (is_calibrated(names[i])) {
-            text = gw_arena_format(arena, "%s%s%s", text, text[0] == '\0' ? "" : ",", names[i]);
-        }
-    }
-    return text;
-}
-
 enum gw_status gw_calibration_find_drift(struct gw_communicator *communicator,
                                          const struct gw_cluster *cluster, const char *const *names,
                                          double time_s, const struct gw_clock *clock,
@@ -64,8 +53,13 @@ enum gw_status gw_calibration_find_drift(struct gw_communicator *communicator,
     struct gw_calibration_choice choice;
     struct gw_calibration calibration = gw_calibration_defaults();
     struct gw_check check;
-    const char *text = join_names(names, arena);
+    const char *text = gw_arena_text(arena, "");
     *out = NULL;
+    for (size_t i = 0; names[i] != NULL && text != NULL; i++) { /* "allgather,topk" */
+        if (is_calibrated(names[i])) {
+            text = gw_arena_format(arena, "%s%s%s", text, text[0] == '\0' ? "" : ",", names[i]);
+        }
+    }
     calibration.time_s = time_s;
     calibration.clock = clock;
     calibration.max_bytes = calibration.max_elements = 4 << 20;

@@ -13,21 +13,17 @@
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-static enum gw_status read_text(const char *name, char **text, size_t *length,
-                                struct gw_error *error) {
-    char *path = NULL;
-    GW_TRY(gw_data_resolve(GW_DATA_CLUSTERS, name, &path, error));
-    enum gw_status status = gw_file_read(path, text, length, error);
-    free(path);
-    return status;
-}
-
 enum gw_status gw_calibration_read(struct gw_communicator *communicator, const char *name,
                                    struct gw_cluster *out, struct gw_error *error) {
     char *text = NULL;
     size_t length = 0;
+    char *path = NULL;
     enum gw_status status =
-        communicator->rank == 0 ? read_text(name, &text, &length, error) : GW_OK;
+        communicator->rank == 0 ? gw_data_resolve(GW_DATA_CLUSTERS, name, &path, error) : GW_OK;
+    if (path != NULL) {
+        status = gw_file_read(path, &text, &length, error);
+    }
+    free(path);
     GW_TRY(gw_agree(communicator, status, error));
     status = gw_broadcast(communicator, 0, &length, sizeof length, error);
     if (status == GW_OK && communicator->rank != 0) {
@@ -87,16 +83,6 @@ static enum gw_status compare_hosts(const struct gw_cluster *cluster,
                                   cluster->path, host_name(next));
 }
 
-static enum gw_status compare_devices(const struct gw_cluster *cluster, bool cuda,
-                                      struct gw_error *error) {
-    const char *device = gw_cluster_device(cluster);
-    bool was_cuda = device != NULL && strcmp(device, "cuda") == 0;
-    return was_cuda == cuda ? GW_OK
-                            : gw_fail(error, GW_BAD_INPUT,
-                                      "--device: expected %s, which cluster %s was calibrated with",
-                                      was_cuda ? "cuda" : "cpu", cluster->name);
-}
-
 enum gw_status gw_calibration_require_same_hosts(struct gw_communicator *communicator,
                                                  const struct gw_cluster *cluster, bool cuda,
                                                  struct gw_error *error) {
@@ -105,7 +91,13 @@ enum gw_status gw_calibration_require_same_hosts(struct gw_communicator *communi
     enum gw_status status = GW_OK;
     if (communicator->rank == 0) {
         status = compare_hosts(cluster, &list, (size_t)communicator->size, error);
-        status = status == GW_OK ? compare_devices(cluster, cuda, error) : status;
+        const char *device = gw_cluster_device(cluster);
+        bool was_cuda = device != NULL && strcmp(device, "cuda") == 0;
+        if (status == GW_OK && was_cuda != cuda) {
+            status = gw_fail(error, GW_BAD_INPUT,
+                             "--device: expected %s, which cluster %s was calibrated with",
+                             was_cuda ? "cuda" : "cpu", cluster->name);
+        }
     }
     gw_host_list_close(&list);
     return gw_agree(communicator, status, error);
@@ -226,13 +218,6 @@ struct recheck {
     struct gw_point_survey survey;
 };
 
-/* True if the file's curve of a compressor that sketches includes the search in the sketch. */
-static bool is_other_kernel(const struct gw_cluster *cluster, const struct gw_series *series) {
-    const struct gw_compressor *compressor = gw_compressor_find(series->subject.name);
-    return compressor != NULL && compressor->sketched &&
-           gw_kernel_cost_find(&cluster->aggregation, gw_aggregator_names[GW_HEAVYMIX]) == NULL;
-}
-
 /* The file's document of a series' curve, or NULL. */
 static const cJSON *find_document(const struct gw_cluster *cluster,
                                   const struct gw_series *series) {
@@ -240,7 +225,12 @@ static const cJSON *find_document(const struct gw_cluster *cluster,
     if (subject->separate) {
         const struct gw_kernel_cost *cost = gw_kernel_cost_find(
             series->aggregates ? &cluster->aggregation : &cluster->compressors, subject->name);
-        return cost == NULL || is_other_kernel(cluster, series) ? NULL : cost->kept;
+        const struct gw_compressor *compressor = gw_compressor_find(subject->name);
+        /* Without a curve of the search in sketches, curves of sketches include it. */
+        bool includes_search =
+            compressor != NULL && compressor->sketched &&
+            gw_kernel_cost_find(&cluster->aggregation, gw_aggregator_names[GW_HEAVYMIX]) == NULL;
+        return cost == NULL || includes_search ? NULL : cost->kept;
     }
     const struct gw_collective_cost *cost =
         gw_cluster_find_collective(cluster, subject->name, (size_t)series->workers);
@@ -311,27 +301,16 @@ static enum gw_status choose_points(struct recheck *recheck, double time_s,
                          recheck->cluster->path);
 }
 
-static const cJSON *raw_at(const cJSON *kept, const struct gw_subject *subject, size_t size) {
-    const cJSON *raw = NULL;
-    cJSON_ArrayForEach(raw, cJSON_GetObjectItemCaseSensitive(kept, "raw")) {
-        if (number_in(raw, subject->size_key) == (double)size) {
-            break;
-        }
-    }
-    return raw;
-}
-
-/* True if the change exceeds the tolerance, and the interval excludes the file's usual repeats. */
-static bool seems_moved(const struct gw_check_row *row, double tolerance) {
-    return fabs(row->change) > tolerance &&
-           (row->now_s.median_low > row->file_p95_s || row->now_s.median_high < row->file_p5_s);
-}
-
 static enum gw_status fill_row(const struct recheck *recheck, const struct gw_measured_point *point,
                                struct gw_check_row *row, struct gw_error *error) {
     const struct gw_series *series = &recheck->survey.list.items[point->series];
-    const cJSON *raw =
-        raw_at(find_document(recheck->cluster, series), &series->subject, point->size);
+    const cJSON *kept = find_document(recheck->cluster, series);
+    const cJSON *raw = NULL;
+    cJSON_ArrayForEach(raw, cJSON_GetObjectItemCaseSensitive(kept, "raw")) {
+        if (number_in(raw, series->subject.size_key) == (double)point->size) {
+            break;
+        }
+    }
     struct gw_measurement measurement;
     GW_TRY(gw_point_measurement(point, &recheck->survey.rule, &measurement, error));
     *row = (struct gw_check_row){.name = series->subject.name,
@@ -344,7 +323,10 @@ static enum gw_status fill_row(const struct recheck *recheck, const struct gw_me
                                  .file_p95_s = number_in(raw, "p95_s"),
                                  .now_s = measurement.summary};
     row->change = row->now_s.median / row->file_s - 1;
-    row->moved = seems_moved(row, recheck->tolerance);
+    /* The change exceeds the tolerance, and the interval excludes the file's usual repeats. */
+    row->moved =
+        fabs(row->change) > recheck->tolerance &&
+        (row->now_s.median_low > row->file_p95_s || row->now_s.median_high < row->file_p5_s);
     return GW_OK;
 }
 
@@ -352,17 +334,6 @@ static void log_point(void *context, double share, const char *what) {
     (void)context;
     (void)share;
     gw_log(GW_LOG_VERBOSE, "measuring %s", what);
-}
-
-/* Clears the measurements, and removes the points that have not moved. */
-static void restart_points(struct gw_points *points, const struct gw_check *check) {
-    for (size_t i = 0; i < points->count; i++) {
-        struct gw_measured_point *point = &points->items[i];
-        point->state = check->rows[i].moved ? GW_POINT_OPEN : GW_POINT_LEFT_OUT;
-        point->count = point->late = point->visits = 0;
-        point->spent_s = 0;
-        point->error = INFINITY;
-    }
 }
 
 /* On rank 0: lists rows of the measured points. */
@@ -393,7 +364,13 @@ static enum gw_status measure_twice(struct recheck *recheck, double time_s, stru
         GW_TRY(gw_measure_points(survey, shares[pass] * time_s, &journal, &report, error));
         if (survey->communicator->rank == 0) {
             GW_TRY(list_rows(recheck, check, error));
-            restart_points(&survey->points, check);
+            for (size_t i = 0; i < survey->points.count; i++) { /* of those that have moved */
+                struct gw_measured_point *point = &survey->points.items[i];
+                point->state = check->rows[i].moved ? GW_POINT_OPEN : GW_POINT_LEFT_OUT;
+                point->count = point->late = point->visits = 0;
+                point->spent_s = 0;
+                point->error = INFINITY;
+            }
             moved = (double)check->moved;
         }
         GW_TRY(gw_agree_maximum(survey->communicator, &moved, 1, error));

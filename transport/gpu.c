@@ -110,15 +110,6 @@ enum gw_status gw_gpu_transport_choose(struct gw_communicator *communicator,
     return GW_OK;
 }
 
-/* Sets *aware if the MPI libraries of all ranks take pointers to memory of GPUs. */
-static enum gw_status find_aware(struct gw_communicator *parent, bool *aware,
-                                 struct gw_error *error) {
-    double lacks = gw_takes_gpu_memory(parent) ? 0 : 1;
-    GW_TRY(gw_agree_maximum(parent, &lacks, 1, error));
-    *aware = lacks == 0;
-    return GW_OK;
-}
-
 enum gw_status gw_communicator_open_gpu(struct gw_communicator *out, struct gw_communicator *parent,
                                         const struct gw_gpu_settings *settings,
                                         struct gw_error *error) {
@@ -128,9 +119,9 @@ enum gw_status gw_communicator_open_gpu(struct gw_communicator *out, struct gw_c
     if (settings->transport == GW_GPU_NCCL) {
         GW_TRY(check_nccl(parent, settings, error));
     } else {
-        bool aware = false;
-        GW_TRY(find_aware(parent, &aware, error));
-        kind = aware ? &gw_gpu_cuda_aware : &gw_gpu_staged;
+        double lacks = gw_takes_gpu_memory(parent) ? 0 : 1; /* the MPI library of some rank */
+        GW_TRY(gw_agree_maximum(parent, &lacks, 1, error));
+        kind = lacks == 0 ? &gw_gpu_cuda_aware : &gw_gpu_staged;
     }
     GW_TRY(parent->transport->open_first(parent, parent->size, &own, error));
     return gw_gpu_open(out, kind, own, settings, error);

@@ -163,16 +163,6 @@ static void send_datagram(const struct gw_watch *watch, uint32_t address, bool a
                  (const struct sockaddr *)&to, sizeof to);
 }
 
-static void send_query(const struct gw_watch *watch) {
-    if (watch->same_host) {
-        send_datagram(watch, htonl(INADDR_LOOPBACK), false);
-        return;
-    }
-    for (size_t i = 0; i < MAX_ADDRESSES && watch->place.addresses[i] != 0; i++) {
-        send_datagram(watch, watch->place.addresses[i], false);
-    }
-}
-
 /* Answers queries; returns true if the next rank has answered. */
 static bool receive_datagrams(const struct gw_watch *watch) {
     struct datagram datagram;
@@ -209,7 +199,14 @@ static void *watch_next(void *context) {
         }
         polled_s = now_s;
         if (now_s - asked_s >= question_s) {
-            send_query(watch);
+            if (watch->same_host) {
+                send_datagram(watch, htonl(INADDR_LOOPBACK), false);
+            }
+            for (size_t i = 0; !watch->same_host && i < MAX_ADDRESSES; i++) {
+                if (watch->place.addresses[i] != 0) {
+                    send_datagram(watch, watch->place.addresses[i], false);
+                }
+            }
             asked_s = now_s;
         }
         if (poll(&ready, 1, NUDGE_MS) > 0 && receive_datagrams(watch)) {
@@ -260,16 +257,6 @@ static void free_watch(struct gw_watch *watch) {
     free(watch);
 }
 
-/* Waits for the next rank's first answer, but not for ever. Only a rank that has answered is missed
- * later. */
-static void wait_for_answer(struct gw_watch *watch) {
-    struct timespec end;
-    (void)clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += first_answer_s;
-    while (sem_timedwait(&watch->first_answer, &end) != 0 && errno == EINTR) {
-    }
-}
-
 enum gw_status gw_watch_open(struct gw_communicator *communicator, double timeout_s, gw_lost *lost,
                              void *context, struct gw_watch **out, struct gw_error *error) {
     *out = NULL;
@@ -296,7 +283,12 @@ enum gw_status gw_watch_open(struct gw_communicator *communicator, double timeou
         status = gw_fail(error, GW_FAILED, "watching ranks: %s", strerror(failed));
     }
     if (started) {
-        wait_for_answer(watch);
+        /* Not for ever: only a rank that has answered is missed later. */
+        struct timespec end;
+        (void)clock_gettime(CLOCK_REALTIME, &end);
+        end.tv_sec += first_answer_s;
+        while (sem_timedwait(&watch->first_answer, &end) != 0 && errno == EINTR) {
+        }
     }
     status = gw_agree(communicator, status, error);
     if (status == GW_OK) {

@@ -258,50 +258,18 @@ static bool has_trend(const struct gw_candidate *candidate) {
     return n >= MIN_TREND_POINTS && products > (2 / sqrt(n) - 1 / n) * squares;
 }
 
-/*
- * True if the curve has another shape: its error at the most costly sizes, the largest included, is
- * above the error that a richer kind is chosen for, and above twice the `noise`, the distance of
- * sizes from the line between their neighbours; or its residuals have a trend.
- */
-static bool misses_shape(const struct gw_candidate *candidate, double noise) {
-    static const double worth_it = 0.05;
-    return has_trend(candidate) ||
-           (candidate->costly_error > worth_it && candidate->costly_error > 2 * noise);
-}
-
 /* room: scratch memory for held_out gains and the shares of their ranks. */
 static bool significantly_better(const struct gw_candidate *richer,
                                  const struct gw_candidate *poorer, double noise, double *room) {
+    static const double worth_it = 0.05;
     size_t count = find_gains(richer, poorer, room);
     double sum = sum_ranks(room, count);
     return richer->held_out_mean < far_better * poorer->held_out_mean ||
            (richer->costly_error < far_better * poorer->costly_error &&
-            misses_shape(poorer, noise)) ||
+            (has_trend(poorer) ||
+             (poorer->costly_error > worth_it && poorer->costly_error > 2 * noise))) ||
            (richer->held_out_mean < poorer->held_out_mean &&
             tail_of_signed_ranks(count, sum, room + count) <= level);
-}
-
-/* The mean distance of the last points from the line through them; INFINITY: too few points. */
-static double last_points_noise(const struct gw_curve_point *points, size_t count) {
-    size_t last = gw_last_points(points, count);
-    if (last == 0) {
-        return INFINITY;
-    }
-    struct gw_curve line = gw_median_line(points + count - last, last);
-    double n = (double)last;
-    return sqrt(n / (n - 2)) * loss_over(&line, points + count - last, last) / n;
-}
-
-/*
- * The distance of sizes from the line between their neighbours: that of the most costly sizes,
- * limited to between half and all of the mean over all sizes. Small sizes may be farther off, since
- * waking up takes as long as the measured work; large ones on a line have no such noise.
- */
-static double neighbour_noise(const struct gw_candidate *of, const struct gw_curve_point *points,
-                              size_t count) {
-    double mean = of->held_out_mean;
-    double around = fmin(fmax(of->held_out_costly, mean / 2), mean);
-    return fmin(around, last_points_noise(points, count));
 }
 
 static enum gw_candidate_kind choose_kind(const struct gw_candidate candidates[GW_CANDIDATE_KINDS],
@@ -334,7 +302,16 @@ enum gw_status gw_candidates_open(const bool wanted[GW_CANDIDATE_KINDS],
         }
     }
     if (status == GW_OK) {
-        double noise = neighbour_noise(&out[GW_CANDIDATE_POINTS], points, count);
+        const struct gw_candidate *joined = &out[GW_CANDIDATE_POINTS];
+        double mean = joined->held_out_mean;
+        double noise = fmin(fmax(joined->held_out_costly, mean / 2), mean);
+        size_t last = gw_last_points(points, count);
+        if (last > 0) { /* the mean distance of the last points from the line through them */
+            struct gw_curve line = gw_median_line(points + count - last, last);
+            double n = (double)last;
+            noise =
+                fmin(noise, sqrt(n / (n - 2)) * loss_over(&line, points + count - last, last) / n);
+        }
         *chosen = choose_kind(out, noise, room);
     } else {
         gw_candidates_close(out);

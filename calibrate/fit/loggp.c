@@ -71,15 +71,6 @@ static double median(double *values, size_t count) {
     return gsl_stats_median_from_sorted_data(values, 1, count);
 }
 
-/* The shortest time of the smaller half of the sizes, where bytes cost nothing yet. */
-static double short_flood_s(const struct sorted_points *series) {
-    double shortest_s = series->points[0].time_s;
-    for (size_t i = 1; i < (series->count + 1) / 2; i++) {
-        shortest_s = fmin(shortest_s, series->points[i].time_s);
-    }
-    return shortest_s;
-}
-
 /* ---- the fit ------------------------------------------------------------------------------- */
 
 struct slope {
@@ -164,16 +155,6 @@ static double long_flood_s_per_byte(const struct sorted_points *series) {
     return least_s;
 }
 
-/* The number of short ping-pongs, whose bytes take less than a quarter of the shortest. */
-static size_t count_short(const struct sorted_points *series, double byte_s) {
-    size_t count = 1;
-    while (count < series->count &&
-           series->points[count].size * byte_s < series->points[0].time_s / 4) {
-        count++;
-    }
-    return count;
-}
-
 /* The median of short ping-pongs, minus the time that the parameters account for. */
 static double remaining_latency(const struct sorted_points *series, size_t count,
                                 const struct gw_loggp *loggp, double *room) {
@@ -210,9 +191,16 @@ static enum gw_status fit_parameters(const struct sorted_points series[GW_LOGGP_
     byte_s = byte_s > 0 ? byte_s : flood_byte_s;
     double hidden_s = fmax(0, byte_s - flood_byte_s);
     out->overhead_s_per_byte = fmin(send.curve.per_unit_s, fmin(hidden_s, byte_s / 2));
-    size_t count = count_short(ping_pong, byte_s);
+    size_t count = 1; /* short ping-pongs, whose bytes take less than a quarter of the shortest */
+    while (count < ping_pong->count &&
+           ping_pong->points[count].size * byte_s < ping_pong->points[0].time_s / 4) {
+        count++;
+    }
     double short_s = remaining_latency(ping_pong, count, out, room);
-    double flood_s = short_flood_s(&series[GW_FLOOD]);
+    double flood_s = INFINITY; /* shortest of the smaller half of sizes, where bytes cost nothing */
+    for (size_t i = 0; i < (series[GW_FLOOD].count + 1) / 2; i++) {
+        flood_s = fmin(flood_s, series[GW_FLOOD].points[i].time_s);
+    }
     double calls_s = (send.curve.fixed_s + receive.curve.fixed_s) / 2;
     out->overhead_s = fmin(calls_s, fmin(flood_s, short_s / 2));
     out->gap_s = fmin(flood_s, short_s - 2 * out->overhead_s);

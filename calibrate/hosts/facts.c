@@ -110,14 +110,6 @@ static bool find_model(const char *cpuinfo, char out[GW_FACT_SIZE]) {
     return true;
 }
 
-static void write_model(struct gw_json_writer *writer, const char *root) {
-    char model[GW_FACT_SIZE];
-    char *cpuinfo = gw_fact_text(root, "/proc/cpuinfo");
-    bool found = cpuinfo != NULL && find_model(cpuinfo, model);
-    free(cpuinfo);
-    gw_writer_text(writer, "cpu", found ? model : "unknown");
-}
-
 static bool read_cpus(const char *root, const char *path, struct gw_cpus *out) {
     char *text = gw_fact_text(root, path);
     bool sound = text != NULL && gw_cpus_parse(text, out);
@@ -294,41 +286,12 @@ static void write_frequency(struct gw_json_writer *writer, const char *root,
     gw_writer_end(writer);
 }
 
-static void write_cpu(struct gw_json_writer *writer, const char *root) {
-    struct gw_cpus online = {0};
-    write_model(writer, root);
-    if (read_cpus(root, "/sys/devices/system/cpu/online", &online)) {
-        write_topology(writer, root, &online);
-    }
-    write_core_kinds(writer, root);
-    write_frequency(writer, root, &online);
-}
-
 /* ---- system ---------------------------------------------------------------------------------- */
-
-/* Both 'NAME="Debian"' and 'NAME=Debian' are common. */
-static void remove_quotes(char *text) {
-    size_t length = strlen(text);
-    if (length >= 2 && text[0] == '"' && text[length - 1] == '"') {
-        memmove(text, text + 1, length - 2);
-        text[length - 2] = '\0';
-    }
-}
 
 static void write_line(struct gw_json_writer *writer, const char *root, const char *path,
                        const char *key) {
     char line[GW_FACT_SIZE];
     write_known(writer, key, gw_fact_read(root, path, line) ? line : NULL);
-}
-
-static void write_distribution(struct gw_json_writer *writer, const char *root) {
-    char name[GW_FACT_SIZE];
-    char *text = gw_fact_text(root, "/etc/os-release");
-    if (text != NULL && gw_fact_find(text, "PRETTY_NAME", name)) {
-        remove_quotes(name);
-        gw_writer_text(writer, "system", name);
-    }
-    free(text);
 }
 
 static void write_memory(struct gw_json_writer *writer, const char *root) {
@@ -344,40 +307,13 @@ static void write_memory(struct gw_json_writer *writer, const char *root) {
     free(text);
 }
 
-/* Writes the quota of a control group, "200000 100000": microseconds of processors per period. */
-static void write_quota(struct gw_json_writer *writer, const char *root) {
-    char line[GW_FACT_SIZE];
-    double quota = 0;
-    double period = 0;
-    if (gw_fact_read(root, "/sys/fs/cgroup/cpu.max", line) &&
-        sscanf(line, "%15lf %15lf", &quota, &period) == 2 && quota > 0 && period > 0) {
-        gw_writer_number(writer, "cpu_quota", quota / period);
-    }
-}
-
 bool gw_fact_boot(const char *root, char out[GW_FACT_SIZE]) {
     return gw_fact_read(root, "/proc/sys/kernel/random/boot_id", out);
-}
-
-static void write_system(struct gw_json_writer *writer, const char *root) {
-    write_distribution(writer, root);
-    write_line(writer, root, "/proc/sys/kernel/osrelease", "kernel");
-    write_memory(writer, root);
-    write_line(writer, root, "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-               "clock_source");
-    write_quota(writer, root);
 }
 
 /* ---- interfaces ------------------------------------------------------------------------------ */
 
 enum { LOOPBACK = 772, LONGEST_NAME = 64 }; /* ARPHRD_LOOPBACK */
-
-static bool read_text(const char *root, const char *interface, const char *name,
-                      char out[GW_FACT_SIZE]) {
-    char path[320];
-    (void)snprintf(path, sizeof path, "/sys/class/net/%s/%s", interface, name);
-    return gw_fact_read(root, path, out);
-}
 
 static bool read_number(const char *root, const char *interface, const char *name, double *out) {
     char path[320];
@@ -399,17 +335,6 @@ static bool is_own_interface(const char *known, const char *interface) {
         }
     }
     return known == NULL;
-}
-
-/*
- * Drivers that cannot tell, such as those of virtual machines, have no "operstate" but "unknown".
- */
-static bool is_up(const char *root, const char *interface) {
-    char state[GW_FACT_SIZE];
-    double type = 0;
-    bool loops = read_number(root, interface, "type", &type) && type == LOOPBACK;
-    return !loops && read_text(root, interface, "operstate", state) &&
-           (strcmp(state, "up") == 0 || strcmp(state, "unknown") == 0);
 }
 
 static void write_interface(struct gw_json_writer *writer, const char *root,
@@ -436,8 +361,15 @@ static void write_interfaces(struct gw_json_writer *writer, const char *root) {
     gw_writer_array(writer, "interfaces");
     for (int i = 0; i < count; i++) {
         const char *name = folders[i]->d_name;
+        char state[GW_FACT_SIZE] = "";
+        double type = 0;
+        (void)snprintf(path, sizeof path, "/sys/class/net/%.64s/operstate", name);
+        /* Drivers that cannot tell, such as those of virtual machines, say "unknown". */
+        bool is_up = gw_fact_read(root, path, state) &&
+                     (strcmp(state, "up") == 0 || strcmp(state, "unknown") == 0) &&
+                     !(read_number(root, name, "type", &type) && type == LOOPBACK);
         if (name[0] != '.' && strlen(name) < LONGEST_NAME && is_own_interface(known, name) &&
-            is_up(root, name)) {
+            is_up) {
             write_interface(writer, root, name);
         }
         free(folders[i]);
@@ -480,23 +412,17 @@ static bool is_secret(const char *name, size_t length) {
     return false;
 }
 
-static bool is_wanted(const char *name, size_t length) {
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-        size_t beginning = strlen(wanted[i]);
-        if (beginning <= length && strncmp(name, wanted[i], beginning) == 0) {
-            return !is_secret(name, length);
-        }
-    }
-    return false;
-}
-
 void gw_write_environment(struct gw_json_writer *writer, char *const *variables) {
     for (; *variables != NULL; variables++) {
         char name[64];
         char value[LONGEST_VALUE + 1];
         const char *equals = strchr(*variables, '=');
         size_t length = equals == NULL ? 0 : (size_t)(equals - *variables);
-        if (length == 0 || length >= sizeof name || !is_wanted(*variables, length)) {
+        bool is_wanted = false;
+        for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+            is_wanted = is_wanted || strncmp(*variables, wanted[i], strlen(wanted[i])) == 0;
+        }
+        if (length == 0 || length >= sizeof name || !is_wanted || is_secret(*variables, length)) {
             continue;
         }
         (void)snprintf(name, sizeof name, "%.*s", (int)length, *variables);
@@ -513,7 +439,33 @@ void gw_write_environment(struct gw_json_writer *writer, char *const *variables)
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 void gw_write_host_facts(struct gw_json_writer *writer, const char *root) {
-    write_cpu(writer, root);
-    write_system(writer, root);
+    char line[GW_FACT_SIZE];
+    struct gw_cpus online = {0};
+    double quota = 0; /* microseconds of processors per period, "200000 100000" */
+    double period = 0;
+    char *text = gw_fact_text(root, "/proc/cpuinfo");
+    gw_writer_text(writer, "cpu", text != NULL && find_model(text, line) ? line : "unknown");
+    free(text);
+    if (read_cpus(root, "/sys/devices/system/cpu/online", &online)) {
+        write_topology(writer, root, &online);
+    }
+    write_core_kinds(writer, root);
+    write_frequency(writer, root, &online);
+    text = gw_fact_text(root, "/etc/os-release");
+    if (text != NULL && gw_fact_find(text, "PRETTY_NAME", line)) {
+        size_t last = strlen(line) - 1; /* 'NAME="Debian"' and 'NAME=Debian' are both common */
+        bool quoted = last > 0 && line[0] == '"' && line[last] == '"';
+        line[last + !quoted] = '\0';
+        gw_writer_text(writer, "system", line + quoted);
+    }
+    free(text);
+    write_line(writer, root, "/proc/sys/kernel/osrelease", "kernel");
+    write_memory(writer, root);
+    write_line(writer, root, "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+               "clock_source");
+    if (gw_fact_read(root, "/sys/fs/cgroup/cpu.max", line) &&
+        sscanf(line, "%15lf %15lf", &quota, &period) == 2 && quota > 0 && period > 0) {
+        gw_writer_number(writer, "cpu_quota", quota / period);
+    }
     write_interfaces(writer, root);
 }

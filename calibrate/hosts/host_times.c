@@ -59,17 +59,6 @@ static enum gw_status time_host_alone(const struct gw_clock *clock, const struct
     return GW_OK;
 }
 
-/* Adds the times of a host's further ranks to those of its first rank. */
-static void add_rank(const struct gw_host_times *rank, struct gw_host_times *host) {
-    host->together_s = fmax(host->together_s, rank->together_s);
-    host->clock_s = fmax(host->clock_s, rank->clock_s);
-    if (rank->clock_step_s < 0 || host->clock_step_s < 0) {
-        host->clock_step_s = fmin(rank->clock_step_s, host->clock_step_s);
-    } else {
-        host->clock_step_s = fmax(rank->clock_step_s, host->clock_step_s);
-    }
-}
-
 static enum gw_status combine(struct gw_communicator *communicator, const struct gw_host_list *list,
                               const struct gw_host_times *own, struct gw_host_times *times,
                               struct gw_error *error) {
@@ -82,7 +71,11 @@ static enum gw_status combine(struct gw_communicator *communicator, const struct
         times[h] = all[list->first_rank[h]];
     }
     for (int r = 0; r < communicator->size; r++) {
-        add_rank(&all[r], &times[list->host_of[r]]);
+        struct gw_host_times *host = &times[list->host_of[r]];
+        bool went_back = all[r].clock_step_s < 0 || host->clock_step_s < 0;
+        host->together_s = fmax(host->together_s, all[r].together_s);
+        host->clock_s = fmax(host->clock_s, all[r].clock_s);
+        host->clock_step_s = (went_back ? fmin : fmax)(host->clock_step_s, all[r].clock_step_s);
     }
     free(all);
     return status;

@@ -2,15 +2,6 @@
 #include "calibrate/hosts/hosts.h"
 #include "calibrate/measure/worker_counts.h"
 
-/* The machine that has most ranks. */
-static size_t fullest_machine(const struct gw_host_list *machines) {
-    size_t most = 0;
-    for (size_t i = 1; i < machines->count; i++) {
-        most = machines->rank_count[i] > machines->rank_count[most] ? i : most;
-    }
-    return most;
-}
-
 /* Finds *first (gw_sharing_find), and how many of these ranks are on that machine. */
 static size_t count_concurrent(const struct gw_host_list *machines, size_t machine,
                                size_t processors, int *first) {
@@ -32,7 +23,10 @@ enum gw_status gw_sharing_find(struct gw_communicator *communicator, struct gw_s
     struct gw_cpus usable;
     struct gw_host_list machines;
     GW_TRY(gw_machine_list_open(communicator, &machines, error));
-    size_t machine = fullest_machine(&machines);
+    size_t machine = 0; /* the one that has most ranks */
+    for (size_t i = 1; i < machines.count; i++) {
+        machine = machines.rank_count[i] > machines.rank_count[machine] ? i : machine;
+    }
     struct gw_cpus *all = gw_arena_zeros(&machines.arena, (size_t)communicator->size, sizeof *all);
     gw_cpus_usable(&usable);
     enum gw_status status =

@@ -303,16 +303,6 @@ static void close_run(struct run *run) {
     gw_arena_free(&run->arena);
 }
 
-/* Equal layers of about k elements; the last one has the remainder. */
-static void lay_out_layers(struct gw_task *task, size_t *layers) {
-    size_t count = task->n / task->k;
-    for (size_t i = 0; i < count; i++) {
-        layers[i] = task->n / count + (i + 1 == count ? task->n % count : 0);
-    }
-    task->layers = layers;
-    task->layer_count = count;
-}
-
 /* Aligned as frameworks align tensors: vectors that cross cache lines cost twice as much. */
 static float *allocate_aligned(struct run *run) {
     return gw_arena_own(&run->arena, gw_resident_zeros(run->bench->elements * sizeof(float)), free);
@@ -341,7 +331,12 @@ static enum gw_status open_run(struct run *run, struct gw_error *error) {
                                  .seed = bench->seed,
                                  .threads = bench->threads,
                                  .workspace = &run->workspace};
-    lay_out_layers(&run->task, layers);
+    run->task.layers = layers;
+    run->task.layer_count = n / run->task.k;
+    for (size_t i = 0; i < run->task.layer_count; i++) {
+        layers[i] = n / run->task.layer_count;
+    }
+    layers[run->task.layer_count - 1] += n % run->task.layer_count;
     memcpy(copy, bench->u, n * sizeof *copy);
     GW_TRY(find_topk(run, copy, error));
     if (run->device != NULL) {

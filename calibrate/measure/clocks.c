@@ -8,21 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Identifies the monotonic clock: by the boot, and the time namespace. */
-static void identify_clock(char out[128]) {
-    char boot[GW_FACT_SIZE];
-    memset(out, 0, 128);
-    if (gw_fact_boot("", boot)) {
-        (void)snprintf(out, 64, "%.63s", boot);
-        (void)!readlink("/proc/self/ns/time", out + 64, 63);
-    }
-}
-
 enum gw_status gw_clocks_open(struct gw_communicator *communicator, const struct gw_clock *own,
                               struct gw_clocks *out, struct gw_error *error) {
-    char mine[128];
+    char mine[128] = ""; /* the monotonic clock: its boot, and its time namespace */
+    char boot[GW_FACT_SIZE];
     *out = (struct gw_clocks){.own = own};
-    identify_clock(mine);
+    if (gw_fact_boot("", boot)) {
+        (void)snprintf(mine, 64, "%.63s", boot);
+        (void)!readlink("/proc/self/ns/time", mine + 64, 63);
+    }
     char *all = calloc((size_t)communicator->size, sizeof mine);
     if (all == NULL) {
         return gw_fail_memory(error, "comparing clocks");
@@ -54,20 +48,14 @@ static size_t place_before(const struct gw_clocks *clocks, size_t answers) {
     return (clocks->asked - answers) % GW_CLOCK_ANSWERS;
 }
 
-/* An answer soon after the last but one replaces the last: the line needs a long base. */
-static void reserve_answer(struct gw_clocks *clocks) {
-    const double apart_s = 0.5;
-    double last_s = clocks->at_s[place_before(clocks, 1)];
-    double before_s = clocks->at_s[place_before(clocks, 2)];
-    if (clocks->asked < 2 || last_s - before_s >= apart_s) {
-        clocks->asked++;
-    }
-}
-
 static enum gw_status query_clock(struct gw_clocks *clocks, struct gw_communicator *communicator,
                                   struct gw_error *error) {
     double shortest_s = INFINITY;
-    reserve_answer(clocks);
+    const double apart_s = 0.5;
+    double base_s = clocks->at_s[place_before(clocks, 1)] - clocks->at_s[place_before(clocks, 2)];
+    if (clocks->asked < 2 || base_s >= apart_s) {
+        clocks->asked++; /* otherwise replaces the last answer: the line needs a long base */
+    }
     size_t place = place_before(clocks, 1);
     for (int i = 0; i < ROUND_TRIPS; i++) {
         double theirs_s = 0;

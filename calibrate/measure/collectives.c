@@ -60,11 +60,6 @@ static const struct {
     {GW_SCATTER, {NOTHING, ALL_PARTS}, {ONE_PART, ONE_PART}, false},
     [SENDRECV] = {.sends = {NOTHING, ONE_PART}, .receives = {ONE_PART, NOTHING}}};
 
-/* True if some rank has the parts of all ranks in a pool. */
-static bool holds_all(size_t which) {
-    return collectives[which].sends[1] == ALL_PARTS || collectives[which].receives[1] == ALL_PARTS;
-}
-
 static void *take_memory(struct gw_pool *pool, enum share share, size_t part, size_t whole) {
     return share == NOTHING ? NULL : gw_pool_next(pool, share == ONE_PART ? part : whole);
 }
@@ -144,7 +139,9 @@ static enum gw_status add_collective(struct gw_point_survey *survey,
                                            .collective_memory = collective_memory,
                                            .which = which};
     int workers = counts->workers[at];
-    size_t fits = collective_memory->largest_pool / (holds_all(which) ? (size_t)workers : 1);
+    bool holds_all = collectives[which].sends[1] == ALL_PARTS || /* in a pool of some rank */
+                     collectives[which].receives[1] == ALL_PARTS;
+    size_t fits = collective_memory->largest_pool / (holds_all ? (size_t)workers : 1);
     struct gw_series series = {.workers = workers,
                                .of_fewer = workers < counts->world->size,
                                .subject = {.name = gw_calibrated_collectives[which],

@@ -114,20 +114,16 @@ static enum gw_status run_on_gpu(struct measured_compression *compression, struc
                                    &compression->selected, error);
 }
 
-/* The search in a sketch follows the sum of all workers' sketches, and is measured apart. */
-static enum gw_status run_sketch(struct measured_compression *compression, struct gw_error *error) {
-    const struct gw_task *task = compression->task;
-    struct gw_sketch *into = &compression->sketches[task - compression->tasks];
-    GW_TRY(gw_memory_on_host.add(NULL, task->u, task->gradient, 1, task->n, error));
-    gw_sketch_clear(into);
-    return gw_sketch_encode(into, task->u, 0, task->n, error);
-}
-
 static enum gw_status compress_part(void *context, struct gw_error *error) {
     struct measured_compression *compression = context;
     struct compressor_memory *compressor_memory = compression->compressor_memory;
     if (compression->compressor->sketched) {
-        return run_sketch(compression, error);
+        /* The search follows the sum of all workers' sketches, and is measured apart. */
+        const struct gw_task *task = compression->task;
+        struct gw_sketch *into = &compression->sketches[task - compression->tasks];
+        GW_TRY(gw_memory_on_host.add(NULL, task->u, task->gradient, 1, task->n, error));
+        gw_sketch_clear(into);
+        return gw_sketch_encode(into, task->u, 0, task->n, error);
     }
     GW_TRY(gw_compress(compression->compressor, compression->task, &compressor_memory->selection,
                        error));
@@ -357,11 +353,6 @@ static enum gw_status add_compressor(struct gw_point_survey *survey,
                : GW_OK;
 }
 
-/* n / k: k is at least half of density n, if that is 1 or more, and at least 1. */
-static size_t max_layers(const struct gw_calibration *calibration) {
-    return (size_t)fmin(2 / calibration->density, (double)calibration->max_elements) + 1;
-}
-
 enum gw_status gw_point_survey_add_compressors(struct gw_point_survey *survey,
                                                const struct gw_calibration *calibration,
                                                struct gw_error *error) {
@@ -377,8 +368,10 @@ enum gw_status gw_point_survey_add_compressors(struct gw_point_survey *survey,
     compressor_memory->density = calibration->density;
     compressor_memory->device = calibration->device;
     compressor_memory->longest_warm_up_s = fmin(fmax(calibration->time_s / 300, 0.03), 0.5);
+    /* n / k layers: k is at least half of density n, if that is 1 or more, and at least 1. */
+    size_t layers = (size_t)fmin(2 / calibration->density, (double)calibration->max_elements) + 1;
     compressor_memory->layers =
-        gw_arena_zeros(&survey->arena, max_layers(calibration), sizeof *compressor_memory->layers);
+        gw_arena_zeros(&survey->arena, layers, sizeof *compressor_memory->layers);
     if (compressor_memory->layers == NULL) {
         return gw_fail_memory(error, "calibrating compressors");
     }

@@ -196,14 +196,6 @@ static enum gw_status choose_order(const struct probes *probes, size_t order[MAX
 
 /* ---- measuring ----------------------------------------------------------------------------- */
 
-static void halve(struct gw_summary *summary) {
-    double *values[] = {&summary->mean, &summary->sd,         &summary->median,     &summary->p5,
-                        &summary->p95,  &summary->median_low, &summary->median_high};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        *values[i] /= 2;
-    }
-}
-
 static enum gw_status measure_probe(struct measured_link *link, const struct gw_stop_rule *rule,
                                     struct probe *probe, struct gw_error *error) {
     const struct gw_subject subject = {
@@ -220,7 +212,12 @@ static enum gw_status measure_probe(struct measured_link *link, const struct gw_
     free(point.seconds);
     if (status == GW_OK && probe->kind == GW_PING_PONG) {
         struct gw_summary *summary = &probe->measurement.summary;
-        halve(summary);
+        double *values[] = {&summary->mean,       &summary->sd,  &summary->median,
+                            &summary->p5,         &summary->p95, &summary->median_low,
+                            &summary->median_high};
+        for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+            *values[i] /= 2;
+        }
         link->delay_s = probe->bytes == LARGEST_BUFFERED ? 4 * summary->median : link->delay_s;
     }
     return status;

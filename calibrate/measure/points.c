@@ -16,30 +16,7 @@ static size_t size_at(const struct gw_subject *subject, size_t per_factor_four, 
     return rounded <= subject->largest ? rounded : 0;
 }
 
-static size_t count_sizes(const struct gw_subject *subject, size_t per_factor_four) {
-    size_t count = 0;
-    while (size_at(subject, per_factor_four, count) > 0) {
-        count++;
-    }
-    return count;
-}
-
-/* Series of few sizes get them closer together, to make a curve. */
-static size_t series_density(const struct gw_subject *subject, size_t per_factor_four) {
-    size_t denser = per_factor_four;
-    while (denser < 8 && count_sizes(subject, denser) < GW_MIN_SIZES) {
-        denser *= 2;
-    }
-    return denser;
-}
-
 enum { LONGEST_ROW = 8 };
-
-/* Runs of a repeat of this size. */
-static size_t count_runs(const struct gw_subject *subject, size_t size) {
-    size_t fitting = subject->row_size / size;
-    return fitting < 1 ? 1 : gw_lesser(fitting, LONGEST_ROW);
-}
 
 /* ---- series and points --------------------------------------------------------------------- */
 
@@ -84,19 +61,14 @@ enum gw_status gw_points_add(struct gw_points *points, size_t series, size_t siz
     if (larger == NULL) {
         return gw_fail_memory(error, "choosing what to measure");
     }
+    size_t fitting = points->series[series].subject.row_size / size;
     points->items = larger;
     points->items[points->count++] =
         (struct gw_measured_point){.series = series,
                                    .size = size,
-                                   .row = count_runs(&points->series[series].subject, size),
+                                   .row = fitting < 1 ? 1 : gw_lesser(fitting, LONGEST_ROW),
                                    .error = INFINITY};
     return GW_OK;
-}
-
-/* Fewer sizes for concurrent ranks, and for series that differ little from another one. */
-static size_t wanted_density(const struct gw_series *series, size_t per_factor_four) {
-    size_t most = series->together && per_factor_four > 2 ? 2 : per_factor_four;
-    return series->denser_of != NULL && most > 1 ? most / 2 : most;
 }
 
 enum gw_status gw_points_open(struct gw_series *series, size_t series_count, size_t per_factor_four,
@@ -104,7 +76,13 @@ enum gw_status gw_points_open(struct gw_series *series, size_t series_count, siz
     *out = (struct gw_points){.series = series, .series_count = series_count};
     for (size_t s = 0; s < series_count; s++) {
         const struct gw_subject *subject = &series[s].subject;
-        size_t density = series_density(subject, wanted_density(&series[s], per_factor_four));
+        /* Fewer sizes for concurrent ranks, and for series that differ little from another one; at
+         * least so many that they make a curve. */
+        size_t density = series[s].together ? gw_lesser(per_factor_four, 2) : per_factor_four;
+        density = series[s].denser_of != NULL && density > 1 ? density / 2 : density;
+        while (density < 8 && size_at(subject, density, GW_MIN_SIZES - 1) == 0) {
+            density *= 2;
+        }
         for (size_t i = 0, before = 0, size; (size = size_at(subject, density, i)) > 0; i++) {
             if (before > 0 && subject->before_step != NULL) {
                 size_t last = subject->before_step(subject->context, before, size) / 8 * 8;
@@ -267,16 +245,6 @@ static int compare_urgency(const void *a, const void *b) {
     return (left->error < right->error) - (left->error > right->error);
 }
 
-static struct visit_candidate consider(const struct gw_points *points, size_t which, double visit_s,
-                                       double precision) {
-    const struct gw_measured_point *point = &points->items[which];
-    size_t repeats = count_repeats(point, visit_s, precision);
-    return (struct visit_candidate){.visit = {.point = which, .repeats = repeats},
-                                    .turns = at_most(point->visits, FIRST_VISITS),
-                                    .error = point->error,
-                                    .cost_s = (double)repeats * point->cost_s + around_visit_s};
-}
-
 static void take_fitting(struct visit_candidate *candidates, size_t candidate_count, double left_s,
                          const struct gw_points *points, struct gw_visit *out, size_t *count) {
     for (size_t i = 0; i < candidate_count; i++) {
@@ -293,17 +261,6 @@ static void take_fitting(struct visit_candidate *candidates, size_t candidate_co
     }
 }
 
-/* Collectives of fewer ranks wait until those of all ranks have had their first visits. */
-static bool all_ranks_lack_visits(const struct gw_points *points) {
-    bool lack = false;
-    for (size_t i = 0; i < points->count && !lack; i++) {
-        const struct gw_measured_point *point = &points->items[i];
-        lack = point->state == GW_POINT_OPEN && point->visits < FIRST_VISITS &&
-               !points->series[point->series].of_fewer;
-    }
-    return lack;
-}
-
 enum gw_status gw_choose_round(const struct gw_points *points, double left_s, double visit_s,
                                double precision, struct gw_random *random, struct gw_visit *out,
                                size_t *count, struct gw_error *error) {
@@ -313,13 +270,24 @@ enum gw_status gw_choose_round(const struct gw_points *points, double left_s, do
     if (candidates == NULL) {
         return gw_fail_memory(error, "choosing what to measure");
     }
-    bool lacks_visits = all_ranks_lack_visits(points);
+    bool lacks_visits = false; /* collectives of fewer ranks wait for those of all ranks */
+    for (size_t i = 0; i < points->count; i++) {
+        const struct gw_measured_point *point = &points->items[i];
+        lacks_visits =
+            lacks_visits || (point->state == GW_POINT_OPEN && point->visits < FIRST_VISITS &&
+                             !points->series[point->series].of_fewer);
+    }
     for (size_t i = 0; i < points->count; i++) {
         const struct gw_measured_point *point = &points->items[i];
         bool waits = lacks_visits && points->series[point->series].of_fewer &&
                      point->visits >= VISITS_OF_FEWER;
         if (point->state == GW_POINT_OPEN && !waits) {
-            candidates[candidate_count++] = consider(points, i, visit_s, precision);
+            size_t repeats = count_repeats(point, visit_s, precision);
+            candidates[candidate_count++] = (struct visit_candidate){
+                .visit = {.point = i, .repeats = repeats},
+                .turns = at_most(point->visits, FIRST_VISITS),
+                .error = point->error,
+                .cost_s = (double)repeats * point->cost_s + around_visit_s};
         }
     }
     qsort(candidates, candidate_count, sizeof *candidates, compare_urgency);

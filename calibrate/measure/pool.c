@@ -27,13 +27,6 @@ void gw_pool_close(struct gw_pool *pool) {
     }
 }
 
-static void repeat_on_host(struct gw_pool *pool, size_t drawn) {
-    for (size_t at = drawn; at < pool->bytes; at += drawn) {
-        size_t left = pool->bytes - at;
-        memcpy((char *)pool->data + at, pool->data, left < drawn ? left : drawn);
-    }
-}
-
 static enum gw_status repeat_on_gpu(struct gw_pool *pool, const void *tile, size_t drawn,
                                     struct gw_error *error) {
     struct gw_device_stream *stream = NULL;
@@ -60,7 +53,10 @@ enum gw_status gw_pool_fill(struct gw_pool *pool, size_t tile, int rank, struct 
     if (status == GW_OK && pool->device != NULL) {
         status = repeat_on_gpu(pool, values, drawn, error);
     } else if (status == GW_OK) {
-        repeat_on_host(pool, drawn);
+        for (size_t at = drawn; at < pool->bytes; at += drawn) {
+            size_t left = pool->bytes - at;
+            memcpy((char *)pool->data + at, pool->data, left < drawn ? left : drawn);
+        }
     }
     if (pool->device != NULL) {
         free(values);

@@ -61,16 +61,6 @@ static bool uses_compressors(const struct gw_calibration *calibration) {
            (calibration->aggregation && calibration->device == NULL);
 }
 
-/* On GPUs all ranks compress at once, and share nothing. */
-static enum gw_status find_sharers(struct gw_communicator *communicator,
-                                   const struct gw_calibration *calibration,
-                                   struct gw_point_survey *survey, struct gw_error *error) {
-    survey->sharers = communicator->size;
-    return calibration->device == NULL
-               ? gw_sharing_find(communicator, &survey->sharing, &survey->sharers, error)
-               : GW_OK;
-}
-
 static enum gw_status open_vectors(struct gw_point_survey *survey,
                                    const struct gw_calibration *calibration,
                                    struct gw_error *error) {
@@ -94,7 +84,10 @@ enum gw_status gw_point_survey_open(struct gw_communicator *communicator,
                  .fewest_visits = GW_MIN_VISITS,
                  .seed = calibration->seed}};
     if (uses_compressors(calibration)) {
-        GW_TRY(find_sharers(communicator, calibration, out, error));
+        out->sharers = communicator->size; /* on GPUs, where ranks share nothing */
+        GW_TRY(calibration->device == NULL
+                   ? gw_sharing_find(communicator, &out->sharing, &out->sharers, error)
+                   : GW_OK);
     }
     GW_TRY(open_worker_counts(&out->worker_counts, calibration->collectives[0] != NULL,
                               out->sharers, error));
@@ -308,13 +301,6 @@ static size_t list_by_size(struct leader *leader, size_t phase) {
     return count;
 }
 
-static bool is_left_out(const struct leader *leader, size_t which, double share_s, double time_s) {
-    const struct gw_points *points = &leader->part.survey->points;
-    bool in_time = now_s(leader) < leader->end_s;
-    return points->items[which].asked ? !in_time || gw_is_asked_too_large(points, which, time_s)
-                                      : gw_is_too_large(points, which, in_time ? share_s : 0);
-}
-
 static enum gw_status try_out_phase(struct leader *leader, size_t phase, double share_s,
                                     double time_s, struct gw_error *error) {
     const double quick_s = 2e-3;
@@ -330,7 +316,9 @@ static enum gw_status try_out_phase(struct leader *leader, size_t phase, double 
         if (point->state != GW_POINT_OPEN) {
             continue;
         }
-        if (is_left_out(leader, which, share_s, time_s)) {
+        bool in_time = now_s(leader) < leader->end_s;
+        if (point->asked ? !in_time || gw_is_asked_too_large(points, which, time_s)
+                         : gw_is_too_large(points, which, in_time ? share_s : 0)) {
             point->state = GW_POINT_LEFT_OUT;
             continue;
         }
@@ -355,16 +343,6 @@ static enum gw_status try_out_all(struct leader *leader, double time_s, struct g
 
 /* ---- rounds -------------------------------------------------------------------------------- */
 
-/*
- * Wide enough that all ranks are done with a repeat when the next one begins. Otherwise data of
- * ready ranks arrives before the last one is ready, and the repeat seems to take nothing: windows
- * would then become shorter still. Ranks that share cores are late by 200 us at times.
- */
-static double point_window(const struct gw_measured_point *point,
-                           const struct gw_subject *subject) {
-    return subject->idle_s + 1.5 * gw_runs(point->row) * point->usual_s + 300e-6;
-}
-
 static enum gw_status visit(struct leader *leader, const struct gw_visit *visit,
                             struct gw_error *error) {
     const struct gw_point_survey *survey = leader->part.survey;
@@ -378,10 +356,17 @@ static enum gw_status visit(struct leader *leader, const struct gw_visit *visit,
         GW_TRY(try_point(leader, visit->point, 2, error));
     }
     const struct gw_series *series = &points->series[point->series];
+    /*
+     * The window is so wide that all ranks are done with a repeat when the next one begins.
+     * Otherwise data of ready ranks arrives before the last one is ready, and the repeat seems to
+     * take nothing: windows would then become shorter still. Ranks that share cores are late by 200
+     * us at times.
+     */
     struct command command = {.what = MEASURE,
                               .point = visit->point,
                               .repeats = series->together ? 1 : visit->repeats,
-                              .window_s = point_window(point, &series->subject)};
+                              .window_s = series->subject.idle_s +
+                                          1.5 * gw_runs(point->row) * point->usual_s + 300e-6};
     GW_TRY(share_command(&leader->part, &command, error));
     GW_TRY(measure_block(&leader->part, &command, &block, error));
     memcpy(sorted, block.seconds, block.count * sizeof *sorted);
@@ -417,21 +402,17 @@ static enum gw_status visit_phase(struct leader *leader, size_t phase, size_t co
     return entered ? leave_phase(leader, error) : GW_OK;
 }
 
-/* Short enough that each point can be visited about ten times, so that drift affects all alike. */
-static double visit_length_s(const struct leader *leader) {
-    const struct gw_points *points = &leader->part.survey->points;
-    size_t open = 0;
-    for (size_t i = 0; i < points->count; i++) {
-        open += points->items[i].state == GW_POINT_OPEN;
-    }
-    double equal_s = (leader->end_s - now_s(leader)) / (double)(open + 1);
-    return fmin(fmax(equal_s / 10, 2e-3), 0.02);
-}
-
 static enum gw_status visit_in_rounds(struct leader *leader, struct gw_error *error) {
     const struct gw_point_survey *survey = leader->part.survey;
     size_t phases = survey->worker_counts.count;
-    double visit_s = visit_length_s(leader);
+    size_t open = 0;
+    for (size_t i = 0; i < survey->points.count; i++) {
+        open += survey->points.items[i].state == GW_POINT_OPEN;
+    }
+    /* Short enough that each point can be visited about ten times, so that drift affects all alike.
+     */
+    double visit_s = (leader->end_s - now_s(leader)) / (double)(open + 1) / 10;
+    visit_s = fmin(fmax(visit_s, 2e-3), 0.02);
     while (true) {
         size_t order[GW_MAX_WORKER_COUNTS];
         size_t count = 0;

@@ -64,16 +64,6 @@ struct block_moments {
     double end_s[GW_LARGEST_BLOCK];
 };
 
-/* Agrees on a time that is in the future for every rank, if the lead covers the agreement. */
-static enum gw_status agree_on_start(const struct gw_timer *timer, double idle_s, double *start_s,
-                                     double *agreed_s, struct gw_error *error) {
-    struct gw_communicator *communicator = timer->communicator;
-    GW_TRY(communicator->transport->barrier(communicator, error));
-    *agreed_s = gw_clock_read_s(timer->clocks->own);
-    *start_s = gw_clocks_common_s(timer->clocks, *agreed_s) + timer->lead_s + idle_s;
-    return gw_broadcast(communicator, 0, start_s, sizeof *start_s, error);
-}
-
 static enum gw_status repeat(const struct gw_clocks *clocks, const struct gw_subject *subject,
                              const struct gw_block *block, double start_s,
                              struct block_moments *out, struct gw_error *error) {
@@ -97,16 +87,6 @@ static enum gw_status repeat(const struct gw_clocks *clocks, const struct gw_sub
     return GW_OK;
 }
 
-/* For independent ranks: the longest time of any. */
-static void compare_separate(const struct block_moments *all, int ranks, struct gw_block *block) {
-    for (size_t i = 0; i < block->count; i++) {
-        block->seconds[i] = 1e-9;
-        for (int rank = 0; rank < ranks; rank++) {
-            block->seconds[i] = fmax(block->seconds[i], all[rank].end_s[i] - all[rank].start_s[i]);
-        }
-    }
-}
-
 static void compare(const struct block_moments *all, int ranks, struct gw_block *block) {
     double row = gw_runs(block->row);
     for (size_t i = 0; i < block->count; i++) {
@@ -128,26 +108,16 @@ static void compare(const struct block_moments *all, int ranks, struct gw_block 
     }
 }
 
-/*
- * Lengthens the lead when a rank learned of the start too late, and shortens it when all are early.
- */
-static void adapt_lead(struct gw_timer *timer, const struct block_moments *all, double start_s) {
-    bool heard_late = false;
-    for (int rank = 0; rank < timer->communicator->size; rank++) {
-        heard_late = heard_late || all[rank].start_s[0] - start_s > timer->lead_s / 4;
-    }
-    double changed_s = timer->lead_s * (heard_late ? 2 : 0.9);
-    timer->lead_s = fmin(fmax(changed_s, shortest_lead_s), longest_lead_s);
-}
-
 enum gw_status gw_time_block(struct gw_timer *timer, const struct gw_subject *subject,
                              struct gw_block *block, struct gw_error *error) {
     struct gw_communicator *communicator = timer->communicator;
     struct block_moments mine = {0};
-    double start_s = 0;
-    double agreed_s = 0;
     timer->lead_s = fmax(timer->lead_s, shortest_lead_s);
-    GW_TRY(agree_on_start(timer, subject->idle_s, &start_s, &agreed_s, error));
+    /* A start that is in the future for every rank, if the lead covers the agreement. */
+    GW_TRY(communicator->transport->barrier(communicator, error));
+    double agreed_s = gw_clock_read_s(timer->clocks->own);
+    double start_s = gw_clocks_common_s(timer->clocks, agreed_s) + timer->lead_s + subject->idle_s;
+    GW_TRY(gw_broadcast(communicator, 0, &start_s, sizeof start_s, error));
     GW_TRY(repeat(timer->clocks, subject, block, start_s, &mine, error));
     struct block_moments *all = malloc((size_t)communicator->size * sizeof *all);
     if (all == NULL) {
@@ -157,10 +127,20 @@ enum gw_status gw_time_block(struct gw_timer *timer, const struct gw_subject *su
     block->late = 0;
     block->skew_s = 0;
     if (status == GW_OK && subject->separate) {
-        compare_separate(all, communicator->size, block);
+        for (size_t i = 0; i < block->count; i++) { /* the longest time of any rank */
+            block->seconds[i] = 1e-9;
+            for (int r = 0; r < communicator->size; r++) {
+                block->seconds[i] = fmax(block->seconds[i], all[r].end_s[i] - all[r].start_s[i]);
+            }
+        }
     } else if (status == GW_OK) {
         compare(all, communicator->size, block);
-        adapt_lead(timer, all, start_s);
+        bool heard_late = false;
+        for (int r = 0; r < communicator->size; r++) {
+            heard_late = heard_late || all[r].start_s[0] - start_s > timer->lead_s / 4;
+        }
+        double changed_s = timer->lead_s * (heard_late ? 2 : 0.9);
+        timer->lead_s = fmin(fmax(changed_s, shortest_lead_s), longest_lead_s);
     }
     block->took_s = gw_clock_read_s(timer->clocks->own) - agreed_s;
     free(all);

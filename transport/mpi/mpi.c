@@ -314,15 +314,6 @@ static enum gw_status mpi_poll(struct gw_communicator *communicator, void *messa
                      "MPI_Recv", error);
 }
 
-static void finish_control_messages(struct mpi_world *world) {
-    while (world->sent != NULL) {
-        struct sent_message *outgoing = world->sent;
-        world->sent = outgoing->next;
-        MPI_Wait(&outgoing->request, MPI_STATUS_IGNORE);
-        free(outgoing);
-    }
-}
-
 /* ---- joining and leaving ------------------------------------------------------------------- */
 
 /* Ends the whole job, also for a communicator of a part of it. */
@@ -335,7 +326,12 @@ static void mpi_abort(struct gw_communicator *communicator, int status) {
 static void mpi_close(struct gw_communicator *communicator) {
     struct mpi_world *world = communicator->state;
     bool ends_mpi = world->ends_mpi;
-    finish_control_messages(world);
+    while (world->sent != NULL) {
+        struct sent_message *outgoing = world->sent;
+        world->sent = outgoing->next;
+        MPI_Wait(&outgoing->request, MPI_STATUS_IGNORE);
+        free(outgoing);
+    }
     MPI_Comm_free(&world->comm);
     free(world);
     if (ends_mpi) {

@@ -59,20 +59,6 @@ static ncclResult_t receive_part(struct gw_nccl_world *world, int from, char *da
                       : world->calls->Recv(data, bytes, ncclChar, from, world->comm, world->stream);
 }
 
-/* Copies a rank's own part. On failure other ranks still wait for the messages, so these must be
- * sent. */
-static enum gw_status copy_own_part(struct gw_nccl_world *world, char *to, const char *from,
-                                    size_t bytes, struct gw_error *error) {
-    return to == from ? GW_OK : gw_device_copy(world->base.settings.stream, to, from, bytes, error);
-}
-
-static enum gw_status finish_messages(struct gw_nccl_world *world, ncclResult_t result,
-                                      const char *call, const struct gw_error *kept,
-                                      struct gw_error *error) {
-    GW_TRY(gw_nccl_wait_for(world, result, call, true, error));
-    return kept->status == GW_OK ? GW_OK : gw_nccl_give_up(world, kept, error);
-}
-
 /* Exchanges a part between the root and each other rank; the root copies its own. */
 static enum gw_status exchange_with_root(struct gw_communicator *communicator,
                                          const struct gw_collective_call *call,
@@ -87,9 +73,10 @@ static enum gw_status exchange_with_root(struct gw_communicator *communicator,
     bool is_root = communicator->rank == root;
     size_t own = (size_t)root * bytes;
     GW_TRY(gw_nccl_enter(communicator, &world, error));
-    if (is_root) {
-        (void)(gathers ? copy_own_part(world, receive + own, send, bytes, &kept)
-                       : copy_own_part(world, receive, send + own, bytes, &kept));
+    const char *from = gathers ? send : send + own;
+    char *to = gathers ? receive + own : receive;
+    if (is_root && to != from) { /* if it fails, other ranks still wait for the messages */
+        (void)gw_device_copy(world->base.settings.stream, to, from, bytes, &kept);
     }
     ncclResult_t result = world->calls->GroupStart();
     for (int rank = 0; rank < communicator->size && is_root; rank++) {
@@ -105,9 +92,10 @@ static enum gw_status exchange_with_root(struct gw_communicator *communicator,
                                                        : receive_part(world, root, receive, bytes));
     }
     result = gw_nccl_first_failure(result, world->calls->GroupEnd());
-    return finish_messages(world, result,
-                           gathers ? "ncclSend, ncclRecv (gather)" : "ncclSend, ncclRecv (scatter)",
-                           &kept, error);
+    GW_TRY(gw_nccl_wait_for(
+        world, result, gathers ? "ncclSend, ncclRecv (gather)" : "ncclSend, ncclRecv (scatter)",
+        true, error));
+    return kept.status == GW_OK ? GW_OK : gw_nccl_give_up(world, &kept, error);
 }
 
 static enum gw_status nccl_collect(struct gw_communicator *communicator,

@@ -82,15 +82,6 @@ enum gw_status gw_nccl_need(struct gw_error *error) {
 
 /* ---- agreement of ranks -------------------------------------------------------------------- */
 
-static enum gw_status make_world(struct gw_nccl_world *world, struct gw_error *error) {
-    const struct gw_gpu_settings *settings = &world->base.settings;
-    load_nccl_once();
-    world->calls = missing == NULL ? &calls : NULL;
-    world->stream = gw_cuda_stream(settings->stream);
-    world->timeout_s = settings->timeout_s > 0 ? settings->timeout_s : GW_GPU_TIMEOUT_S;
-    return world->calls == NULL ? gw_nccl_need(error) : GW_OK;
-}
-
 /* Gives rank 0's name of the communicator to all ranks. */
 static enum gw_status agree_on_id(struct gw_nccl_world *world, ncclUniqueId *id,
                                   struct gw_error *error) {
@@ -182,7 +173,12 @@ static enum gw_status join_ranks(struct gw_nccl_world *world, struct gw_error *e
 
 static enum gw_status open_nccl(struct gw_communicator *communicator, struct gw_error *error) {
     struct gw_nccl_world *world = communicator->state;
-    enum gw_status status = make_world(world, error);
+    const struct gw_gpu_settings *settings = &world->base.settings;
+    load_nccl_once();
+    world->calls = missing == NULL ? &calls : NULL;
+    world->stream = gw_cuda_stream(settings->stream);
+    world->timeout_s = settings->timeout_s > 0 ? settings->timeout_s : GW_GPU_TIMEOUT_S;
+    enum gw_status status = world->calls == NULL ? gw_nccl_need(error) : GW_OK;
     status = gw_agree(&world->base.host, status, error);
     status = status == GW_OK ? join_ranks(world, error) : status;
     if (status != GW_OK) {

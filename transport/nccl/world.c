@@ -101,17 +101,6 @@ enum gw_status gw_nccl_check(const struct gw_nccl_world *world, ncclResult_t res
                    more ? ": " : "", more ? detail : "");
 }
 
-/* Tells other ranks of a failure: NCCL would not, at least not those of the node. */
-static void announce_failure(struct gw_nccl_world *world, const struct gw_error *failure) {
-    struct gw_communicator *news = &world->news;
-    for (int rank = 0; rank < news->size && !world->announced; rank++) {
-        if (rank != news->rank) {
-            (void)news->transport->post(news, rank, failure, sizeof *failure, NULL);
-        }
-    }
-    world->announced = true;
-}
-
 /* Fails if another rank has failed. */
 static enum gw_status check_others(struct gw_nccl_world *world, struct gw_error *error) {
     struct gw_communicator *news = &world->news;
@@ -165,10 +154,17 @@ void gw_nccl_abort(struct gw_nccl_world *world) {
     }
 }
 
-/* Tells other ranks first: they may have to abort too, before this rank can. */
+/* Tells other ranks first, as NCCL would not, at least not those of the node: they may have to
+ * abort too, before this rank can. */
 enum gw_status gw_nccl_give_up(struct gw_nccl_world *world, const struct gw_error *failure,
                                struct gw_error *error) {
-    announce_failure(world, failure);
+    struct gw_communicator *news = &world->news;
+    for (int rank = 0; rank < news->size && !world->announced; rank++) {
+        if (rank != news->rank) {
+            (void)news->transport->post(news, rank, failure, sizeof *failure, NULL);
+        }
+    }
+    world->announced = true;
     gw_nccl_abort(world);
     return gw_fail(error, failure->status, "%s", failure->message);
 }
@@ -244,17 +240,13 @@ enum gw_status gw_nccl_enter(struct gw_communicator *communicator, struct gw_ncc
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
-static void close_comm(struct gw_nccl_world *world) {
+void gw_nccl_close(struct gw_communicator *communicator) {
+    struct gw_nccl_world *world = communicator->state;
+    (void)gw_cuda_stream(world->base.settings.stream);
     if (world->comm != NULL && gw_nccl_wait_for(world, world->calls->CommFinalize(world->comm),
                                                 "ncclCommFinalize", false, NULL) == GW_OK) {
         (void)world->calls->CommDestroy(world->comm);
     }
-}
-
-void gw_nccl_close(struct gw_communicator *communicator) {
-    struct gw_nccl_world *world = communicator->state;
-    (void)gw_cuda_stream(world->base.settings.stream);
-    close_comm(world);
     if (world->news.transport != NULL) {
         world->news.transport->close(&world->news);
     }

@@ -84,25 +84,6 @@ static void close_buffers(struct gw_staged *staged) {
     }
 }
 
-/* Finds the smallest unused buffer that is large enough. */
-static struct gw_staged_buffer *find_unused(const struct gw_staged *staged, size_t bytes) {
-    struct gw_staged_buffer *found = NULL;
-    for (struct gw_staged_buffer *b = staged->buffers; b != NULL; b = b->next) {
-        if (!b->used && b->capacity >= bytes && (found == NULL || b->capacity < found->capacity)) {
-            found = b;
-        }
-    }
-    return found;
-}
-
-static size_t round_up(size_t bytes) {
-    size_t rounded = MIN_BUFFER_BYTES;
-    while (rounded < bytes) {
-        rounded *= 2;
-    }
-    return rounded;
-}
-
 static enum gw_status make_buffer(struct gw_staged *staged, size_t bytes,
                                   struct gw_staged_buffer **out, struct gw_error *error) {
     struct gw_device *device = gw_device_stream_device(staged->base.settings.stream);
@@ -111,7 +92,10 @@ static enum gw_status make_buffer(struct gw_staged *staged, size_t bytes,
     if (made == NULL) {
         return gw_fail_memory(error, "a message of a GPU");
     }
-    *made = (struct gw_staged_buffer){.capacity = round_up(bytes)};
+    *made = (struct gw_staged_buffer){.capacity = MIN_BUFFER_BYTES};
+    while (made->capacity < bytes) {
+        made->capacity *= 2;
+    }
     enum gw_status status = gw_device_allocate_host(device, made->capacity, &memory, error);
     made->memory = memory;
     status = status == GW_OK ? gw_device_event_open(device, false, &made->copied, error) : status;
@@ -131,8 +115,10 @@ static enum gw_status take_buffer(struct gw_staged *staged, struct gw_staged_mes
                                   struct gw_error *error) {
     struct gw_staged_buffer **slot = &message->slots[piece % GW_STAGED_PIECES].buffer;
     size_t bytes = host_bytes(message, piece);
-    if (*slot == NULL) {
-        *slot = find_unused(staged, bytes);
+    bool is_new = *slot == NULL;
+    for (struct gw_staged_buffer *b = staged->buffers; is_new && b != NULL; b = b->next) {
+        bool fits = !b->used && b->capacity >= bytes;
+        *slot = fits && (*slot == NULL || b->capacity < (*slot)->capacity) ? b : *slot;
     }
     if (*slot == NULL) {
         GW_TRY(make_buffer(staged, bytes, slot, error));
@@ -341,14 +327,10 @@ static bool advance_message(struct gw_staged *staged, struct gw_staged_message *
 
 /* ---- all current messages ------------------------------------------------------------------ */
 
-static bool have_same_route(const struct gw_staged_message *one,
-                            const struct gw_staged_message *other) {
-    return one->receives == other->receives && one->other == other->other;
-}
-
 static bool is_its_turn(const struct gw_staged *staged, const struct gw_staged_message *message) {
     const struct gw_staged_message *earlier = staged->messages;
-    while (earlier != message && (is_begun(earlier) || !have_same_route(earlier, message))) {
+    while (earlier != message && (is_begun(earlier) || earlier->receives != message->receives ||
+                                  earlier->other != message->other)) {
         earlier = earlier->next;
     }
     return earlier == message;
@@ -361,14 +343,6 @@ static bool advance_messages(struct gw_staged *staged) {
         moved = advance_message(staged, m, is_its_turn(staged, m), WAIT_NOT) || moved;
     }
     return moved;
-}
-
-static bool are_all_begun(const struct gw_staged *staged) {
-    const struct gw_staged_message *message = staged->messages;
-    while (message != NULL && is_begun(message)) {
-        message = message->next;
-    }
-    return message == NULL;
 }
 
 enum gw_status gw_staged_poll(struct gw_communicator *communicator, void *message, size_t capacity,
@@ -431,7 +405,11 @@ static enum gw_status finish_message(struct gw_staged *staged, struct gw_staged_
                                      struct gw_error *error) {
     double moved_s = gw_clock_now_s();
     while (!is_over(message)) {
-        if (are_all_begun(staged)) {
+        const struct gw_staged_message *waiting = staged->messages;
+        while (waiting != NULL && is_begun(waiting)) {
+            waiting = waiting->next;
+        }
+        if (waiting == NULL) {
             (void)advance_message(staged, message, true, WAIT_HOST);
         } else if (advance_messages(staged)) {
             moved_s = gw_clock_now_s();

@@ -67,23 +67,14 @@ static enum gw_status empty_stage(const struct passage *passage, const struct gw
 
 /* ---- between hosts ------------------------------------------------------------------------- */
 
-/* Exchanges the next piece of each part, from stage->send to stage->receive. */
-static enum gw_status exchange_pieces(const struct passage *passage, const struct gw_stage *stage,
-                                      size_t done, struct gw_error *error) {
-    struct gw_communicator *host = &passage->staged->base.host;
-    struct gw_collective_call call = *passage->call;
-    call.send = stage->send;
-    call.receive = stage->receive;
-    call.bytes = next_piece_bytes(passage, done);
-    return host->transport->collect(host, &call, error);
-}
-
 /* ---- a collective -------------------------------------------------------------------------- */
 
 /* Alternates between two stages. A stage is free when it is used again: its exchange is over, and,
  * by the order of the stream, its received piece was copied before. */
 static enum gw_status pass_pieces(const struct passage *passage, struct gw_error *error) {
     struct gw_stage *stages = passage->staged->stages;
+    struct gw_communicator *host = &passage->staged->base.host;
+    struct gw_collective_call call = *passage->call;
     size_t end = passage->call->bytes;
     size_t piece = 0;
     if (end > 0) {
@@ -95,7 +86,10 @@ static enum gw_status pass_pieces(const struct passage *passage, struct gw_error
         if (passage->step < end - done) {
             GW_TRY(fill_stage(passage, &stages[(piece + 1) % 2], done + passage->step, error));
         }
-        GW_TRY(exchange_pieces(passage, stage, done, error));
+        call.send = stage->send;
+        call.receive = stage->receive;
+        call.bytes = next_piece_bytes(passage, done);
+        GW_TRY(host->transport->collect(host, &call, error));
         GW_TRY(empty_stage(passage, stage, done, error));
     }
     return gw_device_stream_finish(passage->staged->base.settings.stream, error);
@@ -158,15 +152,12 @@ static const struct gw_transport staged_transport = {
     .close = gw_gpu_close,
 };
 
-static enum gw_status open_stages(struct gw_staged *staged, struct gw_error *error) {
-    struct gw_device *device = gw_device_stream_device(staged->base.settings.stream);
-    GW_TRY(open_stage(&staged->stages[0], device, error));
-    return open_stage(&staged->stages[1], device, error);
-}
-
 static enum gw_status open_staged(struct gw_communicator *communicator, struct gw_error *error) {
     struct gw_staged *staged = communicator->state;
-    return gw_agree(&staged->base.host, open_stages(staged, error), error);
+    struct gw_device *device = gw_device_stream_device(staged->base.settings.stream);
+    enum gw_status status = open_stage(&staged->stages[0], device, error);
+    status = status == GW_OK ? open_stage(&staged->stages[1], device, error) : status;
+    return gw_agree(&staged->base.host, status, error);
 }
 
 const struct gw_gpu_kind gw_gpu_staged = {.transport = &staged_transport,
