@@ -157,35 +157,30 @@ static void complete(void *input) {
 
 /* ---- --check ------------------------------------------------------------------------------- */
 
-static enum gw_status recheck(struct gw_communicator *communicator, const struct options *options,
-                              const struct gw_cluster *cluster, int *verdict,
-                              struct gw_error *error) {
-    struct gw_check check;
-    GW_TRY(gw_calibration_require_same_hosts(communicator, cluster, options->device.cuda, error));
-    enum gw_status status = gw_calibration_check(communicator, &options->calibration, cluster,
-                                                 options->tolerance, &check, error);
-    if (status == GW_BAD_INPUT) { /* which all ranks know of */
-        return status;
-    }
-    gw_job_require(communicator, status, error);
-    *verdict = communicator->rank == 0 && !check.describes;
-    if (communicator->rank == 0 && options->output.json) {
-        status = gw_check_print_json(&check, cluster->name, options->tolerance, error);
-    } else if (communicator->rank == 0) {
-        gw_check_print(&check, options->check, options->tolerance);
-    }
-    gw_check_free(&check);
-    return gw_agree(communicator, status, error);
-}
-
 static enum gw_status check_measured(struct gw_communicator *communicator,
                                      const struct options *options, int *verdict,
                                      struct gw_error *error) {
     struct gw_cluster cluster;
     GW_TRY(gw_calibration_read(communicator, options->check, &cluster, error));
-    enum gw_status status = recheck(communicator, options, &cluster, verdict, error);
+    struct gw_check check = {0};
+    enum gw_status status =
+        gw_calibration_require_same_hosts(communicator, &cluster, options->device.cuda, error);
+    if (status == GW_OK) {
+        status = gw_calibration_check(communicator, &options->calibration, &cluster,
+                                      options->tolerance, &check, error);
+    }
+    if (status != GW_BAD_INPUT) { /* all ranks know of bad input */
+        gw_job_require(communicator, status, error);
+        *verdict = communicator->rank == 0 && !check.describes;
+    }
+    if (status == GW_OK && communicator->rank == 0 && options->output.json) {
+        status = gw_check_print_json(&check, cluster.name, options->tolerance, error);
+    } else if (status == GW_OK && communicator->rank == 0) {
+        gw_check_print(&check, options->check, options->tolerance);
+    }
+    gw_check_free(&check);
     gw_cluster_free(&cluster);
-    return status;
+    return gw_agree(communicator, status, error);
 }
 
 /* ---- rank 0's files ------------------------------------------------------------------------ */
@@ -303,17 +298,15 @@ static enum gw_status calibrate_on_gpus(struct gw_communicator *communicator,
     return status;
 }
 
-/* Whether 2 ranks are needed; on a GPU a single rank's collectives take time too (copies). */
-static bool needs_two(const struct options *options) {
-    const struct gw_calibration *asked = &options->calibration;
-    bool named = options->only != NULL && (asked->network || asked->overlap);
-    return options->device.cuda ? named : gw_calibration_exchanges(asked);
-}
-
 static enum gw_status body(struct gw_communicator *communicator, void *context, int *verdict,
                            struct gw_error *error) {
     struct options *options = context;
-    if (communicator->size < 2 && needs_two(options)) {
+    const struct gw_calibration *asked = &options->calibration;
+    /* On a GPU a single rank's collectives take time too: copies. */
+    bool needs_two = options->device.cuda
+                         ? options->only != NULL && (asked->network || asked->overlap)
+                         : gw_calibration_exchanges(asked);
+    if (communicator->size < 2 && needs_two) {
         return gw_fail(error, GW_BAD_INPUT,
                        "calibrate: expected at least 2 ranks, as one exchanges nothing");
     }
@@ -323,39 +316,30 @@ static enum gw_status body(struct gw_communicator *communicator, void *context, 
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
-/* Joins the arguments to "gradweave calibrate --nodes 2 ...". */
-static char *join_command(char **argv) {
-    struct gw_text text;
-    FILE *stream = gw_text_open(&text);
-    for (size_t i = 0; stream != NULL && argv[i] != NULL; i++) {
-        (void)fprintf(stream, "%s %s", i == 0 ? "gradweave" : "", argv[i]);
-    }
-    (void)gw_text_close(&text, "", NULL);
-    return text.text;
-}
-
-/* Names the journal beside the output file; NULL for devices and pipes. */
-static char *journal_for(const char *path) {
-    struct stat about;
-    char *journal = NULL;
-    bool is_special = stat(path, &about) == 0 && !S_ISREG(about.st_mode);
-    return !is_special && asprintf(&journal, "%s.partial", path) >= 0 ? journal : NULL;
-}
-
 static int run_calibrate(void *values, char **argv) {
     struct options *options = values;
     struct gw_error error = {0};
+    struct gw_text command;
+    FILE *stream = gw_text_open(&command);
+    for (size_t i = 0; stream != NULL && argv[i] != NULL; i++) {
+        (void)fprintf(stream, "%s %s", i == 0 ? "gradweave" : "", argv[i]);
+    }
+    (void)gw_text_close(&command, "", NULL);
     const char *file = options->check != NULL ? options->check : options->out;
-    char *command = join_command(argv);
     char *name = gw_name_after(file);
-    char *journal = options->check != NULL ? NULL : journal_for(file);
-    options->calibration.command = command;
+    char *journal = NULL; /* beside the output, unless that is a device or a pipe */
+    struct stat about;
+    bool is_special = stat(file, &about) == 0 && !S_ISREG(about.st_mode);
+    if (options->check == NULL && !is_special && asprintf(&journal, "%s.partial", file) < 0) {
+        journal = NULL;
+    }
+    options->calibration.command = command.text;
     options->calibration.version = GW_VERSION;
     options->calibration.journal = journal;
     options->calibration.name = options->name != NULL ? options->name : name;
     options->job.outs[0] = options->out;
     enum gw_status status =
-        command == NULL || name == NULL ? gw_fail_memory(&error, "calibrating") : GW_OK;
+        command.text == NULL || name == NULL ? gw_fail_memory(&error, "calibrating") : GW_OK;
     if (status == GW_OK && !gw_mpi_is_inside_job() && options->check == NULL) {
         status = gw_file_check_target(options->out, GW_CLUSTER_START, &error);
     }
@@ -363,7 +347,7 @@ static int run_calibrate(void *values, char **argv) {
         status == GW_OK ? gw_job_run(&options->job, argv, body, options) : gw_cli_fail(&error);
     free(journal);
     free(name);
-    free(command);
+    free(command.text);
     return exit_status;
 }
 

@@ -142,17 +142,6 @@ static const struct gw_option_rule rules[] = {
 
 /* ---- GPUs ---------------------------------------------------------------------------------- */
 
-static enum gw_status check_compute(enum gw_compute compute, bool here, struct gw_error *error) {
-    if (compute == GW_COMPUTE_WAIT || (!here && gw_cublas_version() != NULL)) {
-        return GW_OK;
-    }
-    enum gw_status status = gw_cublas_need(error);
-    if (status != GW_OK) {
-        gw_error_prefix(error, "--compute gemm");
-    }
-    return status;
-}
-
 static enum gw_status check_gpu(const struct validated_gpu *options, bool here,
                                 struct gw_error *error) {
     if (!options->device.cuda) {
@@ -164,22 +153,15 @@ static enum gw_status check_gpu(const struct validated_gpu *options, bool here,
     if (options->transport == GW_TRANSPORT_NCCL && gw_nccl_version() == NULL) {
         return gw_fail(error, GW_BAD_INPUT, "--transport nccl: expected a build with NCCL");
     }
-    GW_TRY(check_compute(options->compute, here, error));
+    if (options->compute == GW_COMPUTE_GEMM && (here || gw_cublas_version() == NULL) &&
+        gw_cublas_need(error) != GW_OK) {
+        gw_error_prefix(error, "--compute gemm");
+        return error->status;
+    }
     struct gw_gpu gpu;
     return !here || gw_cuda_devices(&gpu, 1) > 0
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT, "--device cuda: expected a GPU on this machine");
-}
-
-static enum gw_status check_compressor(const struct validated_gpu *options,
-                                       const struct gw_algorithm *algorithm,
-                                       struct gw_error *error) {
-    return !options->device.cuda || !gw_algorithm_is_sparse(algorithm) ||
-                   gw_gpu_kernel_of(algorithm->compressor) != NULL
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT,
-                         "--device cuda: %s: expected a compressor that there is for GPUs, got %s",
-                         algorithm->name, algorithm->compressor->name);
 }
 
 static enum gw_status choose_transport(struct run *run, struct gw_communicator *communicator,
@@ -244,48 +226,24 @@ static void close_run(struct run *run) {
     gw_arena_free(&run->arena);
 }
 
-static enum gw_status predict_pair(const struct run *run, struct gw_validation_pair *comparison,
-                                   struct gw_error *error) {
-    bool on_gpu = run->options->gpu.device.cuda;
-    enum gw_status status = gw_session_check(&comparison->pipeline.schedule, on_gpu, error);
-    if (status != GW_OK) {
-        gw_error_prefix(error, run->options->question.model);
-        return status;
-    }
-    return gw_validation_predict(&run->answer, comparison, error);
-}
-
-/* Finds the number of workers; one of the job's ranks may be left for a server. */
-static enum gw_status find_workers(const struct options *options, size_t ranks, size_t *workers,
-                                   struct gw_error *error) {
-    size_t asked = options->question.workers;
-    *workers = asked == 0 ? ranks : asked;
-    return *workers == ranks || *workers + 1 == ranks
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT,
-                         "--workers: expected %zu, the size of the MPI job, or one less, which "
-                         "leaves a rank for a server, got %zu",
-                         ranks, asked);
-}
-
-static enum gw_status check_server(const struct run *run, const struct gw_algorithm *algorithm,
-                                   struct gw_error *error) {
-    size_t workers = run->answer.question.workers;
-    return !algorithm->exchange->server || run->ranks > workers
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT,
-                         "%s: expected a rank for its server: %zu workers in a job of %zu ranks "
-                         "(--workers %zu), got a job of %zu",
-                         algorithm->name, workers, workers + 1, workers, run->ranks);
-}
-
 /* Opens the preset with the changed choices, which `algorithm` gets. */
 static enum gw_status open_pipeline(const struct run *run, const struct gw_algorithm *preset,
                                     struct gw_algorithm *algorithm, struct gw_pipeline *out,
                                     struct gw_error *error) {
+    size_t workers = run->answer.question.workers;
     GW_TRY(gw_algorithm_change(preset, &run->options->changes, algorithm, error));
-    GW_TRY(check_server(run, algorithm, error));
-    GW_TRY(check_compressor(&run->options->gpu, algorithm, error));
+    if (algorithm->exchange->server && run->ranks == workers) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: expected a rank for its server: %zu workers in a job of %zu ranks "
+                       "(--workers %zu), got a job of %zu",
+                       algorithm->name, workers, workers + 1, workers, run->ranks);
+    }
+    if (run->options->gpu.device.cuda && gw_algorithm_is_sparse(algorithm) &&
+        gw_gpu_kernel_of(algorithm->compressor) == NULL) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--device cuda: %s: expected a compressor that there is for GPUs, got %s",
+                       algorithm->name, algorithm->compressor->name);
+    }
     return gw_pipeline_open(&run->answer.question, algorithm, NULL, out, error);
 }
 
@@ -301,7 +259,12 @@ static enum gw_status add_algorithm(struct run *run, const struct gw_algorithm *
     enum gw_status status = open_pipeline(run, preset, algorithm, &comparison->pipeline, error);
     if (status == GW_OK) {
         run->answer.count++;
-        GW_TRY(predict_pair(run, comparison, error));
+        bool on_gpu = run->options->gpu.device.cuda;
+        if (gw_session_check(&comparison->pipeline.schedule, on_gpu, error) != GW_OK) {
+            gw_error_prefix(error, run->options->question.model);
+            return error->status;
+        }
+        GW_TRY(gw_validation_predict(&run->answer, comparison, error));
         gw_validation_choose_iterations(&run->answer, comparison);
         return gw_validation_pair_open_counts(&run->answer, comparison, error);
     }
@@ -350,7 +313,13 @@ static enum gw_status open_run(const struct options *options, size_t ranks, stru
                                    .timed_compression = options->compression == TIMED,
                                    .counts = options->counts.source,
                                    .counts_out = options->counts.out}};
-    GW_TRY(find_workers(options, ranks, &asked.workers, error));
+    asked.workers = asked.workers == 0 ? ranks : asked.workers;
+    if (asked.workers != ranks && asked.workers + 1 != ranks) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--workers: expected %zu, the size of the MPI job, or one less, which "
+                       "leaves a rank for a server, got %zu",
+                       ranks, asked.workers);
+    }
     GW_TRY(gw_algorithms_parse(options->algorithms, &out->arena, &algorithms, &count, error));
     GW_TRY(gw_question_open(&asked, &out->answer.question, error));
     return add_algorithms(out, algorithms, count, error);
@@ -487,16 +456,6 @@ static void measure_all(struct run *run, struct gw_communicator *job, struct gw_
 
 /* ---- on every rank ------------------------------------------------------------------------- */
 
-/* Writes the measured timelines; with --explain compares them with predicted ones. */
-static enum gw_status explain_algorithms(struct run *run, struct gw_error *error) {
-    const char *trace = run->options->trace;
-    if (run->explained != NULL) {
-        return gw_validation_explain(&run->answer, run->explained, &run->measured, &run->arena,
-                                     trace, error);
-    }
-    return trace == NULL ? GW_OK : gw_timeline_write(&run->measured, trace, error);
-}
-
 /* Measures on all ranks; rank 0 compares and prints, then all agree on the status. */
 static enum gw_status validate(struct run *run, struct gw_communicator *communicator, int *verdict,
                                struct gw_error *error) {
@@ -508,7 +467,13 @@ static enum gw_status validate(struct run *run, struct gw_communicator *communic
         return GW_OK;
     }
     GW_TRY(gw_validation_compare(&run->answer, error));
-    GW_TRY(explain_algorithms(run, error));
+    const char *trace = run->options->trace;
+    if (run->explained != NULL) {
+        GW_TRY(gw_validation_explain(&run->answer, run->explained, &run->measured, &run->arena,
+                                     trace, error));
+    } else if (trace != NULL) {
+        GW_TRY(gw_timeline_write(&run->measured, trace, error));
+    }
     *verdict = gw_validation_largest_error(&run->answer) > run->options->tolerance;
     return gw_print_validation(&run->answer, run->options->out, run->options->output.json, error);
 }
