@@ -34,7 +34,7 @@ static size_t count_all_raw(const cJSON *kept) {
 static size_t check_complete(const cJSON *cluster) {
     const cJSON *measured = NULL;
     size_t sizes = 0;
-    assert_int_equal(cJSON_GetArraySize(item_at(cluster, "collectives")), 8);
+    assert_int_equal(cJSON_GetArraySize(item_at(cluster, "collectives")), 6);
     cJSON_ArrayForEach(measured, item_at(cluster, "collectives")) {
         const cJSON *entry = cJSON_GetArrayItem(measured, 0);
         assert_in_range(count_raw(entry), 5, 7);
@@ -57,9 +57,7 @@ static size_t count_lines(const char *text, const char *beginning) {
         if (end == NULL) {
             break;
         }
-        const char *behind_frame = strchr(line, '{'); /* of all lines but the first */
-        count += behind_frame != NULL && behind_frame < end &&
-                 strncmp(behind_frame, beginning, strlen(beginning)) == 0;
+        count += strncmp(line, beginning, strlen(beginning)) == 0;
         line = end + 1;
     }
     return count;
