@@ -106,41 +106,30 @@ static enum gw_status add_curves(const struct gw_point_survey *survey, struct gw
 
 /* ---- the journal --------------------------------------------------------------------------- */
 
-/* The fingerprint of each rank's host. */
-static enum gw_status fingerprint_hosts(struct gw_communicator *communicator, uint64_t *out,
-                                        struct gw_error *error) {
-    struct gw_host_list list;
-    GW_TRY(gw_host_list_open(communicator, &list, error));
-    *out = gw_fingerprint_start;
-    for (int rank = 0; rank < communicator->size; rank++) {
-        *out = gw_fingerprint_add_text(*out, list.names[list.host_of[rank]]);
-    }
-    gw_host_list_close(&list);
-    return GW_OK;
-}
-
-static uint64_t fingerprint_request(const struct gw_calibration *calibration,
-                                    const struct gw_point_survey *survey) {
-    uint64_t so_far = gw_fingerprint_add_text(gw_fingerprint_start, calibration->version);
-    so_far = gw_fingerprint_add(so_far, &calibration->density, sizeof calibration->density);
-    for (size_t i = 0; i < survey->points.count; i++) {
-        const struct gw_measured_point *point = &survey->points.items[i];
-        const struct gw_series *series = &survey->list.items[point->series];
-        so_far = gw_fingerprint_add_text(so_far, series->subject.name);
-        so_far = gw_fingerprint_add(so_far, &series->workers, sizeof series->workers);
-        so_far = gw_fingerprint_add(so_far, &point->size, sizeof point->size);
-    }
-    return so_far;
-}
-
 /* Rank 0 opens the journal; all ranks learn whether it succeeded. */
 static enum gw_status open_journal(const struct gw_calibration *calibration,
                                    struct gw_point_survey *survey, struct gw_journal *out,
                                    struct gw_error *error) {
-    struct gw_journal_title title = {.request = fingerprint_request(calibration, survey),
-                                     .point_count = survey->points.count};
+    struct gw_journal_title title = {
+        .request = gw_fingerprint_add_text(gw_fingerprint_start, calibration->version),
+        .hosts = gw_fingerprint_start,
+        .point_count = survey->points.count};
+    uint64_t *request = &title.request;
+    *request = gw_fingerprint_add(*request, &calibration->density, sizeof calibration->density);
+    for (size_t i = 0; i < survey->points.count; i++) {
+        const struct gw_measured_point *point = &survey->points.items[i];
+        const struct gw_series *series = &survey->list.items[point->series];
+        *request = gw_fingerprint_add_text(*request, series->subject.name);
+        *request = gw_fingerprint_add(*request, &series->workers, sizeof series->workers);
+        *request = gw_fingerprint_add(*request, &point->size, sizeof point->size);
+    }
+    struct gw_host_list list;
+    GW_TRY(gw_host_list_open(survey->communicator, &list, error));
+    for (int rank = 0; rank < survey->communicator->size; rank++) { /* the host of each */
+        title.hosts = gw_fingerprint_add_text(title.hosts, list.names[list.host_of[rank]]);
+    }
+    gw_host_list_close(&list);
     enum gw_status status = GW_OK;
-    GW_TRY(fingerprint_hosts(survey->communicator, &title.hosts, error));
     if (survey->communicator->rank == 0) {
         status = gw_journal_open(calibration->journal, &title, calibration->resume, &survey->points,
                                  &survey->rule, out, error);

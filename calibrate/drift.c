@@ -6,21 +6,15 @@
 
 static const double tolerance = 0.1;
 
-/* The size that changed most, among those that have moved. */
-static const struct gw_check_row *find_worst(const struct gw_check *check) {
-    const struct gw_check_row *worst = NULL;
-    for (size_t i = 0; i < check->count; i++) {
+static char *describe(const struct gw_check *check, const struct gw_cluster *cluster,
+                      struct gw_arena *arena) {
+    const struct gw_check_row *worst = check->rows; /* of sizes that have moved */
+    for (size_t i = 1; i < check->count; i++) {
         const struct gw_check_row *row = &check->rows[i];
-        if (row->moved && (worst == NULL || fabs(row->change) > fabs(worst->change))) {
+        if (row->moved && (!worst->moved || fabs(row->change) > fabs(worst->change))) {
             worst = row;
         }
     }
-    return worst;
-}
-
-static char *describe(const struct gw_check *check, const struct gw_cluster *cluster,
-                      struct gw_arena *arena) {
-    const struct gw_check_row *worst = gw_needed(find_worst(check));
     char size[GW_UNITS_SIZE];
     (void)(worst->is_compressor ? gw_format_count(worst->size, size)
                                 : gw_format_bytes(worst->size, size));

@@ -43,14 +43,6 @@ enum gw_status gw_calibration_read(struct gw_communicator *communicator, const c
 
 /* ---- the same hosts ------------------------------------------------------------------------ */
 
-/* A host's name in the provenance, where it stands alone or in the host's description. */
-static const char *host_name(const cJSON *host) {
-    const char *name = cJSON_IsObject(host)
-                           ? cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(host, "name"))
-                           : cJSON_GetStringValue(host);
-    return name == NULL ? "" : name;
-}
-
 static enum gw_status compare_hosts(const struct gw_cluster *cluster,
                                     const struct gw_host_list *list, size_t size,
                                     struct gw_error *error) {
@@ -68,19 +60,19 @@ static enum gw_status compare_hosts(const struct gw_cluster *cluster,
     }
     const cJSON *next = listed->child;
     for (size_t h = 0; h < list->count; h++) {
-        if (next == NULL || strncmp(host_name(next), list->names[h], GW_HOST_SIZE - 1) != 0) {
+        const char *name = cJSON_IsString(next) ? next->valuestring : "";
+        if (next == NULL || strncmp(name, list->names[h], GW_HOST_SIZE - 1) != 0) {
             return gw_fail(error, GW_BAD_INPUT,
                            "%s: source.hosts: expected this job's hosts, with \"%s\" for rank %d, "
                            "got \"%s\"",
-                           cluster->path, list->names[h], list->first_rank[h],
-                           next == NULL ? "" : host_name(next));
+                           cluster->path, list->names[h], list->first_rank[h], name);
         }
         next = next->next;
     }
     return next == NULL ? GW_OK
                         : gw_fail(error, GW_BAD_INPUT,
                                   "%s: source.hosts: expected this job's hosts, got \"%s\" as well",
-                                  cluster->path, host_name(next));
+                                  cluster->path, cJSON_IsString(next) ? next->valuestring : "");
 }
 
 enum gw_status gw_calibration_require_same_hosts(struct gw_communicator *communicator,
@@ -153,17 +145,6 @@ static enum gw_status add_curves(struct gw_cluster *cluster, const struct gw_clu
     return GW_OK;
 }
 
-static enum gw_status add_network(struct gw_cluster *cluster, const struct gw_cluster *older,
-                                  struct gw_error *error) {
-    if (cluster->network != NULL || older->network == NULL) {
-        return GW_OK;
-    }
-    struct gw_network network = *older->network;
-    network.kept = cJSON_Duplicate(older->network->kept, 1);
-    return network.kept == NULL ? gw_fail_memory(error, "adding to a cluster")
-                                : gw_cluster_set_network(cluster, network, error);
-}
-
 /* Adds other keys of the document. Growth laws follow from all curves together and are fitted
  * again. "earlier" in the source tells where the older curves come from. */
 static enum gw_status add_keys(struct gw_cluster *cluster, const struct gw_cluster *older,
@@ -200,7 +181,12 @@ enum gw_status gw_calibration_read_older(struct gw_communicator *communicator, c
 enum gw_status gw_calibration_add_older(struct gw_cluster *cluster, const struct gw_cluster *older,
                                         struct gw_error *error) {
     GW_TRY(add_curves(cluster, older, error));
-    GW_TRY(add_network(cluster, older, error));
+    if (cluster->network == NULL && older->network != NULL) {
+        struct gw_network network = *older->network;
+        network.kept = cJSON_Duplicate(older->network->kept, 1);
+        GW_TRY(network.kept == NULL ? gw_fail_memory(error, "adding to a cluster")
+                                    : gw_cluster_set_network(cluster, network, error));
+    }
     GW_TRY(add_keys(cluster, older, error));
     return gw_cluster_put_growth(cluster, error);
 }
@@ -208,8 +194,7 @@ enum gw_status gw_calibration_add_older(struct gw_cluster *cluster, const struct
 /* ---- measuring curves again ---------------------------------------------------------------- */
 
 enum {
-    SIZES = 3,     /* of each curve: small, medium, large */
-    MAX_NAMES = 64 /* more than there are collectives, or compressors */
+    SIZES = 3 /* of each curve: small, medium, large */
 };
 
 struct recheck {
@@ -280,8 +265,15 @@ static size_t choose_raw(const cJSON *kept, const struct gw_subject *subject, do
 
 static enum gw_status choose_points(struct recheck *recheck, double time_s,
                                     struct gw_error *error) {
-    recheck->survey.points = (struct gw_points){.series = recheck->survey.list.items,
-                                                .series_count = recheck->survey.list.count};
+    struct gw_series_list *list = &recheck->survey.list;
+    size_t known = 0;
+    for (size_t s = 0; s < list->count; s++) { /* without spreads as large as time slices */
+        if (!list->items[s].together && find_document(recheck->cluster, &list->items[s]) != NULL) {
+            list->items[known++] = list->items[s];
+        }
+    }
+    list->count = known;
+    recheck->survey.points = (struct gw_points){.series = list->items, .series_count = list->count};
     double limit_s = gw_largest_share_s(recheck->survey.list.count, time_s);
     for (size_t s = 0; s < recheck->survey.list.count; s++) {
         const cJSON *raw[SIZES];
@@ -398,76 +390,25 @@ static void judge(struct gw_check *check) {
     check->describes = check->moved_curves == 0 && 4 * touched < check->curves;
 }
 
-/*
- * Removes series that the file has no curve of, and those whose spread is as large as time slices.
- */
-static void drop_unknown(struct recheck *recheck) {
-    struct gw_series_list *list = &recheck->survey.list;
-    size_t kept = 0;
-    for (size_t s = 0; s < list->count; s++) {
-        if (!list->items[s].together && find_document(recheck->cluster, &list->items[s]) != NULL) {
-            list->items[kept++] = list->items[s];
-        }
-    }
-    list->count = kept;
-}
-
-static enum gw_status run_recheck(struct recheck *recheck, const struct gw_calibration *calibration,
-                                  double started_s, struct gw_check *out, struct gw_error *error) {
-    drop_unknown(recheck);
-    GW_TRY(choose_points(recheck, calibration->time_s, error));
-    out->count = recheck->survey.points.count;
-    out->rows = calloc(out->count, sizeof *out->rows);
-    double left_s = calibration->time_s - (gw_clock_read_s(calibration->clock) - started_s);
-    return out->rows == NULL ? gw_fail_memory(error, "checking a calibration")
-                             : measure_twice(recheck, fmax(left_s, 0), out, error);
-}
-
-/* The wanted part of a calibration, as far as the file has curves of it. */
-struct narrowed {
-    struct gw_calibration calibration;
-    const char *collectives[MAX_NAMES + 1];
-    const struct gw_compressor *compressors[MAX_NAMES + 1];
-};
-
-/* Uses the density of the file. */
-static void narrow_calibration(const struct gw_calibration *calibration,
-                               const struct gw_cluster *cluster, struct narrowed *out) {
-    const cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
-    double density = number_in(source, "density");
-    size_t collectives = 0;
-    size_t compressors = 0;
-    *out = (struct narrowed){.calibration = *calibration};
-    for (const char *const *name = calibration->collectives;
-         *name != NULL && collectives < MAX_NAMES; name++) {
-        if (gw_cluster_find_collective(cluster, *name, 0) != NULL) {
-            out->collectives[collectives++] = *name;
-        }
-    }
-    for (const struct gw_compressor *const *compressor = calibration->compressors;
-         *compressor != NULL && compressors < MAX_NAMES; compressor++) {
-        if (gw_kernel_cost_find(&cluster->compressors, (*compressor)->name) != NULL) {
-            out->compressors[compressors++] = *compressor;
-        }
-    }
-    out->calibration.collectives = out->collectives;
-    out->calibration.compressors = out->compressors;
-    out->calibration.density = density > 0 && density <= 1 ? density : calibration->density;
-}
-
 enum gw_status gw_calibration_check(struct gw_communicator *communicator,
                                     const struct gw_calibration *calibration,
                                     const struct gw_cluster *cluster, double tolerance,
                                     struct gw_check *out, struct gw_error *error) {
     double started_s = gw_clock_read_s(calibration->clock);
     struct recheck recheck = {.cluster = cluster, .tolerance = tolerance};
-    struct narrowed narrowed;
+    struct gw_calibration asked = *calibration;
+    double density =
+        number_in(cJSON_GetObjectItemCaseSensitive(cluster->kept, "source"), "density");
+    asked.density = density > 0 && density <= 1 ? density : calibration->density;
     *out = (struct gw_check){0};
-    narrow_calibration(calibration, cluster, &narrowed);
-    enum gw_status status =
-        gw_point_survey_open(communicator, &narrowed.calibration, &recheck.survey, error);
+    enum gw_status status = gw_point_survey_open(communicator, &asked, &recheck.survey, error);
+    status = status == GW_OK ? choose_points(&recheck, asked.time_s, error) : status;
     if (status == GW_OK) {
-        status = run_recheck(&recheck, &narrowed.calibration, started_s, out, error);
+        out->count = recheck.survey.points.count;
+        out->rows = calloc(out->count, sizeof *out->rows);
+        double left_s = asked.time_s - (gw_clock_read_s(asked.clock) - started_s);
+        status = out->rows == NULL ? gw_fail_memory(error, "checking a calibration")
+                                   : measure_twice(&recheck, fmax(left_s, 0), out, error);
     }
     gw_point_survey_close(&recheck.survey);
     if (status == GW_OK && communicator->rank == 0) {

@@ -9,28 +9,8 @@
 
 /* ---- locations of GPUs --------------------------------------------------------------------- */
 
-/* The GPU of each rank, [size], on every rank. */
-static enum gw_status gather_gpus(struct gw_communicator *communicator,
-                                  const struct gw_device *device, struct gw_gpu_location *locations,
-                                  struct gw_error *error) {
-    struct gw_gpu_location mine = {0};
-    (void)gethostname(mine.host, sizeof mine.host - 1);
-    enum gw_status status = gw_device_bus(device, mine.bus, error);
-    GW_TRY(gw_agree(communicator, status, error));
-    return gw_allgather(communicator, &mine, sizeof mine, locations, error);
-}
-
 static bool is_same(const struct gw_gpu_location *one, const struct gw_gpu_location *other) {
     return strcmp(one->host, other->host) == 0 && strcmp(one->bus, other->bus) == 0;
-}
-
-/* The lowest other rank on the same GPU as `rank`, or -1. */
-static int find_sharer(const struct gw_gpu_location *locations, int size, int rank) {
-    int sharer = 0;
-    while (sharer < size && (sharer == rank || !is_same(&locations[sharer], &locations[rank]))) {
-        sharer++;
-    }
-    return sharer < size ? sharer : -1;
 }
 
 /* ---- the choice ---------------------------------------------------------------------------- */
@@ -41,19 +21,20 @@ static int find_sharer(const struct gw_gpu_location *locations, int size, int ra
 static enum gw_status check_not_shared(const struct gw_gpu_location *locations, int size,
                                        struct gw_error *error) {
     for (int rank = 0; rank < size; rank++) {
-        int sharer = find_sharer(locations, size, rank);
-        if (sharer >= 0) {
-            return gw_fail(error, GW_BAD_INPUT,
-                           "ranks %d and %d share GPU %s of host %s: expected a GPU for each rank "
-                           "over NCCL, or MPI as the transport",
-                           rank, sharer, locations[rank].bus, locations[rank].host);
+        for (int other = 0; other < rank; other++) {
+            if (is_same(&locations[other], &locations[rank])) {
+                return gw_fail(error, GW_BAD_INPUT,
+                               "ranks %d and %d share GPU %s of host %s: expected a GPU for each "
+                               "rank over NCCL, or MPI as the transport",
+                               other, rank, locations[rank].bus, locations[rank].host);
+            }
         }
     }
     return GW_OK;
 }
 
-/* Gathers the locations of all ranks, which the caller frees. On failure, of all ranks, *out is
- * NULL. */
+/* Gathers the GPU of each rank, on every rank, which the caller frees. On failure, of all ranks,
+ * *out is NULL. */
 static enum gw_status gather_locations(struct gw_communicator *communicator,
                                        const struct gw_device *device, struct gw_gpu_location **out,
                                        struct gw_error *error) {
@@ -62,36 +43,17 @@ static enum gw_status gather_locations(struct gw_communicator *communicator,
         *out == NULL ? gw_fail_memory(error, "looking for GPUs that are shared") : GW_OK;
     status = gw_agree(communicator, status, error);
     if (status == GW_OK) {
-        status = gather_gpus(communicator, device, *out, error);
+        struct gw_gpu_location mine = {0};
+        (void)gethostname(mine.host, sizeof mine.host - 1);
+        status = gw_agree(communicator, gw_device_bus(device, mine.bus, error), error);
+        status =
+            status == GW_OK ? gw_allgather(communicator, &mine, sizeof mine, *out, error) : status;
     }
     if (status != GW_OK) {
         free(*out);
         *out = NULL;
     }
     return status;
-}
-
-static enum gw_status check_nccl(struct gw_communicator *parent,
-                                 const struct gw_gpu_settings *settings, struct gw_error *error) {
-    struct gw_gpu_location *locations = NULL;
-    enum gw_status status = gw_nccl_need(error);
-    GW_TRY(gw_agree(parent, status, error));
-    GW_TRY(gather_locations(parent, gw_device_stream_device(settings->stream), &locations, error));
-    status = check_not_shared(locations, parent->size, error);
-    free(locations);
-    return status;
-}
-
-static size_t max_ranks_per_gpu(const struct gw_gpu_location *locations, int size) {
-    size_t most = 0;
-    for (int rank = 0; rank < size; rank++) {
-        size_t here = 0;
-        for (int other = 0; other < size; other++) {
-            here += is_same(&locations[rank], &locations[other]);
-        }
-        most = here > most ? here : most;
-    }
-    return most;
 }
 
 enum gw_status gw_gpu_transport_choose(struct gw_communicator *communicator,
@@ -103,7 +65,13 @@ enum gw_status gw_gpu_transport_choose(struct gw_communicator *communicator,
     *out = GW_GPU_MPI;
     *sharing = 0;
     GW_TRY(gather_locations(communicator, device, &locations, error));
-    *sharing = max_ranks_per_gpu(locations, communicator->size);
+    for (int rank = 0; rank < communicator->size; rank++) {
+        size_t here = 0;
+        for (int other = 0; other < communicator->size; other++) {
+            here += is_same(&locations[rank], &locations[other]);
+        }
+        *sharing = here > *sharing ? here : *sharing;
+    }
     free(locations);
     GW_TRY(gw_agree_maximum(communicator, &lacks, 1, error));
     *out = lacks == 0 && *sharing == 1 ? GW_GPU_NCCL : GW_GPU_MPI;
@@ -117,7 +85,13 @@ enum gw_status gw_communicator_open_gpu(struct gw_communicator *out, struct gw_c
     struct gw_communicator own = {0};
     *out = (struct gw_communicator){0};
     if (settings->transport == GW_GPU_NCCL) {
-        GW_TRY(check_nccl(parent, settings, error));
+        struct gw_device *device = gw_device_stream_device(settings->stream);
+        struct gw_gpu_location *locations = NULL;
+        GW_TRY(gw_agree(parent, gw_nccl_need(error), error));
+        GW_TRY(gather_locations(parent, device, &locations, error));
+        enum gw_status status = check_not_shared(locations, parent->size, error);
+        free(locations);
+        GW_TRY(status);
     } else {
         double lacks = gw_takes_gpu_memory(parent) ? 0 : 1; /* the MPI library of some rank */
         GW_TRY(gw_agree_maximum(parent, &lacks, 1, error));

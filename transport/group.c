@@ -27,17 +27,6 @@ static enum gw_status check_result(const struct gw_communicator *communicator, i
 
 /* ---- collectives --------------------------------------------------------------------------- */
 
-static enum gw_status broadcast_bytes(struct gw_communicator *communicator,
-                                      const struct gw_collective_call *call,
-                                      struct gw_error *error) {
-    const struct gw_process_group *group = &group_of(communicator)->group;
-    bool is_root = communicator->rank == call->root;
-    void *data = is_root ? (void *)(uintptr_t)call->send : call->receive;
-    return check_result(communicator,
-                        group->broadcast(group->context, call->root, data, call->bytes),
-                        "broadcast", error);
-}
-
 static enum gw_status group_collect(struct gw_communicator *communicator,
                                     const struct gw_collective_call *call, struct gw_error *error) {
     const struct gw_process_group *group = &group_of(communicator)->group;
@@ -50,7 +39,12 @@ static enum gw_status group_collect(struct gw_communicator *communicator,
     }
     switch (call->kind) {
     case GW_BROADCAST:
-        return broadcast_bytes(communicator, call, error);
+        name = "broadcast";
+        result = group->broadcast(context, call->root,
+                                  communicator->rank == call->root ? (void *)(uintptr_t)call->send
+                                                                   : call->receive,
+                                  call->bytes);
+        break;
     case GW_ALLREDUCE:
         name = "allreduce";
         result = group->allreduce(context, call->send, call->receive, count);

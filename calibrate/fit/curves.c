@@ -111,37 +111,6 @@ static enum gw_status write_fits(struct gw_json_writer *writer,
     return GW_OK;
 }
 
-/* Appends a point beyond the last one; frees the curve if memory is lacking. */
-static enum gw_status add_last_point(struct gw_curve *curve, struct gw_curve_point beyond,
-                                     struct gw_error *error) {
-    struct gw_curve_point *points =
-        realloc(curve->points, (curve->point_count + 1) * sizeof *points);
-    if (points == NULL) {
-        gw_curve_free(curve);
-        return gw_fail_memory(error, "fitting curves");
-    }
-    curve->points = points;
-    if (beyond.time_s > points[curve->point_count - 1].time_s) {
-        points[curve->point_count++] = beyond;
-    }
-    return GW_OK;
-}
-
-/* A straight line, as the points at its ends. */
-static enum gw_status make_points(const struct medians *medians, struct gw_curve *curve,
-                                  struct gw_error *error) {
-    struct gw_curve_point *ends = calloc(2, sizeof *ends);
-    if (ends == NULL) {
-        return gw_fail_memory(error, "fitting curves");
-    }
-    for (size_t i = 0; i < 2; i++) {
-        double size = medians->points[i == 0 ? 0 : medians->count - 1].size;
-        ends[i] = (struct gw_curve_point){.size = size, .time_s = gw_curve_time(curve, size)};
-    }
-    *curve = (struct gw_curve){.point_count = 2, .points = ends};
-    return GW_OK;
-}
-
 /*
  * Extends the curve by one point, at eight times the largest size. Without it a curve would
  * continue like the line through its last two points. An error of a tenth in one of them is an
@@ -167,8 +136,24 @@ static enum gw_status extend_curve(const struct gw_subject *subject, const struc
     if (fabs(gw_curve_time(curve, beyond.size) / beyond.time_s - 1) <= alike) {
         return GW_OK;
     }
-    GW_TRY(curve->point_count == 0 ? make_points(medians, curve, error) : GW_OK);
-    return add_last_point(curve, beyond, error);
+    struct gw_curve_point *points =
+        realloc(curve->points, (gw_greater(curve->point_count, 2) + 1) * sizeof *points);
+    if (points == NULL) {
+        gw_curve_free(curve);
+        return gw_fail_memory(error, "fitting curves");
+    }
+    if (curve->point_count == 0) { /* a straight line, as the points at its ends */
+        points[0] = (struct gw_curve_point){.size = medians->points[0].size};
+        points[1] = (struct gw_curve_point){.size = last->size};
+        points[0].time_s = gw_curve_time(curve, points[0].size);
+        points[1].time_s = gw_curve_time(curve, points[1].size);
+        *curve = (struct gw_curve){.point_count = 2};
+    }
+    curve->points = points;
+    if (beyond.time_s > points[curve->point_count - 1].time_s) {
+        points[curve->point_count++] = beyond;
+    }
+    return GW_OK;
 }
 
 /* Fits the candidates; the curve is the chosen one's. */

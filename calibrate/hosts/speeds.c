@@ -40,9 +40,12 @@ static enum gw_status put_array(struct gw_json_writer *writer, const char *key, 
     return gw_json_put(source, key, array, error);
 }
 
-static enum gw_status time_usual_work(struct gw_communicator *communicator,
-                                      const struct gw_clock *clock, const struct gw_host_list *list,
-                                      struct gw_host_times *times, struct gw_error *error) {
+static enum gw_status compare_speeds(struct gw_communicator *communicator,
+                                     const struct gw_clock *clock, struct gw_host_list *list,
+                                     cJSON *source, struct gw_error *error) {
+    struct gw_json_writer writer;
+    struct gw_host_times *times = gw_arena_zeros(&list->arena, list->count, sizeof *times);
+    GW_TRY(gw_arena_check(&list->arena, "comparing hosts", error));
     float *memory = malloc(MEMORY_ELEMENTS * sizeof *memory);
     if (memory == NULL) {
         return gw_fail_memory(error, "comparing hosts");
@@ -53,16 +56,7 @@ static enum gw_status time_usual_work(struct gw_communicator *communicator,
     }
     enum gw_status status = gw_time_hosts(communicator, clock, list, &work, times, error);
     free(memory);
-    return status;
-}
-
-static enum gw_status compare_speeds(struct gw_communicator *communicator,
-                                     const struct gw_clock *clock, struct gw_host_list *list,
-                                     cJSON *source, struct gw_error *error) {
-    struct gw_json_writer writer;
-    struct gw_host_times *times = gw_arena_zeros(&list->arena, list->count, sizeof *times);
-    GW_TRY(gw_arena_check(&list->arena, "comparing hosts", error));
-    GW_TRY(time_usual_work(communicator, clock, list, times, error));
+    GW_TRY(status);
     gw_writer_begin(&writer);
     gw_writer_array(&writer, "speeds");
     for (size_t h = 0; h < list->count; h++) {
@@ -101,19 +95,6 @@ static enum gw_status compare_links(struct gw_communicator *communicator,
     return gw_warn_of_links(rates, count, source, error);
 }
 
-static enum gw_status compare_all(struct gw_communicator *communicator,
-                                  const struct gw_clock *clock, const struct gw_report *report,
-                                  struct gw_host_list *list, cJSON *source,
-                                  struct gw_error *error) {
-    report->on_progress(report->context, report->offset, "hosts, beside each other");
-    GW_TRY(gw_warn_of_nodes(source, error));
-    GW_TRY(compare_speeds(communicator, clock, list, source, error));
-    report->on_progress(report->context, report->offset + report->scale / 2,
-                        "links, beside each other");
-    return gw_link_count(list) == 0 ? GW_OK
-                                    : compare_links(communicator, clock, list, source, error);
-}
-
 enum gw_status gw_calibrate_hosts(struct gw_communicator *communicator,
                                   const struct gw_calibration *calibration,
                                   const struct gw_report *report, struct gw_cluster *cluster,
@@ -121,9 +102,15 @@ enum gw_status gw_calibrate_hosts(struct gw_communicator *communicator,
     cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
     struct gw_host_list list;
     GW_TRY(gw_json_put(source, "warnings", cJSON_CreateArray(), error));
+    GW_TRY(gw_warn_of_nodes(source, error));
     GW_TRY(gw_host_list_open(communicator, &list, error));
-    enum gw_status status =
-        compare_all(communicator, calibration->clock, report, &list, source, error);
+    report->on_progress(report->context, report->offset, "hosts, beside each other");
+    enum gw_status status = compare_speeds(communicator, calibration->clock, &list, source, error);
+    if (status == GW_OK && gw_link_count(&list) > 0) {
+        report->on_progress(report->context, report->offset + report->scale / 2,
+                            "links, beside each other");
+        status = compare_links(communicator, calibration->clock, &list, source, error);
+    }
     gw_host_list_close(&list);
     return status;
 }

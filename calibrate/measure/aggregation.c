@@ -212,54 +212,38 @@ static float *next_vector(const struct measured_aggregation *aggregation, size_t
                         elements * sizeof(float));
 }
 
-/* Each of P workers returns its own entries, and P - 1 return pruned entries of one merge each. */
-static enum gw_status return_entries(struct measured_aggregation *aggregation,
-                                     struct gw_error *error) {
-    struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
-    const struct gw_memory_operations *does = aggregation_memory->memory.does;
-    size_t k = aggregation->elements;
-    float *u = next_vector(aggregation, aggregation->range);
-    GW_TRY(does->scatter_add_where(&aggregation_memory->memory, aggregation_memory->entries, k,
-                                   aggregation_memory->merged, k, false, u, error));
-    return does->scatter_add_where(&aggregation_memory->memory, pruned_of(aggregation_memory), k,
-                                   aggregation_memory->merged, k, true, u, error);
-}
-
-static enum gw_status take_and_put(struct measured_aggregation *aggregation,
-                                   struct gw_error *error) {
-    struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
-    const struct gw_memory_operations *does = aggregation_memory->memory.does;
-    size_t count = aggregation->elements;
-    float *u = next_vector(aggregation, aggregation->range);
-    float *aggregate = next_vector(aggregation, aggregation->range);
-    GW_TRY(does->take(&aggregation_memory->memory, u, aggregation_memory->indices, count,
-                      aggregation_memory->values, error));
-    return does->put(&aggregation_memory->memory, aggregate, aggregation_memory->indices, count,
-                     aggregation_memory->values, error);
-}
-
 static enum gw_status run_aggregator(void *context, struct gw_error *error) {
     struct measured_aggregation *aggregation = context;
     struct aggregation_memory *aggregation_memory = aggregation->aggregation_memory;
-    const struct gw_memory_operations *does = aggregation_memory->memory.does;
+    struct gw_memory *memory = &aggregation_memory->memory;
+    const struct gw_memory_operations *does = memory->does;
     size_t elements = aggregation->elements;
     switch (aggregation->by) {
     case GW_SCATTER_ADD:
-        return does->scatter_add(&aggregation_memory->memory, aggregation_memory->entries,
-                                 aggregation->counts, aggregation_memory->workers,
+        return does->scatter_add(memory, aggregation_memory->entries, aggregation->counts,
+                                 aggregation_memory->workers,
                                  next_vector(aggregation, aggregation->range), error);
     case GW_MERGE:
-        return does->merge(&aggregation_memory->memory, aggregation_memory->merged,
-                           aggregation_memory->entries, elements, pruned_of(aggregation_memory),
-                           error);
-    case GW_GIVE_BACK:
-        return return_entries(aggregation, error);
-    case GW_TAKE_AND_PUT:
-        return take_and_put(aggregation, error);
+        return does->merge(memory, aggregation_memory->merged, aggregation_memory->entries,
+                           elements, pruned_of(aggregation_memory), error);
+    case GW_GIVE_BACK: { /* own entries of each of P workers, pruned ones of P - 1 merges */
+        float *u = next_vector(aggregation, aggregation->range);
+        GW_TRY(does->scatter_add_where(memory, aggregation_memory->entries, elements,
+                                       aggregation_memory->merged, elements, false, u, error));
+        return does->scatter_add_where(memory, pruned_of(aggregation_memory), elements,
+                                       aggregation_memory->merged, elements, true, u, error);
+    }
+    case GW_TAKE_AND_PUT: {
+        float *u = next_vector(aggregation, aggregation->range);
+        float *aggregate = next_vector(aggregation, aggregation->range);
+        GW_TRY(does->take(memory, u, aggregation_memory->indices, elements,
+                          aggregation_memory->values, error));
+        return does->put(memory, aggregate, aggregation_memory->indices, elements,
+                         aggregation_memory->values, error);
+    }
     case GW_SUM: {
         float *sums = next_vector(aggregation, elements);
-        return does->add(&aggregation_memory->memory, sums, next_vector(aggregation, elements), 1,
-                         elements, error);
+        return does->add(memory, sums, next_vector(aggregation, elements), 1, elements, error);
     }
     case GW_HEAVYMIX:
         return gw_sketch_heavymix(&aggregation->sketches[aggregation->which], elements,

@@ -256,22 +256,10 @@ static void close_all(void *object) {
     gw_workspace_free(&compressor_memory->workspace);
 }
 
-static enum gw_status open_all(struct compressor_memory *compressor_memory,
-                               const struct gw_calibration *calibration, struct gw_error *error) {
-    struct gw_device *device = compressor_memory->device;
-    if (device != NULL) {
-        GW_TRY(gw_gpu_timer_open(device, &compressor_memory->timer, error));
-        GW_TRY(gw_gpu_workspace_open(device, &compressor_memory->gpu_workspace, error));
-        GW_TRY(gw_gpu_selection_reserve(&compressor_memory->gpu_selection, device,
-                                        calibration->max_elements, error));
-    }
-    return GW_OK;
-}
-
-static enum gw_status open_compression(struct gw_point_survey *survey,
-                                       struct compressor_memory *compressor_memory,
-                                       const struct gw_compressor *compressor, double density,
-                                       struct measured_compression **out, struct gw_error *error) {
+static enum gw_status add_alone(struct gw_point_survey *survey,
+                                struct compressor_memory *compressor_memory,
+                                const struct gw_compressor *compressor, struct gw_series series,
+                                double density, struct gw_error *error) {
     struct measured_compression *compression =
         gw_arena_zeros(&survey->arena, 1, sizeof *compression);
     (void)gw_arena_own(&survey->arena, compression, close_sizes);
@@ -279,16 +267,6 @@ static enum gw_status open_compression(struct gw_point_survey *survey,
     compression->compressor_memory = compressor_memory;
     compression->compressor = compressor;
     compression->density = density;
-    *out = compression;
-    return GW_OK;
-}
-
-static enum gw_status add_alone(struct gw_point_survey *survey,
-                                struct compressor_memory *compressor_memory,
-                                const struct gw_compressor *compressor, struct gw_series series,
-                                double density, struct gw_error *error) {
-    struct measured_compression *compression = NULL;
-    GW_TRY(open_compression(survey, compressor_memory, compressor, density, &compression, error));
     compression->gpu = compressor_memory->device != NULL ? gw_gpu_kernel_of(compressor) : NULL;
     series.subject.context = compression;
     return gw_series_list_add(&survey->list, series, error);
@@ -376,7 +354,13 @@ enum gw_status gw_point_survey_add_compressors(struct gw_point_survey *survey,
         return gw_fail_memory(error, "calibrating compressors");
     }
     compressor_memory->vectors = &survey->vectors;
-    GW_TRY(open_all(compressor_memory, calibration, error));
+    struct gw_device *device = calibration->device;
+    if (device != NULL) {
+        GW_TRY(gw_gpu_timer_open(device, &compressor_memory->timer, error));
+        GW_TRY(gw_gpu_workspace_open(device, &compressor_memory->gpu_workspace, error));
+        GW_TRY(gw_gpu_selection_reserve(&compressor_memory->gpu_selection, device,
+                                        calibration->max_elements, error));
+    }
     for (size_t i = 0; calibration->compressors[i] != NULL; i++) {
         GW_TRY(add_compressor(survey, compressor_memory, calibration, calibration->compressors[i],
                               error));

@@ -178,22 +178,6 @@ static void choose_probes(struct probes *out, size_t max_bytes) {
     }
 }
 
-/* The same random order on every rank, so that slow changes, such as of clock rates, do not look
- * like an effect of the size; ping-pongs first, since delays follow from them. */
-static enum gw_status choose_order(const struct probes *probes, size_t order[MAX_PROBES],
-                                   struct gw_error *error) {
-    struct gw_random *random = NULL;
-    GW_TRY(gw_random_open(&random, 1, 1, error));
-    for (size_t i = 0; i < probes->count; i++) {
-        order[i] = i;
-    }
-    gw_random_shuffle(random, order, probes->ping_pongs, sizeof *order);
-    gw_random_shuffle(random, order + probes->ping_pongs, probes->count - probes->ping_pongs,
-                      sizeof *order);
-    gw_random_close(random);
-    return GW_OK;
-}
-
 /* ---- measuring ----------------------------------------------------------------------------- */
 
 static enum gw_status measure_probe(struct measured_link *link, const struct gw_stop_rule *rule,
@@ -233,7 +217,17 @@ static enum gw_status measure_probes(struct measured_link *link,
                                       .fewest_visits = 1,
                                       .seed = calibration->seed};
     size_t order[MAX_PROBES];
-    GW_TRY(choose_order(probes, order, error));
+    struct gw_random *random = NULL;
+    /* The same random order on every rank, so that slow changes, such as of clock rates, do not
+     * look like an effect of the size; ping-pongs first, since delays follow from them. */
+    GW_TRY(gw_random_open(&random, 1, 1, error));
+    for (size_t i = 0; i < probes->count; i++) {
+        order[i] = i;
+    }
+    gw_random_shuffle(random, order, probes->ping_pongs, sizeof *order);
+    gw_random_shuffle(random, order + probes->ping_pongs, probes->count - probes->ping_pongs,
+                      sizeof *order);
+    gw_random_close(random);
     for (size_t i = 0; i < probes->count; i++) {
         struct probe *probe = &probes->items[order[i]];
         char number[GW_UNITS_SIZE];
@@ -263,18 +257,6 @@ static double message_time(const struct probes *probes, const struct probe *prob
         rest_s -= single->bytes == probe->bytes ? single->measurement.summary.median : 0;
     }
     return rest_s > 0 ? rest_s / (double)(probe->messages - 1) : whole_s / (double)probe->messages;
-}
-
-static enum gw_status fit_probes(const struct probes *probes, struct gw_loggp_fit *out,
-                                 struct gw_error *error) {
-    struct gw_loggp_point points[MAX_PROBES];
-    for (size_t i = 0; i < probes->count; i++) {
-        const struct probe *probe = &probes->items[i];
-        points[i] = (struct gw_loggp_point){.kind = probe->kind,
-                                            .bytes = (double)probe->bytes,
-                                            .time_s = message_time(probes, probe)};
-    }
-    return gw_loggp_fit(points, probes->count, out, error);
 }
 
 static enum gw_status describe(const struct measured_link *link, const struct probes *probes,
@@ -315,7 +297,14 @@ static enum gw_status measure_pair(struct measured_link *link,
     cJSON *details = NULL;
     choose_probes(&probes, calibration->max_bytes);
     GW_TRY(measure_probes(link, calibration, report, name, &probes, error));
-    GW_TRY(fit_probes(&probes, &fitted, error));
+    struct gw_loggp_point points[MAX_PROBES];
+    for (size_t i = 0; i < probes.count; i++) {
+        const struct probe *probe = &probes.items[i];
+        points[i] = (struct gw_loggp_point){.kind = probe->kind,
+                                            .bytes = (double)probe->bytes,
+                                            .time_s = message_time(&probes, probe)};
+    }
+    GW_TRY(gw_loggp_fit(points, probes.count, &fitted, error));
     *out = fitted.loggp;
     GW_TRY(describe(link, &probes, &fitted, &details, error));
     return gw_json_put(kept, name, details, error);

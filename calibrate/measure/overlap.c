@@ -26,19 +26,6 @@ struct overlap_exchanges {
     size_t series; /* between GPUs: exchanges until rank 0 may end them */
 };
 
-static enum gw_status open_exchanges(struct overlap_exchanges *out, struct gw_communicator *world,
-                                     const struct gw_calibration *calibration, size_t largest_bytes,
-                                     struct gw_error *error) {
-    struct gw_communicator *gpus = calibration->gpu_communicator;
-    size_t gathered = largest_bytes * (size_t)world->size;
-    *out = (struct overlap_exchanges){.communicator = gpus != NULL ? gpus : world, .world = world};
-    GW_TRY(gw_pool_open(gw_greater(largest_bytes, GW_OVERLAP_MIN_POOL), calibration->device,
-                        &out->send, error));
-    GW_TRY(gw_pool_open(gw_greater(gathered, GW_OVERLAP_MIN_POOL), calibration->device,
-                        &out->receive, error));
-    return gw_pool_fill(&out->send, GW_OVERLAP_MIN_POOL, world->rank, error);
-}
-
 static enum gw_status exchange(struct overlap_exchanges *exchanges, float *send, float *receive,
                                struct gw_error *error) {
     struct gw_communicator *communicator = exchanges->communicator;
@@ -388,8 +375,17 @@ static enum gw_status open_measuring(struct overlap_measuring *measuring,
         measuring->sizes++;
     }
     GW_TRY(gw_overlap_load_open(&measuring->load, calibration, communicator->rank, error));
-    return open_exchanges(&measuring->exchanges, communicator, calibration,
-                          message_bytes[measuring->sizes - 1], error);
+    struct overlap_exchanges *exchanges = &measuring->exchanges;
+    struct gw_communicator *gpus = calibration->gpu_communicator;
+    size_t largest = message_bytes[measuring->sizes - 1];
+    size_t gathered = largest * (size_t)communicator->size;
+    exchanges->communicator = gpus != NULL ? gpus : communicator;
+    exchanges->world = communicator;
+    GW_TRY(gw_pool_open(gw_greater(largest, GW_OVERLAP_MIN_POOL), calibration->device,
+                        &exchanges->send, error));
+    GW_TRY(gw_pool_open(gw_greater(gathered, GW_OVERLAP_MIN_POOL), calibration->device,
+                        &exchanges->receive, error));
+    return gw_pool_fill(&exchanges->send, GW_OVERLAP_MIN_POOL, communicator->rank, error);
 }
 
 enum gw_status gw_calibrate_overlap(struct gw_communicator *communicator,

@@ -19,22 +19,17 @@ static void next_task(struct gw_overlap_load *load) {
     load->task.u = gw_pool_next(&load->residual, load->elements * sizeof(float));
 }
 
-static enum gw_status compress_on_gpu(struct gw_overlap_load *load, size_t which,
-                                      struct gw_error *error) {
-    next_task(load);
-    GW_TRY(gw_device_event_record(load->from[which], load->stream, error));
-    GW_TRY(gw_gpu_compress(load->gpu, &load->task, load->stream, load->gpu_workspace,
-                           &load->gpu_selection, error));
-    GW_TRY(gw_device_event_record(load->to[which], load->stream, error));
-    return gw_device_clear(load->stream, load->task.u, load->elements * sizeof *load->task.u,
-                           error);
-}
-
 static enum gw_status compress_series(struct gw_overlap_load *load, struct gw_error *error) {
     size_t selected = 0;
     double sum_s = 0;
     for (size_t i = 0; i < GW_OVERLAP_SERIES; i++) {
-        GW_TRY(compress_on_gpu(load, i, error));
+        next_task(load);
+        GW_TRY(gw_device_event_record(load->from[i], load->stream, error));
+        GW_TRY(gw_gpu_compress(load->gpu, &load->task, load->stream, load->gpu_workspace,
+                               &load->gpu_selection, error));
+        GW_TRY(gw_device_event_record(load->to[i], load->stream, error));
+        GW_TRY(gw_device_clear(load->stream, load->task.u, load->elements * sizeof *load->task.u,
+                               error));
     }
     GW_TRY(gw_gpu_selection_finish(&load->gpu_selection, load->stream, &selected, error));
     for (size_t i = 1; i < GW_OVERLAP_SERIES; i++) {
@@ -44,17 +39,6 @@ static enum gw_status compress_series(struct gw_overlap_load *load, struct gw_er
     }
     load->seconds = sum_s * GW_OVERLAP_SERIES / (GW_OVERLAP_SERIES - 1);
     return GW_OK;
-}
-
-static enum gw_status open_on_gpu(struct gw_overlap_load *load, struct gw_error *error) {
-    struct gw_device *device = load->device;
-    GW_TRY(gw_device_stream_open(device, false, &load->stream, error));
-    for (size_t i = 0; i < GW_OVERLAP_SERIES; i++) {
-        GW_TRY(gw_device_event_open(device, true, &load->from[i], error));
-        GW_TRY(gw_device_event_open(device, true, &load->to[i], error));
-    }
-    GW_TRY(gw_gpu_workspace_open(device, &load->gpu_workspace, error));
-    return gw_gpu_selection_reserve(&load->gpu_selection, device, load->elements, error);
 }
 
 enum gw_status gw_overlap_load_open(struct gw_overlap_load *out,
@@ -72,7 +56,16 @@ enum gw_status gw_overlap_load_open(struct gw_overlap_load *out,
     GW_TRY(gw_pool_open(bytes, device, &out->gradient, error));
     GW_TRY(gw_pool_open(bytes, device, &out->residual, error));
     GW_TRY(gw_pool_fill(&out->gradient, drawn, rank, error));
-    return device == NULL ? GW_OK : open_on_gpu(out, error);
+    if (device == NULL) {
+        return GW_OK;
+    }
+    GW_TRY(gw_device_stream_open(device, false, &out->stream, error));
+    for (size_t i = 0; i < GW_OVERLAP_SERIES; i++) {
+        GW_TRY(gw_device_event_open(device, true, &out->from[i], error));
+        GW_TRY(gw_device_event_open(device, true, &out->to[i], error));
+    }
+    GW_TRY(gw_gpu_workspace_open(device, &out->gpu_workspace, error));
+    return gw_gpu_selection_reserve(&out->gpu_selection, device, out->elements, error);
 }
 
 void gw_overlap_load_close(struct gw_overlap_load *load) {

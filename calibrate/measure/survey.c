@@ -16,15 +16,12 @@
 
 /* ---- numbers of workers -------------------------------------------------------------------- */
 
-static enum gw_status open_both(struct gw_worker_counts *counts, size_t which,
-                                struct gw_error *error) {
-    struct gw_communicator *world = counts->world;
-    struct gw_communicator *gpu_world = counts->gpu_world;
-    int workers = counts->workers[which];
-    GW_TRY(world->transport->open_first(world, workers, &counts->communicators[which], error));
-    return gpu_world == NULL ? GW_OK
-                             : gpu_world->transport->open_first(
-                                   gpu_world, workers, &counts->gpu_communicators[which], error);
+/* Opens a communicator of the first ranks, unless those are all, or there is no world. */
+static enum gw_status open_first(struct gw_communicator *world, int workers,
+                                 struct gw_communicator *out, struct gw_error *error) {
+    return world == NULL || workers == world->size
+               ? GW_OK
+               : world->transport->open_first(world, workers, out, error);
 }
 
 /* Opens communicators: for collectives, all numbers of workers; for compressors, one rank, those
@@ -35,8 +32,10 @@ static enum gw_status open_worker_counts(struct gw_worker_counts *counts, bool c
     for (int workers = 1; workers <= world->size; workers++) {
         if (workers == world->size || (workers == 1 && sharers > 0) || workers == sharers ||
             (workers > 1 && collectives && gw_is_measured(workers))) {
-            counts->workers[counts->count++] = workers;
-            GW_TRY(workers < world->size ? open_both(counts, counts->count - 1, error) : GW_OK);
+            size_t at = counts->count++;
+            counts->workers[at] = workers;
+            GW_TRY(open_first(counts->world, workers, &counts->communicators[at], error));
+            GW_TRY(open_first(counts->gpu_world, workers, &counts->gpu_communicators[at], error));
         }
     }
     return GW_OK;
@@ -55,24 +54,6 @@ static bool is_measuring(const struct gw_worker_counts *counts, size_t which) {
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
-/* True if the calibration runs compressors or aggregators. */
-static bool uses_compressors(const struct gw_calibration *calibration) {
-    return calibration->compressors[0] != NULL ||
-           (calibration->aggregation && calibration->device == NULL);
-}
-
-static enum gw_status open_vectors(struct gw_point_survey *survey,
-                                   const struct gw_calibration *calibration,
-                                   struct gw_error *error) {
-    struct gw_vector_pools *vectors = &survey->vectors;
-    size_t twice = 2 * calibration->max_elements * sizeof(float);
-    size_t quarter = calibration->pool_bytes / 4; /* by default more than caches hold */
-    size_t bytes = twice > quarter ? twice : quarter;
-    GW_TRY(gw_pool_open(bytes, calibration->device, &vectors->gradient, error));
-    GW_TRY(gw_pool_open(bytes, calibration->device, &vectors->residual, error));
-    return gw_pool_fill(&vectors->gradient, bytes, survey->communicator->rank, error);
-}
-
 enum gw_status gw_point_survey_open(struct gw_communicator *communicator,
                                     const struct gw_calibration *calibration,
                                     struct gw_point_survey *out, struct gw_error *error) {
@@ -83,7 +64,9 @@ enum gw_status gw_point_survey_open(struct gw_communicator *communicator,
                  .max_s_per_point = calibration->max_s_per_point,
                  .fewest_visits = GW_MIN_VISITS,
                  .seed = calibration->seed}};
-    if (uses_compressors(calibration)) {
+    bool uses_vectors = calibration->compressors[0] != NULL ||
+                        (calibration->aggregation && calibration->device == NULL);
+    if (uses_vectors) {
         out->sharers = communicator->size; /* on GPUs, where ranks share nothing */
         GW_TRY(calibration->device == NULL
                    ? gw_sharing_find(communicator, &out->sharing, &out->sharers, error)
@@ -93,8 +76,13 @@ enum gw_status gw_point_survey_open(struct gw_communicator *communicator,
                               out->sharers, error));
     GW_TRY(gw_clocks_open(communicator, calibration->clock, &out->clocks, error));
     GW_TRY(gw_point_survey_add_collectives(out, calibration, error));
-    if (uses_compressors(calibration)) {
-        GW_TRY(open_vectors(out, calibration, error));
+    if (uses_vectors) {
+        struct gw_vector_pools *vectors = &out->vectors;
+        size_t bytes = gw_greater(2 * calibration->max_elements * sizeof(float),
+                                  calibration->pool_bytes / 4); /* usually more than caches hold */
+        GW_TRY(gw_pool_open(bytes, calibration->device, &vectors->gradient, error));
+        GW_TRY(gw_pool_open(bytes, calibration->device, &vectors->residual, error));
+        GW_TRY(gw_pool_fill(&vectors->gradient, bytes, communicator->rank, error));
     }
     GW_TRY(gw_point_survey_add_compressors(out, calibration, error));
     return gw_point_survey_add_aggregators(out, calibration, error);
@@ -163,20 +151,6 @@ static enum gw_status measure_block(struct part *part, const struct command *com
 
 /* ---- the other ranks ----------------------------------------------------------------------- */
 
-static enum gw_status follow_phase(struct part *part, struct gw_error *error) {
-    while (true) {
-        struct gw_block block;
-        struct command command;
-        GW_TRY(share_command(part, &command, error));
-        if (command.what == LEAVE_PHASE) {
-            return GW_OK;
-        }
-        GW_TRY(command.what == ASK_CLOCK
-                   ? gw_clocks_ask(part->timer.clocks, part->timer.communicator, error)
-                   : measure_block(part, &command, &block, error));
-    }
-}
-
 static enum gw_status follow(struct part *part, struct gw_error *error) {
     struct gw_worker_counts *counts = &part->survey->worker_counts;
     while (true) {
@@ -184,9 +158,20 @@ static enum gw_status follow(struct part *part, struct gw_error *error) {
         if (part->phase == OVER) {
             return GW_OK;
         }
-        GW_TRY(is_measuring(counts, (size_t)part->phase)
-                   ? follow_phase(part, error)
-                   : gw_rest_until_woken(counts->world, error));
+        if (!is_measuring(counts, (size_t)part->phase)) {
+            GW_TRY(gw_rest_until_woken(counts->world, error));
+            continue;
+        }
+        struct command command = {.what = ASK_CLOCK};
+        struct gw_block block;
+        while (command.what != LEAVE_PHASE) {
+            GW_TRY(share_command(part, &command, error));
+            if (command.what == ASK_CLOCK) {
+                GW_TRY(gw_clocks_ask(part->timer.clocks, part->timer.communicator, error));
+            } else if (command.what == MEASURE) {
+                GW_TRY(measure_block(part, &command, &block, error));
+            }
+        }
     }
 }
 
@@ -329,18 +314,6 @@ static enum gw_status try_out_phase(struct leader *leader, size_t phase, double 
     return leave_phase(leader, error);
 }
 
-static enum gw_status try_out_all(struct leader *leader, double time_s, struct gw_error *error) {
-    const struct gw_points *points = &leader->part.survey->points;
-    double share_s = gw_largest_share_s(points->series_count, time_s);
-    for (size_t i = points->count; i-- > 0;) {
-        leader->first[points->items[i].series] = i;
-    }
-    for (size_t phase = 0; phase < leader->part.survey->worker_counts.count; phase++) {
-        GW_TRY(try_out_phase(leader, phase, share_s, time_s, error));
-    }
-    return gw_journal_put_chosen(leader->journal, points, error);
-}
-
 /* ---- rounds -------------------------------------------------------------------------------- */
 
 static enum gw_status visit(struct leader *leader, const struct gw_visit *visit,
@@ -434,25 +407,27 @@ static enum gw_status visit_in_rounds(struct leader *leader, struct gw_error *er
 
 /* ---- the survey ---------------------------------------------------------------------------- */
 
-/* Estimates costs of points from the journal, which holds only their repeats. */
-static void estimate_costs(const struct gw_points *points) {
-    for (size_t i = 0; i < points->count; i++) {
+static enum gw_status lead(struct leader *leader, double time_s, struct gw_error *error) {
+    struct gw_points *points = &leader->part.survey->points;
+    leader->started_s = now_s(leader) - leader->journal->at_s;
+    leader->end_s = leader->started_s + time_s;
+    for (size_t i = points->count; i-- > 0;) {
         struct gw_measured_point *point = &points->items[i];
-        if (point->count > 0) {
+        leader->first[point->series] = i;
+        if (point->count > 0) { /* from the journal, which holds only repeats */
             double repeat_s = point->spent_s / (double)point->count;
             point->usual_s = repeat_s / gw_runs(point->row);
             const struct gw_subject *subject = &points->series[point->series].subject;
             point->cost_s = repeat_s + subject->idle_s + subject->evict_s;
         }
     }
-}
-
-static enum gw_status lead(struct leader *leader, double time_s, struct gw_error *error) {
-    struct gw_points *points = &leader->part.survey->points;
-    leader->started_s = now_s(leader) - leader->journal->at_s;
-    leader->end_s = leader->started_s + time_s;
-    estimate_costs(points);
-    GW_TRY(leader->journal->chosen ? GW_OK : try_out_all(leader, time_s, error));
+    if (!leader->journal->chosen) {
+        double share_s = gw_largest_share_s(points->series_count, time_s);
+        for (size_t phase = 0; phase < leader->part.survey->worker_counts.count; phase++) {
+            GW_TRY(try_out_phase(leader, phase, share_s, time_s, error));
+        }
+        GW_TRY(gw_journal_put_chosen(leader->journal, points, error));
+    }
     GW_TRY(visit_in_rounds(leader, error));
     for (size_t i = 0; i < points->count; i++) {
         struct gw_measured_point *point = &points->items[i];

@@ -80,20 +80,6 @@ enum gw_status gw_nccl_need(struct gw_error *error) {
                          "NCCL: expected %s on this machine, or MPI as the transport", missing);
 }
 
-/* ---- agreement of ranks -------------------------------------------------------------------- */
-
-/* Gives rank 0's name of the communicator to all ranks. */
-static enum gw_status agree_on_id(struct gw_nccl_world *world, ncclUniqueId *id,
-                                  struct gw_error *error) {
-    struct gw_communicator *host = &world->base.host;
-    enum gw_status status = GW_OK;
-    if (host->rank == 0) {
-        status = gw_nccl_check(world, world->calls->GetUniqueId(id), "ncclGetUniqueId", error);
-    }
-    GW_TRY(gw_agree(host, status, error));
-    return gw_broadcast(host, 0, id, sizeof *id, error);
-}
-
 /* ---- ncclCommInitRank ---------------------------------------------------------------------- */
 
 struct opening {
@@ -164,7 +150,11 @@ static enum gw_status join_ranks(struct gw_nccl_world *world, struct gw_error *e
     ncclResult_t result = ncclSuccess;
     enum gw_status status = host->transport->open_first(host, host->size, &world->news, error);
     GW_TRY(gw_agree(host, status, error));
-    GW_TRY(agree_on_id(world, &id, error));
+    if (host->rank == 0) {
+        status = gw_nccl_check(world, world->calls->GetUniqueId(&id), "ncclGetUniqueId", error);
+    }
+    GW_TRY(gw_agree(host, status, error));
+    GW_TRY(gw_broadcast(host, 0, &id, sizeof id, error));
     status = init_rank(world, &id, &result, &failure);
     status = status == GW_OK ? gw_nccl_wait_for(world, result, "ncclCommInitRank", false, error)
                              : gw_nccl_give_up(world, &failure, error);

@@ -65,8 +65,6 @@ static enum gw_status empty_stage(const struct passage *passage, const struct gw
     return GW_OK;
 }
 
-/* ---- between hosts ------------------------------------------------------------------------- */
-
 /* ---- a collective -------------------------------------------------------------------------- */
 
 /* Alternates between two stages. A stage is free when it is used again: its exchange is over, and,
