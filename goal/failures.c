@@ -38,13 +38,6 @@ static enum gw_status find_operation(struct gw_goal_text *text, uint32_t index,
     }
 }
 
-/* True for a pipe, which has been read already and cannot be read again, and for a file that stat
- * cannot examine. */
-static bool is_pipe(const char *path) {
-    struct stat about;
-    return stat(path, &about) == 0 ? !S_ISREG(about.st_mode) : errno != ENOENT;
-}
-
 /*
  * Describes operation `index`: "line 12: l3: recv 8b from 2 tag 0". Labels and lines are not kept
  * in memory: the file, which must still exist, is read again. For a pipe, and without a path
@@ -54,7 +47,10 @@ static enum gw_status find_place(const char *path, uint32_t index, char out[PLAC
                                  struct gw_error *error) {
     struct gw_goal_text text = {0};
     out[0] = '\0';
-    if (path == NULL || is_pipe(path)) {
+    struct stat about;
+    bool is_readable =
+        path != NULL && (stat(path, &about) == 0 ? S_ISREG(about.st_mode) : errno == ENOENT);
+    if (!is_readable) { /* a pipe has been read already */
         (void)snprintf(out, PLACE_SIZE, "operation %u", index);
         return GW_OK;
     }
@@ -90,17 +86,13 @@ static enum gw_status check_parameters(const struct gw_loggops *parameters,
     return GW_OK;
 }
 
-/* The largest message whose bytes are charged at most GW_GOAL_LONGEST_NS. */
-static uint64_t max_message_bytes(const struct gw_loggops *parameters) {
-    uint64_t per_byte = parameters->O > parameters->G ? parameters->O : parameters->G;
-    per_byte += parameters->O_part > 0 || parameters->G_part > 0;
-    return per_byte == 0 ? UINT64_MAX : GW_GOAL_LONGEST_NS / per_byte + 1;
-}
-
 enum gw_status gw_goal_check_times(const struct gw_goal *goal, const struct gw_loggops *parameters,
                                    const char *path, struct gw_error *error) {
     GW_TRY(check_parameters(parameters, error));
-    const uint64_t most[] = {[GW_GOAL_SEND] = max_message_bytes(parameters),
+    uint64_t per_byte = parameters->O > parameters->G ? parameters->O : parameters->G;
+    per_byte += parameters->O_part > 0 || parameters->G_part > 0;
+    const uint64_t most[] = {[GW_GOAL_SEND] =
+                                 per_byte == 0 ? UINT64_MAX : GW_GOAL_LONGEST_NS / per_byte + 1,
                              [GW_GOAL_RECEIVE] = UINT64_MAX,
                              [GW_GOAL_CALC] = GW_GOAL_LONGEST_NS};
     for (uint32_t i = 0; i < goal->operation_count; i++) {
@@ -132,13 +124,6 @@ enum gw_status gw_goal_fail_late_rank(const char *path, uint32_t rank, struct gw
 
 /* ---- deadlocks ------------------------------------------------------------------------------- */
 
-static const char *wait_reason(const struct gw_goal_operation *operation) {
-    if ((operation->state & FREE) == 0) {
-        return "what it requires never happens";
-    }
-    return operation->kind == GW_GOAL_SEND ? "nobody receives it" : "nobody sends it";
-}
-
 static bool is_waiting(const struct gw_goal_operation *operation) {
     if (operation->kind == GW_GOAL_SEND && (operation->state & STARTED) != 0) {
         return (operation->state & ARRIVED) == 0;
@@ -156,14 +141,6 @@ static uint32_t find_waiting(const struct gw_goal *goal, bool free_ones, uint32_
         }
     }
     return goal->operation_count;
-}
-
-static uint32_t rank_of_operation(const struct gw_goal *goal, uint32_t operation) {
-    uint32_t rank = 0;
-    while (operation - goal->ranks[rank].first >= goal->ranks[rank].count) {
-        rank++;
-    }
-    return rank;
 }
 
 enum gw_status gw_goal_check_ended(const struct gw_goal *goal, const char *path,
@@ -184,10 +161,16 @@ enum gw_status gw_goal_check_ended(const struct gw_goal *goal, const char *path,
         for (; i < goal->operation_count && named < MAX_NAMED;
              i = find_waiting(goal, free_ones, i + 1), named++) {
             char place[PLACE_SIZE] = "";
+            uint32_t rank = 0;
+            const char *reason = free_ones == 0 ? "what it requires never happens"
+                                 : goal->operations[i].kind == GW_GOAL_SEND ? "nobody receives it"
+                                                                            : "nobody sends it";
             GW_TRY(find_place(path, i, place, error));
+            while (i - goal->ranks[rank].first >= goal->ranks[rank].count) {
+                rank++;
+            }
             int printed = snprintf(text + length, sizeof text - length, "%srank %u, %s: %s",
-                                   named > 0 ? "; " : "", rank_of_operation(goal, i), place,
-                                   wait_reason(&goal->operations[i]));
+                                   named > 0 ? "; " : "", rank, place, reason);
             length += (size_t)printed;
         }
     }

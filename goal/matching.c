@@ -203,15 +203,6 @@ enum gw_status gw_match(struct gw_matching *matching, uint32_t operation, uint32
     return match_exact(matching, operation, &key, found, error);
 }
 
-/* A power of two that leaves half of the slots free at the start. */
-static size_t first_slot_count(const struct gw_matched *matched) {
-    size_t count = 1024;
-    while (count < 2 * (size_t)matched->posted) {
-        count *= 2;
-    }
-    return count;
-}
-
 enum gw_status gw_matching_open(struct gw_matching **out, const struct gw_goal *goal,
                                 const struct gw_matched *matched, struct gw_error *error) {
     struct gw_matching *matching = calloc(1, sizeof *matching);
@@ -219,7 +210,10 @@ enum gw_status gw_matching_open(struct gw_matching **out, const struct gw_goal *
         return gw_fail_memory(error, "simulating");
     }
     matching->operations = goal->operations;
-    matching->slot_count = first_slot_count(matched);
+    matching->slot_count = 1024; /* or a power of two that leaves half of the slots free at first */
+    while (matching->slot_count < 2 * (size_t)matched->posted) {
+        matching->slot_count *= 2;
+    }
     matching->slots = free_slots(matching->slot_count);
     enum gw_status status = matching->slots == NULL ? gw_fail_memory(error, "simulating")
                             : matched->wildcards    ? find_wild_ranks(matching, goal, error)

@@ -499,16 +499,6 @@ static enum gw_status open_run(struct run *run) {
     return gw_matching_open(&run->matching, run->goal, &matched, run->error);
 }
 
-static void close_run(struct run *run) {
-    free(run->clocks);
-    free(run->freed_here.operations);
-    free(run->freed_there.operations);
-    gw_start_order_free(&run->start_order);
-    gw_queue_close(run->queue);
-    gw_parking_close(run->parking);
-    gw_matching_close(run->matching);
-}
-
 enum gw_status gw_goal_run(struct gw_goal *goal, const struct gw_loggops *parameters,
                            const char *path, struct gw_goal_result *out, struct gw_error *error) {
     struct run run = {.goal = goal, .p = *parameters, .path = path, .error = error};
@@ -522,7 +512,13 @@ enum gw_status gw_goal_run(struct gw_goal *goal, const struct gw_loggops *parame
     }
     status = status == GW_OK ? collect_result(&run, out) : status;
     out->wall_s = gw_clock_now_s() - start_s;
-    close_run(&run);
+    free(run.clocks);
+    free(run.freed_here.operations);
+    free(run.freed_there.operations);
+    gw_start_order_free(&run.start_order);
+    gw_queue_close(run.queue);
+    gw_parking_close(run.parking);
+    gw_matching_close(run.matching);
     if (status != GW_OK) {
         free(out->finish_ns);
         *out = (struct gw_goal_result){0};

@@ -113,16 +113,6 @@ static inline bool is_of_word(char byte) {
     return is_letter(byte) || is_digit(byte) || byte == '_';
 }
 
-/* The length of the token at `at`. */
-static size_t measure_token(const struct gw_scanner *scanner) {
-    const char *at = scanner->at;
-    size_t length = *at == '-' ? 1 : 0;
-    while (at + length < scanner->end && is_of_word(at[length])) {
-        length++;
-    }
-    return length == 0 ? 1 : length;
-}
-
 static void describe_token(const struct gw_scanner *scanner, char *out, size_t size) {
     enum { max_shown = 40 };
     const char *at = scanner->at;
@@ -133,7 +123,11 @@ static void describe_token(const struct gw_scanner *scanner, char *out, size_t s
     } else if (!isgraph((unsigned char)*at)) {
         (void)snprintf(out, size, "the byte 0x%02x", (unsigned)(unsigned char)*at);
     } else {
-        size_t length = measure_token(scanner);
+        size_t length = *at == '-' ? 1 : 0;
+        while (at + length < scanner->end && is_of_word(at[length])) {
+            length++;
+        }
+        length = length == 0 ? 1 : length;
         bool cut = length > max_shown;
         (void)snprintf(out, size, "%.*s%s", cut ? max_shown : (int)length, at, cut ? "..." : "");
     }
@@ -325,82 +319,61 @@ static bool pass_word(struct gw_scanner *scanner, const char *keyword) {
 
 /* ---- operations ---------------------------------------------------------------------------- */
 
-static enum gw_status read_byte_sized(struct gw_scanner *scanner, uint8_t *out, const char *what,
-                                      struct gw_error *error) {
-    uint64_t number = 0;
-    struct number expected = {.what = what, .most = UINT8_MAX};
-    GW_TRY(read_number(scanner, &expected, &number, error));
-    *out = (uint8_t)number;
-    return GW_OK;
-}
-
-static enum gw_status read_tag(struct gw_scanner *scanner, uint32_t *out, struct gw_error *error) {
-    uint64_t number = 0;
-    static const struct number expected = {.what = "a tag", .most = UINT32_MAX - 1, .any = true};
-    GW_TRY(read_number(scanner, &expected, &number, error));
-    *out = (uint32_t)number;
-    return GW_OK;
-}
-
 /* Reads tag, cpu and nic, each at most once, up to the end of the line or of the rank. */
 static enum gw_status read_options(struct gw_scanner *scanner, struct gw_goal_operation *out,
                                    struct gw_error *error) {
+    static const struct {
+        const char *name;
+        struct number expected;
+    } options[] = {{"tag", {.what = "a tag", .most = UINT32_MAX - 1, .any = true}},
+                   {"cpu", {.what = "a cpu", .most = UINT8_MAX}},
+                   {"nic", {.what = "a nic", .most = UINT8_MAX}}};
+    enum { TAG, CPU, NIC, OPTIONS };
     bool is_calc = out->kind == GW_GOAL_CALC;
-    bool tag = !is_calc;
-    bool nic = !is_calc;
-    bool cpu = true;
+    bool may_follow[OPTIONS] = {!is_calc, true, !is_calc};
+    uint64_t numbers[OPTIONS] = {0};
     for (;;) {
+        size_t i = 0;
         GW_TRY(skip_blanks(scanner, error));
         if (*scanner->at == '\n' || *scanner->at == '}' || at_end(scanner)) {
+            out->tag = (uint32_t)numbers[TAG];
+            out->cpu = (uint8_t)numbers[CPU];
+            out->nic = (uint8_t)numbers[NIC];
             return GW_OK;
         }
-        if (tag && pass_text(scanner, "tag")) {
-            tag = false;
-            GW_TRY(read_tag(scanner, &out->tag, error));
-        } else if (cpu && pass_text(scanner, "cpu")) {
-            cpu = false;
-            GW_TRY(read_byte_sized(scanner, &out->cpu, "a cpu", error));
-        } else if (nic && pass_text(scanner, "nic")) {
-            nic = false;
-            GW_TRY(read_byte_sized(scanner, &out->nic, "a nic", error));
-        } else {
-            return gw_scanner_expected(scanner, error, "%s%s%sthe end of the line",
-                                       tag ? "tag or " : "", cpu ? "cpu or " : "",
-                                       nic ? "nic or " : "");
+        while (i < OPTIONS && !(may_follow[i] && pass_text(scanner, options[i].name))) {
+            i++;
         }
+        if (i == OPTIONS) {
+            return gw_scanner_expected(
+                scanner, error, "%s%s%sthe end of the line", may_follow[TAG] ? "tag or " : "",
+                may_follow[CPU] ? "cpu or " : "", may_follow[NIC] ? "nic or " : "");
+        }
+        may_follow[i] = false;
+        GW_TRY(read_number(scanner, &options[i].expected, &numbers[i], error));
     }
-}
-
-static enum gw_status read_calc(struct gw_goal_text *text, struct gw_goal_operation *out,
-                                struct gw_error *error) {
-    static const struct number time = {.what = "a time in nanoseconds", .most = UINT64_MAX};
-    GW_TRY(read_number(&text->scanner, &time, &out->size, error));
-    return read_options(&text->scanner, out, error);
-}
-
-static enum gw_status read_message(struct gw_goal_text *text, enum gw_goal_kind kind,
-                                   struct gw_goal_operation *out, struct gw_error *error) {
-    static const struct number size = {.what = "a number of bytes", .most = UINT64_MAX};
-    const struct number rank = {
-        .what = "a rank", .least = 0, .most = text->rank_count - 1, .any = kind == GW_GOAL_RECEIVE};
-    uint64_t peer = 0;
-    GW_TRY(read_number(&text->scanner, &size, &out->size, error));
-    GW_TRY(expect_text(&text->scanner, "b", error));
-    GW_TRY(kind == GW_GOAL_SEND ? expect_text(&text->scanner, "to", error)
-                                : expect_text(&text->scanner, "from", error));
-    GW_TRY(read_number(&text->scanner, &rank, &peer, error));
-    out->peer = (uint32_t)peer;
-    return read_options(&text->scanner, out, error);
 }
 
 /* Reads the rest of an operation after send, recv or calc. */
 static enum gw_status read_operation(struct gw_goal_text *text, enum gw_goal_kind kind,
                                      struct gw_statement *out, struct gw_error *error) {
+    static const struct number time = {.what = "a time in nanoseconds", .most = UINT64_MAX};
+    static const struct number size = {.what = "a number of bytes", .most = UINT64_MAX};
+    const struct number rank = {
+        .what = "a rank", .least = 0, .most = text->rank_count - 1, .any = kind == GW_GOAL_RECEIVE};
+    struct gw_goal_operation *operation = &out->operation;
+    uint64_t peer = 0;
     out->kind = GW_STATEMENT_OPERATION;
-    memset(&out->operation, 0, sizeof out->operation);
-    out->operation.kind = (uint8_t)kind;
-    return kind == GW_GOAL_CALC ? read_calc(text, &out->operation, error)
-                                : read_message(text, kind, &out->operation, error);
+    *operation = (struct gw_goal_operation){.kind = (uint8_t)kind};
+    GW_TRY(
+        read_number(&text->scanner, kind == GW_GOAL_CALC ? &time : &size, &operation->size, error));
+    if (kind != GW_GOAL_CALC) {
+        GW_TRY(expect_text(&text->scanner, "b", error));
+        GW_TRY(expect_text(&text->scanner, kind == GW_GOAL_SEND ? "to" : "from", error));
+        GW_TRY(read_number(&text->scanner, &rank, &peer, error));
+        operation->peer = (uint32_t)peer;
+    }
+    return read_options(&text->scanner, operation, error);
 }
 
 /* Passes send, recv or calc; returns 0 if the scanner is at none of them. */
@@ -409,14 +382,6 @@ static enum gw_goal_kind pass_kind(struct gw_scanner *scanner) {
            : pass_text(scanner, "recv") ? GW_GOAL_RECEIVE
            : pass_text(scanner, "calc") ? GW_GOAL_CALC
                                         : 0;
-}
-
-static enum gw_status read_labelled(struct gw_goal_text *text, struct gw_statement *out,
-                                    struct gw_error *error) {
-    GW_TRY(skip_blanks(&text->scanner, error));
-    enum gw_goal_kind kind = pass_kind(&text->scanner);
-    return kind == 0 ? gw_scanner_expected(&text->scanner, error, "send, recv or calc")
-                     : read_operation(text, kind, out, error);
 }
 
 /* ---- in a rank ----------------------------------------------------------------------------- */
@@ -451,7 +416,10 @@ static enum gw_status read_line(struct gw_goal_text *text, struct gw_statement *
     GW_TRY(read_word(scanner, "an operation, a label or }", &out->label, error));
     GW_TRY(skip_blanks(scanner, error));
     if (pass_text(scanner, ":")) {
-        return read_labelled(text, out, error);
+        GW_TRY(skip_blanks(scanner, error));
+        kind = pass_kind(scanner);
+        return kind == 0 ? gw_scanner_expected(scanner, error, "send, recv or calc")
+                         : read_operation(text, kind, out, error);
     }
     if (pass_text(scanner, "requires")) {
         return read_dependency(scanner, false, out, error);

@@ -134,19 +134,14 @@ static void end_rank(struct gw_goal_writer *writer) {
     writer->in_rank = false;
 }
 
-/* Closes the stream, also on failure. */
-static void finish_stream(struct gw_goal_writer *writer) {
+enum gw_status gw_goal_writer_close(struct gw_goal_writer *writer, struct gw_error *error) {
+    end_rank(writer);
     if (fflush(writer->stream) != 0 && writer->failure == 0) {
         writer->failure = errno;
     }
     if (fclose(writer->stream) != 0 && writer->failure == 0) {
         writer->failure = errno;
     }
-}
-
-enum gw_status gw_goal_writer_close(struct gw_goal_writer *writer, struct gw_error *error) {
-    end_rank(writer);
-    finish_stream(writer);
     enum gw_status status = check_writes(writer, error);
     if (status == GW_OK) {
         status = gw_file_replace(writer->temporary, writer->path, error);

@@ -100,100 +100,8 @@ TEST(words_are_as_long_as_they_can_be) {
                    "recv 0 (0, 0, 0, 0) waits 1 <; calc 2 (0, 0, 0, 0) waits 0 <");
 }
 
-/* ---- what is refused ----------------------------------------------------------------------- */
-
-#define RANK "num_ranks 2\nrank 0 {\n"
-#define ANOTHER "}\nrank 1 {\n}\n"
-
-static const struct {
-    const char *text, *message;
-} refusals[] = {
-    {"", "f:1: expected num_ranks, got the end of the file"},
-    {" \n// nothing\n", "f:3: expected num_ranks, got the end of the file"},
-    {"rank 0 {\n}\n", "f:1: expected num_ranks, got rank"},
-    {"num_ranks8\n", "f:1: expected num_ranks, got num_ranks8"},
-    {"num_ranks 0\n", "f:1: expected a number of 1 to 4294967295, got 0"},
-    {"num_ranks 4294967296\n", "f:1: expected a number of 1 to 4294967295, got 4294967296"},
-    {"num_ranks\n", "f:1: expected a number of 1 to 4294967295, got the end of the line"},
-    {"num_ranks -1\n", "f:1: expected a number of 1 to 4294967295, got -1"},
-    {"num_ranks 2\n", "f:2: expected rank 0, got the end of the file"},
-    {"num_ranks 4294967295\n", "f:2: expected rank 0, got the end of the file"},
-    {"num_ranks 2\nrank 1 {\n}\n", "f:4: expected rank 0, got the end of the file"},
-    {"num_ranks 3\nrank 2 {\n}\nrank 0 {\n}", "f:5: expected rank 1, got the end of the file"},
-    {"num_ranks 2\nnum_ranks 2\n", "f:2: expected rank or the end of the file, got num_ranks"},
-    {"num_ranks 2\n}\n", "f:2: expected rank or the end of the file, got }"},
-    {"num_ranks 2\ncalc 1\n", "f:2: expected rank or the end of the file, got calc"},
-    {"num_ranks 2\nrank0 {\n", "f:2: expected rank or the end of the file, got rank0"},
-    {"num_ranks 2\nrank 2 {\n", "f:2: expected a rank of 0 to 1, got 2"},
-    {"num_ranks 2\nrank -1 {\n", "f:2: expected a rank of 0 to 1, got -1"},
-    {"num_ranks 2\nrank 0\ncalc 1\n", "f:3: expected {, got calc"},
-    {RANK "calc 1\n}\n\nrank 0 {\n}", "f:6: expected a rank that is not above, got 0 again"},
-    {RANK "calc 1\nrank 1 {\n}\n", "f:4: expected }, got rank"},
-    {RANK "calc 1\nnum_ranks 1\n", "f:4: expected }, got num_ranks"},
-    {RANK "calc 1\n", "f:4: expected an operation, a label or }, got the end of the file"},
-    {RANK "calc 1", "f:3: expected an operation, a label or }, got the end of the file"},
-    {RANK "1: calc 1\n" ANOTHER, "f:3: expected an operation, a label or }, got 1"},
-    {RANK "_a: calc 1\n" ANOTHER, "f:3: expected an operation, a label or }, got _a"},
-    {RANK "{", "f:3: expected an operation, a label or }, got {"},
-    {RANK "a\n", "f:3: expected :, requires or irequires, got the end of the line"},
-    {RANK "a b: calc 1\n", "f:3: expected :, requires or irequires, got b"},
-    {RANK "send8b to 1\n", "f:3: expected :, requires or irequires, got to"},
-    {RANK "a: sned 8b to 1\n", "f:3: expected send, recv or calc, got sned"},
-    {RANK "a: b: calc 1\n", "f:3: expected send, recv or calc, got b"},
-    {RANK "a:\ncalc 1\n", "f:3: expected send, recv or calc, got the end of the line"},
-    {RANK "send b to 1\n", "f:3: expected a number of bytes of 0 to 18446744073709551615, got b"},
-    {RANK "send -1b to 1\n",
-     "f:3: expected a number of bytes of 0 to 18446744073709551615, got -1b"},
-    {RANK "send 18446744073709551616b to 1\n",
-     "f:3: expected a number of bytes of 0 to 18446744073709551615, got 18446744073709551616b"},
-    {RANK "send 100000000000000000000000000000000000000000000000b to 1\n",
-     "f:3: expected a number of bytes of 0 to 18446744073709551615, got "
-     "1000000000000000000000000000000000000000..."},
-    {RANK "send 8 to 1\n", "f:3: expected b, got to"},
-    {RANK "send 8kb to 1\n", "f:3: expected b, got kb"},
-    {RANK "send 8b from 1\n", "f:3: expected to, got from"},
-    {RANK "recv 8b to 1\n", "f:3: expected from, got to"},
-    {RANK "send 8b to 2\n", "f:3: expected a rank of 0 to 1, got 2"},
-    {RANK "send 8b to -1\n", "f:3: expected a rank of 0 to 1, got -1"},
-    {RANK "recv 8b from 2\n", "f:3: expected a rank of 0 to 1 or -1, got 2"},
-    {RANK "recv 8b from -12\n", "f:3: expected a rank of 0 to 1 or -1, got -12"},
-    {RANK "recv 8b from - 1\n", "f:3: expected a rank of 0 to 1 or -1, got -"},
-    {RANK "recv 8b from 4294967295\n", "f:3: expected a rank of 0 to 1 or -1, got 4294967295"},
-    {RANK "send 8b to 1 tag\n",
-     "f:3: expected a tag of 0 to 4294967294 or -1, got the end of the line"},
-    {RANK "send 8b to 1 tag 4294967295\n",
-     "f:3: expected a tag of 0 to 4294967294 or -1, got 4294967295"},
-    {RANK "send 8b to 1 tag -2\n", "f:3: expected a tag of 0 to 4294967294 or -1, got -2"},
-    {RANK "send 8b to 1 cpu 256\n", "f:3: expected a cpu of 0 to 255, got 256"},
-    {RANK "send 8b to 1 nic 256\n", "f:3: expected a nic of 0 to 255, got 256"},
-    {RANK "send 8b to 1 bcd 2\n",
-     "f:3: expected tag or cpu or nic or the end of the line, got bcd"},
-    {RANK "send 8b to 1 tag 1 tag 2\n", "f:3: expected cpu or nic or the end of the line, got tag"},
-    {RANK "send 8b to 1 nic 1 nic 1\n", "f:3: expected tag or cpu or the end of the line, got nic"},
-    {RANK "send 8b to 1 tag 1 calc 2\n",
-     "f:3: expected cpu or nic or the end of the line, got calc"},
-    {RANK "calc 1 cpu 1 cpu 1\n", "f:3: expected the end of the line, got cpu"},
-    {RANK "calc 1 tag 1\n", "f:3: expected cpu or the end of the line, got tag"},
-    {RANK "calc x\n", "f:3: expected a time in nanoseconds of 0 to 18446744073709551615, got x"},
-    {RANK "calc 1.5\n", "f:3: expected cpu or the end of the line, got ."},
-    {RANK "calc 1\n\xff\n", "f:4: expected an operation, a label or }, got the byte 0xff"},
-    {RANK "a: calc 1\nb: calc 1\na: calc 2\n" ANOTHER,
-     "f:5: expected a label that is new in its rank, got a again"},
-    {RANK "a: calc 1\na requires b\n" ANOTHER,
-     "f:4: expected a label of an operation above in this rank, got b"},
-    {RANK "a: calc 1\nb requires a\nb: calc 1\n" ANOTHER,
-     "f:4: expected a label of an operation above in this rank, got b"},
-    {RANK "a: calc 1\n}\nrank 1 {\nb: calc 1\nb irequires a\n}\n",
-     "f:7: expected a label of an operation above in this rank, got a"},
-    {RANK "a: calc 1\na requires\n", "f:4: expected a label, got the end of the line"},
-    {RANK "a: calc 1\na requires 1\n", "f:4: expected a label, got 1"},
-    {RANK "a: calc 1\na requires a a\n", "f:4: expected the end of the line, got a"},
-    {RANK "a: calc 1\na requires a, a\n", "f:4: expected the end of the line, got ,"},
-    {RANK "/* a\n\n */ * /\n", "f:5: expected an operation, a label or }, got *"},
-    {RANK "\n/*\n\n", "f:4: expected */ after /*, got the end of the file"},
-    {RANK "\n/*/\n\n", "f:4: expected */ after /*, got the end of the file"},
-    {RANK "calc 1 / 2\n", "f:3: expected cpu or the end of the line, got /"},
-};
+/* ---- refusals (others: cases.txt) --------------------------------------------------------------
+ */
 
 static void expect_refusal(const char *text, size_t length, const char *message) {
     static const struct gw_goal nothing;
@@ -204,10 +112,7 @@ static void expect_refusal(const char *text, size_t length, const char *message)
     assert_memory_equal(&goal, &nothing, sizeof goal);
 }
 
-TEST(what_is_wrong_is_named_with_its_line) {
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
-        expect_refusal(refusals[i].text, strlen(refusals[i].text), refusals[i].message);
-    }
+TEST(a_zero_byte_is_refused) {
     static const char zero[] = "num_ranks 1\n\0rank 0 {\n}";
     expect_refusal(zero, sizeof zero - 1,
                    "f:2: expected rank or the end of the file, got the byte 0x00");
