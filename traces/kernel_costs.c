@@ -4,6 +4,115 @@
 
 #include "traces/parts.h"
 
+/* ---- finding ------------------------------------------------------------------------------- */
+
+static struct gw_kernel_cost *find(const struct gw_kernel_costs *costs, const char *name) {
+    for (size_t i = 0; i < costs->count; i++) {
+        if (strcmp(costs->list[i].name, name) == 0) {
+            return &costs->list[i];
+        }
+    }
+    return NULL;
+}
+
+const struct gw_kernel_cost *gw_kernel_cost_find(const struct gw_kernel_costs *costs,
+                                                 const char *name) {
+    return find(costs, name);
+}
+
+/* ---- building ------------------------------------------------------------------------------ */
+
+/* Returns a kernel's curve: alone or together, at the first density or the second. */
+static struct gw_curve *curve_of(struct gw_kernel_cost *cost, bool denser, bool together) {
+    return denser     ? together ? &cost->denser_together : &cost->denser
+           : together ? &cost->together
+                      : &cost->curve;
+}
+
+/* Sets a curve, which is taken over also on failure, and the margins that its entry states. */
+static enum gw_status set_curve(struct gw_kernel_cost *cost, bool denser, bool together,
+                                struct gw_curve curve, const cJSON *entry, struct gw_error *error) {
+    struct gw_curve *out = curve_of(cost, denser, together);
+    struct gw_margins *margins = &cost->margins[denser][together];
+    gw_curve_free(out);
+    gw_margins_free(margins);
+    *out = curve;
+    GW_TRY(gw_curve_make_rise(out, entry, error));
+    return gw_margins_read(entry, "elements", out, GW_KERNEL_MARGIN, margins, error);
+}
+
+/* Adds a kernel without curves; its entry is taken over, also on failure. */
+static enum gw_status add_kernel(struct gw_kernel_costs *costs, const char *name, cJSON *entry,
+                                 struct gw_kernel_cost **out, struct gw_error *error) {
+    struct gw_kernel_cost *larger =
+        gw_grow(costs->list, costs->count + 1, &costs->capacity, sizeof *larger);
+    char *copy = strdup(name);
+    costs->list = larger == NULL ? costs->list : larger;
+    if (larger == NULL || copy == NULL) {
+        free(copy);
+        cJSON_Delete(entry);
+        return gw_fail_memory(error, "adding costs to a cluster");
+    }
+    *out = &larger[costs->count++];
+    **out = (struct gw_kernel_cost){.name = copy, .kept = entry};
+    return GW_OK;
+}
+
+enum gw_status gw_kernel_costs_add(struct gw_kernel_costs *costs, const char *name,
+                                   struct gw_curve curve, cJSON *details, struct gw_error *error) {
+    struct gw_kernel_cost *added = NULL;
+    enum gw_status status = add_kernel(costs, name, details, &added, error);
+    if (status != GW_OK) {
+        gw_curve_free(&curve);
+        return status;
+    }
+    return set_curve(added, false, false, curve, details, error);
+}
+
+/* Adds a curve to a kernel, and its details below the kernel's entry; takes both over. */
+static enum gw_status add_curve(struct gw_kernel_costs *costs, const char *name, bool denser,
+                                bool together, struct gw_curve curve, cJSON *details,
+                                struct gw_error *error) {
+    struct gw_kernel_cost *cost = find(costs, name);
+    if (cost == NULL) {
+        gw_curve_free(&curve);
+        cJSON_Delete(details);
+        return gw_fail(error, GW_FAILED, "%s: expected what it takes alone before", name);
+    }
+    cJSON *entry =
+        denser && together ? cJSON_GetObjectItemCaseSensitive(cost->kept, "denser") : cost->kept;
+    enum gw_status status = set_curve(cost, denser, together, curve, details, error);
+    enum gw_status put = gw_json_put(entry, together ? "together" : "denser", details, error);
+    return status == GW_OK ? put : status;
+}
+
+enum gw_status gw_kernel_costs_add_together(struct gw_kernel_costs *costs, const char *name,
+                                            bool denser, struct gw_curve curve, cJSON *details,
+                                            struct gw_error *error) {
+    return add_curve(costs, name, denser, true, curve, details, error);
+}
+
+enum gw_status gw_kernel_costs_add_denser(struct gw_kernel_costs *costs, const char *name,
+                                          const double densities[2], struct gw_curve curve,
+                                          cJSON *details, struct gw_error *error) {
+    GW_TRY(add_curve(costs, name, true, false, curve, details, error));
+    memcpy(find(costs, name)->densities, densities, 2 * sizeof *densities);
+    return GW_OK;
+}
+
+void gw_kernel_costs_free(struct gw_kernel_costs *costs) {
+    for (size_t i = 0; i < costs->count; i++) {
+        struct gw_kernel_cost *cost = &costs->list[i];
+        free(cost->name);
+        for (size_t c = 0; c < 4; c++) {
+            gw_curve_free(curve_of(cost, c / 2, c % 2));
+            gw_margins_free(&cost->margins[c / 2][c % 2]);
+        }
+        cJSON_Delete(cost->kept);
+    }
+    free(costs->list);
+}
+
 /* ---- reading ------------------------------------------------------------------------------- */
 
 static enum gw_status read_densities(const struct gw_json *denser, double out[2],
@@ -26,52 +135,28 @@ static enum gw_status read_densities(const struct gw_json *denser, double out[2]
                      error);
 }
 
-/* Reads the curve's margins from its entry. */
-static enum gw_status read_margins(const cJSON *entry, const struct gw_curve *curve,
-                                   struct gw_margins *out, struct gw_error *error) {
-    gw_margins_free(out);
-    return gw_margins_read(entry, "elements", curve, GW_KERNEL_MARGIN, out, error);
-}
-
-static enum gw_status read_together(const struct gw_json *place, struct gw_curve *out,
-                                    struct gw_margins *margins, struct gw_error *error) {
-    struct gw_json together = gw_json_member(place, "together");
-    if (together.node == NULL) {
-        return GW_OK;
-    }
-    GW_TRY(gw_json_object(&together, error));
-    GW_TRY(gw_curve_read(&together, GW_KERNEL_NAMES, out, error));
-    return read_margins(together.node, out, margins, error);
-}
-
-/* Reads the curves of all ranks together, and those at the second density. */
-static enum gw_status read_more(const struct gw_json *place, struct gw_kernel_cost *cost,
-                                struct gw_error *error) {
-    struct gw_json denser = gw_json_member(place, "denser");
-    GW_TRY(read_together(place, &cost->together, &cost->margins[0][1], error));
-    if (denser.node != NULL) {
-        GW_TRY(gw_json_object(&denser, error));
-        GW_TRY(read_densities(&denser, cost->densities, error));
-        GW_TRY(gw_curve_read(&denser, GW_KERNEL_NAMES, &cost->denser, error));
-        GW_TRY(read_margins(denser.node, &cost->denser, &cost->margins[1][0], error));
-        GW_TRY(read_together(&denser, &cost->denser_together, &cost->margins[1][1], error));
-    }
-    return GW_OK;
-}
-
+/* Reads a kernel's own curve, and those together and at the second density that it has. */
 static enum gw_status read_kernel(const struct gw_json *place, const char *name,
                                   struct gw_kernel_costs *costs, struct gw_error *error) {
-    struct gw_curve curve = {0};
-    GW_TRY(gw_json_object(place, error));
-    GW_TRY(gw_curve_read(place, GW_KERNEL_NAMES, &curve, error));
+    struct gw_kernel_cost *cost = NULL;
     cJSON *kept = NULL;
-    enum gw_status status = gw_json_copy(place->node, &kept, error);
-    if (status != GW_OK) {
-        gw_curve_free(&curve);
-        return status;
+    GW_TRY(gw_json_object(place, error));
+    GW_TRY(gw_json_copy(place->node, &kept, error));
+    GW_TRY(add_kernel(costs, name, kept, &cost, error));
+    for (size_t c = 0; c < 4; c++) {
+        bool denser = c / 2, together = c % 2;
+        struct gw_json entry = denser ? gw_json_member(place, "denser") : *place;
+        struct gw_curve curve = {0};
+        entry = together ? gw_json_member(&entry, "together") : entry;
+        if (entry.node == NULL) {
+            continue;
+        }
+        GW_TRY(gw_json_object(&entry, error));
+        GW_TRY(denser && !together ? read_densities(&entry, cost->densities, error) : GW_OK);
+        GW_TRY(gw_curve_read(&entry, GW_KERNEL_NAMES, &curve, error));
+        GW_TRY(set_curve(cost, denser, together, curve, entry.node, error));
     }
-    GW_TRY(gw_kernel_costs_add(costs, name, curve, kept, error));
-    return read_more(place, &costs->list[costs->count - 1], error);
+    return GW_OK;
 }
 
 enum gw_status gw_kernel_costs_read(const struct gw_json *kernels, struct gw_kernel_costs *costs,
@@ -83,120 +168,6 @@ enum gw_status gw_kernel_costs_read(const struct gw_json *kernels, struct gw_ker
         GW_TRY(gw_read_on(read_kernel(&place, node->string, costs, error), error));
     }
     return GW_OK;
-}
-
-/* ---- finding ------------------------------------------------------------------------------- */
-
-static struct gw_kernel_cost *find(const struct gw_kernel_costs *costs, const char *name) {
-    for (size_t i = 0; i < costs->count; i++) {
-        if (strcmp(costs->list[i].name, name) == 0) {
-            return &costs->list[i];
-        }
-    }
-    return NULL;
-}
-
-const struct gw_kernel_cost *gw_kernel_cost_find(const struct gw_kernel_costs *costs,
-                                                 const char *name) {
-    return find(costs, name);
-}
-
-/* ---- building ------------------------------------------------------------------------------ */
-
-enum gw_status gw_kernel_costs_add(struct gw_kernel_costs *costs, const char *name,
-                                   struct gw_curve curve, cJSON *details, struct gw_error *error) {
-    struct gw_kernel_cost *larger =
-        gw_grow(costs->list, costs->count + 1, &costs->capacity, sizeof *larger);
-    char *copy = strdup(name);
-    enum gw_status status = GW_OK;
-    if (larger != NULL) {
-        costs->list = larger;
-    }
-    if (larger == NULL || copy == NULL) {
-        status = gw_fail_memory(error, "adding costs to a cluster");
-    }
-    status = status == GW_OK ? gw_curve_make_rise(&curve, details, error) : status;
-    if (status != GW_OK) {
-        free(copy);
-        gw_curve_free(&curve);
-        cJSON_Delete(details);
-        return status;
-    }
-    struct gw_kernel_cost *added = &larger[costs->count++];
-    *added = (struct gw_kernel_cost){.name = copy, .curve = curve, .kept = details};
-    return read_margins(details, &curve, &added->margins[0][0], error);
-}
-
-/*
- * Adds a curve to a kernel, and its details to the kernel's entry or to the entry's object
- * `within`; both are taken over, also on failure.
- */
-static enum gw_status add_more(struct gw_kernel_cost *cost, const char *within, const char *key,
-                               struct gw_curve curve, cJSON *details, struct gw_curve *out,
-                               struct gw_margins *margins, struct gw_error *error) {
-    cJSON *entry =
-        within == NULL ? cost->kept : cJSON_GetObjectItemCaseSensitive(cost->kept, within);
-    enum gw_status status = gw_curve_make_rise(&curve, details, error);
-    if (status != GW_OK) {
-        gw_curve_free(&curve);
-        cJSON_Delete(details);
-        return status;
-    }
-    gw_curve_free(out);
-    *out = curve;
-    status = read_margins(details, out, margins, error);
-    enum gw_status put = gw_json_put(entry, key, details, error);
-    return status == GW_OK ? put : status;
-}
-
-/* Finds a kernel; if there is none, frees the curve and the details and returns NULL. */
-static struct gw_kernel_cost *find_measured(struct gw_kernel_costs *costs, const char *name,
-                                            struct gw_curve *curve, cJSON *details,
-                                            struct gw_error *error) {
-    struct gw_kernel_cost *cost = find(costs, name);
-    if (cost == NULL) {
-        gw_curve_free(curve);
-        cJSON_Delete(details);
-        (void)gw_fail(error, GW_FAILED, "%s: expected what it takes alone before", name);
-    }
-    return cost;
-}
-
-enum gw_status gw_kernel_costs_add_together(struct gw_kernel_costs *costs, const char *name,
-                                            bool denser, struct gw_curve curve, cJSON *details,
-                                            struct gw_error *error) {
-    struct gw_kernel_cost *cost = find_measured(costs, name, &curve, details, error);
-    return cost == NULL ? GW_FAILED
-                        : add_more(cost, denser ? "denser" : NULL, "together", curve, details,
-                                   denser ? &cost->denser_together : &cost->together,
-                                   &cost->margins[denser][1], error);
-}
-
-enum gw_status gw_kernel_costs_add_denser(struct gw_kernel_costs *costs, const char *name,
-                                          const double densities[2], struct gw_curve curve,
-                                          cJSON *details, struct gw_error *error) {
-    struct gw_kernel_cost *cost = find_measured(costs, name, &curve, details, error);
-    if (cost == NULL) {
-        return GW_FAILED;
-    }
-    memcpy(cost->densities, densities, sizeof cost->densities);
-    return add_more(cost, NULL, "denser", curve, details, &cost->denser, &cost->margins[1][0],
-                    error);
-}
-
-void gw_kernel_costs_free(struct gw_kernel_costs *costs) {
-    for (size_t i = 0; i < costs->count; i++) {
-        free(costs->list[i].name);
-        gw_curve_free(&costs->list[i].curve);
-        gw_curve_free(&costs->list[i].together);
-        gw_curve_free(&costs->list[i].denser);
-        gw_curve_free(&costs->list[i].denser_together);
-        for (size_t m = 0; m < 4; m++) {
-            gw_margins_free(&costs->list[i].margins[m / 2][m % 2]);
-        }
-        cJSON_Delete(costs->list[i].kept);
-    }
-    free(costs->list);
 }
 
 /* ---- writing ------------------------------------------------------------------------------- */
