@@ -1,9 +1,7 @@
 /* Timelines: where the time went, traces, spans that cannot be, and results over them. */
 #include "tests/test.h"
 #include "tests/timeline_order.h"
-#include "traces/traces.h"
-
-static struct gw_error error;
+#include "tests/traces/traces_support.h"
 
 static void add(struct gw_timeline *timeline, size_t lane, enum gw_activity activity,
                 double start_s, double end_s) {
@@ -136,8 +134,6 @@ TEST(breakdowns_of_random_timelines) {
     gw_random_close(random);
 }
 
-/* ---- checks -------------------------------------------------------------------------------- */
-
 /* ---- traces -------------------------------------------------------------------------------- */
 
 static void assert_same_timeline(const struct gw_timeline *a, const struct gw_timeline *b) {
@@ -198,11 +194,21 @@ static size_t count_events(const cJSON *events, const char *phase) {
     return count;
 }
 
+static cJSON *write_and_read(const char *folder, const struct gw_timeline *timeline) {
+    cJSON *document = NULL;
+    const char *path = path_in(folder, "trace.json");
+    assert_ok(gw_timeline_write(timeline, path, &error));
+    assert_ok(gw_json_read(path, &document, &error));
+    return document;
+}
+
+/* Viewers of Chrome traces need names of processes and threads, and times in microseconds. */
 TEST_IN_FOLDER(a_trace_has_every_span) {
-    const char *path = path_in(*state, "trace.json");
     struct gw_timeline timeline;
     make_timeline(&timeline);
     timeline.spans[1].start_s = 1.0 / 3;
+    timeline.spans[6].group = 3;
+    timeline.spans[6].label = "allgather";
     struct gw_span more[] = {
         {1, GW_STREAM_COMMUNICATION, GW_WAIT, 0, "all\"gather\"", 7, 80, 10.1, 10.1},
         {0, GW_STREAM_COMPUTE, GW_BACKWARD, 4294967294, "conv\xc3\xa4", 9007199254740991, 0, 11.3,
@@ -212,52 +218,26 @@ TEST_IN_FOLDER(a_trace_has_every_span) {
         assert_ok(gw_timeline_add(&timeline, more[i], &error));
     }
     assert_ok(gw_timeline_add_iteration(&timeline, 10, 12.7, &error));
-    assert_ok(gw_timeline_write(&timeline, path, &error));
-    static const char other_text[] = "{\"schema\": \"gradweave/timeline@1\", "
-                                     "\"lanes\": [[0, 1], [5, 3]], "
-                                     "\"iterations_s\": [[0, 10], [10, 12.7]]}";
-    cJSON *document = NULL;
-    cJSON *other = NULL;
-    assert_ok(gw_json_read(path, &document, &error));
-    assert_ok(gw_json_parse(other_text, strlen(other_text), "f", &other, &error));
-    assert_true(cJSON_Compare(cJSON_GetObjectItem(document, "otherData"), other, 1));
+    cJSON *document = write_and_read(*state, &timeline);
     const cJSON *events = cJSON_GetObjectItem(document, "traceEvents");
+    static const char *const expected[] = {
+        "{'schema': 'gradweave/timeline@1', 'lanes': [[0, 1], [5, 3]], 'iterations_s': [[0, 10], "
+        "[10, 12.7]]}",
+        "{'ph': 'M', 'name': 'process_name', 'pid': 5, 'args': {'name': 'worker 5 and 2 like it'}}",
+        "{'ph': 'M', 'name': 'thread_name', 'pid': 5, 'tid': 1, 'args': {'name': 'communication'}}",
+        "{'ph': 'X', 'name': 'exchange allgather, group 3', 'cat': 'exchange', 'pid': 0, 'tid': 1, "
+        "'ts': 3.5e6, 'dur': 1e6, 'args': {'label': 'allgather', 'group': 3, 'elements': 0, "
+        "'bytes': 0}}"};
+    const cJSON *const found[] = {cJSON_GetObjectItem(document, "otherData"),
+                                  cJSON_GetArrayItem(events, 3), cJSON_GetArrayItem(events, 5),
+                                  cJSON_GetArrayItem(events, 12)};
+    for (size_t i = 0; i < 4; i++) {
+        assert_same_json(cJSON_Duplicate(found[i], 1), expected[i]);
+    }
     assert_int_equal(count_events(events, "M"), 2 * 3);
     assert_int_equal(count_events(events, "X"), timeline.span_count);
     for (size_t i = 0; i < timeline.span_count; i++) {
         assert_event(cJSON_GetArrayItem(events, (int)(2 * 3 + i)), &timeline, &timeline.spans[i]);
-    }
-    cJSON_Delete(document);
-    cJSON_Delete(other);
-    gw_timeline_free(&timeline);
-}
-
-/* Viewers of Chrome traces need names of processes and threads, and times in microseconds. */
-TEST_IN_FOLDER(a_trace_is_one_that_viewers_open) {
-    const char *path = path_in(*state, "trace.json");
-    struct gw_timeline timeline;
-    make_timeline(&timeline);
-    timeline.spans[6].group = 3;
-    timeline.spans[6].label = "allgather";
-    assert_ok(gw_timeline_write(&timeline, path, &error));
-    cJSON *document = NULL;
-    assert_ok(gw_json_read(path, &document, &error));
-    const cJSON *events = cJSON_GetObjectItem(document, "traceEvents");
-    assert_int_equal(count_events(events, "X"), 14);
-    const char *expected[][2] = {
-        {"3", "{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": 5, "
-              "\"args\": {\"name\": \"worker 5 and 2 like it\"}}"},
-        {"5", "{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": 5, \"tid\": 1, "
-              "\"args\": {\"name\": \"communication\"}}"},
-        {"12", "{\"ph\": \"X\", \"name\": \"exchange allgather, group 3\", \"cat\": \"exchange\", "
-               "\"pid\": 0, \"tid\": 1, \"ts\": 3.5e6, \"dur\": 1e6, \"args\": {\"label\": "
-               "\"allgather\", \"group\": 3, \"elements\": 0, \"bytes\": 0}}"},
-    };
-    for (size_t i = 0; i < 3; i++) {
-        cJSON *event = NULL;
-        assert_ok(gw_json_parse(expected[i][1], strlen(expected[i][1]), "event", &event, &error));
-        assert_true(cJSON_Compare(cJSON_GetArrayItem(events, atoi(expected[i][0])), event, 1));
-        cJSON_Delete(event);
     }
     cJSON_Delete(document);
     gw_timeline_free(&timeline);
@@ -273,14 +253,6 @@ static const cJSON *next_event(const cJSON **rest, const char *phase, const char
     assert_non_null(event);
     *rest = event->next;
     return event;
-}
-
-static cJSON *write_and_read(const char *folder, const struct gw_timeline *timeline) {
-    cJSON *document = NULL;
-    const char *path = path_in(folder, "trace.json");
-    assert_ok(gw_timeline_write(timeline, path, &error));
-    assert_ok(gw_json_read(path, &document, &error));
-    return document;
 }
 
 /* Two groups: the first is compressed from 1 to 2 s, and its exchange outlasts the backward pass.
@@ -386,15 +358,11 @@ TEST(timelines_are_appended_and_cleared) {
 
 static void assert_document(const struct gw_result *result, const char *expected) {
     cJSON *document = NULL;
-    cJSON *wanted = NULL;
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
     gw_result_write(result, &writer);
     assert_ok(gw_writer_finish(&writer, &document, &error));
-    assert_ok(gw_json_parse(expected, strlen(expected), "f", &wanted, &error));
-    assert_true(cJSON_Compare(document, wanted, 1));
-    cJSON_Delete(document);
-    cJSON_Delete(wanted);
+    assert_same_json(document, expected);
 }
 
 TEST(results_are_means) {
