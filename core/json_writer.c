@@ -1,5 +1,7 @@
 #include "core/json_writer.h"
 
+#include <math.h>
+
 #include "core/json.h"
 
 void gw_writer_begin(struct gw_json_writer *writer) {
@@ -40,7 +42,7 @@ void gw_writer_drop(struct gw_json_writer *writer, const char *key) {
 }
 
 void gw_writer_number(struct gw_json_writer *writer, const char *key, double value) {
-    gw_writer_part(writer, key, cJSON_CreateNumber(value));
+    gw_writer_part(writer, key, isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
 }
 
 void gw_writer_text(struct gw_json_writer *writer, const char *key, const char *value) {

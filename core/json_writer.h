@@ -38,7 +38,8 @@ void gw_writer_begin(struct gw_json_writer *writer);
  * one with its key. */
 void gw_writer_begin_with(struct gw_json_writer *writer, cJSON *document);
 
-/* Adds a member with that key to the open object, or an item (key NULL) to the open array. */
+/* Adds a member with that key to the open object, or an item (key NULL) to the open array; a number
+ * that is not finite is null. */
 void gw_writer_number(struct gw_json_writer *writer, const char *key, double value);
 void gw_writer_text(struct gw_json_writer *writer, const char *key, const char *value);
 void gw_writer_flag(struct gw_json_writer *writer, const char *key, bool value);

@@ -14,6 +14,13 @@ const char *gw_format_percent(double share, char out[GW_UNITS_SIZE]);   /* 0.021
 /* Half of an interval, relative: 0.203: "+-20.3%"; from 1 on: "within a factor of 2.3". */
 const char *gw_format_margin(double relative, int decimals, char out[GW_UNITS_SIZE]);
 
+/* The same as arguments of a call that prints them: their texts live as long as the block. */
+#define GW_UNITS_TEXT ((char[GW_UNITS_SIZE]){""})
+#define GW_SECONDS(seconds) gw_format_seconds(seconds, GW_UNITS_TEXT)
+#define GW_BYTES(bytes) gw_format_bytes(bytes, GW_UNITS_TEXT)
+#define GW_NUMBER(count) gw_format_count((double)(count), GW_UNITS_TEXT)
+#define GW_PERCENT(share) gw_format_percent(share, GW_UNITS_TEXT)
+
 /* A remaining time: "42 s", "3 min 20 s", "5 h 12 min", "2 d 7 h". */
 const char *gw_format_duration(double seconds, char out[GW_UNITS_SIZE]);
 

@@ -80,12 +80,10 @@ static void print_verdict(const struct gw_advice *advice) {
     const struct gw_result *compressed = gw_advice_result(advice, advice->compressed);
     const struct gw_result *dense = gw_advice_result(advice, advice->dense);
     const struct gw_estimate *speedup = &advice->speedup;
-    char text[2][GW_UNITS_SIZE];
     char name[GW_ADVICE_NAME_SIZE];
     gw_print("%s: %s takes %s, %s, the fastest without, %s.\n", words[advice->verdict],
-             compressed->algorithm, gw_format_seconds(compressed->iteration_s, text[0]),
-             gw_advice_name(advice, advice->dense, name),
-             gw_format_seconds(dense->iteration_s, text[1]));
+             compressed->algorithm, GW_SECONDS(compressed->iteration_s),
+             gw_advice_name(advice, advice->dense, name), GW_SECONDS(dense->iteration_s));
     gw_print("They are %.2f times as fast", speedup->value);
     print_speedup_range(speedup);
     if (speedup->value >= 1.005) { /* from which on it is not printed as 1.00 */
@@ -106,40 +104,37 @@ enum { MOST_ROWS = 6 };
 static void add_iterations(struct gw_table *table, enum gw_objection objection,
                            const struct gw_iterations_factor *iterations) {
     if (objection == GW_LITTLE_ENERGY) {
-        gw_table_cell(table, "%s", "not recommended: too little energy");
+        gw_table_cells(table, "not recommended: too little energy");
     } else if (objection == GW_FEW_LEARNT) {
-        gw_table_cell(table, "not recommended: %zu of %zu did not learn", iterations->failed,
-                      iterations->runs);
+        gw_table_cells(table, "not recommended: %zu of %zu did not learn", iterations->failed,
+                       iterations->runs);
     } else if (objection == GW_NEVER_TRAINED) {
-        gw_table_cell(table, "%s", "not recommended: no training kept so little");
+        gw_table_cells(table, "not recommended: no training kept so little");
     } else if (objection == GW_SENT_MORE) {
-        gw_table_cell(table, "not recommended: there it sent %.3g times as much", iterations->sent);
+        gw_table_cells(table, "not recommended: there it sent %.3g times as much",
+                       iterations->sent);
     } else if (isnan(iterations->median)) {
-        gw_table_cell(table, "%s", "");
+        gw_table_cells(table, "%s", "");
     } else if (iterations->low == iterations->high) {
-        gw_table_cell(table, "x %.2g", iterations->median);
+        gw_table_cells(table, "x %.2g", iterations->median);
     } else {
-        gw_table_cell(table, "x %.2g to %.2g", iterations->low, iterations->high);
+        gw_table_cells(table, "x %.2g to %.2g", iterations->low, iterations->high);
     }
 }
 
 static void add_row(struct gw_table *table, const struct gw_result *result, bool is_best,
                     const char *name, double energy, enum gw_objection objection,
                     const struct gw_iterations_factor *iterations) {
-    char text[GW_UNITS_SIZE];
-    gw_table_cell(table, "%s", is_best ? "*" : "");
-    gw_table_cell(table, "%s", name);
-    gw_table_cell(table, "%s", gw_format_seconds(result->iteration_s, text));
+    gw_table_cells(table, "%s\t%s\t%s", is_best ? "*" : "", name, GW_SECONDS(result->iteration_s));
     if (result->uncertainty_count == 0) {
-        gw_table_cell(table, "%s", "");
+        gw_table_cells(table, "%s", "");
     } else {
         gw_table_interval(table, gw_result_is_unknown(result) ? NAN : result->iteration_low_s,
                           result->iteration_high_s);
     }
-    gw_table_cell(table, "%.1f%%", 100 * energy);
-    gw_table_cell(table, "%s", gw_format_seconds(result->breakdown.compress_s, text));
-    gw_table_cell(table, "%s", gw_format_seconds(result->breakdown.exposed_comm_s, text));
-    gw_table_cell(table, "%s", gw_format_bytes(result->bytes_per_worker, text));
+    gw_table_cells(
+        table, "%.1f%%\t%s\t%s\t%s", 100 * energy, GW_SECONDS(result->breakdown.compress_s),
+        GW_SECONDS(result->breakdown.exposed_comm_s), GW_BYTES(result->bytes_per_worker));
     add_iterations(table, objection, iterations);
 }
 
@@ -168,10 +163,9 @@ static bool is_shown_anyway(const struct gw_advice *advice, size_t place) {
 }
 
 static void print_pipelines(const struct gw_advice *advice) {
-    static const char *const headings[] = {
-        "",        "pipeline", "iteration", "95% interval", "energy kept", "compression",
-        "exposed", "sent",     "iterations"};
-    struct gw_table *table = gw_table_open(headings, "llrrrrrrl");
+    struct gw_table *table =
+        gw_table_open("llrrrrrrl", "\tpipeline\titeration\t95%% interval\tenergy "
+                                   "kept\tcompression\texposed\tsent\titerations");
     struct gw_counts_note counts = {{0}};
     bool half_shown = false;
     for (size_t i = 0; i < advice->ranking.count; i++) {
@@ -227,16 +221,14 @@ static void print_exposed(const struct gw_advice *advice) {
     size_t first = first_exposed(advice);
     const struct gw_group *group = &explanation->plan->groups[first];
     const struct gw_group *last = &explanation->plan->groups[explanation->plan->group_count - 1];
-    char text[GW_UNITS_SIZE];
     gw_print("Exposed: %s after the backward pass, of tensors %s to %s.\n",
-             gw_format_seconds(explanation->exposed_comm_s, text),
+             GW_SECONDS(explanation->exposed_comm_s),
              model->tensors[group->first < group->last ? group->last : group->first].name,
              model->tensors[last->first < last->last ? last->first : last->last].name);
 }
 
 /* Prints the DDP buckets that are faster than the defaults anywhere in the curves' intervals. */
 static void print_buckets(const struct gw_advice *advice) {
-    char text[GW_UNITS_SIZE];
     char besides[GW_UNITS_SIZE];
     char bucket[GW_BUCKET_TEXT_SIZE];
     bool has_cap = advice->cap_mib > 0;
@@ -249,18 +241,18 @@ static void print_buckets(const struct gw_advice *advice) {
         /* With find_unused_parameters=True DDP keeps its first buckets, which it fills from the
          * first tensor on. */
         gw_print("] (%s), in reverse if find_unused_parameters=True; ",
-                 gw_format_seconds(advice->buckets_iteration_s, text));
+                 GW_SECONDS(advice->buckets_iteration_s));
     }
     if (has_cap) {
         gw_print("%sbucket_cap_mb=%g (%s); ", advice->buckets_hold ? "of one cap " : "",
-                 advice->cap_mib, gw_format_seconds(advice->cap_iteration_s, text));
+                 advice->cap_mib, GW_SECONDS(advice->cap_iteration_s));
     }
     if (has_cap || advice->buckets_hold) {
-        gw_print("by default %s.", gw_format_seconds(advice->default_iteration_s, text));
+        gw_print("by default %s.", GW_SECONDS(advice->default_iteration_s));
     } else {
         gw_print("leave its buckets alone (%s): no others are faster wherever the interval may "
                  "be.",
-                 gw_format_seconds(advice->default_iteration_s, text));
+                 GW_SECONDS(advice->default_iteration_s));
     }
     gw_print(" These times count %s for each bucket besides its exchange; the table does not.\n",
              gw_format_seconds(gw_bucket_besides_s, besides));
@@ -360,21 +352,13 @@ static void print_text(const struct gw_advice *advice, double price) {
 
 /* ---- document -------------------------------------------------------------------------------- */
 
-static void write_known(struct gw_json_writer *writer, const char *key, double value) {
-    if (isfinite(value)) {
-        gw_writer_number(writer, key, value);
-    } else {
-        gw_writer_null(writer, key);
-    }
-}
-
 static void write_iterations(const struct gw_iterations_factor *iterations,
                              struct gw_json_writer *writer) {
     if (iterations->runs > 0) {
         gw_writer_object(writer, "iterations_factor");
-        write_known(writer, "low", iterations->low);
-        write_known(writer, "median", iterations->median);
-        write_known(writer, "high", iterations->high);
+        gw_writer_number(writer, "low", iterations->low);
+        gw_writer_number(writer, "median", iterations->median);
+        gw_writer_number(writer, "high", iterations->high);
         gw_writer_number(writer, "never", (double)iterations->failed / (double)iterations->runs);
         gw_writer_end(writer);
     }
@@ -438,9 +422,9 @@ static void write_plan(const struct gw_advice *advice, struct gw_json_writer *wr
         gw_writer_null(writer, "bucket_cap_mb_list");
     }
     gw_writer_number(writer, "bucket_iteration_s", advice->buckets_iteration_s);
-    write_known(writer, "bucket_cap_mb", advice->cap_mib > 0 ? advice->cap_mib : NAN);
-    write_known(writer, "bucket_cap_iteration_s",
-                advice->cap_mib > 0 ? advice->cap_iteration_s : NAN);
+    gw_writer_number(writer, "bucket_cap_mb", advice->cap_mib > 0 ? advice->cap_mib : NAN);
+    gw_writer_number(writer, "bucket_cap_iteration_s",
+                     advice->cap_mib > 0 ? advice->cap_iteration_s : NAN);
     gw_writer_number(writer, "bucket_default_iteration_s", advice->default_iteration_s);
     gw_writer_number(writer, "bucket_besides_s", gw_bucket_besides_s);
     gw_writer_number(writer, "exposed_comm_s", explanation->exposed_comm_s);
@@ -479,10 +463,10 @@ void gw_advice_write(const struct gw_advice *advice, double price, struct gw_jso
     write_name(gw_advice_result(advice, advice->dense), "dense", writer);
     gw_writer_object(writer, "speedup");
     gw_writer_number(writer, "value", advice->speedup.value);
-    write_known(writer, "low", advice->speedup.low);
-    write_known(writer, "high", advice->speedup.high);
+    gw_writer_number(writer, "low", advice->speedup.low);
+    gw_writer_number(writer, "high", advice->speedup.high);
     gw_writer_end(writer);
-    write_known(writer, "even_bandwidth", advice->even_bandwidth);
+    gw_writer_number(writer, "even_bandwidth", advice->even_bandwidth);
     write_plan(advice, writer);
     if (advice->widest != NULL) {
         gw_writer_text(writer, "widest_uncertainty", advice->widest->name);

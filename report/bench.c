@@ -24,46 +24,43 @@ static struct target target_of(const struct gw_bench_row *row) {
 
 static void print_target(struct gw_table *table, double passes, double target) {
     if (target > 0) {
-        gw_table_cell(table, "%g: %s", target, passes <= target ? "met" : "missed");
+        gw_table_cells(table, "%g: %s", target, passes <= target ? "met" : "missed");
     } else {
-        gw_table_cell(table, "%s", "");
+        gw_table_cells(table, "%s", "");
     }
 }
 
 /* ---- a table ------------------------------------------------------------------------------- */
 
 static void print_quality(struct gw_table *table, const struct gw_bench_row *row) {
-    gw_table_cell(table, "%.3f", row->count_ratio);
-    gw_table_cell(table, "%.3f", row->energy_ratio);
+    gw_table_cells(table, "%.3f\t%.3f", row->count_ratio, row->energy_ratio);
 }
 
 /* Prints the distances of the 5th and 95th percentile from the median; of a single time, blank. */
 static void print_range(struct gw_table *table, const struct gw_summary *times) {
     if (times->count < 2) {
-        gw_table_cell(table, "%s", "");
+        gw_table_cells(table, "%s", "");
         return;
     }
-    gw_table_cell(table, "%+.0f%% %+.0f%%", 100 * (times->p5 / times->median - 1),
-                  100 * (times->p95 / times->median - 1));
+    gw_table_cells(table, "%+.0f%% %+.0f%%", 100 * (times->p5 / times->median - 1),
+                   100 * (times->p95 / times->median - 1));
 }
 
 static void print_cpu(const struct gw_bench_request *request,
                       const struct gw_bench_result *result) {
-    static const char *const headings[] = {"compressor",    "median",       "p5, p95", "passes",
-                                           "with residual", "selected / k", "energy",  NULL};
     char pass[GW_UNITS_SIZE];
     gw_print("%zu thread%s, %s; one pass of reading takes %s\n\n", request->threads,
              request->threads == 1 ? "" : "s", gw_instruction_set(),
              gw_format_seconds(result->read_pass_s.median, pass));
-    struct gw_table *table = gw_table_open(headings, "lrrrrrr");
+    struct gw_table *table = gw_table_open(
+        "lrrrrrr", "compressor\tmedian\tp5, p95\tpasses\twith residual\tselected / k\tenergy");
     for (size_t i = 0; i < result->count; i++) {
         const struct gw_bench_row *row = &result->rows[i];
         char median[GW_UNITS_SIZE];
-        gw_table_cell(table, "%s", row->compressor->name);
-        gw_table_cell(table, "%s", gw_format_seconds(row->select_s.median, median));
+        gw_table_cells(table, "%s\t%s", row->compressor->name,
+                       gw_format_seconds(row->select_s.median, median));
         print_range(table, &row->select_s);
-        gw_table_cell(table, "%.2f", row->passes);
-        gw_table_cell(table, "%.2f", row->compress_passes);
+        gw_table_cells(table, "%.2f\t%.2f", row->passes, row->compress_passes);
         print_quality(table, row);
     }
     gw_table_print_and_close(table);
@@ -84,30 +81,28 @@ static void print_gpu_row(const struct gw_bench_request *request, const struct g
                           struct gw_table *table) {
     struct target target = target_of(row);
     char median[GW_UNITS_SIZE];
-    gw_table_cell(table, "%s%s", row->compressor->name, row->waits ? " *" : "");
-    gw_table_cell(table, "%s", gw_format_seconds(row->select_s.median, median));
+    gw_table_cells(table, "%s%s\t%s", row->compressor->name, row->waits ? " *" : "",
+                   gw_format_seconds(row->select_s.median, median));
     print_range(table, &row->select_s);
-    gw_table_cell(table, "%.3g", bandwidth(request, row->select_s.median) / 1e9);
-    gw_table_cell(table, "%.2f", row->passes);
+    gw_table_cells(table, "%.3g\t%.2f", bandwidth(request, row->select_s.median) / 1e9,
+                   row->passes);
     print_target(table, row->passes, target.select);
-    gw_table_cell(table, "%.2f", row->compress_passes);
+    gw_table_cells(table, "%.2f", row->compress_passes);
     print_target(table, row->compress_passes, target.compress);
     print_quality(table, row);
 }
 
 static void print_gpu(const struct gw_bench_request *request,
                       const struct gw_bench_result *result) {
-    static const char *const headings[] = {
-        "compressor",    "median", "p5, p95",      "GB/s",   "passes", "target",
-        "with residual", "target", "selected / k", "energy", NULL};
     double copy_s = result->copy_s.median;
     char pass[GW_UNITS_SIZE];
-    char read[GW_UNITS_SIZE];
     gw_print(
         "%s; copies move %.3g GB/s, so that one pass takes %s; reading and summing takes %s\n\n",
         request->gpu->name, 2 * bandwidth(request, copy_s) / 1e9,
-        gw_format_seconds(copy_s / 2, pass), gw_format_seconds(result->read_pass_s.median, read));
-    struct gw_table *table = gw_table_open(headings, "lrrrrrrrrr");
+        gw_format_seconds(copy_s / 2, pass), GW_SECONDS(result->read_pass_s.median));
+    struct gw_table *table =
+        gw_table_open("lrrrrrrrrr", "compressor\tmedian\tp5, p95\tGB/s\tpasses\ttarget\twith "
+                                    "residual\ttarget\tselected / k\tenergy");
     for (size_t i = 0; i < result->count; i++) {
         print_gpu_row(request, &result->rows[i], table);
     }

@@ -56,7 +56,7 @@ static void print_precision(struct gw_table *table, const cJSON *kept, struct ve
             judge(entry, verdict);
         }
     }
-    gw_table_cell(table, "%zu of %zu", precision.precise, precision.points);
+    gw_table_cells(table, "%zu of %zu", precision.precise, precision.points);
 }
 
 /* ---- curves -------------------------------------------------------------------------------- */
@@ -116,43 +116,41 @@ static void print_interval(struct gw_table *table, const cJSON *line, const char
     double value = number_at(line, value_key);
     double half = (number_at(line, high_key) - number_at(line, low_key)) / 2 / value;
     if (!isfinite(half) || value <= 0) {
-        gw_table_cell(table, "-");
+        gw_table_cells(table, "-");
     } else {
-        gw_table_cell(table, half < 9.995 ? "%.1f%%" : ">999%%", 100 * half);
+        gw_table_cells(table, half < 9.995 ? "%.1f%%" : ">999%%", 100 * half);
     }
 }
 
 static void print_rate(struct gw_table *table, double per_unit_s, bool bytes) {
     double rate = 1 / per_unit_s;
     if (!isfinite(rate)) {
-        gw_table_cell(table, "-");
+        gw_table_cells(table, "-");
     } else {
-        gw_table_cell(table, bytes ? "%.4g %sB/s" : "%.4g %s/s",
-                      rate >= 1e9 ? rate / 1e9 : rate / 1e6, rate >= 1e9 ? "G" : "M");
+        gw_table_cells(table, bytes ? "%.4g %sB/s" : "%.4g %s/s",
+                       rate >= 1e9 ? rate / 1e9 : rate / 1e6, rate >= 1e9 ? "G" : "M");
     }
 }
 
 static void print_row(struct gw_table *table, const struct row *row, struct verdict *verdict) {
-    char text[GW_UNITS_SIZE];
     const cJSON *fit = member(row->kept, "fit");
     const char *chosen = text_at(fit, "chosen");
     double error = number_at(fit, "held_out_error");
     double slope_s = slope_of(row);
     const cJSON *last = line_of(row->kept, 1);
-    gw_table_cell(table, "%s", row->name);
+    gw_table_cells(table, "%s", row->name);
     if (row->workers > 0) {
-        gw_table_cell(table, "%zu", row->workers);
+        gw_table_cells(table, "%zu", row->workers);
     }
-    gw_table_cell(table, "%s", chosen);
-    gw_table_cell(table, "%s", gw_format_seconds(gw_curve_startup(row->curve), text));
+    gw_table_cells(table, "%s\t%s", chosen, GW_SECONDS(gw_curve_startup(row->curve)));
     print_interval(table, line_of(row->kept, 0), "startup");
-    gw_table_cell(table, "%s", gw_format_seconds(slope_s, text));
+    gw_table_cells(table, "%s", GW_SECONDS(slope_s));
     print_interval(table, last, row->curve->per_nlog2n_s > 0 ? "per_nlog2n" : "per_unit");
     print_rate(table, slope_s, row->workers > 0);
     if (isfinite(error)) {
-        gw_table_cell(table, "%.1f%%", 100 * error);
+        gw_table_cells(table, "%.1f%%", 100 * error);
     } else {
-        gw_table_cell(table, "-");
+        gw_table_cells(table, "-");
     }
     print_precision(table, row->kept, verdict);
 }
@@ -186,9 +184,8 @@ static bool asks_to_aggregate(const struct gw_calibration *calibration, const ch
 
 static void print_collectives(const struct gw_cluster *cluster,
                               const struct gw_calibration *calibration, struct verdict *verdict) {
-    static const char *const headings[] = {"collective", "P",  "curve",     "startup", "+-",
-                                           "per byte",   "+-", "bandwidth", "error",   "precise"};
-    struct gw_table *table = gw_table_open(headings, "lrlrrrrrrr");
+    struct gw_table *table = gw_table_open(
+        "lrlrrrrrrr", "collective\tP\tcurve\tstartup\t+-\tper byte\t+-\tbandwidth\terror\tprecise");
     for (size_t i = 0; i < cluster->collective_count; i++) {
         const struct gw_collective_cost *cost = &cluster->collectives[i];
         const struct row row = {.name = cost->name,
@@ -206,9 +203,8 @@ static void print_collectives(const struct gw_cluster *cluster,
 static void print_kernels(const char *what, const struct gw_kernel_costs *costs,
                           const struct gw_cluster *cluster,
                           const struct gw_calibration *calibration, struct verdict *verdict) {
-    const char *const headings[] = {what, "curve",    "startup", "+-",     "per element",
-                                    "+-", "elements", "error",   "precise"};
-    struct gw_table *table = gw_table_open(headings, "llrrrrrrr");
+    struct gw_table *table = gw_table_open(
+        "llrrrrrrr", "%s\tcurve\tstartup\t+-\tper element\t+-\telements\terror\tprecise", what);
     gw_print("\n");
     for (size_t i = 0; i < costs->count; i++) {
         const struct gw_kernel_cost *cost = &costs->list[i];
@@ -228,28 +224,24 @@ static void print_kernels(const char *what, const struct gw_kernel_costs *costs,
 
 static void print_link(struct gw_table *table, const char *name, const struct gw_loggp *loggp,
                        const cJSON *network, struct verdict *verdict) {
-    char text[GW_UNITS_SIZE];
     const cJSON *kept = member(network, name);
     if (kept == NULL) {
         return;
     }
     double off = number_at(member(kept, "fit"), "median_relative_error");
-    gw_table_cell(table, "%s nodes", name);
-    gw_table_cell(table, "%s", gw_format_seconds(loggp->latency_s, text));
-    gw_table_cell(table, "%s", gw_format_seconds(loggp->overhead_s, text));
-    gw_table_cell(table, "%s", gw_format_seconds(loggp->gap_s, text));
-    gw_table_cell(table, "%s", gw_format_seconds(loggp->overhead_s_per_byte * (1 << 20), text));
-    gw_table_cell(table, "%s", gw_format_seconds(loggp->gap_s_per_byte * (1 << 20), text));
+    gw_table_cells(table, "%s nodes\t%s\t%s\t%s\t%s\t%s", name, GW_SECONDS(loggp->latency_s),
+                   GW_SECONDS(loggp->overhead_s), GW_SECONDS(loggp->gap_s),
+                   GW_SECONDS(loggp->overhead_s_per_byte * (1 << 20)),
+                   GW_SECONDS(loggp->gap_s_per_byte * (1 << 20)));
     print_rate(table, loggp->gap_s_per_byte, true);
-    gw_table_cell(table, "%.1f%%", isfinite(off) ? 100 * off : 0);
+    gw_table_cells(table, "%.1f%%", isfinite(off) ? 100 * off : 0);
     print_precision(table, kept, verdict);
 }
 
 static void print_network(const struct gw_network *network, struct verdict *verdict) {
-    static const char *const headings[] = {"messages",  "latency (L)", "overhead (o)",
-                                           "gap (g)",   "O per MiB",   "G per MiB",
-                                           "bandwidth", "error",       "precise"};
-    struct gw_table *table = gw_table_open(headings, "lrrrrrrrr");
+    struct gw_table *table =
+        gw_table_open("lrrrrrrrr", "messages\tlatency (L)\toverhead (o)\tgap (g)\tO per MiB\tG per "
+                                   "MiB\tbandwidth\terror\tprecise");
     gw_print("\n");
     print_link(table, "within", &network->within, network->kept, verdict);
     print_link(table, "between", &network->between, network->kept, verdict);
@@ -258,9 +250,9 @@ static void print_network(const struct gw_network *network, struct verdict *verd
 
 static void print_share(struct gw_table *table, double share) {
     if (isfinite(share)) {
-        gw_table_cell(table, "%.1f%%", 100 * share);
+        gw_table_cells(table, "%.1f%%", 100 * share);
     } else {
-        gw_table_cell(table, "-");
+        gw_table_cells(table, "-");
     }
 }
 
@@ -281,22 +273,20 @@ static void print_numbers(struct gw_table *table, const cJSON *array) {
         }
         used += (size_t)length;
     }
-    gw_table_cell(table, "%s", text);
+    gw_table_cells(table, "%s", text);
 }
 
 static void print_growth(const cJSON *document) {
-    static const char *const headings[] = {"growth with P", "startup",    "per byte",
-                                           "measured at P", "left out P", "largest left out"};
     const cJSON *growth = member(document, "growth");
     if (!cJSON_IsObject(growth) || cJSON_GetArraySize(growth) == 0) {
         return;
     }
-    struct gw_table *table = gw_table_open(headings, "lllrrr");
+    struct gw_table *table = gw_table_open(
+        "lllrrr", "growth with P\tstartup\tper byte\tmeasured at P\tleft out P\tlargest left out");
     const cJSON *law = NULL;
     cJSON_ArrayForEach(law, growth) {
-        gw_table_cell(table, "%s", law->string);
-        gw_table_cell(table, "%s", text_at(member(law, "startup"), "law"));
-        gw_table_cell(table, "%s", text_at(member(law, "bandwidth"), "law"));
+        gw_table_cells(table, "%s\t%s\t%s", law->string, text_at(member(law, "startup"), "law"),
+                       text_at(member(law, "bandwidth"), "law"));
         print_numbers(table, member(law, "workers"));
         print_share(table, cJSON_GetNumberValue(member(law, "left_out_error")));
         print_share(table, cJSON_GetNumberValue(member(law, "largest_left_out_error")));
@@ -315,17 +305,17 @@ static void print_factor(struct gw_table *table, const cJSON *factor) {
     double low = cJSON_GetNumberValue(member(factor, "low"));
     double high = cJSON_GetNumberValue(member(factor, "high"));
     if (!isfinite(value)) {
-        gw_table_cell(table, "-");
+        gw_table_cells(table, "-");
     } else if (value > most_slowed) {
-        gw_table_cell(table, "stopped");
+        gw_table_cells(table, "stopped");
     } else if (isfinite(low) && isfinite(high)) {
         char end[GW_UNITS_SIZE] = "stopped";
         if (high <= most_slowed) {
             (void)snprintf(end, sizeof end, "%.2f", high);
         }
-        gw_table_cell(table, "%.2f (%.2f to %s)", value, low, end);
+        gw_table_cells(table, "%.2f (%.2f to %s)", value, low, end);
     } else {
-        gw_table_cell(table, "%.2f", value);
+        gw_table_cells(table, "%.2f", value);
     }
 }
 
@@ -333,23 +323,20 @@ static void print_pair(struct gw_table *table, const cJSON *collective, const cJ
     const cJSON *point = NULL;
     cJSON_ArrayForEach(point, pair) {
         char bytes[GW_UNITS_SIZE];
-        gw_table_cell(table, "%s", collective->string);
-        gw_table_cell(table, "%s", pair->string);
-        gw_table_cell(table, "%s",
-                      gw_format_bytes(cJSON_GetNumberValue(member(point, "bytes")), bytes));
+        gw_table_cells(table, "%s\t%s\t%s", collective->string, pair->string,
+                       gw_format_bytes(cJSON_GetNumberValue(member(point, "bytes")), bytes));
         print_factor(table, member(point, "compute"));
         print_factor(table, member(point, "communication"));
     }
 }
 
 static void print_overlap(const cJSON *document) {
-    static const char *const headings[] = {"at once", "and", "bytes", "compute takes",
-                                           "exchange takes"};
     const cJSON *factors = member(member(document, "overlap"), "factors");
     if (!cJSON_IsObject(factors) || cJSON_GetArraySize(factors) == 0) {
         return;
     }
-    struct gw_table *table = gw_table_open(headings, "llrrr");
+    struct gw_table *table =
+        gw_table_open("llrrr", "at once\tand\tbytes\tcompute takes\texchange takes");
     const cJSON *collective = NULL;
     cJSON_ArrayForEach(collective, factors) {
         const cJSON *pair = NULL;
@@ -496,25 +483,22 @@ static void put_size(const struct gw_check_row *row, char out[GW_UNITS_SIZE]) {
 }
 
 static void print_check_table(const struct gw_check *check) {
-    static const char *const headings[] = {"measured", "workers", "size",   "then",
-                                           "usually",  "now",     "change", ""};
-    struct gw_table *table = gw_table_open(headings, "lrrrrrrl");
+    struct gw_table *table =
+        gw_table_open("lrrrrrrl", "measured\tworkers\tsize\tthen\tusually\tnow\tchange\t");
     char text[GW_UNITS_SIZE];
     char other[GW_UNITS_SIZE];
     for (size_t i = 0; i < check->count; i++) {
         const struct gw_check_row *row = &check->rows[i];
         bool begins = i == 0 || !same_curve(row, row - 1);
-        gw_table_cell(table, "%s", begins ? row->name : "");
+        gw_table_cells(table, "%s", begins ? row->name : "");
         (void)snprintf(other, sizeof other, "%zu", row->workers);
-        gw_table_cell(table, "%s", begins ? other : "");
+        gw_table_cells(table, "%s", begins ? other : "");
         put_size(row, text);
-        gw_table_cell(table, "%s", text);
-        gw_table_cell(table, "%s", gw_format_seconds(row->file_s, text));
-        gw_table_cell(table, "%s to %s", gw_format_seconds(row->file_p5_s, text),
-                      gw_format_seconds(row->file_p95_s, other));
-        gw_table_cell(table, "%s", gw_format_seconds(row->now_s.median, text));
-        gw_table_cell(table, "%+.1f%%", 100 * row->change);
-        gw_table_cell(table, "%s", row->moved ? "moved" : "");
+        gw_table_cells(
+            table, "%s\t%s\t%s to %s\t%s\t%+.1f%%\t%s", text, gw_format_seconds(row->file_s, text),
+            gw_format_seconds(row->file_p5_s, text), gw_format_seconds(row->file_p95_s, other),
+            gw_format_seconds(row->now_s.median, text), 100 * row->change,
+            row->moved ? "moved" : "");
     }
     gw_table_print_and_close(table);
 }

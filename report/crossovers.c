@@ -68,32 +68,28 @@ static void put_row(struct gw_table *table, const struct gw_crossovers *crossove
     size_t fastest = crossovers->fastest[value];
     size_t next = gw_crossovers_next(crossovers, value);
     char text[GW_UNITS_SIZE];
-    gw_table_cell(table, "%s",
-                  gw_axis_text(crossovers->values, crossovers->values->values[value], text));
+    gw_table_cells(table, "%s",
+                   gw_axis_text(crossovers->values, crossovers->values->values[value], text));
     if (fastest == GW_NO_ALGORITHM) {
-        gw_table_cell(table, "none");
-        gw_table_cell(table, "-");
-        gw_table_cell(table, "-");
+        gw_table_cells(table, "none\t-\t-");
     } else {
-        gw_table_cell(table, "%s%s", name_of(crossovers, fastest),
-                      gw_crossovers_doubted(crossovers, value) ? " ?" : "");
-        gw_table_cell(table, "%s", gw_format_seconds(times_s[fastest], text));
+        gw_table_cells(table, "%s%s\t%s", name_of(crossovers, fastest),
+                       gw_crossovers_doubted(crossovers, value) ? " ?" : "",
+                       gw_format_seconds(times_s[fastest], text));
         put_interval(table, crossovers, value, fastest);
     }
     if (next == GW_NO_ALGORITHM) {
-        gw_table_cell(table, "none");
-        gw_table_cell(table, "-");
+        gw_table_cells(table, "none\t-");
         return;
     }
     double margin = times_s[fastest] > 0 ? fmax(0, times_s[next] / times_s[fastest] - 1) : 0;
-    gw_table_cell(table, "%s", name_of(crossovers, next));
-    gw_table_cell(table, "%s", gw_format_percent(margin, text));
+    gw_table_cells(table, "%s\t%s", name_of(crossovers, next), gw_format_percent(margin, text));
 }
 
 static void print_table(const struct gw_crossovers *crossovers) {
-    const char *const headings[] = {
-        crossovers->values->kind->name, "fastest", "iteration", "95% interval", "next", "takes"};
-    struct gw_table *table = gw_table_open(headings, "rlrrlr");
+    struct gw_table *table =
+        gw_table_open("rlrrlr", "%s\tfastest\titeration\t95%% interval\tnext\ttakes",
+                      crossovers->values->kind->name);
     for (size_t v = 0; v < crossovers->values->count; v++) {
         put_row(table, crossovers, v);
     }

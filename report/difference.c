@@ -15,32 +15,30 @@ static size_t count_largest(const struct gw_difference *difference) {
 
 /* Adds a cell such as "+1.2 ms". */
 static void add_signed(struct gw_table *table, double seconds) {
-    char text[GW_UNITS_SIZE];
-    gw_table_cell(table, "%s%s", seconds < 0 ? "-" : "+", gw_format_seconds(fabs(seconds), text));
+    gw_table_cells(table, "%s%s", seconds < 0 ? "-" : "+", GW_SECONDS(fabs(seconds)));
 }
 
 static void add_share(struct gw_table *table, const struct gw_difference *difference,
                       double seconds) {
     double whole_s = gw_difference_s(difference);
     if (whole_s == 0) {
-        gw_table_cell(table, "%s", "");
+        gw_table_cells(table, "%s", "");
     } else {
-        gw_table_cell(table, "%.0f%%", 100 * seconds / whole_s);
+        gw_table_cells(table, "%.0f%%", 100 * seconds / whole_s);
     }
 }
 
 static void print_difference_heading(const struct gw_difference *difference,
                                      const char *algorithm) {
-    char times[GW_SIDES][GW_UNITS_SIZE], whole[GW_UNITS_SIZE];
+    char times[GW_SIDES][GW_UNITS_SIZE];
     double whole_s = gw_difference_s(difference);
     for (int side = 0; side < GW_SIDES; side++) {
         gw_format_seconds(difference->iteration_s[side], times[side]);
     }
     gw_print("\n%s explained: measured %s, predicted %s: %s %s, along the %s critical path (means "
              "of %zu iteration%s)\n\n",
-             algorithm, times[GW_MEASURED], times[GW_PREDICTED],
-             gw_format_seconds(fabs(whole_s), whole), whole_s < 0 ? "less" : "more",
-             side_names[difference->path], difference->iterations,
+             algorithm, times[GW_MEASURED], times[GW_PREDICTED], GW_SECONDS(fabs(whole_s)),
+             whole_s < 0 ? "less" : "more", side_names[difference->path], difference->iterations,
              difference->iterations == 1 ? "" : "s");
 }
 
@@ -48,30 +46,28 @@ static void add_operation(struct gw_table *table, const struct gw_difference *di
                           size_t number) {
     const struct gw_operation *operation = &difference->schedule->operations[number];
     const struct gw_operation_difference *own = &difference->operations[number];
-    char text[GW_UNITS_SIZE];
-    gw_table_cell(table, "%s", gw_stream_name(operation->stream));
-    gw_table_cell(table, "%s %s", gw_activity_name(operation->kind), operation->label);
+    gw_table_cells(table, "%s\t%s %s", gw_stream_name(operation->stream),
+                   gw_activity_name(operation->kind), operation->label);
     if (operation->group == GW_NO_GROUP) {
-        gw_table_cell(table, "%s", "");
+        gw_table_cells(table, "%s", "");
     } else {
-        gw_table_cell(table, "%u", operation->group);
+        gw_table_cells(table, "%u", operation->group);
     }
-    gw_table_cell(table, "%zu", own->worst_worker);
+    gw_table_cells(table, "%zu", own->worst_worker);
     for (int side = 0; side < GW_SIDES; side++) {
-        gw_table_cell(table, "%s", gw_format_seconds(own->takes[side].duration_s, text));
+        gw_table_cells(table, "%s", GW_SECONDS(own->takes[side].duration_s));
     }
-    gw_table_cell(table, "%s", gw_format_seconds(own->takes[GW_MEASURED].wait_s, text));
-    gw_table_cell(table, "%.0f%%", 100 * own->on_path);
+    gw_table_cells(table, "%s\t%.0f%%", GW_SECONDS(own->takes[GW_MEASURED].wait_s),
+                   100 * own->on_path);
     add_signed(table, own->contribution_s);
     add_share(table, difference, own->contribution_s);
-    gw_table_cell(table, "%s%s%s", own->parameter, own->detail[0] == '\0' ? "" : " ", own->detail);
+    gw_table_cells(table, "%s%s%s", own->parameter, own->detail[0] == '\0' ? "" : " ", own->detail);
 }
 
 static void print_operations(const struct gw_difference *difference) {
-    static const char *const headings[] = {"stream",    "operation", "group",   "worker",
-                                           "predicted", "measured",  "wait",    "on path",
-                                           "adds",      "share",     "hangs on"};
-    struct gw_table *table = gw_table_open(headings, "llrrrrrrrrl");
+    struct gw_table *table =
+        gw_table_open("llrrrrrrrrl", "stream\toperation\tgroup\tworker\tpredicted\tmeasured\twait\t"
+                                     "on path\tadds\tshare\thangs on");
     for (size_t i = 0; i < count_largest(difference); i++) {
         add_operation(table, difference, difference->largest[i]);
     }
@@ -81,16 +77,14 @@ static void print_operations(const struct gw_difference *difference) {
 /* Adds a row for `seconds` of the difference; `operations`: count of operations, or "". */
 static void add_sum(struct gw_table *table, const struct gw_difference *difference,
                     const char *what, const char *operations, double seconds) {
-    gw_table_cell(table, "%s", what);
-    gw_table_cell(table, "%s", operations);
+    gw_table_cells(table, "%s\t%s", what, operations);
     add_signed(table, seconds);
     add_share(table, difference, seconds);
 }
 
 /* Prints a table of all parameters and remainders; its rows add up to the difference. */
 static void print_parameters(const struct gw_difference *difference) {
-    static const char *const headings[] = {"what it hangs on", "operations", "adds", "share"};
-    struct gw_table *table = gw_table_open(headings, "lrrr");
+    struct gw_table *table = gw_table_open("lrrr", "what it hangs on\toperations\tadds\tshare");
     for (size_t i = 0; i < difference->parameter_count; i++) {
         const struct gw_parameter_difference *parameter = &difference->parameters[i];
         if (parameter->operations > 0) {

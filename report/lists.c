@@ -219,16 +219,20 @@ const char *const gw_list_names[] = {[GW_LIST_ALGORITHMS] = "algorithms",
 
 static void print_table(enum gw_list list, const cJSON *array) {
     static const char alignment[] = "lllllll";
-    size_t count = 0;
+    size_t count = 1;
     while (columns[list][count] != NULL) {
         count++;
     }
-    struct gw_table *table = gw_table_open(columns[list], alignment + MOST_COLUMNS - count);
+    struct gw_table *table =
+        gw_table_open(alignment + MOST_COLUMNS - count, "%s", columns[list][0]);
+    for (size_t i = 1; i < count; i++) {
+        gw_table_cells(table, "%s", columns[list][i]);
+    }
     const cJSON *row = NULL;
     cJSON_ArrayForEach(row, array) {
         for (size_t i = 0; i < count; i++) {
             const cJSON *value = cJSON_GetObjectItemCaseSensitive(row, columns[list][i]);
-            gw_table_cell(table, "%s", cJSON_GetStringValue(value));
+            gw_table_cells(table, "%s", cJSON_GetStringValue(value));
         }
     }
     gw_table_print_and_close(table);

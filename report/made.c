@@ -19,12 +19,9 @@ static void print_margin(double relative) {
 static void add_tensor(struct gw_table *table, const struct gw_model *model, size_t index) {
     const struct gw_tensor *tensor = &model->tensors[index];
     double elements = (double)tensor->elements;
-    char text[GW_UNITS_SIZE];
-    gw_table_cell(table, "%zu", index);
-    gw_table_cell(table, "%s", tensor->name);
-    gw_table_cell(table, "%s", gw_format_count(elements, text));
-    gw_table_cell(table, "%.1f%%", 100 * elements / (double)gw_model_elements(model));
-    gw_table_cell(table, "%s", gw_format_seconds(tensor->backward_s, text));
+    gw_table_cells(table, "%zu\t%s\t%s\t%.1f%%\t%s", index, tensor->name, GW_NUMBER(elements),
+                   100 * elements / (double)gw_model_elements(model),
+                   GW_SECONDS(tensor->backward_s));
 }
 
 /* Finds the places of the largest tensors, largest first. Returns their count. */
@@ -47,26 +44,23 @@ static size_t find_largest(const struct gw_model *model, size_t places[MOST_TENS
 }
 
 void gw_print_model(const struct gw_model *model) {
-    static const char *const headings[] = {"number", "tensor", "elements", "share", "backward"};
-    char text[2][GW_UNITS_SIZE];
     size_t places[MOST_TENSORS];
     size_t count = find_largest(model, places);
-    gw_print(
-        "%s: %zu tensors, %s elements, %s of gradients", model->name, model->tensor_count,
-        gw_format_count((double)gw_model_elements(model), text[0]),
-        gw_format_bytes((double)(gw_model_elements(model) * model->bytes_per_element), text[1]));
+    gw_print("%s: %zu tensors, %s elements, %s of gradients", model->name, model->tensor_count,
+             GW_NUMBER(gw_model_elements(model)),
+             GW_BYTES((double)(gw_model_elements(model) * model->bytes_per_element)));
     if (model->batch_size > 0) {
         gw_print(", %g samples a worker", model->batch_size);
     }
-    gw_print("\nforward %s", gw_format_seconds(model->forward_s, text[0]));
-    gw_print(", backward %s", gw_format_seconds(gw_model_backward_s(model), text[0]));
-    gw_print(", update %s", gw_format_seconds(model->update_s, text[0]));
+    gw_print("\nforward %s", GW_SECONDS(model->forward_s));
+    gw_print(", backward %s", GW_SECONDS(gw_model_backward_s(model)));
+    gw_print(", update %s", GW_SECONDS(model->update_s));
     if (model->device != NULL) {
         gw_print(", on %s", model->device);
     }
     print_margin(model->uncertainty);
     gw_print("\n\n");
-    struct gw_table *table = gw_table_open(headings, "rlrrr");
+    struct gw_table *table = gw_table_open("rlrrr", "number\ttensor\telements\tshare\tbackward");
     for (size_t i = 0; i < count; i++) {
         add_tensor(table, model, places[i]);
     }
@@ -93,13 +87,13 @@ static void add_times(struct gw_table *table, const struct gw_curve *curve,
         double margin = gw_margins_at(margins, sizes[i]);
         least = fmin(least, margin);
         most = fmax(most, margin);
-        gw_table_cell(table, "%s", gw_format_seconds(gw_curve_time(curve, sizes[i]), text[0]));
+        gw_table_cells(table, "%s", gw_format_seconds(gw_curve_time(curve, sizes[i]), text[0]));
     }
     gw_format_margin(least, 0, text[0]);
     gw_format_margin(most, 0, text[1]);
     bool is_one = strcmp(text[0], text[1]) == 0;
-    gw_table_cell(table, "%s%s%s", most > 0 ? text[0] : "not known", is_one ? "" : " to ",
-                  is_one ? "" : text[1]);
+    gw_table_cells(table, "%s%s%s", most > 0 ? text[0] : "not known", is_one ? "" : " to ",
+                   is_one ? "" : text[1]);
 }
 
 /* If a cluster has more collectives, only those among its own workers are shown. */
@@ -130,26 +124,23 @@ static void print_others(const struct gw_cluster *cluster, struct gw_arena *aren
 static void print_short(const struct gw_cluster *cluster) {
     for (size_t i = 0; i < cluster->collective_count; i++) {
         const struct gw_collective_cost *cost = &cluster->collectives[i];
-        char size[GW_UNITS_SIZE];
         double largest_short = gw_margins_largest_short(&cost->margins);
         if (is_shown(cluster, cost) && largest_short > 0) {
             gw_print_note("",
                           "%s among %zu: nothing above %s was measured; times of more are "
                           "extrapolated.",
-                          cost->name, cost->workers, gw_format_bytes(largest_short, size));
+                          cost->name, cost->workers, GW_BYTES(largest_short));
         }
     }
 }
 
 static void print_collectives(const struct gw_cluster *cluster, struct gw_arena *arena) {
-    static const char *const headings[] = {"collective", "workers", "1 KiB",   "64 KiB",
-                                           "1 MiB",      "16 MiB",  "256 MiB", "off by"};
-    struct gw_table *table = gw_table_open(headings, "lrrrrrrl");
+    struct gw_table *table = gw_table_open(
+        "lrrrrrrl", "collective\tworkers\t1 KiB\t64 KiB\t1 MiB\t16 MiB\t256 MiB\toff by");
     for (size_t i = 0; i < cluster->collective_count; i++) {
         const struct gw_collective_cost *cost = &cluster->collectives[i];
         if (is_shown(cluster, cost)) {
-            gw_table_cell(table, "%s", cost->name);
-            gw_table_cell(table, "%zu", cost->workers);
+            gw_table_cells(table, "%s\t%zu", cost->name, cost->workers);
             add_times(table, &cost->curve, &cost->margins, shown_bytes);
         }
     }
@@ -159,16 +150,15 @@ static void print_collectives(const struct gw_cluster *cluster, struct gw_arena 
 }
 
 static void print_kernels(const struct gw_kernel_costs *costs, const char *what) {
-    const char *const headings[] = {what,         "4,096",       "65,536", "1,048,576",
-                                    "16,777,216", "268,435,456", "off by"};
     if (costs->count == 0) {
         return;
     }
     gw_print("\n");
-    struct gw_table *table = gw_table_open(headings, "lrrrrrl");
+    struct gw_table *table = gw_table_open(
+        "lrrrrrl", "%s\t4,096\t65,536\t1,048,576\t16,777,216\t268,435,456\toff by", what);
     for (size_t i = 0; i < costs->count; i++) {
         const struct gw_kernel_cost *cost = &costs->list[i];
-        gw_table_cell(table, "%s", cost->name);
+        gw_table_cells(table, "%s", cost->name);
         add_times(table, &cost->curve, &cost->margins[0][0], shown_elements);
     }
     gw_table_print_and_close(table);

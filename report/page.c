@@ -11,23 +11,6 @@ extern const char gw_page_html[], gw_page_css[], gw_page_js[];
 
 /* ---- the document ---------------------------------------------------------------------------- */
 
-static void write_known(struct gw_json_writer *writer, const char *key, double value) {
-    if (isfinite(value)) {
-        gw_writer_number(writer, key, value);
-    } else {
-        gw_writer_null(writer, key);
-    }
-}
-
-static void write_known_list(struct gw_json_writer *writer, const char *key, const double *values,
-                             size_t count) {
-    gw_writer_array(writer, key);
-    for (size_t i = 0; i < count; i++) {
-        write_known(writer, NULL, values[i]);
-    }
-    gw_writer_end(writer);
-}
-
 static void write_text_if(struct gw_json_writer *writer, const char *key, const char *text) {
     if (text != NULL) {
         gw_writer_text(writer, key, text);
@@ -133,8 +116,8 @@ static void write_what_if(const struct gw_survey *survey, struct gw_json_writer 
     for (size_t i = 0; i < survey->scaling_count; i++) {
         gw_writer_object(writer, NULL);
         gw_writer_number(writer, "workers", survey->scaling[i].value);
-        write_known_list(writer, "iteration_s", survey->scaling[i].iteration_s,
-                         survey->shown_count);
+        gw_writer_numbers(writer, "iteration_s", survey->scaling[i].iteration_s,
+                          survey->shown_count);
         gw_writer_end(writer);
     }
     gw_writer_end(writer);
@@ -143,8 +126,8 @@ static void write_what_if(const struct gw_survey *survey, struct gw_json_writer 
         gw_writer_object(writer, NULL);
         gw_writer_text(writer, "name", survey->changes[i].name);
         gw_writer_number(writer, "factor", survey->changes[i].factor);
-        write_known_list(writer, "iteration_s", survey->changes[i].iteration_s,
-                         survey->shown_count);
+        gw_writer_numbers(writer, "iteration_s", survey->changes[i].iteration_s,
+                          survey->shown_count);
         gw_writer_end(writer);
     }
     gw_writer_end(writer);
@@ -160,15 +143,15 @@ static void write_map(const struct gw_survey *survey, struct gw_json_writer *wri
         gw_writer_array(writer, NULL);
         for (size_t b = 0; b < survey->bandwidth_count; b++) {
             size_t place = survey->fastest[d * survey->bandwidth_count + b];
-            write_known(writer, NULL, place == SIZE_MAX ? NAN : (double)place);
+            gw_writer_number(writer, NULL, place == SIZE_MAX ? NAN : (double)place);
         }
         gw_writer_end(writer);
     }
     gw_writer_end(writer);
     gw_writer_array(writer, "speedups");
     for (size_t d = 0; d < survey->density_count; d++) {
-        write_known_list(writer, NULL, &survey->speedups[d * survey->bandwidth_count],
-                         survey->bandwidth_count);
+        gw_writer_numbers(writer, NULL, &survey->speedups[d * survey->bandwidth_count],
+                          survey->bandwidth_count);
     }
     gw_writer_end(writer);
     gw_writer_end(writer);
@@ -185,7 +168,7 @@ static void write_measurements(const struct gw_advice *advice, struct gw_json_wr
     gw_writer_number(writer, "first", (double)found->first);
     gw_writer_number(writer, "first_s", found->first_s);
     gw_writer_number(writer, "predicted", (double)found->predicted);
-    write_known(writer, "predicted_s", found->predicted_s);
+    gw_writer_number(writer, "predicted_s", found->predicted_s);
     gw_writer_flag(writer, "told_apart", found->is_told_apart);
     gw_writer_end(writer);
 }
@@ -228,9 +211,9 @@ static void write_accuracy(const struct gw_accuracy *accuracy, struct gw_json_wr
         gw_writer_number(writer, "workers", (double)trainings->workers);
         gw_writer_number(writer, "count", (double)trainings->count);
         gw_writer_number(writer, "reached", (double)trainings->reached);
-        write_known(writer, "iterations", trainings->iterations);
-        write_known(writer, "low", trainings->low);
-        write_known(writer, "high", trainings->high);
+        gw_writer_number(writer, "iterations", trainings->iterations);
+        gw_writer_number(writer, "low", trainings->low);
+        gw_writer_number(writer, "high", trainings->high);
         gw_writer_end(writer);
     }
     gw_writer_end(writer);

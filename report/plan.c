@@ -15,7 +15,7 @@ static void put_name(struct gw_table *table, const char *name, const char *more)
     size_t length = strlen(name);
     size_t room = NAMES_SIZE - 1 - strlen(more);
     if (length <= room) {
-        gw_table_cell(table, "%s%s", name, more);
+        gw_table_cells(table, "%s%s", name, more);
         return;
     }
     const char *rest = name + length - (room - 2);
@@ -24,7 +24,7 @@ static void put_name(struct gw_table *table, const char *name, const char *more)
     while (((unsigned char)rest[0] & 0xC0) == 0x80) {
         rest++; /* not into a character of several bytes */
     }
-    gw_table_cell(table, "..%s%s", rest, more);
+    gw_table_cells(table, "..%s%s", rest, more);
 }
 
 /* Returns the length of the module's name: "layer4.2.conv3" in "layer4.2.conv3.weight". */
@@ -54,46 +54,41 @@ static void put_names(struct gw_table *table, const struct gw_model *model,
     if (group->first == group->last) {
         put_name(table, first, "");
     } else if (fit_names(first, last, text)) {
-        gw_table_cell(table, "%s", text);
+        gw_table_cells(table, "%s", text);
     } else {
         put_name(table, first, " ..");
     }
 }
 
 static void put_wait(struct gw_table *table, const struct gw_explanation *explanation, size_t g) {
-    char text[GW_UNITS_SIZE];
     double gradients_s = gw_explanation_gradients_wait_s(explanation, g);
     double network_s = gw_explanation_network_wait_s(explanation, g);
     if (gradients_s > 0) {
-        gw_table_cell(table, "gradients %s", gw_format_seconds(gradients_s, text));
+        gw_table_cells(table, "gradients %s", GW_SECONDS(gradients_s));
     } else if (network_s > 0) {
-        gw_table_cell(table, "network %s", gw_format_seconds(network_s, text));
+        gw_table_cells(table, "network %s", GW_SECONDS(network_s));
     } else {
-        gw_table_cell(table, "none");
+        gw_table_cells(table, "none");
     }
 }
 
 static void print_groups(const struct gw_explanation *explanation) {
-    static const char *const headings[] = {"group",    "tensors", "elements", "ready", "compress",
-                                           "exchange", "until",   "waiting",  "names"};
     const struct gw_model *model = explanation->question->model;
-    struct gw_table *table = gw_table_open(headings, "rlrrrrrll");
+    struct gw_table *table = gw_table_open(
+        "rlrrrrrll", "group\ttensors\telements\tready\tcompress\texchange\tuntil\twaiting\tnames");
     for (size_t g = 0; g < explanation->plan->group_count; g++) {
         const struct gw_group *group = &explanation->plan->groups[g];
         const struct gw_group_times *times = &explanation->groups[g];
         double compress_s = times->compressed_s - times->ready_s;
-        char text[GW_UNITS_SIZE];
-        gw_table_cell(table, "%zu", g);
+        gw_table_cells(table, "%zu", g);
         if (group->first == group->last) {
-            gw_table_cell(table, "%zu", group->first);
+            gw_table_cells(table, "%zu", group->first);
         } else {
-            gw_table_cell(table, "%zu..%zu", group->first, group->last);
+            gw_table_cells(table, "%zu..%zu", group->first, group->last);
         }
-        gw_table_cell(table, "%s", gw_format_count((double)gw_group_elements(group, model), text));
-        gw_table_cell(table, "%s", gw_format_seconds(times->ready_s, text));
-        gw_table_cell(table, "%s", gw_format_seconds(compress_s, text));
-        gw_table_cell(table, "%s", gw_format_seconds(times->exchange_start_s, text));
-        gw_table_cell(table, "%s", gw_format_seconds(times->exchange_end_s, text));
+        gw_table_cells(table, "%s\t%s\t%s\t%s\t%s", GW_NUMBER(gw_group_elements(group, model)),
+                       GW_SECONDS(times->ready_s), GW_SECONDS(compress_s),
+                       GW_SECONDS(times->exchange_start_s), GW_SECONDS(times->exchange_end_s));
         put_wait(table, explanation, g);
         put_names(table, model, group);
     }
@@ -101,18 +96,16 @@ static void print_groups(const struct gw_explanation *explanation) {
 }
 
 static void print_overlap(const struct gw_explanation *explanation) {
-    char all[GW_UNITS_SIZE];
     char hidden[GW_UNITS_SIZE];
     char exposed[GW_UNITS_SIZE];
     double hidden_s = fmax(0, explanation->comm_s - explanation->exposed_comm_s);
     double share = explanation->comm_s > 0 ? hidden_s / explanation->comm_s : 0;
     gw_print("\nExchanges take %s: %s (%.1f%%) hidden behind compute, %s exposed at the end.\n",
-             gw_format_seconds(explanation->comm_s, all), gw_format_seconds(hidden_s, hidden),
-             100 * share, gw_format_seconds(explanation->exposed_comm_s, exposed));
+             GW_SECONDS(explanation->comm_s), gw_format_seconds(hidden_s, hidden), 100 * share,
+             gw_format_seconds(explanation->exposed_comm_s, exposed));
 }
 
 static void print_waits(const struct gw_explanation *explanation) {
-    char text[GW_UNITS_SIZE];
     char between[GW_UNITS_SIZE];
     size_t count = explanation->plan->group_count;
     size_t waiting = 0;
@@ -130,10 +123,10 @@ static void print_waits(const struct gw_explanation *explanation) {
         gw_print("Gradients of %zu of %zu groups wait for the network, those of group %zu longest, "
                  "%s.\n",
                  waiting, count, longest,
-                 gw_format_seconds(gw_explanation_gradients_wait_s(explanation, longest), text));
+                 GW_SECONDS(gw_explanation_gradients_wait_s(explanation, longest)));
     }
     gw_print("The network waits %s for the first group and %s between groups.\n",
-             gw_format_seconds(gw_explanation_network_wait_s(explanation, 0), text),
+             GW_SECONDS(gw_explanation_network_wait_s(explanation, 0)),
              gw_format_seconds(pauses_s, between));
 }
 
@@ -271,7 +264,6 @@ static double gap(const struct gw_plan *plan) {
 
 static void note_interference(const struct gw_plans *made) {
     size_t least = 0;
-    char text[GW_UNITS_SIZE];
     for (size_t i = 1; i < made->count; i++) {
         least = made->interfered_s[i] < made->interfered_s[least] ? i : least;
     }
@@ -279,38 +271,31 @@ static void note_interference(const struct gw_plans *made) {
                   "iteration and above optimum leave out how operations that run at once slow each "
                   "other, as the proof of the optimum does; with interference counts it, as "
                   "compare and simulate do: %s takes %s",
-                  made->plans[least].policy, gw_format_seconds(made->interfered_s[least], text));
+                  made->plans[least].policy, GW_SECONDS(made->interfered_s[least]));
 }
 
 static void print_table(const struct gw_question *question, const struct gw_plans *made,
                         const char *exchange) {
-    static const char *const headings[] = {"policy", "groups", "iteration", "above optimum"};
-    static const char *const interfered_headings[] = {"policy", "groups", "iteration",
-                                                      "above optimum", "with interference"};
     const struct gw_plan *plans = made->plans;
     bool interferes = made->interfered_s != NULL;
     gw_print_heading(question, strcmp(plans[0].compressor, "none") == 0);
     struct gw_table *table =
-        interferes ? gw_table_open(interfered_headings, "lrrrr") : gw_table_open(headings, "lrrr");
+        interferes
+            ? gw_table_open("lrrrr", "policy\tgroups\titeration\tabove optimum\twith interference")
+            : gw_table_open("lrrr", "policy\tgroups\titeration\tabove optimum");
     for (size_t i = 0; i < made->count; i++) {
-        char time[GW_UNITS_SIZE];
-        char above[GW_UNITS_SIZE];
         const struct gw_plan *plan = &plans[i];
-        gw_table_cell(table, "%s", plan->policy);
-        gw_table_cell(table, "%zu", plan->group_count);
-        gw_table_cell(table, "%s", gw_format_seconds(plan->iteration_s, time));
-        gw_table_cell(table, "%s", gw_format_percent(gap(plan), above));
+        gw_table_cells(table, "%s\t%zu\t%s\t%s", plan->policy, plan->group_count,
+                       GW_SECONDS(plan->iteration_s), GW_PERCENT(gap(plan)));
         if (interferes) {
-            gw_table_cell(table, "%s", gw_format_seconds(made->interfered_s[i], time));
+            gw_table_cells(table, "%s", GW_SECONDS(made->interfered_s[i]));
         }
     }
     gw_table_print_and_close(table);
-    char bound[GW_UNITS_SIZE];
     gw_print("\n%s exchange%s%s; %sno plan takes less than %s\n",
              strcmp(plans[0].compressor, "none") == 0 ? "dense" : plans[0].compressor,
              exchange == NULL ? "" : " by ", exchange == NULL ? "" : exchange,
-             interferes ? "without interference " : "",
-             gw_format_seconds(plans[0].lower_bound_s, bound));
+             interferes ? "without interference " : "", GW_SECONDS(plans[0].lower_bound_s));
     if (interferes) {
         note_interference(made);
     }

@@ -86,45 +86,35 @@ static double best_s(const struct gw_plan_sweep *sweep, size_t exchange, size_t 
     return gw_plan_sweep_row(sweep, exchange, best)[value].iteration_s;
 }
 
-/* Prints the faster exchange and the factor by which the other takes longer: "topk 6.09x". */
-static void put_faster(struct gw_table *table, const struct gw_plan_sweep *sweep, size_t value) {
-    int order = gw_plan_sweep_compare(sweep, value);
-    size_t faster = order > 0;
-    if (order == 0) {
-        gw_table_cell(table, "equal");
-        return;
-    }
-    double ratio = best_s(sweep, 1 - faster, value) / best_s(sweep, faster, value);
-    gw_table_cell(table, "%s %.*fx", gw_plan_sweep_exchange(sweep, faster), ratio < 99.5 ? 2 : 0,
-                  ratio);
-}
-
-/* Prints the best plan of each exchange, and the faster exchange. */
+/* Prints the best plan of each exchange, and the faster exchange with the factor by which the other
+ * takes longer: "topk 6.09x". */
 static void print_best(const struct gw_plan_sweep *sweep) {
-    const char *headings[8] = {sweep->values.kind->name};
-    char names[GW_PLAN_SWEEP_EXCHANGES][LABEL_SIZE];
-    size_t columns = 1;
-    for (size_t e = 0; e < sweep->exchange_count; e++) {
-        snprintf(names[e], sizeof names[e], "%.32s plan", gw_plan_sweep_exchange(sweep, e));
-        headings[columns++] = names[e];
-        headings[columns++] = "groups";
-        headings[columns++] = "iteration";
-    }
     bool both = sweep->exchange_count == GW_PLAN_SWEEP_EXCHANGES;
-    headings[columns] = "faster";
-    struct gw_table *table = gw_table_open(headings, both ? "rlrrlrrl" : "rlrr");
+    struct gw_table *table =
+        gw_table_open(both ? "rlrrlrrl" : "rlrr", "%s", sweep->values.kind->name);
+    for (size_t e = 0; e < sweep->exchange_count; e++) {
+        gw_table_cells(table, "%.32s plan\tgroups\titeration", gw_plan_sweep_exchange(sweep, e));
+    }
+    if (both) {
+        gw_table_cells(table, "faster");
+    }
     for (size_t v = 0; v < sweep->values.count; v++) {
         char text[GW_UNITS_SIZE];
-        gw_table_cell(table, "%s", value_text(sweep, v, text));
+        gw_table_cells(table, "%s", value_text(sweep, v, text));
         for (size_t e = 0; e < sweep->exchange_count; e++) {
             size_t best = gw_plan_sweep_best(sweep, e, v);
             const struct gw_plan_cell *cell = &gw_plan_sweep_row(sweep, e, best)[v];
-            gw_table_cell(table, "%s", sweep->policies[best]);
-            gw_table_cell(table, "%zu", cell->groups);
-            gw_table_cell(table, "%s", gw_format_seconds(cell->iteration_s, text));
+            gw_table_cells(table, "%s\t%zu\t%s", sweep->policies[best], cell->groups,
+                           GW_SECONDS(cell->iteration_s));
         }
-        if (both) {
-            put_faster(table, sweep, v);
+        int order = both ? gw_plan_sweep_compare(sweep, v) : 0;
+        if (both && order == 0) {
+            gw_table_cells(table, "equal");
+        } else if (both) {
+            size_t faster = order > 0;
+            double ratio = best_s(sweep, 1 - faster, v) / best_s(sweep, faster, v);
+            gw_table_cells(table, "%s %.*fx", gw_plan_sweep_exchange(sweep, faster),
+                           ratio < 99.5 ? 2 : 0, ratio);
         }
     }
     gw_print("\n");
@@ -152,34 +142,29 @@ static struct scale choose_scale(double least_s) {
     return scale;
 }
 
-static double least_time(const struct gw_plan_sweep *sweep, size_t exchange) {
+/* Prints an exchange's times and groups by every policy; one row if values make no difference. */
+static void print_policies(const struct gw_plan_sweep *sweep, size_t exchange) {
+    static const char alignment[] = "rrrrrrrrrrrrrrrr";
+    size_t most = sizeof alignment - 2; /* policies that fit beside the value */
+    size_t count = sweep->policy_count < most ? sweep->policy_count : most;
+    bool same = gw_plan_sweep_is_constant(sweep, exchange);
     double least_s = INFINITY;
     for (size_t v = 0; v < sweep->values.count; v++) {
         least_s = fmin(least_s, best_s(sweep, exchange, v));
     }
-    return least_s;
-}
-
-/* Prints an exchange's times and groups by every policy; one row if values make no difference. */
-static void print_policies(const struct gw_plan_sweep *sweep, size_t exchange) {
-    enum { most_policies = 15 };
-    const char *headings[most_policies + 1] = {sweep->values.kind->name};
-    static const char alignment[] = "rrrrrrrrrrrrrrrr";
-    size_t count = sweep->policy_count < most_policies ? sweep->policy_count : most_policies;
-    for (size_t p = 0; p < count; p++) {
-        headings[p + 1] = sweep->policies[p];
-    }
-    bool same = gw_plan_sweep_is_constant(sweep, exchange);
-    struct scale scale = choose_scale(least_time(sweep, exchange));
+    struct scale scale = choose_scale(least_s);
     struct gw_table *table =
-        gw_table_open(headings, alignment + sizeof alignment - 1 - (count + 1));
+        gw_table_open(alignment + most - count, "%s", sweep->values.kind->name);
+    for (size_t p = 0; p < count; p++) {
+        gw_table_cells(table, "%s", sweep->policies[p]);
+    }
     for (size_t v = 0; v < (same ? 1 : sweep->values.count); v++) {
         char text[GW_UNITS_SIZE];
-        gw_table_cell(table, "%s", same ? "any" : value_text(sweep, v, text));
+        gw_table_cells(table, "%s", same ? "any" : value_text(sweep, v, text));
         for (size_t p = 0; p < count; p++) {
             const struct gw_plan_cell *cell = &gw_plan_sweep_row(sweep, exchange, p)[v];
-            gw_table_cell(table, "%.*f/%zu", scale.decimals, cell->iteration_s / scale.unit_s,
-                          cell->groups);
+            gw_table_cells(table, "%.*f/%zu", scale.decimals, cell->iteration_s / scale.unit_s,
+                           cell->groups);
         }
     }
     gw_print("\n%s exchange: iteration in %s/groups\n\n", gw_plan_sweep_exchange(sweep, exchange),

@@ -7,26 +7,22 @@
 #include "report/report.h"
 
 static void print_part(struct gw_table *table, const char *name, double seconds, double whole) {
-    char text[GW_UNITS_SIZE];
-    gw_table_cell(table, "%s", name);
-    gw_table_cell(table, "%s", gw_format_seconds(seconds, text));
-    gw_table_cell(table, "%.1f%%", whole > 0 ? 100 * seconds / whole : 0);
+    gw_table_cells(table, "%s\t%s\t%.1f%%", name, GW_SECONDS(seconds),
+                   whole > 0 ? 100 * seconds / whole : 0);
 }
 
 static void print_spread(const struct gw_spread *spread) {
-    static const char *const headings[] = {"min", "5%", "25%", "50%", "75%", "95%", "99%", "max"};
-    char text[4][GW_UNITS_SIZE];
     gw_print(
         "\nmean of %zu iterations, standard deviation %s; 95%% interval of the mean %s to %s\n\n",
-        spread->count, gw_format_seconds(spread->sd, text[0]),
-        gw_format_seconds(spread->mean_low, text[1]),
-        gw_format_seconds(spread->mean_high, text[2]));
-    struct gw_table *table = gw_table_open(headings, "rrrrrrrr");
-    gw_table_cell(table, "%s", gw_format_seconds(spread->minimum, text[0]));
+        spread->count, GW_SECONDS(spread->sd), GW_SECONDS(spread->mean_low),
+        GW_SECONDS(spread->mean_high));
+    struct gw_table *table =
+        gw_table_open("rrrrrrrr", "min\t5%%\t25%%\t50%%\t75%%\t95%%\t99%%\tmax");
+    gw_table_cells(table, "%s", GW_SECONDS(spread->minimum));
     for (size_t i = 0; i < GW_PERCENTILES; i++) {
-        gw_table_cell(table, "%s", gw_format_seconds(spread->percentiles[i], text[0]));
+        gw_table_cells(table, "%s", GW_SECONDS(spread->percentiles[i]));
     }
-    gw_table_cell(table, "%s", gw_format_seconds(spread->maximum, text[0]));
+    gw_table_cells(table, "%s", GW_SECONDS(spread->maximum));
     gw_table_print_and_close(table);
 }
 
@@ -52,7 +48,6 @@ const char *gw_format_uncertainty(const struct gw_result_uncertainty *uncertaint
 
 /* Prints the iteration's interval and its main uncertainties. */
 static void print_interval(const struct gw_result *result) {
-    char text[2][GW_UNITS_SIZE];
     struct gw_result sorted = *result;
     if (result->uncertainty_count == 0) {
         return;
@@ -61,8 +56,7 @@ static void print_interval(const struct gw_result *result) {
         gw_print("\nhow far off the iteration is, is not known, as of");
     } else {
         gw_print("\niteration %s to %s in 95%% of cases, as uncertain as",
-                 gw_format_seconds(result->iteration_low_s, text[0]),
-                 gw_format_seconds(result->iteration_high_s, text[1]));
+                 GW_SECONDS(result->iteration_low_s), GW_SECONDS(result->iteration_high_s));
     }
     qsort(sorted.uncertainties, sorted.uncertainty_count, sizeof *sorted.uncertainties,
           compare_added);
@@ -92,11 +86,9 @@ static void print_counts(const struct gw_result *result) {
 
 static void print_text(const struct gw_question *question, const struct gw_algorithm *algorithm,
                        const struct gw_result *result) {
-    static const char *const headings[] = {"part", "time", "share"};
-    char text[GW_UNITS_SIZE];
     char changed[GW_CHANGES_SIZE];
     gw_print_heading(question, !gw_algorithm_is_sparse(algorithm));
-    struct gw_table *table = gw_table_open(headings, "lrr");
+    struct gw_table *table = gw_table_open("lrr", "part\ttime\tshare");
     const struct gw_breakdown *parts = &result->breakdown;
     print_part(table, "forward", parts->forward_s, result->iteration_s);
     print_part(table, "backward", parts->backward_s, result->iteration_s);
@@ -111,8 +103,8 @@ static void print_text(const struct gw_question *question, const struct gw_algor
     }
     gw_print("\n%s%s: %zu group%s", result->algorithm, gw_result_changes_text(result, changed),
              result->groups, result->groups == 1 ? "" : "s");
-    gw_print(", %s from each worker", gw_format_bytes(result->bytes_per_worker, text));
-    gw_print(", network busy %s\n", gw_format_seconds(result->comm_s, text));
+    gw_print(", %s from each worker", GW_BYTES(result->bytes_per_worker));
+    gw_print(", network busy %s\n", GW_SECONDS(result->comm_s));
     if (gw_counts_depend_on_data(algorithm->compressor)) {
         print_counts(result);
     }
@@ -153,12 +145,9 @@ static enum gw_status print_goal_json(const struct gw_goal_answer *answer, struc
 }
 
 static void print_ranks(const struct gw_goal *goal, const struct gw_goal_result *result) {
-    static const char *const headings[] = {"rank", "finishes"};
-    char text[GW_UNITS_SIZE];
-    struct gw_table *table = gw_table_open(headings, "rr");
+    struct gw_table *table = gw_table_open("rr", "rank\tfinishes");
     for (uint32_t rank = 0; rank < goal->rank_count; rank++) {
-        gw_table_cell(table, "%u", rank);
-        gw_table_cell(table, "%s", gw_format_seconds((double)result->finish_ns[rank] * 1e-9, text));
+        gw_table_cells(table, "%u\t%s", rank, GW_SECONDS((double)result->finish_ns[rank] * 1e-9));
     }
     gw_table_print_and_close(table);
     gw_print("\n");
@@ -168,7 +157,6 @@ static void print_goal_table(const struct gw_goal_answer *answer) {
     enum { SHOWN = 16 };
     const struct gw_goal *goal = &answer->goal;
     const struct gw_goal_result *result = &answer->result;
-    char text[GW_UNITS_SIZE];
     uint32_t last = 0;
     for (uint32_t rank = 1; rank < goal->rank_count; rank++) {
         last = result->finish_ns[rank] > result->finish_ns[last] ? rank : last;
@@ -184,12 +172,12 @@ static void print_goal_table(const struct gw_goal_answer *answer) {
         print_ranks(goal, result);
     }
     gw_print("the last rank, %u, finishes at %s\n", last,
-             gw_format_seconds((double)result->finish_ns[last] * 1e-9, text));
+             GW_SECONDS((double)result->finish_ns[last] * 1e-9));
     gw_print("%llu events", (unsigned long long)result->events);
-    gw_print(" in %s", gw_format_seconds(result->wall_s, text));
+    gw_print(" in %s", GW_SECONDS(result->wall_s));
     gw_print(" (%.1f million per second), read in %s\n",
              (double)result->events / (result->wall_s > 0 ? result->wall_s : 1e-9) / 1e6,
-             gw_format_seconds(answer->read_s, text));
+             GW_SECONDS(answer->read_s));
 }
 
 enum gw_status gw_print_goal(const struct gw_goal_answer *answer, bool json,

@@ -42,10 +42,9 @@ static void print_differences(const struct part_difference *parts, FILE *stream)
     const char *separator = " It has ";
     for (int less = 0; less < 2; less++) {
         for (size_t i = 0; i < PARTS; i++) {
-            char text[GW_UNITS_SIZE];
             double seconds = less ? -parts[i].seconds : parts[i].seconds;
             if (seconds > least_s) {
-                (void)fprintf(stream, "%s%s %s %s", separator, gw_format_seconds(seconds, text),
+                (void)fprintf(stream, "%s%s %s %s", separator, GW_SECONDS(seconds),
                               less ? "less" : "more", parts[i].name);
                 separator = " and ";
             }
@@ -57,13 +56,12 @@ static void print_differences(const struct part_difference *parts, FILE *stream)
 /* Prints "59.01 ms of its 59.01 ms of exchanges"; exposed time beyond them waits for a server. */
 static void print_exposed_of(const struct gw_result *result, const char *before, const char *after,
                              FILE *stream) {
-    char texts[3][GW_UNITS_SIZE];
     double exposed_s = result->breakdown.exposed_comm_s;
     double waited_s = fmax(0, exposed_s - result->comm_s);
-    (void)fprintf(stream, "%s of %s%s%s", gw_format_seconds(exposed_s - waited_s, texts[0]), before,
-                  gw_format_seconds(result->comm_s, texts[1]), after);
+    (void)fprintf(stream, "%s of %s%s%s", GW_SECONDS(exposed_s - waited_s), before,
+                  GW_SECONDS(result->comm_s), after);
     if (waited_s > GW_COMPARE_SAME * exposed_s) {
-        (void)fprintf(stream, " and %s of waiting", gw_format_seconds(waited_s, texts[2]));
+        (void)fprintf(stream, " and %s of waiting", GW_SECONDS(waited_s));
     }
 }
 
@@ -90,12 +88,10 @@ static void print_comparison(const struct gw_result *fast, const struct gw_resul
 /* Prints " It takes 120 iterations of 9.7 ms, ddp 100 of 14.2 ms." */
 static void print_trainings(const struct gw_ranking *ranking, size_t slow, FILE *stream) {
     const struct gw_result *results = ranking->results;
-    char texts[2][GW_UNITS_SIZE];
     (void)fprintf(stream, " It takes %.10g iterations of %s, %s %.10g of %s.",
                   ranking->to_goal[slow].trainings->iterations,
-                  gw_format_seconds(results[slow].iteration_s, texts[0]), results[0].algorithm,
-                  ranking->to_goal[0].trainings->iterations,
-                  gw_format_seconds(results[0].iteration_s, texts[1]));
+                  GW_SECONDS(results[slow].iteration_s), results[0].algorithm,
+                  ranking->to_goal[0].trainings->iterations, GW_SECONDS(results[0].iteration_s));
 }
 
 /* Prints "ddp", or "ddp (optimal)" if its policy differs from the comparison's. */
@@ -176,7 +172,6 @@ static void print_why(const struct gw_ranking *ranking, FILE *stream) {
     const struct gw_result *slow = &ranking->results[equal];
     double first_s = gw_ranking_seconds(ranking, 0);
     double behind_s = gw_ranking_seconds(ranking, equal) - first_s;
-    char text[GW_UNITS_SIZE];
     print_names(ranking, equal, stream);
     if (!isfinite(behind_s)) {
         (void)fprintf(stream, " %s to the goal; of the others %s.", equal == 1 ? "comes" : "come",
@@ -185,8 +180,8 @@ static void print_why(const struct gw_ranking *ranking, FILE *stream) {
     }
     (void)fprintf(stream, " %s fastest: ", equal == 1 ? "is" : "are");
     print_name(ranking, equal, stream);
-    (void)fprintf(stream, ", the next, takes %s (%.1f%%) longer.",
-                  gw_format_seconds(behind_s, text), 100 * behind_s / first_s);
+    (void)fprintf(stream, ", the next, takes %s (%.1f%%) longer.", GW_SECONDS(behind_s),
+                  100 * behind_s / first_s);
     if (ranking->to_goal == NULL) {
         print_comparison(fast, slow, stream);
     } else {
@@ -209,33 +204,20 @@ enum gw_status gw_ranking_explain(const struct gw_ranking *ranking, struct gw_ar
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
-/* Returns compute's share of an iteration; 1 if the iteration takes no time. */
-static double efficiency(double compute_s, double iteration_s) {
-    return iteration_s > 0 ? compute_s / iteration_s : 1;
-}
-
-/* Returns "*" for the fastest, "?" for one that may be the fastest. */
-static const char *mark_of(const struct gw_ranking *ranking, size_t i) {
-    bool first = i < ranking->equal_count;
-    bool doubted = ranking->rival_count > 0;
-    return gw_ranking_is_rival(ranking, i) || (first && doubted) ? "?" : first ? "*" : "";
-}
-
 static void add_interval(struct gw_table *table, const struct gw_ranking *ranking, size_t place) {
     const struct gw_result *result = &ranking->results[place];
     bool known = !gw_result_is_unknown(result);
     if (ranking->to_goal != NULL) {
         const struct gw_to_goal *to_goal = &ranking->to_goal[place];
-        char text[GW_UNITS_SIZE];
         if (!isfinite(to_goal->seconds)) {
-            gw_table_cell(table, "%s", "");
+            gw_table_cells(table, "%s", "");
         } else if (known && isinf(to_goal->high_s)) {
-            gw_table_cell(table, "%s or more", gw_format_seconds(to_goal->low_s, text));
+            gw_table_cells(table, "%s or more", GW_SECONDS(to_goal->low_s));
         } else {
             gw_table_interval(table, known ? to_goal->low_s : NAN, to_goal->high_s);
         }
     } else if (result->uncertainty_count == 0) {
-        gw_table_cell(table, "%s", "");
+        gw_table_cells(table, "%s", "");
     } else {
         gw_table_interval(table, known ? result->iteration_low_s : NAN, result->iteration_high_s);
     }
@@ -243,62 +225,55 @@ static void add_interval(struct gw_table *table, const struct gw_ranking *rankin
 
 static void add_to_goal(struct gw_table *table, const struct gw_to_goal *to_goal) {
     const struct gw_trainings *trainings = to_goal->trainings;
-    char text[GW_UNITS_SIZE];
     if (trainings == NULL) {
-        gw_table_cell(table, "%s", "not known");
-        gw_table_cell(table, "%s", "");
+        gw_table_cells(table, "not known\t");
     } else if (trainings->reached < trainings->count) {
         bool in_median = isfinite(to_goal->seconds);
-        gw_table_cell(table, "%s", in_median ? gw_format_seconds(to_goal->seconds, text) : "never");
-        gw_table_cell(table, "%zu of %zu reach it", trainings->reached, trainings->count);
+        gw_table_cells(table, "%s\t%zu of %zu reach it",
+                       in_median ? GW_SECONDS(to_goal->seconds) : "never", trainings->reached,
+                       trainings->count);
     } else {
-        gw_table_cell(table, "%s", gw_format_seconds(to_goal->seconds, text));
-        gw_table_cell(table, "%.10g", trainings->iterations);
+        gw_table_cells(table, "%s\t%.10g", GW_SECONDS(to_goal->seconds), trainings->iterations);
     }
-}
-
-static bool is_ranged(const struct gw_ranking *ranking) {
-    bool ranged = ranking->to_goal != NULL;
-    for (size_t i = 0; i < ranking->count; i++) {
-        ranged = ranged || ranking->results[i].uncertainty_count > 0;
-    }
-    return ranged;
 }
 
 static void add_row(struct gw_table *table, const struct gw_ranking *ranking, size_t place) {
     const struct gw_result *result = &ranking->results[place];
     const struct gw_breakdown *parts = &result->breakdown;
     double alone_s = gw_comparison_alone_s(ranking->comparison);
-    char text[GW_UNITS_SIZE];
-    gw_table_cell(table, "%s", mark_of(ranking, place));
-    gw_table_cell(table, "%s", result->algorithm);
+    bool first = place < ranking->equal_count;
+    bool doubted = gw_ranking_is_rival(ranking, place) || (first && ranking->rival_count > 0);
+    gw_table_cells(table, "%s\t%s", doubted ? "?" : first ? "*" : "", result->algorithm);
     if (ranking->to_goal != NULL) {
         add_to_goal(table, &ranking->to_goal[place]);
     }
-    gw_table_cell(table, "%s", gw_format_seconds(result->iteration_s, text));
-    gw_table_cell(table, "%s", gw_format_seconds(parts->forward_s + parts->backward_s, text));
-    gw_table_cell(table, "%s", gw_format_seconds(parts->compress_s, text));
-    gw_table_cell(table, "%s", gw_format_seconds(parts->exposed_comm_s, text));
-    gw_table_cell(table, "%s", gw_format_seconds(parts->other_s, text));
-    if (ranking->to_goal == NULL) {
-        gw_table_cell(table, "%zu", result->groups);
-    }
-    gw_table_cell(table, "%s", gw_format_bytes(result->bytes_per_worker, text));
-    if (ranking->to_goal == NULL) {
-        gw_table_cell(table, "%.1f%%", 100 * efficiency(alone_s, result->iteration_s));
+    gw_table_cells(table, "%s\t%s\t%s\t%s\t%s", GW_SECONDS(result->iteration_s),
+                   GW_SECONDS(parts->forward_s + parts->backward_s), GW_SECONDS(parts->compress_s),
+                   GW_SECONDS(parts->exposed_comm_s), GW_SECONDS(parts->other_s));
+    if (ranking->to_goal != NULL) {
+        gw_table_cells(table, "%s", GW_BYTES(result->bytes_per_worker));
+    } else {
+        gw_table_cells(table, "%zu\t%s\t%.1f%%", result->groups, GW_BYTES(result->bytes_per_worker),
+                       result->iteration_s > 0 ? 100 * alone_s / result->iteration_s : 100);
     }
 }
 
+/* Prints "*" before the fastest, "?" before those that may be the fastest. */
 static void print_table(const struct gw_ranking *ranking) {
-    static const char *const headings[] = {
-        "",      "algorithm", "iteration", "compute",    "compression", "exposed",
-        "other", "groups",    "sent",      "efficiency", "95% interval"};
-    static const char *const goal_headings[] = {
-        "",        "algorithm", "to the goal", "iterations", "iteration", "compute", "compression",
-        "exposed", "other",     "sent",        "range"};
-    bool ranged = is_ranged(ranking);
-    struct gw_table *table = gw_table_open(ranking->to_goal == NULL ? headings : goal_headings,
-                                           ranged ? "llrrrrrrrrr" : "llrrrrrrrr");
+    bool ranged = ranking->to_goal != NULL;
+    for (size_t i = 0; i < ranking->count; i++) {
+        ranged = ranged || ranking->results[i].uncertainty_count > 0;
+    }
+    struct gw_table *table = gw_table_open(
+        ranged ? "llrrrrrrrrr" : "llrrrrrrrr",
+        ranking->to_goal == NULL
+            ? "\talgorithm\titeration\tcompute\tcompression\texposed\tother\tgroups\tsent\tefficien"
+              "cy"
+            : "\talgorithm\tto the "
+              "goal\titerations\titeration\tcompute\tcompression\texposed\tother\tsent");
+    if (ranged) {
+        gw_table_cells(table, ranking->to_goal == NULL ? "95%% interval" : "range");
+    }
     for (size_t i = 0; i < ranking->count; i++) {
         add_row(table, ranking, i);
         if (ranged) {
@@ -400,27 +375,18 @@ static void print_text(const struct gw_ranking *ranking, const char *why) {
     gw_print_collected_notes(&all);
 }
 
-/* Writes null for a value that is infinite or unknown. */
-static void write_known(struct gw_json_writer *writer, const char *key, double value) {
-    if (isfinite(value)) {
-        gw_writer_number(writer, key, value);
-    } else {
-        gw_writer_null(writer, key);
-    }
-}
-
 static void write_to_goal(const struct gw_to_goal *to_goal, struct gw_json_writer *writer) {
     const struct gw_trainings *trainings = to_goal->trainings;
     gw_writer_object(writer, "to_goal");
-    write_known(writer, "seconds", to_goal->seconds);
+    gw_writer_number(writer, "seconds", to_goal->seconds);
     if (trainings != NULL) {
-        write_known(writer, "iterations", trainings->iterations);
+        gw_writer_number(writer, "iterations", trainings->iterations);
         gw_writer_number(writer, "trainings", (double)trainings->count);
         gw_writer_number(writer, "reached", (double)trainings->reached);
     }
     if (to_goal->high_s > 0) {
         gw_writer_number(writer, "low_s", to_goal->low_s);
-        write_known(writer, "high_s", to_goal->high_s);
+        gw_writer_number(writer, "high_s", to_goal->high_s);
     }
     gw_writer_end(writer);
 }

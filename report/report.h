@@ -17,11 +17,14 @@ enum gw_status gw_print_written(struct gw_json_writer *writer, struct gw_error *
 
 /*
  * A table with aligned columns, whose cells are added row by row. `alignment` outlives the table
- * and has a character for each column: 'l' or 'r'.
+ * and has a character for each column, 'l' or 'r'; headings have tabs between them.
  */
 struct gw_table;
-struct gw_table *gw_table_open(const char *const *headings, const char *alignment);
-void gw_table_cell(struct gw_table *table, const char *format, ...)
+struct gw_table *gw_table_open(const char *alignment, const char *headings, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Adds one or more cells of a row, with tabs between them: "%s\t%zu". */
+void gw_table_cells(struct gw_table *table, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Adds the cell "188.4 ms to 213.7 ms"; low_s = NAN: the interval is unknown. */

@@ -7,9 +7,9 @@
 
 static void add_number(struct gw_table *table, double value) {
     if (isnan(value)) {
-        gw_table_cell(table, "%s", "");
+        gw_table_cells(table, "%s", "");
     } else {
-        gw_table_cell(table, "%.4g", value);
+        gw_table_cells(table, "%.4g", value);
     }
 }
 
@@ -19,39 +19,37 @@ static void add_claim(struct gw_table *table, const struct gw_paper_cell *cell) 
     if (!isnan(cell->published)) {
         add_number(table, cell->published);
     } else if (least && !isnan(cell->most)) {
-        gw_table_cell(table, "%.4g to %.4g", cell->least, cell->most);
+        gw_table_cells(table, "%.4g to %.4g", cell->least, cell->most);
     } else if (least || !isnan(cell->most)) {
-        gw_table_cell(table, least ? "%.4g or more" : "%.4g at most",
-                      least ? cell->least : cell->most);
+        gw_table_cells(table, least ? "%.4g or more" : "%.4g at most",
+                       least ? cell->least : cell->most);
     } else {
-        gw_table_cell(table, "%s", "only drawn");
+        gw_table_cells(table, "only drawn");
     }
 }
 
 static void add_judgement(struct gw_table *table, const struct gw_reproduced_cell *cell,
                           const struct gw_paper_cell *published) {
     if (isnan(cell->error)) {
-        gw_table_cell(table, "%s", !cell->claimed ? "" : cell->holds ? "holds" : "does not hold");
+        gw_table_cells(table, "%s", !cell->claimed ? "" : cell->holds ? "holds" : "does not hold");
     } else {
-        gw_table_cell(table, "%+.1f%%", 100 * cell->error);
+        gw_table_cells(table, "%+.1f%%", 100 * cell->error);
     }
-    gw_table_cell(table, "%s",
-                  published->fitted != NULL ? published->fitted
-                  : cell->fitted            ? "of fitted ones"
-                                            : "");
+    gw_table_cells(table, "%s",
+                   published->fitted != NULL ? published->fitted
+                   : cell->fitted            ? "of fitted ones"
+                                             : "");
 }
 
 static void print_cells(const struct gw_reproduction *found) {
-    static const char *const headings[] = {"row",       "column", "published",
-                                           "gradweave", "off",    "fitted to it"};
     const struct gw_paper_table *table = found->table;
-    struct gw_table *out = gw_table_open(headings, "llrrrl");
+    struct gw_table *out =
+        gw_table_open("llrrrl", "row\tcolumn\tpublished\tgradweave\toff\tfitted to it");
     for (size_t i = 0; i < table->row_count; i++) {
         for (size_t k = 0; k < table->column_count; k++) {
             const struct gw_reproduced_cell *cell = &found->cells[i * table->column_count + k];
             if (table->rows[i].cells[k].is_there) {
-                gw_table_cell(out, "%s", table->rows[i].name);
-                gw_table_cell(out, "%s", table->columns[k].name);
+                gw_table_cells(out, "%s\t%s", table->rows[i].name, table->columns[k].name);
                 add_claim(out, &table->rows[i].cells[k]);
                 add_number(out, cell->value);
                 add_judgement(out, cell, &table->rows[i].cells[k]);
@@ -97,14 +95,6 @@ void gw_print_reproduction(const struct gw_reproduction *reproduction) {
 
 /* ---- document -------------------------------------------------------------------------------- */
 
-static void write_known(struct gw_json_writer *writer, const char *key, double value) {
-    if (isfinite(value)) {
-        gw_writer_number(writer, key, value);
-    } else {
-        gw_writer_null(writer, key);
-    }
-}
-
 static void write_cells(const struct gw_reproduction *found, struct gw_json_writer *writer) {
     const struct gw_paper_table *table = found->table;
     for (size_t i = 0; i < table->row_count * table->column_count; i++) {
@@ -119,9 +109,9 @@ static void write_cells(const struct gw_reproduction *found, struct gw_json_writ
         gw_writer_text(writer, "row", row->name);
         gw_writer_text(writer, "column", table->columns[i % table->column_count].name);
         gw_writer_text(writer, "unit", table->unit);
-        write_known(writer, "published", published->published);
-        write_known(writer, "gradweave", cell->value);
-        write_known(writer, "error", cell->error);
+        gw_writer_number(writer, "published", published->published);
+        gw_writer_number(writer, "gradweave", cell->value);
+        gw_writer_number(writer, "error", cell->error);
         gw_writer_flag(writer, "fitted", cell->fitted);
         if (cell->claimed) {
             gw_writer_flag(writer, "claim_holds", cell->holds);

@@ -48,74 +48,62 @@ static void print_sweep_heading(const struct gw_grid *grid) {
 }
 
 static void open_table(struct gw_sweep_table *table, const struct gw_grid *grid) {
-    static const char *const figures[] = {"iteration", "compute", "compression",
-                                          "exposed",   "groups",  "sent"};
-    const char *headings[GW_AXES + sizeof figures / sizeof *figures];
-    size_t count = 0;
+    size_t shown = 0;
     *table = (struct gw_sweep_table){0};
     for (size_t axis = 0; axis < GW_AXES; axis++) {
         if (is_shown(grid, axis)) {
-            table->alignment[count] = gw_axis_kinds[axis].rule == NULL ? 'l' : 'r';
-            headings[count++] = gw_axis_kinds[axis].name;
+            table->alignment[shown++] = gw_axis_kinds[axis].rule == NULL ? 'l' : 'r';
         }
     }
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
-        table->alignment[count] = 'r';
-        headings[count++] = figures[i];
+    memcpy(table->alignment + shown, "rrrrrr", sizeof "rrrrrr");
+    size_t first = 0;
+    while (!is_shown(grid, first)) {
+        first++;
     }
-    table->table = gw_table_open(headings, table->alignment);
+    table->table = gw_table_open(table->alignment, "%s", gw_axis_kinds[first].name);
+    for (size_t axis = first + 1; axis < GW_AXES; axis++) {
+        if (is_shown(grid, axis)) {
+            gw_table_cells(table->table, "%s", gw_axis_kinds[axis].name);
+        }
+    }
+    gw_table_cells(table->table, "iteration\tcompute\tcompression\texposed\tgroups\tsent");
 }
 
-static void add_figures(struct gw_table *table, const struct gw_result *result) {
+static void add_row(struct gw_sweep_table *table, const struct gw_grid *grid,
+                    const struct gw_point *point, const struct gw_prediction *prediction) {
+    const struct gw_result *result = &prediction->result;
     const struct gw_breakdown *parts = &result->breakdown;
     char text[GW_UNITS_SIZE];
-    gw_table_cell(table, "%s", gw_format_seconds(result->iteration_s, text));
-    gw_table_cell(table, "%s", gw_format_seconds(parts->forward_s + parts->backward_s, text));
-    gw_table_cell(table, "%s", gw_format_seconds(parts->compress_s, text));
-    gw_table_cell(table, "%s", gw_format_seconds(parts->exposed_comm_s, text));
-    gw_table_cell(table, "%zu", result->groups);
-    gw_table_cell(table, "%s", gw_format_bytes(result->bytes_per_worker, text));
-}
-
-static void add_infeasible(struct gw_sweep_table *table, const struct gw_point *point,
-                           const struct gw_prediction *prediction) {
-    static const char *const cells[] = {"infeasible", "-", "-", "-", "-", "-"};
-    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
-        gw_table_cell(table->table, "%s", cells[i]);
+    for (size_t axis = 0; axis < GW_AXES; axis++) {
+        if (is_shown(grid, axis) && gw_axis_kinds[axis].rule == NULL) {
+            gw_table_cells(table->table, "%s", gw_point_name(grid, point, (enum gw_axis)axis));
+        } else if (is_shown(grid, axis)) {
+            gw_table_cells(table->table, "%s", format_value(grid, point, axis, text));
+        }
     }
+    if (prediction->status == GW_OK) {
+        gw_table_cells(table->table, "%s\t%s\t%s\t%s\t%zu\t%s", GW_SECONDS(result->iteration_s),
+                       GW_SECONDS(parts->forward_s + parts->backward_s),
+                       GW_SECONDS(parts->compress_s), GW_SECONDS(parts->exposed_comm_s),
+                       result->groups, GW_BYTES(result->bytes_per_worker));
+        gw_result_collect(&table->notes, result);
+        return;
+    }
+    gw_table_cells(table->table, "infeasible\t-\t-\t-\t-\t-");
     if (table->infeasible++ == 0) {
         snprintf(table->reason, sizeof table->reason, "the first of them point %" PRIu64 ": %.400s",
                  point->number, prediction->why.message);
     }
 }
 
-static void add_row(struct gw_sweep_table *table, const struct gw_grid *grid,
-                    const struct gw_point *point, const struct gw_prediction *prediction) {
-    char text[GW_UNITS_SIZE];
-    for (size_t axis = 0; axis < GW_AXES; axis++) {
-        if (is_shown(grid, axis) && gw_axis_kinds[axis].rule == NULL) {
-            gw_table_cell(table->table, "%s", gw_point_name(grid, point, (enum gw_axis)axis));
-        } else if (is_shown(grid, axis)) {
-            gw_table_cell(table->table, "%s", format_value(grid, point, axis, text));
-        }
-    }
-    if (prediction->status == GW_OK) {
-        add_figures(table->table, &prediction->result);
-        gw_result_collect(&table->notes, &prediction->result);
-    } else {
-        add_infeasible(table, point, prediction);
-    }
-}
-
 static void print_table(struct gw_sweep_table *table, const struct gw_grid *grid) {
-    char text[GW_UNITS_SIZE];
     print_sweep_heading(grid);
     gw_table_print_and_close(table->table);
     table->table = NULL;
     gw_print_collected_notes(&table->notes);
     if (table->infeasible > 0) {
-        gw_print_note("note: ", "%s of the points have no answer, %s",
-                      gw_format_count((double)table->infeasible, text), table->reason);
+        gw_print_note("note: ", "%s of the points have no answer, %s", GW_NUMBER(table->infeasible),
+                      table->reason);
     }
 }
 
@@ -230,18 +218,15 @@ static enum gw_status print_json(struct gw_sweep_output *output, struct gw_error
 }
 
 static void print_files(const struct gw_sweep_output *output, double seconds) {
-    char texts[2][GW_UNITS_SIZE];
     double simulated = (double)(output->grid->point_count - output->done);
-    gw_print("%s points, %s of them infeasible, in ",
-             gw_format_count((double)output->grid->point_count, texts[0]),
-             gw_format_count((double)output->infeasible, texts[1]));
+    gw_print("%s points, %s of them infeasible, in ", GW_NUMBER(output->grid->point_count),
+             GW_NUMBER(output->infeasible));
     for (size_t i = 0; i < output->files.count; i++) {
         gw_print("%s%s", i == 0 ? "" : ", ", output->files.files[i].path);
     }
-    gw_print("\n%s simulated in %s", gw_format_count(simulated, texts[0]),
-             gw_format_seconds(seconds, texts[1]));
+    gw_print("\n%s simulated in %s", GW_NUMBER(simulated), GW_SECONDS(seconds));
     if (simulated > 0 && seconds > 0) {
-        gw_print(", %s a second", gw_format_count(simulated / seconds, texts[0]));
+        gw_print(", %s a second", GW_NUMBER(simulated / seconds));
     }
     gw_print("\n");
 }

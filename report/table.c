@@ -33,7 +33,32 @@ struct gw_table {
     char (*texts)[CELL_SIZE];
 };
 
-struct gw_table *gw_table_open(const char *const *headings, const char *alignment) {
+static void add_cell(struct gw_table *table, const char *text) {
+    if (table->cells == table->capacity) {
+        char(*texts)[CELL_SIZE] =
+            gw_grow(table->texts, table->cells + 1, &table->capacity, sizeof *texts);
+        if (texts == NULL) {
+            table->is_cut = true;
+            gw_print_lost(NULL);
+            return;
+        }
+        table->texts = texts;
+    }
+    gw_visible(text, table->texts[table->cells++], CELL_SIZE);
+}
+
+/* Adds as many cells as the format has; further tabs, in values, stay in the last one. */
+static void add_cells(struct gw_table *table, const char *format, va_list arguments) {
+    char text[MOST_COLUMNS * CELL_SIZE];
+    char *rest = text;
+    vsnprintf(text, sizeof text, format, arguments);
+    for (const char *tab = strchr(format, '\t'); tab != NULL; tab = strchr(tab + 1, '\t')) {
+        add_cell(table, rest == NULL ? "" : strsep(&rest, "\t"));
+    }
+    add_cell(table, rest == NULL ? "" : rest);
+}
+
+struct gw_table *gw_table_open(const char *alignment, const char *headings, ...) {
     struct gw_table *table = calloc(1, sizeof *table);
     if (table == NULL) {
         gw_print_lost(NULL);
@@ -41,42 +66,27 @@ struct gw_table *gw_table_open(const char *const *headings, const char *alignmen
     }
     table->columns = strlen(alignment);
     table->alignment = alignment;
-    for (size_t i = 0; i < table->columns; i++) {
-        gw_table_cell(table, "%s", headings[i]);
-    }
+    va_list arguments;
+    va_start(arguments, headings);
+    add_cells(table, headings, arguments);
+    va_end(arguments);
     return table;
 }
 
-void gw_table_cell(struct gw_table *table, const char *format, ...) {
-    if (table == NULL) {
-        return;
+void gw_table_cells(struct gw_table *table, const char *format, ...) {
+    if (table != NULL) {
+        va_list arguments;
+        va_start(arguments, format);
+        add_cells(table, format, arguments);
+        va_end(arguments);
     }
-    if (table->cells == table->capacity) {
-        size_t capacity = 2 * table->capacity + 64;
-        char(*texts)[CELL_SIZE] = realloc(table->texts, capacity * sizeof *texts);
-        if (texts == NULL) {
-            table->is_cut = true;
-            gw_print_lost(NULL);
-            return;
-        }
-        table->texts = texts;
-        table->capacity = capacity;
-    }
-    char text[CELL_SIZE];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    gw_visible(text, table->texts[table->cells++], CELL_SIZE);
 }
 
 void gw_table_interval(struct gw_table *table, double low_s, double high_s) {
-    char texts[2][GW_UNITS_SIZE];
     if (isnan(low_s)) {
-        gw_table_cell(table, "not known");
+        gw_table_cells(table, "not known");
     } else {
-        gw_table_cell(table, "%s to %s", gw_format_seconds(low_s, texts[0]),
-                      gw_format_seconds(high_s, texts[1]));
+        gw_table_cells(table, "%s to %s", GW_SECONDS(low_s), GW_SECONDS(high_s));
     }
 }
 

@@ -84,32 +84,26 @@ static void print_compression(bool timed) {
     }
 }
 
-static void print_row(struct gw_table *table, const char *algorithm, const char *what,
-                      const struct gw_result *result, const char *error) {
+/* Adds a row of the figures; `error`: the prediction's, or "". */
+static void add_row(struct gw_table *table, const char *algorithm, const char *what,
+                    const struct gw_result *result, const char *error) {
     const struct gw_breakdown *parts = &result->breakdown;
-    const double times[] = {result->iteration_s, parts->forward_s,      parts->backward_s,
-                            parts->compress_s,   parts->exposed_comm_s, parts->other_s};
-    gw_table_cell(table, "%s", algorithm);
-    gw_table_cell(table, "%s", what);
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        char text[GW_UNITS_SIZE];
-        gw_table_cell(table, "%s", gw_format_seconds(times[i], text));
-    }
-    char bytes[GW_UNITS_SIZE];
-    gw_table_cell(table, "%s", gw_format_bytes(result->bytes_per_worker, bytes));
-    gw_table_cell(table, "%s", error);
+    gw_table_cells(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", algorithm, what,
+                   GW_SECONDS(result->iteration_s), GW_SECONDS(parts->forward_s),
+                   GW_SECONDS(parts->backward_s), GW_SECONDS(parts->compress_s),
+                   GW_SECONDS(parts->exposed_comm_s), GW_SECONDS(parts->other_s),
+                   GW_BYTES(result->bytes_per_worker), error);
 }
 
 /* Prints ", settled in 41 iterations of compression alone (1.2 s)". */
 static void print_warm_up(const struct gw_warmed_up *warmed_up) {
-    char text[GW_UNITS_SIZE];
     if (warmed_up->iterations == 0) {
         gw_print(", not settled before\n");
         return;
     }
     gw_print(", %s %zu iteration%s of compression alone (%s)",
              warmed_up->reached ? "settled in" : "not settled after", warmed_up->iterations,
-             warmed_up->iterations == 1 ? "" : "s", gw_format_seconds(warmed_up->seconds, text));
+             warmed_up->iterations == 1 ? "" : "s", GW_SECONDS(warmed_up->seconds));
     if (!warmed_up->reached) {
         gw_print(", %.3g in the last", warmed_up->ratio);
     }
@@ -157,21 +151,17 @@ static bool is_beyond(const struct gw_validation *validation, size_t pair) {
 
 /* Prints percentiles of measured iterations if there are enough for the 95th. */
 static void print_percentiles(const struct gw_validation *validation) {
-    static const char *const headings[] = {"algorithm", "", "50%", "95%", "99%"};
     if (validation->iterations < gw_percentile_least(95)) {
         return;
     }
     gw_print("\n");
-    struct gw_table *table = gw_table_open(headings, "llrrr");
+    struct gw_table *table = gw_table_open("llrrr", "algorithm\t\t50%%\t95%%\t99%%");
     for (size_t i = 0; i < validation->count; i++) {
         const struct gw_spread *spread = &validation->pairs[i].measured.spread;
-        gw_table_cell(table, "%s", validation->pairs[i].predicted.algorithm);
-        gw_table_cell(table, "measured");
+        gw_table_cells(table, "%s\tmeasured", validation->pairs[i].predicted.algorithm);
         for (size_t r = 0; r < RANKS; r++) {
             double percentile_s = gw_spread_percentile(spread, spread->count, ranks[r]);
-            char text[GW_UNITS_SIZE] = "";
-            gw_table_cell(table, "%s",
-                          percentile_s > 0 ? gw_format_seconds(percentile_s, text) : text);
+            gw_table_cells(table, "%s", percentile_s > 0 ? GW_SECONDS(percentile_s) : "");
         }
     }
     gw_table_print_and_close(table);
@@ -263,9 +253,6 @@ static void print_explanation(const struct gw_validation *validation) {
 
 /* Prints the doubts about the whole validation ahead of the figures. */
 static void print_text(const struct gw_validation *validation) {
-    static const char *const headings[] = {
-        "algorithm",   "",        "iteration", "forward", "backward",
-        "compression", "exposed", "other",     "bytes",   "error"};
     struct gw_result all = {0};
     gw_print_heading(&validation->question, all_are_dense(validation));
     print_device(validation->device);
@@ -274,13 +261,14 @@ static void print_text(const struct gw_validation *validation) {
         gw_print_wrapped("note: ", validation->doubts[i], gw_terminal_width());
         gw_print("\n");
     }
-    struct gw_table *table = gw_table_open(headings, "llrrrrrrrr");
+    struct gw_table *table = gw_table_open(
+        "llrrrrrrrr",
+        "algorithm\t\titeration\tforward\tbackward\tcompression\texposed\tother\tbytes\terror");
     for (size_t i = 0; i < validation->count; i++) {
         const struct gw_validation_pair *pair = &validation->pairs[i];
-        char error[GW_UNITS_SIZE];
-        print_row(table, pair->predicted.algorithm, "predicted", &pair->predicted,
-                  gw_format_percent(pair->error, error));
-        print_row(table, "", "measured", &pair->measured, "");
+        add_row(table, pair->predicted.algorithm, "predicted", &pair->predicted,
+                GW_PERCENT(pair->error));
+        add_row(table, "", "measured", &pair->measured, "");
         gw_result_collect(&all, &pair->predicted);
     }
     gw_table_print_and_close(table);

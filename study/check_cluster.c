@@ -69,10 +69,9 @@ static void check_curve(struct gw_checking *check, const char *place, const stru
 /* Reports a collective that was measured with small messages alone. */
 static void check_sizes(struct gw_checking *check, const char *place,
                         const struct gw_collective_cost *cost) {
-    char size[GW_UNITS_SIZE];
     if (gw_margins_largest_short(&cost->margins) > 0) {
         ODD(check, "%s: nothing above %s was measured, too little to tell of bandwidth", place,
-            gw_format_bytes(gw_margins_largest_short(&cost->margins), size));
+            GW_BYTES(gw_margins_largest_short(&cost->margins)));
     }
 }
 
