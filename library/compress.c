@@ -24,16 +24,6 @@ const char *gradweave_compressor_name(size_t i) {
     return NULL;
 }
 
-/* Fails with the list of known compressors. */
-static enum gw_status refuse_compressor(const char *name, struct gw_error *error) {
-    char names[256] = "";
-    for (size_t i = 0, used = 0; gw_compressors[i] != NULL && used < sizeof names; i++) {
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s\"%s\"",
-                                 i == 0 ? "" : " or ", gw_compressors[i]->name);
-    }
-    return gw_fail(error, GW_BAD_INPUT, "compressor: expected %s, got \"%s\"", names, name);
-}
-
 static enum gw_status check_layers(const struct gradweave_compression *compression,
                                    struct gw_error *error) {
     size_t sum = 0;
@@ -60,7 +50,12 @@ static enum gw_status check_compression(const struct gradweave_compression *comp
     const char *name = compression->compressor == NULL ? "" : compression->compressor;
     *compressor = gw_compressor_find(name);
     if (*compressor == NULL) {
-        return refuse_compressor(name, error);
+        char names[256] = "";
+        for (size_t i = 0, used = 0; gw_compressors[i] != NULL && used < sizeof names; i++) {
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s\"%s\"",
+                                     i == 0 ? "" : " or ", gw_compressors[i]->name);
+        }
+        return gw_fail(error, GW_BAD_INPUT, "compressor: expected %s, got \"%s\"", names, name);
     }
     if (n == 0 || n > UINT32_MAX || k == 0 || k > n) {
         return gw_fail(error, GW_BAD_INPUT,

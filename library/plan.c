@@ -155,12 +155,6 @@ static enum gw_status copy_inputs(const struct gradweave_network *network,
     return check_rising(&out->compress, "compress", error);
 }
 
-static void free_inputs(struct inputs *inputs) {
-    gw_curve_free(&inputs->exchange);
-    gw_curve_free(&inputs->compress);
-    free(inputs->tensors);
-}
-
 static enum gw_status plan_inputs(const struct gradweave_network *network,
                                   const struct gradweave_costs *costs, const char *policy,
                                   struct inputs *inputs, struct gw_plan *out,
@@ -207,7 +201,9 @@ enum gradweave_status gradweave_plan(const struct gradweave_network *network,
                                         .lower_bound_s = made.lower_bound_s};
         gw_plan_free(&made);
     }
-    free_inputs(&inputs);
+    gw_curve_free(&inputs.exchange);
+    gw_curve_free(&inputs.compress);
+    free(inputs.tensors);
     return gw_library_finish(status, &failure, error);
 }
 

@@ -69,18 +69,6 @@ static void find_percentiles(const struct gw_spread *spread, size_t observed, do
 
 /* ---- one pipeline -------------------------------------------------------------------------- */
 
-/* Copies the measured times; unknown parts are 0. */
-static void take_measured(const struct gradweave_prediction *measured, struct gw_result *out) {
-    out->iteration_s = measured->iteration_s;
-    out->breakdown = (struct gw_breakdown){.forward_s = measured->forward_s,
-                                           .backward_s = measured->backward_s,
-                                           .compress_s = measured->compress_s,
-                                           .exposed_comm_s = measured->exposed_comm_s,
-                                           .other_s = measured->other_s};
-    out->comm_s = measured->comm_s;
-    out->bytes_per_worker = measured->bytes_per_worker;
-}
-
 /* Opens the pipeline with the plan that it was measured with; none: by its policy. */
 static enum gw_status open_pipeline(const struct gw_question *question,
                                     const struct gradweave_measurement *measurement,
@@ -153,7 +141,15 @@ static enum gw_status compare_one(const struct gw_validation *validation,
                                   struct gradweave_measurement *measurement,
                                   struct gw_validation_pair *pair, struct gw_error *error) {
     GW_TRY(predict_as_sent(validation, measurement, pair, error));
-    take_measured(&measurement->measured, &pair->measured);
+    pair->measured.iteration_s = measurement->measured.iteration_s;
+    pair->measured.breakdown =
+        (struct gw_breakdown){.forward_s = measurement->measured.forward_s,
+                              .backward_s = measurement->measured.backward_s,
+                              .compress_s = measurement->measured.compress_s,
+                              .exposed_comm_s = measurement->measured.exposed_comm_s,
+                              .other_s = measurement->measured.other_s};
+    pair->measured.comm_s = measurement->measured.comm_s;
+    pair->measured.bytes_per_worker = measurement->measured.bytes_per_worker;
     GW_TRY(find_spread(measurement, &pair->measured.spread, error));
     measurement->prediction = gw_library_prediction(&pair->predicted);
     measurement->prediction_low_s = pair->predicted.iteration_low_s;

@@ -32,15 +32,6 @@ static const char *origin_of_compressors(const struct gw_cluster *cluster) {
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Prints the speedup's interval: " (4.61 to 11.08 in 95% of cases)". */
-static void print_speedup_range(const struct gw_estimate *speedup) {
-    if (isnan(speedup->low)) {
-        gw_print(" (nobody says how far off that is)");
-    } else {
-        gw_print(" (%.2f to %.2f in 95%% of cases)", speedup->low, speedup->high);
-    }
-}
-
 /* Prints "needed 1.3 to 2.5 times as many iterations (median 1.8)". */
 static void print_needed(const struct gw_iterations_factor *iterations) {
     if (isnan(iterations->median)) {
@@ -85,7 +76,11 @@ static void print_verdict(const struct gw_advice *advice) {
              compressed->algorithm, GW_SECONDS(compressed->iteration_s),
              gw_advice_name(advice, advice->dense, name), GW_SECONDS(dense->iteration_s));
     gw_print("They are %.2f times as fast", speedup->value);
-    print_speedup_range(speedup);
+    if (isnan(speedup->low)) {
+        gw_print(" (nobody says how far off that is)");
+    } else {
+        gw_print(" (%.2f to %.2f in 95%% of cases)", speedup->low, speedup->high);
+    }
     if (speedup->value >= 1.005) { /* from which on it is not printed as 1.00 */
         gw_print(": it pays if training needs fewer than %.2f times as many iterations",
                  speedup->value);
@@ -138,13 +133,6 @@ static void add_row(struct gw_table *table, const struct gw_result *result, bool
     add_iterations(table, objection, iterations);
 }
 
-static void add_row_at(struct gw_table *table, const struct gw_advice *advice, size_t place) {
-    char name[GW_ADVICE_NAME_SIZE];
-    add_row(table, gw_advice_result(advice, place), place == advice->chosen->place,
-            gw_advice_name(advice, place, name), advice->energy[place],
-            gw_advice_objection(advice, place), &advice->iterations[place]);
-}
-
 /* Adds a row for half-precision gradients if they are recommended. */
 static void add_half_row(struct gw_table *table, const struct gw_advice *advice) {
     for (size_t i = 0; i < advice->recommendation_count; i++) {
@@ -174,7 +162,10 @@ static void print_pipelines(const struct gw_advice *advice) {
             half_shown = true;
         }
         if (i < MOST_ROWS || is_shown_anyway(advice, i)) {
-            add_row_at(table, advice, i);
+            char name[GW_ADVICE_NAME_SIZE];
+            add_row(table, gw_advice_result(advice, i), i == advice->chosen->place,
+                    gw_advice_name(advice, i, name), advice->energy[i],
+                    gw_advice_objection(advice, i), &advice->iterations[i]);
             gw_counts_note_add(&counts, advice->ranking.comparison,
                                gw_advice_result(advice, i)->algorithm);
         }
@@ -229,7 +220,6 @@ static void print_exposed(const struct gw_advice *advice) {
 
 /* Prints the DDP buckets that are faster than the defaults anywhere in the curves' intervals. */
 static void print_buckets(const struct gw_advice *advice) {
-    char besides[GW_UNITS_SIZE];
     char bucket[GW_BUCKET_TEXT_SIZE];
     bool has_cap = advice->cap_mib > 0;
     gw_print("DDP without compression: ");
@@ -255,7 +245,7 @@ static void print_buckets(const struct gw_advice *advice) {
                  GW_SECONDS(advice->default_iteration_s));
     }
     gw_print(" These times count %s for each bucket besides its exchange; the table does not.\n",
-             gw_format_seconds(gw_bucket_besides_s, besides));
+             GW_SECONDS(gw_bucket_besides_s));
 }
 
 static void print_widest(const struct gw_advice *advice) {
@@ -270,17 +260,6 @@ static void print_widest(const struct gw_advice *advice) {
     } else {
         gw_print("To narrow the interval most, measure %s (%s): %s\n", widest->name,
                  gw_format_uncertainty(widest, 0, off), command);
-    }
-}
-
-static void print_price(const struct gw_advice *advice, double price) {
-    if (price > 0) {
-        char dense[GW_ADVICE_NAME_SIZE];
-        gw_print("A million iterations cost %.4g with %s, %.4g with %s.\n",
-                 cost_of(advice, gw_advice_result(advice, advice->compressed), price),
-                 gw_advice_result(advice, advice->compressed)->algorithm,
-                 cost_of(advice, gw_advice_result(advice, advice->dense), price),
-                 gw_advice_name(advice, advice->dense, dense));
     }
 }
 
@@ -333,7 +312,14 @@ static void print_text(const struct gw_advice *advice, double price) {
     print_exposed(advice);
     print_buckets(advice);
     print_widest(advice);
-    print_price(advice, price);
+    if (price > 0) {
+        char dense[GW_ADVICE_NAME_SIZE];
+        gw_print("A million iterations cost %.4g with %s, %.4g with %s.\n",
+                 cost_of(advice, gw_advice_result(advice, advice->compressed), price),
+                 gw_advice_result(advice, advice->compressed)->algorithm,
+                 cost_of(advice, gw_advice_result(advice, advice->dense), price),
+                 gw_advice_name(advice, advice->dense, dense));
+    }
     const char *cluster = gw_cluster_origin(advice->question->cluster);
     const char *compressors = origin_of_compressors(advice->question->cluster);
     bool differs = strcmp(cluster, compressors) != 0;
@@ -498,18 +484,13 @@ void gw_advice_write(const struct gw_advice *advice, double price, struct gw_jso
     write_pipelines(advice, price, writer);
 }
 
-static enum gw_status print_advice_document(const struct gw_advice *advice, double price,
-                                            struct gw_error *error) {
-    struct gw_json_writer writer;
-    gw_writer_begin(&writer);
-    gw_advice_write(advice, price, &writer);
-    return gw_print_written(&writer, error);
-}
-
 enum gw_status gw_print_advice(const struct gw_advice *advice, double price, bool json,
                                struct gw_error *error) {
     if (json) {
-        return print_advice_document(advice, price, error);
+        struct gw_json_writer writer;
+        gw_writer_begin(&writer);
+        gw_advice_write(advice, price, &writer);
+        return gw_print_written(&writer, error);
     }
     print_text(advice, price);
     return GW_OK;

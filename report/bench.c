@@ -48,10 +48,9 @@ static void print_range(struct gw_table *table, const struct gw_summary *times) 
 
 static void print_cpu(const struct gw_bench_request *request,
                       const struct gw_bench_result *result) {
-    char pass[GW_UNITS_SIZE];
     gw_print("%zu thread%s, %s; one pass of reading takes %s\n\n", request->threads,
              request->threads == 1 ? "" : "s", gw_instruction_set(),
-             gw_format_seconds(result->read_pass_s.median, pass));
+             GW_SECONDS(result->read_pass_s.median));
     struct gw_table *table = gw_table_open(
         "lrrrrrr", "compressor\tmedian\tp5, p95\tpasses\twith residual\tselected / k\tenergy");
     for (size_t i = 0; i < result->count; i++) {
@@ -95,11 +94,10 @@ static void print_gpu_row(const struct gw_bench_request *request, const struct g
 static void print_gpu(const struct gw_bench_request *request,
                       const struct gw_bench_result *result) {
     double copy_s = result->copy_s.median;
-    char pass[GW_UNITS_SIZE];
     gw_print(
         "%s; copies move %.3g GB/s, so that one pass takes %s; reading and summing takes %s\n\n",
-        request->gpu->name, 2 * bandwidth(request, copy_s) / 1e9,
-        gw_format_seconds(copy_s / 2, pass), GW_SECONDS(result->read_pass_s.median));
+        request->gpu->name, 2 * bandwidth(request, copy_s) / 1e9, GW_SECONDS(copy_s / 2),
+        GW_SECONDS(result->read_pass_s.median));
     struct gw_table *table =
         gw_table_open("lrrrrrrrrr", "compressor\tmedian\tp5, p95\tGB/s\tpasses\ttarget\twith "
                                     "residual\ttarget\tselected / k\tenergy");

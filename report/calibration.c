@@ -319,17 +319,6 @@ static void print_factor(struct gw_table *table, const cJSON *factor) {
     }
 }
 
-static void print_pair(struct gw_table *table, const cJSON *collective, const cJSON *pair) {
-    const cJSON *point = NULL;
-    cJSON_ArrayForEach(point, pair) {
-        char bytes[GW_UNITS_SIZE];
-        gw_table_cells(table, "%s\t%s\t%s", collective->string, pair->string,
-                       gw_format_bytes(cJSON_GetNumberValue(member(point, "bytes")), bytes));
-        print_factor(table, member(point, "compute"));
-        print_factor(table, member(point, "communication"));
-    }
-}
-
 static void print_overlap(const cJSON *document) {
     const cJSON *factors = member(member(document, "overlap"), "factors");
     if (!cJSON_IsObject(factors) || cJSON_GetArraySize(factors) == 0) {
@@ -341,7 +330,13 @@ static void print_overlap(const cJSON *document) {
     cJSON_ArrayForEach(collective, factors) {
         const cJSON *pair = NULL;
         cJSON_ArrayForEach(pair, collective) {
-            print_pair(table, collective, pair);
+            const cJSON *point = NULL;
+            cJSON_ArrayForEach(point, pair) {
+                gw_table_cells(table, "%s\t%s\t%s", collective->string, pair->string,
+                               GW_BYTES(cJSON_GetNumberValue(member(point, "bytes"))));
+                print_factor(table, member(point, "compute"));
+                print_factor(table, member(point, "communication"));
+            }
         }
     }
     gw_print("\n");
@@ -350,17 +345,6 @@ static void print_overlap(const cJSON *document) {
              "ranges);\nstopped: it waits for a processor until the other one ends (more than %g "
              "times as long).\n",
              most_slowed);
-}
-
-/* ---- curves beside messages ------------------------------------------------------------------ */
-
-static void print_excess(const struct gw_cluster *cluster) {
-    for (size_t i = 0; i < cluster->collective_count; i++) {
-        char excess[GW_EXCESS_SIZE];
-        if (gw_cluster_exceeds_messages(cluster, &cluster->collectives[i], excess)) {
-            gw_print_note("note: ", "%s; one of the two is off, and intervals count that", excess);
-        }
-    }
 }
 
 /* ---- warnings ------------------------------------------------------------------------------ */
@@ -402,8 +386,6 @@ static void print_warnings(const cJSON *document) {
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 static void print_legend(const struct gw_calibration *calibration, const char *out) {
-    char bytes[GW_UNITS_SIZE];
-    char elements[GW_UNITS_SIZE];
     gw_print(
         "\nP: workers. startup: the curve's value at size zero. per byte, per element: what one "
         "more adds\namong large sizes; bandwidth: bytes that a worker contributes, over that "
@@ -412,8 +394,7 @@ static void print_legend(const struct gw_calibration *calibration, const char *o
         100 * calibration->precision);
     gw_print(
         "Collectives from 1 KiB to %s, compressors from 1,024 to %s elements; written to\n%s\n",
-        gw_format_bytes((double)calibration->max_bytes, bytes),
-        gw_format_count((double)calibration->max_elements, elements), out);
+        GW_BYTES((double)calibration->max_bytes), GW_NUMBER(calibration->max_elements), out);
 }
 
 /* Prints the reasons for which medians missed the precision, and the options that help. */
@@ -468,7 +449,12 @@ void gw_calibration_print(const struct gw_cluster *cluster, const cJSON *documen
     print_overlap(document);
     print_legend(calibration, out);
     print_warnings(document);
-    print_excess(cluster);
+    for (size_t i = 0; i < cluster->collective_count; i++) {
+        char excess[GW_EXCESS_SIZE];
+        if (gw_cluster_exceeds_messages(cluster, &cluster->collectives[i], excess)) {
+            gw_print_note("note: ", "%s; one of the two is off, and intervals count that", excess);
+        }
+    }
     print_verdict(&verdict, calibration);
 }
 
@@ -476,10 +462,6 @@ void gw_calibration_print(const struct gw_cluster *cluster, const cJSON *documen
 
 static bool same_curve(const struct gw_check_row *a, const struct gw_check_row *b) {
     return a->workers == b->workers && strcmp(a->name, b->name) == 0;
-}
-
-static void put_size(const struct gw_check_row *row, char out[GW_UNITS_SIZE]) {
-    (void)(row->is_compressor ? gw_format_count(row->size, out) : gw_format_bytes(row->size, out));
 }
 
 static void print_check_table(const struct gw_check *check) {
@@ -493,7 +475,8 @@ static void print_check_table(const struct gw_check *check) {
         gw_table_cells(table, "%s", begins ? row->name : "");
         (void)snprintf(other, sizeof other, "%zu", row->workers);
         gw_table_cells(table, "%s", begins ? other : "");
-        put_size(row, text);
+        (void)(row->is_compressor ? gw_format_count(row->size, text)
+                                  : gw_format_bytes(row->size, text));
         gw_table_cells(
             table, "%s\t%s\t%s to %s\t%s\t%+.1f%%\t%s", text, gw_format_seconds(row->file_s, text),
             gw_format_seconds(row->file_p5_s, text), gw_format_seconds(row->file_p95_s, other),

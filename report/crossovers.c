@@ -57,12 +57,6 @@ static void print_crossovers_heading(const struct gw_crossovers *crossovers) {
              gw_axis_text(values, values->values[values->count - 1], texts[2]));
 }
 
-static void put_interval(struct gw_table *table, const struct gw_crossovers *crossovers,
-                         size_t value, size_t algorithm) {
-    size_t place = value * crossovers->comparison->count + algorithm;
-    gw_table_interval(table, crossovers->lows_s[place], crossovers->highs_s[place]);
-}
-
 static void put_row(struct gw_table *table, const struct gw_crossovers *crossovers, size_t value) {
     const double *times_s = gw_crossovers_times(crossovers, value);
     size_t fastest = crossovers->fastest[value];
@@ -76,7 +70,8 @@ static void put_row(struct gw_table *table, const struct gw_crossovers *crossove
         gw_table_cells(table, "%s%s\t%s", name_of(crossovers, fastest),
                        gw_crossovers_doubted(crossovers, value) ? " ?" : "",
                        gw_format_seconds(times_s[fastest], text));
-        put_interval(table, crossovers, value, fastest);
+        size_t place = value * crossovers->comparison->count + fastest;
+        gw_table_interval(table, crossovers->lows_s[place], crossovers->highs_s[place]);
     }
     if (next == GW_NO_ALGORITHM) {
         gw_table_cells(table, "none\t-");
@@ -84,16 +79,6 @@ static void put_row(struct gw_table *table, const struct gw_crossovers *crossove
     }
     double margin = times_s[fastest] > 0 ? fmax(0, times_s[next] / times_s[fastest] - 1) : 0;
     gw_table_cells(table, "%s\t%s", name_of(crossovers, next), gw_format_percent(margin, text));
-}
-
-static void print_table(const struct gw_crossovers *crossovers) {
-    struct gw_table *table =
-        gw_table_open("rlrrlr", "%s\tfastest\titeration\t95%% interval\tnext\ttakes",
-                      crossovers->values->kind->name);
-    for (size_t v = 0; v < crossovers->values->count; v++) {
-        put_row(table, crossovers, v);
-    }
-    gw_table_print_and_close(table);
 }
 
 /* ---- in words ------------------------------------------------------------------------------- */
@@ -189,8 +174,20 @@ static void print_crossover_notes(const struct gw_crossovers *crossovers,
     }
 }
 
-/* Prints the note on counts of the pipelines that can be predicted at some value. */
-static void print_counts(const struct gw_crossovers *crossovers) {
+static void print_text(const struct gw_crossovers *crossovers) {
+    const char *const note = crossovers->comparison->note;
+    print_crossovers_heading(crossovers);
+    gw_print_changes(&crossovers->comparison->changes);
+    struct gw_table *table =
+        gw_table_open("rlrrlr", "%s\tfastest\titeration\t95%% interval\tnext\ttakes",
+                      crossovers->values->kind->name);
+    for (size_t v = 0; v < crossovers->values->count; v++) {
+        put_row(table, crossovers, v);
+    }
+    gw_table_print_and_close(table);
+    print_crossings(crossovers);
+    print_doubts(crossovers);
+    print_gaps(crossovers);
     struct gw_counts_note counts = {{0}};
     for (size_t i = 0; i < crossovers->comparison->count; i++) {
         if (crossovers->gaps[i].values < crossovers->values->count) {
@@ -198,17 +195,6 @@ static void print_counts(const struct gw_crossovers *crossovers) {
         }
     }
     gw_counts_note_print(&counts, crossovers->comparison);
-}
-
-static void print_text(const struct gw_crossovers *crossovers) {
-    const char *const note = crossovers->comparison->note;
-    print_crossovers_heading(crossovers);
-    gw_print_changes(&crossovers->comparison->changes);
-    print_table(crossovers);
-    print_crossings(crossovers);
-    print_doubts(crossovers);
-    print_gaps(crossovers);
-    print_counts(crossovers);
     gw_print_notes(&note, note[0] == '\0' ? 0 : 1);
     if (crossovers->derived.derived_count > 1) {
         gw_print_collected_notes(&crossovers->derived);

@@ -64,16 +64,6 @@ static void add_operation(struct gw_table *table, const struct gw_difference *di
     gw_table_cells(table, "%s%s%s", own->parameter, own->detail[0] == '\0' ? "" : " ", own->detail);
 }
 
-static void print_operations(const struct gw_difference *difference) {
-    struct gw_table *table =
-        gw_table_open("llrrrrrrrrl", "stream\toperation\tgroup\tworker\tpredicted\tmeasured\twait\t"
-                                     "on path\tadds\tshare\thangs on");
-    for (size_t i = 0; i < count_largest(difference); i++) {
-        add_operation(table, difference, difference->largest[i]);
-    }
-    gw_table_print_and_close(table);
-}
-
 /* Adds a row for `seconds` of the difference; `operations`: count of operations, or "". */
 static void add_sum(struct gw_table *table, const struct gw_difference *difference,
                     const char *what, const char *operations, double seconds) {
@@ -105,7 +95,13 @@ static void print_parameters(const struct gw_difference *difference) {
 void gw_difference_print(const struct gw_difference *difference, const char *algorithm) {
     print_difference_heading(difference, algorithm);
     if (difference->contributing > 0) {
-        print_operations(difference);
+        struct gw_table *table = gw_table_open(
+            "llrrrrrrrrl", "stream\toperation\tgroup\tworker\tpredicted\tmeasured\twait\t"
+                           "on path\tadds\tshare\thangs on");
+        for (size_t i = 0; i < count_largest(difference); i++) {
+            add_operation(table, difference, difference->largest[i]);
+        }
+        gw_table_print_and_close(table);
         gw_print("\n");
     }
     print_parameters(difference);
@@ -159,15 +155,6 @@ static void write_parameters(struct gw_json_writer *writer,
     gw_writer_end(writer);
 }
 
-static void write_shown(struct gw_json_writer *writer, const struct gw_difference *difference) {
-    gw_writer_object(writer, "shown");
-    gw_writer_number(writer, "iteration", (double)difference->shown_iteration);
-    gw_writer_number(writer, "worker", (double)difference->shown_worker);
-    gw_writer_number(writer, "predicted_s", difference->shown_s[GW_PREDICTED]);
-    gw_writer_number(writer, "measured_s", difference->shown_s[GW_MEASURED]);
-    gw_writer_end(writer);
-}
-
 void gw_difference_write(const struct gw_difference *difference, struct gw_json_writer *writer) {
     gw_writer_object(writer, "explanation");
     gw_writer_text(writer, "path", side_names[difference->path]);
@@ -180,7 +167,12 @@ void gw_difference_write(const struct gw_difference *difference, struct gw_json_
         gw_writer_number(writer, NULL, (double)difference->largest[i]);
     }
     gw_writer_end(writer);
-    write_shown(writer, difference);
+    gw_writer_object(writer, "shown");
+    gw_writer_number(writer, "iteration", (double)difference->shown_iteration);
+    gw_writer_number(writer, "worker", (double)difference->shown_worker);
+    gw_writer_number(writer, "predicted_s", difference->shown_s[GW_PREDICTED]);
+    gw_writer_number(writer, "measured_s", difference->shown_s[GW_MEASURED]);
+    gw_writer_end(writer);
     gw_writer_array(writer, "operations");
     for (size_t i = 0; i < difference->schedule->operation_count; i++) {
         write_operation(writer, difference, i);

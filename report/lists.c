@@ -114,15 +114,13 @@ static enum gw_status describe_model(const char *name, char *out, size_t size,
                                      struct gw_error *error) {
     char *path = NULL;
     struct gw_model model;
-    char elements[GW_UNITS_SIZE];
-    char compute[GW_UNITS_SIZE];
     GW_TRY(gw_data_resolve(GW_DATA_MODELS, name, &path, error));
     enum gw_status status = gw_model_read(path, &model, error);
     free(path);
     GW_TRY(status);
     snprintf(out, size, "%zu tensors, %s elements, compute %s", model.tensor_count,
-             gw_format_count((double)gw_model_elements(&model), elements),
-             gw_format_seconds(model.forward_s + gw_model_backward_s(&model), compute));
+             GW_NUMBER(gw_model_elements(&model)),
+             GW_SECONDS(model.forward_s + gw_model_backward_s(&model)));
     gw_model_free(&model);
     return GW_OK;
 }

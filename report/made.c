@@ -10,20 +10,6 @@
 
 enum { MOST_TENSORS = 10 };
 
-static void print_margin(double relative) {
-    if (relative > 0) {
-        gw_print(", 1/%.2f to %.2f times that in 95%% of cases", 1 + relative, 1 + relative);
-    }
-}
-
-static void add_tensor(struct gw_table *table, const struct gw_model *model, size_t index) {
-    const struct gw_tensor *tensor = &model->tensors[index];
-    double elements = (double)tensor->elements;
-    gw_table_cells(table, "%zu\t%s\t%s\t%.1f%%\t%s", index, tensor->name, GW_NUMBER(elements),
-                   100 * elements / (double)gw_model_elements(model),
-                   GW_SECONDS(tensor->backward_s));
-}
-
 /* Finds the places of the largest tensors, largest first. Returns their count. */
 static size_t find_largest(const struct gw_model *model, size_t places[MOST_TENSORS]) {
     size_t count = 0;
@@ -58,11 +44,18 @@ void gw_print_model(const struct gw_model *model) {
     if (model->device != NULL) {
         gw_print(", on %s", model->device);
     }
-    print_margin(model->uncertainty);
+    if (model->uncertainty > 0) {
+        gw_print(", 1/%.2f to %.2f times that in 95%% of cases", 1 + model->uncertainty,
+                 1 + model->uncertainty);
+    }
     gw_print("\n\n");
     struct gw_table *table = gw_table_open("rlrrr", "number\ttensor\telements\tshare\tbackward");
     for (size_t i = 0; i < count; i++) {
-        add_tensor(table, model, places[i]);
+        const struct gw_tensor *tensor = &model->tensors[places[i]];
+        double elements = (double)tensor->elements;
+        gw_table_cells(table, "%zu\t%s\t%s\t%.1f%%\t%s", places[i], tensor->name,
+                       GW_NUMBER(elements), 100 * elements / (double)gw_model_elements(model),
+                       GW_SECONDS(tensor->backward_s));
     }
     gw_table_print_and_close(table);
     if (model->tensor_count > count) {

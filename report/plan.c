@@ -95,18 +95,7 @@ static void print_groups(const struct gw_explanation *explanation) {
     gw_table_print_and_close(table);
 }
 
-static void print_overlap(const struct gw_explanation *explanation) {
-    char hidden[GW_UNITS_SIZE];
-    char exposed[GW_UNITS_SIZE];
-    double hidden_s = fmax(0, explanation->comm_s - explanation->exposed_comm_s);
-    double share = explanation->comm_s > 0 ? hidden_s / explanation->comm_s : 0;
-    gw_print("\nExchanges take %s: %s (%.1f%%) hidden behind compute, %s exposed at the end.\n",
-             GW_SECONDS(explanation->comm_s), gw_format_seconds(hidden_s, hidden), 100 * share,
-             gw_format_seconds(explanation->exposed_comm_s, exposed));
-}
-
 static void print_waits(const struct gw_explanation *explanation) {
-    char between[GW_UNITS_SIZE];
     size_t count = explanation->plan->group_count;
     size_t waiting = 0;
     size_t longest = 0;
@@ -126,14 +115,10 @@ static void print_waits(const struct gw_explanation *explanation) {
                  GW_SECONDS(gw_explanation_gradients_wait_s(explanation, longest)));
     }
     gw_print("The network waits %s for the first group and %s between groups.\n",
-             GW_SECONDS(gw_explanation_network_wait_s(explanation, 0)),
-             gw_format_seconds(pauses_s, between));
+             GW_SECONDS(gw_explanation_network_wait_s(explanation, 0)), GW_SECONDS(pauses_s));
 }
 
 static void print_critical_path(const struct gw_explanation *explanation) {
-    char compute[GW_UNITS_SIZE];
-    char exchange[GW_UNITS_SIZE];
-    char update[GW_UNITS_SIZE];
     size_t critical = explanation->critical_group;
     size_t last = explanation->plan->group_count - 1;
     double compute_s = explanation->groups[critical].compressed_s;
@@ -141,13 +126,12 @@ static void print_critical_path(const struct gw_explanation *explanation) {
     double update_s = explanation->update_s;
     gw_print("%s is the bottleneck: %s of compute until group %zu can travel, then %s of exchange",
              explanation->bottleneck == GW_STREAM_COMPUTE ? "Compute" : "The network",
-             gw_format_seconds(compute_s, compute), critical,
-             gw_format_seconds(exchange_s, exchange));
+             GW_SECONDS(compute_s), critical, GW_SECONDS(exchange_s));
     if (critical < last) {
         gw_print(" without a pause");
     }
     if (update_s > 0) {
-        gw_print(", then %s of update", gw_format_seconds(update_s, update));
+        gw_print(", then %s of update", GW_SECONDS(update_s));
     }
     gw_print(".\n");
 }
@@ -156,7 +140,11 @@ static void print_explanation(const struct gw_explanation *explanation) {
     size_t count = explanation->plan->group_count;
     gw_print("\n%s, %zu group%s:\n\n", explanation->plan->policy, count, count == 1 ? "" : "s");
     print_groups(explanation);
-    print_overlap(explanation);
+    double hidden_s = fmax(0, explanation->comm_s - explanation->exposed_comm_s);
+    double share = explanation->comm_s > 0 ? hidden_s / explanation->comm_s : 0;
+    gw_print("\nExchanges take %s: %s (%.1f%%) hidden behind compute, %s exposed at the end.\n",
+             GW_SECONDS(explanation->comm_s), GW_SECONDS(hidden_s), 100 * share,
+             GW_SECONDS(explanation->exposed_comm_s));
     print_waits(explanation);
     print_critical_path(explanation);
 }

@@ -55,14 +55,12 @@ static enum gw_status list_notes(const struct gw_plan_sweep *sweep, struct gw_ar
 static void print_plan_sweep_heading(const struct gw_plan_sweep *sweep) {
     const struct gw_question *question = sweep->question;
     const char *swept = sweep->values.kind->name;
-    char elements[GW_UNITS_SIZE];
     char first[GW_UNITS_SIZE];
     char last[GW_UNITS_SIZE];
     value_text(sweep, 0, first);
     value_text(sweep, sweep->values.count - 1, last);
     gw_print("%s (%zu tensors, %s elements), cluster %s", question->model->name,
-             question->model->tensor_count,
-             gw_format_count((double)gw_model_elements(question->model), elements),
+             question->model->tensor_count, GW_NUMBER(gw_model_elements(question->model)),
              question->cluster->name);
     if (!varies(sweep, GW_AXIS_WORKERS)) {
         gw_print(", %zu worker%s", question->workers, question->workers == 1 ? "" : "s");
@@ -280,15 +278,6 @@ static void print_merging(const struct gw_plan_sweep *sweep, int *states) {
     gw_print("\n");
 }
 
-static void print_findings(const struct gw_plan_sweep *sweep, int *states) {
-    if (sweep->exchange_count == GW_PLAN_SWEEP_EXCHANGES) {
-        print_faster(sweep, states);
-    }
-    if (find_row(sweep, 0, "per-tensor") != NULL && find_row(sweep, 0, "single") != NULL) {
-        print_merging(sweep, states);
-    }
-}
-
 static enum gw_status print_text(const struct gw_plan_sweep *sweep, struct gw_error *error) {
     struct gw_arena arena = {0};
     char **notes = NULL;
@@ -301,7 +290,12 @@ static enum gw_status print_text(const struct gw_plan_sweep *sweep, struct gw_er
         for (size_t e = 0; e < sweep->exchange_count && sweep->policy_count > 1; e++) {
             print_policies(sweep, e);
         }
-        print_findings(sweep, states);
+        if (sweep->exchange_count == GW_PLAN_SWEEP_EXCHANGES) {
+            print_faster(sweep, states);
+        }
+        if (find_row(sweep, 0, "per-tensor") != NULL && find_row(sweep, 0, "single") != NULL) {
+            print_merging(sweep, states);
+        }
         gw_print_notes((const char *const *)notes, sweep->notes.count);
     }
     gw_arena_free(&arena);

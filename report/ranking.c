@@ -65,16 +65,6 @@ static void print_exposed_of(const struct gw_result *result, const char *before,
     }
 }
 
-/* Prints ": it exposes 59.01 ms of its 59.01 ms of exchanges, omgs 3.509 ms of 98.50 ms." */
-static void print_exposed(const struct gw_result *fast, const struct gw_result *slow,
-                          FILE *stream) {
-    (void)fprintf(stream, ": it exposes ");
-    print_exposed_of(slow, "its ", " of exchanges", stream);
-    (void)fprintf(stream, ", %s ", fast->algorithm);
-    print_exposed_of(fast, "", "", stream);
-    (void)fprintf(stream, ".");
-}
-
 /* Compares the parts of the runner-up's iteration with those of the fastest. */
 static void print_comparison(const struct gw_result *fast, const struct gw_result *slow,
                              FILE *stream) {
@@ -82,16 +72,11 @@ static void print_comparison(const struct gw_result *fast, const struct gw_resul
     find_differences(fast, slow, parts);
     qsort(parts, PARTS, sizeof *parts, by_size);
     print_differences(parts, stream);
-    print_exposed(fast, slow, stream);
-}
-
-/* Prints " It takes 120 iterations of 9.7 ms, ddp 100 of 14.2 ms." */
-static void print_trainings(const struct gw_ranking *ranking, size_t slow, FILE *stream) {
-    const struct gw_result *results = ranking->results;
-    (void)fprintf(stream, " It takes %.10g iterations of %s, %s %.10g of %s.",
-                  ranking->to_goal[slow].trainings->iterations,
-                  GW_SECONDS(results[slow].iteration_s), results[0].algorithm,
-                  ranking->to_goal[0].trainings->iterations, GW_SECONDS(results[0].iteration_s));
+    (void)fprintf(stream, ": it exposes ");
+    print_exposed_of(slow, "its ", " of exchanges", stream);
+    (void)fprintf(stream, ", %s ", fast->algorithm);
+    print_exposed_of(fast, "", "", stream);
+    (void)fprintf(stream, ".");
 }
 
 /* Prints "ddp", or "ddp (optimal)" if its policy differs from the comparison's. */
@@ -185,7 +170,12 @@ static void print_why(const struct gw_ranking *ranking, FILE *stream) {
     if (ranking->to_goal == NULL) {
         print_comparison(fast, slow, stream);
     } else {
-        print_trainings(ranking, equal, stream);
+        const struct gw_result *results = ranking->results;
+        (void)fprintf(stream, " It takes %.10g iterations of %s, %s %.10g of %s.",
+                      ranking->to_goal[equal].trainings->iterations,
+                      GW_SECONDS(results[equal].iteration_s), results[0].algorithm,
+                      ranking->to_goal[0].trainings->iterations,
+                      GW_SECONDS(results[0].iteration_s));
     }
 }
 

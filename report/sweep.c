@@ -96,17 +96,6 @@ static void add_row(struct gw_sweep_table *table, const struct gw_grid *grid,
     }
 }
 
-static void print_table(struct gw_sweep_table *table, const struct gw_grid *grid) {
-    print_sweep_heading(grid);
-    gw_table_print_and_close(table->table);
-    table->table = NULL;
-    gw_print_collected_notes(&table->notes);
-    if (table->infeasible > 0) {
-        gw_print_note("note: ", "%s of the points have no answer, %s", GW_NUMBER(table->infeasible),
-                      table->reason);
-    }
-}
-
 /* ---- from any rank to rank 0 ----------------------------------------------------------------- */
 
 /* Header of a point's answer on its way to rank 0; a prediction, or rows of files, follow it. */
@@ -150,14 +139,6 @@ static struct gw_prediction read_prediction(const struct gw_grid *grid,
     return prediction;
 }
 
-static enum gw_status add_document(struct gw_sweep_output *output, const struct gw_point *point,
-                                   const struct gw_prediction *prediction, struct gw_error *error) {
-    cJSON *document = NULL;
-    GW_TRY(gw_sweep_document(output->grid, point, prediction, &document, error));
-    return cJSON_AddItemToArray(output->points, document) ? GW_OK
-                                                          : gw_fail_memory(error, "sweeping");
-}
-
 enum gw_status gw_sweep_output_take(struct gw_sweep_output *output, uint64_t number,
                                     const char *text, size_t length, bool last,
                                     struct gw_error *error) {
@@ -170,7 +151,10 @@ enum gw_status gw_sweep_output_take(struct gw_sweep_output *output, uint64_t num
     struct gw_point point = gw_grid_point(output->grid, number);
     struct gw_prediction prediction = read_prediction(output->grid, &point, text);
     if (output->points != NULL) {
-        return add_document(output, &point, &prediction, error);
+        cJSON *document = NULL;
+        GW_TRY(gw_sweep_document(output->grid, &point, &prediction, &document, error));
+        return cJSON_AddItemToArray(output->points, document) ? GW_OK
+                                                              : gw_fail_memory(error, "sweeping");
     }
     add_row(&output->table, output->grid, &point, &prediction);
     return GW_OK;
@@ -242,7 +226,14 @@ enum gw_status gw_sweep_output_print(struct gw_sweep_output *output, double seco
     if (output->files.count > 0) {
         print_files(output, seconds);
     } else {
-        print_table(&output->table, output->grid);
+        print_sweep_heading(output->grid);
+        gw_table_print_and_close(output->table.table);
+        output->table.table = NULL;
+        gw_print_collected_notes(&output->table.notes);
+        if (output->table.infeasible > 0) {
+            gw_print_note("note: ", "%s of the points have no answer, %s",
+                          GW_NUMBER(output->table.infeasible), output->table.reason);
+        }
     }
     return GW_OK;
 }

@@ -81,17 +81,6 @@ static void put_figures(FILE *stream, const struct gw_result *result) {
     }
 }
 
-static void put_notes(FILE *stream, const struct gw_result *result) {
-    char notes[sizeof result->notes + 2 * sizeof result->notes / sizeof *result->notes] = "";
-    size_t length = 0;
-    for (size_t i = 0; i < result->note_count; i++) {
-        length += (size_t)snprintf(notes + length, sizeof notes - length, "%s%s",
-                                   i == 0 ? "" : "; ", result->notes[i]);
-    }
-    (void)fputc(',', stream);
-    gw_csv_text(stream, notes);
-}
-
 static enum gw_status put_csv(FILE *stream, const struct gw_grid *grid,
                               const struct gw_point *point, const struct gw_prediction *prediction,
                               struct gw_error *error) {
@@ -107,7 +96,15 @@ static enum gw_status put_csv(FILE *stream, const struct gw_grid *grid,
     }
     if (prediction->status == GW_OK) {
         put_figures(stream, &prediction->result);
-        put_notes(stream, &prediction->result);
+        char notes[sizeof prediction->result.notes +
+                   2 * sizeof prediction->result.notes / sizeof *prediction->result.notes] = "";
+        size_t length = 0;
+        for (size_t i = 0; i < prediction->result.note_count; i++) {
+            length += (size_t)snprintf(notes + length, sizeof notes - length, "%s%s",
+                                       i == 0 ? "" : "; ", prediction->result.notes[i]);
+        }
+        (void)fputc(',', stream);
+        gw_csv_text(stream, notes);
         (void)fputs(",\n", stream);
     } else {
         (void)fputs(",,,,,,,,,,,,,", stream);
@@ -298,19 +295,15 @@ static enum gw_status cut(struct gw_sweep_file *file, const struct gw_grid *grid
     return gw_file_sync_folder(file->partial, error);
 }
 
-static void print_title(const struct gw_grid *grid, FILE *stream) {
-    (void)fprintf(stream,
-                  "{\"schema\":\"gradweave/sweep-partial@3\",\"points\":%" PRIu64
-                  ",\"request\":\"%016" PRIx64 "\",\"inputs\":\"%016" PRIx64 "\"}\n",
-                  grid->point_count, grid->request_fingerprint, grid->inputs_fingerprint);
-}
-
 static enum gw_status make_prelude(struct gw_sweep_file *file, const struct gw_grid *grid,
                                    struct gw_error *error) {
     struct gw_text prelude;
     FILE *stream = gw_text_open(&prelude);
     if (stream != NULL) {
-        print_title(grid, stream);
+        (void)fprintf(stream,
+                      "{\"schema\":\"gradweave/sweep-partial@3\",\"points\":%" PRIu64
+                      ",\"request\":\"%016" PRIx64 "\",\"inputs\":\"%016" PRIx64 "\"}\n",
+                      grid->point_count, grid->request_fingerprint, grid->inputs_fingerprint);
         (void)fflush(stream);
         file->title_length = prelude.length;
         file->format->put_heading(stream);

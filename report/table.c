@@ -129,14 +129,12 @@ void gw_table_close(struct gw_table *table) {
 /* ---- headings and notes -------------------------------------------------------------------- */
 
 void gw_print_heading(const struct gw_question *question, bool dense) {
-    char elements[GW_UNITS_SIZE];
     char density[GW_UNITS_SIZE] = "dense";
     if (!dense) {
         (void)snprintf(density, sizeof density, "density %g", question->density);
     }
     gw_print("%s (%zu tensors, %s elements), %zu worker%s, cluster %s, %s", question->model->name,
-             question->model->tensor_count,
-             gw_format_count((double)gw_model_elements(question->model), elements),
+             question->model->tensor_count, GW_NUMBER(gw_model_elements(question->model)),
              question->workers, question->workers == 1 ? "" : "s", question->cluster->name,
              density);
     if (question->model->micro_batches > 1) {

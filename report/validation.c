@@ -78,12 +78,6 @@ static void print_device(const struct gw_validation_device *device) {
     gw_print("\n");
 }
 
-static void print_compression(bool timed) {
-    if (timed) {
-        gw_print("compression is timed waiting, as long as its curves say\n\n");
-    }
-}
-
 /* Adds a row of the figures; `error`: the prediction's, or "". */
 static void add_row(struct gw_table *table, const char *algorithm, const char *what,
                     const struct gw_result *result, const char *error) {
@@ -256,7 +250,10 @@ static void print_text(const struct gw_validation *validation) {
     struct gw_result all = {0};
     gw_print_heading(&validation->question, all_are_dense(validation));
     print_device(validation->device);
-    print_compression(validation->timed_compression);
+    if (validation->timed_compression) {
+        gw_print(
+            "compression is validation->timed_compression waiting, as long as its curves say\n\n");
+    }
     for (size_t i = 0; i < validation->doubt_count; i++) {
         gw_print_wrapped("note: ", validation->doubts[i], gw_terminal_width());
         gw_print("\n");
@@ -318,17 +315,6 @@ static void write_side(struct gw_json_writer *writer, const char *key,
     gw_writer_end(writer);
 }
 
-static void write_warm_up(struct gw_json_writer *writer, const struct gw_warmed_up *warmed_up) {
-    gw_writer_object(writer, "settling");
-    gw_writer_number(writer, "iterations", (double)warmed_up->iterations);
-    gw_writer_number(writer, "settling_s", warmed_up->seconds);
-    if (warmed_up->iterations > 0) {
-        gw_writer_number(writer, "selected_ratio", warmed_up->ratio);
-    }
-    gw_writer_flag(writer, "settled", warmed_up->reached);
-    gw_writer_end(writer);
-}
-
 static void write_pair(struct gw_json_writer *writer, const struct gw_validation *validation,
                        const struct gw_validation_pair *pair) {
     gw_writer_object(writer, NULL);
@@ -341,7 +327,14 @@ static void write_pair(struct gw_json_writer *writer, const struct gw_validation
                true);
     write_side(writer, "measured", pair, &pair->measured, pair->measured.spread.count, false);
     if (pair->counts_depend_on_data) {
-        write_warm_up(writer, &pair->warmed_up);
+        gw_writer_object(writer, "settling");
+        gw_writer_number(writer, "iterations", (double)pair->warmed_up.iterations);
+        gw_writer_number(writer, "settling_s", pair->warmed_up.seconds);
+        if (pair->warmed_up.iterations > 0) {
+            gw_writer_number(writer, "selected_ratio", pair->warmed_up.ratio);
+        }
+        gw_writer_flag(writer, "settled", pair->warmed_up.reached);
+        gw_writer_end(writer);
     }
     gw_writer_number(writer, "error", pair->error);
     if (pair->difference != NULL) {

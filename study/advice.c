@@ -108,16 +108,6 @@ static enum gw_status find_each_energy(struct gw_advice *advice, struct gradient
     return GW_OK;
 }
 
-static enum gw_status find_energy(struct gw_advice *advice, double *of_topk,
-                                  struct gw_error *error) {
-    struct gradient_sample sample = {0};
-    enum gw_status status = open_sample(&sample, advice->question->density, &advice->arena, error);
-    status = status == GW_OK ? find_each_energy(advice, &sample, of_topk, error) : status;
-    gw_selection_free(&sample.found);
-    gw_workspace_free(&sample.workspace);
-    return status;
-}
-
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
 /* Most bytes that a training may have sent, over those asked for, to count for an advice. */
@@ -130,15 +120,6 @@ enum gw_objection gw_advice_objection(const struct gw_advice *advice, size_t pla
            : 2 * iterations->failed > iterations->runs  ? GW_FEW_LEARNT
            : iterations->sent > most_sent               ? GW_SENT_MORE
                                                         : GW_NO_OBJECTION;
-}
-
-/* Counts pipelines without compression as dense exchange, others as they were trained. */
-static void find_iterations(struct gw_advice *advice) {
-    for (size_t i = 0; i < advice->ranking.count; i++) {
-        const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, i);
-        const char *name = gw_algorithm_is_sparse(algorithm) ? algorithm->name : "dense";
-        (void)gw_iterations_find(name, advice->question->density, &advice->iterations[i]);
-    }
 }
 
 /* Seconds of training for each iteration that dense exchange would need; of one iteration if there
@@ -217,19 +198,6 @@ static void list_recommendations(struct gw_advice *advice) {
 
 static const double no_difference = 1.02;
 
-/* Chooses the first of the list, or the fastest dense one if the first gains less than
- * no_difference. */
-static void choose_best(struct gw_advice *advice, bool same) {
-    const struct gw_recommendation *first = &advice->recommendations[0];
-    double gain = duration_at(advice, advice->dense) /
-                  duration_of(first->result->iteration_s, &first->iterations);
-    bool is_dense = gain < no_difference || (first->place == advice->compressed && same);
-    advice->chosen = first;
-    while (is_dense && advice->chosen->place != advice->dense) {
-        advice->chosen++;
-    }
-}
-
 static void judge(struct gw_advice *advice) {
     const struct gw_ranking *ranking = &advice->ranking;
     struct gw_estimate *speedup = &advice->speedup;
@@ -245,7 +213,15 @@ static void judge(struct gw_advice *advice) {
                       : speedup->low > 1  ? GW_FASTER
                       : speedup->high < 1 ? GW_SLOWER
                                           : GW_CANT_TELL;
-    choose_best(advice, same);
+    /* The first of the list, or the fastest dense one if the first gains less. */
+    const struct gw_recommendation *first = &advice->recommendations[0];
+    double gain = duration_at(advice, advice->dense) /
+                  duration_of(first->result->iteration_s, &first->iterations);
+    bool is_dense = gain < no_difference || (first->place == advice->compressed && same);
+    advice->chosen = first;
+    while (is_dense && advice->chosen->place != advice->dense) {
+        advice->chosen++;
+    }
 }
 
 /* ---- bandwidth at which both take as long ---------------------------------------------------- */
@@ -454,9 +430,18 @@ const struct gw_algorithm *gw_advice_algorithm(const struct gw_advice *advice, s
 static enum gw_status weigh_answers(struct gw_advice *advice, struct gw_error *error) {
     double topk_energy = 0;
     GW_TRY(rank_answers(advice, error));
-    GW_TRY(find_energy(advice, &topk_energy, error));
+    struct gradient_sample sample = {0};
+    enum gw_status status = open_sample(&sample, advice->question->density, &advice->arena, error);
+    status = status == GW_OK ? find_each_energy(advice, &sample, &topk_energy, error) : status;
+    gw_selection_free(&sample.found);
+    gw_workspace_free(&sample.workspace);
+    GW_TRY(status);
     advice->least_energy = topk_energy / 2;
-    find_iterations(advice);
+    for (size_t i = 0; i < advice->ranking.count; i++) {
+        const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, i);
+        const char *name = gw_algorithm_is_sparse(algorithm) ? algorithm->name : "dense";
+        (void)gw_iterations_find(name, advice->question->density, &advice->iterations[i]);
+    }
     choose(advice);
     if (advice->dense == advice->ranking.count || advice->compressed == advice->ranking.count) {
         return gw_fail(error, GW_BAD_INPUT,

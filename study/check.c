@@ -26,15 +26,6 @@ static void take_bad(const char *message, void *context) {
     gw_check_add(check, &check->out->bad, "%s", without_path(check, message));
 }
 
-/* Takes the error that ended reading, unless it is known already. */
-static void take_error(struct gw_checking *check, const struct gw_error *error) {
-    const struct gw_findings *bad = &check->out->bad;
-    const char *message = without_path(check, error->message);
-    if (bad->count == 0 || strcmp(bad->texts[bad->count - 1], message) != 0) {
-        take_bad(message, check);
-    }
-}
-
 /* ---- models -------------------------------------------------------------------------------- */
 
 static const double long_s = 10;           /* hardly a part of an iteration */
@@ -385,7 +376,11 @@ enum gw_status gw_check_file(const char *name, struct gw_arena *arena, struct gw
     *out = (struct gw_file_check){.path = name};
     enum gw_status status = check_named(&check, name, error);
     if (status != GW_OK) {
-        take_error(&check, error);
+        const struct gw_findings *bad = &check.out->bad;
+        const char *message = without_path(&check, error->message);
+        if (bad->count == 0 || strcmp(bad->texts[bad->count - 1], message) != 0) {
+            take_bad(message, &check);
+        }
     }
     return status;
 }

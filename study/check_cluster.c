@@ -66,15 +66,6 @@ static void check_curve(struct gw_checking *check, const char *place, const stru
 
 /* ---- clusters ------------------------------------------------------------------------------ */
 
-/* Reports a collective that was measured with small messages alone. */
-static void check_sizes(struct gw_checking *check, const char *place,
-                        const struct gw_collective_cost *cost) {
-    if (gw_margins_largest_short(&cost->margins) > 0) {
-        ODD(check, "%s: nothing above %s was measured, too little to tell of bandwidth", place,
-            GW_BYTES(gw_margins_largest_short(&cost->margins)));
-    }
-}
-
 static void check_collectives(struct gw_checking *check, const struct gw_cluster *cluster) {
     size_t index = 0;
     bool own = false;
@@ -88,7 +79,10 @@ static void check_collectives(struct gw_checking *check, const struct gw_cluster
             check_curve(check, place, &cost->curve,
                         cost->workers <= cluster->workers_per_node ? &node_speeds : &link_speeds);
         }
-        check_sizes(check, place, cost);
+        if (gw_margins_largest_short(&cost->margins) > 0) {
+            ODD(check, "%s: nothing above %s was measured, too little to tell of bandwidth", place,
+                GW_BYTES(gw_margins_largest_short(&cost->margins)));
+        }
         char excess[GW_EXCESS_SIZE];
         if (gw_cluster_exceeds_messages(cluster, cost, excess)) {
             ODD(check, "%s: %s", place, excess);

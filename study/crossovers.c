@@ -241,15 +241,6 @@ static enum gw_status check_any(const struct gw_crossovers *crossovers, struct g
                    crossovers->gaps[0].why.message);
 }
 
-static enum gw_status find_all(const struct search *search, struct gw_error *error) {
-    struct gw_progress progress = gw_progress_begin("compare", 1);
-    enum gw_status status = predict_all(search, &progress, error);
-    status = status == GW_OK ? check_any(search->found, error) : status;
-    status = status == GW_OK ? find_all_crossings(search, error) : status;
-    gw_progress_end(&progress);
-    return status;
-}
-
 enum gw_status gw_crossovers_open(const struct gw_comparison *comparison,
                                   const struct gw_axis_values *values, struct gw_crossovers *out,
                                   struct gw_error *error) {
@@ -266,7 +257,12 @@ enum gw_status gw_crossovers_open(const struct gw_comparison *comparison,
     search.predictions = gw_arena_zeros(&out->arena, count + pair, sizeof *search.predictions);
     search.times_s = gw_arena_zeros(&out->arena, count, sizeof *search.times_s);
     GW_TRY(gw_arena_check(&out->arena, "comparing", error));
-    return find_all(&search, error);
+    struct gw_progress progress = gw_progress_begin("compare", 1);
+    enum gw_status status = predict_all(&search, &progress, error);
+    status = status == GW_OK ? check_any(search.found, error) : status;
+    status = status == GW_OK ? find_all_crossings(&search, error) : status;
+    gw_progress_end(&progress);
+    return status;
 }
 
 void gw_crossovers_close(struct gw_crossovers *crossovers) {

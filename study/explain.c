@@ -113,10 +113,6 @@ double gw_explanation_network_wait_s(const struct gw_explanation *explanation, s
     return explanation->groups[g].exchange_start_s - free_s;
 }
 
-static const struct gw_group_times *last_group(const struct gw_explanation *explanation) {
-    return &explanation->groups[explanation->plan->group_count - 1];
-}
-
 static void conclude(struct gw_explanation *explanation) {
     const struct gw_group_times *groups = explanation->groups;
     size_t critical = explanation->plan->group_count - 1;
@@ -126,7 +122,7 @@ static void conclude(struct gw_explanation *explanation) {
     for (size_t g = 0; g < explanation->plan->group_count; g++) {
         explanation->comm_s += groups[g].exchange_end_s - groups[g].exchange_start_s;
     }
-    const struct gw_group_times *last = last_group(explanation);
+    const struct gw_group_times *last = &groups[explanation->plan->group_count - 1];
     double compute_s = groups[critical].compressed_s;
     explanation->exposed_comm_s = last->exchange_end_s - last->compressed_s;
     explanation->critical_group = critical;

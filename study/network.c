@@ -86,16 +86,6 @@ static struct gw_loggp for_network(const struct gw_loggp_text *text) {
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
-/* Fails if there is no such collective, or no such algorithm for it. */
-static enum gw_status check_choices(const struct gw_choices *choices, struct gw_error *error) {
-    for (size_t i = 0; i < choices->count; i++) {
-        const struct gw_collective *found = NULL;
-        GW_TRY(
-            gw_collective_find(choices->each[i].operation, choices->each[i].name, &found, error));
-    }
-    return GW_OK;
-}
-
 /* Replaces the cluster's LogGP parameters by those on the command line. */
 static enum gw_status change_parameters(const char *loggp, struct gw_cluster *cluster,
                                         struct gw_error *error) {
@@ -126,7 +116,11 @@ enum gw_status gw_network_apply(const struct gw_network_options *options,
     if (options->level != GW_LEVEL_MESSAGES && given != NULL) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected --network messages with it", given);
     }
-    GW_TRY(check_choices(&options->choices, error));
+    for (size_t i = 0; i < options->choices.count; i++) {
+        const struct gw_collective *found = NULL;
+        GW_TRY(gw_collective_find(options->choices.each[i].operation, options->choices.each[i].name,
+                                  &found, error));
+    }
     if (options->workers_per_node > 0) {
         question->inputs->cluster.workers_per_node = options->workers_per_node;
     }

@@ -28,15 +28,6 @@ struct near {
     double below, above; /* measured sizes next to it; 0: none */
 };
 
-static void look_at(struct near *near, double size, double measured) {
-    if (measured <= size && measured > near->below) {
-        near->below = measured;
-    }
-    if (measured >= size && (near->above == 0 || measured < near->above)) {
-        near->above = measured;
-    }
-}
-
 /* Finds them among measured sizes or, where the file has none, among the curve's points. */
 static struct near find_near(double size, const struct gw_margins *margins,
                              const struct gw_curve *curve) {
@@ -45,7 +36,12 @@ static struct near find_near(double size, const struct gw_margins *margins,
     const struct gw_curve_point *points = measured ? margins->medians : curve->points;
     size_t count = measured ? margins->count : curve->point_count;
     for (size_t i = 0; i < count; i++) {
-        look_at(&near, size, points[i].size);
+        if (points[i].size <= size && points[i].size > near.below) {
+            near.below = points[i].size;
+        }
+        if (points[i].size >= size && (near.above == 0 || points[i].size < near.above)) {
+            near.above = points[i].size;
+        }
     }
     return near;
 }

@@ -91,14 +91,6 @@ static enum gw_status check_exchange(const struct gw_question *question, const c
     return GW_OK;
 }
 
-static enum gw_status note_left_out(struct gw_plan_sweep *sweep, const char *compressor,
-                                    const struct gw_error *why, struct gw_error *error) {
-    char text[sizeof why->message + 64];
-    snprintf(text, sizeof text, "%s exchange is left out: %s",
-             strcmp(compressor, "none") == 0 ? "dense" : compressor, why->message);
-    return gw_axis_note_add(&sweep->notes, text, 0, NULL, error);
-}
-
 /* Finds exchanges that can be planned at `question`; the others become notes. */
 static enum gw_status find_exchanges_at(const struct gw_question *question,
                                         const struct gw_plan_sweep_request *request,
@@ -116,7 +108,10 @@ static enum gw_status find_exchanges_at(const struct gw_question *question,
         } else if (status != GW_BAD_INPUT || count == 1 || !known) {
             return gw_fail(error, status, "%s", why.message);
         } else {
-            GW_TRY(note_left_out(sweep, wanted[i], &why, error));
+            char text[sizeof why.message + 64];
+            snprintf(text, sizeof text, "%s exchange is left out: %s",
+                     strcmp(wanted[i], "none") == 0 ? "dense" : wanted[i], why.message);
+            GW_TRY(gw_axis_note_add(&sweep->notes, text, 0, NULL, error));
         }
     }
     return sweep->exchange_count > 0
@@ -127,14 +122,6 @@ static enum gw_status find_exchanges_at(const struct gw_question *question,
                          "(gradweave calibrate --only allgather,%s --add measures the former, "
                          "--only allreduce --add the latter)",
                          question->cluster->path, request->compressor, request->compressor);
-}
-
-/* Finds exchanges at the largest value; smaller values need no more curves. */
-static enum gw_status find_exchanges(const struct gw_plan_sweep_request *request,
-                                     struct gw_plan_sweep *sweep, struct gw_error *error) {
-    double largest = sweep->values.values[sweep->values.count - 1];
-    struct gw_question question = gw_axis_ask(&sweep->values, largest, sweep->question);
-    return find_exchanges_at(&question, request, sweep, error);
 }
 
 /* ---- planning ------------------------------------------------------------------------------- */
@@ -220,7 +207,9 @@ static enum gw_status plan_exchange(struct gw_plan_sweep *sweep, size_t exchange
 enum gw_status gw_plan_sweep_plan(const struct gw_plan_sweep_request *request,
                                   struct gw_plan_sweep *sweep, struct gw_error *error) {
     GW_TRY(list_policies(request->policy, sweep, error));
-    GW_TRY(find_exchanges(request, sweep, error));
+    double largest = sweep->values.values[sweep->values.count - 1];
+    struct gw_question question = gw_axis_ask(&sweep->values, largest, sweep->question);
+    GW_TRY(find_exchanges_at(&question, request, sweep, error));
     size_t cells = sweep->exchange_count * sweep->policy_count * sweep->values.count;
     sweep->cells = gw_arena_zeros(&sweep->arena, cells, sizeof *sweep->cells);
     if (sweep->cells == NULL) {

@@ -130,16 +130,6 @@ enum gw_status gw_planning_plan(const struct gw_planning *planning, const char *
 
 /* ---- pipeline ------------------------------------------------------------------------------ */
 
-/* Fails if a server would have a single worker: it would send back what it got. */
-static enum gw_status check_server(const struct gw_question *question,
-                                   const struct gw_algorithm *algorithm, struct gw_error *error) {
-    return !algorithm->exchange->server || question->workers > 1
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT,
-                         "exchange %s: expected at least 2 workers beside the server, got %zu",
-                         algorithm->exchange->name, question->workers);
-}
-
 enum gw_status gw_pipeline_open_costs(const struct gw_question *question, bool messages,
                                       struct gw_pipeline *pipeline, struct gw_error *error) {
     struct gw_scenario scenario = scenario_of(question, pipeline->algorithm);
@@ -152,7 +142,11 @@ enum gw_status gw_pipeline_open(const struct gw_question *question,
                                 const struct gw_algorithm *algorithm, const struct gw_plan *given,
                                 struct gw_pipeline *out, struct gw_error *error) {
     *out = (struct gw_pipeline){.algorithm = algorithm, .plan = given};
-    GW_TRY(check_server(question, algorithm, error));
+    if (algorithm->exchange->server && question->workers < 2) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "exchange %s: expected at least 2 workers beside the server, got %zu",
+                       algorithm->exchange->name, question->workers);
+    }
     enum gw_status status = GW_OK;
     if (given == NULL) {
         GW_TRY(gw_pipeline_open_costs(question, false, out, error));

@@ -99,16 +99,6 @@ static size_t count_rivals(const struct gw_ranking *ranking) {
     return count;
 }
 
-/* Fails with the reason of the first infeasible pipeline. */
-static enum gw_status refuse_ranking(const struct gw_ranking *ranking, struct gw_error *error) {
-    const struct gw_infeasible *first = &ranking->infeasible[0];
-    return ranking->infeasible_count == 1
-               ? gw_fail(error, GW_BAD_INPUT, "%s", first->why.message)
-               : gw_fail(error, GW_BAD_INPUT,
-                         "expected a pipeline that can be predicted, got none of %zu; %s: %.400s",
-                         ranking->infeasible_count, first->algorithm, first->why.message);
-}
-
 /* Fails if no pipeline reaches the goal; warns if trainings were of another model. */
 static enum gw_status check_trainings(const struct gw_comparison *comparison,
                                       struct gw_ranking *ranking, struct gw_error *error) {
@@ -146,7 +136,13 @@ enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking
     gw_result_note(&out->notes, comparison->note);
     sort(predictions, out);
     if (out->count == 0) {
-        return refuse_ranking(out, error);
+        const struct gw_infeasible *first = &out->infeasible[0];
+        return out->infeasible_count == 1
+                   ? gw_fail(error, GW_BAD_INPUT, "%s", first->why.message)
+                   : gw_fail(
+                         error, GW_BAD_INPUT,
+                         "expected a pipeline that can be predicted, got none of %zu; %s: %.400s",
+                         out->infeasible_count, first->algorithm, first->why.message);
     }
     GW_TRY(comparison->accuracy == NULL ? GW_OK : check_trainings(comparison, out, error));
     out->equal_count = count_equals(out);

@@ -75,17 +75,6 @@ static size_t find_next(const struct gw_advice *advice) {
     return place;
 }
 
-static void choose_shown(struct gw_survey *survey) {
-    const struct gw_advice *advice = survey->advice;
-    size_t next = find_next(advice);
-    bool is_compressed = gw_algorithm_is_sparse(advice->pipeline.algorithm);
-    show(survey, advice->chosen->place);
-    if (next < advice->ranking.count) {
-        show(survey, next);
-    }
-    show(survey, is_compressed ? advice->dense : advice->compressed);
-}
-
 static enum gw_status trace_shown(struct gw_survey *survey, struct gw_error *error) {
     const struct gw_prediction_options options = {0};
     for (size_t i = 0; i < survey->shown_count; i++) {
@@ -216,14 +205,6 @@ static enum gw_status find_changes(struct gw_survey *survey, struct gw_error *er
 /* Six and two values to a decade, a tenth to ten times the bandwidth. */
 enum { BANDWIDTHS = 13, DENSITIES = 7, CELLS = BANDWIDTHS * DENSITIES };
 
-static double bandwidth_at(size_t i) {
-    return pow(10, (double)i / 6 - 1);
-}
-
-static double density_at(size_t i) {
-    return pow(10, (double)i / 2 - 4);
-}
-
 /* Finds the fastest of the places, and its speedup over the fastest dense one. */
 static void judge_cell(struct gw_survey *survey, const size_t *places, size_t count,
                        const double *iteration_s, size_t cell) {
@@ -261,10 +242,10 @@ static enum gw_status find_map(struct gw_survey *survey, struct gw_error *error)
         }
     }
     for (size_t i = 0; i < DENSITIES; i++) {
-        survey->densities[i] = density_at(i);
+        survey->densities[i] = pow(10, (double)i / 2 - 4);
     }
     for (size_t i = 0; i < BANDWIDTHS; i++) {
-        survey->bandwidths[i] = bandwidth_at(i);
+        survey->bandwidths[i] = pow(10, (double)i / 6 - 1);
     }
     for (size_t i = 0; i < CELLS; i++) {
         questions[i] = *advice->question;
@@ -283,7 +264,13 @@ static enum gw_status find_map(struct gw_survey *survey, struct gw_error *error)
 enum gw_status gw_survey_make(const struct gw_advice *advice, struct gw_survey *out,
                               struct gw_error *error) {
     *out = (struct gw_survey){.advice = advice};
-    choose_shown(out);
+    size_t next = find_next(advice);
+    bool is_compressed = gw_algorithm_is_sparse(advice->pipeline.algorithm);
+    show(out, advice->chosen->place);
+    if (next < advice->ranking.count) {
+        show(out, next);
+    }
+    show(out, is_compressed ? advice->dense : advice->compressed);
     GW_TRY(trace_shown(out, error));
     GW_TRY(find_scaling(out, error));
     GW_TRY(find_changes(out, error));
