@@ -46,15 +46,6 @@ enum gw_status gw_exchange_run(struct gw_worker *worker, const struct gw_operati
 
 /* ---- checks of schedules ------------------------------------------------------------------- */
 
-static enum gw_status check_compressor(const struct gw_compressor *compressor, bool on_gpu,
-                                       struct gw_error *error) {
-    return !on_gpu || compressor == &gw_compressor_none || gw_gpu_kernel_of(compressor) != NULL
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT,
-                         "execution: compressor %s: expected one that there is for GPUs",
-                         compressor->name);
-}
-
 static enum gw_status check_exchange(const struct gw_operation *operation, struct gw_error *error) {
     if (operation->payload == GW_DENSE && operation->bytes != sizeof(float) * operation->elements) {
         return gw_fail(error, GW_BAD_INPUT,
@@ -75,7 +66,12 @@ enum gw_status gw_session_check(const struct gw_schedule *schedule, bool on_gpu,
         return gw_fail(error, GW_BAD_INPUT, "execution: exchange %s: expected %s, got %s",
                        exchange->name, exchange->needed, schedule->compressor->name);
     }
-    GW_TRY(check_compressor(schedule->compressor, on_gpu, error));
+    if (on_gpu && schedule->compressor != &gw_compressor_none &&
+        gw_gpu_kernel_of(schedule->compressor) == NULL) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "execution: compressor %s: expected one that there is for GPUs",
+                       schedule->compressor->name);
+    }
     for (size_t i = 0; i < schedule->operation_count; i++) {
         const struct gw_operation *operation = &schedule->operations[i];
         if (operation->kind == GW_COMPRESS && operation->elements > UINT32_MAX) {

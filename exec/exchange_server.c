@@ -105,20 +105,15 @@ static enum gw_status push_sketch(struct gw_worker *worker, struct gw_group_stat
     return push_to_server(worker, group, group->cells, *bytes, error);
 }
 
-static enum gw_status find_indices(struct gw_worker *worker, struct gw_group_state *group,
-                                   struct gw_error *error) {
-    const struct gw_memory *memory = &worker->exchange;
-    size_t cells = gw_sketches_cells(group);
-    float *sums = NULL;
-    GW_TRY(sum_at_server(worker, group, cells, &sums, error));
-    GW_TRY(memory->does->copy(memory, group->cells, sums, cells * sizeof *sums, error));
-    return gw_sketches_find(worker, group, error);
-}
-
 static enum gw_status pull_indices(struct gw_worker *worker, struct gw_group_state *group,
                                    uint64_t *bytes, struct gw_error *error) {
     if (worker->serves) {
-        GW_TRY(find_indices(worker, group, error));
+        const struct gw_memory *memory = &worker->exchange;
+        size_t cells = gw_sketches_cells(group);
+        float *sums = NULL;
+        GW_TRY(sum_at_server(worker, group, cells, &sums, error));
+        GW_TRY(memory->does->copy(memory, group->cells, sums, cells * sizeof *sums, error));
+        GW_TRY(gw_sketches_find(worker, group, error));
     }
     group->common_count = group->slice->kept;
     *bytes = group->common_count * sizeof(uint32_t);

@@ -61,22 +61,16 @@ static enum gw_status sum_in_tree(struct gw_communicator *communicator,
  * workers is kept.
  */
 
-/* A worker merges once for each worker that sends to it. */
-static size_t max_merges(size_t workers) {
-    size_t merges = 0;
-    while ((size_t)1 << merges < workers) {
-        merges++;
-    }
-    return merges;
-}
-
 static enum gw_status prepare_merges(struct gw_worker *worker, struct gw_group_state *group,
                                      struct gw_error *error) {
     size_t bytes = group->slice->kept * sizeof(struct gw_entry);
     GW_TRY(gw_group_reserve(worker, group, bytes, bytes, error));
     GW_TRY(gw_buffer_reserve(&group->merged, &worker->exchange, bytes, error));
-    GW_TRY(gw_buffer_reserve(&group->pruned, &worker->exchange, max_merges(worker->workers) * bytes,
-                             error));
+    size_t merges = 0; /* at most, one for each worker that sends to this one */
+    while ((size_t)1 << merges < worker->workers) {
+        merges++;
+    }
+    GW_TRY(gw_buffer_reserve(&group->pruned, &worker->exchange, merges * bytes, error));
     return worker->exchange.does->prepare_merge(&worker->exchange, group->slice->kept, error);
 }
 

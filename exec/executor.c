@@ -87,29 +87,16 @@ static void raise_expected(struct gw_worker *worker, const struct gw_outcome *ou
     }
 }
 
-/* Broadcasts the decision of rank 0, whose clock counts. */
-static enum gw_status broadcast_end(const struct gw_worker *worker, bool *end,
-                                    struct gw_error *error) {
-    struct gw_communicator *communicator = worker->hosts;
-    return gw_broadcast(communicator, 0, end, sizeof *end, error);
-}
-
-static bool has_group_to_warm_up(const struct gw_worker *worker) {
-    for (size_t g = 0; g < worker->schedule->group_count; g++) {
-        if (needs_warm_up(worker, &worker->groups[g])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 enum gw_status gw_session_warm_up(struct gw_session *session,
                                   const struct gw_warm_up_limits *limits, struct gw_warmed_up *out,
                                   struct gw_error *error) {
     struct gw_worker *worker = &session->worker;
     double start_s = gw_clock_now_s();
     struct gw_warm_up warm_up = {.tolerance = warm_up_tolerance};
-    bool end = !has_group_to_warm_up(worker) || limits->iterations == 0;
+    bool end = true;
+    for (size_t g = 0; g < worker->schedule->group_count && limits->iterations > 0; g++) {
+        end = end && !needs_warm_up(worker, &worker->groups[g]);
+    }
     *out = (struct gw_warmed_up){0};
     worker->iteration = session->iterations;
     while (!end) {
@@ -127,7 +114,7 @@ enum gw_status gw_session_warm_up(struct gw_session *session,
                                                       : limits->longest_s;
         end = out->iterations == limits->iterations ||
               (limits->ends_early && (out->reached || out->seconds > longest_s));
-        GW_TRY(broadcast_end(worker, &end, error));
+        GW_TRY(gw_broadcast(worker->hosts, 0, &end, sizeof end, error)); /* by rank 0's clock */
     }
     return out->iterations > 0 ? gw_exchanges_prepare(worker, error) : GW_OK;
 }

@@ -43,21 +43,12 @@ static uint32_t preset_index(const struct gw_slice *slice, size_t i,
     return (uint32_t)(i * slice->elements / slice->kept + lot);
 }
 
-/* Different elements on each worker, as far as there are enough. */
-static struct offsets worker_offsets(const struct gw_worker *worker,
-                                     const struct gw_group_state *group) {
-    return (struct offsets){.part = worker->rank, .parts = worker->workers, .seed = group->seed};
-}
-
-static struct offsets common_offsets(const struct gw_group_state *group) {
-    return (struct offsets){.parts = 1, .seed = group->seed};
-}
-
 enum gw_status gw_preset_entries(struct gw_worker *worker, struct gw_group_state *group,
                                  struct gw_error *error) {
     const struct gw_slice *slice = group->slice;
     struct part own = own_part(worker, group);
-    struct offsets offsets = worker_offsets(worker, group);
+    /* different elements on each worker, as far as there are enough */
+    struct offsets offsets = {.part = worker->rank, .parts = worker->workers, .seed = group->seed};
     if (worker->serves) {
         return GW_OK;
     }
@@ -78,7 +69,7 @@ enum gw_status gw_preset_entries(struct gw_worker *worker, struct gw_group_state
 enum gw_status gw_preset_indices(struct gw_worker *worker, struct gw_group_state *group,
                                  struct gw_error *error) {
     const struct gw_slice *slice = group->slice;
-    struct offsets offsets = common_offsets(group);
+    struct offsets offsets = {.parts = 1, .seed = group->seed};
     struct part own = own_part(worker, group);
     GW_TRY(gw_group_reserve_common(&worker->exchange, group, slice->kept, error));
     uint32_t *common = gw_group_common(group);

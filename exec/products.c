@@ -51,33 +51,22 @@ static struct cublas_calls calls;
 static char missing[256]; /* why this machine's cuBLAS cannot be used; empty: it can */
 static char version_text[64];
 
-/* True if this machine's driver supports the library of that name, "...so.12". */
-static bool suits_driver(const char *name) {
-    int version = 0;
-    const char *dot = strrchr(name, '.');
-    bool known = cudaDriverGetVersion(&version) == cudaSuccess && version > 0;
-    return !known || dot == NULL || strtol(dot + 1, NULL, 10) <= version / 1000;
-}
-
-/* Opens the first of its names that this machine has; otherwise keeps why the first failed. */
+/* Opens the first of its names, "...so.12", that this machine has and its driver supports;
+ * otherwise keeps why the first failed. */
 static void *open_library(void) {
     static const char *const names[] = {GW_CUBLAS_LIBRARIES};
     void *library = dlopen(names[0], RTLD_NOW);
     if (library == NULL) {
         (void)snprintf(missing, sizeof missing, "%s", dlerror());
     }
+    int driver = 0;
+    bool known = cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0;
     for (size_t i = 1; i < sizeof names / sizeof *names && library == NULL; i++) {
-        library = suits_driver(names[i]) ? dlopen(names[i], RTLD_NOW) : NULL;
+        const char *dot = strrchr(names[i], '.');
+        bool suits = !known || dot == NULL || strtol(dot + 1, NULL, 10) <= driver / 1000;
+        library = suits ? dlopen(names[i], RTLD_NOW) : NULL;
     }
     return library;
-}
-
-static void find_calls(void *library) {
-    const char *lacks = gw_find_symbols(library, symbols, sizeof symbols / sizeof *symbols, &calls);
-    missing[0] = '\0';
-    if (lacks != NULL) {
-        (void)snprintf(missing, sizeof missing, "it has no %s", lacks);
-    }
 }
 
 static int read_version(libraryPropertyType type) {
@@ -88,7 +77,12 @@ static int read_version(libraryPropertyType type) {
 static void load_cublas(void) {
     void *library = open_library();
     if (library != NULL) {
-        find_calls(library);
+        const char *lacks =
+            gw_find_symbols(library, symbols, sizeof symbols / sizeof *symbols, &calls);
+        missing[0] = '\0';
+        if (lacks != NULL) {
+            (void)snprintf(missing, sizeof missing, "it has no %s", lacks);
+        }
     }
     if (missing[0] == '\0') {
         (void)snprintf(version_text, sizeof version_text, "%d.%d.%d", read_version(MAJOR_VERSION),
@@ -180,21 +174,17 @@ static enum gw_status open_matrices(struct gw_products *products, struct gw_erro
 
 /* ---- multiplying --------------------------------------------------------------------------- */
 
-/* The workspace is set after the stream, which resets it. */
-static enum gw_status open_handle(struct gw_products *products, struct gw_error *error) {
-    cudaStream_t stream = gw_cuda_stream(products->stream);
-    GW_TRY(check_cublas(calls.Create(&products->handle), "cublasCreate", error));
-    GW_TRY(check_cublas(calls.SetStream(products->handle, stream), "cublasSetStream", error));
-    return check_cublas(calls.SetWorkspace(products->handle, products->workspace, workspace_bytes),
-                        "cublasSetWorkspace", error);
-}
-
 enum gw_status gw_products_open(struct gw_products *out, struct gw_device_stream *stream, size_t n,
                                 size_t depth, struct gw_error *error) {
     *out = (struct gw_products){.stream = stream, .n = n, .depth = depth};
     GW_TRY(gw_cublas_need(error));
     GW_TRY(open_matrices(out, error));
-    return open_handle(out, error);
+    GW_TRY(check_cublas(calls.Create(&out->handle), "cublasCreate", error));
+    GW_TRY(check_cublas(calls.SetStream(out->handle, gw_cuda_stream(stream)), "cublasSetStream",
+                        error));
+    /* after the stream, which resets the workspace */
+    return check_cublas(calls.SetWorkspace(out->handle, out->workspace, workspace_bytes),
+                        "cublasSetWorkspace", error);
 }
 
 void gw_products_close(struct gw_products *products) {

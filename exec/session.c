@@ -24,25 +24,24 @@ static void *serve_stream(void *argument) {
         }
         size_t operation = stream->ring[stream->head++ % stream->capacity];
         pthread_mutex_unlock(&stream->mutex);
-        stream->run(stream->context, operation);
+        gw_session_run_operation(stream->session, operation);
         pthread_mutex_lock(&stream->mutex);
     }
     pthread_mutex_unlock(&stream->mutex);
     return NULL;
 }
 
-static const char *const thread_names[GW_STREAM_COUNT] = {
-    [GW_STREAM_COMPUTE] = "gw_compute", [GW_STREAM_COMMUNICATION] = "gw_exchange"};
-
-/* Starts the thread; the queue holds at most `capacity` operations. */
-static enum gw_status open_stream(struct gw_stream_thread *stream, const char *name,
-                                  size_t capacity, gw_stream_run *run, void *context,
+/* Starts the thread, for as many operations as the schedule has. */
+static enum gw_status open_stream(struct gw_session *session, enum gw_stream number,
                                   struct gw_error *error) {
-    *stream = (struct gw_stream_thread){.name = name,
+    static const char *const names[GW_STREAM_COUNT] = {
+        [GW_STREAM_COMPUTE] = "gw_compute", [GW_STREAM_COMMUNICATION] = "gw_exchange"};
+    struct gw_stream_thread *stream = &session->streams[number];
+    size_t capacity = session->schedule->operation_count;
+    *stream = (struct gw_stream_thread){.session = session,
+                                        .name = names[number],
                                         .capacity = capacity,
-                                        .ring = calloc(capacity, sizeof *stream->ring),
-                                        .run = run,
-                                        .context = context};
+                                        .ring = calloc(capacity, sizeof *stream->ring)};
     if (stream->ring == NULL) {
         return gw_fail_memory(error, "opening a stream");
     }
@@ -55,14 +54,6 @@ static enum gw_status open_stream(struct gw_stream_thread *stream, const char *n
         return gw_fail(error, GW_FAILED, "pthread_create: %s", strerror(result));
     }
     return GW_OK;
-}
-
-/* Appends an operation to the queue. Never waits. */
-static void push_operation(struct gw_stream_thread *stream, size_t operation) {
-    pthread_mutex_lock(&stream->mutex);
-    stream->ring[stream->tail++ % stream->capacity] = operation;
-    pthread_cond_signal(&stream->changed);
-    pthread_mutex_unlock(&stream->mutex);
 }
 
 /* Ends the thread once the queue is empty. */
@@ -83,14 +74,6 @@ static void close_stream(struct gw_stream_thread *stream) {
 
 /* ---- one operation, on its stream's thread ------------------------------------------------- */
 
-/* Waits for an operation; the caller holds the mutex. */
-static void await_operation(struct gw_session *session, enum gw_stream stream, size_t operation) {
-    while (!session->done[operation] && !session->closing) {
-        session->awaited[stream] = operation;
-        pthread_cond_wait(&session->awaited_done[stream], &session->mutex);
-    }
-}
-
 /* Returns true if the operation is to run: the rest of an iteration that failed, or that is being
  * closed, is skipped. */
 static bool wait_for_dependencies(struct gw_session *session,
@@ -98,7 +81,10 @@ static bool wait_for_dependencies(struct gw_session *session,
     const size_t *dependencies = session->schedule->dependencies + operation->first_dependency;
     pthread_mutex_lock(&session->mutex);
     for (size_t d = 0; d < operation->dependency_count; d++) {
-        await_operation(session, operation->stream, dependencies[d]);
+        while (!session->done[dependencies[d]] && !session->closing) {
+            session->awaited[operation->stream] = dependencies[d];
+            pthread_cond_wait(&session->awaited_done[operation->stream], &session->mutex);
+        }
     }
     session->awaited[operation->stream] = NOTHING;
     bool healthy = session->failure.status == GW_OK && !session->closing;
@@ -218,10 +204,6 @@ void gw_session_run_operation(struct gw_session *session, size_t index) {
     pthread_mutex_unlock(&session->mutex);
 }
 
-static void run_operation(void *session, size_t index) {
-    gw_session_run_operation(session, index);
-}
-
 /* ---- opening and closing ------------------------------------------------------------------- */
 
 static enum gw_status check_ranks(const struct gw_schedule *schedule,
@@ -233,18 +215,6 @@ static enum gw_status check_ranks(const struct gw_schedule *schedule,
                : gw_fail(error, GW_BAD_INPUT, "execution: expected %zu ranks%s, got %d", ranks,
                          schedule->server ? ", the last of which is the server" : "",
                          communicator->size);
-}
-
-/* Timed compression puts selections in the host's memory, from gradients that are there before an
- * iteration. */
-static enum gw_status check_compression(const struct gw_session_options *options,
-                                        struct gw_error *error) {
-    return !options->timed_compression ||
-                   (options->device == NULL && options->compute == GW_COMPUTE_WAIT)
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT,
-                         "execution: timed compression: expected compute that is timed waiting, on "
-                         "the host");
 }
 
 static enum gw_status open_worker(struct gw_session *session, struct gw_communicator *communicator,
@@ -280,7 +250,13 @@ static enum gw_status open_parts(struct gw_session *session, struct gw_communica
     session->on_gpu = options->device != NULL;
     GW_TRY(gw_session_check(schedule, session->on_gpu, error));
     GW_TRY(check_ranks(schedule, communicator, error));
-    GW_TRY(check_compression(options, error));
+    /* Timed compression puts selections in the host's memory, from gradients that are there before
+     * an iteration. */
+    if (options->timed_compression && (session->on_gpu || options->compute != GW_COMPUTE_WAIT)) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "execution: timed compression: expected compute that is timed waiting, on "
+                       "the host");
+    }
     struct gw_arena *arena = &session->arena;
     session->intervals = gw_arena_zeros(arena, count, sizeof *session->intervals);
     session->gathered =
@@ -293,8 +269,7 @@ static enum gw_status open_parts(struct gw_session *session, struct gw_communica
         GW_TRY(gw_tensors_open(session, options, error));
     }
     for (int stream = 0; stream < GW_STREAM_COUNT; stream++) {
-        GW_TRY(open_stream(&session->streams[stream], thread_names[stream], count, run_operation,
-                           session, error));
+        GW_TRY(open_stream(session, (enum gw_stream)stream, error));
     }
     return GW_OK;
 }
@@ -374,7 +349,12 @@ void gw_session_start(struct gw_session *session) {
 }
 
 void gw_session_push(struct gw_session *session, size_t operation) {
-    push_operation(&session->streams[session->schedule->operations[operation].stream], operation);
+    struct gw_stream_thread *stream =
+        &session->streams[session->schedule->operations[operation].stream];
+    pthread_mutex_lock(&stream->mutex);
+    stream->ring[stream->tail++ % stream->capacity] = operation;
+    pthread_cond_signal(&stream->changed);
+    pthread_mutex_unlock(&stream->mutex);
 }
 
 /* Times operations on a GPU after all are done. A trainer's operation begins where the one before

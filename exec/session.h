@@ -18,10 +18,8 @@ struct gw_interval {
     uint64_t bytes;
 };
 
-/* Runs an operation on its stream's thread. */
-typedef void gw_stream_run(void *context, size_t operation);
-
 struct gw_stream_thread {
+    struct gw_session *session;
     const char *name; /* as the system shows it */
     pthread_t thread;
     pthread_mutex_t mutex;
@@ -29,8 +27,6 @@ struct gw_stream_thread {
     size_t capacity, head, tail; /* of the ring; tail - head operations are queued */
     size_t *ring;
     bool closing;
-    gw_stream_run *run;
-    void *context;
 };
 
 /* A tensor of a trainer's. */
@@ -113,7 +109,7 @@ enum gw_status gw_session_prepare(struct gw_session *session, struct gw_error *e
 /* Starts the iteration's time. */
 void gw_session_start(struct gw_session *session);
 
-/* Queues the operation on its stream. */
+/* Queues the operation on its stream; never waits. */
 void gw_session_push(struct gw_session *session, size_t operation);
 
 /* Runs the operation on this thread, in place of its stream's. */

@@ -165,45 +165,51 @@ static enum gw_status read_header(const void *block, size_t bytes, struct header
                          "state: expected it as it was saved, got a damaged one");
 }
 
-static enum gw_status check_number(const char *what, uint64_t expected, uint64_t got,
-                                   struct gw_error *error) {
-    return expected == got ? GW_OK
-                           : gw_fail(error, GW_BAD_INPUT, "state: %s: expected %llu, got %llu",
-                                     what, (unsigned long long)expected, (unsigned long long)got);
-}
+/* What must be equal: for any block, the tensors; for one that the session goes on from, all. */
+static const struct {
+    const char *what;
+    size_t at;
+    enum { NUMBER, FINGERPRINT, NAME } kind; /* a fingerprint says nothing to a reader */
+} members[] = {
+    {"tensors", offsetof(struct header, tensors), NUMBER},
+    {"sizes of tensors", offsetof(struct header, sizes), FINGERPRINT},
+    {"compressor", offsetof(struct header, compressor), NAME},
+    {"exchange", offsetof(struct header, exchange), NAME},
+    {"groups", offsetof(struct header, groups), NUMBER},
+    {"plan or density", offsetof(struct header, extents), FINGERPRINT},
+    {"workers", offsetof(struct header, workers), NUMBER},
+    {"rank", offsetof(struct header, rank), NUMBER},
+    {"seed", offsetof(struct header, seed), NUMBER},
+    {"bytes", offsetof(struct header, bytes), NUMBER},
+    {"means or sums", offsetof(struct header, averages), FINGERPRINT},
+};
+enum { OF_TENSORS = 2, MEMBERS = sizeof members / sizeof *members };
 
-static enum gw_status check_same(bool same, const char *what, struct gw_error *error) {
-    return same ? GW_OK
-                : gw_fail(error, GW_BAD_INPUT, "state: %s: expected the session's, got others",
-                          what);
-}
-
-static enum gw_status check_tensors(const struct header *own, const struct header *saved,
-                                    struct gw_error *error) {
-    GW_TRY(check_number("tensors", own->tensors, saved->tensors, error));
-    return check_same(own->sizes == saved->sizes, "sizes of tensors", error);
-}
-
-static enum gw_status check_name(const char *what, const char *expected, const char *got,
-                                 struct gw_error *error) {
-    return strcmp(expected, got) == 0
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT, "state: %s: expected %s, got %s", what, expected,
-                         got);
-}
-
-static enum gw_status check_session(const struct header *own, const struct header *saved,
-                                    struct gw_error *error) {
-    GW_TRY(check_tensors(own, saved, error));
-    GW_TRY(check_name("compressor", own->compressor, saved->compressor, error));
-    GW_TRY(check_name("exchange", own->exchange, saved->exchange, error));
-    GW_TRY(check_number("groups", own->groups, saved->groups, error));
-    GW_TRY(check_same(own->extents == saved->extents, "plan or density", error));
-    GW_TRY(check_number("workers", own->workers, saved->workers, error));
-    GW_TRY(check_number("rank", own->rank, saved->rank, error));
-    GW_TRY(check_number("seed", own->seed, saved->seed, error));
-    GW_TRY(check_number("bytes", own->bytes, saved->bytes, error));
-    return check_same(own->averages == saved->averages, "means or sums", error);
+/* Fails unless the first `count` members are equal. */
+static enum gw_status check_members(const struct header *own, const struct header *saved,
+                                    size_t count, struct gw_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        const char *expected = (const char *)own + members[i].at;
+        const char *got = (const char *)saved + members[i].at;
+        size_t bytes = members[i].kind == NAME ? NAME_SIZE : sizeof(uint64_t);
+        uint64_t numbers[2];
+        if (memcmp(expected, got, bytes) == 0) {
+            continue;
+        }
+        if (members[i].kind == NAME) {
+            return gw_fail(error, GW_BAD_INPUT, "state: %s: expected %s, got %s", members[i].what,
+                           expected, got);
+        }
+        memcpy(&numbers[0], expected, bytes);
+        memcpy(&numbers[1], got, bytes);
+        return members[i].kind == NUMBER
+                   ? gw_fail(error, GW_BAD_INPUT, "state: %s: expected %llu, got %llu",
+                             members[i].what, (unsigned long long)numbers[0],
+                             (unsigned long long)numbers[1])
+                   : gw_fail(error, GW_BAD_INPUT, "state: %s: expected the session's, got others",
+                             members[i].what);
+    }
+    return GW_OK;
 }
 
 enum gw_status gw_session_load(struct gw_session *session, const void *block, size_t bytes,
@@ -212,7 +218,7 @@ enum gw_status gw_session_load(struct gw_session *session, const void *block, si
     struct header saved;
     GW_TRY(gw_session_check_begun(session, false, error));
     GW_TRY(read_header(block, bytes, &saved, error));
-    GW_TRY(check_session(&own, &saved, error));
+    GW_TRY(check_members(&own, &saved, MEMBERS, error));
     struct copying loading = {.from = block};
     GW_TRY(write_residual(session, loading.from + sizeof saved, error));
     copy_state(&loading, session);
@@ -225,7 +231,7 @@ enum gw_status gw_session_add_residual(struct gw_session *session, const void *b
     struct header saved;
     GW_TRY(gw_session_check_begun(session, false, error));
     GW_TRY(read_header(block, bytes, &saved, error));
-    GW_TRY(check_tensors(&own, &saved, error));
+    GW_TRY(check_members(&own, &saved, OF_TENSORS, error));
     if (saved.residual > own.residual) {
         return gw_fail(error, GW_BAD_INPUT,
                        "state: expected one without a residual, as this rank keeps none");

@@ -147,14 +147,6 @@ static void advance_tensors(struct gw_session *session) {
     session->advancing = false;
 }
 
-static void push_exchanges(struct gw_session *session) {
-    for (size_t i = 0; i < session->schedule->operation_count; i++) {
-        if (session->schedule->operations[i].stream == GW_STREAM_COMMUNICATION) {
-            gw_session_push(session, i);
-        }
-    }
-}
-
 enum gw_status gw_session_begin(struct gw_session *session, struct gw_error *error) {
     GW_TRY(gw_session_check_begun(session, false, error));
     GW_TRY(gw_session_prepare(session, error));
@@ -166,7 +158,11 @@ enum gw_status gw_session_begin(struct gw_session *session, struct gw_error *err
     }
     session->begun = true;
     gw_session_start(session);
-    push_exchanges(session);
+    for (size_t i = 0; i < session->schedule->operation_count; i++) {
+        if (session->schedule->operations[i].stream == GW_STREAM_COMMUNICATION) {
+            gw_session_push(session, i);
+        }
+    }
     return GW_OK;
 }
 
@@ -219,29 +215,6 @@ static enum gw_status zero_missing(struct gw_session *session, struct gw_error *
     return GW_OK;
 }
 
-static void end_compute(struct gw_session *session) {
-    gw_session_backward(session);
-    pthread_mutex_lock(&session->mutex);
-    advance_tensors(session);
-    gw_session_end_operation(session, session->schedule->operation_count - 1, GW_OK, NULL);
-    pthread_mutex_unlock(&session->mutex);
-}
-
-/* Marks the update, which follows all exchanges; its duration is unknown. */
-static void time_update(struct gw_session *session) {
-    double now_s = gw_clock_now_s() - session->start_s;
-    session->intervals[session->schedule->operation_count - 1] =
-        (struct gw_interval){.start_s = now_s, .end_s = now_s};
-}
-
-/* Tells compressors the counts, which their exchanges have sent to all workers. */
-static void observe_counts(const struct gw_worker *worker) {
-    for (size_t g = 0; g < worker->schedule->group_count; g++) {
-        const struct gw_group_state *group = &worker->groups[g];
-        gw_state_observe(group->compressor, group->state, group->counts);
-    }
-}
-
 enum gw_status gw_session_wait(struct gw_session *session, struct gw_error *error) {
     GW_TRY(gw_session_check_begun(session, true, error));
     GW_TRY(zero_missing(session, error));
@@ -249,11 +222,21 @@ enum gw_status gw_session_wait(struct gw_session *session, struct gw_error *erro
         GW_TRY(set_thresholds(session, error));
         session->held_back = false;
     }
-    end_compute(session);
+    gw_session_backward(session);
+    pthread_mutex_lock(&session->mutex);
+    advance_tensors(session);
+    size_t update = session->schedule->operation_count - 1; /* takes an unknown time */
+    gw_session_end_operation(session, update, GW_OK, NULL);
+    pthread_mutex_unlock(&session->mutex);
     GW_TRY(gw_session_finish(session, error));
-    time_update(session);
+    double now_s = gw_clock_now_s() - session->start_s;
+    session->intervals[update] = (struct gw_interval){.start_s = now_s, .end_s = now_s};
     session->begun = false;
-    observe_counts(&session->worker);
+    for (size_t g = 0; g < session->schedule->group_count; g++) {
+        /* the counts that its exchange has sent to all workers */
+        const struct gw_group_state *group = &session->worker.groups[g];
+        gw_state_observe(group->compressor, group->state, group->counts);
+    }
     return GW_OK;
 }
 

@@ -148,12 +148,6 @@ struct gw_task gw_worker_task(const struct gw_worker *worker, const struct gw_gr
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-/* The threshold that selects `kept` elements of normal gradients (two-sided). */
-static double first_threshold(const struct gw_slice *slice) {
-    double tail = (double)slice->kept / (2 * (double)slice->elements);
-    return gradient_deviation * gsl_cdf_ugaussian_Qinv(tail);
-}
-
 /* Cuts the group's layers to the wanted number of elements, in the first of them. */
 static enum gw_status cut_layers(const struct gw_worker *worker, struct gw_group_state *group,
                                  struct gw_error *error) {
@@ -179,7 +173,9 @@ static enum gw_status open_group(struct gw_worker *worker, uint32_t g,
         .seed = gw_random_mix(options->seed) + g,
         .counts = gw_arena_zeros(worker->arena, worker->workers, sizeof *group->counts)};
     group->layers = schedule->layers + group->slice->first_layer;
-    group->threshold = options->trains ? 0 : first_threshold(group->slice);
+    /* selects as many elements as wanted of normal gradients (two-sided) */
+    double tail = (double)group->slice->kept / (2 * (double)group->slice->elements);
+    group->threshold = options->trains ? 0 : gradient_deviation * gsl_cdf_ugaussian_Qinv(tail);
     GW_TRY(gw_arena_check(worker->arena, "opening a group", error));
     if (worker->timed_compression) {
         return cut_layers(worker, group, error);

@@ -10,21 +10,18 @@
 
 /* ---- means --------------------------------------------------------------------------------- */
 
-static enum gw_status fail_layer_nan(const float *u, size_t layer, struct gw_error *error) {
-    size_t i = 0;
-    while (!isnan(u[i])) {
-        i++;
-    }
-    return gw_fail(error, GW_BAD_INPUT,
-                   "element %zu of layer %zu: expected a number or an infinity, got NaN", i, layer);
-}
-
 enum gw_status gw_layers_means(const float *u, const size_t *sizes, size_t layers, double *means,
                                struct gw_error *error) {
     for (size_t layer = 0; layer < layers; layer++) {
         double sum = gw_sum_magnitudes(u, sizes[layer]);
         if (isnan(sum)) {
-            return fail_layer_nan(u, layer, error);
+            size_t i = 0;
+            while (!isnan(u[i])) {
+                i++;
+            }
+            return gw_fail(error, GW_BAD_INPUT,
+                           "element %zu of layer %zu: expected a number or an infinity, got NaN", i,
+                           layer);
         }
         means[layer] = sum / (double)sizes[layer];
         u += sizes[layer];

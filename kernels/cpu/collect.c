@@ -67,30 +67,22 @@ enum gw_status gw_accumulate(const struct gw_task *task, size_t begin, size_t en
 
 /* ---- the largest of a selection ------------------------------------------------------------ */
 
-struct magnitude_range {
-    uint32_t low, high; /* magnitudes, both included */
-};
-
-static struct magnitude_range range_of(const struct gw_entry *entries, size_t count) {
-    struct magnitude_range range = {.low = UINT32_MAX, .high = 0};
-    for (size_t i = 0; i < count; i++) {
-        uint32_t key = (uint32_t)gw_magnitude(entries[i].value);
-        range.low = key < range.low ? key : range.low;
-        range.high = key > range.high ? key : range.high;
-    }
-    return range;
-}
-
 /* The magnitude of the k-th largest of `count` entries; *ties of this magnitude belong to the k. */
 static int32_t kth_largest(const struct gw_entry *entries, size_t count, size_t k, size_t *ties) {
-    struct magnitude_range range = range_of(entries, count);
+    uint32_t low = UINT32_MAX; /* magnitudes of the range that has it, both included */
+    uint32_t high = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t key = (uint32_t)gw_magnitude(entries[i].value);
+        low = key < low ? key : low;
+        high = key > high ? key : high;
+    }
     size_t rank = k; /* from above, within the range */
     unsigned bits = BUCKET_BITS;
     while (bits > 4 && (size_t)1 << bits > count) {
         bits--; /* with few entries, empty buckets would cost more than another pass */
     }
-    while (range.low < range.high) {
-        uint32_t width = range.high - range.low;
+    while (low < high) {
+        uint32_t width = high - low;
         unsigned shift = 0;
         while (width >> shift >> bits != 0) {
             shift++;
@@ -98,7 +90,7 @@ static int32_t kth_largest(const struct gw_entry *entries, size_t count, size_t 
         uint32_t counts[1 << BUCKET_BITS];
         memset(counts, 0, sizeof *counts << bits);
         for (size_t i = 0; i < count; i++) {
-            uint32_t offset = (uint32_t)gw_magnitude(entries[i].value) - range.low;
+            uint32_t offset = (uint32_t)gw_magnitude(entries[i].value) - low;
             if (offset <= width) {
                 counts[offset >> shift]++;
             }
@@ -107,12 +99,12 @@ static int32_t kth_largest(const struct gw_entry *entries, size_t count, size_t 
         while (counts[bucket] < rank) {
             rank -= counts[bucket--];
         }
-        range.low += bucket << shift;
-        uint32_t last = range.low + (1u << shift) - 1;
-        range.high = last < range.high ? last : range.high;
+        low += bucket << shift;
+        uint32_t last = low + (1u << shift) - 1;
+        high = last < high ? last : high;
     }
     *ties = rank;
-    return (int32_t)range.low;
+    return (int32_t)low;
 }
 
 int32_t gw_keep_largest(struct gw_selection *selection, size_t k) {
@@ -154,15 +146,6 @@ size_t gw_sample_rank(size_t n, size_t k, size_t *count) {
     return rank < (double)*count ? (size_t)rank : 0;
 }
 
-static void read_sample(const struct gw_task *task, const struct gw_sample *sample, size_t stride,
-                        size_t count, struct gw_entry *out) {
-    for (size_t i = 0; i < count; i++) {
-        size_t place = sample->begin + gw_sample_position(i, stride, sample->key);
-        float added = sample->adding && task->gradient != NULL ? task->gradient[place] : 0;
-        out[i] = (struct gw_entry){.value = task->u[place] + added};
-    }
-}
-
 enum gw_status gw_sample_magnitude(const struct gw_task *task, const struct gw_sample *sample,
                                    int32_t *magnitude, struct gw_error *error) {
     size_t n = sample->end - sample->begin;
@@ -177,7 +160,11 @@ enum gw_status gw_sample_magnitude(const struct gw_task *task, const struct gw_s
     if (taken == NULL) {
         return gw_fail_memory(error, "sampling a gradient");
     }
-    read_sample(task, sample, stride, count, taken);
+    for (size_t i = 0; i < count; i++) {
+        size_t place = sample->begin + gw_sample_position(i, stride, sample->key);
+        float added = sample->adding && task->gradient != NULL ? task->gradient[place] : 0;
+        taken[i] = (struct gw_entry){.value = task->u[place] + added};
+    }
     size_t ties;
     int32_t sampled = kth_largest(taken, count, rank, &ties);
     *magnitude = sampled < GW_INFINITE ? sampled : GW_INFINITE; /* NaNs exceed it */

@@ -56,12 +56,6 @@ enum gw_status gw_layer_drop_choose(const struct gw_task *task, struct gw_error 
     return GW_OK;
 }
 
-static enum gw_status choose_layers(const struct gw_task *task, struct gw_error *error) {
-    const struct gw_layer_drop *state = task->state;
-    GW_TRY(gw_layers_means(task->u, state->sizes, state->layer_count, state->means, error));
-    return gw_layer_drop_choose(task, error);
-}
-
 static enum gw_status add_layers(const struct gw_task *task, struct gw_selection *out,
                                  struct gw_error *error) {
     const struct gw_layer_drop *state = task->state;
@@ -83,7 +77,9 @@ static enum gw_status add_layers(const struct gw_task *task, struct gw_selection
 static enum gw_status select_layers(const struct gw_task *task, struct gw_selection *out,
                                     struct gw_error *error) {
     GW_TRY(gw_accumulate(task, 0, task->n, error));
-    GW_TRY(choose_layers(task, error));
+    const struct gw_layer_drop *state = task->state;
+    GW_TRY(gw_layers_means(task->u, state->sizes, state->layer_count, state->means, error));
+    GW_TRY(gw_layer_drop_choose(task, error));
     return add_layers(task, out, error);
 }
 

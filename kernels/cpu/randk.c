@@ -7,29 +7,11 @@
 #include "kernels/compressors.h"
 #include "kernels/cpu/collect.h"
 
-static struct gw_permutation task_permutation(const struct gw_task *task) {
-    return gw_permutation_of(task->n, gw_mix_pair(task->seed, task->iteration));
-}
-
-static void append_element(const struct gw_task *task, size_t index, struct gw_selection *out) {
-    out->entries[out->count++] =
-        (struct gw_entry){.value = task->u[index], .index = (uint32_t)index};
-}
-
-/* Checks the selected elements only, for NaNs. */
-static enum gw_status check_selection(const struct gw_task *task, const struct gw_selection *out,
-                                      struct gw_error *error) {
-    for (size_t i = 0; i < out->count; i++) {
-        if (isnan(out->entries[i].value)) {
-            return gw_fail_nan(out->entries[i].index, task->n, error);
-        }
-    }
-    return GW_OK;
-}
-
+/* Looks for NaNs among the selected elements only. */
 static enum gw_status select_randk(const struct gw_task *task, struct gw_selection *out,
                                    struct gw_error *error) {
-    struct gw_permutation permutation = task_permutation(task);
+    struct gw_permutation permutation =
+        gw_permutation_of(task->n, gw_mix_pair(task->seed, task->iteration));
     size_t words = task->n / 64 + 1;
     GW_TRY(gw_accumulate(task, 0, task->n, error));
     GW_TRY(gw_selection_reserve(out, task->k, error));
@@ -43,10 +25,15 @@ static enum gw_status select_randk(const struct gw_task *task, struct gw_selecti
     out->count = 0;
     for (size_t word = 0; word < words; word++) {
         for (uint64_t left = marks[word]; left != 0; left &= left - 1) {
-            append_element(task, word * 64 + (size_t)__builtin_ctzll(left), out);
+            size_t index = word * 64 + (size_t)__builtin_ctzll(left);
+            if (isnan(task->u[index])) {
+                return gw_fail_nan(index, task->n, error);
+            }
+            out->entries[out->count++] =
+                (struct gw_entry){.value = task->u[index], .index = (uint32_t)index};
         }
     }
-    return check_selection(task, out, error);
+    return GW_OK;
 }
 
 const struct gw_kernel gw_kernel_randk = {.select = select_randk};

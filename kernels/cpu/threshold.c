@@ -210,11 +210,6 @@ const struct gw_kernel gw_kernel_hard_threshold = {.select = select_hard};
  * thresholds.
  */
 
-static double redsync_threshold(const struct gw_task *task, const struct gw_exceedances *all,
-                                int step) {
-    return gw_redsync_threshold(all->sum, all->largest, task->n, step);
-}
-
 static enum gw_status select_redsync(const struct gw_task *task, struct gw_selection *out,
                                      struct gw_error *error) {
     struct gw_exceedances all;
@@ -222,7 +217,7 @@ static enum gw_status select_redsync(const struct gw_task *task, struct gw_selec
     size_t counts[GW_REDSYNC_STEPS];
     GW_TRY(find_exceedances(task, 0, true, &all, error));
     for (int step = 1; step < GW_REDSYNC_STEPS; step++) {
-        thresholds[step] = redsync_threshold(task, &all, step);
+        thresholds[step] = gw_redsync_threshold(all.sum, all.largest, task->n, step);
     }
     GW_TRY(count_exceeding(task, thresholds + 1, GW_REDSYNC_STEPS - 1, counts + 1, error));
     int step = gw_redsync_last_step(counts, task->k);
@@ -239,17 +234,14 @@ const struct gw_kernel gw_kernel_redsync = {.select = select_redsync};
  * all thresholds that this can lead to.
  */
 
-static double task_quantile(const struct gw_task *task) {
-    return gsl_cdf_ugaussian_Qinv((double)task->k / (2 * (double)task->n));
-}
-
 static enum gw_status select_gaussiank(const struct gw_task *task, struct gw_selection *out,
                                        struct gw_error *error) {
     struct gw_moments_of_u moments = {0};
     double thresholds[GW_GAUSSIANK_THRESHOLDS];
     size_t counts[GW_GAUSSIANK_THRESHOLDS];
     GW_TRY(find_moments(task, &moments, error));
-    double first = gw_gaussiank_first(moments, task_quantile(task));
+    double quantile = gsl_cdf_ugaussian_Qinv((double)task->k / (2 * (double)task->n));
+    double first = gw_gaussiank_first(moments, quantile);
     gw_gaussiank_thresholds(first, thresholds);
     GW_TRY(count_exceeding(task, thresholds, GW_GAUSSIANK_THRESHOLDS, counts, error));
     double threshold = gw_gaussiank_adjust(first, counts, task->k);
@@ -280,11 +272,6 @@ size_t gw_sidco_ratios(double rho, size_t stages, double *ratios) {
     return stages;
 }
 
-static size_t max_stages(double rho) {
-    double most = ceil(log2(1 / rho));
-    return most < 1 ? 1 : most > GW_SIDCO_STAGES ? GW_SIDCO_STAGES : (size_t)most;
-}
-
 void gw_sidco_stages_adapt(struct gw_sidco *state, size_t selected, size_t wanted, double rho) {
     state->sum += (double)selected / (double)wanted;
     state->seen++;
@@ -292,9 +279,10 @@ void gw_sidco_stages_adapt(struct gw_sidco *state, size_t selected, size_t wante
         return;
     }
     double mean = state->sum / ADAPT_EVERY;
+    double most = fmin(ceil(log2(1 / rho)), GW_SIDCO_STAGES);
     if (mean > 1 + tolerance && state->stages > 1) {
         state->stages--;
-    } else if (mean < 1 - tolerance && state->stages < max_stages(rho)) {
+    } else if (mean < 1 - tolerance && (double)state->stages < most) {
         state->stages++;
     }
     state->seen = 0;

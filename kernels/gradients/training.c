@@ -139,14 +139,6 @@ size_t gw_training_selected(const struct gw_training *training) {
 
 /* ---- a threshold for the whole run --------------------------------------------------------- */
 
-static double smallest_magnitude(const struct gw_selection *selection) {
-    double least = INFINITY;
-    for (size_t i = 0; i < selection->count; i++) {
-        least = fmin(least, fabs((double)selection->entries[i].value));
-    }
-    return least;
-}
-
 enum gw_status gw_training_first_threshold(const struct gw_training_spec *spec, double *out,
                                            struct gw_error *error) {
     struct gw_training_spec first = *spec;
@@ -156,7 +148,11 @@ enum gw_status gw_training_first_threshold(const struct gw_training_spec *spec, 
     enum gw_status status = gw_training_open(&training, &first, error);
     status = status == GW_OK ? gw_training_step(&training, 1, error) : status;
     if (status == GW_OK) {
-        *out = smallest_magnitude(&training.each[0].selection);
+        const struct gw_selection *selection = &training.each[0].selection;
+        *out = INFINITY;
+        for (size_t i = 0; i < selection->count; i++) {
+            *out = fmin(*out, fabs((double)selection->entries[i].value));
+        }
     }
     gw_training_close(&training);
     return status;

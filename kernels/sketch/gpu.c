@@ -20,11 +20,6 @@ static size_t count_blocks(size_t n) {
     return n / GW_SKETCH_BLOCK + (n % GW_SKETCH_BLOCK != 0);
 }
 
-static size_t chunk_of(size_t lines, size_t blocks) {
-    size_t chunk = MIN_PER_LINE * lines > CHUNK ? MIN_PER_LINE * lines : CHUNK;
-    return chunk < blocks || blocks == 0 ? chunk : blocks;
-}
-
 /* ---- the order of blocks: one row of a chunk ----------------------------------------------- */
 
 struct sorting {
@@ -130,7 +125,9 @@ static enum gw_status open_order(struct gw_gpu_sketch_order **out, const struct 
     order->device = gw_device_stream_device(stream);
     order->n = n;
     order->lines = shape->columns / GW_SKETCH_BLOCK;
-    order->chunk = chunk_of(order->lines, count_blocks(n));
+    size_t blocks = count_blocks(n);
+    size_t chunk = MIN_PER_LINE * order->lines > CHUNK ? MIN_PER_LINE * order->lines : CHUNK;
+    order->chunk = chunk < blocks || blocks == 0 ? chunk : blocks;
     enum gw_status status = allocate_order(order, shape->rows, error);
     if (status == GW_OK) {
         status = sort_on_host(order, shape, stream, error);
@@ -333,18 +330,14 @@ static enum gw_status keep_heaviest(const struct gw_gpu_sketch *sketch, size_t k
     return gw_memory_on_gpu.list_indices(&memory, query->kept, k, indices, error);
 }
 
-/* A capacity that suffices in most cases; estimates have errors. */
-static size_t expected_heavy(size_t n, size_t k) {
-    size_t heavy = 2 * k + 4096;
-    return heavy < n ? heavy : n;
-}
-
 enum gw_status gw_gpu_sketch_heavymix(const struct gw_gpu_sketch *sketch, size_t n, size_t k,
                                       uint64_t iteration, struct gw_device_stream *stream,
                                       struct gw_gpu_workspace *workspace, uint32_t *indices,
                                       size_t *heavy, struct gw_error *error) {
     struct query query;
-    GW_TRY(reserve_query(workspace, &sketch->shape, n, k, expected_heavy(n, k), &query, error));
+    size_t expected = 2 * k + 4096; /* suffices in most cases; estimates have errors */
+    expected = expected < n ? expected : n;
+    GW_TRY(reserve_query(workspace, &sketch->shape, n, k, expected, &query, error));
     GW_TRY(find_heavy(sketch, n, k, &query, stream, error));
     if (*query.count_on_host > query.capacity) {
         GW_TRY(reserve_query(workspace, &sketch->shape, n, k, (size_t)*query.count_on_host, &query,

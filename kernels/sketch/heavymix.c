@@ -22,14 +22,6 @@ struct candidates {
     struct gw_selection entries; /* |estimate| and coordinate, ascending */
 };
 
-static int32_t count_hits(const float *estimates, size_t n, int32_t threshold) {
-    int32_t hits = 0;
-    for (size_t i = 0; i < n; i++) {
-        hits += gw_sketch_magnitude(estimates[i]) >= threshold;
-    }
-    return hits;
-}
-
 /* Collects candidates. Drops all but k once there are four times as many, so that each costs a
  * constant. */
 static enum gw_status collect_candidates(struct candidates *candidates, const float *estimates,
@@ -58,7 +50,11 @@ static enum gw_status find_candidates(struct candidates *candidates, const struc
     for (size_t first = 0; first < n; first += ESTIMATES) {
         size_t count = n - first < ESTIMATES ? n - first : ESTIMATES;
         gw_sketch_estimate(sketch, first, count, estimates);
-        if (count_hits(estimates, count, candidates->threshold) > 0) {
+        int32_t hits = 0;
+        for (size_t i = 0; i < count; i++) {
+            hits += gw_sketch_magnitude(estimates[i]) >= candidates->threshold;
+        }
+        if (hits > 0) {
             GW_TRY(collect_candidates(candidates, estimates, first, count, error));
         }
     }

@@ -98,14 +98,6 @@ static bool add_row(const struct gw_scan *scan, struct gw_sketch *sketch, size_t
     return scan->sketch_add(cells, hash, column_bits, u, block, run / GW_SKETCH_BLOCK);
 }
 
-static size_t first_nan(const float *u) {
-    size_t i = 0;
-    while (!isnan(u[i])) {
-        i++;
-    }
-    return i;
-}
-
 enum gw_status gw_sketch_encode(struct gw_sketch *sketch, const float *u, size_t first, size_t n,
                                 struct gw_error *error) {
     const struct gw_scan *scan = gw_scan();
@@ -113,7 +105,10 @@ enum gw_status gw_sketch_encode(struct gw_sketch *sketch, const float *u, size_t
         run = next_run(first + i, n - i);
         for (size_t row = 0; row < sketch->rows; row++) {
             if (!add_row(scan, sketch, row, u + i, first + i, run)) {
-                return gw_sketch_fail_nan(first + i + first_nan(u + i), error);
+                while (!isnan(u[i])) {
+                    i++;
+                }
+                return gw_sketch_fail_nan(first + i, error);
             }
         }
     }
@@ -137,11 +132,6 @@ void gw_sketch_estimate(const struct gw_sketch *sketch, size_t first, size_t n, 
     }
 }
 
-static double sum_of_squares(const float *cells, size_t columns) {
-    double sum = gw_sum_squares(cells, columns);
-    return sum <= DBL_MAX ? sum : (double)INFINITY; /* a NaN becomes infinite too */
-}
-
 static int by_value(const void *left, const void *right) {
     double a = *(const double *)left;
     double b = *(const double *)right;
@@ -151,7 +141,8 @@ static int by_value(const void *left, const void *right) {
 double gw_sketch_norm2(const struct gw_sketch *sketch) {
     double sums[GW_SKETCH_ROWS_LIMIT] = {0};
     for (size_t r = 0; r < sketch->rows; r++) {
-        sums[r] = sum_of_squares(sketch->table + r * sketch->columns, sketch->columns);
+        double sum = gw_sum_squares(sketch->table + r * sketch->columns, sketch->columns);
+        sums[r] = sum <= DBL_MAX ? sum : (double)INFINITY; /* a NaN becomes infinite too */
     }
     qsort(sums, sketch->rows, sizeof *sums, by_value);
     return sums[sketch->rows / 2];
