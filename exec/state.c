@@ -165,7 +165,7 @@ static enum gw_status read_header(const void *block, size_t bytes, struct header
                          "state: expected it as it was saved, got a damaged one");
 }
 
-/* What must be equal: for any block, the tensors; for one that the session goes on from, all. */
+/* Members that must be equal: the tensors for any block, all for one that the session continues. */
 static const struct {
     const char *what;
     size_t at;

@@ -13,7 +13,7 @@ enum { ROOM = 150000, LAYERS = 300 };
 enum side { PROCESSOR, REFERENCE, ON_GPU, SIDES };
 static const char *const side_names[SIDES] = {"processor", "reference", "GPU"};
 
-/* What a step left of u, and what it selected. */
+/* The result of a step: the rest of u, and the selection. */
 struct outcome {
     enum gw_status status;
     struct gw_error error;
@@ -78,7 +78,7 @@ static void compress_on(enum side side, const struct gw_compressor *compressor, 
     gw_workspace_free(&workspace);
 }
 
-/* ---- what is held to each step ------------------------------------------------------------- */
+/* ---- checks of each step -------------------------------------------------------------------- */
 
 /* A step of a compressor on one side, for messages. */
 struct step {
