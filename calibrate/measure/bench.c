@@ -102,18 +102,6 @@ static double took_s(void *context) {
     return run->took_s;
 }
 
-/* Sets the residual such that with the gradient it is u. */
-static enum gw_status restore_residual(struct run *run, struct gw_error *error) {
-    if (run->device != NULL) {
-        return gw_device_copy(run->timer.stream, run->residual, run->start,
-                              run->task.n * sizeof *run->start, error);
-    }
-    for (size_t i = 0; i < run->task.n; i++) {
-        run->residual[i] = run->u[i] - run->gradient[i];
-    }
-    return GW_OK;
-}
-
 static enum gw_status time_work(struct run *run, enum kind kind, double *seconds,
                                 struct gw_error *error) {
     const struct gw_subject subject = {
@@ -131,7 +119,14 @@ static enum gw_status repeat_once(struct run *run, size_t i, struct gw_error *er
         GW_TRY(time_work(run, COPY, &run->seconds[COPY][i], error));
         GW_TRY(time_work(run, READ, &run->seconds[READ][i], error));
     }
-    GW_TRY(restore_residual(run, error));
+    /* The residual becomes such that with the gradient it is u. */
+    if (run->device != NULL) {
+        GW_TRY(gw_device_copy(run->timer.stream, run->residual, run->start,
+                              run->task.n * sizeof *run->start, error));
+    }
+    for (size_t j = 0; run->device == NULL && j < run->task.n; j++) {
+        run->residual[j] = run->u[j] - run->gradient[j];
+    }
     GW_TRY(time_work(run, COMPRESS, &run->seconds[COMPRESS][i], error));
     if (run->device == NULL) {
         GW_TRY(time_work(run, READ, &run->seconds[READ][i], error));
@@ -150,19 +145,6 @@ static double selection_energy(const struct gw_selection *found) {
         sum += value * value;
     }
     return sum;
-}
-
-/* Finds the exact top-k by the CPU from a copy of u, and the threshold that selects it. */
-static enum gw_status find_topk(struct run *run, float *copy, struct gw_error *error) {
-    double least = INFINITY;
-    run->task.u = copy;
-    GW_TRY(gw_kernel_of(&gw_compressor_topk)->select(&run->task, &run->found, error));
-    for (size_t i = 0; i < run->found.count; i++) {
-        least = fmin(least, fabs((double)run->found.entries[i].value));
-    }
-    run->task.threshold = least;
-    run->topk_energy = selection_energy(&run->found);
-    return GW_OK;
 }
 
 /* Copies the last selection to the host; on a GPU. */
@@ -227,18 +209,6 @@ static enum gw_status measure_compressor(struct run *run, size_t which, struct g
     return GW_OK;
 }
 
-static enum gw_status find_for_gpu(struct run *run, struct gw_error *error) {
-    const struct gw_compressor *compressor = run->compressor;
-    run->gpu = gw_gpu_kernel_of(compressor);
-    if (run->gpu == NULL) {
-        return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor that there is for GPUs",
-                       compressor->name);
-    }
-    return gw_gpu_selection_reserve(&run->gpu_selection, run->device,
-                                    gw_gpu_selection_capacity(compressor, run->task.n, run->task.k),
-                                    error);
-}
-
 static enum gw_status bench_one(struct run *run, size_t which, struct gw_bench_row *row,
                                 struct gw_error *error) {
     const struct gw_compressor *compressor = run->bench->compressors[which];
@@ -246,7 +216,15 @@ static enum gw_status bench_one(struct run *run, size_t which, struct gw_bench_r
     enum gw_status status = GW_OK;
     run->compressor = compressor;
     run->task.iteration = 0;
-    GW_TRY(run->device == NULL ? GW_OK : find_for_gpu(run, error));
+    if (run->device != NULL) {
+        run->gpu = gw_gpu_kernel_of(compressor);
+        if (run->gpu == NULL) {
+            return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor that there is for GPUs",
+                           compressor->name);
+        }
+        size_t capacity = gw_gpu_selection_capacity(compressor, run->task.n, run->task.k);
+        GW_TRY(gw_gpu_selection_reserve(&run->gpu_selection, run->device, capacity, error));
+    }
     GW_TRY(gw_state_open(compressor, &run->task, &run->task.state, error));
     if (compressor->stateful) {
         status = gw_warm_up_compressor(compressor, &run->task, &selecting, &gw_machine_clock,
@@ -338,7 +316,15 @@ static enum gw_status open_run(struct run *run, struct gw_error *error) {
     }
     layers[run->task.layer_count - 1] += n % run->task.layer_count;
     memcpy(copy, bench->u, n * sizeof *copy);
-    GW_TRY(find_topk(run, copy, error));
+    /* The exact top-k by the CPU, and the threshold that selects it. */
+    double least = INFINITY;
+    run->task.u = copy;
+    GW_TRY(gw_kernel_of(&gw_compressor_topk)->select(&run->task, &run->found, error));
+    for (size_t i = 0; i < run->found.count; i++) {
+        least = fmin(least, fabs((double)run->found.entries[i].value));
+    }
+    run->task.threshold = least;
+    run->topk_energy = selection_energy(&run->found);
     if (run->device != NULL) {
         return open_on_gpu(run, copy, error);
     }

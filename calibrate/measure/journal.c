@@ -95,26 +95,6 @@ static bool is_text(const cJSON *line, const char *key, const char *expected) {
     return cJSON_IsString(text) && strcmp(text->valuestring, expected) == 0;
 }
 
-static bool is_number(const cJSON *line, const char *key, uint64_t expected) {
-    char hex[32];
-    snprintf(hex, sizeof hex, "%016" PRIx64, expected);
-    return is_text(line, key, hex);
-}
-
-/* The reason why a title is not this calibration's, or NULL. */
-static const char *judge_title(const cJSON *line, const struct gw_journal_title *title) {
-    if (!is_text(line, "schema", schema)) {
-        return "something else";
-    }
-    if (!is_number(line, "hosts", title->hosts)) {
-        return "one of other hosts, or of another number of ranks";
-    }
-    return is_number(line, "request", title->request) &&
-                   number_in(line, "points") == (double)title->point_count
-               ? NULL
-               : "one of other collectives, compressors, sizes, density or version";
-}
-
 static struct gw_measured_point *find_point(const cJSON *line, const char *key,
                                             const struct gw_points *points) {
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(line, key);
@@ -169,7 +149,17 @@ static enum gw_status check_title(const struct gw_journal *journal, const char *
                                   const struct gw_journal_title *title, struct gw_error *error) {
     cJSON *line = NULL;
     GW_TRY(gw_json_parse_line(text, length, &line, error));
-    const char *other = judge_title(line, title);
+    char hosts[32];
+    char request[32];
+    (void)snprintf(hosts, sizeof hosts, "%016" PRIx64, title->hosts);
+    (void)snprintf(request, sizeof request, "%016" PRIx64, title->request);
+    const char *other = !is_text(line, "schema", schema) ? "something else"
+                        : !is_text(line, "hosts", hosts)
+                            ? "one of other hosts, or of another number of ranks"
+                        : is_text(line, "request", request) &&
+                                number_in(line, "points") == (double)title->point_count
+                            ? NULL
+                            : "one of other collectives, compressors, sizes, density or version";
     cJSON_Delete(line);
     return other == NULL ? GW_OK
                          : gw_fail(error, GW_BAD_INPUT,
