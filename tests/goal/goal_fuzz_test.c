@@ -6,7 +6,6 @@
 #include "tests/test.h"
 
 #include "tests/goal/goal_model.h"
-#include "tests/goal/goal_text.h"
 
 enum { cases = 5000 };
 
@@ -79,7 +78,7 @@ static void print_operation(struct gw_random *random, FILE *out,
     (void)fputs(line_end(random), out);
 }
 
-static bool is_named(const struct model_rank *rank, uint32_t operation) {
+static bool is_named(const struct pattern_rank *rank, uint32_t operation) {
     for (uint32_t i = 0; i < rank->dependency_count; i++) {
         if (rank->dependencies[i].after == operation || rank->dependencies[i].before == operation) {
             return true;
@@ -88,9 +87,9 @@ static bool is_named(const struct model_rank *rank, uint32_t operation) {
     return false;
 }
 
-static void print_rank(struct gw_random *random, FILE *out, const struct model_rank *rank) {
+static void print_rank(struct gw_random *random, FILE *out, const struct pattern_rank *rank) {
     uint32_t next = 0;
-    for (uint32_t i = 0; i < rank->operation_count; i++) {
+    for (uint32_t i = 0; i < rank->count; i++) {
         (void)fputs(blank(random, false), out);
         if (is_named(rank, i) || below(random, 2) == 0) {
             print_label(out, i);
@@ -98,7 +97,7 @@ static void print_rank(struct gw_random *random, FILE *out, const struct model_r
         }
         print_operation(random, out, &rank->operations[i]);
         for (; next < rank->dependency_count && rank->dependencies[next].below == i; next++) {
-            const struct model_dependency *dependency = &rank->dependencies[next];
+            const struct pattern_dependency *dependency = &rank->dependencies[next];
             print_label(out, dependency->after);
             (void)fprintf(out, "%s%s%s", blank(random, true),
                           dependency->at_start ? "irequires" : "requires", blank(random, false));
@@ -109,7 +108,7 @@ static void print_rank(struct gw_random *random, FILE *out, const struct model_r
 }
 
 /* With blanks, comments and the order of options at random. The caller frees it. */
-static char *print_model(struct gw_random *random, const struct model *model, size_t *length) {
+static char *print_model(struct gw_random *random, const struct pattern *model, size_t *length) {
     char *text = NULL;
     FILE *out = open_memstream(&text, length);
     assert_non_null(out);
@@ -129,15 +128,15 @@ static char *print_model(struct gw_random *random, const struct model *model, si
 TEST(texts_mean_what_they_say) {
     struct gw_random *random = random_stream(1);
     for (int i = 0, trials = gw_trials(cases); i < trials; i++) {
-        struct model model;
         struct gw_goal goal;
         size_t length = 0;
-        make_model(random, &model);
+        struct pattern model = make_model(random, true);
         char *text = print_model(random, &model, &length);
         if (read_goal_text(text, length, "f", &goal, &error) != GW_OK) {
             fail_msg("%s: %s", error.message, text);
         }
         expect_model(&goal, &model);
+        pattern_close(&model);
         gw_goal_free(&goal);
         free(text);
     }

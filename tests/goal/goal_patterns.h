@@ -8,9 +8,9 @@
 #include "tests/goal/goal_text.h"
 #include "tests/support.h"
 
-/* `after` waits for `before`, both of the same rank. */
+/* `after` waits for `before`, both of the same rank; written below operation `below`. */
 struct pattern_dependency {
-    uint32_t after, before;
+    uint32_t after, before, below;
     bool at_start;
 };
 
@@ -23,6 +23,7 @@ struct pattern_rank {
 struct pattern {
     uint32_t rank_count;
     struct pattern_rank *ranks;
+    uint32_t *order; /* of the ranks in a file */
 };
 
 static inline uint32_t below(struct gw_random *random, uint32_t limit) {
@@ -34,7 +35,9 @@ static inline uint32_t below(struct gw_random *random, uint32_t limit) {
 static inline struct pattern pattern_open(uint32_t rank_count) {
     struct pattern pattern = {.rank_count = rank_count};
     pattern.ranks = calloc(rank_count, sizeof *pattern.ranks);
+    pattern.order = calloc(rank_count, sizeof *pattern.order);
     assert_non_null(pattern.ranks);
+    assert_non_null(pattern.order);
     return pattern;
 }
 
@@ -44,6 +47,7 @@ static inline void pattern_close(struct pattern *pattern) {
         free(pattern->ranks[rank].dependencies);
     }
     free(pattern->ranks);
+    free(pattern->order);
 }
 
 static inline uint32_t add(struct pattern *pattern, uint32_t rank,

@@ -103,31 +103,52 @@ static struct pattern random_layers(struct gw_random *random, uint64_t bytes) {
     return layered(random, &options);
 }
 
+enum shape {
+    TREE,
+    REDUCE,
+    DISSEMINATION,
+    RING,
+    DOUBLING,
+    INCAST,
+    IN_TURN,
+    SENDS_FIRST,
+    PIPELINE,
+    SHAPES
+};
+
+static struct pattern make(enum shape shape, uint32_t ranks, uint64_t bytes, uint32_t steps) {
+    switch (shape) {
+    case TREE:
+        return binomial(ranks, bytes);
+    case REDUCE:
+        return binomial_reduce(ranks, bytes);
+    case DISSEMINATION:
+        return dissemination(ranks, bytes);
+    case RING:
+        return ring(ranks, bytes, steps, true);
+    case DOUBLING:
+        return recursive_doubling(ranks, bytes);
+    case INCAST:
+        return incast(ranks, bytes);
+    case IN_TURN:
+        return all_to_all(ranks, bytes, true);
+    case SENDS_FIRST:
+        return all_to_all(ranks, bytes, false);
+    default:
+        return pipeline(ranks, bytes, steps);
+    }
+}
+
 static struct pattern random_pattern(struct gw_random *random, uint64_t bytes) {
     uint32_t ranks = 1 + below(random, 40);
     uint32_t steps = 1 + below(random, 20);
-    switch (below(random, 20)) {
-    case 0:
-        return binomial(ranks, bytes);
-    case 1:
-        return binomial_reduce(ranks, bytes);
-    case 2:
-        return dissemination(ranks, bytes);
-    case 3:
-        return ring(ranks, bytes, steps, below(random, 2) == 0);
-    case 4:
-        return recursive_doubling(ranks, bytes);
-    case 5:
-        return incast(ranks, bytes);
-    case 6:
-        return all_to_all(1 + ranks % 24, bytes, true);
-    case 7:
-        return all_to_all(1 + ranks % 24, bytes, false);
-    case 8:
-        return pipeline(ranks, bytes, steps);
-    default:
-        return random_layers(random, bytes);
+    uint32_t shape = below(random, 2 * SHAPES + 2);
+    if (shape == RING && below(random, 2) == 0) {
+        return ring(ranks, bytes, steps, false);
     }
+    ranks = shape == IN_TURN || shape == SENDS_FIRST ? 1 + ranks % 24 : ranks;
+    return shape < SHAPES ? make((enum shape)shape, ranks, bytes, steps)
+                          : random_layers(random, bytes);
 }
 
 /* Spreads operations over processors and network interfaces. */
@@ -236,29 +257,6 @@ TEST(agrees_with_the_reference) {
 
 /* ---- against LogGOPSim --------------------------------------------------------------------- */
 
-enum shape { TREE, DISSEMINATION, RING, DOUBLING, INCAST, IN_TURN, SENDS_FIRST, PIPELINE };
-
-static struct pattern make(enum shape shape, uint32_t ranks, uint64_t bytes) {
-    switch (shape) {
-    case TREE:
-        return binomial(ranks, bytes);
-    case DISSEMINATION:
-        return dissemination(ranks, bytes);
-    case RING:
-        return ring(ranks, bytes, 2 * (ranks - 1), true);
-    case DOUBLING:
-        return recursive_doubling(ranks, bytes);
-    case INCAST:
-        return incast(ranks, bytes);
-    case IN_TURN:
-        return all_to_all(ranks, bytes, true);
-    case SENDS_FIRST:
-        return all_to_all(ranks, bytes, false);
-    default:
-        return pipeline(ranks, bytes, 8);
-    }
-}
-
 /* A digest of all finish times, each weighted by its rank. */
 static uint64_t digest(const uint64_t *finish_ns, uint32_t ranks) {
     uint64_t sum = 0;
@@ -317,7 +315,8 @@ TEST(agrees_with_loggopsim) {
         {DISSEMINATION, 500, 100000, &other, 13500, 451008216000},
     };
     for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
-        struct pattern pattern = make(table[t].shape, table[t].ranks, table[t].bytes);
+        struct pattern pattern = make(table[t].shape, table[t].ranks, table[t].bytes,
+                                      table[t].shape == PIPELINE ? 8 : 2 * (table[t].ranks - 1));
         struct gw_goal_result result = run_pattern(&pattern, table[t].parameters);
         if (result.events != table[t].events ||
             digest(result.finish_ns, table[t].ranks) != table[t].digest) {
@@ -352,7 +351,8 @@ TEST(faster_networks_are_not_slower) {
     struct gw_random *random = random_stream(2);
     for (int i = 0, trials = gw_trials(600); i < trials; i++) {
         uint64_t bytes = 1 + below(random, 10000);
-        struct pattern pattern = make(shapes[i % 3], 2 + below(random, 40), bytes);
+        uint32_t ranks = 2 + below(random, 40);
+        struct pattern pattern = make(shapes[i % 3], ranks, bytes, 2 * (ranks - 1));
         struct gw_loggops slow = random_parameters(random, bytes);
         slow.S = UINT64_MAX;
         struct gw_loggops fast = slow;

@@ -6,22 +6,13 @@
 
 static struct gw_error error;
 
-static void write_model_rank(struct gw_goal_writer *writer, const struct model_rank *rank) {
+static void write_model_rank(struct gw_goal_writer *writer, const struct pattern_rank *rank) {
     uint32_t next = 0;
-    for (uint32_t i = 0; i < rank->operation_count; i++) {
+    for (uint32_t i = 0; i < rank->count; i++) {
         assert_int_equal(gw_goal_write_operation(writer, &rank->operations[i]), i + 1);
         for (; next < rank->dependency_count && rank->dependencies[next].below == i; next++) {
-            const struct model_dependency *dependency = &rank->dependencies[next];
+            const struct pattern_dependency *dependency = &rank->dependencies[next];
             gw_goal_write_requires(writer, dependency->after + 1, dependency->before + 1);
-        }
-    }
-}
-
-/* Schedules are written without operations that wait for the start of others. */
-static void wait_for_ends(struct model *model) {
-    for (uint32_t r = 0; r < model->rank_count; r++) {
-        for (uint32_t d = 0; d < model->ranks[r].dependency_count; d++) {
-            model->ranks[r].dependencies[d].at_start = false;
         }
     }
 }
@@ -36,10 +27,8 @@ TEST_IN_FOLDER(what_is_written_is_read) {
     const char *path = path_in(*state, "f.goal");
     struct gw_random *random = random_stream(1);
     for (int i = 0, trials = gw_trials(100); i < trials; i++) {
-        struct model model;
         struct gw_goal goal;
-        make_model(random, &model);
-        wait_for_ends(&model);
+        struct pattern model = make_model(random, false); /* writers know waiting for ends alone */
         struct gw_goal_writer *writer = begin(path, model.rank_count);
         for (uint32_t j = 0; j < model.rank_count; j++) {
             assert_int_equal(gw_goal_write_rank(writer, model.order[j], &error), GW_OK);
@@ -50,6 +39,7 @@ TEST_IN_FOLDER(what_is_written_is_read) {
             fail_msg("%s", error.message);
         }
         expect_model(&goal, &model);
+        pattern_close(&model);
         gw_goal_free(&goal);
     }
     assert_int_equal(count_entries(*state), 1);
