@@ -22,17 +22,14 @@ static uint32_t tree_steps(uint32_t workers, uint32_t rank) {
     return count_children(workers, rank) + (rank > 0 ? 1 : 0);
 }
 
-static struct tree_edge tree_edge_to(uint32_t workers, uint32_t child) {
-    uint32_t lowest = child & (~child + 1);
-    return (struct tree_edge){
-        .parent = child - lowest, .child = child, .below = gw_smaller(lowest, workers - child)};
-}
-
 /* The edge of the `index`th step of the way up, or of the way down. */
 static struct tree_edge tree_edge_of_step(uint32_t workers, uint32_t rank, uint32_t index,
                                           bool up) {
     uint32_t hop = up ? index : tree_steps(workers, rank) - 1 - index;
-    return tree_edge_to(workers, hop < count_children(workers, rank) ? rank + (1U << hop) : rank);
+    uint32_t child = hop < count_children(workers, rank) ? rank + (1U << hop) : rank;
+    uint32_t lowest = child & (~child + 1);
+    return (struct tree_edge){
+        .parent = child - lowest, .child = child, .below = gw_smaller(lowest, workers - child)};
 }
 
 /* Whole vectors, combined on the way up. */

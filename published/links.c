@@ -350,24 +350,17 @@ static enum gw_status refuse_link(const char *name, bool within, bool elsewhere,
                    within ? "" : ", or another rate, such as 2.5gbit", name, is, rate);
 }
 
-static const struct gw_link *find_row(const char *name) {
-    const struct gw_link *row = gw_links;
-    while (row->name != NULL && !gw_name_is_one_of(name, row->name, row->aliases)) {
-        row++;
-    }
-    return row->name == NULL ? NULL : row;
-}
-
 enum gw_status gw_link_find(const char *name, bool within, struct gw_arena *arena,
                             struct gw_link *out, struct gw_error *error) {
     struct rate rate = {0};
     bool is_rate = parse_rate(name, &rate);
     const char *plain = is_rate ? name_rate(&rate, arena) : name;
     GW_TRY(gw_arena_check(arena, "finding a link", error));
-    const struct gw_link *row = find_row(plain);
-    if (row != NULL) {
-        *out = *row;
-        return row->within == within ? GW_OK : refuse_link(name, within, true, error);
+    for (const struct gw_link *row = gw_links; row->name != NULL; row++) {
+        if (gw_name_is_one_of(plain, row->name, row->aliases)) {
+            *out = *row;
+            return row->within == within ? GW_OK : refuse_link(name, within, true, error);
+        }
     }
     const char *protocol = !is_rate                              ? NULL
                            : rate.protocol[0] == '\0'            ? tcp
@@ -378,16 +371,11 @@ enum gw_status gw_link_find(const char *name, bool within, struct gw_arena *aren
                                        : refuse_link(name, within, protocol != NULL, error);
 }
 
-/* Whether two links' rates differ by less than 1%. */
-static bool have_one_rate(const struct gw_link *a, const struct gw_link *b) {
-    return fabs(a->bytes_per_s / b->bytes_per_s - 1) < 0.01;
-}
-
 const char *gw_link_reach(const struct gw_link *link, struct gw_arena *arena) {
     char others[256] = "";
     for (const struct gw_link *row = gw_links; row->name != NULL; row++) {
         if (row->within == link->within && strcmp(row->name, link->name) != 0 &&
-            have_one_rate(row, link)) {
+            fabs(row->bytes_per_s / link->bytes_per_s - 1) < 0.01) {
             char other[64];
             (void)snprintf(other, sizeof other, "%.3g GB/s by %s",
                            row->efficiency.typical * row->bytes_per_s / 1e9, row->name);

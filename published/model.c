@@ -43,14 +43,6 @@ static double all_forward_s(const struct gw_tensor_shapes *shapes, double sample
     return seconds;
 }
 
-static double all_elements(const struct gw_tensor_shapes *shapes) {
-    double elements = 0;
-    for (size_t i = 0; i < shapes->count; i++) {
-        elements += (double)shapes->list[i].elements;
-    }
-    return elements;
-}
-
 /* ---- a GPU ----------------------------------------------------------------------------------- */
 
 /* A GPU and the precision of its products. */
@@ -109,7 +101,11 @@ static enum gw_status time_on_gpu(const struct use *use, const struct gw_archite
     struct gpu_pace slow = pace_at(use, SLOW);
     out->forward_s = all_forward_s(shapes, out->batch_size, &typical);
     out->backward_s = backward_over_forward * out->forward_s;
-    out->update_s = update_bytes_per_element * all_elements(shapes) / typical.bytes_per_s;
+    double elements = 0;
+    for (size_t i = 0; i < shapes->count; i++) {
+        elements += (double)shapes->list[i].elements;
+    }
+    out->update_s = update_bytes_per_element * elements / typical.bytes_per_s;
     out->uncertainty = all_forward_s(shapes, out->batch_size, &slow) / out->forward_s - 1;
     out->device = gpu->title;
     out->precision = gw_precision_names[use->precision];

@@ -138,15 +138,6 @@ enum gw_status gw_build_bert(const struct gw_architecture *self, struct gw_arena
 
 /* ---- GPT-2 ----------------------------------------------------------------------------------- */
 
-static void add_gpt2_layer(struct builder *b, const struct transformer *t) {
-    layer_norm(b, "ln_1", t);
-    linear(b, "attn.c_attn", t->width, t->width + 2 * t->keys, t->tokens);
-    attend(b, t, true);
-    linear_back(b, "attn.c_proj", t->width, t, DROPOUT + ADDITION);
-    layer_norm(b, "ln_2", t);
-    feed_forward(b, "mlp.c_fc", "mlp.c_proj", t, DROPOUT + ADDITION);
-}
-
 enum gw_status gw_build_gpt2(const struct gw_architecture *self, struct gw_arena *arena,
                              struct gw_tensor_shapes *out, struct gw_error *error) {
     const struct transformer *t = self->details;
@@ -157,7 +148,12 @@ enum gw_status gw_build_gpt2(const struct gw_architecture *self, struct gw_arena
     move(&b, DROPOUT * t->width * t->tokens);
     for (uint64_t i = 0; i < t->layers; i++) {
         enter(&b, "transformer.h.%zu.", (size_t)i);
-        add_gpt2_layer(&b, t);
+        layer_norm(&b, "ln_1", t);
+        linear(&b, "attn.c_attn", t->width, t->width + 2 * t->keys, t->tokens);
+        attend(&b, t, true);
+        linear_back(&b, "attn.c_proj", t->width, t, DROPOUT + ADDITION);
+        layer_norm(&b, "ln_2", t);
+        feed_forward(&b, "mlp.c_fc", "mlp.c_proj", t, DROPOUT + ADDITION);
     }
     enter(&b, "transformer.");
     layer_norm(&b, "ln_f", t);
