@@ -29,12 +29,31 @@ static char *print(enum gw_status status, cJSON **document) {
     return text;
 }
 
+static bool is_read(const struct gw_fields *fields, const char *text, size_t length, void *out) {
+    return is_accepted(gw_fields_parse(fields, text, length, file, out, &fuzz_error), out,
+                       fields->size);
+}
+
+/* Written and read again it is the same. */
+static void check_again(const struct gw_fields *fields, const void *from) {
+    char again[256];
+    cJSON *document = NULL;
+    char *text = print(gw_fields_document(fields, from, &document, &fuzz_error), &document);
+    fuzz_expect(fields->size <= sizeof again && is_read(fields, text, strlen(text), again),
+                "a document that cannot be read again");
+    document = NULL;
+    char *other = print(gw_fields_document(fields, again, &document, &fuzz_error), &document);
+    fuzz_expect(strcmp(text, other) == 0, "another document at the second reading");
+    gw_fields_free(fields, again);
+    free(text);
+    free(other);
+}
+
 /* ---- models -------------------------------------------------------------------------------- */
 
 bool fuzz_model(const char *text, size_t length) {
     struct gw_model model;
-    if (!is_accepted(gw_model_parse(text, length, file, &model, &fuzz_error), &model,
-                     sizeof model)) {
+    if (!is_read(&gw_model_fields, text, length, &model)) {
         return false;
     }
     fuzz_expect(model.name != NULL && model.tensor_count > 0 && model.bytes_per_element > 0,
@@ -238,22 +257,12 @@ static void explain(const struct gw_plan *plan) {
 }
 
 void fuzz_write_plan(const struct gw_plan *plan) {
-    cJSON *document = NULL;
-    struct gw_plan again;
-    char *text = print(gw_plan_document(plan, &document, &fuzz_error), &document);
-    fuzz_expect(gw_plan_parse(text, strlen(text), file, &again, &fuzz_error) == GW_OK,
-                "a plan that cannot be read again");
-    document = NULL;
-    char *other = print(gw_plan_document(&again, &document, &fuzz_error), &document);
-    fuzz_expect(strcmp(text, other) == 0, "another plan at the second reading");
-    gw_plan_free(&again);
-    free(text);
-    free(other);
+    check_again(&gw_plan_fields, plan);
 }
 
 bool fuzz_plan(const char *text, size_t length) {
     struct gw_plan plan;
-    if (!is_accepted(gw_plan_parse(text, length, file, &plan, &fuzz_error), &plan, sizeof plan)) {
+    if (!is_read(&gw_plan_fields, text, length, &plan)) {
         return false;
     }
     fuzz_expect(plan.density > 0 && plan.density <= 1 && plan.workers > 0, "density and workers");
@@ -270,11 +279,7 @@ bool fuzz_plan(const char *text, size_t length) {
 
 bool fuzz_counts(const char *text, size_t length) {
     struct gw_counts counts;
-    struct gw_counts again;
-    size_t written = 0;
-    size_t written_again = 0;
-    if (!is_accepted(gw_counts_parse(text, length, file, &counts, &fuzz_error), &counts,
-                     sizeof counts)) {
+    if (!is_read(&gw_counts_fields, text, length, &counts)) {
         return false;
     }
     for (size_t i = 0; i < counts.iteration_count; i++) {
@@ -282,18 +287,8 @@ bool fuzz_counts(const char *text, size_t length) {
         fuzz_expect(isnan(density) || (density >= 0 && density <= 1), "a density");
         fuzz_expect(gw_counts_padding(&counts, i) >= 1, "a padding");
     }
-    const char *path = fuzz_path("counts.json");
-    fuzz_expect(gw_counts_write(&counts, path, &fuzz_error) == GW_OK, "counts cannot be written");
-    char *one = fuzz_read(path, &written);
-    fuzz_expect(gw_counts_read(path, &again, &fuzz_error) == GW_OK, "counts cannot be read again");
-    fuzz_expect(gw_counts_write(&again, path, &fuzz_error) == GW_OK, "counts cannot be written");
-    char *other = fuzz_read(path, &written_again);
-    fuzz_expect(written == written_again && memcmp(one, other, written) == 0,
-                "other counts at the second reading");
+    check_again(&gw_counts_fields, &counts);
     gw_counts_free(&counts);
-    gw_counts_free(&again);
-    free(one);
-    free(other);
     return true;
 }
 
@@ -311,8 +306,7 @@ static void check_values(const struct gw_recorded_gradients *recorded, size_t li
 
 bool fuzz_gradients(const char *text, size_t length) {
     struct gw_recorded_gradients recorded;
-    if (!is_accepted(gw_recorded_gradients_parse(text, length, file, &recorded, &fuzz_error),
-                     &recorded, sizeof recorded)) {
+    if (!is_read(&gw_recorded_gradients_fields, text, length, &recorded)) {
         return false;
     }
     float *values = malloc(recorded.sample * sizeof *values);
@@ -333,8 +327,7 @@ bool fuzz_gradients(const char *text, size_t length) {
 
 bool fuzz_accuracy(const char *text, size_t length) {
     struct gw_accuracy accuracy;
-    if (!is_accepted(gw_accuracy_parse(text, length, file, &accuracy, &fuzz_error), &accuracy,
-                     sizeof accuracy)) {
+    if (!is_read(&gw_accuracy_fields, text, length, &accuracy)) {
         return false;
     }
     fuzz_expect(accuracy.goal > 0 && accuracy.goal <= 1, "a goal");
@@ -352,8 +345,7 @@ bool fuzz_accuracy(const char *text, size_t length) {
 
 bool fuzz_table(const char *text, size_t length) {
     struct gw_paper_table table;
-    if (!is_accepted(gw_paper_table_parse(text, length, file, &table, &fuzz_error), &table,
-                     sizeof table)) {
+    if (!is_read(&gw_paper_table_fields, text, length, &table)) {
         return false;
     }
     for (size_t i = 0; i < table.row_count; i++) {
