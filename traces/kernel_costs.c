@@ -95,9 +95,11 @@ enum gw_status gw_kernel_costs_add_together(struct gw_kernel_costs *costs, const
 enum gw_status gw_kernel_costs_add_denser(struct gw_kernel_costs *costs, const char *name,
                                           const double densities[2], struct gw_curve curve,
                                           cJSON *details, struct gw_error *error) {
-    GW_TRY(add_curve(costs, name, true, false, curve, details, error));
-    memcpy(find(costs, name)->densities, densities, 2 * sizeof *densities);
-    return GW_OK;
+    struct gw_kernel_cost *cost = find(costs, name);
+    if (cost != NULL) {
+        memcpy(cost->densities, densities, sizeof cost->densities);
+    }
+    return add_curve(costs, name, true, false, curve, details, error);
 }
 
 void gw_kernel_costs_free(struct gw_kernel_costs *costs) {

@@ -115,7 +115,10 @@ void gw_network_write(const struct gw_cluster *cluster, struct gw_json_writer *w
         return;
     }
     bool one_node = cluster->workers <= cluster->workers_per_node;
-    bool equal = memcmp(&network->within, &network->between, sizeof network->within) == 0;
+    const struct gw_loggp *a = &network->within, *b = &network->between;
+    bool equal = a->latency_s == b->latency_s && a->overhead_s == b->overhead_s &&
+                 a->gap_s == b->gap_s && a->gap_s_per_byte == b->gap_s_per_byte &&
+                 a->overhead_s_per_byte == b->overhead_s_per_byte;
     bool puts_between = has(network->kept, "between") || !one_node || !equal;
     gw_writer_open(writer, "network",
                    network->kept != NULL ? cJSON_Duplicate(network->kept, 1)
