@@ -5,14 +5,22 @@
 
 /* ---- how much is selected ------------------------------------------------------------------- */
 
+static size_t columns_at(size_t n, double density) {
+    return gw_sketch_columns(n, gw_elements_kept(n, density));
+}
+
 size_t gw_sketch_last_alike(size_t smaller, size_t larger, double density) {
-    size_t columns = gw_sketch_columns(smaller, gw_elements_kept(smaller, density));
+    size_t columns = columns_at(smaller, density);
     size_t last = smaller;
-    size_t first_beyond = larger;
+    size_t first_beyond = 2 * smaller;
+    while (first_beyond < larger && columns_at(first_beyond, density) == columns) {
+        last = first_beyond;
+        first_beyond *= 2;
+    }
+    first_beyond = first_beyond < larger ? first_beyond : larger;
     while (first_beyond - last > 1) {
         size_t middle = last + (first_beyond - last) / 2;
-        bool same = gw_sketch_columns(middle, gw_elements_kept(middle, density)) == columns;
-        *(same ? &last : &first_beyond) = middle;
+        *(columns_at(middle, density) == columns ? &last : &first_beyond) = middle;
     }
     return last + 1 == larger ? 0 : last;
 }
@@ -30,15 +38,11 @@ struct sketch_sizes {
     double columns[DOUBLINGS + 1];
 };
 
-static double compute_columns(size_t n, double density) {
-    return (double)gw_sketch_columns(n, gw_elements_kept(n, density));
-}
-
 static void list_sketch_sizes(double density, struct sketch_sizes *out) {
     *out = (struct sketch_sizes){.density = density};
     for (size_t n = 1, last = 1; last > 0; n = last + 1) {
         out->first[out->count] = n;
-        out->columns[out->count++] = compute_columns(n, density);
+        out->columns[out->count++] = (double)columns_at(n, density);
         last = gw_sketch_last_alike(n, UINT32_MAX, density);
     }
 }
@@ -50,7 +54,7 @@ static double columns_for(double elements, const struct sketch_sizes *sizes) {
     while (i > 0 && sizes->first[i - 1] > n) {
         i--;
     }
-    return i > 0 ? sizes->columns[i - 1] : compute_columns(n, sizes->density);
+    return i > 0 ? sizes->columns[i - 1] : (double)columns_at(n, sizes->density);
 }
 
 /*
@@ -274,17 +278,16 @@ static void sort(struct sizes *sizes) {
  * all sizes. */
 static void add_meetings(struct sizes *sizes) {
     size_t count = sizes->count;
-    for (size_t i = 0; i + 1 < count; i++) {
-        double excess[2];
+    double before = 0; /* excess of the line over half of the curve, at the size before */
+    for (size_t i = 0; i < count; i++) {
         const double *size = &sizes->list[i];
-        for (size_t end = 0; end < 2; end++) {
-            double share = find_share(sizes, size[end]);
-            excess[end] = on_line_s(sizes->cost, size[end], share) - half_s(sizes->cost, size[end]);
-        }
-        if (excess[0] * excess[1] < 0) {
+        double share = find_share(sizes, *size);
+        double excess = on_line_s(sizes->cost, *size, share) - half_s(sizes->cost, *size);
+        if (before * excess < 0) {
             sizes->list[sizes->count++] =
-                size[0] + (size[1] - size[0]) * excess[0] / (excess[0] - excess[1]);
+                size[-1] + (size[0] - size[-1]) * before / (before - excess);
         }
+        before = excess;
     }
 }
 
