@@ -6,11 +6,20 @@
 #include "core/portable.h"
 
 /* The time on the line through the two points around n, or through the two at the nearest end. */
-static double points_time(const struct gw_curve *curve, double n) {
+static double points_time(const struct gw_curve *curve, double n, size_t *near) {
     const struct gw_curve_point *points = curve->points;
-    size_t low = 0;
-    for (size_t left = curve->point_count - 1; left > 1; left -= left / 2) {
+    size_t low = near == NULL ? 0 : *near;
+    for (size_t left = near == NULL ? curve->point_count - 1 : 0; left > 1; left -= left / 2) {
         low += points[low + left / 2].size <= n ? left / 2 : 0; /* without a branch */
+    }
+    if (near != NULL) {
+        while (low > 0 && points[low].size > n) {
+            low--;
+        }
+        while (low + 2 < curve->point_count && points[low + 1].size <= n) {
+            low++;
+        }
+        *near = low;
     }
     size_t high = low + 1;
     double slope =
@@ -23,11 +32,15 @@ static double points_time(const struct gw_curve *curve, double n) {
 }
 
 double gw_curve_time(const struct gw_curve *curve, double n) {
+    return gw_curve_time_near(curve, n, NULL);
+}
+
+double gw_curve_time_near(const struct gw_curve *curve, double n, size_t *near) {
     if (!(n > 0)) {
         return 0;
     }
     if (curve->point_count > 0) {
-        return points_time(curve, n);
+        return points_time(curve, n, near);
     }
     double time = curve->fixed_s + curve->per_unit_s * n;
     if (curve->per_nlog2n_s > 0) {
@@ -42,7 +55,7 @@ bool gw_curve_costs(const struct gw_curve *curve) {
 }
 
 double gw_curve_startup(const struct gw_curve *curve) {
-    return curve->point_count > 0 ? points_time(curve, 0) : curve->fixed_s;
+    return curve->point_count > 0 ? points_time(curve, 0, NULL) : curve->fixed_s;
 }
 
 enum gw_status gw_curve_copy(const struct gw_curve *curve, struct gw_curve *out,

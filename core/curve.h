@@ -35,6 +35,10 @@ struct gw_curve {
  * segment at that end, but never falls, and is never below zero. */
 double gw_curve_time(const struct gw_curve *curve, double n);
 
+/* The same by a search from *near on, the segment of a size that was looked up before, or 0; sets
+ * it to that of n. NULL: by bisection. */
+double gw_curve_time_near(const struct gw_curve *curve, double n, size_t *near);
+
 /* True if the curve is not zero, as every measured one. */
 bool gw_curve_costs(const struct gw_curve *curve);
 

@@ -8,16 +8,18 @@
 
 /* ---- aggregation ----------------------------------------------------------------------------- */
 
-/* Finds the cost of a leg's aggregator, and counts its runs and the contributions to each. */
-static struct gw_aggregator_cost aggregator_of(const struct gw_aggregation *aggregation,
-                                               const struct gw_cluster *cluster, size_t workers) {
-    struct gw_aggregator_cost found = {.by = aggregation->by,
-                                       .everywhere = aggregation->where == GW_EVERYWHERE,
-                                       .calls = 1,
-                                       .contributions = 1};
-    if (aggregation->recurrence != GW_NEVER) {
-        found.kernel =
-            gw_kernel_cost_find(&cluster->aggregation, gw_aggregator_names[aggregation->by]);
+/* Adds the aggregator's cost, if it was measured, its runs and the contributions to each. */
+static void add_aggregator(const struct gw_aggregation *aggregation,
+                           const struct gw_cluster *cluster, size_t workers,
+                           struct gw_leg_cost *out) {
+    struct gw_aggregator_cost found = {
+        .kernel = gw_kernel_cost_find(&cluster->aggregation, gw_aggregator_names[aggregation->by]),
+        .by = aggregation->by,
+        .everywhere = aggregation->where == GW_EVERYWHERE,
+        .calls = 1,
+        .contributions = 1};
+    if (aggregation->recurrence == GW_NEVER || found.kernel == NULL) {
+        return;
     }
     if (aggregation->recurrence == GW_FOR_EACH_WORKER) {
         found.contributions = (double)workers;
@@ -27,7 +29,7 @@ static struct gw_aggregator_cost aggregator_of(const struct gw_aggregation *aggr
             found.calls++;
         }
     }
-    return found;
+    out->aggregators[out->aggregator_count++] = found;
 }
 
 struct gw_turns gw_turns_behind(const struct gw_costs *costs, const struct gw_leg_cost *leg,
@@ -61,16 +63,17 @@ struct gw_aggregator_call gw_aggregator_call_of(const struct gw_leg *leg,
 }
 
 /* Seconds of a call by one rank, and (together_s) by all ranks of a machine at once. */
-static double alone_s(const struct gw_aggregator_cost *aggregator, double elements, double share) {
+static double alone_s(const struct gw_aggregator_cost *aggregator, double elements, double share,
+                      size_t *near) {
     return gw_aggregator_scatters(aggregator->by)
-               ? gw_scatter_s(aggregator->kernel, elements, share)
+               ? gw_scatter_s(aggregator->kernel, elements, share, near)
                : gw_kernel_s(aggregator->kernel, elements, share);
 }
 
 static double together_s(const struct gw_aggregator_cost *aggregator, double elements,
                          double share) {
     return gw_kernel_together_s(aggregator->kernel, elements, share,
-                                alone_s(aggregator, elements, share));
+                                alone_s(aggregator, elements, share, NULL));
 }
 
 /*
@@ -78,16 +81,17 @@ static double together_s(const struct gw_aggregator_cost *aggregator, double ele
  * ranks that leave an exchange are awake. Leaves out turns of ranks that left the exchange earlier,
  * by up to ahead_s before the last one.
  */
-double gw_aggregator_s(const struct gw_aggregator_cost *aggregator, struct gw_aggregator_call call,
-                       struct gw_turns *turns) {
+static double aggregator_near_s(const struct gw_aggregator_cost *aggregator,
+                                struct gw_aggregator_call call, struct gw_turns *turns,
+                                size_t *near) {
     if (!(call.elements > 0)) {
         return 0;
     }
-    double call_s = alone_s(aggregator, call.elements, call.share);
+    double call_s = alone_s(aggregator, call.elements, call.share, near);
     if (gw_aggregator_shares(aggregator, turns->part)) {
         double turns_s = together_s(aggregator, call.elements, call.share) -
                          together_s(aggregator, 1, call.share);
-        double all_s = alone_s(aggregator, 1, call.share) + turns->part * turns_s;
+        double all_s = alone_s(aggregator, 1, call.share, NULL) + turns->part * turns_s;
         double others_s = fmax(0, all_s - call_s);
         double ahead_s = fmin(turns->ahead_s, others_s);
         turns->ahead_s -= ahead_s;
@@ -96,15 +100,17 @@ double gw_aggregator_s(const struct gw_aggregator_cost *aggregator, struct gw_ag
     return aggregator->calls * call_s;
 }
 
+double gw_aggregator_s(const struct gw_aggregator_cost *aggregator, struct gw_aggregator_call call,
+                       struct gw_turns *turns) {
+    return aggregator_near_s(aggregator, call, turns, NULL);
+}
+
 double gw_aggregation_s(const struct gw_leg_cost *leg, const struct gw_extent *extent,
                         struct gw_turns turns) {
     double seconds = 0;
-    for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
-        const struct gw_aggregator_cost *aggregator = &leg->aggregators[i];
-        if (aggregator->kernel != NULL) {
-            seconds += gw_aggregator_s(aggregator,
-                                       gw_aggregator_call_of(leg->leg, aggregator, extent), &turns);
-        }
+    for (size_t i = 0; i < leg->aggregator_count; i++) {
+        const struct gw_aggregator_cost *one = &leg->aggregators[i];
+        seconds += gw_aggregator_s(one, gw_aggregator_call_of(leg->leg, one, extent), &turns);
     }
     return seconds;
 }
@@ -126,24 +132,47 @@ uint64_t gw_costs_bytes(const struct gw_costs *costs, uint64_t n) {
                              costs->density);
 }
 
-double gw_costs_compress_s(const struct gw_costs *costs, uint64_t n) {
-    return gw_costs_compress(costs) ? gw_curve_time(&costs->compress, (double)n) : 0;
-}
-
-static double legs_s(const struct gw_costs *costs, uint64_t n, size_t tensors) {
+/* The sum of the legs' costs; `near` NULL: by bisection. */
+static double legs_s(const struct gw_costs *costs, uint64_t n, size_t tensors,
+                     struct gw_costs_near *near) {
     struct gw_extent extent = extent_of(costs, n, tensors);
     double seconds = costs->update_s_per_element * (double)n;
     for (size_t i = 0; i < costs->leg_count; i++) {
         const struct gw_leg_cost *leg = &costs->legs[i];
-        seconds += gw_curve_time(&leg->curve, (double)gw_payload_bytes(leg->leg->payload, &extent));
-        seconds += gw_aggregation_s(leg, &extent, (struct gw_turns){0});
+        double bytes = (double)gw_payload_bytes(leg->leg->payload, &extent);
+        struct gw_turns alone = {0};
+        double aggregation_s = 0;
+        for (size_t a = 0; a < leg->aggregator_count; a++) {
+            const struct gw_aggregator_cost *one = &leg->aggregators[a];
+            aggregation_s +=
+                aggregator_near_s(one, gw_aggregator_call_of(leg->leg, one, &extent), &alone,
+                                  near == NULL ? NULL : near->legs[i].kernels[a]);
+        }
+        seconds +=
+            gw_curve_time_near(&leg->curve, bytes, near == NULL ? NULL : &near->legs[i].curve);
+        seconds += aggregation_s;
     }
     return seconds;
 }
 
+double gw_costs_compress_s(const struct gw_costs *costs, uint64_t n) {
+    return gw_costs_compress(costs) ? gw_curve_time(&costs->compress, (double)n) : 0;
+}
+
 double gw_costs_exchange_s(const struct gw_costs *costs, uint64_t n, size_t tensors) {
-    return costs->by_legs ? legs_s(costs, n, tensors)
+    return costs->by_legs ? legs_s(costs, n, tensors, NULL)
                           : gw_curve_time(&costs->exchange, (double)gw_costs_bytes(costs, n));
+}
+
+void gw_costs_near_s(const struct gw_costs *costs, uint64_t n, size_t tensors,
+                     struct gw_costs_near *near, double *compress_s, double *exchange_s) {
+    *compress_s = gw_costs_compress(costs)
+                      ? gw_curve_time_near(&costs->compress, (double)n, &near->compress)
+                      : 0;
+    *exchange_s = costs->by_legs
+                      ? legs_s(costs, n, tensors, near)
+                      : gw_curve_time_near(&costs->exchange, (double)gw_costs_bytes(costs, n),
+                                           &near->exchange);
 }
 
 double gw_costs_startup_s(const struct gw_costs *costs) {
@@ -287,14 +316,11 @@ static double least_elements(const struct gw_costs *costs, enum gw_payload paylo
 
 static enum gw_status bound_aggregation(struct gw_costs *costs, const struct gw_leg_cost *leg,
                                         struct byte_range range, struct gw_error *error) {
-    for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
+    for (size_t i = 0; i < leg->aggregator_count; i++) {
         const struct gw_aggregator_cost *aggregator = &leg->aggregators[i];
         const struct gw_kernel_cost *by = aggregator->kernel;
         struct gw_curve once = {0};
         struct gw_curve lower = {0};
-        if (by == NULL) {
-            continue;
-        }
         double share =
             aggregator->contributions * least_elements(costs, leg->leg->payload, aggregator->by);
         bool two = by->densities[1] > 0;
@@ -334,8 +360,7 @@ static enum gw_status find_leg(const struct gw_scenario *scenario, struct gw_leg
     const struct gw_cluster *cluster = scenario->cluster;
     const char *collective = cost->leg->collective;
     for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
-        cost->aggregators[i] =
-            aggregator_of(&cost->leg->aggregations[i], cluster, scenario->workers);
+        add_aggregator(&cost->leg->aggregations[i], cluster, scenario->workers, cost);
     }
     if (scenario->messages) {
         return GW_OK;
@@ -378,11 +403,7 @@ static enum gw_status find_legs(const struct gw_scenario *scenario, struct gw_co
 /* Whether the exchange is a single leg of entries or of the dense gradient, without aggregators. */
 static bool is_simple(const struct gw_costs *costs) {
     const struct gw_leg *leg = costs->legs[0].leg;
-    bool aggregates = false;
-    for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
-        aggregates = aggregates || costs->legs[0].aggregators[i].kernel != NULL;
-    }
-    return costs->leg_count == 1 && !leg->updates && !aggregates &&
+    return costs->leg_count == 1 && !leg->updates && costs->legs[0].aggregator_count == 0 &&
            (leg->payload == GW_DENSE || (leg->payload == GW_SPARSE && !costs->compressor->joint));
 }
 

@@ -21,7 +21,7 @@ struct gw_scenario {
 
 /* An aggregator of a leg, and its runs. */
 struct gw_aggregator_cost {
-    const struct gw_kernel_cost *kernel; /* the cluster's; NULL: there is none, or not measured */
+    const struct gw_kernel_cost *kernel; /* the cluster's */
     enum gw_aggregator by;
     bool everywhere;      /* all workers run it at the same time */
     double calls;         /* one after another */
@@ -35,7 +35,8 @@ struct gw_leg_cost {
     double law; /* relative error that deriving adds (gw_cluster_uncertainty); NAN: not known */
     size_t part_count;
     struct gw_collective_part parts[GW_COLLECTIVE_MAX_PARTS];
-    struct gw_aggregator_cost aggregators[GW_MAX_AGGREGATIONS];
+    size_t aggregator_count;
+    struct gw_aggregator_cost aggregators[GW_MAX_AGGREGATIONS]; /* those that were measured */
 };
 
 /*
@@ -83,6 +84,18 @@ double gw_costs_compress_s(const struct gw_costs *costs, uint64_t n);
  * tensors, selected as asked for: the sum over a schedule's operations for it.
  */
 double gw_costs_exchange_s(const struct gw_costs *costs, uint64_t n, size_t tensors);
+
+/* Segments of the costs' curves in which a group was looked up; all 0 at first. */
+struct gw_costs_near {
+    size_t compress, exchange;
+    struct {
+        size_t curve, kernels[GW_MAX_AGGREGATIONS][2];
+    } legs[GW_MAX_LEGS];
+};
+
+/* Sets both costs of a group, for which many groups of rising sizes are looked up. */
+void gw_costs_near_s(const struct gw_costs *costs, uint64_t n, size_t tensors,
+                     struct gw_costs_near *near, double *compress_s, double *exchange_s);
 
 /* The part of every exchange that does not depend on its size. */
 double gw_costs_startup_s(const struct gw_costs *costs);

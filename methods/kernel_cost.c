@@ -152,7 +152,7 @@ double gw_compressor_share(const struct gw_compressor *compressor,
 
 /* Cache lines of 16 elements that hold no entry, a share of all. */
 static double empty_lines(double density) {
-    double empty = 1 - fmin(fmax(density, 0), 1);
+    double empty = density < 0 ? 1 : density > 1 ? 0 : 1 - density;
     for (size_t elements = 1; elements < 16; elements *= 2) {
         empty *= empty;
     }
@@ -181,10 +181,11 @@ double gw_kernel_s(const struct gw_kernel_cost *cost, double elements, double sh
                       : fmax(on_line_s(cost, elements, share), half_s(cost, elements));
 }
 
-double gw_scatter_s(const struct gw_kernel_cost *cost, double entries, double share) {
-    double usual_s = gw_curve_time(&cost->curve, entries);
-    double denser_s = gw_curve_time(&cost->denser, entries);
-    return fmax(share == 0 ? usual_s : usual_s + share * (denser_s - usual_s), denser_s / 2);
+double gw_scatter_s(const struct gw_kernel_cost *cost, double entries, double share, size_t *near) {
+    double usual_s = gw_curve_time_near(&cost->curve, entries, near);
+    double denser_s = gw_curve_time_near(&cost->denser, entries, near == NULL ? NULL : near + 1);
+    double time_s = share == 0 ? usual_s : usual_s + share * (denser_s - usual_s);
+    return time_s > denser_s / 2 ? time_s : denser_s / 2;
 }
 
 double gw_kernel_together_s(const struct gw_kernel_cost *cost, double elements, double share,

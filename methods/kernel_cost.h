@@ -33,10 +33,11 @@ static inline bool gw_is_denser(double share) {
 /*
  * Seconds of compressors and searches on `elements`, on the line through the times at both
  * densities, at least half of the first; and (gw_scatter_s) of access to `entries` at random
- * places, on that line, at least half of the second.
+ * places, on that line, at least half of the second. `near`: in both curves (gw_curve_time_near),
+ * or NULL.
  */
 double gw_kernel_s(const struct gw_kernel_cost *cost, double elements, double share);
-double gw_scatter_s(const struct gw_kernel_cost *cost, double entries, double share);
+double gw_scatter_s(const struct gw_kernel_cost *cost, double entries, double share, size_t *near);
 
 /*
  * Seconds of all ranks of a machine that begin at once, each of which takes `alone_s` alone: on the

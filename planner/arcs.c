@@ -175,13 +175,21 @@ void gw_arcs_close(struct gw_arcs *arcs) {
     free(arcs->stored);
 }
 
+/* `near`: where the costs of other groups were found. */
+static struct gw_arc find_cost(const struct gw_arcs *arcs, size_t from, size_t to,
+                               struct gw_costs_near *near) {
+    double compress_s = 0;
+    double exchange_s = 0;
+    gw_costs_near_s(arcs->costs, arcs->elements[to] - arcs->elements[from], to - from, near,
+                    &compress_s, &exchange_s);
+    return (struct gw_arc){.to = to,
+                           .compress = to_steps(arcs, compress_s) + gw_arcs_tie_break,
+                           .exchange = to_steps(arcs, exchange_s) + gw_arcs_tie_break};
+}
+
 struct gw_arc gw_arcs_cost(const struct gw_arcs *arcs, size_t from, size_t to) {
-    uint64_t n = arcs->elements[to] - arcs->elements[from];
-    return (struct gw_arc){
-        .to = to,
-        .compress = to_steps(arcs, gw_costs_compress_s(arcs->costs, n)) + gw_arcs_tie_break,
-        .exchange =
-            to_steps(arcs, gw_costs_exchange_s(arcs->costs, n, to - from)) + gw_arcs_tie_break};
+    struct gw_costs_near near = {0};
+    return find_cost(arcs, from, to, &near);
 }
 
 void gw_arcs_begin_pass(struct gw_arcs *arcs, bool dropping) {
@@ -205,11 +213,12 @@ size_t gw_arcs_row(struct gw_arcs *arcs, size_t from, struct gw_front_pair least
     }
     *row = arcs->scratch;
     size_t count = 0;
+    struct gw_costs_near near = {0};
     /* The least compression time grows from one arc to the next, but for the startup that the last
      * arc does not share with a rest. */
     double end = arcs->ready[arcs->tensors] - (arcs->superadditive ? arcs->startup : 0);
     for (size_t to = arcs->rows[from].first; to <= arcs->rows[from].last; to++) {
-        struct gw_arc arc = gw_arcs_cost(arcs, from, to);
+        struct gw_arc arc = find_cost(arcs, from, to, &near);
         double compress = least.first + arc.compress;
         double ready = arcs->ready[to] + compress;
         if ((arcs->rising && ready + arcs->rest_exchange[from] >= limit) ||

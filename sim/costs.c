@@ -41,11 +41,11 @@ static double find_aggregation_s(const struct gw_simulator *simulator, size_t in
     const struct gw_leg_cost *leg = simulator->legs[index];
     struct gw_turns turns = {0};
     double seconds = 0;
-    if (simulator->simulation.interference && leg->aggregators[0].kernel != NULL) {
+    if (simulator->simulation.interference && leg->aggregator_count > 0) {
         turns =
             gw_turns_behind(simulator->costs, leg, simulator->congestion, (double)operation->bytes);
     }
-    for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
+    for (size_t i = 0; i < leg->aggregator_count; i++) {
         const struct gw_aggregator_cost *one = gw_aggregator_behind(simulator, index, i);
         if (one != NULL) {
             struct gw_extent extent = gw_schedule_extent(simulator->schedule, operation->group);

@@ -139,7 +139,7 @@ static void add_led(struct gw_simulator *simulator, const struct gw_operation *o
 static void add_aggregators(struct gw_simulator *simulator, size_t index) {
     const struct gw_schedule *schedule = simulator->schedule;
     double part = gw_shared_part(simulator);
-    for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
+    for (size_t i = 0; i < simulator->legs[index]->aggregator_count; i++) {
         const struct gw_aggregator_cost *one = gw_aggregator_behind(simulator, index, i);
         bool is_new = false;
         if (one == NULL) {

@@ -87,7 +87,8 @@ uint64_t gw_messages_events(const void *state);
 /* Finds the legs of all exchanges and the kernels of all compressions. */
 enum gw_status gw_operation_sources(struct gw_simulator *simulator, struct gw_error *error);
 
-/* The aggregator number `which` behind an exchange; NULL: none that the simulation counts. */
+/* The leg's aggregator number `which` behind an exchange; NULL: the simulation does not count it.
+ */
 static inline const struct gw_aggregator_cost *
 gw_aggregator_behind(const struct gw_simulator *simulator, size_t index, size_t which) {
     const struct gw_schedule *schedule = simulator->schedule;
@@ -95,7 +96,7 @@ gw_aggregator_behind(const struct gw_simulator *simulator, size_t index, size_t 
     bool is_timed = simulator->simulation.timed_compression && one->by == GW_HEAVYMIX;
     bool has_legs =
         schedule->exchange != NULL && schedule->operations[index].group < schedule->group_count;
-    return has_legs && one->kernel != NULL && !is_timed ? one : NULL;
+    return has_legs && !is_timed ? one : NULL;
 }
 
 /*

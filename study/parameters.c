@@ -89,13 +89,11 @@ static double find_aggregation(const struct gw_costs *costs, const struct gw_leg
     struct gw_extent extent =
         gw_schedule_extent(schedule, schedule->operations[predicted->number].group);
     names[0] = '\0';
-    for (size_t i = 0; i < GW_MAX_AGGREGATIONS; i++) {
+    for (size_t i = 0; i < leg->aggregator_count; i++) {
         const struct gw_aggregator_cost *one = &leg->aggregators[i];
-        if (one->kernel != NULL) {
-            append(names, " + aggregation.%s", one->kernel->name);
-            append_curve(names, one->kernel, gw_aggregator_call_of(leg->leg, one, &extent).share,
-                         gw_aggregator_shares(one, turns.part));
-        }
+        append(names, " + aggregation.%s", one->kernel->name);
+        append_curve(names, one->kernel, gw_aggregator_call_of(leg->leg, one, &extent).share,
+                     gw_aggregator_shares(one, turns.part));
     }
     return gw_aggregation_s(leg, &extent, turns);
 }

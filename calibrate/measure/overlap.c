@@ -332,7 +332,7 @@ static enum gw_status find_parts(struct overlap_measuring *measuring, double *ou
     }
     if (adds != NULL) {
         double entries = (double)kept * measuring->exchanges.world->size;
-        *out += gw_scatter_s(adds, entries, gw_scatter_share(adds, calibration->density));
+        *out += gw_scatter_s(adds, entries, gw_scatter_share(adds, calibration->density), NULL);
     }
     return GW_OK;
 }

@@ -177,12 +177,12 @@ TEST(entries_take_what_lines_without_any_let_them) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double share = gw_scatter_share(cost, cases[i].density);
         assert_true(fabs(share - cases[i].share) < 1e-6);
-        assert_true(near(gw_scatter_s(cost, 1e6, share), 1e-2 - share * 0.9e-2, 1e-9));
+        assert_true(near(gw_scatter_s(cost, 1e6, share, NULL), 1e-2 - share * 0.9e-2, 1e-9));
     }
     gw_cluster_free(&cluster);
     parse_scattered("{\"densities\": [0.01, 0.5], \"per_element_s\": 4e-8}", &cluster);
     assert_ok(gw_cluster_compressor(&cluster, "topk", &cost, &error));
-    assert_true(near(gw_scatter_s(cost, 1e6, 0), 2e-2, 1e-12)); /* at least half of the second */
+    assert_true(near(gw_scatter_s(cost, 1e6, 0, NULL), 2e-2, 1e-12)); /* at least half of the second */
     gw_cluster_free(&cluster);
 }
 
