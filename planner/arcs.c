@@ -120,7 +120,7 @@ static bool curve_rises(const struct gw_curve *curve) {
 
 /* Rounds costs up, so that two groups never cost less than one that takes as long as both. */
 static double to_steps(const struct gw_arcs *arcs, double time_s) {
-    double steps = time_s / arcs->step_s;
+    double steps = time_s * arcs->steps_per_s;
     double whole = steps < 0x1p53 ? (double)(int64_t)steps : steps;
     return whole < steps ? whole + 1 : whole;
 }
@@ -144,6 +144,7 @@ enum gw_status gw_arcs_open(struct gw_arcs *arcs, const struct gw_costs *costs, 
     int exponent = 0;
     (void)frexp(fmin(known_s, DBL_MAX), &exponent);
     arcs->step_s = ldexp(1, exponent > -900 ? exponent - 53 : -953);
+    arcs->steps_per_s = 1 / arcs->step_s;
     bool sparse = gw_costs_compress(costs);
     arcs->rising = curve_rises(&costs->exchange) && (!sparse || curve_rises(&costs->compress));
     arcs->superadditive = sparse && costs->compress.point_count == 0;

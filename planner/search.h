@@ -45,6 +45,7 @@ struct gw_arcs {
     double *ready;      /* [tensors + 1]: when a position is reached, without any compression */
     double *rest_compress, *rest_exchange; /* [tensors + 1]: least costs ahead */
     double step_s;      /* the unit of all times here: they are whole, so that sums are exact */
+    double steps_per_s; /* exact, as a step is a power of two */
     bool rising;        /* whether larger groups never cost less, ... */
     bool superadditive; /* ... or their compression less than that of their parts, but for ... */
     double startup;     /* ... its startup */

@@ -49,9 +49,8 @@ struct paces {
     bool *is_changed; /* per unit: it is in that list */
     size_t *busy;     /* per machine: processors that compressions have */
     double *late_s;   /* per lane: waited for processors, and not made good yet */
-    /* A tree: ends[leaves + lane] is the end of the lane's work, or of the exchange after the last
-     * lane; INFINITY: there is none. Above, ends[n] is the lesser of ends[2 n] and ends[2 n + 1].
-     */
+    /* A tree: ends[leaves + lane] is the end of the lane's work, and above ends[n] is the lesser of
+     * ends[2 n] and ends[2 n + 1]; INFINITY: none. */
     size_t leaves;
     double *ends;
 
@@ -79,7 +78,7 @@ static enum gw_status open_paces(void **out, const struct gw_simulator *simulato
     paces->unit_lanes =
         simulator->interference.crowding == NULL ? 1 : simulator->cluster->sharing.ranks;
     paces->leaves = 1;
-    while (paces->leaves < lanes + 1) {
+    while (paces->leaves < lanes) {
         paces->leaves *= 2;
     }
     paces->ends = gw_arena_zeros(arena, 2 * paces->leaves, sizeof *paces->ends);
@@ -155,7 +154,7 @@ static void set_pace(struct work *work, double now_s, double factor) {
     work->end_s = work->left_s > 0 ? now_s + work->left_s * factor : now_s;
 }
 
-/* Sets the end of a lane's work, or (lane_count) of the exchange. */
+/* Sets the end of a lane's work. */
 static void expect_end(struct paces *paces, size_t lane, double end_s) {
     size_t node = paces->leaves + lane;
     for (double least = end_s; paces->ends[node] != least;) {
@@ -168,7 +167,7 @@ static void expect_end(struct paces *paces, size_t lane, double end_s) {
     }
 }
 
-/* The first lane, or the exchange, whose work ends soonest. */
+/* The first lane whose work ends soonest. */
 static size_t find_soonest(const struct paces *paces) {
     size_t node = 1;
     while (node < paces->leaves) {
@@ -417,7 +416,6 @@ static void pace_exchange(struct paces *paces, double now_s) {
     factor = lanes < paces->lane_count ? gw_later(factor, 1) : factor;
     factor = is_served(paces) ? factor : INFINITY;
     set_pace(&paces->exchange, now_s, factor);
-    expect_end(paces, paces->lane_count, paces->exchange.end_s);
 }
 
 /* Factor of the current exchange on the lane's operation; 1: none runs. */
@@ -515,36 +513,40 @@ static void pace_all(struct paces *paces, double now_s) {
 
 /* ---- an iteration -------------------------------------------------------------------------- */
 
-/* Ends the work of the lane, or of the exchange. */
-static void end_work(struct paces *paces, size_t lane, double now_s) {
-    expect_end(paces, lane, INFINITY);
-    if (lane < paces->lane_count) {
+/* Ends the work of all lanes that ends now, and then the exchange, or a round of it. */
+static void end_works(struct paces *paces, double now_s) {
+    while (paces->ends[1] == now_s) {
+        size_t lane = find_soonest(paces);
+        expect_end(paces, lane, INFINITY);
         count_class(paces, lane, false);
         end_compute(paces, lane, now_s);
         go_on(paces, lane, now_s);
         if (paces->lanes[lane].holds) {
             note_change(paces, lane);
         }
-    } else if (paces->rounds.left > 0) {
-        begin_round(paces, paces->exchange.operation, now_s, paces->exchange.started_s);
-    } else {
-        end_exchange(paces, now_s);
+    }
+    if (paces->exchange.running && paces->exchange.end_s == now_s) {
+        if (paces->rounds.left > 0) {
+            begin_round(paces, paces->exchange.operation, now_s, paces->exchange.started_s);
+        } else {
+            end_exchange(paces, now_s);
+        }
     }
 }
 
 static void run_all(struct paces *paces) {
+    double now_s = 0;
     for (size_t lane = 0; lane < paces->lane_count; lane++) {
         go_on(paces, lane, 0);
     }
-    begin_exchanges(paces, 0);
-    pace_all(paces, 0);
-    while (paces->ends[1] < INFINITY && paces->recorder.status == GW_OK) {
-        double now_s = paces->ends[1];
-        while (paces->ends[1] == now_s) {
-            end_work(paces, find_soonest(paces), now_s);
-        }
+    while (now_s < INFINITY && paces->recorder.status == GW_OK) {
         begin_exchanges(paces, now_s);
         pace_all(paces, now_s);
+        double exchange_s = paces->exchange.running ? paces->exchange.end_s : INFINITY;
+        now_s = exchange_s < paces->ends[1] ? exchange_s : paces->ends[1];
+        if (now_s < INFINITY) {
+            end_works(paces, now_s);
+        }
     }
 }
 
