@@ -262,17 +262,21 @@ static double seconds_left(struct paces *paces, size_t lane, size_t index) {
 
 /*
  * Whether nothing else happens to the lane's operation before it ends, nor at its end: no exchange
- * runs, or can begin before the lane has computed more, and the next operation needs no processor.
+ * runs, or can begin before the lane has computed more, and the next operation needs no processor
+ * and takes time.
  */
 static bool is_undisturbed(const struct paces *paces, size_t lane) {
+    const struct gw_order *order = &paces->order;
     const double *crowding = paces->simulator->interference.crowding;
     size_t next = paces->next_compute[lane] + 1;
-    bool is_free = !paces->exchange.running && !paces->lanes[lane].holds &&
-                   paces->recorder.timeline == NULL &&
-                   (paces->exchanges_done == paces->order.exchange_count ||
-                    next < paces->order.awaited_computes[paces->exchanges_done]);
-    return is_free && (crowding == NULL || next >= paces->order.compute_count ||
-                       !(crowding[paces->order.computes[next]] > 0));
+    if (paces->exchange.running || paces->lanes[lane].holds || paces->late_s[lane] > 0 ||
+        paces->recorder.timeline != NULL || next >= order->compute_count ||
+        (paces->exchanges_done < order->exchange_count &&
+         next >= order->awaited_computes[paces->exchanges_done])) {
+        return false;
+    }
+    size_t index = order->computes[next];
+    return (crowding == NULL || crowding[index] == 0) && seconds_of(paces, lane, index) > 0;
 }
 
 /* Runs the lane's operations up to one that others may disturb, or that must wait. */
