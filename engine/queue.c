@@ -104,11 +104,6 @@ static enum gw_status run_sort(struct run *run, struct gw_error *error) {
     return GW_OK;
 }
 
-static void run_free(struct run *run) {
-    free(run->events);
-    free(run->spare);
-}
-
 /* ---- the queue ------------------------------------------------------------------------------- */
 
 enum {
@@ -184,7 +179,8 @@ void gw_queue_close(struct gw_queue *queue) {
     }
     free(queue->slabs);
     free(queue->late);
-    run_free(&queue->run);
+    free(queue->run.events);
+    free(queue->run.spare);
     free(queue);
 }
 
@@ -419,10 +415,6 @@ static enum gw_status sort_late(struct gw_queue *queue, struct gw_error *error) 
     return use_bucket(queue, &bucket, error);
 }
 
-static inline bool is_late_due(const struct gw_queue *queue) {
-    return queue->late_count >= MIN_LATE && queue->late_count > queue->run.count - queue->run.next;
-}
-
 /* ---- the queue ----------------------------------------------------------------------------- */
 
 enum gw_status gw_queue_push(struct gw_queue *queue, struct gw_event event,
@@ -448,7 +440,7 @@ enum gw_status gw_queue_push(struct gw_queue *queue, struct gw_event event,
 enum gw_status gw_queue_pop(struct gw_queue *queue, struct gw_event *out, bool *any,
                             struct gw_error *error) {
     struct run *run = &queue->run;
-    if (is_late_due(queue)) {
+    if (queue->late_count >= MIN_LATE && queue->late_count > run->count - run->next) {
         GW_TRY(sort_late(queue, error));
     }
     if (run->next == run->count) {

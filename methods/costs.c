@@ -230,16 +230,6 @@ struct byte_range {
     double low, high;
 };
 
-static struct byte_range range_of(const struct gw_costs *costs) {
-    const struct gw_model *model = costs->model;
-    uint64_t smallest = model->tensors[0].elements;
-    for (size_t i = 1; i < model->tensor_count; i++) {
-        smallest = model->tensors[i].elements < smallest ? model->tensors[i].elements : smallest;
-    }
-    return (struct byte_range){.low = (double)gw_costs_bytes(costs, smallest),
-                               .high = (double)gw_costs_bytes(costs, gw_model_elements(model))};
-}
-
 /*
  * Copies a curve from share x low bytes to share x high bytes or beyond, with a point at the first,
  * and divides its sizes by `share`. Lowers times to the least of all later ones: straight lines
@@ -337,7 +327,9 @@ static enum gw_status bound_aggregation(struct gw_costs *costs, const struct gw_
 
 /* Leaves out a server's update of a sparse group, whose number of elements is not known. */
 static enum gw_status bound_exchange(struct gw_costs *costs, struct gw_error *error) {
-    struct byte_range range = range_of(costs);
+    const struct byte_range range = {
+        .low = (double)gw_costs_bytes(costs, gw_model_smallest(costs->model)),
+        .high = (double)gw_costs_bytes(costs, gw_model_elements(costs->model))};
     if (!gw_costs_compress(costs)) {
         costs->exchange.per_unit_s =
             costs->update_s_per_element / (double)costs->model->bytes_per_element;

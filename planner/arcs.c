@@ -13,15 +13,6 @@ static const size_t most_stored = 8000000;
 /* Bound on the relative error by which rounding may lower a sum of many times. */
 static const double rounding = 1e-11;
 
-static double smallest_tensor(const uint64_t *elements, size_t count) {
-    uint64_t smallest = elements[1] - elements[0];
-    for (size_t p = 1; p < count; p++) {
-        uint64_t n = elements[p + 1] - elements[p];
-        smallest = n < smallest ? n : smallest;
-    }
-    return (double)smallest;
-}
-
 /*
  * The least of time(i * unit) / (i + over) over whole numbers i in [low, high]. On a straight piece
  * of the curve that ratio is monotone, so that it is least at a piece's first or last i.
@@ -63,7 +54,7 @@ static void rest_compress_s(const struct gw_costs *costs, const uint64_t *elemen
         return;
     }
     if (curve->point_count > 0) {
-        double low = smallest_tensor(elements, count);
+        double low = (double)gw_model_smallest(costs->model);
         in_proportion(elements, count, least_ratio(curve, 1, 0, low, (double)elements[count]),
                       least_s);
         return;
@@ -85,7 +76,7 @@ static void rest_exchange_s(const struct gw_costs *costs, const uint64_t *elemen
     size_t count = costs->model->tensor_count;
     bool sparse = gw_costs_compress(costs);
     double whole = (double)elements[count];
-    double low = smallest_tensor(elements, count);
+    double low = (double)gw_model_smallest(costs->model);
     /* A sparse group of n elements sends i entries with n < (i + 1) / density. */
     double unit = (double)gw_exchange_bytes(sparse, costs->model->bytes_per_element, 1, 1);
     double share = sparse ? costs->density : 1;

@@ -158,19 +158,11 @@ static void try_marks(const struct gw_costs *costs, bool *ends, bool *best, doub
     memset(ends, 0, tensor_count * sizeof *ends);
 }
 
-static uint64_t find_smallest(const struct gw_model *model) {
-    uint64_t smallest = UINT64_MAX;
-    for (size_t i = 0; i < model->tensor_count; i++) {
-        smallest = model->tensors[i].elements < smallest ? model->tensors[i].elements : smallest;
-    }
-    return smallest;
-}
-
 /* Marks the best of all other policies' plans, and of those with groups of some size, but for sizes
  * that every tensor has: the policies have each tensor alone. */
 static void mark_simple_plan(const struct gw_costs *costs, bool *ends, bool *best, double *best_s) {
     uint64_t elements = gw_model_elements(costs->model);
-    uint64_t smallest = find_smallest(costs->model);
+    uint64_t smallest = gw_model_smallest(costs->model);
     for (size_t i = 0; gw_policies[i].name != NULL; i++) {
         if (gw_policies[i].mark != NULL) {
             gw_policies[i].mark(costs, gw_policies[i].default_argument, ends);
@@ -230,15 +222,6 @@ static bool is_open(const struct search *x) {
            (!is_proven(x) || x->passes.work < x->proven_work + most_work_for_groups);
 }
 
-static enum gw_status make_fronts(struct search *x, enum gw_front_kind kind, bool forward,
-                                  size_t most, double *bound, struct gw_error *error) {
-    if (kind == GW_HULL) {
-        return gw_pass_of_lines(&x->lines, &x->passes, forward, x->best_time, bound, error);
-    }
-    return forward ? gw_pass_forward(&x->passes, most, x->best_time, error)
-                   : gw_pass_backward(&x->passes, kind, most, x->best_time, bound, error);
-}
-
 /* Makes a pass, if there is need for it, and tries the plan that its fronts lead to. */
 static enum gw_status pass(struct search *x, enum gw_front_kind kind, bool forward, size_t most,
                            struct gw_error *error) {
@@ -246,7 +229,12 @@ static enum gw_status pass(struct search *x, enum gw_front_kind kind, bool forwa
         return GW_OK;
     }
     double bound = 0;
-    GW_TRY(make_fronts(x, kind, forward, most, &bound, error));
+    if (kind == GW_HULL) {
+        GW_TRY(gw_pass_of_lines(&x->lines, &x->passes, forward, x->best_time, &bound, error));
+    } else {
+        GW_TRY(forward ? gw_pass_forward(&x->passes, most, x->best_time, error)
+                       : gw_pass_backward(&x->passes, kind, most, x->best_time, &bound, error));
+    }
     if (kind != GW_REAL) {
         x->proven_time = fmax(x->proven_time, fmin(bound, x->best_time));
     }

@@ -351,10 +351,6 @@ static inline double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-static inline double smaller(double a, double b) {
-    return a < b ? a : b;
-}
-
 /* ---- lines: opening and closing -------------------------------------------------------------- */
 
 /* Begins at the last position, where nothing is left to compress or to exchange. */
@@ -510,20 +506,7 @@ static double lead_backward(const struct gw_lines *lines, const struct gw_arc *a
     return bound;
 }
 
-/* Lowers the lines at a position to those of one more arc. */
-static void lower(size_t count, const double *led, double *sums) {
-    for (size_t i = 0; i < count; i++) {
-        sums[i] = smaller(sums[i], led[i]);
-    }
-}
-
 /* ---- lines: passes --------------------------------------------------------------------------- */
-
-static void clear(size_t count, double *sums) {
-    for (size_t i = 0; i < count; i++) {
-        sums[i] = INFINITY;
-    }
-}
 
 /* The bound of a pass, from where it ended. */
 static double conclude(const struct gw_lines *lines, const struct gw_passes *x, size_t position) {
@@ -550,7 +533,9 @@ enum gw_status gw_pass_of_lines(struct gw_lines *lines, struct gw_passes *x, boo
     double *made = forward ? lines->forward : lines->backward;
     struct gw_front *hulls = forward ? x->forward[GW_HULL] : x->backward[GW_HULL];
     for (size_t p = 0; p < x->tensors; p++) {
-        clear(count, made + (forward ? p + 1 : p) * count);
+        for (size_t i = 0; i < count; i++) {
+            made[(forward ? p + 1 : p) * count + i] = INFINITY;
+        }
     }
     if (forward) {
         memset(made, 0, count * sizeof *made);
@@ -573,7 +558,10 @@ enum gw_status gw_pass_of_lines(struct gw_lines *lines, struct gw_passes *x, boo
             double least = forward ? lead_forward(lines, &row[i], ready, before, after, led)
                                    : lead_backward(lines, &row[i], ready, after, before, led);
             if (least < relaxed) {
-                lower(count, led, made + (forward ? q : p) * count);
+                double *sums = made + (forward ? q : p) * count;
+                for (size_t k = 0; k < count; k++) {
+                    sums[k] = led[k] < sums[k] ? led[k] : sums[k];
+                }
                 row[kept++] = row[i];
             }
         }

@@ -195,15 +195,6 @@ const char *gw_policy_form(const struct gw_policy *policy, char out[GW_POLICY_FO
     return out;
 }
 
-static enum gw_status unknown_policy(const char *text, struct gw_error *error) {
-    char names[256] = "";
-    for (size_t i = 0; gw_policies[i].name != NULL; i++) {
-        char form[GW_POLICY_FORM_SIZE];
-        gw_list_name(names, sizeof names, gw_policy_form(&gw_policies[i], form));
-    }
-    return gw_fail(error, GW_BAD_INPUT, "policy: expected one of %s; got \"%s\"", names, text);
-}
-
 enum gw_status gw_policy_parse(const char *text, const struct gw_policy **policy,
                                uint64_t *argument, struct gw_error *error) {
     size_t length = strcspn(text, ":");
@@ -214,7 +205,12 @@ enum gw_status gw_policy_parse(const char *text, const struct gw_policy **policy
     }
     *policy = &gw_policies[i];
     if ((*policy)->name == NULL) {
-        return unknown_policy(text, error);
+        char names[256] = "";
+        for (i = 0; gw_policies[i].name != NULL; i++) {
+            char form[GW_POLICY_FORM_SIZE];
+            gw_list_name(names, sizeof names, gw_policy_form(&gw_policies[i], form));
+        }
+        return gw_fail(error, GW_BAD_INPUT, "policy: expected one of %s; got \"%s\"", names, text);
     }
     bool given = text[length] == ':';
     const char *digits = text + length + given;

@@ -249,12 +249,6 @@ static void compute(struct messages *messages, size_t lane, size_t index) {
     record(messages, lane, index, simulator->schedule->operations[index].kind, start, end);
 }
 
-/* Passes over a server's update: for workers it is a part of the exchange after it. */
-static void pass_over(struct messages *messages, size_t lane, size_t index) {
-    uint64_t now = start_of(messages, lane, index);
-    advance(messages, lane, index, now, now);
-}
-
 static struct lane_visit *visit_of(const struct messages *messages, size_t lane) {
     return &messages->visits[lane * messages->exchanges.count + messages->lanes[lane].exchange];
 }
@@ -295,7 +289,8 @@ static void go_on(struct messages *messages, size_t lane) {
         const struct gw_operation *operation = &schedule->operations[state->operation];
         if (operation->kind != GW_EXCHANGE) {
             if (gw_operation_is_shared(operation)) {
-                pass_over(messages, lane, state->operation++);
+                uint64_t now = start_of(messages, lane, state->operation);
+                advance(messages, lane, state->operation++, now, now); /* of the next exchange */
             } else {
                 compute(messages, lane, state->operation++);
             }

@@ -344,13 +344,6 @@ static bool are_scarce(const struct paces *paces) {
     return paces->simulator->interference.crowding != NULL && sharing->ranks > sharing->processors;
 }
 
-/* Number of rounds of an exchange: workers - 1, those of a ring allgather, if ranks outnumber
- * processors; otherwise 1. */
-static size_t count_rounds(const struct paces *paces) {
-    size_t workers = paces->simulator->simulation.workers;
-    return are_scarce(paces) && workers > 2 ? workers - 1 : 1;
-}
-
 static void begin_round(struct paces *paces, size_t operation, double now_s, double started_s) {
     begin(&paces->exchange, operation, now_s, paces->rounds.seconds);
     paces->exchange.started_s = started_s;
@@ -360,14 +353,16 @@ static void begin_round(struct paces *paces, size_t operation, double now_s, dou
     paces->rounds.all_served = !are_scarce(paces);
 }
 
-/* Begins the next exchange if its last lane has come. */
+/* Begins the next exchange if its last lane has come: in as many rounds as a ring allgather has if
+ * ranks outnumber processors, otherwise in one. */
 static void begin_exchanges(struct paces *paces, double now_s) {
     while (!paces->exchange.running && paces->exchanges_done < paces->order.exchange_count &&
            paces->arrived[paces->exchanges_done] == paces->lane_count) {
         size_t index = paces->order.exchanges[paces->exchanges_done];
         double factor = gw_noise_factor(&paces->simulator->simulation.network_noise,
                                         paces->network_noise, index);
-        paces->rounds.left = count_rounds(paces);
+        size_t workers = paces->simulator->simulation.workers;
+        paces->rounds.left = are_scarce(paces) && workers > 2 ? workers - 1 : 1;
         paces->rounds.seconds =
             gw_stretched(paces->simulator->seconds[index], factor) / (double)paces->rounds.left;
         begin_round(paces, index, now_s, now_s);

@@ -237,41 +237,32 @@ static void note_assumed(const struct gw_parameter *parameter, struct gw_result 
     }
 }
 
-/* Drops parameters that are known exactly, or without a stated uncertainty. */
-static void keep_uncertain(struct gw_simulator *simulator) {
-    size_t kept = 0;
-    for (size_t i = 0; i < simulator->parameter_count; i++) {
-        if (simulator->parameters[i].relative != 0) {
-            simulator->parameters[kept++] = simulator->parameters[i];
-        }
-    }
-    simulator->parameter_count = kept;
-}
-
-static size_t count_most(const struct gw_simulator *simulator) {
-    size_t aggregators = (size_t)GW_MAX_LEGS * GW_MAX_AGGREGATIONS + 1; /* and add_led's */
-    return simulator->costs->leg_count + aggregators + simulator->cluster->compressors.count + 2;
-}
-
 enum gw_status gw_parameters_open(struct gw_simulator *simulator, struct gw_result *result,
                                   struct gw_error *error) {
     if (simulator->simulation.level != GW_LEVEL_CURVES) {
         return GW_OK;
     }
-    simulator->parameters =
-        gw_arena_zeros(&simulator->arena, count_most(simulator), sizeof *simulator->parameters);
+    size_t most = simulator->costs->leg_count + simulator->cluster->compressors.count +
+                  (size_t)GW_MAX_LEGS * GW_MAX_AGGREGATIONS +
+                  3; /* add_led's, the model's, passes */
+    simulator->parameters = gw_arena_zeros(&simulator->arena, most, sizeof *simulator->parameters);
     GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
     for (size_t i = 0; i < simulator->schedule->operation_count; i++) {
         add_operation(simulator, i);
     }
     add_compute_times(simulator);
-    keep_uncertain(simulator);
-    for (size_t i = 0; i < simulator->parameter_count && result != NULL; i++) {
-        const struct gw_parameter *one = &simulator->parameters[i];
-        gw_result_uncertain(result, one->name, one->derived, one->relative);
-        note_extrapolated(one, result);
-        note_assumed(one, result);
+    size_t uncertain = 0; /* others are known exactly, and dropped */
+    for (size_t i = 0; i < simulator->parameter_count; i++) {
+        struct gw_parameter *one = &simulator->parameters[uncertain];
+        *one = simulator->parameters[i];
+        uncertain += one->relative != 0;
+        if (one->relative != 0 && result != NULL) {
+            gw_result_uncertain(result, one->name, one->derived, one->relative);
+            note_extrapolated(one, result);
+            note_assumed(one, result);
+        }
     }
+    simulator->parameter_count = uncertain;
     return GW_OK;
 }
 

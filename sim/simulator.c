@@ -183,16 +183,6 @@ static enum gw_status assign_slots(struct gw_simulator *simulator, struct gw_err
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-/* The collective that is exchanged first, or NULL. */
-static const char *first_exchange(const struct gw_schedule *schedule) {
-    for (size_t i = 0; i < schedule->operation_count; i++) {
-        if (schedule->operations[i].kind == GW_EXCHANGE) {
-            return schedule->operations[i].method;
-        }
-    }
-    return NULL;
-}
-
 static void note(struct gw_result *result, const char *text) {
     if (result != NULL) {
         gw_result_warn(result, text);
@@ -209,8 +199,15 @@ static enum gw_status find_network(struct gw_simulator *simulator, struct gw_res
         return GW_OK;
     }
     if (cluster->network == NULL) {
-        GW_TRY(gw_cluster_derive_network(cluster, first_exchange(simulator->schedule), network,
-                                         derivation, error));
+        const struct gw_schedule *schedule = simulator->schedule;
+        size_t first = 0;
+        while (first < schedule->operation_count &&
+               schedule->operations[first].kind != GW_EXCHANGE) {
+            first++;
+        }
+        const char *collective =
+            first < schedule->operation_count ? schedule->operations[first].method : NULL;
+        GW_TRY(gw_cluster_derive_network(cluster, collective, network, derivation, error));
         note(result, derivation);
     } else {
         *network = *cluster->network;

@@ -176,12 +176,6 @@ static void reset_direction(struct direction *direction) {
     }
 }
 
-static void reset_links(struct links *links) {
-    reset_direction(&links->rank_links);
-    reset_direction(&links->node_links);
-    reset_direction(&links->switch_links);
-}
-
 /* ---- links: messages ------------------------------------------------------------------------- */
 
 /* Occupies the link from `now` on, behind those before; until when. */
@@ -339,7 +333,9 @@ enum gw_status gw_traffic_open(struct gw_traffic **out, const struct gw_traffic_
 }
 
 void gw_traffic_reset(struct gw_traffic *traffic, uint64_t seed, uint64_t repetition) {
-    reset_links(traffic->links);
+    reset_direction(&traffic->links->rank_links);
+    reset_direction(&traffic->links->node_links);
+    reset_direction(&traffic->links->switch_links);
     for (size_t i = 0; i < traffic->exchanges->ranks; i++) {
         /* Workers draw noise of their own for what they compute: these are other sources. */
         uint64_t source = ((uint64_t)1 << 40) + i;
@@ -438,11 +434,6 @@ static enum gw_status depart(struct gw_traffic *traffic, uint32_t index, uint64_
     return push(traffic, index | ARRIVES, arrives);
 }
 
-static double slowness_of(const struct gw_traffic *traffic, struct rank *rank) {
-    const struct gw_noise *noise = traffic->noise;
-    return noise->kind == GW_NOISE_NONE ? 1 : gw_noise_factor(noise, rank->noise, rank->sent++);
-}
-
 static enum gw_status send_message(struct gw_traffic *traffic, uint32_t which,
                                    const struct gw_step *step) {
     struct rank *rank = &traffic->ranks[which];
@@ -454,7 +445,9 @@ static enum gw_status send_message(struct gw_traffic *traffic, uint32_t which,
     flight->to = step->to;
     flight->bytes = step->send_bytes;
     message->exchange = rank->exchange;
-    flight->slowness = slowness_of(traffic, rank);
+    flight->slowness = traffic->noise->kind == GW_NOISE_NONE
+                           ? 1
+                           : gw_noise_factor(traffic->noise, rank->noise, rank->sent++);
     rank->busy = gw_plus_ps(rank->busy, sending_time(traffic->links, flight));
     rank->sending = is_shared(traffic->links, flight);
     if (rank->sending) {

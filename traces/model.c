@@ -78,6 +78,14 @@ uint64_t gw_model_elements(const struct gw_model *model) {
     return total;
 }
 
+uint64_t gw_model_smallest(const struct gw_model *model) {
+    uint64_t smallest = UINT64_MAX;
+    for (size_t i = 0; i < model->tensor_count; i++) {
+        smallest = model->tensors[i].elements < smallest ? model->tensors[i].elements : smallest;
+    }
+    return smallest;
+}
+
 double gw_model_backward_s(const struct gw_model *model) {
     double total = 0;
     for (size_t i = 0; i < model->tensor_count; i++) {

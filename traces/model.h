@@ -29,6 +29,8 @@ struct gw_model {
 GW_DOCUMENT(gw_model)
 
 uint64_t gw_model_elements(const struct gw_model *model);
+/* Elements of the smallest tensor. */
+uint64_t gw_model_smallest(const struct gw_model *model);
 double gw_model_backward_s(const struct gw_model *model); /* of one micro-batch */
 
 /* Returns the start of the backward pass whose gradients travel, after all passes before it. */
