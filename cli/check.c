@@ -33,13 +33,6 @@ static const struct gw_option_rule rules[] = {
     {0},
 };
 
-static int say_bad(const struct gw_file_check *check, const struct gw_error *error) {
-    for (size_t i = 0; i + 1 < check->bad.count; i++) {
-        gw_print_to(stderr, "gradweave: %s: %s\n", check->path, check->bad.texts[i]);
-    }
-    return gw_cli_fail(error);
-}
-
 /* Checks each file; a bad one is also named on stderr, and the others are still checked. */
 static int check(const struct options *options, struct gw_arena *arena,
                  struct gw_file_check *checks) {
@@ -49,7 +42,10 @@ static int check(const struct options *options, struct gw_arena *arena,
     for (size_t i = 0; i < options->count; i++) {
         if (gw_check_file(options->files[i], arena, &checks[i], &error) != GW_OK) {
             gw_option_turn_to("FILE", options->files[i]);
-            int failed = say_bad(&checks[i], &error);
+            for (size_t b = 0; b + 1 < checks[i].bad.count; b++) {
+                gw_print_to(stderr, "gradweave: %s: %s\n", checks[i].path, checks[i].bad.texts[b]);
+            }
+            int failed = gw_cli_fail(&error);
             verdict = failed > verdict ? failed : verdict;
         }
         odd = odd || checks[i].odd.count > 0;

@@ -83,21 +83,17 @@ static enum gw_status rank_by_accuracy(const struct options *options,
     return status;
 }
 
-static enum gw_status print_crossovers(const struct options *options,
-                                       const struct gw_crossovers *crossovers,
-                                       struct gw_error *error) {
-    if (options->out != NULL || options->data != NULL) {
-        GW_TRY(gw_crossovers_draw(crossovers, options->out, options->data, error));
-    }
-    return gw_crossovers_print(crossovers, options->output.json, error);
-}
-
 static enum gw_status find_crossovers(const struct options *options,
                                       const struct gw_comparison *comparison,
                                       const struct gw_axis_values *values, struct gw_error *error) {
     struct gw_crossovers crossovers;
     enum gw_status status = gw_crossovers_open(comparison, values, &crossovers, error);
-    status = status == GW_OK ? print_crossovers(options, &crossovers, error) : status;
+    if (status == GW_OK && (options->out != NULL || options->data != NULL)) {
+        status = gw_crossovers_draw(&crossovers, options->out, options->data, error);
+    }
+    if (status == GW_OK) {
+        status = gw_crossovers_print(&crossovers, options->output.json, error);
+    }
     gw_crossovers_close(&crossovers);
     return status;
 }

@@ -182,12 +182,6 @@ enum gw_status gw_device_choice_open(const struct gw_device_choice *choice, size
 const char *const gw_transport_choices[] = {
     [GW_TRANSPORT_NCCL] = "nccl", [GW_TRANSPORT_MPI] = "mpi", NULL};
 
-static enum gw_status open_gpu(struct gw_gpu_job *job, const struct gw_device_choice *choice,
-                               size_t local_rank, struct gw_error *error) {
-    GW_TRY(gw_device_choice_open(choice, local_rank, &job->device, &job->gpu, error));
-    return gw_device_stream_open(job->device, true, &job->stream, error);
-}
-
 static enum gw_status open_communicator(struct gw_gpu_job *job, struct gw_communicator *ranks,
                                         enum gw_transport_choice transport,
                                         struct gw_error *error) {
@@ -207,7 +201,12 @@ enum gw_status gw_gpu_job_open(struct gw_communicator *ranks, const struct gw_de
     size_t local_rank = 0;
     *out = (struct gw_gpu_job){0};
     GW_TRY(gw_find_local_rank(ranks, &local_rank, error));
-    enum gw_status status = gw_agree(ranks, open_gpu(out, device, local_rank, error), error);
+    enum gw_status status =
+        gw_device_choice_open(device, local_rank, &out->device, &out->gpu, error);
+    if (status == GW_OK) {
+        status = gw_device_stream_open(out->device, true, &out->stream, error);
+    }
+    status = gw_agree(ranks, status, error);
     if (status == GW_OK) {
         status = open_communicator(out, ranks, transport, error);
     }

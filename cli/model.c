@@ -58,16 +58,6 @@ static const struct gw_option_rule rules[] = {
     {0},
 };
 
-/* Prints the notes of a model's source, which list the lines that importing left out. */
-static void print_import_notes(const cJSON *notes) {
-    const cJSON *note = NULL;
-    cJSON_ArrayForEach(note, notes) {
-        if (cJSON_IsString(note)) {
-            gw_print_note("note: ", "%s", note->valuestring);
-        }
-    }
-}
-
 /* Writes the document if --out asks for it, and prints it as a model or as JSON. */
 static enum gw_status write_and_print(const struct options *options, cJSON *document,
                                       struct gw_error *error) {
@@ -82,8 +72,13 @@ static enum gw_status write_and_print(const struct options *options, cJSON *docu
     status = status == GW_OK ? gw_model_take(document, options->operand, &model, error)
                              : (cJSON_Delete(document), status);
     if (status == GW_OK) {
+        const cJSON *note = NULL; /* lines that importing left out */
         gw_print_model(&model);
-        print_import_notes(notes);
+        cJSON_ArrayForEach(note, notes) {
+            if (cJSON_IsString(note)) {
+                gw_print_note("note: ", "%s", note->valuestring);
+            }
+        }
     }
     cJSON_Delete(notes);
     gw_model_free(&model);

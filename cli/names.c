@@ -43,36 +43,33 @@ static void add_collectives(const char **names) {
     }
 }
 
-static void add_compressors(const char **names) {
-    for (size_t i = 0; gw_compressors[i] != NULL; i++) {
-        add_name(names, gw_compressors[i]->name);
-    }
-}
-
-static void add_calibrated(const char **names) {
-    const char *calibrated[GW_MAX_CALIBRATED];
-    gw_calibrated_names(calibrated);
-    for (size_t i = 0; calibrated[i] != NULL; i++) {
-        add_name(names, calibrated[i]);
+/* Adds the names of a table whose rows begin with them, up to one without. */
+static void add_table(const char **names, const void *table, size_t row_size) {
+    const char *const *name = table;
+    while (*name != NULL) {
+        add_name(names, *name);
+        name = (const void *)((const char *)name + row_size);
     }
 }
 
 static void add_names(const char **names, enum gw_names kind) {
+    const char *calibrated[GW_MAX_CALIBRATED];
     switch (kind) {
     case GW_NAMES_ALGORITHMS:
-        for (size_t i = 0; gw_algorithms[i].name != NULL; i++) {
-            add_name(names, gw_algorithms[i].name);
-        }
+        add_table(names, gw_algorithms, sizeof *gw_algorithms);
         break;
     case GW_NAMES_COMPRESSORS:
-        add_compressors(names);
+        for (size_t i = 0; gw_compressors[i] != NULL; i++) {
+            add_name(names, gw_compressors[i]->name);
+        }
         break;
     case GW_NAMES_COMPRESSORS_OR_NONE:
-        add_compressors(names);
+        add_names(names, GW_NAMES_COMPRESSORS);
         add_name(names, "none");
         break;
     case GW_NAMES_CALIBRATED:
-        add_calibrated(names);
+        gw_calibrated_names(calibrated);
+        add_table(names, calibrated, sizeof *calibrated);
         break;
     case GW_NAMES_EXCHANGES:
         for (size_t i = 0; gw_exchange_kinds[i] != NULL; i++) {
@@ -80,9 +77,7 @@ static void add_names(const char **names, enum gw_names kind) {
         }
         break;
     case GW_NAMES_POLICIES:
-        for (size_t i = 0; gw_policies[i].name != NULL; i++) {
-            add_name(names, gw_policies[i].name);
-        }
+        add_table(names, gw_policies, sizeof *gw_policies);
         break;
     case GW_NAMES_COLLECTIVES:
         add_collectives(names);
@@ -107,20 +102,14 @@ static void add_names(const char **names, enum gw_names kind) {
         add_data(names, GW_DATA_CLUSTERS);
         break;
     case GW_NAMES_NETWORKS:
-        for (size_t i = 0; gw_architectures[i].name != NULL; i++) {
-            add_name(names, gw_architectures[i].name);
-        }
+        add_table(names, gw_architectures, sizeof *gw_architectures);
         add_data(names, GW_DATA_MODELS);
         break;
     case GW_NAMES_GPUS:
-        for (size_t i = 0; gw_published_gpus[i].name != NULL; i++) {
-            add_name(names, gw_published_gpus[i].name);
-        }
+        add_table(names, gw_published_gpus, sizeof *gw_published_gpus);
         break;
     case GW_NAMES_LINKS:
-        for (size_t i = 0; gw_links[i].name != NULL; i++) {
-            add_name(names, gw_links[i].name);
-        }
+        add_table(names, gw_links, sizeof *gw_links);
         break;
     case GW_NAMES_LEVELS_OR_LINKS:
         add_name(names, "curves");

@@ -83,6 +83,42 @@ bool gw_option_is_given(const char *name) {
     return given != NULL && *given != NULL;
 }
 
+/* Whether the terms, with spaces between, have the name. */
+static bool has_term(const char *terms, const char *name) {
+    const char *found = strstr(terms, name);
+    while (found != NULL &&
+           (strcspn(found, " ") != strlen(name) || (found != terms && found[-1] != ' '))) {
+        found = strstr(found + 1, name);
+    }
+    return found != NULL;
+}
+
+void gw_print_word(const char *word, FILE *stream) {
+    bool is_plain =
+        word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                          "-_./:=,+@%")] == '\0';
+    (void)fputs(is_plain ? "" : "'", stream);
+    for (const char *c = word; *c != '\0'; c++) {
+        (void)(*c == '\'' ? fputs("'\\''", stream) : fputc(*c, stream));
+    }
+    (void)fputs(is_plain ? "" : "'", stream);
+}
+
+void gw_print_given(const char *but, FILE *stream) {
+    for (size_t i = 0; i < command.count; i++) {
+        const struct gw_option *option = command.rows[i].option;
+        const char *value = command.given[i];
+        if (value != NULL && !has_term(but, name_of(option))) {
+            (void)fprintf(stream, "%s%s", option->name == NULL ? "" : " --",
+                          option->name == NULL ? "" : option->name);
+            if (value[0] != '\0') {
+                (void)fputc(' ', stream);
+                gw_print_word(value, stream);
+            }
+        }
+    }
+}
+
 void gw_option_turn_to(const char *name, const char *value) {
     *find_given(name, strlen(name)) = value;
 }
@@ -366,16 +402,6 @@ static bool some_hold(const char *terms) {
         at += length;
     }
     return false;
-}
-
-/* Whether the terms, with spaces between, have the name. */
-static bool has_term(const char *terms, const char *name) {
-    const char *found = strstr(terms, name);
-    while (found != NULL &&
-           (strcspn(found, " ") != strlen(name) || (found != terms && found[-1] != ' '))) {
-        found = strstr(found + 1, name);
-    }
-    return found != NULL;
 }
 
 /* Whether any option other than `option` and those in `allowed` is given. */

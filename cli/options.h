@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "core/core.h"
 
@@ -125,6 +126,15 @@ void gw_parse_options(const struct gw_verb *verb, char **argv);
 
 /* Whether the parsed command line has the option. */
 bool gw_option_is_given(const char *name);
+
+/*
+ * Prints the operands and options as they were given, such as " resnet50 --nodes 4", for a shell;
+ * leaves out options of `but`, whose names have spaces between.
+ */
+void gw_print_given(const char *but, FILE *stream);
+
+/* Prints a word for a shell, in quotes unless all its characters are harmless. */
+void gw_print_word(const char *word, FILE *stream);
 
 /* Selects the operand's value that the next failure is about, if several were given. */
 void gw_option_turn_to(const char *name, const char *value);

@@ -60,22 +60,17 @@ static const struct gw_option_rule rules[] = {
 
 /* ---- plans --------------------------------------------------------------------------------- */
 
-/* Accepts names of plans and pictures; one without an ending (a device's, say) is a plan's. */
-static enum gw_status check_out(const char *path, struct gw_error *error) {
-    const char *slash = strrchr(path, '/');
-    const char *dot = strrchr(slash == NULL ? path : slash, '.');
-    return dot == NULL || strcmp(dot, ".json") == 0 || gw_plot_is_picture(path)
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT,
-                         "%s: expected the name of a plan (.json) or picture (.png, .svg or .pdf)",
-                         path);
-}
-
 static enum gw_status plan(const struct options *options, const struct gw_question *question,
                            struct gw_plans *plans, struct gw_error *error) {
     bool ranking = strcmp(options->policy, "all") == 0;
     struct gw_explanation best;
-    GW_TRY(options->out == NULL ? GW_OK : check_out(options->out, error));
+    const char *dot = options->out == NULL ? NULL : strrchr(options->out, '.');
+    bool has_ending = dot != NULL && strchr(dot, '/') == NULL; /* a device's name, say, has none */
+    if (has_ending && strcmp(dot, ".json") != 0 && !gw_plot_is_picture(options->out)) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: expected the name of a plan (.json) or picture (.png, .svg or .pdf)",
+                       options->out);
+    }
     GW_TRY(gw_plans_make(question, options->compressor, options->exchange, options->policy, plans,
                          error));
     GW_TRY(gw_explain(question, &plans->plans[0], options->exchange, &plans->arena, &best, error));
@@ -85,15 +80,6 @@ static enum gw_status plan(const struct options *options, const struct gw_questi
     }
     return gw_print_plans(question, plans, ranking, options->exchange,
                           options->explain ? &best : NULL, options->output.json, error);
-}
-
-static enum gw_status plan_and_print(const struct options *options,
-                                     const struct gw_plan_sweep_request *request,
-                                     struct gw_plan_sweep *sweep, struct gw_error *error) {
-    GW_TRY(options->out == NULL ? GW_OK : gw_plan_sweep_check_out(options->out, error));
-    GW_TRY(gw_plan_sweep_plan(request, sweep, error));
-    GW_TRY(options->out == NULL ? GW_OK : gw_plan_sweep_write(sweep, options->out, error));
-    return gw_plan_sweep_print(sweep, options->output.json, error);
 }
 
 static enum gw_status sweep(const struct options *options, const struct gw_question *question,
@@ -106,7 +92,14 @@ static enum gw_status sweep(const struct options *options, const struct gw_quest
                                                   .has_workers = options->question.workers > 0};
     struct gw_plan_sweep found;
     enum gw_status status = gw_plan_sweep_open(&request, question, &found, error);
-    status = status == GW_OK ? plan_and_print(options, &request, &found, error) : status;
+    if (status == GW_OK && options->out != NULL) {
+        status = gw_plan_sweep_check_out(options->out, error);
+    }
+    status = status == GW_OK ? gw_plan_sweep_plan(&request, &found, error) : status;
+    if (status == GW_OK && options->out != NULL) {
+        status = gw_plan_sweep_write(&found, options->out, error);
+    }
+    status = status == GW_OK ? gw_plan_sweep_print(&found, options->output.json, error) : status;
     gw_plan_sweep_close(&found);
     return status;
 }

@@ -37,73 +37,22 @@ static const struct gw_option_rule rules[] = {
 
 /* ---- commands that repeat the page ----------------------------------------------------------- */
 
-/* Prints a word for a shell, in quotes unless all its characters are harmless. */
-static void print_word(const char *word, FILE *stream) {
-    bool is_plain =
-        word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                          "-_./:=,+@%")] == '\0';
-    (void)fputs(is_plain ? "" : "'", stream);
-    for (const char *c = word; *c != '\0'; c++) {
-        (void)(*c == '\'' ? fputs("'\\''", stream) : fputc(*c, stream));
-    }
-    (void)fputs(is_plain ? "" : "'", stream);
-}
-
-static void print_text_option(const char *name, const char *value, FILE *stream) {
-    if (gw_option_is_given(name)) {
-        (void)fprintf(stream, " --%s ", name);
-        print_word(value, stream);
-    }
-}
-
-static void print_number_option(const char *name, double value, const char *unit, FILE *stream) {
-    if (gw_option_is_given(name)) {
-        (void)fprintf(stream, " --%s %.9g%s", name, value, unit);
-    }
-}
-
-/* Prints the question's options as given: "resnet50 --gpu a100 --nodes 4 --network 10gbit". */
-static void print_asked(const struct gw_asking_options *asked, FILE *stream) {
-    const struct gw_model_request *model = &asked->made.model;
-    const struct gw_cluster_request *cluster = &asked->made.cluster;
-    print_word(asked->question.model, stream);
-    print_text_option("gpu", model->gpu, stream);
-    if (gw_option_is_given("precision")) {
-        (void)fprintf(stream, " --precision %s", gw_precision_names[model->precision]);
-    }
-    print_number_option("batch", model->batch_size, "", stream);
-    print_number_option("backward", model->backward_s, "s", stream);
-    print_number_option("forward", model->forward_s, "s", stream);
-    print_number_option("nodes", (double)cluster->nodes, "", stream);
-    print_number_option("gpus-per-node", (double)cluster->gpus_per_node, "", stream);
-    print_text_option("network", cluster->network, stream);
-    print_number_option("cards", (double)cluster->cards, "", stream);
-    print_text_option("intra", cluster->within, stream);
-    print_text_option("cluster", asked->question.cluster, stream);
-    print_number_option("density", asked->question.density, "", stream);
-    print_number_option("accumulate", (double)asked->question.micro_batches, "", stream);
-    if (asked->question.interference == GW_INTERFERENCE_NONE) {
-        (void)fprintf(stream, " --no-interference");
-    }
-}
+/* Options that commands do not repeat. */
+#define SILENT "out json quiet verbose strict force"
 
 /* Prints commands that repeat the page and its parts, one per line. */
 static void print_commands(const struct options *options, const struct gw_result *recommended,
                            FILE *stream) {
-    (void)fprintf(stream, "gradweave report ");
-    print_asked(&options->asking, stream);
-    print_number_option("price", options->asking.price, "", stream);
-    print_text_option("validation", options->validation, stream);
-    print_text_option("accuracy", options->accuracy, stream);
+    (void)fprintf(stream, "gradweave report");
+    gw_print_given(SILENT, stream);
     (void)fprintf(stream, " --out ");
-    print_word(options->out == NULL ? "report.html" : options->out, stream);
-    (void)fprintf(stream, "\ngradweave advise ");
-    print_asked(&options->asking, stream);
-    print_number_option("price", options->asking.price, "", stream);
-    (void)fprintf(stream, "\ngradweave compare ");
-    print_asked(&options->asking, stream);
-    (void)fprintf(stream, "\ngradweave simulate ");
-    print_asked(&options->asking, stream);
+    gw_print_word(options->out == NULL ? "report.html" : options->out, stream);
+    (void)fprintf(stream, "\ngradweave advise");
+    gw_print_given(SILENT " validation accuracy", stream);
+    (void)fprintf(stream, "\ngradweave compare");
+    gw_print_given(SILENT " validation accuracy price", stream);
+    (void)fprintf(stream, "\ngradweave simulate");
+    gw_print_given(SILENT " validation accuracy price", stream);
     (void)fprintf(stream, " --algo %s", recommended->algorithm);
     if (recommended->policy != NULL) {
         (void)fprintf(stream, " --policy %s", recommended->policy);
@@ -112,17 +61,6 @@ static void print_commands(const struct options *options, const struct gw_result
 }
 
 /* ---- the page -------------------------------------------------------------------------------- */
-
-/* Splits the text into at most most - 1 lines. */
-static void cut_lines(char *text, const char **lines, size_t most) {
-    size_t count = 0;
-    char *rest = NULL;
-    for (char *line = strtok_r(text, "\n", &rest); line != NULL && count + 1 < most;
-         line = strtok_r(NULL, "\n", &rest)) {
-        lines[count++] = line;
-    }
-    lines[count] = NULL;
-}
 
 static enum gw_status write_page(const struct options *options, const struct gw_page *page,
                                  struct gw_error *error) {
@@ -140,14 +78,20 @@ static enum gw_status write_page(const struct options *options, const struct gw_
 static enum gw_status write_survey(const struct options *options, struct gw_page page,
                                    struct gw_error *error) {
     const struct gw_advice *advice = page.survey->advice;
-    const char *lines[8];
+    enum { MAX_LINES = 8 };
+    const char *lines[MAX_LINES + 1] = {NULL};
+    size_t count = 0;
+    char *rest = NULL;
     struct gw_text text;
     FILE *stream = gw_text_open(&text);
     if (stream != NULL) {
         print_commands(options, advice->chosen->result, stream);
     }
     GW_TRY(gw_text_close(&text, "writing a page", error));
-    cut_lines(text.text, lines, sizeof lines / sizeof *lines);
+    for (char *line = strtok_r(text.text, "\n", &rest); line != NULL && count < MAX_LINES;
+         line = strtok_r(NULL, "\n", &rest)) {
+        lines[count++] = line;
+    }
     page.commands = lines;
     enum gw_status status = write_page(options, &page, error);
     free(text.text);
@@ -175,13 +119,6 @@ static enum gw_status survey(const struct options *options, struct gw_page page,
     return status;
 }
 
-/* Reads the document, and decodes the fields that the page's readers use. */
-static enum gw_status read_validation(const char *path, cJSON **out,
-                                      struct gw_validation_document *read, struct gw_error *error) {
-    GW_TRY(gw_json_read(path, out, error));
-    return gw_fields_decode(&gw_validation_document_fields, *out, path, read, error);
-}
-
 /* Refuses a name whose ending promises a file other than HTML. */
 static enum gw_status check_out(const char *path, struct gw_error *error) {
     static const char *const others[] = {".pdf", ".png", ".svg", ".json", ".csv", ".md", ".txt"};
@@ -203,7 +140,10 @@ static enum gw_status answer_report(void *values, struct gw_error *error) {
     cJSON *validation = NULL;
     enum gw_status status = options->out == NULL ? GW_OK : check_out(options->out, error);
     if (status == GW_OK && options->validation != NULL) {
-        status = read_validation(options->validation, &validation, &measured, error);
+        status = gw_json_read(options->validation, &validation, error);
+        status = status == GW_OK ? gw_fields_decode(&gw_validation_document_fields, validation,
+                                                    options->validation, &measured, error)
+                                 : status;
         page.validation = validation;
     }
     if (status == GW_OK && options->accuracy != NULL) {

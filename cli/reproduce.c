@@ -52,21 +52,17 @@ static void close_tables(struct tables *tables) {
     free(tables->names);
 }
 
-static enum gw_status list_one(const char *name, struct tables *out, struct gw_error *error) {
-    out->names = calloc(1, sizeof *out->names);
-    if (out->names == NULL) {
-        return gw_fail_memory(error, "reproducing tables");
-    }
-    out->count = 1;
-    out->names[0] = strdup(name);
-    return out->names[0] == NULL ? gw_fail_memory(error, "reproducing tables") : GW_OK;
-}
-
 static enum gw_status reproduce_table(const char *name, struct tables *tables,
                                       struct gw_error *error) {
-    GW_TRY(strcmp(name, "all") == 0
-               ? gw_data_list(GW_DATA_TABLES, &tables->names, &tables->count, error)
-               : list_one(name, tables, error));
+    if (strcmp(name, "all") == 0) {
+        GW_TRY(gw_data_list(GW_DATA_TABLES, &tables->names, &tables->count, error));
+    } else {
+        tables->names = calloc(1, sizeof *tables->names);
+        tables->count = tables->names != NULL;
+        if (tables->names == NULL || (tables->names[0] = strdup(name)) == NULL) {
+            return gw_fail_memory(error, "reproducing tables");
+        }
+    }
     tables->list = calloc(tables->count, sizeof *tables->list);
     tables->found = calloc(tables->count, sizeof *tables->found);
     if (tables->list == NULL || tables->found == NULL) {

@@ -238,24 +238,17 @@ static enum gw_status open_and_answer(struct options *options, struct gw_plan *p
     return status;
 }
 
-/* ---- --goal: a GOAL schedule instead of a model ---------------------------------------------- */
-
-static enum gw_status simulate_goal(const char *path, const char *loggp, bool json,
-                                    struct gw_error *error) {
-    struct gw_goal_answer answer;
-    enum gw_status status = gw_goal_ask(path, loggp, &answer, error);
-    status = status == GW_OK ? gw_print_goal(&answer, json, error) : status;
-    gw_goal_answer_free(&answer);
-    return status;
-}
-
 /* ---- the verb ------------------------------------------------------------------------------- */
 
 static enum gw_status answer_either(void *values, struct gw_error *error) {
     struct options *options = values;
     struct gw_plan plan = {0};
     if (options->goal != NULL) {
-        return simulate_goal(options->goal, options->network.loggp, options->output.json, error);
+        struct gw_goal_answer answer;
+        enum gw_status status = gw_goal_ask(options->goal, options->network.loggp, &answer, error);
+        status = status == GW_OK ? gw_print_goal(&answer, options->output.json, error) : status;
+        gw_goal_answer_free(&answer);
+        return status;
     }
     options->heterogeneity.threads =
         options->heterogeneity.threads > 0 ? options->heterogeneity.threads : gw_cores();

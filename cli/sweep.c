@@ -114,19 +114,16 @@ static enum gw_status answer_point(uint64_t number, FILE *stream, void *context,
 
 /* ---- on rank 0 ------------------------------------------------------------------------------- */
 
-static void show_progress(struct sweep *sweep, uint64_t done) {
-    char texts[2][GW_UNITS_SIZE];
-    char what[3 * GW_UNITS_SIZE];
-    double all = (double)sweep->grid.point_count;
-    snprintf(what, sizeof what, "%s of %s points", gw_format_count((double)done, texts[0]),
-             gw_format_count(all, texts[1]));
-    gw_progress_update(&sweep->progress, (double)done / all, what);
-}
-
 static enum gw_status take_answer(uint64_t number, const char *text, size_t length, bool last,
                                   void *context, struct gw_error *error) {
     struct sweep *sweep = context;
-    show_progress(sweep, number + 1);
+    char texts[2][GW_UNITS_SIZE];
+    char what[3 * GW_UNITS_SIZE];
+    double done = (double)number + 1;
+    double all = (double)sweep->grid.point_count;
+    (void)snprintf(what, sizeof what, "%s of %s points", gw_format_count(done, texts[0]),
+                   gw_format_count(all, texts[1]));
+    gw_progress_update(&sweep->progress, done / all, what);
     return gw_sweep_output_take(&sweep->output, number, text, length, last, error);
 }
 
