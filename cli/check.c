@@ -74,7 +74,7 @@ const struct gw_verb gw_verb_check = {
     .name = "check",
     .title = "all that is odd in a file, and what it can answer",
     .usage = "FILE..",
-    .about = "Says all that is odd in files: keys that nothing reads, costs faster or slower than "
+    .about = "Says all that is odd in files: unknown keys, costs faster or slower than "
              "anything is, units that look wrong; and what can be predicted from them.\vExit "
              "status 1: something is odd. 2: a file is bad input.",
     .options = option_table,

@@ -35,20 +35,20 @@ static const struct gw_option option_table[] = {
     {NULL, 0, "ACTION", GW_CHOICE, IN(action), .help = "What to do", .choices = actions,
      .expected = "expected make, import or show, got"},
     {NULL, 0, "WHAT", GW_CUSTOM, 0,
-     .help =
-         "Of import the program, nccl-tests, osu, nccl-inspector or ib_write_bw, and files that "
-         "it has printed; of show a cluster file, or the name of one that ships",
+     .help = "For import the program (nccl-tests, osu, nccl-inspector or ib_write_bw) and files "
+             "with its output; for show a cluster file, or the name of one that ships",
      .names = GW_NAMES_DATA, .read = read_operand},
     {.kind = GW_INCLUDE, .offset = IN(request), .table = gw_cluster_making_table},
     {"gpu", 0, "GPU", GW_TEXT, IN(request.gpu),
-     .help = "By whose memory compressors' costs are assumed (see gradweave list gpus)",
+     .help =
+         "GPU by whose memory bandwidth compressors' costs are assumed (see gradweave list gpus)",
      .otherwise = "none: no compressors", .names = GW_NAMES_GPUS},
     {"workers", 0, "P", GW_COUNT, IN(workers),
-     .help = "Ranks, where the text does not list them: of the OSU benchmarks always"},
+     .help = "Number of ranks, if the text does not list them, as the OSU benchmarks never do"},
     {"communicator", 0, "ID", GW_TEXT, IN(communicator),
-     .help = "Which one's calls of nccl-inspector to take, by its id or name",
+     .help = "Id or name of the communicator whose calls in nccl-inspector's logs are taken",
      .otherwise = "all, if they have different numbers of ranks"},
-    {"name", 0, "NAME", GW_TEXT, IN(name), .help = "Of the cluster",
+    {"name", 0, "NAME", GW_TEXT, IN(name), .help = "Name of the cluster",
      .otherwise = "what it is made of"},
     {"out", 'o', "CLUSTER.json", GW_TEXT, IN(out), .help = "Where to write the cluster",
      .names = GW_NAMES_FILES},

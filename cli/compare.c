@@ -27,17 +27,18 @@ static const struct gw_option option_table[] = {
      .help = "Number of workers, or several: 2,4,16, or 2:256, each twice the one before",
      .otherwise = "the cluster's"},
     {"bandwidth", 0, "B|VALUES", GW_TEXT, IN(bandwidth),
-     .help = "Of the network, such as 10gbit, 1gbit:100gbit, or 0.1x:10x of what was measured"},
+     .help = "Bandwidth of the network, such as 10gbit, 1gbit:100gbit, or 0.1x:10x of the measured "
+             "one"},
     {"counts", 0, "SOURCE", GW_TEXT, IN(counts),
-     .help = "How many elements are selected where that depends on gradients: \"asked\", "
+     .help = "Counts of selected elements where they depend on gradients: \"asked\", "
              "\"trained\" with generated ones, or a file of gradients",
      .value = "asked", .names = GW_NAMES_COUNTS},
     {"accuracy", 0, "FILE", GW_TEXT, IN(accuracy),
-     .help = "Rank by the time to the accuracy that trainings came to, whose iterations FILE has",
+     .help = "Rank by the time to an accuracy, with the iterations of the trainings in FILE",
      .names = GW_NAMES_FILES},
     {"out", 'o', "FILE", GW_TEXT, IN(out), .help = "Draw the crossovers: .png, .svg or .pdf",
      .names = GW_NAMES_FILES},
-    {"data", 0, "FILE.csv", GW_TEXT, IN(data), .help = "Keep the crossovers' times",
+    {"data", 0, "FILE.csv", GW_TEXT, IN(data), .help = "Write the crossovers' times",
      .names = GW_NAMES_FILES},
     {.kind = GW_INCLUDE, .offset = IN(changes), .table = gw_changes_table},
     {.kind = GW_INCLUDE, .offset = IN(question.interference), .table = gw_interference_table},
@@ -52,8 +53,8 @@ static const struct gw_option_rule rules[] = {
     GW_NEEDS_ANY_CLUSTER("cluster nodes"),
     GW_MAKING_RULES(" network"),
     {"accuracy", GW_EXCLUDES, "policy compressor exchange",
-     "--accuracy: expected none of --policy, --compressor and --exchange with it, as trainings "
-     "were by the pipelines as they are"},
+     "--accuracy: expected none of --policy, --compressor and --exchange with it, as the "
+     "trainings used the algorithms unchanged"},
     {0}};
 
 /* ---- answering ----------------------------------------------------------------------------- */

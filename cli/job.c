@@ -12,8 +12,8 @@
 
 const struct gw_option gw_watch_table[] = {
     {"timeout", 0, "S", GW_POSITIVE, offsetof(struct gw_job_options, timeout_s),
-     .help = "Seconds without a sign of life from a rank until the job is ended; 10 at least until "
-             "all have begun",
+     .help = "Seconds without a sign of life from a rank after which the job is ended; at least 10 "
+             "until all ranks have begun",
      .value = "60", .maximum = GW_MAX_SECONDS},
     {0},
 };

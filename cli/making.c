@@ -9,15 +9,15 @@ const struct gw_option gw_model_making_table[] = {
     {"gpu", 0, "GPU", GW_TEXT, offsetof(struct gw_model_request, gpu),
      .help = "The workers' GPU, such as a100 (see gradweave list gpus)", .names = GW_NAMES_GPUS},
     {"precision", 0, NULL, GW_CHOICE, offsetof(struct gw_model_request, precision),
-     .help = "Of products", .otherwise = "tf32, or fp32 where a GPU has no tf32",
-     .choices = gw_precision_names},
+     .help = "Number format of matrix products",
+     .otherwise = "tf32, or fp32 where a GPU has no tf32", .choices = gw_precision_names},
     {"batch", 0, "SAMPLES", GW_POSITIVE, offsetof(struct gw_model_request, batch_size),
-     .help = "Of a worker, in an iteration", .otherwise = "what is usual for the network",
+     .help = "Samples of a worker in an iteration", .otherwise = "what is usual for the network",
      .maximum = 1e6},
     {"backward", 0, "TIME", GW_SECONDS, offsetof(struct gw_model_request, backward_s),
-     .help = "What the backward pass takes in all, such as 45ms, in place of what a GPU may take"},
+     .help = "Time of the whole backward pass, such as 45ms, instead of an estimate by the GPU"},
     {"forward", 0, "TIME", GW_SECONDS, offsetof(struct gw_model_request, forward_s),
-     .help = "The same of the forward pass", .otherwise = "half of it"},
+     .help = "Time of the whole forward pass", .otherwise = "half of the backward pass"},
     {0},
 };
 
@@ -26,12 +26,12 @@ static const struct gw_option node_making_table[] = {
     {"nodes", 0, "N", GW_COUNT, offsetof(struct gw_cluster_request, nodes),
      .help = "Number of machines", .maximum = 65536},
     {"gpus-per-node", 0, "G", GW_COUNT, offsetof(struct gw_cluster_request, gpus_per_node),
-     .help = "In each, a worker for each", .otherwise = "1", .maximum = 256},
+     .help = "GPUs of each machine, with a worker on each", .otherwise = "1", .maximum = 256},
     {"cards", 0, "C", GW_COUNT, offsetof(struct gw_cluster_request, cards),
-     .help = "Network cards of a machine, each with such a link, which its GPUs share",
+     .help = "Network cards of each machine, each with the link of --network; its GPUs share them",
      .otherwise = "1", .maximum = 64},
     {"intra", 0, "LINK", GW_TEXT, offsetof(struct gw_cluster_request, within),
-     .help = "Between the GPUs of a machine, such as nvlink3 or pcie4",
+     .help = "Link between the GPUs of a machine, such as nvlink3 or pcie4",
      .otherwise = "as is usual for the GPU", .names = GW_NAMES_LINKS},
     {0},
 };
@@ -39,8 +39,8 @@ static const struct gw_option node_making_table[] = {
 const struct gw_option gw_cluster_making_table[] = {
     {.kind = GW_INCLUDE, .table = node_making_table},
     {"network", 0, "LINK", GW_TEXT, offsetof(struct gw_cluster_request, network),
-     .help = "Between machines: a rate, such as 25gbit, or a name (see gradweave list links)",
-     .otherwise = "none, of a single machine", .names = GW_NAMES_LINKS},
+     .help = "Link between machines: a rate, such as 25gbit, or a name (see gradweave list links)",
+     .otherwise = "none for a single machine", .names = GW_NAMES_LINKS},
     {0},
 };
 
@@ -198,7 +198,7 @@ const struct gw_option gw_asking_table[] = {
     {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_cluster_table},
     {.kind = GW_INCLUDE, .offset = IN(question.micro_batches), .table = gw_accumulate_table},
     {"price", 0, "MONEY", GW_POSITIVE, IN(price),
-     .help = "Of a worker's hour: also says what a million iterations cost"},
+     .help = "Price of a worker's hour; also prints the cost of a million iterations"},
     {.kind = GW_INCLUDE, .offset = IN(question.interference), .table = gw_interference_table},
     {0},
 };

@@ -22,11 +22,11 @@ static const struct gw_option option_table[] = {
     {NULL, 0, "ACTION", GW_CHOICE, IN(action), .help = "What to do", .choices = actions,
      .expected = "expected make NETWORK, import SIZES or show MODEL, got"},
     {NULL, 0, "NETWORK", GW_TEXT, IN(operand),
-     .help = "A network (see gradweave list networks); of import a file with a line for each "
-             "parameter, its name and shape; of show a model file, or the name of one that ships",
+     .help = "A network (see gradweave list networks); for import a file with a line for each "
+             "parameter, its name and shape; for show a model file, or the name of one that ships",
      .names = GW_NAMES_NETWORKS},
     {.kind = GW_INCLUDE, .offset = IN(request), .table = gw_model_making_table},
-    {"name", 0, "NAME", GW_TEXT, IN(name), .help = "Of the model that is imported",
+    {"name", 0, "NAME", GW_TEXT, IN(name), .help = "Name of the imported model",
      .value = "imported"},
     {"out", 'o', "MODEL.json", GW_TEXT, IN(out), .help = "Where to write the model",
      .names = GW_NAMES_FILES},

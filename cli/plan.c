@@ -30,7 +30,7 @@ static const struct gw_option option_table[] = {
      .help = "Compressor, or none for dense exchange", .value = "topk",
      .names = GW_NAMES_COMPRESSORS_OR_NONE},
     {"exchange", 0, "E", GW_TEXT, IN(exchange),
-     .help = "How what the compressor leaves travels (see gradweave list exchanges)",
+     .help = "Exchange of the compressor's output (see gradweave list exchanges)",
      .otherwise = "the compressor's own", .names = GW_NAMES_EXCHANGES},
     {"explain", 0, NULL, GW_FLAG, IN(explain),
      .help = "Say when each group of the (best) plan is ready and exchanged, and who waits"},

@@ -22,7 +22,7 @@ static const struct gw_option option_table[] = {
      .help = "Also show how far off predictions were, by a document of gradweave validate --json",
      .names = GW_NAMES_FILES},
     {"accuracy", 0, "FILE", GW_TEXT, IN(accuracy),
-     .help = "Also show in how many iterations pipelines learnt, by such a file of trainings",
+     .help = "Also show the iterations in which pipelines learnt, from a file of trainings",
      .names = GW_NAMES_FILES},
     {"out", 'o', "PAGE.html", GW_TEXT, IN(out), .help = "Where to write the page",
      .names = GW_NAMES_FILES},

@@ -22,7 +22,7 @@ const struct gw_option gw_output_table[] = {
 };
 
 const struct gw_option gw_strict_table[] = {
-    {"strict", 0, NULL, GW_FLAG, 0, .help = "Refuse files with keys that nothing reads",
+    {"strict", 0, NULL, GW_FLAG, 0, .help = "Refuse files with unknown keys",
      .global = &gw_key_rules.strict},
     {0},
 };
@@ -66,11 +66,10 @@ const struct gw_option gw_question_table[] = {
 
 const struct gw_option gw_interference_table[] = {
     {"no-interference", 0, NULL, GW_SET, 0,
-     .help = "Leave out of predictions how operations that run at once slow each other",
+     .help = "Predict without the slowdown of operations that run at once",
      .otherwise = "as the cluster's file says", .set = GW_INTERFERENCE_NONE},
     {"interference", 0, NULL, GW_SET, 0,
-     .help = "Refuse a cluster whose file does not say how operations that run at once slow each "
-             "other",
+     .help = "Refuse a cluster without measured slowdowns of operations that run at once",
      .set = GW_INTERFERENCE_REQUIRED},
     {0},
 };
@@ -81,8 +80,8 @@ const struct gw_option gw_changes_table[] = {
              "backward pass",
      .names = GW_NAMES_POLICIES},
     {"compressor", 'c', "C", GW_TEXT, offsetof(struct gw_choice_changes, compressor),
-     .help = "Compressor instead of the algorithm's own, or none; it brings its exchange where the "
-             "algorithm's cannot carry what it leaves",
+     .help = "Compressor instead of the algorithm's own, or none; with its own exchange if the "
+             "algorithm's cannot carry its output",
      .names = GW_NAMES_COMPRESSORS_OR_NONE},
     {"exchange", 0, "E", GW_TEXT, offsetof(struct gw_choice_changes, exchange),
      .help = "Exchange instead of the algorithm's own (see gradweave list exchanges)",
@@ -119,8 +118,7 @@ static void read_collective(const char *argument, void *target) {
 
 const struct gw_option gw_choices_table[] = {
     {"collective", 0, "OPERATION=NAME", GW_CUSTOM, 0,
-     .help = "By which algorithm messages carry out a collective (see gradweave list collectives); "
-             "can be repeated",
+     .help = "Message algorithm of a collective (see gradweave list collectives); can be repeated",
      .names = GW_NAMES_COLLECTIVES, .read = read_collective},
     {0},
 };
@@ -130,15 +128,15 @@ const struct gw_option gw_network_table[] = {
      .offset = offsetof(struct gw_network_options, choices),
      .table = gw_choices_table},
     {"loggp", 0, "PARAMETERS", GW_TEXT, offsetof(struct gw_network_options, loggp),
-     .help = "L=NS,o=NS,g=NS,O=NS,G=NS,S=BYTES instead of the cluster's, what is not given 0; O "
+     .help = "L=NS,o=NS,g=NS,O=NS,G=NS,S=BYTES instead of the cluster's, 0 where not given; O "
              "and G per byte, S for GOAL only"},
     {"workers-per-node", 0, "N", GW_COUNT, offsetof(struct gw_network_options, workers_per_node),
-     .help = "Instead of the cluster's"},
+     .help = "Workers of a node, instead of the cluster's"},
     {"nodes-per-switch", 0, "N", GW_COUNT, offsetof(struct gw_network_options, nodes_per_switch),
-     .help = "Instead of the cluster's"},
+     .help = "Nodes of a switch, instead of the cluster's"},
     {"oversubscription", 0, "FACTOR", GW_NOT_NEGATIVE,
      offsetof(struct gw_network_options, oversubscription),
-     .help = "Of switches' uplinks, instead of the cluster's", .minimum = 1,
+     .help = "Oversubscription of switches' uplinks, instead of the cluster's", .minimum = 1,
      .maximum = GW_MAX_FACTOR, .expected = "a factor from 1 to 1e6"},
     {0},
 };

@@ -89,10 +89,9 @@ static const struct gw_option option_table[] = {
     {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_workers_table},
     {.kind = GW_INCLUDE, .offset = IN(made), .table = gw_making_but_network_table},
     {"network", 0, "LEVEL|LINK", GW_CUSTOM, 0,
-     .help =
-         "How exchanges take their time: curves, as measured, or messages, which queue for "
-         "links; or the link between the machines of a cluster that is made (see gradweave list "
-         "links); can be given for both",
+     .help = "Model of exchanges: measured curves, or messages that queue for links; or the link "
+             "between the machines of a cluster that is made (see gradweave list "
+             "links); can be given for both",
      .otherwise = "curves", .names = GW_NAMES_LEVELS_OR_LINKS, .read = read_network},
     {.kind = GW_INCLUDE, .offset = IN(question.micro_batches), .table = gw_accumulate_table},
     {"algo", 'a', "ALGORITHM", GW_TEXT, IN(algorithm),
@@ -114,8 +113,8 @@ static const struct gw_option option_table[] = {
      .help = "A worker whose compute takes FACTOR times as long, from 1e-6 to 1e6; can be repeated",
      .read = read_straggler},
     {"bandwidth", 0, "NODE:FACTOR|B", GW_CUSTOM, 0,
-     .help = "A node with FACTOR times the bandwidth, from 1e-6 to 1e6, which can be repeated; or "
-             "of the whole network, such as 10gbit, or 0.5x of what was measured",
+     .help = "Factor on a node's bandwidth, from 1e-6 to 1e6, which can be repeated; or bandwidth "
+             "of the whole network, such as 10gbit, or 0.5x of the measured one",
      .read = read_bandwidth},
     {"background", 0, "FRACTION", GW_NOT_NEGATIVE, IN(heterogeneity.background),
      .help = "Share of every link that other traffic takes", .value = "0", .maximum = GW_BELOW_1,
@@ -127,10 +126,10 @@ static const struct gw_option option_table[] = {
      .maximum = GW_MAX_THREADS},
     {.kind = GW_INCLUDE, .offset = IN(question.interference), .table = gw_interference_table},
     {"counts", 0, "SOURCE", GW_TEXT, IN(counts.name),
-     .help = "How many elements are selected where that depends on gradients: \"asked\", "
+     .help = "Counts of selected elements where they depend on gradients: \"asked\", "
              "\"trained\" with generated ones, or a file of counts or of gradients",
      .otherwise = "asked", .names = GW_NAMES_COUNTS},
-    {"counts-out", 0, "FILE", GW_TEXT, IN(counts.out), .help = "Keep the counts that were trained",
+    {"counts-out", 0, "FILE", GW_TEXT, IN(counts.out), .help = "Write the trained counts",
      .names = GW_NAMES_FILES},
     {"trace", 0, "FILE", GW_TEXT, IN(trace), .help = "Write the timeline for ui.perfetto.dev",
      .names = GW_NAMES_FILES},

@@ -55,7 +55,7 @@ static const struct gw_option option_table[] = {
      .help = "Shares of elements that compressors keep, such as 1e-4:1e-1:log10",
      .otherwise = GW_USUAL_DENSITY_TEXT},
     {"bandwidth", 0, "VALUES", GW_TEXT, AXIS(BANDWIDTH),
-     .help = "Bandwidths, such as 1gbit:100gbit, or factors of what was measured: 0.1x:10x:log5",
+     .help = "Bandwidths, such as 1gbit:100gbit, or factors on the measured one: 0.1x:10x:log5",
      .otherwise = "1x"},
     {"straggler", 0, "VALUES", GW_TEXT, AXIS(STRAGGLER),
      .help = "Factors on the compute times of worker 0, such as 1,1.5,2", .otherwise = "1"},

@@ -71,15 +71,15 @@ static const struct gw_option option_table[] = {
      .value = "all", .names = GW_NAMES_ALGORITHMS, .is_list = true},
     {.kind = GW_INCLUDE, .offset = IN(changes), .table = gw_changes_table},
     {"compression", 0, NULL, GW_CHOICE, IN(compression),
-     .help = "What compressing is: the compressor, or timed waiting as long as its curve says, "
-             "after which just as many elements as asked are selected",
+     .help = "Compression that runs: the compressor, or timed waiting as long as its curve says, "
+             "after which exactly the requested number of elements is selected",
      .value = "real", .choices = compressions},
     {"settle", 0, "N", GW_INTEGER, IN(settle),
-     .help = "Iterations of compression alone before all others, where it depends on gradients how "
-             "much is selected",
+     .help = "Iterations of compression alone before all others, where selected counts depend on "
+             "gradients",
      .otherwise = "until the density is met or 600; for 3 seconds, or 30 while it comes nearer"},
     {"counts", 0, "SOURCE", GW_TEXT, IN(counts.source),
-     .help = "How many elements the prediction takes to be selected where that depends on "
+     .help = "Predicted counts of selected elements where they depend on "
              "gradients: \"recorded\" in the measured iterations, \"asked\", \"trained\" with "
              "generated ones, or a file",
      .value = "recorded", .names = GW_NAMES_MEASURED_COUNTS},
@@ -88,26 +88,28 @@ static const struct gw_option option_table[] = {
      .names = GW_NAMES_FILES},
     {"iterations", 'n', "N", GW_COUNT, IN(iterations), .help = "Iterations to measure",
      .value = "20"},
-    {"warm-up", 0, "N", GW_COUNT, IN(warm_up), .help = "Iterations before them", .value = "3"},
+    {"warm-up", 0, "N", GW_COUNT, IN(warm_up), .help = "Warm-up iterations before them",
+     .value = "3"},
     {"time", 0, "SECONDS", GW_POSITIVE, IN(time_s),
-     .help = "Of each pipeline only as many iterations as take so long by its prediction, but two; "
-             "and before them those of half of it, but one",
+     .help =
+         "Limit on the predicted time of a pipeline's measured iterations, which are two at least; "
+         "half of it for those before them, which are one at least",
      .otherwise = "all", .maximum = GW_MAX_SECONDS},
     {"tolerance", 0, "T", GW_NOT_NEGATIVE, IN(tolerance),
      .help = "Largest error, such as 0.1, for exit status 0", .otherwise = "any"},
     {.kind = GW_INCLUDE, .offset = IN(question.interference), .table = gw_interference_table},
     {"check-time", 0, "SECONDS", GW_NOT_NEGATIVE, IN(check_s),
-     .help = "How long to look first whether the cluster still is what its file says; 0: not",
+     .help = "Time to check first whether the cluster's file still holds; 0: no check",
      .value = "2", .maximum = GW_MAX_SECONDS, .expected = "at most 1e6"},
     {"seed", 's', "S", GW_INTEGER, IN(seed), .help = "Seed of the gradients", .value = "1"},
     {"device", 0, "cpu|cuda[:N]", GW_CUSTOM, IN(gpu.device),
-     .help = "Where gradients are: in this machine's memory, on each rank's GPU, or on GPU N",
+     .help = "Device with the gradients: this machine's processors, each rank's GPU, or GPU N",
      .value = "cpu", .choices = gw_device_kinds, .read = gw_read_device},
-    {"transport", 0, NULL, GW_CHOICE, IN(gpu.transport), .help = "Between GPUs",
+    {"transport", 0, NULL, GW_CHOICE, IN(gpu.transport), .help = "Transport between GPUs",
      .otherwise = "nccl where each rank has a GPU to itself, otherwise mpi",
      .choices = gw_transport_choices},
     {"compute", 0, NULL, GW_CHOICE, IN(gpu.compute),
-     .help = "What computing is on a GPU: a kernel that waits on a small part of it, or products "
+     .help = "Compute on a GPU: a kernel that waits on a small part of it, or products "
              "of matrices by cuBLAS on all of it",
      .value = "wait", .choices = computes},
     {"explain", 0, "ALGO", GW_TEXT, IN(explain),
@@ -241,7 +243,7 @@ static enum gw_status open_pipeline(const struct run *run, const struct gw_algor
     if (run->options->gpu.device.cuda && gw_algorithm_is_sparse(algorithm) &&
         gw_gpu_kernel_of(algorithm->compressor) == NULL) {
         return gw_fail(error, GW_BAD_INPUT,
-                       "--device cuda: %s: expected a compressor that there is for GPUs, got %s",
+                       "--device cuda: %s: expected a compressor with a GPU kernel, got %s",
                        algorithm->name, algorithm->compressor->name);
     }
     return gw_pipeline_open(&run->answer.question, algorithm, NULL, out, error);

@@ -76,14 +76,14 @@ void gw_answer_keep(const char *path) {
 static void add_kept_files(const char *unfinished, struct gw_error *error) {
     for (size_t i = 0; i < kept.count; i++) {
         struct gw_error failure = *error;
-        (void)gw_fail(error, failure.status, "%.400s; %.400s is written and whole", failure.message,
-                      kept.paths[i]);
+        (void)gw_fail(error, failure.status, "%.400s; %.400s is written completely",
+                      failure.message, kept.paths[i]);
     }
     struct gw_error failure = *error;
     if (unfinished != NULL) {
         (void)gw_fail(error, failure.status,
-                      "%.400s; %.400s is kept: with --resume nothing in it is done again",
-                      failure.message, unfinished);
+                      "%.400s; %.400s is kept, and --resume continues from it", failure.message,
+                      unfinished);
     }
 }
 

@@ -162,7 +162,7 @@ static enum gw_status report_key(struct walk *walk, const struct path_link *at,
                        walk->file, path, colon, key, hint[0], hint[1], hint[2]);
     }
     if (gw_key_rules.warn != NULL && (gw_key_rules.all || walk->unknown <= GW_MAX_KEY_WARNINGS)) {
-        (void)snprintf(message, sizeof message, "%s: %s%snothing reads the key \"%.60s\"%s%s%s",
+        (void)snprintf(message, sizeof message, "%s: %s%sunknown key \"%.60s\" is ignored%s%s%s",
                        walk->file, path, colon, key, hint[0], hint[1], hint[2]);
         gw_key_rules.warn(message, gw_key_rules.context);
     }
@@ -215,7 +215,7 @@ enum gw_status gw_json_check_keys(const cJSON *document, const char *file,
     if (walk.unknown > GW_MAX_KEY_WARNINGS && gw_key_rules.warn != NULL && !gw_key_rules.all) {
         char message[512];
         (void)snprintf(message, sizeof message,
-                       "%s: and %zu more keys that nothing reads (gradweave check lists all)", file,
+                       "%s: and %zu more unknown keys (gradweave check lists all)", file,
                        walk.unknown - GW_MAX_KEY_WARNINGS);
         gw_key_rules.warn(message, gw_key_rules.context);
     }

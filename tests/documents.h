@@ -90,7 +90,7 @@ static inline void read_bad_document(char *line, char *message, struct bad_docum
     char *path = strncmp(line, "no ", 3) == 0 ? line + 3 : line;
     char *value = path == line ? strstr(line, " = ") : NULL;
     unquote(message);
-    out->is_warning = strstr(message, "nothing reads the key") != NULL;
+    out->is_warning = strstr(message, "unknown key") != NULL;
     if (line[0] == ':') {
         out->text = strdup(unquote(line + strspn(line, ": ")));
         path = "";

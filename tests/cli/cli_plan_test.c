@@ -211,11 +211,12 @@ TEST(writes_plans_under_names_without_ending) {
 
 FIXTURES(make_inputs, remove_folder)
 
-/* ---- keys that nothing reads ---------------------------------------------------------------- */
+/* ---- unknown keys ---------------------------------------------------------------------------- */
 
-TEST(warns_of_keys_that_nothing_reads) {
-    static const char warning[] = "gradweave: warning: typed.json: nothing reads the key "
-                                  "\"byte_per_element\"; did you mean \"bytes_per_element\"?\n";
+TEST(warns_of_unknown_keys) {
+    static const char warning[] =
+        "gradweave: warning: typed.json: unknown key "
+        "\"byte_per_element\" is ignored; did you mean \"bytes_per_element\"?\n";
     write_text(*state, "typed.json",
                "{'schema': 'gradweave/model@1', 'name': 'm', 'forward_s': 1, 'byte_per_element': "
                "2, 'tensors': [{'name': 'a', 'elements': 1, 'backward_s': 1}]}");

@@ -167,8 +167,8 @@ TEST(an_answer_that_cannot_be_printed_is_a_failure) {
         VALIDATE " --nodes 2", VALIDATE " --nodes 2 --algo omgs --out v.json --trace t.json",
         "calibrate --nodes 2 --out unprinted.json"};
     static const char *const kept[] = {"",
-                                       "; v.json is written and whole; t.json is written and whole",
-                                       "; unprinted.json is written and whole"};
+                                       "; v.json is written completely; t.json is written completely",
+                                       "; unprinted.json is written completely"};
     char command[256];
     char message[256];
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {

@@ -91,8 +91,9 @@ static double rows_in(const char *text, size_t length, size_t above) {
 TEST_WITH(an_answer_that_is_lost_is_printed_again, make_inputs, remove_folder) {
     struct answer lost = ask_into(*state, TINY " --out out.csv", "/dev/full");
     assert_int_equal(lost.status, 3);
-    assert_string_equal(lost.err, "gradweave: stdout: cannot be written; out.csv.partial is kept: "
-                                  "with --resume nothing in it is done again\n");
+    assert_string_equal(lost.err,
+                        "gradweave: stdout: cannot be written; out.csv.partial is kept, and "
+                        "--resume continues from it\n");
     assert_int_not_equal(access(path_in(*state, "out.csv"), F_OK), 0);
     cJSON *again = ask_document(*state, TINY " --out out.csv --resume --json", RESULT);
     assert_true(number_at(again, "resumed_count") == number_at(again, "point_count"));

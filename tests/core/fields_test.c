@@ -135,9 +135,9 @@ TEST(all_faults_and_unknown_keys_are_told) {
         &whole);
     gw_key_rules = (struct gw_key_rules){0};
     assert_int_equal(status, GW_BAD_INPUT);
-    assert_string_equal(told, "f: first: nothing reads the key \"nam\"; did you mean \"name\"?\n"
-                              "f: named.mine: nothing reads the key \"of\"\n"
-                              "f: named: nothing reads the key \"topkk\"; did you mean \"topk\"?\n"
+    assert_string_equal(told, "f: first: unknown key \"nam\" is ignored; did you mean \"name\"?\n"
+                              "f: named.mine: unknown key \"of\" is ignored\n"
+                              "f: named: unknown key \"topkk\" is ignored; did you mean \"topk\"?\n"
                               "f: count: expected a positive integer, got -1\n"
                               "f: first.name: expected a string, got nothing\n");
 }

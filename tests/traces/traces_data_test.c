@@ -29,7 +29,7 @@ TEST(shipped_models_have_the_published_sizes) {
     }
 }
 
-/* Also to those who refuse keys that nothing reads. */
+/* Also to those who refuse unknown keys. */
 TEST(everything_that_ships_is_good) {
     gw_key_rules.strict = true;
     const char *needed[2] = {"resnet50", "p102-1gbe-16"};
