@@ -105,26 +105,7 @@ static enum gw_status host_merge(struct gw_memory *memory, struct gw_entry *list
 
 /* ---- vectors and lists --------------------------------------------------------------------- */
 
-static enum gw_status host_add(const struct gw_memory *memory, float *sums, const float *values,
-                               float scale, size_t count, struct gw_error *error) {
-    for (size_t i = 0; i < count; i++) {
-        sums[i] += scale * values[i];
-    }
-    return GW_OK;
-}
-
-static enum gw_status host_copy_scaled(const struct gw_memory *memory, float *to, const float *from,
-                                       float scale, size_t count, struct gw_error *error) {
-    for (size_t i = 0; i < count; i++) {
-        to[i] = scale * from[i];
-    }
-    return GW_OK;
-}
-
-enum {
-    CHUNK = 4096
-}; /* floats that stay in the L1 cache while one block after the other is added
-    */
+enum { CHUNK = 4096 }; /* floats that stay in the L1 cache while all blocks are added */
 
 static enum gw_status host_sum_blocks(const struct gw_memory *memory, float *sums, size_t blocks,
                                       size_t count, struct gw_error *error) {
@@ -150,73 +131,19 @@ static enum gw_status host_scatter_add(const struct gw_memory *memory,
     return GW_OK;
 }
 
-static enum gw_status host_scatter_add_where(const struct gw_memory *memory,
-                                             const struct gw_entry *entries, size_t count,
-                                             const struct gw_entry *list, size_t list_count,
-                                             bool listed, float *dense, struct gw_error *error) {
-    for (size_t i = 0; i < count; i++) {
-        if (gw_entries_have(list, list_count, entries[i].index) == listed) {
-            dense[entries[i].index] += entries[i].value;
-        }
+#define UNPACK(...) __VA_ARGS__
+#define ADD(a, b) ((a) + (b))
+#define STORE(to, value) *(to) = (value)
+#define FOR_EACH(operation, n, parameters, arguments, ...)                                         \
+    static enum gw_status host_##operation(const struct gw_memory *memory, UNPACK parameters,      \
+                                           struct gw_error *error) {                               \
+        for (size_t i = 0; i < (n); i++) {                                                         \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+        return GW_OK;                                                                              \
     }
-    return GW_OK;
-}
 
-static enum gw_status host_clear_entries(const struct gw_memory *memory,
-                                         const struct gw_entry *entries, size_t count, float *dense,
-                                         struct gw_error *error) {
-    for (size_t i = 0; i < count; i++) {
-        dense[entries[i].index] = 0;
-    }
-    return GW_OK;
-}
-
-static enum gw_status host_list_indices(const struct gw_memory *memory,
-                                        const struct gw_entry *entries, size_t count,
-                                        uint32_t *indices, struct gw_error *error) {
-    for (size_t i = 0; i < count; i++) {
-        indices[i] = entries[i].index;
-    }
-    return GW_OK;
-}
-
-static enum gw_status host_list_values(const struct gw_memory *memory,
-                                       const struct gw_entry *entries, size_t count, float *values,
-                                       struct gw_error *error) {
-    for (size_t i = 0; i < count; i++) {
-        values[i] = entries[i].value;
-    }
-    return GW_OK;
-}
-
-static enum gw_status host_flag_indices(const struct gw_memory *memory,
-                                        const struct gw_entry *entries, size_t count,
-                                        const uint32_t *indices, size_t n, float *flags,
-                                        struct gw_error *error) {
-    for (size_t i = 0; i < n; i++) {
-        flags[i] = gw_entries_have(entries, count, indices[i]) ? 1 : 0;
-    }
-    return GW_OK;
-}
-
-static enum gw_status host_take(const struct gw_memory *memory, float *dense,
-                                const uint32_t *indices, size_t count, float *values,
-                                struct gw_error *error) {
-    for (size_t i = 0; i < count; i++) {
-        values[i] = dense[indices[i]];
-        dense[indices[i]] = 0;
-    }
-    return GW_OK;
-}
-
-static enum gw_status host_put(const struct gw_memory *memory, float *dense,
-                               const uint32_t *indices, size_t count, const float *values,
-                               struct gw_error *error) {
-    for (size_t i = 0; i < count; i++) {
-        dense[indices[i]] = values == NULL ? 0 : values[i];
-    }
-    return GW_OK;
-}
+#include "kernels/each.h"
 
 const struct gw_memory_operations gw_memory_on_host = {
     .allocate = host_allocate,

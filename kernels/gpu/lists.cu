@@ -5,10 +5,6 @@ extern "C" {
 #include "kernels/memory.h"
 }
 
-/* Launches a kernel on the memory's stream. */
-#define LAUNCH_ON_STREAM(kernel, memory, n, error, ...)                                            \
-    GW_GPU_LAUNCH_EACH(kernel, n, (memory)->stream, error, __VA_ARGS__)
-
 /* ---- memory -------------------------------------------------------------------------------- */
 
 static enum gw_status gpu_allocate(const gw_memory *memory, size_t bytes, void **out,
@@ -54,33 +50,29 @@ static __global__ void add_vectors(float *sums, const float *vectors, size_t cou
     }
 }
 
-static __global__ void add_scaled(float *sums, const float *values, float scale, size_t n) {
-    GW_GPU_EACH(i, n) {
-        sums[i] = gw_add(sums[i], scale * values[i]);
-    }
-}
-
-static enum gw_status gpu_add(const gw_memory *memory, float *sums, const float *values,
-                              float scale, size_t count, gw_error *error) {
-    return LAUNCH_ON_STREAM(add_scaled, memory, count, error, sums, values, scale, count);
-}
-
-static __global__ void scale_each(float *to, const float *from, float scale, size_t n) {
-    GW_GPU_EACH(i, n) {
-        to[i] = scale * from[i];
-    }
-}
-
-static enum gw_status gpu_copy_scaled(const gw_memory *memory, float *to, const float *from,
-                                      float scale, size_t count, gw_error *error) {
-    return LAUNCH_ON_STREAM(scale_each, memory, count, error, to, from, scale, count);
-}
-
 static enum gw_status gpu_sum_blocks(const gw_memory *memory, float *sums, size_t blocks,
                                      size_t count, gw_error *error) {
-    return LAUNCH_ON_STREAM(add_vectors, memory, count, error, sums, sums + count, blocks - 1,
-                            count);
+    return GW_GPU_LAUNCH_EACH(add_vectors, count, memory->stream, error, sums, sums + count,
+                              blocks - 1, count);
 }
+
+/* ---- operations on each element ------------------------------------------------------------ */
+
+#define UNPACK(...) __VA_ARGS__
+#define ADD(a, b) gw_add(a, b)
+#define STORE(to, value) gw_store_now(to, value)
+#define FOR_EACH(operation, n, parameters, arguments, ...)                                         \
+    static __global__ void each_##operation(UNPACK parameters) {                                   \
+        GW_GPU_EACH(i, n) {                                                                        \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }                                                                                              \
+    static enum gw_status gpu_##operation(const gw_memory *memory, UNPACK parameters,              \
+                                          gw_error *error) {                                       \
+        return GW_GPU_LAUNCH_EACH(each_##operation, n, memory->stream, error, UNPACK arguments);   \
+    }
+
+#include "kernels/each.h"
 
 /* ---- lists of entries ---------------------------------------------------------------------- */
 
@@ -98,101 +90,11 @@ static enum gw_status gpu_scatter_add(const gw_memory *memory, const gw_entry *e
                                       const size_t *counts, size_t lists, float *dense,
                                       gw_error *error) {
     for (size_t list = 0; list < lists; list++) {
-        GW_TRY(LAUNCH_ON_STREAM(scatter_entries, memory, counts[list], error, entries, counts[list],
-                                dense));
+        GW_TRY(GW_GPU_LAUNCH_EACH(scatter_entries, counts[list], memory->stream, error, entries,
+                                  counts[list], dense));
         entries += counts[list];
     }
     return GW_OK;
-}
-
-static __global__ void scatter_where(const gw_entry *entries, size_t count, const gw_entry *list,
-                                     size_t list_count, bool listed, float *dense) {
-    GW_GPU_EACH(i, count) {
-        gw_entry entry = entries[i];
-        if (gw_entries_have(list, list_count, entry.index) == listed) {
-            dense[entry.index] = gw_add(dense[entry.index], entry.value);
-        }
-    }
-}
-
-static enum gw_status gpu_scatter_add_where(const gw_memory *memory, const gw_entry *entries,
-                                            size_t count, const gw_entry *list, size_t list_count,
-                                            bool listed, float *dense, gw_error *error) {
-    return LAUNCH_ON_STREAM(scatter_where, memory, count, error, entries, count, list, list_count,
-                            listed, dense);
-}
-
-static __global__ void clear_each(const gw_entry *entries, size_t count, float *dense) {
-    GW_GPU_EACH(i, count) {
-        gw_store_now(&dense[entries[i].index], 0); /* an index may occur more than once */
-    }
-}
-
-static enum gw_status gpu_clear_entries(const gw_memory *memory, const gw_entry *entries,
-                                        size_t count, float *dense, gw_error *error) {
-    return LAUNCH_ON_STREAM(clear_each, memory, count, error, entries, count, dense);
-}
-
-static __global__ void list_each_index(const gw_entry *entries, size_t count, uint32_t *indices) {
-    GW_GPU_EACH(i, count) {
-        indices[i] = entries[i].index;
-    }
-}
-
-static enum gw_status gpu_list_indices(const gw_memory *memory, const gw_entry *entries,
-                                       size_t count, uint32_t *indices, gw_error *error) {
-    return LAUNCH_ON_STREAM(list_each_index, memory, count, error, entries, count, indices);
-}
-
-static __global__ void list_each_value(const gw_entry *entries, size_t count, float *values) {
-    GW_GPU_EACH(i, count) {
-        values[i] = entries[i].value;
-    }
-}
-
-static enum gw_status gpu_list_values(const gw_memory *memory, const gw_entry *entries,
-                                      size_t count, float *values, gw_error *error) {
-    return LAUNCH_ON_STREAM(list_each_value, memory, count, error, entries, count, values);
-}
-
-static __global__ void flag_each(const gw_entry *entries, size_t count, const uint32_t *indices,
-                                 size_t n, float *flags) {
-    GW_GPU_EACH(i, n) {
-        flags[i] = gw_entries_have(entries, count, indices[i]) ? 1 : 0;
-    }
-}
-
-static enum gw_status gpu_flag_indices(const gw_memory *memory, const gw_entry *entries,
-                                       size_t count, const uint32_t *indices, size_t n,
-                                       float *flags, gw_error *error) {
-    return LAUNCH_ON_STREAM(flag_each, memory, n, error, entries, count, indices, n, flags);
-}
-
-/* ---- lists of indices ---------------------------------------------------------------------- */
-
-static __global__ void take_each(float *dense, const uint32_t *indices, size_t count,
-                                 float *values) {
-    GW_GPU_EACH(i, count) {
-        values[i] = dense[indices[i]];
-        dense[indices[i]] = 0;
-    }
-}
-
-static enum gw_status gpu_take(const gw_memory *memory, float *dense, const uint32_t *indices,
-                               size_t count, float *values, gw_error *error) {
-    return LAUNCH_ON_STREAM(take_each, memory, count, error, dense, indices, count, values);
-}
-
-static __global__ void put_each(float *dense, const uint32_t *indices, size_t count,
-                                const float *values) {
-    GW_GPU_EACH(i, count) {
-        dense[indices[i]] = values == NULL ? 0 : values[i];
-    }
-}
-
-static enum gw_status gpu_put(const gw_memory *memory, float *dense, const uint32_t *indices,
-                              size_t count, const float *values, gw_error *error) {
-    return LAUNCH_ON_STREAM(put_each, memory, count, error, dense, indices, count, values);
 }
 
 /* ---- merging two lists --------------------------------------------------------------------- */

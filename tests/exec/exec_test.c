@@ -547,8 +547,8 @@ TEST(a_threshold_that_follows_has_warmed_up) {
     run_named("exdyna", 4, NULL, warm_up_and_iterate);
 }
 
-/* A compressor that selects more and more: reserves memory for the most that workers may receive so
- * far. */
+/* A given threshold selects more and more, as residuals build up: there is memory for the most that
+ * workers may receive so far. */
 static void warm_up_and_look_for_room(struct rank *rank) {
     static const struct gw_warm_up_limits limits = {.iterations = 60};
     const struct gw_worker *worker = &rank->executor->worker;
@@ -567,14 +567,4 @@ static void warm_up_and_look_for_room(struct rank *rank) {
 
 TEST(there_is_room_for_what_was_selected) {
     run_named("hard-threshold", 3, NULL, warm_up_and_look_for_room);
-}
-
-static void warm_up_a_given_threshold(struct rank *rank) {
-    static const struct gw_warm_up_limits limits = {.iterations = 60};
-    struct gw_warmed_up warmed_up = warm_up(rank, limits);
-    expect(rank, warmed_up.ratio > 3, "what builds up does not show");
-}
-
-TEST(a_given_threshold_builds_up) {
-    run_named("hard-threshold", 2, NULL, warm_up_a_given_threshold);
 }
