@@ -108,9 +108,10 @@ static inline const char *text_of(const char *name) {
 static inline char *unescape(char *text) {
     char *to = text;
     for (const char *from = text; *from != '\0'; from++) {
-        const char *mark = *from == '\\' ? strchr("n\nr\re\x1b", from[1]) : NULL;
-        *to++ = mark == NULL ? *from : mark[1];
-        from += mark != NULL;
+        char next = *from == '\\' ? from[1] : '\0';
+        char meant = (char)(next == 'n' ? '\n' : next == 'r' ? '\r' : next == 'e' ? '\x1b' : '\0');
+        *to++ = meant == '\0' ? *from : meant;
+        from += meant != '\0';
     }
     *to = '\0';
     return text;

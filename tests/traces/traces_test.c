@@ -218,11 +218,12 @@ static void note_warning(const char *message, void *context) {
 }
 
 static enum gw_status parse_any(const struct gw_fields *fields, const char *text) {
-    char out[1024];
-    assert_true(fields->size <= sizeof out);
+    void *out = calloc(1, fields->size);
+    assert_non_null(out);
     error = (struct gw_error){0};
     enum gw_status status = gw_fields_parse(fields, text, strlen(text), "f", out, &error);
     gw_fields_free(fields, out);
+    free(out);
     return status;
 }
 
