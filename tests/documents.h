@@ -64,8 +64,9 @@ static inline void edit_document(cJSON *document, const char *path, const char *
                 fail_msg("%s: not in the good document", whole);
             }
         } else if (cJSON_IsArray(at)) {
-            cJSON_DeleteItemFromArray(at, index);
-            (void)cJSON_InsertItemInArray(at, index, cJSON_CreateRaw(value));
+            cJSON *item = cJSON_CreateRaw(value);
+            assert_true(index < cJSON_GetArraySize(at) ? cJSON_ReplaceItemInArray(at, index, item)
+                                                       : cJSON_AddItemToArray(at, item));
             return;
         } else {
             cJSON_DeleteItemFromObjectCaseSensitive(at, key);

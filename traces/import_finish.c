@@ -126,6 +126,9 @@ static enum gw_status make_curve(struct gw_cluster *cluster, struct gw_collectiv
     free(rises);
     free(means);
     GW_TRY(status);
+    if (entry->curve.point_count < 2) {
+        return GW_OK; /* it is taken out */
+    }
     GW_TRY(gw_curve_make_rise(&entry->curve, NULL, error));
     GW_TRY(gw_curve_begin_above_zero(&entry->curve, error));
     return gw_collective_read_details(entry, error);
