@@ -309,9 +309,7 @@ static const struct refusal refusals[] = {
 };
 
 TEST(refuses) {
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
-        assert_true(is_refused(*state, "gradweave", &refusals[i], 2));
-    }
+    check_refusals(*state, refusals, sizeof refusals / sizeof *refusals, 2);
     const struct refusal unwritable = {HARD " --counts trained --counts-out absent/kept.json",
                                        "absent/kept.json: cannot be written"};
     assert_true(is_refused(*state, "gradweave", &unwritable, 3));

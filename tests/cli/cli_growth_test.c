@@ -176,10 +176,3 @@ TEST_WITH(what_was_measured_once_is_told_apart_from_nothing, make_grown, remove_
     check_says(*state, "gradweave simulate tiny.json --cluster once.json --algo clt-k --workers 8",
                "how far off the iteration is, is not known, as of ", "broadcast", NULL);
 }
-
-TEST_WITH(what_was_measured_is_not_uncertain, make_grown, remove_folder) {
-    cJSON *result = simulate(*state, 4);
-    assert_null(cJSON_GetObjectItem(result, "uncertainty"));
-    assert_null(cJSON_GetObjectItem(result, "iteration_low_s"));
-    assert_null(cJSON_GetObjectItem(result, "notes"));
-}

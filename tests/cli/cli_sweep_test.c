@@ -45,13 +45,6 @@ static double best_s(const cJSON *row, const char *compressor) {
     return least_s;
 }
 
-static void check_values(const cJSON *sweep, const double *values, int count) {
-    assert_int_equal(cJSON_GetArraySize(item_at(sweep, "rows")), count);
-    for (int i = 0; i < count; i++) {
-        assert_true(near(number_at(row_at(sweep, i), "value"), values[i], 0));
-    }
-}
-
 /* ---- cells --------------------------------------------------------------------------------- */
 
 /* Each cell against `plan` asked with `format` and the value. */
@@ -106,43 +99,6 @@ TEST(cells_are_what_plan_gives) {
                 "gradweave plan tiny.json --cluster small-%g.json --workers 8");
     check_cells(*state, RESNET50 " --sweep density=0.001:0.1:log2 --json",
                 RESNET50 " --density %.17g");
-}
-
-/* One group: compute, startup and the bytes at the factor's bandwidth. */
-TEST(bandwidth_scales_bytes_and_not_startups) {
-    cJSON *sweep =
-        ask_sweep(*state, TINY " --sweep bandwidth=0.1x:10x:log5 --policy single --json");
-    const cJSON *row = NULL;
-    cJSON_ArrayForEach(row, item_at(sweep, "rows")) {
-        double factor = number_at(row, "value");
-        double dense_s = 0.0056 + 0.0005 + 2e-8 * 4 * 73100 / factor;
-        double sparse_s = 0.0056 + 1e-5 + 1e-9 * 73100 + 0.0005 + 3e-8 * 8 * 73 / factor;
-        assert_true(near(number_at(plan_at(row, "single", "none"), "iteration_s"), dense_s, 1e-12));
-        assert_true(
-            near(number_at(plan_at(row, "single", "topk"), "iteration_s"), sparse_s, 1e-12));
-        assert_int_equal(cJSON_GetArraySize(item_at(row, "plans")), 2);
-    }
-}
-
-TEST(values_are_those_asked_for) {
-    const double decades[] = {1e-4, 1e-3, 1e-2, 1e-1};
-    const double workers[] = {2, 4, 8, 16, 32};
-    const double factors[] = {0.5, 1, 2};
-    cJSON *density = ask_sweep(*state, TINY " --sweep density=1e-4:1e-1:log4 --policy omgs --json");
-    cJSON *doubled = ask_sweep(*state, TINY " --sweep workers=2:32:log5 --policy omgs --json");
-    cJSON *bandwidth = ask_sweep(*state, TINY " --sweep bandwidth=2x,1x,0.5x -p omgs --json");
-    check_values(density, decades, 4);
-    check_values(doubled, workers, 5);
-    check_values(bandwidth, factors, 3);
-    assert_string_equal(text_at(density, "parameter"), "density");
-    assert_true(number_at(density, "workers") == 4);
-    assert_null(cJSON_GetObjectItem(density, "density"));
-    assert_string_equal(text_at(doubled, "parameter"), "workers");
-    assert_true(number_at(doubled, "density") == 0.001);
-    assert_null(cJSON_GetObjectItem(doubled, "workers"));
-    assert_string_equal(text_at(bandwidth, "parameter"), "bandwidth");
-    assert_string_equal(text_at(bandwidth, "model"), "tiny");
-    assert_string_equal(text_at(bandwidth, "cluster"), "small");
 }
 
 /* ---- findings ------------------------------------------------------------------------------ */
