@@ -81,7 +81,7 @@ static void print_plan_sweep_heading(const struct gw_plan_sweep *sweep) {
 
 static double best_s(const struct gw_plan_sweep *sweep, size_t exchange, size_t value) {
     size_t best = gw_plan_sweep_best(sweep, exchange, value);
-    return gw_plan_sweep_row(sweep, exchange, best)[value].iteration_s;
+    return gw_plan_sweep_cell(sweep, exchange, best, value)->iteration_s;
 }
 
 /* Prints the best plan of each exchange, and the faster exchange with the factor by which the other
@@ -101,7 +101,7 @@ static void print_best(const struct gw_plan_sweep *sweep) {
         gw_table_cells(table, "%s", value_text(sweep, v, text));
         for (size_t e = 0; e < sweep->exchange_count; e++) {
             size_t best = gw_plan_sweep_best(sweep, e, v);
-            const struct gw_plan_cell *cell = &gw_plan_sweep_row(sweep, e, best)[v];
+            const struct gw_plan_cell *cell = gw_plan_sweep_cell(sweep, e, best, v);
             gw_table_cells(table, "%s\t%zu\t%s", sweep->policies[best], cell->groups,
                            GW_SECONDS(cell->iteration_s));
         }
@@ -160,7 +160,7 @@ static void print_policies(const struct gw_plan_sweep *sweep, size_t exchange) {
         char text[GW_UNITS_SIZE];
         gw_table_cells(table, "%s", same ? "any" : value_text(sweep, v, text));
         for (size_t p = 0; p < count; p++) {
-            const struct gw_plan_cell *cell = &gw_plan_sweep_row(sweep, exchange, p)[v];
+            const struct gw_plan_cell *cell = gw_plan_sweep_cell(sweep, exchange, p, v);
             gw_table_cells(table, "%.*f/%zu", scale.decimals, cell->iteration_s / scale.unit_s,
                            cell->groups);
         }
@@ -250,26 +250,29 @@ static void print_faster(const struct gw_plan_sweep *sweep, int *states) {
     gw_print("\n");
 }
 
-static const struct gw_plan_cell *find_row(const struct gw_plan_sweep *sweep, size_t exchange,
-                                           const char *policy) {
-    for (size_t p = 0; p < sweep->policy_count; p++) {
-        if (strcmp(sweep->policies[p], policy) == 0) {
-            return gw_plan_sweep_row(sweep, exchange, p);
-        }
+/* Returns the policy's number; the policies' count if it is none of them. */
+static size_t find_policy(const struct gw_plan_sweep *sweep, const char *policy) {
+    size_t p = 0;
+    while (p < sweep->policy_count && strcmp(sweep->policies[p], policy) != 0) {
+        p++;
     }
-    return NULL;
+    return p;
 }
 
 /* Prints the values at which the best plan saves time over the better of per-tensor and single. */
 static void print_merging(const struct gw_plan_sweep *sweep, int *states) {
     static const double worth = 0.01;
+    size_t apart = find_policy(sweep, "per-tensor");
+    size_t merged = find_policy(sweep, "single");
+    if (apart == sweep->policy_count || merged == sweep->policy_count) {
+        return;
+    }
     gw_print("\nmerging well saves %g%% or more of the better of per-tensor and single",
              100 * worth);
     for (size_t e = 0; e < sweep->exchange_count; e++) {
-        const struct gw_plan_cell *apart = gw_needed(find_row(sweep, e, "per-tensor"));
-        const struct gw_plan_cell *merged = gw_needed(find_row(sweep, e, "single"));
         for (size_t v = 0; v < sweep->values.count; v++) {
-            double plain_s = fmin(apart[v].iteration_s, merged[v].iteration_s);
+            double plain_s = fmin(gw_plan_sweep_cell(sweep, e, apart, v)->iteration_s,
+                                  gw_plan_sweep_cell(sweep, e, merged, v)->iteration_s);
             states[v] = plain_s > 0 && plain_s - best_s(sweep, e, v) >= worth * plain_s;
         }
         gw_print("%s%s", e == 0 ? ": " : ", ", gw_plan_sweep_exchange(sweep, e));
@@ -293,9 +296,7 @@ static enum gw_status print_text(const struct gw_plan_sweep *sweep, struct gw_er
         if (sweep->exchange_count == GW_PLAN_SWEEP_EXCHANGES) {
             print_faster(sweep, states);
         }
-        if (find_row(sweep, 0, "per-tensor") != NULL && find_row(sweep, 0, "single") != NULL) {
-            print_merging(sweep, states);
-        }
+        print_merging(sweep, states);
         gw_print_notes((const char *const *)notes, sweep->notes.count);
     }
     gw_arena_free(&arena);
@@ -306,7 +307,7 @@ static enum gw_status print_text(const struct gw_plan_sweep *sweep, struct gw_er
 
 static void write_plan(const struct gw_plan_sweep *sweep, size_t exchange, size_t policy,
                        size_t value, struct gw_json_writer *writer) {
-    const struct gw_plan_cell *cell = &gw_plan_sweep_row(sweep, exchange, policy)[value];
+    const struct gw_plan_cell *cell = gw_plan_sweep_cell(sweep, exchange, policy, value);
     gw_writer_object(writer, NULL);
     gw_writer_text(writer, "policy", sweep->policies[policy]);
     gw_writer_text(writer, "compressor", sweep->compressors[exchange]);
@@ -420,7 +421,7 @@ static void print_rows(const struct gw_plan_sweep *sweep, FILE *stream) {
         size_t value = i / rows;
         size_t exchange = i % rows / sweep->policy_count;
         size_t policy = i % sweep->policy_count;
-        const struct gw_plan_cell *cell = &gw_plan_sweep_row(sweep, exchange, policy)[value];
+        const struct gw_plan_cell *cell = gw_plan_sweep_cell(sweep, exchange, policy, value);
         gw_csv_number(stream, sweep->values.values[value]);
         (void)fprintf(stream, ",%s,", sweep->policies[policy]);
         gw_csv_text(stream, sweep->compressors[exchange]);
@@ -460,12 +461,11 @@ struct plotted_lines {
 
 static void add_line(const struct gw_plan_sweep *sweep, size_t exchange, size_t policy,
                      size_t colour, double *times_s, struct plotted_lines *lines) {
-    const struct gw_plan_cell *row = gw_plan_sweep_row(sweep, exchange, policy);
     char *label = lines->labels[lines->count];
     snprintf(label, sizeof lines->labels[0], "%s (%.*s)", sweep->policies[policy], LABEL_SIZE,
              gw_plan_sweep_exchange(sweep, exchange));
     for (size_t v = 0; v < sweep->values.count; v++) {
-        times_s[v] = row[v].iteration_s;
+        times_s[v] = gw_plan_sweep_cell(sweep, exchange, policy, v)->iteration_s;
     }
     lines->lines[lines->count++] =
         (struct gw_line){.label = label,

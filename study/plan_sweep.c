@@ -126,109 +126,118 @@ static enum gw_status find_exchanges_at(const struct gw_question *question,
 
 /* ---- planning ------------------------------------------------------------------------------- */
 
-static enum gw_status keep_plan(struct gw_plan_sweep *sweep, struct gw_plan_cell *row, size_t value,
-                                const struct gw_plan *plan, struct gw_error *error) {
-    row[value] = (struct gw_plan_cell){.groups = plan->group_count,
-                                       .iteration_s = plan->iteration_s,
-                                       .lower_bound_s = plan->lower_bound_s};
-    for (size_t i = 0; i < plan->note_count; i++) {
-        GW_TRY(gw_axis_note_add(&sweep->notes, plan->notes[i], value, row, error));
-    }
-    return GW_OK;
-}
+/* Plans of an exchange at one value of the axis. */
+struct planned_point {
+    enum gw_status status;
+    struct gw_error why;
+    struct gw_plans plans;
+};
 
-/* Makes every policy's plan at one value of one exchange, bounded by the same optimum. */
-static enum gw_status plan_policies(struct gw_plan_sweep *sweep, size_t exchange, size_t value,
-                                    struct gw_planning *planning, struct gw_error *error) {
-    GW_TRY(gw_planning_find_optimum(planning, error));
-    for (size_t p = 0; p < sweep->policy_count; p++) {
-        struct gw_plan plan;
-        GW_TRY(gw_planning_plan(planning, sweep->policies[p], &plan, error));
-        enum gw_status status =
-            keep_plan(sweep, gw_plan_sweep_row(sweep, exchange, p), value, &plan, error);
-        gw_plan_free(&plan);
-        GW_TRY(status);
-    }
-    return GW_OK;
-}
+enum { ROUND = 64 }; /* points that are planned before their plans are kept */
 
-static enum gw_status plan_value(struct gw_plan_sweep *sweep, size_t exchange, size_t value,
-                                 struct gw_error *error) {
+struct planning_points {
+    const struct gw_plan_sweep_request *request;
+    const struct gw_plan_sweep *sweep;
+    size_t first; /* of the round's, numbered by exchange, then by value */
+    struct planned_point points[ROUND];
+};
+
+/* Makes every policy's plan, bounded by the same optimum; one value stands for all where values
+ * make no difference. */
+static void plan_point(size_t number, void *context) {
+    struct planning_points *planning = context;
+    const struct gw_plan_sweep *sweep = planning->sweep;
     const struct gw_axis_values *values = &sweep->values;
-    struct gw_question question = gw_axis_ask(values, values->values[value], sweep->question);
-    struct gw_planning planning;
-    enum gw_status status = gw_planning_open(&question, sweep->compressors[exchange],
-                                             sweep->exchanges[exchange], &planning, error);
-    if (status == GW_OK) {
-        status = plan_policies(sweep, exchange, value, &planning, error);
-        gw_planning_close(&planning);
+    struct planned_point *point = &planning->points[number];
+    size_t exchange = (planning->first + number) / values->count;
+    size_t value = (planning->first + number) % values->count;
+    *point = (struct planned_point){0};
+    if (value > 0 && gw_plan_sweep_is_constant(sweep, exchange)) {
+        return;
     }
-    if (status != GW_OK) {
+    struct gw_question question = gw_axis_ask(values, values->values[value], sweep->question);
+    question.interference = GW_INTERFERENCE_NONE; /* plans leave it out */
+    point->status =
+        gw_plans_make(&question, sweep->compressors[exchange], sweep->exchanges[exchange],
+                      planning->request->policy, &point->plans, &point->why);
+    if (point->status != GW_OK) {
         char text[GW_UNITS_SIZE];
         char place[GW_UNITS_SIZE + 32];
         snprintf(place, sizeof place, "%s %s", values->kind->name,
                  gw_axis_text(values, values->values[value], text));
-        gw_error_prefix(error, place);
+        gw_error_prefix(&point->why, place);
     }
-    return status;
 }
 
-/* Copies the plan at the first value to all values, if they make no difference. */
-static void repeat_first(struct gw_plan_sweep *sweep, size_t exchange) {
+/* Keeps the point's plans in the order of the policies. */
+static enum gw_status keep_plans(struct gw_plan_sweep *sweep, size_t exchange, size_t value,
+                                 const struct gw_plans *plans, struct gw_error *error) {
+    bool constant = gw_plan_sweep_is_constant(sweep, exchange);
     for (size_t p = 0; p < sweep->policy_count; p++) {
-        struct gw_plan_cell *row = gw_plan_sweep_row(sweep, exchange, p);
-        for (size_t v = 1; v < sweep->values.count; v++) {
-            row[v] = row[0];
+        struct gw_plan_cell *row =
+            &sweep->cells[(exchange * sweep->policy_count + p) * sweep->values.count];
+        size_t i = 0;
+        while (strcmp(plans->plans[i].policy, sweep->policies[p]) != 0) {
+            i++;
         }
-        for (size_t i = 0; i < sweep->notes.count; i++) {
-            if (sweep->notes.notes[i].row == row) {
-                sweep->notes.notes[i].others = sweep->values.count - 1;
-            }
+        const struct gw_plan *plan = &plans->plans[i];
+        row[value] = (struct gw_plan_cell){.groups = plan->group_count,
+                                           .iteration_s = plan->iteration_s,
+                                           .lower_bound_s = plan->lower_bound_s};
+        for (size_t n = 0; n < plan->note_count; n++) {
+            GW_TRY(gw_axis_note_add(&sweep->notes, plan->notes[n], value, constant ? NULL : row,
+                                    error));
         }
-    }
-}
-
-static enum gw_status plan_exchange(struct gw_plan_sweep *sweep, size_t exchange,
-                                    struct gw_progress *progress, struct gw_error *error) {
-    bool same = gw_plan_sweep_is_constant(sweep, exchange);
-    size_t count = same ? 1 : sweep->values.count;
-    for (size_t v = 0; v < count; v++) {
-        double share = (double)exchange + (double)v / (double)count;
-        gw_progress_update(progress, share / (double)sweep->exchange_count,
-                           sweep->compressors[exchange]);
-        GW_TRY(plan_value(sweep, exchange, v, error));
-    }
-    if (same) {
-        repeat_first(sweep, exchange);
     }
     return GW_OK;
 }
 
-enum gw_status gw_plan_sweep_plan(const struct gw_plan_sweep_request *request,
-                                  struct gw_plan_sweep *sweep, struct gw_error *error) {
-    GW_TRY(list_policies(request->policy, sweep, error));
-    double largest = sweep->values.values[sweep->values.count - 1];
-    struct gw_question question = gw_axis_ask(&sweep->values, largest, sweep->question);
-    GW_TRY(find_exchanges_at(&question, request, sweep, error));
-    size_t cells = sweep->exchange_count * sweep->policy_count * sweep->values.count;
-    sweep->cells = gw_arena_zeros(&sweep->arena, cells, sizeof *sweep->cells);
-    if (sweep->cells == NULL) {
-        return gw_fail_memory(error, "planning");
-    }
+/* Plans all points on all cores, and keeps what they come to in the order of the points. */
+static enum gw_status plan_points(struct planning_points *planning, struct gw_plan_sweep *sweep,
+                                  struct gw_error *error) {
+    size_t count = sweep->exchange_count * sweep->values.count;
     struct gw_progress progress = gw_progress_begin("plan", 1);
     enum gw_status status = GW_OK;
-    for (size_t e = 0; e < sweep->exchange_count && status == GW_OK; e++) {
-        status = plan_exchange(sweep, e, &progress, error);
+    for (size_t first = 0; first < count && status == GW_OK; first += ROUND) {
+        size_t points = count - first < ROUND ? count - first : ROUND;
+        planning->first = first;
+        gw_progress_update(&progress, (double)first / (double)count,
+                           sweep->compressors[first / sweep->values.count]);
+        gw_parallel(points, gw_cores(), plan_point, planning);
+        for (size_t i = 0; i < points; i++) {
+            struct planned_point *point = &planning->points[i];
+            if (status == GW_OK && point->status != GW_OK) {
+                status = gw_fail(error, point->status, "%s", point->why.message);
+            } else if (status == GW_OK && point->plans.count > 0) {
+                status = keep_plans(sweep, (first + i) / sweep->values.count,
+                                    (first + i) % sweep->values.count, &point->plans, error);
+            }
+            gw_plans_free(&point->plans);
+        }
     }
     gw_progress_end(&progress);
     return status;
 }
 
+enum gw_status gw_plan_sweep_plan(const struct gw_plan_sweep_request *request,
+                                  struct gw_plan_sweep *sweep, struct gw_error *error) {
+    double largest = sweep->values.values[sweep->values.count - 1];
+    struct gw_question question = gw_axis_ask(&sweep->values, largest, sweep->question);
+    struct planning_points planning = {.request = request, .sweep = sweep};
+    GW_TRY(list_policies(request->policy, sweep, error));
+    GW_TRY(find_exchanges_at(&question, request, sweep, error));
+    size_t cells = sweep->exchange_count * sweep->policy_count * sweep->values.count;
+    sweep->cells = gw_arena_zeros(&sweep->arena, cells, sizeof *sweep->cells);
+    GW_TRY(gw_arena_check(&sweep->arena, "planning", error));
+    return plan_points(&planning, sweep, error);
+}
+
 /* ---- plans that were made ------------------------------------------------------------------- */
 
-struct gw_plan_cell *gw_plan_sweep_row(const struct gw_plan_sweep *sweep, size_t exchange,
-                                       size_t policy) {
-    return &sweep->cells[(exchange * sweep->policy_count + policy) * sweep->values.count];
+const struct gw_plan_cell *gw_plan_sweep_cell(const struct gw_plan_sweep *sweep, size_t exchange,
+                                              size_t policy, size_t value) {
+    size_t row = (exchange * sweep->policy_count + policy) * sweep->values.count;
+    return &sweep->cells[row + (gw_plan_sweep_is_constant(sweep, exchange) ? 0 : value)];
 }
 
 bool gw_plan_sweep_is_constant(const struct gw_plan_sweep *sweep, size_t exchange) {
@@ -243,8 +252,8 @@ const char *gw_plan_sweep_exchange(const struct gw_plan_sweep *sweep, size_t exc
 size_t gw_plan_sweep_best(const struct gw_plan_sweep *sweep, size_t exchange, size_t value) {
     size_t best = 0;
     for (size_t p = 1; p < sweep->policy_count; p++) {
-        const struct gw_plan_cell *a = &gw_plan_sweep_row(sweep, exchange, p)[value];
-        const struct gw_plan_cell *b = &gw_plan_sweep_row(sweep, exchange, best)[value];
+        const struct gw_plan_cell *a = gw_plan_sweep_cell(sweep, exchange, p, value);
+        const struct gw_plan_cell *b = gw_plan_sweep_cell(sweep, exchange, best, value);
         if (a->iteration_s < b->iteration_s ||
             (a->iteration_s == b->iteration_s && a->groups < b->groups)) {
             best = p;
@@ -257,7 +266,7 @@ int gw_plan_sweep_compare(const struct gw_plan_sweep *sweep, size_t value) {
     double times_s[GW_PLAN_SWEEP_EXCHANGES];
     for (size_t e = 0; e < GW_PLAN_SWEEP_EXCHANGES; e++) {
         size_t best = gw_plan_sweep_best(sweep, e, value);
-        times_s[e] = gw_plan_sweep_row(sweep, e, best)[value].iteration_s;
+        times_s[e] = gw_plan_sweep_cell(sweep, e, best, value)->iteration_s;
     }
     return (times_s[0] > times_s[1]) - (times_s[0] < times_s[1]);
 }

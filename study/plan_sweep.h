@@ -30,7 +30,7 @@ struct gw_plan_sweep {
     const char *exchanges[GW_PLAN_SWEEP_EXCHANGES];   /* NULL: the compressor's own */
     size_t policy_count;
     char (*policies)[GW_POLICY_TEXT_SIZE];
-    struct gw_plan_cell *cells; /* [exchange][policy][value] */
+    struct gw_plan_cell *cells; /* [exchange][policy][value]; the first alone if constant */
     struct gw_axis_notes notes;
     struct gw_arena arena; /* of values, policies and cells */
 };
@@ -45,9 +45,9 @@ void gw_plan_sweep_close(struct gw_plan_sweep *sweep);
 enum gw_status gw_plan_sweep_plan(const struct gw_plan_sweep_request *request,
                                   struct gw_plan_sweep *sweep, struct gw_error *error);
 
-/* The cells of a policy, one for each value. */
-struct gw_plan_cell *gw_plan_sweep_row(const struct gw_plan_sweep *sweep, size_t exchange,
-                                       size_t policy);
+/* The plan of an exchange by a policy at a value. */
+const struct gw_plan_cell *gw_plan_sweep_cell(const struct gw_plan_sweep *sweep, size_t exchange,
+                                              size_t policy, size_t value);
 
 /* Whether an exchange's plans are the same at all values: dense ones at all densities. */
 bool gw_plan_sweep_is_constant(const struct gw_plan_sweep *sweep, size_t exchange);
