@@ -206,18 +206,6 @@ static size_t first_exposed(const struct gw_advice *advice) {
     return first;
 }
 
-static void print_exposed(const struct gw_advice *advice) {
-    const struct gw_explanation *explanation = &advice->explanation;
-    const struct gw_model *model = advice->question->model;
-    size_t first = first_exposed(advice);
-    const struct gw_group *group = &explanation->plan->groups[first];
-    const struct gw_group *last = &explanation->plan->groups[explanation->plan->group_count - 1];
-    gw_print("Exposed: %s after the backward pass, of tensors %s to %s.\n",
-             GW_SECONDS(explanation->exposed_comm_s),
-             model->tensors[group->first < group->last ? group->last : group->first].name,
-             model->tensors[last->first < last->last ? last->first : last->last].name);
-}
-
 /* Prints the DDP buckets that are faster than the defaults anywhere in the curves' intervals. */
 static void print_buckets(const struct gw_advice *advice) {
     char bucket[GW_BUCKET_TEXT_SIZE];
@@ -309,7 +297,15 @@ static void print_text(const struct gw_advice *advice, double price) {
     print_verdict(advice);
     print_pipelines(advice);
     print_even(advice);
-    print_exposed(advice);
+    const struct gw_explanation *explanation = &advice->explanation;
+    const struct gw_model *model = advice->question->model;
+    size_t first = first_exposed(advice);
+    const struct gw_group *group = &explanation->plan->groups[first];
+    const struct gw_group *last = &explanation->plan->groups[explanation->plan->group_count - 1];
+    gw_print("Exposed: %s after the backward pass, of tensors %s to %s.\n",
+             GW_SECONDS(explanation->exposed_comm_s),
+             model->tensors[group->first < group->last ? group->last : group->first].name,
+             model->tensors[last->first < last->last ? last->first : last->last].name);
     print_buckets(advice);
     print_widest(advice);
     if (price > 0) {

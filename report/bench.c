@@ -168,18 +168,6 @@ static void write_target(struct gw_json_writer *writer, double passes, double ta
     }
 }
 
-static void write_gpu_row(struct gw_json_writer *writer, const struct gw_bench_request *request,
-                          const struct gw_bench_row *row) {
-    struct target target = target_of(row);
-    gw_writer_number(writer, "with_residual_p5_s", row->compress_s.p5);
-    gw_writer_number(writer, "with_residual_p95_s", row->compress_s.p95);
-    gw_writer_number(writer, "bytes_per_s", bandwidth(request, row->select_s.median));
-    gw_writer_flag(writer, "waits", row->waits);
-    write_target(writer, row->passes, target.select, "target_passes", "met");
-    write_target(writer, row->compress_passes, target.compress, "with_residual_target_passes",
-                 "with_residual_met");
-}
-
 static void write_row(struct gw_json_writer *writer, const struct gw_bench_request *request,
                       const struct gw_bench_row *row) {
     gw_writer_object(writer, NULL);
@@ -195,7 +183,14 @@ static void write_row(struct gw_json_writer *writer, const struct gw_bench_reque
     gw_writer_number(writer, "count_ratio", row->count_ratio);
     gw_writer_number(writer, "energy_ratio", row->energy_ratio);
     if (request->gpu != NULL) {
-        write_gpu_row(writer, request, row);
+        struct target target = target_of(row);
+        gw_writer_number(writer, "with_residual_p5_s", row->compress_s.p5);
+        gw_writer_number(writer, "with_residual_p95_s", row->compress_s.p95);
+        gw_writer_number(writer, "bytes_per_s", bandwidth(request, row->select_s.median));
+        gw_writer_flag(writer, "waits", row->waits);
+        write_target(writer, row->passes, target.select, "target_passes", "met");
+        write_target(writer, row->compress_passes, target.compress, "with_residual_target_passes",
+                     "with_residual_met");
     }
     gw_writer_end(writer);
 }

@@ -370,32 +370,7 @@ static void print_wrapped_line(const char *first, const char *indent, const char
     }
 }
 
-static void print_warnings(const cJSON *document) {
-    const cJSON *warnings = member(member(document, "source"), "warnings");
-    const cJSON *warning = NULL;
-    if (cJSON_GetArraySize(warnings) > 0) {
-        gw_print("\n");
-    }
-    cJSON_ArrayForEach(warning, warnings) {
-        if (cJSON_IsString(warning)) {
-            print_wrapped_line("warning: ", "         ", warning->valuestring);
-        }
-    }
-}
-
 /* ---- the whole ----------------------------------------------------------------------------- */
-
-static void print_legend(const struct gw_calibration *calibration, const char *out) {
-    gw_print(
-        "\nP: workers. startup: the curve's value at size zero. per byte, per element: what one "
-        "more adds\namong large sizes; bandwidth: bytes that a worker contributes, over that "
-        "time. +-: half of the 95%%\ninterval. error: of sizes held out from the fit, in the "
-        "mean. precise: medians known to %g%%.\n",
-        100 * calibration->precision);
-    gw_print(
-        "Collectives from 1 KiB to %s, compressors from 1,024 to %s elements; written to\n%s\n",
-        GW_BYTES((double)calibration->max_bytes), GW_NUMBER(calibration->max_elements), out);
-}
 
 /* Prints the reasons for which medians missed the precision, and the options that help. */
 static void print_verdict(const struct verdict *verdict, const struct gw_calibration *calibration) {
@@ -447,8 +422,25 @@ void gw_calibration_print(const struct gw_cluster *cluster, const cJSON *documen
     }
     print_growth(document);
     print_overlap(document);
-    print_legend(calibration, out);
-    print_warnings(document);
+    gw_print(
+        "\nP: workers. startup: the curve's value at size zero. per byte, per element: what one "
+        "more adds\namong large sizes; bandwidth: bytes that a worker contributes, over that "
+        "time. +-: half of the 95%%\ninterval. error: of sizes held out from the fit, in the "
+        "mean. precise: medians known to %g%%.\n",
+        100 * calibration->precision);
+    gw_print(
+        "Collectives from 1 KiB to %s, compressors from 1,024 to %s elements; written to\n%s\n",
+        GW_BYTES((double)calibration->max_bytes), GW_NUMBER(calibration->max_elements), out);
+    const cJSON *warnings = member(member(document, "source"), "warnings");
+    const cJSON *warning = NULL;
+    if (cJSON_GetArraySize(warnings) > 0) {
+        gw_print("\n");
+    }
+    cJSON_ArrayForEach(warning, warnings) {
+        if (cJSON_IsString(warning)) {
+            print_wrapped_line("warning: ", "         ", warning->valuestring);
+        }
+    }
     for (size_t i = 0; i < cluster->collective_count; i++) {
         char excess[GW_EXCESS_SIZE];
         if (gw_cluster_exceeds_messages(cluster, &cluster->collectives[i], excess)) {

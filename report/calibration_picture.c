@@ -144,19 +144,6 @@ static void add_collectives(struct chart *chart) {
     }
 }
 
-static void add_compressors(struct chart *chart) {
-    const struct gw_cluster *cluster = chart->cluster;
-    for (size_t i = 0; i < cluster->compressors.count; i++) {
-        const struct gw_kernel_cost *cost = &cluster->compressors.list[i];
-        chart->series[chart->series_count++] = (struct plotted_series){
-            .panel = chart->collectives.panels + chart->compressors.panels++,
-            .name = cost->name,
-            .size_key = "elements",
-            .curve = &cost->curve,
-            .kept = cost->kept};
-    }
-}
-
 /* Gives each number of workers, ascending, a colour; surplus numbers share the last colour. */
 static void choose_colours(struct chart *chart) {
     size_t previous = 0;
@@ -193,7 +180,15 @@ static enum gw_status open_chart(const struct gw_cluster *cluster, struct chart 
         return gw_fail_memory(error, "plotting");
     }
     add_collectives(out);
-    add_compressors(out);
+    for (size_t i = 0; i < cluster->compressors.count; i++) {
+        const struct gw_kernel_cost *cost = &cluster->compressors.list[i];
+        out->series[out->series_count++] =
+            (struct plotted_series){.panel = out->collectives.panels + out->compressors.panels++,
+                                    .name = cost->name,
+                                    .size_key = "elements",
+                                    .curve = &cost->curve,
+                                    .kept = cost->kept};
+    }
     choose_colours(out);
     for (size_t i = 0; i < out->series_count; i++) {
         visit(&out->series[i], measure, out);

@@ -115,20 +115,6 @@ static void print_crossings(const struct gw_crossovers *crossovers) {
     }
 }
 
-/* Prints the number of values at which the fastest pipeline cannot be told apart from others. */
-static void print_doubts(const struct gw_crossovers *crossovers) {
-    size_t doubted = 0;
-    for (size_t v = 0; v < crossovers->values->count; v++) {
-        doubted += gw_crossovers_doubted(crossovers, v);
-    }
-    if (doubted > 0) {
-        gw_print(
-            "at %zu of %zu values, marked with ?, the fastest can't be told apart from others: "
-            "they differ by less than what is uncertain in 95%% of cases, or that is not known\n",
-            doubted, crossovers->values->count);
-    }
-}
-
 static void print_gaps(const struct gw_crossovers *crossovers) {
     bool begun = false;
     for (size_t i = 0; i < crossovers->comparison->count; i++) {
@@ -186,7 +172,16 @@ static void print_text(const struct gw_crossovers *crossovers) {
     }
     gw_table_print_and_close(table);
     print_crossings(crossovers);
-    print_doubts(crossovers);
+    size_t doubted = 0;
+    for (size_t v = 0; v < crossovers->values->count; v++) {
+        doubted += gw_crossovers_doubted(crossovers, v);
+    }
+    if (doubted > 0) {
+        gw_print(
+            "at %zu of %zu values, marked with ?, the fastest can't be told apart from others: "
+            "they differ by less than what is uncertain in 95%% of cases, or that is not known\n",
+            doubted, crossovers->values->count);
+    }
     print_gaps(crossovers);
     struct gw_counts_note counts = {{0}};
     for (size_t i = 0; i < crossovers->comparison->count; i++) {
@@ -320,23 +315,18 @@ static void write_notes(const struct gw_crossovers *crossovers, struct gw_json_w
     gw_writer_end(writer);
 }
 
-static enum gw_status print_crossovers_document(const struct gw_crossovers *crossovers,
-                                                struct gw_error *error) {
-    struct gw_json_writer writer;
-    gw_writer_begin(&writer);
-    gw_writer_text(&writer, "schema", "gradweave/crossovers@1");
-    write_question(crossovers, &writer);
-    write_rows(crossovers, &writer);
-    write_crossings(crossovers, &writer);
-    write_gaps(crossovers, &writer);
-    write_notes(crossovers, &writer);
-    return gw_print_written(&writer, error);
-}
-
 enum gw_status gw_crossovers_print(const struct gw_crossovers *crossovers, bool json,
                                    struct gw_error *error) {
     if (json) {
-        return print_crossovers_document(crossovers, error);
+        struct gw_json_writer writer;
+        gw_writer_begin(&writer);
+        gw_writer_text(&writer, "schema", "gradweave/crossovers@1");
+        write_question(crossovers, &writer);
+        write_rows(crossovers, &writer);
+        write_crossings(crossovers, &writer);
+        write_gaps(crossovers, &writer);
+        write_notes(crossovers, &writer);
+        return gw_print_written(&writer, error);
     }
     print_text(crossovers);
     return GW_OK;

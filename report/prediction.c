@@ -71,19 +71,6 @@ static void print_interval(const struct gw_result *result) {
     gw_print("\n");
 }
 
-/* Prints counts that depend on gradients. */
-static void print_counts(const struct gw_result *result) {
-    gw_print("counts %s", result->counts);
-    if (result->padding > 0) {
-        gw_print(": padding x %.3f", result->padding);
-    }
-    if (result->actual_density > 0) {
-        gw_print(", actual density %.4g, %.4g times as asked", result->actual_density,
-                 result->actual_density / result->density);
-    }
-    gw_print("\n");
-}
-
 static void print_text(const struct gw_question *question, const struct gw_algorithm *algorithm,
                        const struct gw_result *result) {
     char changed[GW_CHANGES_SIZE];
@@ -106,7 +93,15 @@ static void print_text(const struct gw_question *question, const struct gw_algor
     gw_print(", %s from each worker", GW_BYTES(result->bytes_per_worker));
     gw_print(", network busy %s\n", GW_SECONDS(result->comm_s));
     if (gw_counts_depend_on_data(algorithm->compressor)) {
-        print_counts(result);
+        gw_print("counts %s", result->counts);
+        if (result->padding > 0) {
+            gw_print(": padding x %.3f", result->padding);
+        }
+        if (result->actual_density > 0) {
+            gw_print(", actual density %.4g, %.4g times as asked", result->actual_density,
+                     result->actual_density / result->density);
+        }
+        gw_print("\n");
     }
     gw_print_result_notes(result);
 }

@@ -15,18 +15,6 @@ struct part_difference {
     double seconds;
 };
 
-static void find_differences(const struct gw_result *fast, const struct gw_result *slow,
-                             struct part_difference out[PARTS]) {
-    const struct gw_breakdown *a = &fast->breakdown;
-    const struct gw_breakdown *b = &slow->breakdown;
-    const struct part_difference found[PARTS] = {
-        {"exposed communication", b->exposed_comm_s - a->exposed_comm_s},
-        {"compression", b->compress_s - a->compress_s},
-        {"compute", b->forward_s + b->backward_s - a->forward_s - a->backward_s},
-        {"other time", b->other_s - a->other_s}};
-    memcpy(out, found, sizeof found);
-}
-
 static int by_size(const void *a, const void *b) {
     double left = fabs(((const struct part_difference *)a)->seconds);
     double right = fabs(((const struct part_difference *)b)->seconds);
@@ -69,7 +57,14 @@ static void print_exposed_of(const struct gw_result *result, const char *before,
 static void print_comparison(const struct gw_result *fast, const struct gw_result *slow,
                              FILE *stream) {
     struct part_difference parts[PARTS];
-    find_differences(fast, slow, parts);
+    const struct gw_breakdown *a = &fast->breakdown;
+    const struct gw_breakdown *b = &slow->breakdown;
+    const struct part_difference found[PARTS] = {
+        {"exposed communication", b->exposed_comm_s - a->exposed_comm_s},
+        {"compression", b->compress_s - a->compress_s},
+        {"compute", b->forward_s + b->backward_s - a->forward_s - a->backward_s},
+        {"other time", b->other_s - a->other_s}};
+    memcpy(parts, found, sizeof found);
     qsort(parts, PARTS, sizeof *parts, by_size);
     print_differences(parts, stream);
     (void)fprintf(stream, ": it exposes ");

@@ -28,21 +28,8 @@ static void add_claim(struct gw_table *table, const struct gw_paper_cell *cell) 
     }
 }
 
-static void add_judgement(struct gw_table *table, const struct gw_reproduced_cell *cell,
-                          const struct gw_paper_cell *published) {
-    if (isnan(cell->error)) {
-        gw_table_cells(table, "%s", !cell->claimed ? "" : cell->holds ? "holds" : "does not hold");
-    } else {
-        gw_table_cells(table, "%+.1f%%", 100 * cell->error);
-    }
-    gw_table_cells(table, "%s",
-                   published->fitted != NULL ? published->fitted
-                   : cell->fitted            ? "of fitted ones"
-                                             : "");
-}
-
 static void print_cells(const struct gw_reproduction *found) {
-    const struct gw_paper_table *table = found->table;
+    const struct gw_paper_table *table = &found->table;
     struct gw_table *out =
         gw_table_open("llrrrl", "row\tcolumn\tpublished\tgradweave\toff\tfitted to it");
     for (size_t i = 0; i < table->row_count; i++) {
@@ -52,7 +39,19 @@ static void print_cells(const struct gw_reproduction *found) {
                 gw_table_cells(out, "%s\t%s", table->rows[i].name, table->columns[k].name);
                 add_claim(out, &table->rows[i].cells[k]);
                 add_number(out, cell->value);
-                add_judgement(out, cell, &table->rows[i].cells[k]);
+                if (isnan(cell->error)) {
+                    gw_table_cells(out, "%s",
+                                   !cell->claimed ? ""
+                                   : cell->holds  ? "holds"
+                                                  : "does not hold");
+                } else {
+                    gw_table_cells(out, "%+.1f%%", 100 * cell->error);
+                }
+                gw_table_cells(out, "%s",
+                               table->rows[i].cells[k].fitted != NULL
+                                   ? table->rows[i].cells[k].fitted
+                               : cell->fitted ? "of fitted ones"
+                                              : "");
             }
         }
     }
@@ -80,7 +79,7 @@ static void print_summary(const struct gw_reproduction *found) {
 }
 
 void gw_print_reproduction(const struct gw_reproduction *reproduction) {
-    const struct gw_paper_table *table = reproduction->table;
+    const struct gw_paper_table *table = &reproduction->table;
     gw_print("%s: %s, in %s\n(%s)\n\n", table->name, table->title, table->unit, table->source);
     print_cells(reproduction);
     print_summary(reproduction);
@@ -96,7 +95,7 @@ void gw_print_reproduction(const struct gw_reproduction *reproduction) {
 /* ---- document -------------------------------------------------------------------------------- */
 
 static void write_cells(const struct gw_reproduction *found, struct gw_json_writer *writer) {
-    const struct gw_paper_table *table = found->table;
+    const struct gw_paper_table *table = &found->table;
     for (size_t i = 0; i < table->row_count * table->column_count; i++) {
         const struct gw_paper_row *row = &table->rows[i / table->column_count];
         const struct gw_paper_cell *published = &row->cells[i % table->column_count];
@@ -132,9 +131,9 @@ static void write_inputs(const struct gw_paper_table *table, struct gw_json_writ
 
 static void write_summary(const struct gw_reproduction *found, struct gw_json_writer *writer) {
     gw_writer_object(writer, NULL);
-    gw_writer_text(writer, "table", found->table->name);
-    gw_writer_text(writer, "title", found->table->title);
-    gw_writer_text(writer, "source", found->table->source);
+    gw_writer_text(writer, "table", found->table.name);
+    gw_writer_text(writer, "title", found->table.title);
+    gw_writer_text(writer, "source", found->table.source);
     gw_writer_number(writer, "unfitted", (double)found->unfitted);
     gw_writer_number(writer, "within_10_percent", (double)found->within_10);
     gw_writer_number(writer, "within_20_percent", (double)found->within_20);
@@ -160,7 +159,7 @@ enum gw_status gw_print_reproductions(const struct gw_reproduction *reproduction
     gw_writer_end(&writer);
     gw_writer_array(&writer, "inputs");
     for (size_t i = 0; i < count; i++) {
-        write_inputs(reproductions[i].table, &writer);
+        write_inputs(&reproductions[i].table, &writer);
     }
     gw_writer_end(&writer);
     gw_writer_array(&writer, "summaries");

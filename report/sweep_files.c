@@ -417,22 +417,18 @@ static enum gw_status write_final(const struct gw_sweep_file *file, const char *
                           strerror(cause));
 }
 
-static enum gw_status put_in_place(const struct gw_sweep_file *file, struct gw_error *error) {
-    char *temporary = NULL;
-    GW_TRY(gw_file_temporary(file->path, &temporary, error));
-    enum gw_status status = write_final(file, temporary, error);
-    if (status == GW_OK) {
-        status = gw_file_replace(temporary, file->path, error);
-    } else {
-        gw_file_discard(temporary);
-    }
-    free(temporary);
-    return status;
-}
-
 enum gw_status gw_sweep_files_finish(struct gw_sweep_files *files, struct gw_error *error) {
     for (size_t i = 0; i < files->count; i++) {
-        GW_TRY(put_in_place(&files->files[i], error));
+        char *temporary = NULL;
+        GW_TRY(gw_file_temporary(files->files[i].path, &temporary, error));
+        enum gw_status status = write_final(&files->files[i], temporary, error);
+        if (status == GW_OK) {
+            status = gw_file_replace(temporary, files->files[i].path, error);
+        } else {
+            gw_file_discard(temporary);
+        }
+        free(temporary);
+        GW_TRY(status);
     }
     for (size_t i = 0; i < files->count; i++) {
         gw_outputs_remove(files->files[i].partial);

@@ -47,15 +47,14 @@ static void add_cell(struct gw_table *table, const char *text) {
     gw_visible(text, table->texts[table->cells++], CELL_SIZE);
 }
 
+enum { ROW_SIZE = MOST_COLUMNS * CELL_SIZE };
+
 /* Adds as many cells as the format has; further tabs, in values, stay in the last one. */
-static void add_cells(struct gw_table *table, const char *format, va_list arguments) {
-    char text[MOST_COLUMNS * CELL_SIZE];
-    char *rest = text;
-    vsnprintf(text, sizeof text, format, arguments);
+static void add_cells(struct gw_table *table, const char *format, char *text) {
     for (const char *tab = strchr(format, '\t'); tab != NULL; tab = strchr(tab + 1, '\t')) {
-        add_cell(table, rest == NULL ? "" : strsep(&rest, "\t"));
+        add_cell(table, text == NULL ? "" : strsep(&text, "\t"));
     }
-    add_cell(table, rest == NULL ? "" : rest);
+    add_cell(table, text == NULL ? "" : text);
 }
 
 struct gw_table *gw_table_open(const char *alignment, const char *headings, ...) {
@@ -66,19 +65,23 @@ struct gw_table *gw_table_open(const char *alignment, const char *headings, ...)
     }
     table->columns = strlen(alignment);
     table->alignment = alignment;
+    char text[ROW_SIZE];
     va_list arguments;
     va_start(arguments, headings);
-    add_cells(table, headings, arguments);
+    vsnprintf(text, sizeof text, headings, arguments);
     va_end(arguments);
+    add_cells(table, headings, text);
     return table;
 }
 
 void gw_table_cells(struct gw_table *table, const char *format, ...) {
+    char text[ROW_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     if (table != NULL) {
-        va_list arguments;
-        va_start(arguments, format);
-        add_cells(table, format, arguments);
-        va_end(arguments);
+        add_cells(table, format, text);
     }
 }
 

@@ -161,19 +161,6 @@ static void print_percentiles(const struct gw_validation *validation) {
     gw_table_print_and_close(table);
 }
 
-/* Prints which measurements other processes disturbed. */
-static void print_disturbed(const struct gw_validation *validation) {
-    for (size_t i = 0; i < validation->count; i++) {
-        const struct gw_result *measured = &validation->pairs[i].measured;
-        const struct gw_disturbance *disturbance = &measured->disturbance;
-        if (gw_is_disturbed(disturbance)) {
-            gw_print("%s was disturbed: meanwhile other processes took %.0f%% of a machine's "
-                     "processors, and other virtual machines %.0f%%\n",
-                     measured->algorithm, 100 * disturbance->others, 100 * disturbance->stolen);
-        }
-    }
-}
-
 static void print_errors(const struct gw_validation *validation) {
     size_t fewest = validation->iterations;
     for (size_t i = 0; i < validation->count; i++) {
@@ -251,8 +238,7 @@ static void print_text(const struct gw_validation *validation) {
     gw_print_heading(&validation->question, all_are_dense(validation));
     print_device(validation->device);
     if (validation->timed_compression) {
-        gw_print(
-            "compression is validation->timed_compression waiting, as long as its curves say\n\n");
+        gw_print("compression is timed waiting, as long as its curves say\n\n");
     }
     for (size_t i = 0; i < validation->doubt_count; i++) {
         gw_print_wrapped("note: ", validation->doubts[i], gw_terminal_width());
@@ -281,7 +267,15 @@ static void print_text(const struct gw_validation *validation) {
     }
     print_errors(validation);
     print_intervals(validation);
-    print_disturbed(validation);
+    for (size_t i = 0; i < validation->count; i++) {
+        const struct gw_result *measured = &validation->pairs[i].measured;
+        const struct gw_disturbance *disturbance = &measured->disturbance;
+        if (gw_is_disturbed(disturbance)) {
+            gw_print("%s was disturbed: meanwhile other processes took %.0f%% of a machine's "
+                     "processors, and other virtual machines %.0f%%\n",
+                     measured->algorithm, 100 * disturbance->others, 100 * disturbance->stolen);
+        }
+    }
     print_explanation(validation);
     print_verdict(validation);
     gw_print_collected_notes(&all);

@@ -129,7 +129,7 @@ static void judge_cell(const struct gw_paper_cell *published, struct gw_reproduc
 
 static enum gw_status find_row(struct gw_reproduction *found, size_t number,
                                const struct gw_question *question, struct gw_error *error) {
-    const struct gw_paper_table *table = found->table;
+    const struct gw_paper_table *table = &found->table;
     const struct gw_paper_row *row = &table->rows[number];
     struct gw_reproduced_cell *cells = &found->cells[number * table->column_count];
     for (size_t i = 0; i < table->column_count; i++) {
@@ -171,7 +171,7 @@ static void count_cell(struct gw_reproduction *found, const struct gw_reproduced
 
 /* Compares every two numbers of a row that are of one quantity. */
 static void count_pairs(struct gw_reproduction *found, size_t number) {
-    const struct gw_paper_table *table = found->table;
+    const struct gw_paper_table *table = &found->table;
     const struct gw_paper_cell *published = table->rows[number].cells;
     const struct gw_reproduced_cell *cells = &found->cells[number * table->column_count];
     for (size_t i = 0; i < table->column_count; i++) {
@@ -189,9 +189,14 @@ static void count_pairs(struct gw_reproduction *found, size_t number) {
     }
 }
 
-enum gw_status gw_reproduce(const struct gw_paper_table *table, struct gw_reproduction *out,
-                            struct gw_error *error) {
-    *out = (struct gw_reproduction){.table = table};
+enum gw_status gw_reproduce(const char *name, struct gw_reproduction *out, struct gw_error *error) {
+    const struct gw_paper_table *table = &out->table;
+    char *path = NULL;
+    *out = (struct gw_reproduction){0};
+    GW_TRY(gw_data_resolve(GW_DATA_TABLES, name, &path, error));
+    enum gw_status read = gw_paper_table_read(path, &out->table, error);
+    free(path);
+    GW_TRY(read);
     out->cells =
         gw_arena_zeros(&out->arena, table->row_count * table->column_count + 1, sizeof *out->cells);
     GW_TRY(gw_arena_check(&out->arena, "reproducing a table", error));
@@ -211,5 +216,6 @@ enum gw_status gw_reproduce(const struct gw_paper_table *table, struct gw_reprod
 }
 
 void gw_reproduction_free(struct gw_reproduction *reproduction) {
+    gw_paper_table_free(&reproduction->table);
     gw_arena_free(&reproduction->arena);
 }

@@ -16,7 +16,7 @@ struct gw_reproduced_cell {
 };
 
 struct gw_reproduction {
-    const struct gw_paper_table *table;
+    struct gw_paper_table table;
     struct gw_reproduced_cell *cells;      /* [row][column] */
     size_t unfitted, within_10, within_20; /* numbers that nothing was fitted to, and how far off */
     double mean_error, largest_error;      /* of those */
@@ -27,9 +27,9 @@ struct gw_reproduction {
     struct gw_arena arena;
 };
 
-/* The table must outlive it; gw_reproduction_free in any case. */
-enum gw_status gw_reproduce(const struct gw_paper_table *table, struct gw_reproduction *out,
-                            struct gw_error *error);
+/* Reads a table, by its name or path, and predicts its numbers; gw_reproduction_free in any case.
+ */
+enum gw_status gw_reproduce(const char *name, struct gw_reproduction *out, struct gw_error *error);
 void gw_reproduction_free(struct gw_reproduction *reproduction);
 
 #endif
