@@ -22,9 +22,12 @@ static inline char *cut_at_arrow(char *text) {
 static inline void unescape_line_ends(char *text) {
     char *to = text;
     for (const char *from = text; *from != '\0'; from++) {
-        bool end = from[0] == '\\' && from[1] == 'n';
-        *to++ = end ? '\n' : *from;
-        from += end;
+        *to = *from;
+        if (from[0] == '\\' && from[1] == 'n') {
+            *to = '\n';
+            from++;
+        }
+        to++;
     }
     *to = '\0';
 }

@@ -166,9 +166,9 @@ TEST(an_answer_that_cannot_be_printed_is_a_failure) {
     static const char *const verbs[] = {
         VALIDATE " --nodes 2", VALIDATE " --nodes 2 --algo omgs --out v.json --trace t.json",
         "calibrate --nodes 2 --out unprinted.json"};
-    static const char *const kept[] = {"",
-                                       "; v.json is written completely; t.json is written completely",
-                                       "; unprinted.json is written completely"};
+    static const char *const kept[] = {
+        "", "; v.json is written completely; t.json is written completely",
+        "; unprinted.json is written completely"};
     char command[256];
     char message[256];
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
