@@ -196,6 +196,42 @@ static size_t draw_entries(struct gw_random *random, size_t n, size_t one_in,
 
 /* ---- vectors and lists --------------------------------------------------------------------- */
 
+/* The host's; those of a GPU are compared with them. */
+TEST(operations_on_elements_by_hand) {
+    struct gw_memory *host = memory_of(HOST);
+    const float values[] = {10, 20, 30, 40};
+    const struct gw_entry list[] = {{.value = 5, .index = 1}, {.value = 6, .index = 3}};
+    const struct gw_entry entries[] = {
+        {.value = 1, .index = 0}, {.value = 2, .index = 1}, {.value = 3, .index = 2}};
+    const uint32_t asked[] = {3, 0, 1};
+    float sums[] = {1, 2, 3, 4};
+    float to[4] = {0};
+    uint32_t indices[2];
+    assert_ok(host->does->add(host, sums, values, 0.5f, 4, NULL));
+    assert_memory_equal(sums, ((float[]){6, 12, 18, 24}), sizeof sums);
+    assert_ok(host->does->copy_scaled(host, to, values, 2, 4, NULL));
+    assert_memory_equal(to, ((float[]){20, 40, 60, 80}), sizeof to);
+    assert_ok(host->does->scatter_add_where(host, entries, 3, list, 2, true, to, NULL));
+    assert_memory_equal(to, ((float[]){20, 42, 60, 80}), sizeof to);
+    assert_ok(host->does->scatter_add_where(host, entries, 3, list, 2, false, to, NULL));
+    assert_memory_equal(to, ((float[]){21, 42, 63, 80}), sizeof to);
+    assert_ok(host->does->clear_entries(host, list, 2, to, NULL));
+    assert_memory_equal(to, ((float[]){21, 0, 63, 0}), sizeof to);
+    assert_ok(host->does->list_indices(host, list, 2, indices, NULL));
+    assert_memory_equal(indices, ((uint32_t[]){1, 3}), sizeof indices);
+    assert_ok(host->does->list_values(host, list, 2, to, NULL));
+    assert_memory_equal(to, ((float[]){5, 6, 63, 0}), sizeof to);
+    assert_ok(host->does->flag_indices(host, list, 2, asked, 3, to, NULL));
+    assert_memory_equal(to, ((float[]){1, 0, 1, 0}), sizeof to);
+    assert_ok(host->does->take(host, sums, asked, 3, to, NULL));
+    assert_memory_equal(to, ((float[]){24, 6, 12, 0}), sizeof to);
+    assert_memory_equal(sums, ((float[]){0, 0, 18, 0}), sizeof sums);
+    assert_ok(host->does->put(host, sums, asked, 2, values, NULL));
+    assert_memory_equal(sums, ((float[]){20, 0, 18, 10}), sizeof sums);
+    assert_ok(host->does->put(host, sums, asked, 1, NULL, NULL));
+    assert_memory_equal(sums, ((float[]){20, 0, 18, 0}), sizeof sums);
+}
+
 TEST(vectors_are_added_one_after_the_other) {
     struct gw_random *random = random_stream(1);
     for (size_t at = 0; at < 20; at++) {
