@@ -81,9 +81,8 @@ static double together_s(const struct gw_aggregator_cost *aggregator, double ele
  * ranks that leave an exchange are awake. Leaves out turns of ranks that left the exchange earlier,
  * by up to ahead_s before the last one.
  */
-static double aggregator_near_s(const struct gw_aggregator_cost *aggregator,
-                                struct gw_aggregator_call call, struct gw_turns *turns,
-                                size_t *near) {
+double gw_aggregator_s(const struct gw_aggregator_cost *aggregator, struct gw_aggregator_call call,
+                       struct gw_turns *turns, size_t *near) {
     if (!(call.elements > 0)) {
         return 0;
     }
@@ -100,17 +99,13 @@ static double aggregator_near_s(const struct gw_aggregator_cost *aggregator,
     return aggregator->calls * call_s;
 }
 
-double gw_aggregator_s(const struct gw_aggregator_cost *aggregator, struct gw_aggregator_call call,
-                       struct gw_turns *turns) {
-    return aggregator_near_s(aggregator, call, turns, NULL);
-}
-
 double gw_aggregation_s(const struct gw_leg_cost *leg, const struct gw_extent *extent,
-                        struct gw_turns turns) {
+                        struct gw_turns turns, size_t (*near)[2]) {
     double seconds = 0;
     for (size_t i = 0; i < leg->aggregator_count; i++) {
         const struct gw_aggregator_cost *one = &leg->aggregators[i];
-        seconds += gw_aggregator_s(one, gw_aggregator_call_of(leg->leg, one, extent), &turns);
+        seconds += gw_aggregator_s(one, gw_aggregator_call_of(leg->leg, one, extent), &turns,
+                                   near == NULL ? NULL : near[i]);
     }
     return seconds;
 }
@@ -140,17 +135,10 @@ static double legs_s(const struct gw_costs *costs, uint64_t n, size_t tensors,
     for (size_t i = 0; i < costs->leg_count; i++) {
         const struct gw_leg_cost *leg = &costs->legs[i];
         double bytes = (double)gw_payload_bytes(leg->leg->payload, &extent);
-        struct gw_turns alone = {0};
-        double aggregation_s = 0;
-        for (size_t a = 0; a < leg->aggregator_count; a++) {
-            const struct gw_aggregator_cost *one = &leg->aggregators[a];
-            aggregation_s +=
-                aggregator_near_s(one, gw_aggregator_call_of(leg->leg, one, &extent), &alone,
-                                  near == NULL ? NULL : near->legs[i].kernels[a]);
-        }
         seconds +=
             gw_curve_time_near(&leg->curve, bytes, near == NULL ? NULL : &near->legs[i].curve);
-        seconds += aggregation_s;
+        seconds += gw_aggregation_s(leg, &extent, (struct gw_turns){0},
+                                    near == NULL ? NULL : near->legs[i].kernels);
     }
     return seconds;
 }

@@ -135,10 +135,11 @@ struct gw_aggregator_call gw_aggregator_call_of(const struct gw_leg *leg,
 /*
  * Seconds in which workers aggregate the leg's data, after the last one has them: by one
  * aggregator, which subtracts its part from turns->ahead_s, or (gw_aggregation_s) by all.
+ * `near`: in the kernel's curves (gw_curve_time_near), or NULL.
  */
 double gw_aggregator_s(const struct gw_aggregator_cost *aggregator, struct gw_aggregator_call call,
-                       struct gw_turns *turns);
+                       struct gw_turns *turns, size_t *near);
 double gw_aggregation_s(const struct gw_leg_cost *leg, const struct gw_extent *extent,
-                        struct gw_turns turns);
+                        struct gw_turns turns, size_t (*near)[2]);
 
 #endif

@@ -95,7 +95,7 @@ static double find_aggregation(const struct gw_costs *costs, const struct gw_leg
         append_curve(names, one->kernel, gw_aggregator_call_of(leg->leg, one, &extent).share,
                      gw_aggregator_shares(one, turns.part));
     }
-    return gw_aggregation_s(leg, &extent, turns);
+    return gw_aggregation_s(leg, &extent, turns, NULL);
 }
 
 /* "collectives.sendrecv + broadcast[workers=4] + aggregation.merge" */
