@@ -20,8 +20,8 @@ static char *describe(const struct gw_check *check, const struct gw_cluster *clu
                                 : gw_format_bytes(worst->size, size));
     return gw_arena_format(arena,
                            "%s does not describe this cluster any more: %zu of %zu times have "
-                           "moved by more than %g%%, most of all %s at %s, %+.0f%%; what is off "
-                           "from predictions by it is not their error (calibrate --check says "
+                           "moved by more than %g%%, most of all %s at %s, %+.0f%%; the resulting "
+                           "differences are no error of predictions (calibrate --check says "
                            "more, calibrate anew mends it)",
                            cluster->path, check->moved, check->count, 100 * tolerance, worst->name,
                            size, 100 * worst->change);

@@ -36,7 +36,7 @@ static struct options options = {.asking.made = GW_MAKING_NOTHING};
 
 const struct gw_verb gw_verb_advise = {
     .name = "advise",
-    .title = "whether to compress, by which pipeline, and what to set in DDP",
+    .title = "says whether to compress, by which pipeline, and what to set in DDP",
     .usage = "NETWORK --gpu GPU --nodes N --network LINK\nMODEL --cluster CLUSTER",
     .about =
         "Says for a network and a cluster how much faster iterations are with compression, by "

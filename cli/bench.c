@@ -53,7 +53,7 @@ static const struct gw_option option_table[] = {
 };
 
 static const struct gw_option_rule rules[] = {
-    {NULL, GW_NEEDS, "compressors", "expected what to measure: compressors"},
+    {NULL, GW_NEEDS, "compressors", "expected a subject to measure: compressors"},
     {"threads", GW_EXCLUDES, "device=cuda", "--threads: expected --device cpu with it"},
     {0},
 };
@@ -132,7 +132,7 @@ static struct options options;
 
 const struct gw_verb gw_verb_bench = {
     .name = "bench",
-    .title = "speed and quality of compressors on this machine",
+    .title = "measures speed and quality of compressors on this machine",
     .usage = "compressors",
     .about =
         "Measures the compressors on this machine: how long a selection takes, beside one pass "

@@ -63,7 +63,7 @@ static const struct gw_option option_table[] = {
      .otherwise = "everything", .names = GW_NAMES_CALIBRATED, .is_list = true},
     {"add", 0, NULL, GW_FLAG, IN(add), .help = "Keep the other measurements of CLUSTER.json"},
     {"resume", 0, NULL, GW_FLAG, IN(resume),
-     .help = "Go on with a calibration that was interrupted, where there is one"},
+     .help = "Continue an interrupted calibration, if there is one"},
     {"check", 0, "CLUSTER.json", GW_TEXT, IN(check),
      .help = "Measure some sizes again and say whether the file still describes the cluster",
      .names = GW_NAMES_CLUSTERS},
@@ -111,8 +111,8 @@ static const struct gw_option_rule rules[] = {
     {"tolerance", GW_NEEDS, "check", "--tolerance: expected --check with it"},
     {"transport", GW_NEEDS, "device=cuda", "--transport: expected --device cuda with it"},
     {"only", GW_EXCLUDES, "compressor no-network",
-     "--only: expected neither --compressor nor --no-network with it, as it names all that is "
-     "measured"},
+     "--only: expected neither --compressor nor --no-network with it, as it lists everything to "
+     "measure"},
     {0},
 };
 
@@ -309,7 +309,7 @@ static enum gw_status body(struct gw_communicator *communicator, void *context, 
                          : gw_calibration_exchanges(asked);
     if (communicator->size < 2 && needs_two) {
         return gw_fail(error, GW_BAD_INPUT,
-                       "calibrate: expected at least 2 ranks, as one exchanges nothing");
+                       "calibrate: expected at least 2 ranks, as one rank has no exchange");
     }
     return options->device.cuda ? calibrate_on_gpus(communicator, options, verdict, error)
                                 : calibrate_or_check(communicator, options, verdict, error);
@@ -356,9 +356,9 @@ static struct options options = {.transport = GW_TRANSPORT_ANY};
 
 const struct gw_verb gw_verb_calibrate = {
     .name = "calibrate",
-    .title = "what collectives, messages and compressors cost on this cluster",
+    .title = "measures collectives, messages and compressors on this cluster",
     .usage = "--out CLUSTER.json [--nodes N]\n--check CLUSTER.json [--nodes N]",
-    .about = "Measures what collectives, messages and compressors cost on this cluster, through "
+    .about = "Measures collectives, messages and compressors on this cluster, through "
              "the same functions that validate runs, and writes their cost curves and LogGP "
              "parameters.",
     .options = option_table,

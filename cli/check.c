@@ -72,7 +72,7 @@ static struct options options;
 
 const struct gw_verb gw_verb_check = {
     .name = "check",
-    .title = "all that is odd in a file, and what it can answer",
+    .title = "lists everything odd in a file, and the questions that it answers",
     .usage = "FILE..",
     .about = "Says all that is odd in files: unknown keys, costs faster or slower than "
              "anything is, units that look wrong; and what can be predicted from them.\vExit "

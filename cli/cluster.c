@@ -61,12 +61,12 @@ static const struct gw_option option_table[] = {
 static const struct gw_option_rule rules[] = {
     {NULL, GW_NEEDS, "ACTION", "expected make, import or show"},
     {"ACTION=make", GW_EXCLUDES, "WHAT workers communicator",
-     "make: expected --nodes N and --network LINK, and nothing that is imported"},
+     "make: expected --nodes N and --network LINK, and no import"},
     {"ACTION=make", GW_NEEDS, "nodes", "make: expected --nodes N"},
     {"ACTION=import", GW_NEEDS, "WHAT",
      "import: expected nccl-tests, osu, nccl-inspector or ib_write_bw, and FILE.."},
     {"ACTION=import", GW_EXCLUDES, "network",
-     "import: expected no --network: it is what is imported"},
+     "import: expected no --network: the import measures it"},
     {"ACTION=show", GW_NEEDS, "WHAT", "show: expected a CLUSTER: a file, or one that ships"},
     {"ACTION=show", GW_EXCLUDES, "nodes network intra gpu cards workers communicator name out",
      "show: expected without options that make a cluster"},
@@ -250,7 +250,7 @@ static struct options options;
 
 const struct gw_verb gw_verb_cluster = {
     .name = "cluster",
-    .title = "a cluster made of published rates, imported, or shown",
+    .title = "makes, imports or shows a cluster",
     .usage = "make --nodes N --network LINK --out CLUSTER.json\nimport nccl-tests FILE.. --out "
              "CLUSTER.json\nimport osu FILE.. --workers P --out CLUSTER.json\nimport "
              "nccl-inspector FILE.. --out CLUSTER.json\nimport ib_write_bw FILE.. --nodes N --out "
@@ -261,7 +261,7 @@ const struct gw_verb gw_verb_cluster = {
              "A cluster that was calibrated (gradweave calibrate) is known better.",
     .options = option_table,
     .rules = rules,
-    .surplus = "expected nothing behind it, got",
+    .surplus = "expected no more arguments, got",
     .values = &options,
     .answer = answer_cluster,
 };

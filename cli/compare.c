@@ -233,7 +233,7 @@ static struct options options = {.made = GW_MAKING_NOTHING};
 
 const struct gw_verb gw_verb_compare = {
     .name = "compare",
-    .title = "every pipeline, ranked",
+    .title = "ranks all pipelines",
     .usage = "MODEL --cluster CLUSTER\nNETWORK --gpu GPU --nodes N --network LINK",
     .about = "Predicts an iteration of every pipeline and ranks them, the fastest first.\v"
              "With several numbers of workers (--workers 2:256 doubles them, 2:256:STEP and 2,4,16 "

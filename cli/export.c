@@ -14,7 +14,8 @@ static const char *const formats[] = {"goal", NULL};
 
 static const struct gw_option option_table[] = {
     {NULL, 0, "FORMAT", GW_CHOICE, offsetof(struct options, format), .help = "The format",
-     .choices = formats, .expected = "expected goal MODEL, the format and what to export, got"},
+     .choices = formats,
+     .expected = "expected goal MODEL, the format and the model to export, got"},
     {.kind = GW_INCLUDE, .offset = offsetof(struct options, question), .table = gw_question_table},
     {"algo", 'a', "ALGORITHM", GW_TEXT, offsetof(struct options, algorithm),
      .help = "The pipeline (see gradweave list algorithms)", .names = GW_NAMES_ALGORITHMS},
@@ -64,11 +65,10 @@ static struct options options;
 
 const struct gw_verb gw_verb_export = {
     .name = "export",
-    .title = "a pipeline's schedule as a file for other programs",
+    .title = "writes a pipeline's schedule as a file for other programs",
     .usage = "goal MODEL --cluster CLUSTER --algo ALGORITHM --out FILE",
-    .about =
-        "Writes an iteration of a pipeline as a GOAL schedule: what every worker computes, and "
-        "the messages that its collectives are made of.",
+    .about = "Writes an iteration of a pipeline as a GOAL schedule: the compute of every worker, "
+             "and the messages of its collectives.",
     .options = option_table,
     .rules = rules,
     .surplus = "expected one MODEL, got also",

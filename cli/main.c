@@ -66,7 +66,7 @@ static enum gw_status answer_completion(void *values, struct gw_error *error) {
 
 static const struct gw_verb verb_completion = {
     .name = "completion",
-    .title = "a script by which a shell completes command lines",
+    .title = "prints a script with which a shell completes command lines",
     .usage = "bash|zsh|fish",
     .about = "Prints a script that makes a shell complete verbs, options and names.\v"
              "bash: source <(gradweave completion bash). zsh: the same with zsh, after compinit. "

@@ -213,11 +213,10 @@ static void warn_of_memory(const struct gw_asking_options *options, const struct
     if (options->made.model.gpu != NULL &&
         gw_published_gpu_find(options->made.model.gpu, &gpu, NULL) == GW_OK &&
         bytes > gpu->memory_bytes) {
-        (void)snprintf(
-            warning, GW_RESULT_NOTE_SIZE,
-            "One GPU cannot hold a replica: weights, gradients, momentum and what "
-            "compression keeps back take %.3g GB without activations, one %s has %.3g GB",
-            bytes / 1e9, gpu->name, gpu->memory_bytes / 1e9);
+        (void)snprintf(warning, GW_RESULT_NOTE_SIZE,
+                       "One GPU cannot hold a replica: weights, gradients, momentum and residuals "
+                       "of compression take %.3g GB without activations, one %s has %.3g GB",
+                       bytes / 1e9, gpu->name, gpu->memory_bytes / 1e9);
     }
 }
 

@@ -41,7 +41,8 @@ extern const struct gw_option gw_making_but_network_table[], gw_making_table[];
          "--cluster: expected without --nodes and other options that make a cluster"},             \
         {"forward", GW_NEEDS, "backward", "--forward: expected --backward with it"}, {             \
         "nodes", GW_NEEDS, "gpu",                                                                  \
-            "--nodes: expected --gpu GPU with it, by whose memory compression is assumed"          \
+            "--nodes: expected --gpu GPU with it, whose memory sets the assumed costs of "         \
+            "compression"                                                                          \
     }
 
 /*

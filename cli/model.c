@@ -40,7 +40,7 @@ static const struct gw_option_rule rules[] = {
     {NULL, GW_NEEDS, "ACTION", "expected make NETWORK, import SIZES or show MODEL"},
     {"ACTION=make", GW_NEEDS, "NETWORK", "make: expected a NETWORK (gradweave list networks)"},
     {"ACTION=make", GW_NEEDS, "gpu backward",
-     "make: expected --gpu GPU, or what the backward pass takes: --backward TIME"},
+     "make: expected --gpu GPU, or the time of the backward pass: --backward TIME"},
     {"ACTION=make", GW_NEEDS, "out json", "make: expected --out MODEL.json"},
     {"ACTION=make", GW_EXCLUDES, "name", "make: expected no --name: a network has its own"},
     {"forward", GW_NEEDS, "backward", "--forward: expected --backward with it"},
@@ -48,13 +48,13 @@ static const struct gw_option_rule rules[] = {
      "import: expected SIZES, a file with a line such as 'conv1.weight 64 3 7 7' for each "
      "parameter"},
     {"ACTION=import", GW_NEEDS, "backward",
-     "import: expected --backward TIME, what the backward pass takes in all"},
+     "import: expected --backward TIME, the time of the whole backward pass"},
     {"ACTION=import", GW_NEEDS, "out json", "import: expected --out MODEL.json"},
     {"ACTION=import", GW_EXCLUDES, "gpu precision",
      "import: expected no GPU: sizes do not say how much is computed"},
     {"ACTION=show", GW_NEEDS, "NETWORK", "show: expected a MODEL: a file, or one that ships"},
     {"ACTION=show", GW_EXCLUDES, "gpu precision batch backward forward name out",
-     "show: expected no option by which models are made"},
+     "show: expected without options that make a model"},
     {0},
 };
 
@@ -130,7 +130,7 @@ static struct options options = {.request.precision = GW_PRECISIONS};
 
 const struct gw_verb gw_verb_model = {
     .name = "model",
-    .title = "a network's model made from its shapes or sizes, or shown",
+    .title = "makes, imports or shows a model",
     .usage = "make NETWORK --gpu GPU --out MODEL.json\nmake NETWORK --backward TIME --out "
              "MODEL.json\nimport SIZES --backward TIME --out MODEL.json\nshow MODEL",
     .about = "Makes a model of a network without profiling it: its tensors are exact, its times "

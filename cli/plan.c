@@ -122,11 +122,11 @@ static struct options options = {.made = GW_MAKING_NOTHING};
 
 const struct gw_verb gw_verb_plan = {
     .name = "plan",
-    .title = "which neighbouring tensors to exchange together",
+    .title = "finds which neighbouring tensors to exchange together",
     .usage = "MODEL --cluster CLUSTER\nNETWORK --gpu GPU --nodes N --network LINK",
     .about =
         "Says which neighbouring tensors of a model should be exchanged together on a cluster, "
-        "what an iteration then takes, and a bound below which no plan can go.",
+        "the time of an iteration then, and a lower bound of all plans.",
     .options = option_table,
     .rules = rules,
     .surplus = "expected one MODEL, got also",

@@ -167,7 +167,7 @@ static struct options options;
 
 const struct gw_verb gw_verb_plot = {
     .name = "plot",
-    .title = "pictures of predictions, validations, calibrations, bounds and counts",
+    .title = "draws predictions, validations, calibrations, bounds and counts",
     .usage = "timeline MODEL --cluster CLUSTER --out PICTURE\n"
              "breakdown MODEL --cluster CLUSTER --out PICTURE\n"
              "plan MODEL --cluster CLUSTER --out PICTURE\n"
@@ -181,25 +181,26 @@ const struct gw_verb gw_verb_plot = {
              "bounds --out PICTURE\n"
              "density MODEL --out PICTURE\n"
              "padding MODEL --out PICTURE",
-    .about = "Draws a picture with gnuplot.\v"
-             "timeline: what both streams of a pipeline do. breakdown: the predicted iteration "
-             "time of each pipeline, stacked by where it goes. "
-             "validation: the same from a document of `gradweave validate --json`, with the "
-             "measured time beside the predicted one, and how far off that is. plan: which tensors "
-             "travel together. scaling: efficiency over workers, of what gradweave advise "
-             "recommends and of its rivals. crossover: the fastest pipeline over bandwidths and "
-             "densities. front: all pipelines by time and by the energy that they send. "
-             "convergence: in how many iterations trainings came to their goal. difference: from "
-             "one of `gradweave validate "
-             "--explain`, both timelines of an iteration. calibration: what collectives and "
-             "compressors of a cluster took, with their fitted curves. bounds: how much of a "
-             "gradient's energy the k largest elements leave behind, and what is proven about "
-             "that. density: over the iterations of an emulated training, the share of elements "
-             "that some worker selects. padding: what ExDyna's padded exchange costs there, with "
-             "and without dynamic allocation.",
+    .about =
+        "Draws a picture with gnuplot.\v"
+        "timeline: operations of both streams of a pipeline. breakdown: the predicted iteration "
+        "time of each pipeline, stacked by its parts. "
+        "validation: the same from a document of `gradweave validate --json`, with the "
+        "measured time beside the predicted one, and how far off that is. plan: which tensors "
+        "travel together. scaling: efficiency over workers, of what gradweave advise "
+        "recommends and of its rivals. crossover: the fastest pipeline over bandwidths and "
+        "densities. front: all pipelines by time and by the energy that they send. "
+        "convergence: in how many iterations trainings came to their goal. difference: from "
+        "one of `gradweave validate "
+        "--explain`, both timelines of an iteration. calibration: what collectives and "
+        "compressors of a cluster took, with their fitted curves. bounds: how much of a "
+        "gradient's energy the k largest elements leave behind, and what is proven about "
+        "that. density: over the iterations of an emulated training, the share of elements "
+        "that some worker selects. padding: what ExDyna's padded exchange costs there, with "
+        "and without dynamic allocation.",
     .options = option_table,
     .rules = rules,
-    .surplus = "expected KIND and what to draw, got also",
+    .surplus = "expected KIND and its subject, got also",
     .values = &options,
     .answer = answer_plot,
 };

@@ -162,14 +162,15 @@ static struct options options = {.asking.made = GW_MAKING_NOTHING};
 
 const struct gw_verb gw_verb_report = {
     .name = "report",
-    .title = "one page to look at: advice, ranking, timelines, what if",
+    .title = "writes a page with advice, ranking, timelines, scaling and maps",
     .usage = "NETWORK --gpu GPU --nodes N --network LINK --out PAGE.html\nMODEL --cluster CLUSTER "
              "--out PAGE.html",
-    .about = "Writes one page of HTML, which needs no network, about a network on a cluster: what "
-             "it rests on, what is recommended and why, all pipelines with their intervals, how an "
-             "iteration passes, which tensors travel together, how it scales, and where another "
-             "pipeline is the fastest.\v"
-             "It asks as gradweave advise does, whose numbers it has.",
+    .about =
+        "Writes one page of HTML, which needs no network, about a network on a cluster: its "
+        "sources, the recommendation and its reasons, all pipelines with their intervals, how an "
+        "iteration passes, which tensors travel together, how it scales, and where another "
+        "pipeline is the fastest.\v"
+        "It asks as gradweave advise does, whose numbers it has.",
     .options = option_table,
     .rules = rules,
     .surplus = "expected one NETWORK, got also",

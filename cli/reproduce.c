@@ -70,12 +70,11 @@ static struct options options;
 
 const struct gw_verb gw_verb_reproduce = {
     .name = "reproduce",
-    .title = "tables that papers published, and what gradweave comes to",
+    .title = "compares published tables with gradweave's numbers",
     .usage = "TABLE\nall",
-    .about =
-        "Shows what a paper published beside what gradweave comes to from the same inputs, how "
-        "far off that is, and where each input is from.\v"
-        "A number to which an input was fitted does not count as reproduced.",
+    .about = "Shows published numbers beside gradweave's from the same inputs, their difference, "
+             "and the source of each input.\v"
+             "A number to which an input was fitted does not count as reproduced.",
     .options = option_table,
     .rules = rules,
     .surplus = "expected one TABLE, got also",

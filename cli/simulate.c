@@ -149,7 +149,7 @@ static const struct gw_option_rule rules[] = {
     GW_NEEDS_ANY_CLUSTER("cluster nodes goal"),
     GW_MAKING_RULES(""),
     {"goal", GW_ALLOWS, "loggp json quiet verbose strict seed threads",
-     "--goal: expected nothing but --loggp and --json beside it"},
+     "--goal: expected only --loggp and --json with it"},
     {NULL, GW_NEEDS, "algo goal", "expected --algo ALGORITHM (gradweave list algorithms)"},
     {0},
 };
@@ -260,7 +260,7 @@ static struct options options = {.made = GW_MAKING_NOTHING};
 
 const struct gw_verb gw_verb_simulate = {
     .name = "simulate",
-    .title = "how long an iteration takes, and where it goes",
+    .title = "predicts how long an iteration takes, and its parts",
     .usage = "MODEL --cluster CLUSTER --algo ALGORITHM\nNETWORK --gpu GPU --nodes N --network LINK "
              "--algo ALGORITHM\n--goal FILE",
     .about = "Predicts an iteration of a pipeline, operation by operation: how long it takes, and "

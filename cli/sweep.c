@@ -70,7 +70,7 @@ static const struct gw_option option_table[] = {
      .help = "Write a row for each point; can be repeated", .names = GW_NAMES_FILES,
      .read = read_out},
     {"resume", 0, NULL, GW_FLAG, IN(resume),
-     .help = "Continue a sweep that was interrupted, where there is one"},
+     .help = "Continue an interrupted sweep, if there is one"},
     {"threads", 0, "N", GW_COUNT, IN(threads), .help = "Threads",
      .otherwise = "the cores; in an MPI job 1 on each rank", .maximum = GW_MAX_THREADS},
     {.kind = GW_INCLUDE, .offset = IN(job), .table = gw_watch_table},
@@ -216,7 +216,7 @@ const struct gw_verb gw_verb_sweep = {
              "LINK\nJOB.json",
     .about =
         "Predicts an iteration for every combination of models, clusters, pipelines and numbers, "
-        "on all cores, and on all ranks of an MPI job it is started in.",
+        "on all cores, and on all ranks of an MPI job that starts it.",
     .options = option_table,
     .rules = rules,
     .surplus = "expected one JOB.json, got also",

@@ -113,8 +113,8 @@ static const struct gw_option option_table[] = {
              "of matrices by cuBLAS on all of it",
      .value = "wait", .choices = computes},
     {"explain", 0, "ALGO", GW_TEXT, IN(explain),
-     .help = "Say which operations of this pipeline contribute most to its error; it alone is run "
-             "if --algo is not given",
+     .help = "List the operations of this pipeline that contribute most to its error; only this "
+             "one runs without --algo",
      .names = GW_NAMES_ALGORITHMS},
     {"trace", 0, "FILE", GW_TEXT, IN(trace),
      .help =
@@ -539,10 +539,9 @@ const struct gw_verb gw_verb_validate = {
     .name = "validate",
     .title = "runs pipelines for real and compares them with their simulation",
     .usage = "MODEL --cluster CLUSTER [--nodes N]",
-    .about =
-        "Runs pipelines for real - compute as timed waiting, compression and exchanges as they "
-        "are - and compares them with their simulation on the cluster file. It calibrates "
-        "nothing.",
+    .about = "Runs pipelines for real - compute as timed waiting, real compression and exchanges - "
+             "and compares them with their simulation on the cluster file. It calibrates "
+             "nothing.",
     .options = option_table,
     .rules = rules,
     .surplus = "expected one MODEL, got also",

@@ -245,7 +245,7 @@ static enum gw_status check_recorded(const struct gw_json *root, void *out,
 
 static const struct gw_field rows[] = {
     {"model", .optional = true, .text = "that was recorded beside it, by its name"},
-    {"compute_s", .optional = true, .text = "what that takes to compute"},
+    {"compute_s", .optional = true, .text = "its computing time"},
     {"source", .optional = true, .text = "free"},
     {"factors", GW_AS_BLOCK, .at = offsetof(struct gw_noise, sample), .read = read_factors,
      .text =

@@ -68,7 +68,7 @@ enum gw_status gw_keep_compressors_for_gpus(const struct gw_compressor **list, b
         if (gw_gpu_kernel_of(list[i]) != NULL) {
             list[kept++] = list[i];
         } else if (named) {
-            return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor that there is for GPUs",
+            return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor with GPU code",
                            list[i]->name);
         }
     }

@@ -53,7 +53,7 @@ static enum gw_status choose(const struct gradweave_calibration *asked,
                              struct gw_error *error) {
     if (asked->only != NULL && asked->compressor != NULL) {
         return gw_fail(error, GW_BAD_INPUT,
-                       "only: expected no compressor with it, as it names all that is measured");
+                       "only: expected no compressor with it, as it lists everything to measure");
     }
     if (asked->only != NULL) {
         return gw_calibration_choose(asked->only, choice, out, error);
@@ -91,7 +91,7 @@ static enum gw_status ask(const struct gradweave_calibration *asked,
     out->max_elements = asked->max_elements > 0 ? asked->max_elements : out->max_elements;
     if (asked->backward != NULL && !out->overlap) {
         return gw_fail(error, GW_BAD_INPUT,
-                       "only: expected overlap among it, as there is a backward pass");
+                       "only: expected overlap in it, as there is a backward pass");
     }
     if (asked->backward != NULL) {
         out->backward = run_backward;
@@ -106,7 +106,7 @@ static enum gw_status ask(const struct gradweave_calibration *asked,
     return ranks->size > 1 || !gw_calibration_exchanges(out)
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
-                         "calibrate: expected at least 2 ranks, as one exchanges nothing");
+                         "calibrate: expected at least 2 ranks, as one rank has no exchange");
 }
 
 /* Checks on rank 0, before long work, that `path` may be written. */

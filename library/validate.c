@@ -133,7 +133,7 @@ static enum gw_status predict_as_sent(const struct gw_validation *validation,
     GW_TRY(predict_validation(validation, &question, measurement, pair, error));
     pair->counts_depend_on_data = false;
     (void)snprintf(pair->predicted.counts, sizeof pair->predicted.counts,
-                   "as measured, %.3g times as many as asked", ratio);
+                   "as measured, %.3g times the asked number", ratio);
     return GW_OK;
 }
 

@@ -26,7 +26,8 @@ const struct gw_compressor gw_compressor_randk = {
 
 const struct gw_compressor gw_compressor_dgc = {
     .name = "dgc",
-    .title = "DGC: a threshold from a sample of 1%, and exact top-k of what is far too much",
+    .title =
+        "DGC: a threshold from a sample of 1%, and exact top-k where far too many elements pass it",
     .paper = "Lin et al., Deep Gradient Compression, 2018",
     .steady = true,
 };
@@ -54,7 +55,7 @@ const struct gw_compressor gw_compressor_count_sketch = {
 
 const struct gw_compressor gw_compressor_layer_drop = {
     .name = "layer-drop",
-    .title = "layer dropping: whole layers, whose mean magnitude reaches a threshold",
+    .title = "layer dropping: whole layers whose mean magnitude reaches a threshold",
     .paper = "Lee et al., Communication Optimization Schemes for Distributed Deep Learning, 2020",
     .layered = true,
     .stateful = true,
@@ -62,7 +63,7 @@ const struct gw_compressor gw_compressor_layer_drop = {
 
 const struct gw_compressor gw_compressor_hard_threshold = {
     .name = "hard-threshold",
-    .title = "what reaches a threshold that is given once",
+    .title = "elements above a threshold that is given once",
     .paper = "Sahu et al., Rethinking gradient sparsification as total error minimization, 2021",
     .thresholded = true,
 };
@@ -77,7 +78,7 @@ const struct gw_compressor gw_compressor_sidco = {
 
 const struct gw_compressor gw_compressor_exdyna = {
     .name = "exdyna",
-    .title = "ExDyna: what reaches a shared threshold in the worker's own partition",
+    .title = "ExDyna: elements above a shared threshold in the worker's own partition",
     .paper = "Yoon and Oh, Preserving Near-Optimal Gradient Sparsification Cost, 2024",
     .joint = true,
     .stateful = true,

@@ -133,7 +133,7 @@ const struct gw_exchange_kind gw_exchange_union = {
 
 const struct gw_exchange_kind gw_exchange_sketch_tree = {
     .name = "sketch-tree",
-    .title = "sketches summed along a tree; then the exact values of what the sum points to",
+    .title = "sketches summed along a tree; then the exact values at the places that the sum finds",
     .source = "Dai et al., gs-SGD, 2022, Algorithms 1 and 2, Fig. 1",
     .needed = "a compressor that sketches",
     .carries = is_sketched,
@@ -160,7 +160,7 @@ const struct gw_exchange_kind gw_exchange_allgather = {
     .name = "allgather",
     .title = "as many entries of each worker, by one allgather",
     .source = "Lin et al., Deep Gradient Compression, 2018",
-    .needed = "a compressor that selects just as many elements as it is asked for",
+    .needed = "a compressor that selects exactly the asked number of elements",
     .carries = is_exact,
     .leg_count = 1,
     .legs = {{.collective = "allgather",
@@ -187,8 +187,8 @@ const struct gw_exchange_kind gw_exchange_gtopk = {
              "broadcast",
     .source = "Shi et al., A Distributed Synchronous SGD Algorithm with Global Top-k "
               "Sparsification, 2019",
-    .needed = "a compressor that selects just as many elements as it is asked for, on each worker "
-              "its own",
+    .needed =
+        "a compressor that selects exactly the asked number of elements, on each worker its own",
     .carries = is_exact_alone,
     .leg_count = 1,
     .legs = {{.collective = "gtopk",
@@ -198,7 +198,8 @@ const struct gw_exchange_kind gw_exchange_gtopk = {
 
 const struct gw_exchange_kind gw_exchange_sketch_server = {
     .name = "sketch-server",
-    .title = "sketches to a server, which asks for the exact values of what their sum points to",
+    .title =
+        "sketches to a server, which asks for the exact values at the places that their sum finds",
     .source = "Ivkin et al., Communication-efficient Distributed SGD with Sketching, 2019",
     .needed = "a compressor that sketches",
     .carries = is_sketched,
@@ -229,7 +230,7 @@ const struct gw_exchange_kind gw_exchange_leader = {
     .title = "one worker in turn broadcasts its indices; then the values of all workers by an "
              "allreduce",
     .source = "Chen et al., ScaleCom (CLT-k), 2020",
-    .needed = "a compressor without a state that selects just as many elements as it is asked for",
+    .needed = "a compressor without a state that selects exactly the asked number of elements",
     .carries = is_exact_alone_without_state,
     .led = true,
     .leg_count = 2,

@@ -112,7 +112,8 @@ static enum gw_status time_on_gpu(const struct use *use, const struct gw_archite
     out->note = gw_arena_format(
         arena,
         "%s: %s. Sizes are exact. Times are assumed, not measured: multiply-adds and bytes by the "
-        "published peaks of %s in %s and by what training reaches of them (%s); the backward pass "
+        "published peaks of %s in %s and by the share of them that training reaches (%s); the "
+        "backward pass "
         "taken to be twice the forward pass.",
         architecture->title, architecture->paper, gpu->title, gw_precision_names[use->precision],
         gpu->source);

@@ -77,7 +77,7 @@ static void print_verdict(const struct gw_advice *advice) {
              gw_advice_name(advice, advice->dense, name), GW_SECONDS(dense->iteration_s));
     gw_print("They are %.2f times as fast", speedup->value);
     if (isnan(speedup->low)) {
-        gw_print(" (nobody says how far off that is)");
+        gw_print(" (its error is not known)");
     } else {
         gw_print(" (%.2f to %.2f in 95%% of cases)", speedup->low, speedup->high);
     }
@@ -228,9 +228,9 @@ static void print_buckets(const struct gw_advice *advice) {
     if (has_cap || advice->buckets_hold) {
         gw_print("by default %s.", GW_SECONDS(advice->default_iteration_s));
     } else {
-        gw_print("leave its buckets alone (%s): no others are faster wherever the interval may "
-                 "be.",
-                 GW_SECONDS(advice->default_iteration_s));
+        gw_print(
+            "leave its buckets alone (%s): no other buckets are faster throughout the interval.",
+            GW_SECONDS(advice->default_iteration_s));
     }
     gw_print(" These times count %s for each bucket besides its exchange; the table does not.\n",
              GW_SECONDS(gw_bucket_besides_s));

@@ -341,7 +341,8 @@ static void print_overlap(const cJSON *document) {
     }
     gw_print("\n");
     gw_table_print_and_close(table);
-    gw_print("Factors on what each takes alone: medians of rounds (95%% intervals; of 5 or fewer, "
+    gw_print("Factors on the time that each takes alone: medians of rounds (95%% intervals; of 5 "
+             "or fewer, "
              "ranges);\nstopped: it waits for a processor until the other one ends (more than %g "
              "times as long).\n",
              most_slowed);
@@ -393,8 +394,8 @@ static void print_verdict(const struct verdict *verdict, const struct gw_calibra
     }
     if (verdict->out_of_repeats > 0) {
         (void)snprintf(text[count++], sizeof *text,
-                       "%zu of %zu medians not known to %g%% in as many repeats as there may be; "
-                       "is the machine busy?",
+                       "%zu of %zu medians not known to %g%% in the largest number of repeats; is "
+                       "the machine busy?",
                        verdict->out_of_repeats, verdict->points, percent);
     }
     for (size_t i = 0; i < count; i++) {
@@ -423,8 +424,8 @@ void gw_calibration_print(const struct gw_cluster *cluster, const cJSON *documen
     print_growth(document);
     print_overlap(document);
     gw_print(
-        "\nP: workers. startup: the curve's value at size zero. per byte, per element: what one "
-        "more adds\namong large sizes; bandwidth: bytes that a worker contributes, over that "
+        "\nP: workers. startup: the curve's value at size zero. per byte, per element: time of one "
+        "more\namong large sizes; bandwidth: bytes that a worker contributes, over that "
         "time. +-: half of the 95%%\ninterval. error: of sizes held out from the fit, in the "
         "mean. precise: medians known to %g%%.\n",
         100 * calibration->precision);

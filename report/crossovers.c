@@ -33,7 +33,7 @@ const char *gw_bandwidth_note(const struct gw_axis_values *bandwidths,
                  bandwidths->derivation);
     } else if (bandwidths->count > 0) {
         snprintf(out, GW_RESULT_NOTE_SIZE,
-                 "%sa factor of what was measured; startups stay at any bandwidth",
+                 "%sa factor of the measured bandwidth; startups do not change",
                  asked[0] == '\0' ? "bandwidth: " : asked);
     }
     return out;

@@ -83,10 +83,10 @@ static void print_parameters(const struct gw_difference *difference) {
             add_sum(table, difference, parameter->parameter, number, parameter->contribution_s);
         }
     }
-    add_sum(table, difference, "waits, which no entry is of", "", difference->waited_s);
+    add_sum(table, difference, "waits, for which no entry stands", "", difference->waited_s);
     add_sum(table, difference,
-            difference->path == GW_MEASURED ? "what the path has to spare in the prediction"
-                                            : "what is measured beside the path",
+            difference->path == GW_MEASURED ? "slack of the predicted path"
+                                            : "measured operations beside the path",
             "", difference->elsewhere_s);
     add_sum(table, difference, "together", "", gw_difference_s(difference));
     gw_table_print_and_close(table);

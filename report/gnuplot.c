@@ -139,12 +139,12 @@ static enum gw_status keep_picture(int descriptor, const char *path, struct gw_e
     size_t length = 0;
     (void)snprintf(name, sizeof name, "/dev/fd/%d", descriptor);
     GW_TRY(gw_file_read(name, &text, &length, error));
-    enum gw_status status = is_whole(ending(path), text, length)
-                                ? gw_file_write(path, text, length, error)
-                                : gw_fail(error, GW_FAILED,
-                                          "%s: cannot be drawn: gnuplot left %zu bytes, which are "
-                                          "no whole picture",
-                                          path, length);
+    enum gw_status status =
+        is_whole(ending(path), text, length)
+            ? gw_file_write(path, text, length, error)
+            : gw_fail(error, GW_FAILED,
+                      "%s: cannot be drawn: gnuplot left %zu bytes, not a whole picture", path,
+                      length);
     free(text);
     return status;
 }

@@ -47,7 +47,7 @@ static enum gw_status draw_bound_lines(const struct gw_picture *picture, const f
         {.label = "top-k", .colour = 2, .heights = heights[2]}};
     char title[128];
     char elements[GW_UNITS_SIZE];
-    snprintf(title, sizeof title, "What k of d = %s elements leave behind (%s)",
+    snprintf(title, sizeof title, "Energy that k of d = %s elements leave behind (%s)",
              gw_format_count((double)picture->elements, elements), picture->shape);
     const struct gw_line_chart chart = {.title = title,
                                         .axis = "k / d",
@@ -226,7 +226,7 @@ static enum gw_status draw_densities(const struct density_plot *plot, struct gw_
                                        .heights = heights};
         GW_TRY(fill_line(plot, line, heights, error));
     }
-    snprintf(title, sizeof title, "%s on %zu workers: what some worker selects",
+    snprintf(title, sizeof title, "%s on %zu workers: elements that a worker selects",
              plot->counts.model.name, plot->counts.workers);
     return draw_windows(&plot->counts, title, "actual density", lines, plot->count + 1, error);
 }
@@ -262,7 +262,7 @@ static enum gw_status draw_paddings(const struct counts_plot *plot, struct gw_er
         GW_TRY(train_windows(plot, compressors[i], gw_counts_padding, heights[i], error));
         lines[i] = (struct gw_line){.label = labels[i], .colour = i, .heights = heights[i]};
     }
-    snprintf(title, sizeof title, "ExDyna, %s on %zu workers: what padding multiplies traffic by",
+    snprintf(title, sizeof title, "ExDyna, %s on %zu workers: factor of padding on traffic",
              plot->model.name, plot->workers);
     return draw_windows(plot, title, "f(t) = P max k / sum k", lines, LINES, error);
 }

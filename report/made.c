@@ -113,14 +113,14 @@ static void print_others(const struct gw_cluster *cluster, struct gw_arena *aren
     }
 }
 
-/* Prints "allreduce among 16: nothing above 256 B was measured" for extrapolated curves. */
+/* Prints "allreduce among 16: no size above 256 B was measured" for extrapolated curves. */
 static void print_short(const struct gw_cluster *cluster) {
     for (size_t i = 0; i < cluster->collective_count; i++) {
         const struct gw_collective_cost *cost = &cluster->collectives[i];
         double largest_short = gw_margins_largest_short(&cost->margins);
         if (is_shown(cluster, cost) && largest_short > 0) {
             gw_print_note("",
-                          "%s among %zu: nothing above %s was measured; times of more are "
+                          "%s among %zu: no size above %s was measured; times of larger ones are "
                           "extrapolated.",
                           cost->name, cost->workers, GW_BYTES(largest_short));
         }

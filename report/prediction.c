@@ -159,7 +159,7 @@ static void print_goal_table(const struct gw_goal_answer *answer) {
     gw_print("%s: %u ranks, %u operations\n", answer->path, goal->rank_count,
              goal->operation_count);
     gw_print("LogGOPS parameters %s, %s\n\n", answer->loggp,
-             strcmp(answer->loggp_source, "option") == 0 ? "as given, what is not given 0"
+             strcmp(answer->loggp_source, "option") == 0 ? "as given, 0 for the others"
              : strcmp(answer->loggp_source, "file") == 0
                  ? "which the schedule names"
                  : "LogGOPSim's own, as the schedule names none (--loggp)");

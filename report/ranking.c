@@ -128,11 +128,10 @@ static void print_rivals(const struct gw_ranking *ranking, FILE *stream) {
         (void)fprintf(stream, "%s among so many workers were not measured, and ", names);
     }
     (void)fprintf(stream, "%s",
-                  unknown ? "how far off they are is not known."
-                  : ranking->to_goal == NULL
-                      ? "they differ by less than what is uncertain in 95% of cases."
-                      : "they differ by less than trainings do, and what is uncertain of an "
-                        "iteration.");
+                  unknown                    ? "how far off they are is not known."
+                  : ranking->to_goal == NULL ? "they differ by less than the 95% uncertainty."
+                                             : "they differ by less than the spread of trainings "
+                                               "and the uncertainty of an iteration.");
 }
 
 static void print_why(const struct gw_ranking *ranking, FILE *stream) {
@@ -319,8 +318,8 @@ void gw_counts_note_print(const struct gw_counts_note *note,
             GW_COMPARISON_TRAINED);
     } else {
         gw_print_note("note: ",
-                      "counts as asked of %s; what they select depends on the gradients: --counts "
-                      "trained",
+                      "counts as asked of %s; the number that they select depends on the "
+                      "gradients: --counts trained",
                       note->names);
     }
 }

@@ -74,7 +74,7 @@ static void print_summary(const struct gw_reproduction *found) {
         gw_print("Of %zu claims, %zu hold.\n", found->claims, found->holding);
     }
     if (found->unfitted == 0 && found->claims == 0) {
-        gw_print("Nothing of it is reproduced: all numbers are fitted, or only drawn.\n");
+        gw_print("No number is reproduced: all are fitted or only drawn.\n");
     }
 }
 

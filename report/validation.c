@@ -71,8 +71,8 @@ static void print_device(const struct gw_validation_device *device) {
              device->cublas == NULL ? "a kernel that waits" : "products of matrices by cuBLAS ",
              device->cublas == NULL ? "" : device->cublas);
     if (device->ranks_on_one > 1) {
-        gw_print("%zu ranks share a GPU, which does one rank's kernels after the other's: all of "
-                 "them are slower than with a GPU each\n",
+        gw_print("%zu ranks share a GPU, which runs their kernels one after the other: all are "
+                 "slower than with a GPU each\n",
                  device->ranks_on_one);
     }
     gw_print("\n");

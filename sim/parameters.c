@@ -201,7 +201,7 @@ static void note_beyond(const char *name, const struct gw_margins *margins, cons
     char bytes[GW_UNITS_SIZE];
     if (gw_margins_distance(margins, size) > much) {
         (void)snprintf(note, sizeof note,
-                       "%s: nothing %s %s was measured; such exchanges are extrapolated, and the "
+                       "%s: no size %s %s was measured; such exchanges are extrapolated, and the "
                        "interval grows with the distance",
                        name, where, gw_format_bytes(measured, bytes));
         gw_result_warn(result, note);
@@ -230,7 +230,7 @@ static void note_assumed(const struct gw_parameter *parameter, struct gw_result 
         const char *from = cost == NULL ? NULL : cost->assumed_from;
         if (from != NULL) {
             char note[GW_RESULT_NOTE_SIZE];
-            (void)snprintf(note, sizeof note, "%s: assumed from %s, nobody measured it", cost->name,
+            (void)snprintf(note, sizeof note, "%s: assumed from %s, not measured", cost->name,
                            from);
             gw_result_warn(result, note);
         }

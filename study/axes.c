@@ -52,7 +52,7 @@ const struct gw_axis_kind gw_axis_kinds[GW_AXES] = {
     [GW_AXIS_DENSITY] = {"density", "density", "density", .label = "density", .rule = &density_rule,
                          .fallback = GW_USUAL_DENSITY, .sparse_only = true},
     [GW_AXIS_BANDWIDTH] = {"bandwidth", "bandwidth", "bandwidth",
-                           .label = "bandwidth as a factor of what was measured",
+                           .label = "bandwidth as a factor of the measured one",
                            .rule = &bandwidth_rule, .fallback = 1},
     [GW_AXIS_STRAGGLER] = {"straggler", "straggler", "straggler", .rule = &straggler_rule,
                            .fallback = 1},

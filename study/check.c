@@ -280,7 +280,7 @@ static void check_unread(struct gw_checking *check, const char *schema) {
     }
     const char *nearest = gw_find_nearest(kind_of(schema), names);
     if (is_printed(schema)) {
-        NOTE(check, "nothing reads %.60s: only its JSON was checked", schema);
+        NOTE(check, "unknown file %.60s: only its JSON was checked", schema);
     } else {
         ODD(check, "schema: nothing reads \"%.60s\", and only the JSON was checked%s%s%s", schema,
             nearest == NULL ? "" : "; did you mean \"gradweave/", nearest == NULL ? "" : nearest,

@@ -47,7 +47,7 @@ static void check_curve(struct gw_checking *check, const char *place, const stru
     double startup_s = gw_curve_startup(curve);
     check_falls(check, place, curve);
     if (gw_curve_time(curve, large) == 0) {
-        ODD(check, "%s: costs nothing, whatever its size", place);
+        ODD(check, "%s: costs 0 s at every size", place);
         return;
     }
     if (slope_s < speeds->least_s && curve->per_nlog2n_s == 0) {
@@ -80,7 +80,7 @@ static void check_collectives(struct gw_checking *check, const struct gw_cluster
                         cost->workers <= cluster->workers_per_node ? &node_speeds : &link_speeds);
         }
         if (gw_margins_largest_short(&cost->margins) > 0) {
-            ODD(check, "%s: nothing above %s was measured, too little to tell of bandwidth", place,
+            ODD(check, "%s: no size above %s was measured, too little to show the bandwidth", place,
                 GW_BYTES(gw_margins_largest_short(&cost->margins)));
         }
         char excess[GW_EXCESS_SIZE];
@@ -90,7 +90,7 @@ static void check_collectives(struct gw_checking *check, const struct gw_cluster
         own = own || cost->workers == cluster->workers;
     }
     if (!own && cluster->workers > 1) {
-        ODD(check, "collectives: none is of the cluster's own %zu workers", cluster->workers);
+        ODD(check, "collectives: no entry is for the cluster's own %zu workers", cluster->workers);
     }
 }
 

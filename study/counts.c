@@ -175,7 +175,7 @@ static enum gw_status take_as_asked(const struct gw_counts_source *source,
                        compressor->name);
     }
     (void)snprintf(out->note, sizeof out->note,
-                   "%s selects as many as asked, whatever the gradients are", compressor->name);
+                   "%s selects as many elements as asked of all gradients", compressor->name);
     return GW_OK;
 }
 
@@ -210,7 +210,7 @@ static enum gw_status find_counts(const struct gw_counts_source *source,
     out->counts = &out->own;
     if (iterations > out->own.iteration_count) {
         (void)snprintf(out->note, sizeof out->note,
-                       "counts are of %zu iterations, which come round again",
+                       "counts are of %zu iterations, which are repeated",
                        out->own.iteration_count);
     }
     return source->out == NULL ? GW_OK : gw_counts_write(&out->own, source->out, error);

@@ -293,8 +293,8 @@ static void warn_of_left_out(const struct gw_question *question, struct gw_resul
         if (question->interference != GW_INTERFERENCE_NONE &&
             strcmp(result->uncertainties[i].name, GW_LEFT_OUT) == 0) {
             (void)snprintf(note, sizeof note,
-                           "how exchanges and what runs beside them slow each other was not "
-                           "measured: the longer end has both at 1/1.4 of their pace; %s measures "
+                           "interference of exchanges and concurrent work was not measured: the "
+                           "longer end has both at 1/1.4 of their pace; %s measures "
                            "it",
                            gw_uncertainty_command(&result->uncertainties[i], question->cluster));
             gw_result_warn(result, note);

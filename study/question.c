@@ -170,6 +170,6 @@ enum gw_status gw_heterogeneity_simulation(const struct gw_heterogeneity *hetero
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
                          "--network-noise: expected numbers, a JSON array or one on each line, got "
-                         "what ranks took to compute, %s",
+                         "computing times of ranks, %s",
                          heterogeneity->network_noise);
 }

@@ -66,14 +66,14 @@ static void note_differences(const struct gw_trainings *trainings, const char *a
     }
     if (strcmp(trainings->algorithm, algorithm) != 0) {
         (void)snprintf(note, sizeof note,
-                       "pipelines that compress nothing learn alike: those without trainings of "
+                       "pipelines without compression learn alike: those without trainings of "
                        "their own have the iterations of %s",
                        trainings->algorithm);
         gw_result_note(notes, note);
     }
     if (trainings->count == 1) {
-        gw_result_note(notes, "of one training alone it is not known how far iterations to the "
-                              "goal differ from one to the next");
+        gw_result_note(notes,
+                       "one training alone does not show how far iterations to the goal vary");
     }
 }
 

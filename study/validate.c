@@ -27,12 +27,11 @@ static enum gw_status check_single(const struct gw_validation *validation, const
                        option, algorithms);
     }
     const struct gw_validation_pair *pair = validation->pairs;
-    return pair->counts_depend_on_data
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT,
-                         "%s: expected an algorithm of which it depends on gradients how much it "
-                         "selects, got %s",
-                         option, pair->pipeline.algorithm->name);
+    return pair->counts_depend_on_data ? GW_OK
+                                       : gw_fail(error, GW_BAD_INPUT,
+                                                 "%s: expected an algorithm whose number of "
+                                                 "selected elements depends on gradients, got %s",
+                                                 option, pair->pipeline.algorithm->name);
 }
 
 static enum gw_status check_counts_file(const struct gw_validation *validation,

@@ -178,7 +178,7 @@ static const struct gw_fields aggregation_fields = {
 static const struct gw_field sharing_rows[] = {
     {"ranks", GW_AS_COUNT, .at = offsetof(struct gw_sharing, ranks), .text = "of a machine"},
     {"processors", GW_AS_COUNT, .at = offsetof(struct gw_sharing, processors),
-     .text = "of a machine, on which they compress"},
+     .text = "processors of a machine that compress"},
     {"together", GW_AS_COUNT, .at = offsetof(struct gw_sharing, together), .optional = true,
      .text = "ranks that began at once where `together` was measured; absent: all"},
     {"source", .optional = true, .text = "free"},
@@ -190,7 +190,7 @@ static const struct gw_fields sharing_fields = {sizeof(struct gw_sharing), .rows
 static const struct gw_field passes_rows[] = {
     {"uncertainty", GW_AS_NOT_NEGATIVE, .at = offsetof(struct gw_cluster, passes_uncertainty),
      .text = "by how much longer forward and backward passes take among workers than alone, at "
-             "most in 95% of cases, relative, where nobody measured it"},
+             "most in 95% of cases, relative, where not measured"},
     {"source", .optional = true, .text = "free"},
     {0}};
 
@@ -209,7 +209,7 @@ static const struct gw_field rows[] = {
     {"compressors", GW_AS_BY_HAND, .of = &compressors_fields, .read = read_compressors,
      .text = "for each a curve over the elements of a group"},
     {"aggregation", GW_AS_BY_HAND, .optional = true, .of = &aggregation_fields,
-     .read = read_aggregation, .text = "what workers do with what an exchange brings"},
+     .read = read_aggregation, .text = "aggregation of received entries by workers"},
     {"sharing", GW_AS_OBJECT, .at = offsetof(struct gw_cluster, sharing), .optional = true,
      .of = &sharing_fields, .text = "machines that several ranks share"},
     {"network", GW_AS_BY_HAND, .optional = true, .of = &gw_network_fields, .read = gw_network_read,
@@ -249,8 +249,8 @@ enum gw_status gw_cluster_parse(const char *text, size_t length, const char *pat
     *out = (struct gw_cluster){0};
     if (length > 0 && text[0] == '#') {
         return gw_fail(error, GW_BAD_INPUT,
-                       "%s: expected a cluster, which gradweave cluster import makes of what "
-                       "benchmarks print, got such a text",
+                       "%s: expected a cluster, which gradweave cluster import makes of the text "
+                       "that benchmarks print, got such a text",
                        path);
     }
     return gw_fields_parse(&gw_cluster_fields, text, length, path, out, error);

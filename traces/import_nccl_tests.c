@@ -133,13 +133,13 @@ static const char *find_fault(struct reading *reading, bool has_cpu_time, bool h
                               char message[MOST_REASON]) {
     const struct gw_nccl_run *run = &reading->run;
     if (has_cpu_time) {
-        return "expected time, got cputime (-C 1), which is not how long a collective takes";
+        return "expected time, got cputime (-C 1), which is not the duration of a collective";
     }
     if (!has_columns) {
         return "expected the columns size, count and type, then time, algbw, busbw and #wrong";
     }
     if (run->test == NULL) {
-        return "expected a line above, or a file name, that says which test it was, such as "
+        return "expected a line above, or a file name, that names the test, such as "
                "all_reduce_perf";
     }
     if (run->test->collective == NULL) {
@@ -353,10 +353,10 @@ static enum gw_status read_text(struct reading *reading, struct gw_error *error)
     }
     GW_TRY(end_table(reading, error));
     if (reading->tables == 0) {
-        return gw_fail(
-            error, GW_BAD_INPUT,
-            "%s: expected what nccl-tests print, with a line '#  size  count  type ...', got none",
-            reading->text.path);
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: expected the output of nccl-tests, with a line '#  size  count  type "
+                       "...', got none",
+                       reading->text.path);
     }
     return GW_OK;
 }

@@ -241,7 +241,7 @@ static enum gw_status read_text(struct reading *reading, struct gw_error *error)
     GW_TRY(end_table(reading, error));
     if (reading->tables == 0) {
         return gw_fail(error, GW_BAD_INPUT,
-                       "%s: expected what OSU micro-benchmarks print, with lines '# OSU MPI ... "
+                       "%s: expected the output of OSU micro-benchmarks, with lines '# OSU MPI ... "
                        "Latency Test' and '# Size ...', got none",
                        reading->text.path);
     }

@@ -126,8 +126,9 @@ enum gw_status gw_import_perftest(const char *path, double *bytes_per_s, struct 
     }
     return reading.fastest_bytes_s > 0
                ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT,
-                         "%s: expected what ib_write_bw prints, with rows of 32 KiB or more behind "
-                         "'#bytes #iterations BW peak ...', got none",
-                         path);
+               : gw_fail(
+                     error, GW_BAD_INPUT,
+                     "%s: expected the output of ib_write_bw, with rows of 32 KiB or more behind "
+                     "'#bytes #iterations BW peak ...', got none",
+                     path);
 }

@@ -273,7 +273,7 @@ static enum gw_status read_line(struct reading *reading, struct gw_error *error)
     }
     if (record == NULL) {
         return gw_import_bad(text, error,
-                             "expected a line of what RCCL's tests write: {\"name\": ..., "
+                             "expected a line of RCCL's tests: {\"name\": ..., "
                              "\"size\": ..., \"time\": ...} or numCycle,collective,...");
     }
     (void)snprintf(place, sizeof place, "%s:%zu", text->path, text->number);

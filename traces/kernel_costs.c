@@ -77,7 +77,7 @@ static enum gw_status add_curve(struct gw_kernel_costs *costs, const char *name,
     if (cost == NULL) {
         gw_curve_free(&curve);
         cJSON_Delete(details);
-        return gw_fail(error, GW_FAILED, "%s: expected what it takes alone before", name);
+        return gw_fail(error, GW_FAILED, "%s: expected the time alone before", name);
     }
     cJSON *entry =
         denser && together ? cJSON_GetObjectItemCaseSensitive(cost->kept, "denser") : cost->kept;

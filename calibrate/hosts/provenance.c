@@ -175,7 +175,7 @@ static enum gw_status gather_texts(struct gw_communicator *communicator, const c
     *stride = (size_t)longest;
     char *mine = gw_arena_zeros(arena, *stride, 1);
     char *all = gw_arena_zeros(arena, (size_t)communicator->size, *stride);
-    GW_TRY(gw_arena_check(arena, "gathering what hosts are made of", error));
+    GW_TRY(gw_arena_check(arena, "gathering facts about hosts", error));
     memcpy(mine, text, strlen(text) + 1);
     *texts = all;
     return gw_allgather(communicator, mine, *stride, all, error);

@@ -219,7 +219,7 @@ static enum gw_status bench_one(struct run *run, size_t which, struct gw_bench_r
     if (run->device != NULL) {
         run->gpu = gw_gpu_kernel_of(compressor);
         if (run->gpu == NULL) {
-            return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor that there is for GPUs",
+            return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor with GPU code",
                            compressor->name);
         }
         size_t capacity = gw_gpu_selection_capacity(compressor, run->task.n, run->task.k);

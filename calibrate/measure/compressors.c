@@ -300,7 +300,7 @@ static enum gw_status add_compressor(struct gw_point_survey *survey,
     bool on_gpu = calibration->device != NULL;
     bool shares = !on_gpu && survey->communicator->size > 1;
     if (on_gpu && gw_gpu_kernel_of(compressor) == NULL) {
-        return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor that there is for GPUs",
+        return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor with GPU code",
                        compressor->name);
     }
     struct gw_series series = {.workers = on_gpu ? survey->communicator->size : 1,

@@ -47,7 +47,7 @@ enum gw_status gw_series_list_add(struct gw_series_list *list, struct gw_series 
     struct gw_series *larger =
         gw_grow(list->items, list->count + 1, &list->capacity, sizeof *larger);
     if (larger == NULL) {
-        return gw_fail_memory(error, "choosing what to measure");
+        return gw_fail_memory(error, "choosing points to measure");
     }
     list->items = larger;
     list->items[list->count++] = series;
@@ -59,7 +59,7 @@ enum gw_status gw_points_add(struct gw_points *points, size_t series, size_t siz
     struct gw_measured_point *larger =
         gw_grow(points->items, points->count + 1, &points->capacity, sizeof *larger);
     if (larger == NULL) {
-        return gw_fail_memory(error, "choosing what to measure");
+        return gw_fail_memory(error, "choosing points to measure");
     }
     size_t fitting = points->series[series].subject.row_size / size;
     points->items = larger;
@@ -268,7 +268,7 @@ enum gw_status gw_choose_round(const struct gw_points *points, double left_s, do
     struct visit_candidate *candidates = calloc(points->count + 1, sizeof *candidates);
     *count = 0;
     if (candidates == NULL) {
-        return gw_fail_memory(error, "choosing what to measure");
+        return gw_fail_memory(error, "choosing points to measure");
     }
     bool lacks_visits = false; /* collectives of fewer ranks wait for those of all ranks */
     for (size_t i = 0; i < points->count; i++) {

@@ -16,7 +16,7 @@ enum gw_status gw_pool_open(size_t bytes, struct gw_device *device, struct gw_po
         return gw_device_allocate(device, bytes, &out->data, error);
     }
     out->data = gw_resident_zeros(bytes);
-    return out->data != NULL ? GW_OK : gw_fail_memory(error, "making room for what is measured");
+    return out->data != NULL ? GW_OK : gw_fail_memory(error, "allocating the measured buffers");
 }
 
 void gw_pool_close(struct gw_pool *pool) {
@@ -47,7 +47,7 @@ enum gw_status gw_pool_fill(struct gw_pool *pool, size_t tile, int rank, struct 
     size_t drawn = tile < pool->bytes ? tile : pool->bytes;
     void *values = pool->device == NULL ? pool->data : malloc(drawn);
     enum gw_status status = values == NULL
-                                ? gw_fail_memory(error, "making room for what is measured")
+                                ? gw_fail_memory(error, "allocating the measured buffers")
                                 : gw_gradient_fill(values, drawn / sizeof(float),
                                                    gradient_deviation, 1, (uint64_t)rank, error);
     if (status == GW_OK && pool->device != NULL) {

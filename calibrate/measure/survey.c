@@ -452,7 +452,7 @@ enum gw_status gw_measure_points(struct gw_point_survey *survey, double time_s,
     leader.order = gw_arena_zeros(&arena, survey->points.count, sizeof *leader.order);
     leader.series = gw_arena_zeros(&arena, survey->points.series_count, sizeof *leader.series);
     leader.first = gw_arena_zeros(&arena, survey->points.series_count, sizeof *leader.first);
-    enum gw_status status = gw_arena_check(&arena, "choosing what to measure", error);
+    enum gw_status status = gw_arena_check(&arena, "choosing points to measure", error);
     if (status == GW_OK) {
         status = gw_random_open(&leader.random, survey->rule.seed, 0, error);
     }

@@ -12,7 +12,7 @@
 static enum gw_status host_allocate(const struct gw_memory *memory, size_t bytes, void **out,
                                     struct gw_error *error) {
     *out = gw_resident_zeros(bytes);
-    return *out != NULL ? GW_OK : gw_fail_memory(error, "making room for what travels");
+    return *out != NULL ? GW_OK : gw_fail_memory(error, "allocating buffers for exchanges");
 }
 
 static void host_free(const struct gw_memory *memory, void *block) {

@@ -57,7 +57,7 @@ def _sole(said: list[str], beginning: str) -> str:
          "topk was measured to be 0.99 times as fast as torch-ddp", "which may be no gain"),
     ],
 )  # fmt: skip
-def test_what_contradicts_itself_is_no_advice(measured_ms, predicted_ms, change, buckets):
+def test_contradictory_measurements_give_no_advice(measured_ms, predicted_ms, change, buckets):
     said = _advice(measured_ms, predicted_ms)
     assert said[1].startswith("No change: ") and change in said[1]
     assert buckets in _sole(said, "Without loss: no change of ")
@@ -96,7 +96,7 @@ def test_a_way_faster_than_no_exchange_refutes_the_measurements(measured_ms, fas
     assert said[1].startswith(f"No change: {faster}, less than no exchange at all, 100 ms: ")
 
 
-def test_what_is_about_as_fast_as_no_exchange_refutes_nothing():
+def test_a_way_as_fast_as_no_exchange_does_not_refute_measurements():
     assert "it would be 82 ms (0% less)" in _sole(
         _advice([400, 360, 80, 82], [None, None, None]), "Gain: "
     )

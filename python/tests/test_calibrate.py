@@ -213,7 +213,7 @@ def _refused(rank: int, folder: str) -> None:
     gt.calibrate(model, time_s=0.5, only="topk", max_elements=SIZE, force=True)
 
 
-def test_what_makes_no_sense_is_refused_on_all_ranks(tmp_path):
+def test_impossible_requests_are_refused_on_all_ranks(tmp_path):
     write_model(tmp_path / "model.json")
     on_ranks(2, tmp_path, _refused, str(tmp_path))
     assert read(tmp_path / "model.json")["schema"] == "gradweave/cluster@1"

@@ -211,7 +211,7 @@ def _alone(rank: int, folder: str) -> None:
     _lose(rank, folder)
 
 
-def test_nothing_is_lost_with_other_ranks_or_pipelines(tmp_path):
+def test_residuals_survive_other_numbers_of_ranks_and_pipelines(tmp_path):
     files = tmp_path / "files"
     files.mkdir()
     on_ranks(tmp_path, _save, str(files))
@@ -348,5 +348,5 @@ def test_a_server_ends_with_its_trainers(tmp_path):
 
 
 @pytest.mark.parametrize("failing", [0, 1, 2])
-def test_who_dies_ends_the_server_or_the_trainers(tmp_path, failing):
+def test_a_dead_rank_ends_server_and_trainers(tmp_path, failing):
     on_ranks(tmp_path, _fail, "ps", True, failing, ranks=3)

@@ -92,7 +92,7 @@ def test_predictions_know_the_job(folder):
         assert "backward" in cluster["overlap"]["factors"]["allreduce"], name
 
 
-def test_what_diverges_is_kept(folder):
+def test_diverged_trainings_are_kept(folder):
     """Random elements of momentum that is out of date, at ten times the rate."""
     command = ["-c", DIVERGES.format(EXAMPLES)]
     run = json.loads(_ran(folder, command).splitlines()[-1])
@@ -101,7 +101,7 @@ def test_what_diverges_is_kept(folder):
     assert run["curve"][-1]["right"] < 0.5
 
 
-def test_what_was_run_is_not_run_again(folder):
+def test_finished_trainings_are_not_repeated(folder):
     before = (folder / "convergence" / "runs.jsonl").read_bytes()
     assert "right" not in _train(folder)
     assert (folder / "convergence" / "runs.jsonl").read_bytes() == before

@@ -130,7 +130,7 @@ def _measured(rank: int, model: str, cluster: str) -> None:
     assert held == [sum(bucket) for bucket in _buckets(sizes, cap)]
 
 
-def test_what_one_cap_makes_of_a_plan_is_measured(tmp_path):
+def test_buckets_of_one_cap_are_measured_against_the_plan(tmp_path):
     model, cluster = _write(str(tmp_path), 2e-5)
     on_ranks(tmp_path, _measured, model, cluster)
 

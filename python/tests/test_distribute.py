@@ -258,7 +258,7 @@ def _leave_out_served(rank: int) -> None:
         _leave_out(rank, algorithm)
 
 
-def test_where_no_rank_has_a_gradient_none_is_left(tmp_path):
+def test_a_parameter_without_gradients_on_all_ranks_keeps_none(tmp_path):
     on_ranks(tmp_path, _freeze_all)
     on_ranks(tmp_path, _take_turns)
     on_ranks(tmp_path, _leave_out, "dense", ranks=3)

@@ -124,7 +124,7 @@ class Branches(torch.nn.Module):
         return (inputs * self.trunk * getattr(self, head)).sum()
 
 
-def test_what_got_no_gradient_has_none():
+def test_parameters_without_a_gradient_are_recorded_as_none():
     model = Branches()
     recorder = gt.GradientRecorder(model)
     for number, head in enumerate("abba"):
@@ -159,7 +159,7 @@ def test_ranks_sample_the_same(tmp_path):
     on_ranks(tmp_path, _differ)
 
 
-def test_what_cannot_be_recorded_is_refused():
+def test_gradients_that_cannot_be_recorded_are_refused():
     with pytest.raises(gt.BadInput, match="expected backward passes"):
         gt.GradientRecorder(network()).document()
     with pytest.raises(gt.BadInput, match="expected elements and iterations, got 0 and 100"):

@@ -146,7 +146,7 @@ def test_failures_name_parameters(tmp_path):
         ("dense", {"exchange": "server"}, "dense: expected a pipeline without a server"),
     ],
 )
-def test_what_no_session_takes_is_refused_at_once(algorithm, options, message):
+def test_arguments_that_no_session_takes_are_refused_at_once(algorithm, options, message):
     with pytest.raises(gt.BadInput, match=message):
         gt.comm_hook(algorithm, **options)
 

@@ -85,7 +85,7 @@ def _branches(rank: int) -> None:
         recorder.model()
 
 
-def test_ranks_that_branch_stay_equal(tmp_path):
+def test_ranks_with_different_branches_stay_equal(tmp_path):
     on_ranks(tmp_path, _branches)
 
 
@@ -107,7 +107,7 @@ def _accumulated(rank: int) -> None:
     assert torch.allclose(*gradients, rtol=1e-5, atol=1e-7)
 
 
-def test_what_was_accumulated_is_averaged(tmp_path):
+def test_accumulated_gradients_are_averaged(tmp_path):
     on_ranks(tmp_path, _accumulated)
 
 
@@ -182,7 +182,7 @@ def _refused(rank: int) -> None:
     sparse.close()
 
 
-def test_what_cannot_be_is_refused(tmp_path):
+def test_impossible_uses_are_refused(tmp_path):
     on_ranks(tmp_path, _refused)
 
 

@@ -204,7 +204,7 @@ def test_a_machine_that_was_another_is_told(tmp_path):
     on_ranks(tmp_path, _drifted)
 
 
-def test_no_thread_outlives_the_process_group(tmp_path):
+def test_threads_end_with_the_process_group(tmp_path):
     joins = f"""
 import os, torch, gradweave.torch
 import torch.distributed as dist
@@ -381,7 +381,7 @@ def test_a_job_that_is_none_is_named(folder, line, other, message):
     assert message in err and err.count("\n") == 1
 
 
-def test_what_one_rank_refuses_is_bad_input_on_the_others(folder):
+def test_bad_input_of_one_rank_is_bad_input_on_all(folder):
     swaps = """    def step(model):
         if os.environ["RANK"] == "1" and any(one.module is module for one in distributed._open):
             module[2].bias = torch.nn.Parameter(torch.zeros(300))

@@ -164,13 +164,13 @@ def test_accumulated_passes_count_as_forward():
     assert sum(t["backward_s"] for t in twice["tensors"]) < 2 * slept_s + once["forward_s"] + 1
 
 
-def test_what_has_no_gradient_is_left_out():
+def test_parameters_without_gradients_are_left_out():
     model = run(Timed(used=2), 5).model()
     assert len(model["tensors"]) == 2
     assert "layers.2.weight" in model["source"]["note"]
 
 
-def test_what_cannot_be_told_is_refused():
+def test_recordings_that_say_too_little_are_refused():
     with pytest.raises(gt.BadInput, match="more than 3 iterations with an optimizer's step, got 2"):
         run(Timed(), 2).model()
     module = Timed()

@@ -127,7 +127,7 @@ def test_a_model_that_ships_is_planned():
     assert sum(first - last + 1 for first, last in plan.groups) == 161
 
 
-def test_what_makes_no_sense_is_refused(files, tmp_path):
+def test_impossible_requests_are_refused(files, tmp_path):
     with pytest.raises(gradweave.BadInput, match='got "magic"'):
         gradweave.predict(*files, "magic")
     with pytest.raises(gradweave.BadInput, match="nowhere.json"):

@@ -159,7 +159,7 @@ static int measure_older(void **state) {
 
 /* A compressor that sketches is measured without the search, and the search besides, whatever else
  * is asked for. */
-TEST(what_sketches_is_searched) {
+TEST(compressors_that_sketch_also_measure_the_search) {
     static const struct gw_compressor *const sketch[] = {&gw_compressor_count_sketch, NULL};
     struct gw_cluster cluster;
     struct gw_calibration calibration = describe();
@@ -173,7 +173,7 @@ TEST(what_sketches_is_searched) {
     gw_cluster_free(&cluster);
 }
 
-TEST(what_only_the_older_has_is_added) {
+TEST(curves_of_the_older_file_are_added) {
     struct gw_cluster older;
     struct gw_cluster cluster;
     const struct gw_curve *now = NULL;

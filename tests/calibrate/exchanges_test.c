@@ -114,7 +114,7 @@ static bool runs_large(void) {
 }
 
 /* 8 ranks on one machine have 64 MiB each for what they send, and as much for what they receive. */
-TEST(what_does_not_fit_is_left_out) {
+TEST(sizes_beyond_memory_are_left_out) {
     check_offered(8, 64 * mebi, runs_large(), "allgather", 32 * mebi, 8 * mebi);
 }
 
@@ -137,7 +137,7 @@ TEST(the_fullest_machine_counts) {
     memset(machine_names, 0, sizeof machine_names);
 }
 
-TEST(what_fits_is_offered) {
+TEST(sizes_within_memory_are_offered) {
     check_offered(3, 12345 * 8, true, "scatter", 12345 * 8, 12345 * 8);
     check_offered(2, 64 * mebi, runs_large(), "sendrecv", 64 * mebi, 0);
 }

@@ -207,7 +207,7 @@ TEST(a_step_is_not_continued) {
 }
 
 /* Stairs, then a line whose last size took a tenth longer than it should. */
-TEST(what_is_off_at_the_largest_size_is_not_continued) {
+TEST(an_outlying_last_size_is_not_extrapolated) {
     const struct gw_subject network = {.size_key = "bytes", .ends_straight = true};
     const double per_byte_s = 1e-8;
     struct fitted stairs = measured(MOST_SIZES, 0, 0);

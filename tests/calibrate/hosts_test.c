@@ -209,7 +209,7 @@ static enum gw_status find_sharing(struct gw_communicator *communicator, void *c
 }
 
 /* A letter for each rank's machine; the fullest is the first one's. */
-TEST(as_many_ranks_compress_together_as_take_turns_alike) {
+TEST(calibration_compresses_on_as_many_ranks_as_share_processors_alike) {
     static const struct {
         const char *machines;
         size_t processors, together;

@@ -245,7 +245,7 @@ TEST_IN_FOLDER(one_without_measurements_is_in_nobodys_way) {
     free(whole);
 }
 
-TEST_IN_FOLDER(without_a_path_nothing_is_kept) {
+TEST_IN_FOLDER(a_journal_without_a_path_writes_nothing) {
     struct gw_points points;
     struct gw_journal journal;
     const struct gw_block block = {.count = 1, .seconds = {1}};

@@ -34,7 +34,7 @@ TEST(a_gpu_is_described) {
                    "\"gpu_pcie_generation\":1}");
 }
 
-TEST(what_is_not_told_is_left_out) {
+TEST(facts_that_nvml_does_not_give_are_left_out) {
     static const char *const places[] = {"0000:86:00.0", "0000:00:00.0", ""};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         gw_nvml_write_gpu(begin(), places[i]);

@@ -74,7 +74,7 @@ static struct paces run_paces(const struct paces *like) {
     return ranks[0];
 }
 
-TEST(what_is_slowed_is_told) {
+TEST(slowing_factors_are_measured) {
     static const struct gw_slowing slowings[] = {{1, 1}, {2, 1}, {1, 3}, {2.5, 1.5}};
     static const double compute_s[] = {2e-3, 20e-3}; /* the other one is longer than a block */
     for (size_t i = 0; i < sizeof slowings / sizeof *slowings; i++) {
@@ -116,7 +116,7 @@ TEST(a_share_of_a_block_says_as_much) {
 }
 
 /* One rank's is enough for all; blocks at once grow up to 2 s. */
-TEST(what_never_ends_in_a_block_has_no_factor) {
+TEST(operations_longer_than_a_block_have_no_factor) {
     const struct paces like = {
         .compute_s = 1.2, .communication_s = 3e-3, .slowing = {1, 1}, .rounds = 1, .longest_s = 10};
     const struct paces found = run_paces(&like);

@@ -45,7 +45,7 @@ TEST(sizes_are_log_spaced) {
 
 /* Series for concurrent ranks, and for another density, have half as many sizes; both together,
  * fewer. */
-TEST(what_differs_little_has_fewer_sizes) {
+TEST(similar_series_have_fewer_sizes) {
     enum { ALONE, TOGETHER, DENSER, DENSER_TOGETHER, KINDS };
     static const size_t expected[][KINDS] = {
         [1] = {7, 7, 7, 7}, [2] = {13, 13, 7, 7}, [4] = {25, 13, 13, 7}};
@@ -252,7 +252,7 @@ TEST(a_round_has_all_open_points_in_random_order) {
     gw_points_free(&points);
 }
 
-TEST(what_is_known_worst_comes_first) {
+TEST(the_least_precise_points_come_first) {
     struct gw_series series[SERIES];
     struct gw_points points;
     struct gw_visit visits[64];
@@ -318,7 +318,7 @@ TEST(fewer_ranks_wait_for_all) {
     }
 }
 
-TEST(nothing_is_chosen_when_the_time_is_over) {
+TEST(no_point_is_chosen_when_the_time_is_over) {
     struct gw_series series[SERIES];
     struct gw_points points;
     struct gw_visit visits[64];

@@ -228,7 +228,7 @@ TEST(the_time_is_kept_and_large_sizes_go) {
     free(wholes);
 }
 
-TEST(no_time_at_all_is_a_repeat_for_each_of_five_sizes) {
+TEST(a_time_of_zero_repeats_each_of_five_sizes_once) {
     struct whole like = describe(1e-4, 0);
     like.largest = 1 << 20;
     like.time_s = 0;
@@ -239,7 +239,7 @@ TEST(no_time_at_all_is_a_repeat_for_each_of_five_sizes) {
     free(wholes);
 }
 
-TEST(what_is_known_is_not_measured_on) {
+TEST(precise_points_are_not_measured_again) {
     struct whole like = describe(1e-3, 0);
     like.precision = 0.5;
     like.time_s = 100;

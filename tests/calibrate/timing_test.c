@@ -177,7 +177,7 @@ TEST(a_late_rank_does_not_lengthen_them_and_is_told_of) {
 }
 
 /* Rank 0 may be a root, and does not count. */
-TEST(it_is_told_how_far_apart_ranks_are_done) {
+TEST(skew_is_how_far_apart_ranks_finish) {
     struct worker workers[RANKS] = {{0}, {.after_s = 2e-4}, {.after_s = 5e-4}};
     check_workers(workers, NULL, work_s + 5e-4, 0);
     assert_true(near(workers[0].block.skew_s, REPEATS * 3e-4, 0.05));
@@ -187,7 +187,7 @@ TEST(it_is_told_how_far_apart_ranks_are_done) {
     assert_true(near(workers[0].block.skew_s, REPEATS * 9e-3, 0.05));
 }
 
-TEST(of_separate_ranks_the_slowest_counts) {
+TEST(the_slowest_of_separate_ranks_counts) {
     struct worker workers[RANKS] = {{.takes_s = 1e-3}, {.takes_s = 3e-3}, {.takes_s = 1e-3}};
     workers[2].late_s = 5e-3;
     check_workers(workers, NULL, 3e-3, 0);

@@ -53,7 +53,7 @@ TEST(lists_of_processors_read_back) {
 
 /* ---- nodes --------------------------------------------------------------------------------- */
 
-TEST(ranks_that_share_cores_are_told) {
+TEST(warns_of_ranks_that_share_cores) {
     static const struct {
         const char *cores[4];
         const char *said; /* NULL: nothing */
@@ -84,7 +84,7 @@ TEST(ranks_that_share_cores_are_told) {
     }
 }
 
-TEST(governors_and_quotas_are_told) {
+TEST(warns_of_governors_and_quotas) {
     cJSON *source = source_of(
         "{\"nodes\":[{\"hosts\":[\"a\",\"b\"],\"frequency\":{\"governor\":\"powersave\"}},"
         "{\"hosts\":[\"c\"],\"frequency\":{\"governor\":\"performance\"}},"
@@ -133,7 +133,7 @@ static cJSON *warn_of(const struct gw_host_times *times, size_t count) {
     return source;
 }
 
-TEST(equal_hosts_are_not_told) {
+TEST(does_not_warn_of_equal_hosts) {
     struct gw_host_times times[] = {usual, usual, usual, usual, usual};
     times[1].compute_s *= 1.09;
     times[2].memory_s *= 1.09;
@@ -159,7 +159,7 @@ TEST(a_slow_host_is_named_with_its_factor) {
     }
 }
 
-TEST(doubtful_clocks_and_rates_are_told) {
+TEST(warns_of_doubtful_clocks_and_rates) {
     struct gw_host_times times[] = {usual, usual, usual, usual, usual};
     times[0].clock_step_s = -1e-6;
     times[1].clock_step_s = 1e-3;

@@ -64,7 +64,7 @@ TEST_IN_FOLDER(advice_hangs_together) {
     assert_true(near(number_at(advice, "bucket_besides_s"), 100e-6, 1e-12));
 }
 
-TEST_IN_FOLDER(what_keeps_almost_nothing_is_not_recommended) {
+TEST_IN_FOLDER(pipelines_that_keep_almost_no_gradient_are_not_recommended) {
     cJSON *advice =
         ask_for(*state, "gradweave/advice@1", "gradweave " ASKED "--density 1e-12 --json");
     const cJSON *row = NULL;
@@ -210,7 +210,7 @@ TEST_IN_FOLDER(a_cap_of_ddps_leaves_the_first_bucket_small) {
  * Two machines of eight V100s with four EDR cards each, where caps of 1 MiB were measured 3.8%
  * slower than DDP's defaults, which took 104 ms (PyTorch's benchmarks/distributed/ddp/README.md).
  */
-TEST_IN_FOLDER(nothing_is_advised_where_buckets_gain_nothing) {
+TEST_IN_FOLDER(no_buckets_are_advised_where_they_gain_nothing) {
     cJSON *advice =
         ask_for(*state, "gradweave/advice@1",
                 "gradweave advise resnet50 --gpu v100 --forward 32.3ms --backward 63.7ms --batch "
@@ -362,7 +362,7 @@ TEST_IN_FOLDER(micro_batches_come_before_what_is_exchanged) {
 }
 
 /* At the bandwidth at which both take equally long they do, by `compare`. */
-TEST_IN_FOLDER(both_are_even_where_advice_says) {
+TEST_IN_FOLDER(pipelines_are_even_at_the_advised_bandwidth) {
     cJSON *advice = ask_for(*state, "gradweave/advice@1", "gradweave " ASKED "--json");
     double even = number_at(advice, "even_bandwidth");
     check_says(*state, "gradweave model make gpt2 --gpu a100 --out m.json", "gpt2", NULL);

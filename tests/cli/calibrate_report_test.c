@@ -85,7 +85,7 @@ TEST_IN_FOLDER(everything_is_printed) {
     free(printed);
 }
 
-TEST_IN_FOLDER(what_is_not_there_is_not_printed) {
+TEST_IN_FOLDER(missing_parts_are_not_printed) {
     char *printed =
         print(*state,
               "{\"schema\":\"gradweave/cluster@1\",\"name\":\"c\",\"workers\":2,\"collectives\":{},"
@@ -109,7 +109,7 @@ static const char imprecise[] =
     "{\"elements\":2048,\"precise\":false,\"stopped_by\":\"repeats\"}]}}}";
 
 /* Whatever an earlier calibration left imprecise is not this one's. */
-TEST_IN_FOLDER(what_ended_medians_is_said_of_this_calibration) {
+TEST_IN_FOLDER(the_report_says_why_this_calibration_stopped_measuring) {
     static const char *const no_collectives[] = {NULL};
     static const struct gw_compressor *const no_compressors[] = {NULL};
     struct gw_calibration calibration = gw_calibration_defaults();
@@ -118,7 +118,7 @@ TEST_IN_FOLDER(what_ended_medians_is_said_of_this_calibration) {
     char *printed = print_for(*state, imprecise, &calibration);
     assert_prints(printed, "\nnote: 1 of 4 medians not known to 1% in the 300 s there were (");
     assert_prints(printed, "\nnote: 1 of 4 medians not known to 1% in 10 s of repeats each (");
-    assert_prints(printed, "\nnote: 1 of 4 medians not known to 1% in as many repeats as");
+    assert_prints(printed, "\nnote: 1 of 4 medians not known to 1% in the largest number of");
     free(printed);
     calibration.compressors = no_compressors;
     printed = print_for(*state, imprecise, &calibration);

@@ -98,7 +98,7 @@ TEST(recorded_counts_make_the_time) {
     assert_true(
         near(number_at(result, "actual_density"), (1800 * 2 + 7310) / 4.0 / ELEMENTS, 1e-12));
     assert_string_equal(text_at(result, "counts"), "recorded in counts.json");
-    assert_note(result, "counts are of 3 iterations, which come round again");
+    assert_note(result, "counts are of 3 iterations, which are repeated");
     check_times(result);
 }
 
@@ -129,7 +129,7 @@ static const cJSON *kept_iterations(const char *folder, const char *name) {
 TEST(recorded_gradients_are_trained_on) {
     static const char source[] =
         "trained on gradients of gradients.json at 1/20 size over 11 of 12 iterations";
-    static const char note[] = "counts are of 11 iterations, which come round again";
+    static const char note[] = "counts are of 11 iterations, which are repeated";
     cJSON *trained = ask_result(*state, "gradweave " HARD " --iterations 100 --counts "
                                         "gradients.json --counts-out kept.json --json");
     assert_string_equal(text_at(trained, "counts"), source);
@@ -193,7 +193,7 @@ TEST(exact_compressors_are_as_asked) {
     cJSON *result =
         ask_result(*state, "gradweave simulate " TINY " --algo topk --counts trained --json");
     assert_string_equal(text_at(result, "counts"), "as asked");
-    assert_note(result, "topk selects as many as asked, whatever the gradients are");
+    assert_note(result, "topk selects as many elements as asked of all gradients");
 }
 
 /* A comparison trains what depends on gradients, as a simulation of 100 iterations does. */
@@ -298,7 +298,7 @@ static const struct refusal refusals[] = {
      "--counts counts.json: expected a compressor whose counts depend on gradients, got topk"},
     {"simulate " TINY " --algo topk --counts trained --counts-out kept.json",
      "--counts-out kept.json: expected a compressor whose counts depend on gradients, got topk"},
-    {"simulate --goal x --counts trained", "--goal: expected nothing but"},
+    {"simulate --goal x --counts trained", "--goal: expected only"},
     {"compare " TINY " --counts counts.json",
      "expected asked, trained or a file of gradients, got \"counts.json\""},
     {"compare " TINY " --counts trained --workers 2,4", "--counts trained: expected one value"},

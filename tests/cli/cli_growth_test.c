@@ -147,7 +147,7 @@ static void check_unknown(const cJSON *result, const char *collective) {
 }
 
 /* One number of workers says nothing of how far off others are, whatever else is known. */
-TEST_WITH(what_was_measured_once_is_told_apart_from_nothing, make_grown, remove_folder) {
+TEST_WITH(one_measured_number_of_workers_has_unknown_growth, make_grown, remove_folder) {
     write_text(*state, "once.json",
                "{'schema': 'gradweave/cluster@1', 'name': 'once', 'workers': 4, 'collectives': {"
                "'allgather': [{'workers': 8, 'alpha_s': 0.0150, 'beta_s_per_byte': 0}],"

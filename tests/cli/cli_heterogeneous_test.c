@@ -16,7 +16,7 @@ static double ask_number(const char *folder, const char *command, const char *pa
  * one's compression begin at 5 ms, after a backward pass of 1 ms. Three times slower, the exchange
  * ends at 11 ms; by then 3 ms of the compression, at half its pace, are done, and it ends at 12 ms.
  */
-TEST(what_runs_at_once_is_slowed) {
+TEST(concurrent_operations_are_slowed) {
     write_text(*state, "two.json",
                "{'schema': 'gradweave/model@1', 'name': 'two', 'forward_s': 0, 'tensors': ["
                "{'name': 'a', 'elements': 100, 'backward_s': 0},"

@@ -277,7 +277,7 @@ TEST(plan_names_an_exchange_that_was_chosen) {
 }
 
 /* With groups that overlap, the padded allgathers cost their counts once more each. */
-TEST(what_no_paper_tried_overlaps) {
+TEST(unpublished_combinations_overlap) {
     static const char *const compressors[] = {"gaussiank", "dgc", "redsync", "sidco",
                                               "hard-threshold"};
     for (size_t i = 0; i < sizeof compressors / sizeof *compressors; i++) {
@@ -383,7 +383,7 @@ static const struct refusal refused[] = {
     {"simulate " TWO " --algo topk --exchange allreduce",
      "exchange allreduce: expected no compressor, got topk"},
     {"simulate " TWO " --algo dense --exchange allgather",
-     "exchange allgather: expected a compressor that selects just as many elements as it is "},
+     "exchange allgather: expected a compressor that selects exactly the asked number "},
     {"simulate " TWO " --algo gaussiank --exchange gtopk", "exchange gtopk: expected a compressor"},
     {"simulate " TWO " --algo randk --exchange leader", "exchange leader: expected a compressor"},
     {"simulate " TWO " --algo topk --compressor zip", "compressor: expected none or one of"},

@@ -356,7 +356,7 @@ static void remove_data(void **data) {
     assert_int_equal(remove_folder(data), 0);
 }
 
-TEST_WITH(whatever_fails_the_answer_is_right_or_none, make_inputs, remove_folder) {
+TEST_WITH(injected_failures_leave_a_right_answer_or_none, make_inputs, remove_folder) {
     bool draws = have_program("gnuplot");
     int failures = 0;
     void *data = NULL;

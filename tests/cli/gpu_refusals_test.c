@@ -68,7 +68,7 @@ TEST(a_gpu_that_is_not_there_is_missed) {
     check_refusals(folder, jobs, sizeof jobs / sizeof *jobs, 2);
 }
 
-TEST(without_mpi_no_job_is_started) {
+TEST(builds_without_mpi_start_no_job) {
     if (build_has("MPI:  ")) {
         skip();
     }

@@ -144,7 +144,7 @@ TEST_IN_FOLDER(others_are_as_near_as_they_were) {
     "'gain': {'published': 1}, 'density': {'least': 0.8, 'most': 1.2}}}]}"
 
 /* 3 s of compute and 2 of an allreduce; or half of one for selection and 1 for an allgather. */
-TEST_IN_FOLDER(what_was_fitted_does_not_count) {
+TEST_IN_FOLDER(fitted_cells_do_not_count) {
     write_text(*state, "own.json", TABLE);
     cJSON *document = reproduce(*state, "own.json");
     assert_true(near(number_at(find_cell(document, "r", "dense"), "gradweave"), 5, 1e-12));

@@ -158,7 +158,7 @@ TEST_WITH(cut_off_at_any_byte_it_goes_on, make_inputs, remove_folder) {
 }
 
 /* The shorter of two files decides, and rows of the longer one only are written once. */
-TEST_WITH(of_two_files_the_shorter_decides, make_inputs, remove_folder) {
+TEST_WITH(the_shorter_of_two_files_decides, make_inputs, remove_folder) {
     static const size_t lengths[][2] = {{1, 3}, {3, 1}, {0, 4}, {4, 0}, {2, 2}};
     if (!have_program("prlimit")) {
         print_message("skipped: no prlimit in PATH\n");

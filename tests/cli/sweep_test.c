@@ -59,7 +59,7 @@ TEST_WITH(points_are_all_combinations_in_order, make_inputs, remove_folder) {
     assert_true(number_at(sweep, "infeasible_count") == 0);
 }
 
-TEST_WITH(what_is_not_asked_for_is_as_in_simulate, make_inputs, remove_folder) {
+TEST_WITH(defaults_are_those_of_simulate, make_inputs, remove_folder) {
     cJSON *sweep = ask_document(*state, TINY " --json", RESULT);
     cJSON *list = ask_document(*state, "gradweave list algorithms --json", "gradweave/list@1");
     const cJSON *algorithms = item_at(list, "algorithms");

@@ -237,7 +237,7 @@ TEST(clocks_show_what_the_forms_say) {
 }
 
 /* Unequal shares count as the largest of a step, which are always on their way. */
-TEST(also_where_bytes_do_not_divide) {
+TEST(costs_hold_where_bytes_do_not_divide) {
     struct gw_random *random = random_stream(0);
     for (int i = 0, trials = gw_trials(200); i < trials; i++) {
         check_all(2 + (uint32_t)gw_random_below(random, 47),

@@ -186,7 +186,7 @@ TEST(large_calls_do_not_overflow) {
 }
 
 /* 2^19 blocks of 2^50 bytes are 2^69 bytes. */
-TEST(what_no_machine_holds_counts_as_the_largest_number) {
+TEST(bytes_beyond_64_bits_saturate) {
     const struct gw_call call = {1 << 20, 1ULL << 50};
     const struct gw_collective *bruck = find("allgather", "bruck");
     assert_true(step_of(bruck, &call, 0, 13).send_bytes == 1ULL << 63);

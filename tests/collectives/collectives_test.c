@@ -282,7 +282,7 @@ TEST(data_end_where_they_should) {
     }
 }
 
-TEST(also_with_many_workers) {
+TEST(collectives_are_right_with_many_workers) {
     static const uint32_t many[] = {100, 127, 128, 129, 255, 1000};
     for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
         interpret_all(many[i], 1 << 20);
@@ -290,7 +290,7 @@ TEST(also_with_many_workers) {
 }
 
 /* Shares that differ, that are not whole elements, and that are empty. */
-TEST(also_with_any_number_of_bytes) {
+TEST(collectives_are_right_with_any_number_of_bytes) {
     struct gw_random *random = random_stream(1);
     for (int i = 0, trials = gw_trials(200); i < trials; i++) {
         uint32_t workers = 1 + (uint32_t)gw_random_below(random, 48);

@@ -93,7 +93,7 @@ static ino_t inode_of(const char *path) {
 }
 
 /* Whoever has the old file open still sees all of it. */
-TEST_IN_FOLDER(what_a_link_points_to_is_replaced) {
+TEST_IN_FOLDER(writing_a_link_replaces_its_target) {
     const char *target = path_in(*state, "target");
     const char *link = path_in(*state, "link");
     const char *longer = path_in(*state, "longer");
@@ -114,7 +114,7 @@ TEST_IN_FOLDER(what_a_link_points_to_is_replaced) {
     assert_int_equal(count_entries(*state), 3);
 }
 
-TEST_IN_FOLDER(what_a_link_points_to_is_made) {
+TEST_IN_FOLDER(writing_a_link_creates_its_target) {
     const char *folder = path_in(*state, "folder");
     const char *link = path_in(*state, "link");
     const char *target = path_in(*state, "folder/target");
@@ -243,7 +243,7 @@ TEST_IN_FOLDER(mode_and_owner_stay) {
     assert_holds(path, "new", 3);
 }
 
-TEST_IN_FOLDER(what_is_read_only_stays) {
+TEST_IN_FOLDER(read_only_files_stay) {
     const char *path = path_in(*state, "plan.json");
     assert_ok(gw_file_write(path, "old", 3, &error));
     assert_int_equal(chmod(path, 0444), 0);

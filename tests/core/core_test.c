@@ -101,7 +101,7 @@ static void print_narrow(const char *text) {
     gw_print_wrapped("note: ", text, 20);
 }
 
-TEST(no_name_commands_the_terminal) {
+TEST(control_characters_in_names_are_escaped) {
     static const struct {
         const char *name, *shown, *cell;
     } names[] = {
@@ -181,7 +181,7 @@ TEST(the_nearest_name_has_no_other_number) {
     }
 }
 
-TEST(only_terminals_that_can_erase_are_told_to) {
+TEST(terminals_that_cannot_erase_get_no_erasing) {
     static const char *const dumb[] = {"dumb", "", NULL};
     for (size_t i = 0; i < sizeof dumb / sizeof *dumb; i++) {
         (void)(dumb[i] == NULL ? unsetenv("TERM") : setenv("TERM", dumb[i], 1));

@@ -331,7 +331,7 @@ static bool parses_or_refuses(const char *text, const struct gw_values_rule *rul
     return good;
 }
 
-TEST(no_text_does_harm) {
+TEST(mutated_text_is_answered_or_refused) {
     const struct gw_values_rule *const rules[] = {&share, &number, &factor, &noise, &rate, &plain};
     struct gw_random *random = random_stream(0);
     for (size_t i = 0, trials = (size_t)gw_trials(60000); i < trials; i++) {

@@ -60,7 +60,7 @@ TEST(an_nlog2n_curve) {
     assert_true(near(gw_curve_startup(&curve), 1, 0));
 }
 
-TEST(what_has_no_size_costs_nothing) {
+TEST(sizes_of_zero_cost_nothing) {
     struct gw_curve straight = {.fixed_s = 2, .per_unit_s = 3, .per_nlog2n_s = 1};
     struct gw_curve points = through(offset, 2);
     const double sizes[] = {0, -1, NAN};

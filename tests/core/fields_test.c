@@ -125,7 +125,7 @@ static void take(const char *message, void *context) {
     (void)strcat(context, "\n");
 }
 
-TEST(all_faults_and_unknown_keys_are_told) {
+TEST(all_faults_and_unknown_keys_are_reported) {
     char told[1024] = "";
     struct whole whole;
     gw_key_rules = (struct gw_key_rules){.warn = take, .bad = take, .context = told};

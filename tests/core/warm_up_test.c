@@ -11,7 +11,7 @@ static double vary(struct gw_random *random, double ratio, double spread) {
 }
 
 /* A threshold of which each step lets 1% fewer pass, a hundred times too many at first. */
-TEST(what_comes_down_to_what_was_asked_nears_it_until_it_is_met) {
+TEST(a_falling_count_warms_up_until_it_is_reached) {
     struct gw_random *random = random_stream(0);
     struct gw_warm_up warm_up = {.tolerance = 0.1};
     size_t count = 0;
@@ -24,7 +24,7 @@ TEST(what_comes_down_to_what_was_asked_nears_it_until_it_is_met) {
 }
 
 /* In the mean one in two is nearer than those before it: three in a row are not after 14. */
-TEST(what_varies_or_grows_does_not_near_it) {
+TEST(a_varying_or_growing_count_ends_its_warm_up) {
     struct gw_random *random = random_stream(1);
     for (size_t i = 0; i < 100; i++) {
         struct gw_warm_up varying = {.tolerance = 0.1};
@@ -42,7 +42,7 @@ TEST(what_varies_or_grows_does_not_near_it) {
 }
 
 /* No selected element is as far off as possible; and a constant number has come to an end. */
-TEST(nothing_and_the_same_again_are_no_nearer) {
+TEST(a_constant_count_ends_its_warm_up) {
     struct gw_warm_up none = {.tolerance = 0.1};
     struct gw_warm_up same = {.tolerance = 0.1};
     for (size_t s = 0; s < SELECTIONS; s++) {

@@ -3,7 +3,7 @@
 #include "tests/device/device_support.h"
 #include "tests/test.h"
 
-TEST(it_is_said_what_is_missing) {
+TEST(a_missing_cublas_is_named) {
     struct gw_error error = {0};
     assert_int_equal(gw_cublas_need(&error), GW_BAD_INPUT);
     assert_non_null(strstr(error.message, "cuBLAS"));

@@ -176,7 +176,7 @@ static void refuse(struct gw_schedule *schedule, const char *expected) {
     communicator.transport->close(&communicator);
 }
 
-TEST(what_cannot_be_run_is_refused) {
+TEST(schedules_that_cannot_run_are_refused) {
     struct scene scene;
     open_named(&scene, "topk", 1);
     struct gw_operation *compress = &scene.schedule.operations[1 + TENSORS];
@@ -193,7 +193,7 @@ TEST(what_cannot_be_run_is_refused) {
     exchange->method = "allgather";
     scene.schedule.compressor = &gw_compressor_gaussiank;
     refuse(&scene.schedule, "execution: exchange allgather: expected a compressor that selects "
-                            "just as many elements as it is asked for, got gaussiank");
+                            "exactly the asked number of elements, got gaussiank");
     scene.schedule.compressor = &gw_compressor_topk;
     compress->elements = (uint64_t)1 << 32;
     refuse(&scene.schedule,
@@ -565,6 +565,6 @@ static void warm_up_and_look_for_room(struct rank *rank) {
     iterate(rank);
 }
 
-TEST(there_is_room_for_what_was_selected) {
+TEST(buffers_hold_all_selected_elements) {
     run_named("hard-threshold", 3, NULL, warm_up_and_look_for_room);
 }

@@ -34,7 +34,7 @@ TEST(times_that_grow_are_kept) {
 }
 
 /* 256 took longer than 512, and 2048 as long as 4096. */
-TEST(what_deeper_ones_undercut_is_left_out) {
+TEST(depths_slower_than_deeper_ones_are_left_out) {
     static const double times[COUNT] = {8e-6, 30e-6, 23e-6, 38e-6, 130e-6, 130e-6};
     struct gw_depths depths;
     assert_ok(set(&depths, times, NULL));
@@ -79,7 +79,7 @@ static double time_of(const struct gw_depths *depths, size_t depth) {
 }
 
 /* Work of random lengths, as short as a launch and as long as many products. */
-TEST(nothing_that_is_owed_is_lost) {
+TEST(owed_work_is_conserved) {
     static const double times[COUNT] = {8e-6, 15e-6, 19e-6, 38e-6, 70e-6, 130e-6};
     const double steepest_step_s = 19e-6 / 512 * GW_DEPTH_STEP;
     struct gw_depths depths;
@@ -133,7 +133,7 @@ static double time_work(struct gw_gpu_work *work, struct gw_device_event *const 
 }
 
 /* How much longer it may be, only a quiet machine could tell. */
-TEST(waiting_lasts_as_long_as_told) {
+TEST(waiting_lasts_as_long_as_asked) {
     struct gw_device *device = need_device();
     struct gw_device_stream *stream = open_stream(device);
     struct gw_device_event *events[2];
@@ -156,7 +156,7 @@ TEST(waiting_lasts_as_long_as_told) {
 /* ---- products ------------------------------------------------------------------------------ */
 
 /* The version is known if cuBLAS is present; otherwise the message says what is missing. */
-TEST(it_is_known_whether_cublas_is_here) {
+TEST(cublas_has_a_version_or_a_message) {
     struct gw_error error = {0};
     enum gw_status status = gw_cublas_need(&error);
     const char *version = gw_cublas_version();
@@ -258,7 +258,7 @@ TEST(matrices_are_filled) {
     gw_device_close(device);
 }
 
-TEST(what_fails_in_cublas_is_named) {
+TEST(cublas_failures_name_the_call) {
     struct gw_device *device = need_device();
     need_cublas();
     struct gw_device_stream *stream = open_stream(device);

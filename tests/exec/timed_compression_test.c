@@ -152,7 +152,7 @@ static void warm_up(struct rank *rank) {
     expect(rank, warmed_up.iterations == 0, "something was warmed up");
 }
 
-TEST(nothing_has_to_warm_up) {
+TEST(timed_compression_needs_no_warm_up) {
     for (size_t a = 0; gw_algorithms[a].name != NULL; a++) {
         run_timed(&gw_algorithms[a], 2, warm_up);
     }

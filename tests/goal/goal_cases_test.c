@@ -94,7 +94,7 @@ TEST_IN_FOLDER(schedules_take_the_times_worked_out_by_hand_or_are_refused) {
 }
 
 /* The file that would name lines is gone. */
-TEST_IN_FOLDER(a_lost_file_is_told) {
+TEST_IN_FOLDER(a_lost_file_is_reported) {
     static const char text[] = "num_ranks 1\nrank 0 {\na: calc 1\na requires a\n}\n";
     const struct gw_loggops parameters = parameters_of(NULL);
     struct gw_goal goal;

@@ -23,7 +23,7 @@ static struct gw_goal_writer *begin(const char *path, uint32_t rank_count) {
     return writer;
 }
 
-TEST_IN_FOLDER(what_is_written_is_read) {
+TEST_IN_FOLDER(written_schedules_are_read_back) {
     const char *path = path_in(*state, "f.goal");
     struct gw_random *random = random_stream(1);
     for (int i = 0, trials = gw_trials(100); i < trials; i++) {
@@ -91,7 +91,7 @@ TEST_IN_FOLDER(the_file_is_there_once_it_is_whole) {
     assert_int_equal(count_entries(*state), 1);
 }
 
-TEST_IN_FOLDER(what_is_discarded_leaves_nothing) {
+TEST_IN_FOLDER(discarded_writers_leave_no_file) {
     struct gw_goal_writer *writer = begin(path_in(*state, "f.goal"), 2);
     write_something(writer);
     assert_int_equal(count_entries(*state), 1);

@@ -102,7 +102,7 @@ TEST(a_moved_block_counts_in_the_next_pair) {
 }
 
 /* 100, 104, 96, 100: within 1 / 1.05 and 1.05 of the mean. 106, 100, 100, 94: neighbours are. */
-TEST(nothing_moves_without_too_much_beside_too_little) {
+TEST(blocks_move_only_between_unequal_neighbours) {
     const size_t even[] = {4, 4, 4, 4};
     size_t blocks_of[] = {4, 4, 4, 4};
     gw_exdyna_allocate(&quarters, 0, (const size_t[]){100, 104, 96, 100}, blocks_of);

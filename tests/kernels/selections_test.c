@@ -279,7 +279,7 @@ TEST(selection_of_one_and_of_all_in_a_million) {
  * Ascending, so that all are found and the pass guesses; what the guess sees of the rest is large,
  * so that it is too high and the pass must say so. Without large ones, the guess is right.
  */
-TEST(a_wrong_guess_is_seen_and_mended) {
+TEST(a_wrong_guess_of_the_threshold_is_corrected) {
     enum { N = 1 << 20, K = 1000, CHUNK = 1 << 14 };
     const uint64_t key = 12345;
     float *u = allocate(N, sizeof *u);

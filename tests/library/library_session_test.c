@@ -353,7 +353,7 @@ TEST_IN_FOLDER(one_rank_calibrates_its_compressors) {
                  {{.only = "topk,tpok"}, "network, overlap, each once, got \"tpok\""},
                  {{.only = "topk", .compressor = "topk"}, "only: expected no compressor with it"},
                  {{.compressor = "topk,topk"}, "each once, got \"topk\""},
-                 {{.only = "topk", .backward = give_up}, "only: expected overlap among it"},
+                 {{.only = "topk", .backward = give_up}, "only: expected overlap in it"},
                  {{.only = "topk", .density = 1.5}, "density: expected a number in (0, 1]"},
                  {{.only = "topk", .precision = -1}, "precision: expected a number in (0, 1]"},
                  {{.only = "topk", .time_s = -1}, "time_s: expected 0 to 1e+07 seconds, got -1"},

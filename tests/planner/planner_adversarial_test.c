@@ -240,7 +240,7 @@ TEST(every_policy_plans) {
     }
 }
 
-TEST(no_policy_is_below_the_bound_of_optimal) {
+TEST(policies_stay_above_the_bound_of_optimal) {
     const size_t sizes[] = {1, 2, 3, 100, optimal_tensors};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         on_every_problem(sizes[s], bound_all);

@@ -181,7 +181,7 @@ static void check_squeezed(struct drawn *x) {
     check_promises(x);
 }
 
-TEST(what_is_squeezed_promises_no_less) {
+TEST(squeezed_fronts_promise_no_less) {
     guess = 1;
     for_fronts(3, check_squeezed);
 }
@@ -204,7 +204,7 @@ static void check_thinned(struct drawn *x) {
     }
 }
 
-TEST(what_is_thinned_was_there) {
+TEST(thinned_fronts_are_subsets) {
     guess = 1;
     for_fronts(4, check_thinned);
 }

@@ -22,7 +22,7 @@ static void check_optimal(const struct planning_case *x, double best_s, int tria
 }
 
 /* Every shape of the compressor's curve, and dense exchange, with every shape of the exchange's. */
-TEST(no_plan_is_better) {
+TEST(optimal_plans_match_brute_force) {
     struct gw_random *random = random_stream(1);
     enum { shape_pairs = (shape_count + 1) * shape_count, trials = 100 * shape_pairs };
     for (int trial = 0; trial < gw_trials(trials); trial++) {
@@ -37,7 +37,7 @@ TEST(no_plan_is_better) {
 }
 
 /* Ties are exact on the grid. */
-TEST(no_plan_is_better_on_the_grid) {
+TEST(optimal_plans_match_brute_force_on_the_grid) {
     struct gw_random *random = random_stream(4);
     for (int trial = 0; trial < gw_trials(2000); trial++) {
         struct planning_case x;
@@ -61,7 +61,7 @@ static size_t fewest_groups(const struct planning_case *x, double best_s) {
     return fewest;
 }
 
-TEST(of_equal_plans_it_has_the_fewest_groups) {
+TEST(optimal_takes_the_fewest_groups_of_equal_plans) {
     struct gw_random *random = random_stream(5);
     for (int trial = 0; trial < gw_trials(3000); trial++) {
         struct planning_case x;
@@ -78,7 +78,7 @@ TEST(of_equal_plans_it_has_the_fewest_groups) {
     }
 }
 
-TEST(no_policy_is_better) {
+TEST(optimal_is_at_least_as_fast_as_every_policy) {
     struct gw_random *random = random_stream(2);
     for (int trial = 0; trial < gw_trials(1000); trial++) {
         struct planning_case x;
@@ -243,7 +243,7 @@ TEST(extreme_inputs_are_planned) {
 }
 
 /* Merging costs nothing here, in sums with rounding. */
-TEST(what_costs_no_more_is_merged) {
+TEST(groups_that_cost_no_more_are_merged) {
     struct gw_random *random = random_stream(6);
     for (int trial = 0; trial < gw_trials(2000); trial++) {
         struct planning_case x;

@@ -226,7 +226,7 @@ TEST(one_tensor_is_one_group) {
     }
 }
 
-TEST(without_costs_every_plan_is_all_compute) {
+TEST(plans_without_costs_take_the_compute_time) {
     struct gw_random *random = random_stream(4);
     for (int trial = 0; trial < 200; trial++) {
         struct planning_case x;

@@ -122,7 +122,7 @@ static void check_conservation(const struct grouped_case *x) {
                 last->exchange_end_s + x->x.model.update_s);
 }
 
-TEST(nothing_is_lost_between_groups) {
+TEST(times_add_up_over_groups) {
     for_random_cases(2, 5000, check_conservation);
 }
 

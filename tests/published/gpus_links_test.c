@@ -188,7 +188,7 @@ static void assert_no_slower(const struct gw_link *slower, const struct gw_link 
     assert_true(faster->step_s.high <= slower->step_s.high);
 }
 
-TEST(no_faster_ethernet_is_slower) {
+TEST(faster_ethernet_is_not_slower) {
     static const char *const protocols[] = {"", "-roce"};
     for (size_t p = 0; p < 2; p++) {
         struct gw_arena arena = {0};
@@ -236,7 +236,7 @@ TEST(a_link_is_put_beside_others_of_its_rate) {
     gw_arena_free(&arena);
 }
 
-TEST(what_is_no_link_is_refused) {
+TEST(malformed_links_are_refused) {
     const char *names[] = {"",           "-1gbit",       "+1gbit",  "1e3gbit",   "nangbit",
                            "infgbit",    "0x10gbit",     " 25gbit", ".5gbit",    "5.gbit",
                            "1.2.3gbit",  "1,5gbit",      "gbit",    "25",        "2-5gbit",
@@ -264,7 +264,7 @@ TEST(a_rate_that_has_no_number_is_refused) {
     gw_arena_free(&arena);
 }
 
-TEST(messages_say_what_is_known) {
+TEST(unknown_links_are_refused_with_the_known_ones) {
     const struct {
         const char *name;
         bool within;

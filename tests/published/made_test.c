@@ -114,7 +114,7 @@ TEST(a_single_node_needs_no_network) {
 }
 
 /* A file of it is what was made: read again, it costs the same. */
-TEST(what_is_made_can_be_written_and_read) {
+TEST(made_clusters_are_read_back) {
     struct gw_cluster cluster = make_cluster(2, 2, "10gbit", "pcie4");
     struct gw_cluster again;
     cJSON *document = NULL;
@@ -276,7 +276,7 @@ TEST(a_backward_pass_that_is_given_is_shared_out) {
     gw_model_free(&model);
 }
 
-TEST(what_a_gpu_has_not_is_refused) {
+TEST(missing_features_of_a_gpu_are_refused) {
     const struct gw_model_request request = {
         .architecture = "resnet50", .gpu = "v100", .precision = GW_TF32};
     cJSON *document = NULL;

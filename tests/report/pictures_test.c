@@ -252,7 +252,7 @@ TEST_IN_FOLDER(a_picture_that_finds_no_room_changes_nothing) {
 }
 
 /* gnuplot would run what follows a '|' or a '<', and take quotes for its own: it sees no path. */
-TEST_IN_FOLDER(any_path_will_do_for_a_picture) {
+TEST_IN_FOLDER(pictures_take_any_path) {
     static const char *const names[] = {
         "|touch PWNED;#.svg",      "<touch PWNED;#.svg", "'q'.svg", "\"d\".svg",
         "a line\nand another.svg", "$(touch X)`y`.svg",  "-.svg",   " .svg"};
@@ -441,7 +441,7 @@ TEST_IN_FOLDER(a_cluster_without_curves_is_refused) {
     assert_int_equal(count_entries(folder), 2);
 }
 
-TEST(only_pictures_are_drawn) {
+TEST(other_endings_than_those_of_pictures_are_refused) {
     const char *names[] = {"p.jpg", "png", "p.svg.gz"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_int_equal(gw_plot_check(names[i], &error), GW_BAD_INPUT);

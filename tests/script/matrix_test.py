@@ -90,7 +90,7 @@ class Errors(unittest.TestCase):
         self.assertAlmostEqual(found["forward_s"]["signed_mean"], -0.05)
         self.assertEqual(found["compress_s"]["mean"], 0)
 
-    def test_what_repeats_explain_is_not_significant(self):
+    def test_differences_within_repeats_are_not_significant(self):
         # Four iterations: the interval of their mean reaches 3.182 sd / 2.
         noisy = cell("a", side(1.01), side(1.0, iteration_sd_s=0.01), iterations=4)
         quiet = cell("b", side(1.01), side(1.0, iteration_sd_s=0.005), iterations=4)
@@ -155,7 +155,7 @@ class Decisions(unittest.TestCase):
         self.assertAlmostEqual(found["forecast"]["worst"], 0.25)
         self.assertEqual(found["forecast"]["rows"][0]["pipelines"], 4)
 
-    def test_nothing_is_said_beforehand_of_timed_compression(self):
+    def test_timed_compression_has_no_forecast(self):
         for one in self.cells[:2]:
             one["compression"] = "timed"
         found = analysis.analyse(self.cells, [])["regret"]
@@ -203,7 +203,7 @@ class Presentation(unittest.TestCase):
         self.assertIn("Left out, for a reason: 2 (ps 2).", text)
         self.assertIn("Failed: lags: tiny: status 3.", text)
 
-    def test_nothing_measured_but_jobs(self):
+    def test_jobs_alone_are_analysed(self):
         found = analysis.analyse([], self.document["jobs"])
         self.assertIsNone(found["summary"])
         self.assertEqual(found["regret"], {})

@@ -163,7 +163,7 @@ TEST(workers_of_a_machine_aggregate_together) {
 }
 
 /* Those that come from the exchange before the last one take their turns before that. */
-TEST(who_comes_first_is_not_waited_for) {
+TEST(first_ranks_take_their_turns_before_the_last) {
     static const double turns_s = (6 - 1) * 1e-9 * (WORKERS * 10000 - 1);
     static const double exchange_s = 1e-4 + 1e-9 * 80000;
     static const double shares[] = {0, 0.25, 0.5, 1};
@@ -216,7 +216,7 @@ TEST(sketches_that_are_waited_for_hold_nothing) {
     close_scene(&scene);
 }
 
-TEST(what_more_is_selected_takes_longer) {
+TEST(larger_selections_take_longer) {
     struct scene scene;
     struct gw_selected selected = {.most = 30000, .all = 0};
     open_scene(&scene, "gaussiank");

@@ -205,7 +205,7 @@ static void crowd(struct gw_cluster *crowded) {
 }
 
 /* The wanted number, sixteen times as many, and halfway between. */
-TEST(workers_crowd_each_other_by_what_they_select) {
+TEST(contention_follows_the_number_of_selected_elements) {
     static const struct { double asked, times; } rows[TABLE] = {{1, 1}, {16, 3}, {8.5, 2}};
     struct scene scene;
     struct gw_cluster crowded;

@@ -63,7 +63,7 @@ TEST(a_cap_is_advised_by_what_its_buckets_take_too) {
  * 10 ms a MiB, of which half the bytes save half; selecting gains nothing. Two tensors, ready after
  * 102 and 104 ms: whole, the exchanges end after 122 ms; halved, after 112.
  */
-TEST(all_is_about_half_the_bytes_where_these_are_recommended) {
+TEST(advice_compares_with_half_the_bytes_where_it_recommends_them) {
     struct gw_question question = ask_about(2, 0.01, 0.1);
     struct gw_advice advice;
     struct gw_survey survey;

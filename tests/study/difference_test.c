@@ -276,7 +276,7 @@ TEST(an_exchange_that_is_hidden_contributes_nothing) {
 }
 
 /* Takes 3 s more; the prediction has the network idle for 1.25 s of them. */
-TEST(what_the_path_has_to_spare_is_the_rest) {
+TEST(slack_of_the_path_is_the_rest) {
     struct work predicted = as_asked();
     struct work measured = as_asked();
     struct compared compared;
@@ -318,7 +318,7 @@ TEST(a_late_worker_is_to_blame_and_not_the_exchange) {
 }
 
 /* Worker 1 is late by 0.5 s, but 0 has left by then, and what it does last takes longest. */
-TEST(who_came_after_the_end_was_not_waited_for) {
+TEST(a_rank_later_than_the_end_is_not_waited_for) {
     struct work predicted = as_asked();
     struct work measured = as_asked();
     struct compared compared;
@@ -515,7 +515,7 @@ static void assert_found(struct gw_predicted_operation predicted, const char *na
     assert_string_equal(found[1], detail);
 }
 
-TEST(what_is_slowed_hangs_on_what_slows_it) {
+TEST(slowed_operations_depend_on_the_concurrent_curve) {
     struct gw_predicted_operation exchange = {
         .number = OF(0, EXCHANGE), .bytes = 16, .duration_s = 0.6, .beside = "topk"};
     struct gw_predicted_operation compress = {

@@ -230,7 +230,7 @@ TEST(overlap_that_was_not_measured_is_in_the_longer_end) {
 }
 
 /* One of four selects for all; the others add to their residuals, two at a time. */
-TEST(what_others_do_than_the_one_that_leads_is_as_uncertain_as_its_curve) {
+TEST(followers_of_the_leader_are_as_uncertain_as_its_curve) {
     static const char text[] =
         "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 4, \"collectives\": {"
         "\"broadcast\": [{\"workers\": 4, \"alpha_s\": 1, \"beta_s_per_byte\": 0}], "
@@ -286,7 +286,7 @@ static void open_large(int workers, double message_s, struct gw_cluster *out) {
 }
 
 /* Asks for an eighth of the smallest size, of 4 measured workers and of 4 derived from 2 and 3. */
-TEST(what_lies_beyond_what_was_measured_is_less_known) {
+TEST(extrapolated_sizes_have_wider_intervals) {
     const double distance = sqrt(8) - 1;
     for (int workers = WORKERS; workers >= 2; workers -= 2) {
         struct gw_cluster cluster;
@@ -304,7 +304,7 @@ TEST(what_lies_beyond_what_was_measured_is_less_known) {
         }
         assert_true(fabs(relative - hypot(known, distance)) < 1e-9);
         for (size_t i = 0; i < said.note_count; i++) {
-            noted = noted || strstr(said.notes[i], "nothing below 4.000 MiB was measured") != NULL;
+            noted = noted || strstr(said.notes[i], "no size below 4.000 MiB was measured") != NULL;
         }
         assert_true(noted);
         gw_cluster_free(&cluster);

@@ -126,7 +126,7 @@ TEST(the_median_is_that_of_networks) {
 }
 
 /* A factor of three below the least density that was trained, trainings say nothing. */
-TEST(no_training_stands_for_far_lower_densities) {
+TEST(trainings_do_not_cover_far_lower_densities) {
     struct gw_iterations_factor found;
     assert_true(gw_iterations_find("topk", 4e-4, &found) && !found.is_beyond && found.runs == 11);
     assert_false(gw_iterations_find("topk", 3e-4, &found));

@@ -83,7 +83,7 @@ static void check_taken(const struct sharing *sharing) {
     assert_true(sharing->most <= (int)sharing->points.threads);
 }
 
-TEST(alone_all_are_taken_in_order) {
+TEST(one_rank_takes_all_points_in_order) {
     static const uint64_t ranges[][2] = {{0, 0}, {0, 1}, {7, 7}, {3, 500}, {0, 20000}};
     for (size_t threads = 1; threads <= 5; threads++) {
         for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {

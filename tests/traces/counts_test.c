@@ -31,7 +31,7 @@ static void draw_counts(struct gw_random *random, bool has_distinct, struct gw_c
     }
 }
 
-TEST_IN_FOLDER(what_is_written_is_read_again) {
+TEST_IN_FOLDER(written_counts_are_read_back) {
     const char *path = path_in(*state, "counts.json");
     struct gw_random *random = random_stream(0);
     for (int round = 0, rounds = gw_trials(50); round < rounds; round++) {

@@ -296,7 +296,7 @@ TEST(derivations_say_how_uncertain_they_are) {
 }
 
 /* Messages need no law; where there is nothing about them, they can't be recommended. */
-TEST(far_beyond_what_was_measured_messages_are_believed) {
+TEST(far_extrapolation_recommends_messages) {
     static const size_t measured[] = {2, 4, 8};
     static const size_t asked[] = {3, 16, 17, 1024};
     for (int with_network = 0; with_network < 2; with_network++) {

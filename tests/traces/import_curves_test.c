@@ -61,7 +61,7 @@ static void assert_made_up(const struct gw_cluster *cluster, const char *name,
     assert_points(cluster, name, curve->ranks, points, added + curve->count);
 }
 
-TEST_IN_FOLDER(what_is_printed_comes_back) {
+TEST_IN_FOLDER(printed_curves_are_imported_back) {
     int rounds = gw_trials(100);
     struct gw_random *random = random_stream(1);
     for (int round = 0; round < rounds; round++) {

@@ -125,7 +125,7 @@ TEST(margins_grow_with_the_distance_from_what_was_measured) {
 }
 
 /* Twice what the curve is off from a median, or half of what that is off from its neighbours. */
-TEST(what_is_off_from_medians_counts_twice) {
+TEST(distance_from_medians_counts_twice) {
     struct gw_margins off = {0};
     read_margins(straight, (struct gw_curve){.per_unit_s = 0.0103}, 0, &off);
     assert_true(is(gw_margins_at(&off, 400), 0.06));
@@ -144,7 +144,7 @@ TEST(what_is_off_from_medians_counts_twice) {
     gw_margins_free(&bent);
 }
 
-TEST(what_nothing_was_kept_of_has_no_margins) {
+TEST(entries_without_raw_rows_have_no_margins) {
     static const char *const entries[] = {
         "{}", "{\"raw\": []}", "{\"raw\": 5}", "{\"raw\": [5, null, {\"bytes\": 1}]}",
         "{\"raw\": [{\"bytes\": 1, \"median_s\": 0, \"median_low_s\": 0, \"median_high_s\": 0}]}"};

@@ -4,7 +4,7 @@
 
 static const char *const names[] = {"a", "b", "c", "d", "e"};
 
-TEST(what_was_recorded_is_read) {
+TEST(recorded_gradients_are_read_back) {
     struct gw_random *random = random_stream(0);
     for (int round = 0, rounds = gw_trials(100); round < rounds; round++) {
         size_t elements[5];

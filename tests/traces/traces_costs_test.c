@@ -294,7 +294,7 @@ TEST(missing_costs_are_named) {
 /* ---- compressors at other densities ---------------------------------------------------------- */
 
 /* The concurrent time at the second density is read, and written again unchanged. */
-TEST(what_is_taken_together_at_another_density_is_kept) {
+TEST(concurrent_times_at_another_density_are_kept) {
     static const char text[] =
         "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 2, 'workers_per_node': 1, "
         "'collectives': {}, 'compressors': {'topk': {'fixed_s': 1, 'denser': {'densities': [0.001, "
@@ -490,7 +490,7 @@ TEST(sizes_are_kept_in_order) {
     gw_overlap_free(overlap);
 }
 
-TEST(what_was_measured_is_written) {
+TEST(measured_overlap_is_written) {
     struct gw_cluster cluster;
     struct gw_overlap *overlap = calloc(1, sizeof *overlap);
     assert_non_null(overlap);

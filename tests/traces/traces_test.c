@@ -341,7 +341,7 @@ TEST(a_few_unknown_keys_stand_for_many) {
 }
 
 /* Measured points that fall by what their ranges explain are taken as they are. */
-TEST(what_measuring_explains_may_fall) {
+TEST(points_may_fall_within_their_ranges) {
     static const char *const curves[] = {
         "{'points': [[1, 1], [2, 0.96], [3, 1.5]]}",
         "{'points': [[1, 2], [2, 1], [3, 1.5]], 'raw': [{'elements': 1, 'p5_s': 1.5, 'p95_s': 3}, "

@@ -61,7 +61,7 @@ TEST(a_breakdown_by_hand) {
     gw_timeline_free(&timeline);
 }
 
-TEST(no_iteration_cannot_be_measured) {
+TEST(measuring_no_iteration_is_refused) {
     struct gw_timeline timeline;
     struct gw_measure measure;
     make_timeline(&timeline);
@@ -314,7 +314,7 @@ static void add_random_stream(struct gw_timeline *timeline, enum gw_activity act
 }
 
 /* The last count of exposed communication is what a breakdown has. */
-TEST_IN_FOLDER(what_a_trace_counts_is_what_is_measured) {
+TEST_IN_FOLDER(counters_of_a_trace_match_the_breakdown) {
     struct gw_random *random = random_stream(7);
     for (int i = 0; i < gw_trials(100); i++) {
         struct gw_timeline timeline;

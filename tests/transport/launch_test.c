@@ -129,7 +129,7 @@ TEST(ends_are_understood) {
     } cases[] = {
         {BEGIN, 0, 0, NULL},
         {"", 0, -1,
-         "mpirun: expected Open MPI's, which starts the job's ranks; what is in PATH ended "
+         "mpirun: expected Open MPI's, which starts the job's ranks; the one in PATH ended "
          "without"},
         {"", 101, 1, NULL},
         {PRIMARY LINE "mpirun detected that one or more processes\n" LINE, 102, 2, NULL},

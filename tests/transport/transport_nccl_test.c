@@ -39,7 +39,7 @@ TEST(nccl_keeps_the_promises) {
     check_threads(checks);
 }
 
-TEST(its_version_is_told) {
+TEST(nccl_reports_its_version) {
     const char *version = gw_nccl_version();
     int major = 0;
     int minor = 0;

@@ -161,7 +161,7 @@ enum gw_status gw_launch_report_end(const struct gw_launch_report *report, int s
     }
     if (status == 0) {
         return gw_fail(error, GW_FAILED,
-                       "mpirun: expected Open MPI's, which starts the job's ranks; what is in PATH "
+                       "mpirun: expected Open MPI's, which starts the job's ranks; the one in PATH "
                        "ended without");
     }
     if (has_unreached_hosts(report)) {
