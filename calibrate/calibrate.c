@@ -79,8 +79,8 @@ static enum gw_status add_curve(const struct gw_point_survey *survey, size_t whi
 }
 
 /* Called on rank 0. */
-static enum gw_status add_curves(const struct gw_point_survey *survey, struct gw_cluster *cluster,
-                                 struct gw_error *error) {
+static enum gw_status fit_and_add_curves(const struct gw_point_survey *survey,
+                                         struct gw_cluster *cluster, struct gw_error *error) {
     const struct gw_points *points = &survey->points;
     enum gw_status status = GW_OK;
     struct gw_measurement *measurements = calloc(points->count + 1, sizeof *measurements);
@@ -186,7 +186,7 @@ static enum gw_status measure_curves(struct gw_communicator *communicator,
         status = run_survey(calibration, started_s, report, &survey, error);
     }
     if (status == GW_OK && communicator->rank == 0) {
-        status = add_curves(&survey, cluster, error);
+        status = fit_and_add_curves(&survey, cluster, error);
     }
     gw_point_survey_close(&survey);
     return status;

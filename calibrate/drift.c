@@ -6,8 +6,8 @@
 
 static const double tolerance = 0.1;
 
-static char *describe(const struct gw_check *check, const struct gw_cluster *cluster,
-                      struct gw_arena *arena) {
+static char *describe_drift(const struct gw_check *check, const struct gw_cluster *cluster,
+                            struct gw_arena *arena) {
     const struct gw_check_row *worst = check->rows; /* of sizes that have moved */
     for (size_t i = 1; i < check->count; i++) {
         const struct gw_check_row *row = &check->rows[i];
@@ -68,7 +68,7 @@ enum gw_status gw_calibration_find_drift(struct gw_communicator *communicator,
         return GW_OK;
     }
     if (status == GW_OK && communicator->rank == 0 && !check.describes) {
-        *out = describe(&check, cluster, arena);
+        *out = describe_drift(&check, cluster, arena);
         status = gw_arena_check(arena, "looking for drift", error);
     }
     if (status == GW_OK) {

@@ -127,8 +127,8 @@ static enum gw_status add_kernels(struct gw_kernel_costs *costs,
     return GW_OK;
 }
 
-static enum gw_status add_curves(struct gw_cluster *cluster, const struct gw_cluster *older,
-                                 struct gw_error *error) {
+static enum gw_status add_older_curves(struct gw_cluster *cluster, const struct gw_cluster *older,
+                                       struct gw_error *error) {
     struct gw_curve curve;
     cJSON *kept = NULL;
     for (size_t i = 0; i < older->collective_count; i++) {
@@ -180,7 +180,7 @@ enum gw_status gw_calibration_read_older(struct gw_communicator *communicator, c
 
 enum gw_status gw_calibration_add_older(struct gw_cluster *cluster, const struct gw_cluster *older,
                                         struct gw_error *error) {
-    GW_TRY(add_curves(cluster, older, error));
+    GW_TRY(add_older_curves(cluster, older, error));
     if (cluster->network == NULL && older->network != NULL) {
         struct gw_network network = *older->network;
         network.kept = cJSON_Duplicate(older->network->kept, 1);
@@ -373,7 +373,7 @@ static enum gw_status measure_twice(struct recheck *recheck, double time_s, stru
     return GW_OK;
 }
 
-static void judge(struct gw_check *check) {
+static void judge_check(struct gw_check *check) {
     size_t touched = 0;
     for (size_t i = 0; i < check->count;) {
         const struct gw_check_row *first = &check->rows[i];
@@ -412,7 +412,7 @@ enum gw_status gw_calibration_check(struct gw_communicator *communicator,
     }
     gw_point_survey_close(&recheck.survey);
     if (status == GW_OK && communicator->rank == 0) {
-        judge(out);
+        judge_check(out);
     }
     if (status != GW_OK) {
         gw_check_free(out);

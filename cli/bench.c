@@ -60,10 +60,10 @@ static const struct gw_option_rule rules[] = {
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
-static enum gw_status measure(const struct options *options,
-                              const struct gw_compressor *const *compressors,
-                              struct gw_device *device, struct bench_vectors *vectors,
-                              struct gw_bench_result *result, struct gw_error *error) {
+static enum gw_status bench_compressors(const struct options *options,
+                                        const struct gw_compressor *const *compressors,
+                                        struct gw_device *device, struct bench_vectors *vectors,
+                                        struct gw_bench_result *result, struct gw_error *error) {
     const struct gw_bench_request *request = &options->request;
     size_t elements = request->elements;
     GW_TRY(gw_draw_gradient(request->shape, elements, options->seed, 0, vectors->u, error));
@@ -92,9 +92,10 @@ static enum gw_status measure_and_print(const struct options *options,
     struct bench_vectors vectors = {.u = malloc(bytes), .gradient = malloc(bytes)};
     struct gw_bench_request request = options->request;
     request.gpu = device == NULL ? NULL : gpu;
-    enum gw_status status = vectors.u == NULL || vectors.gradient == NULL
-                                ? gw_fail_memory(error, "measuring compressors")
-                                : measure(options, compressors, device, &vectors, &result, error);
+    enum gw_status status =
+        vectors.u == NULL || vectors.gradient == NULL
+            ? gw_fail_memory(error, "measuring compressors")
+            : bench_compressors(options, compressors, device, &vectors, &result, error);
     if (status == GW_OK && options->output.json) {
         status = gw_bench_print_json(&request, &result, error);
     } else if (status == GW_OK) {

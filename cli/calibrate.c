@@ -119,7 +119,7 @@ static const struct gw_option_rule rules[] = {
 /* ---- request --------------------------------------------------------------------------------- */
 
 /* Completes the request: options override the preset (--quick, ..), which overrides defaults. */
-static void complete(void *input) {
+static void complete_options(void *input) {
     struct options *options = input;
     struct gw_calibration *asked = &options->calibration;
     *asked = gw_calibration_defaults();
@@ -219,9 +219,9 @@ static void draw_progress(void *context, double share, const char *what) {
     }
 }
 
-static enum gw_status measure(struct gw_communicator *communicator,
-                              const struct gw_calibration *asked, struct gw_cluster *out,
-                              struct gw_error *error) {
+static enum gw_status measure_cluster(struct gw_communicator *communicator,
+                                      const struct gw_calibration *asked, struct gw_cluster *out,
+                                      struct gw_error *error) {
     bool speaks = communicator->rank == 0;
     struct calibration_bar bar = {.progress = gw_progress_begin("calibrate", speaks),
                                   .speaks = speaks};
@@ -247,7 +247,7 @@ static enum gw_status calibrate_job(struct gw_communicator *communicator,
         calibration.older = &older;
     }
     if (status == GW_OK) {
-        status = measure(communicator, &calibration, &cluster, error);
+        status = measure_cluster(communicator, &calibration, &cluster, error);
     }
     if (status != GW_BAD_INPUT) { /* which all ranks know of */
         gw_job_require(communicator, status, error);
@@ -299,8 +299,8 @@ static enum gw_status calibrate_on_gpus(struct gw_communicator *communicator,
     return status;
 }
 
-static enum gw_status body(struct gw_communicator *communicator, void *context, int *verdict,
-                           struct gw_error *error) {
+static enum gw_status calibrate_on_rank(struct gw_communicator *communicator, void *context,
+                                        int *verdict, struct gw_error *error) {
     struct options *options = context;
     const struct gw_calibration *asked = &options->calibration;
     /* On a GPU a single rank's collectives take time too: copies. */
@@ -344,8 +344,8 @@ static int run_calibrate(void *values, char **argv) {
     if (status == GW_OK && !gw_mpi_is_inside_job() && options->check == NULL) {
         status = gw_file_check_target(options->out, GW_CLUSTER_START, &error);
     }
-    int exit_status =
-        status == GW_OK ? gw_job_run(&options->job, argv, body, options) : gw_cli_fail(&error);
+    int exit_status = status == GW_OK ? gw_job_run(&options->job, argv, calibrate_on_rank, options)
+                                      : gw_cli_fail(&error);
     free(journal);
     free(name);
     free(command.text);
@@ -364,7 +364,7 @@ const struct gw_verb gw_verb_calibrate = {
     .options = option_table,
     .rules = rules,
     .surplus = "expected options only, got",
-    .check = complete,
+    .check = complete_options,
     .values = &options,
     .run = run_calibrate,
 };

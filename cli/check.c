@@ -34,8 +34,8 @@ static const struct gw_option_rule rules[] = {
 };
 
 /* Checks each file; a bad one is also named on stderr, and the others are still checked. */
-static int check(const struct options *options, struct gw_arena *arena,
-                 struct gw_file_check *checks) {
+static int check_files(const struct options *options, struct gw_arena *arena,
+                       struct gw_file_check *checks) {
     struct gw_error error = {0};
     int verdict = GW_OK;
     bool odd = false;
@@ -63,7 +63,7 @@ static int run_check(void *values, char **argv) {
     static struct gw_file_check checks[MOST_FILES];
     struct gw_arena arena = {0};
     (void)argv;
-    int verdict = check(values, &arena, checks);
+    int verdict = check_files(values, &arena, checks);
     gw_arena_free(&arena);
     return verdict;
 }

@@ -92,7 +92,7 @@ static enum gw_status write_and_print(const struct options *options,
     return gw_print_document(document, error);
 }
 
-static enum gw_status make(const struct options *options, struct gw_error *error) {
+static enum gw_status make_cluster(const struct options *options, struct gw_error *error) {
     struct gw_cluster_request request = options->request;
     struct gw_cluster cluster;
     request.name = options->name;
@@ -213,7 +213,7 @@ static enum gw_status import_link(const struct options *options,
     return status;
 }
 
-static enum gw_status import(const struct options *options, struct gw_error *error) {
+static enum gw_status import_cluster(const struct options *options, struct gw_error *error) {
     const struct gw_import_paths paths = {.count = options->count - 1,
                                           .list = options->operands + 1};
     enum tool tool = TOOLS;
@@ -222,7 +222,7 @@ static enum gw_status import(const struct options *options, struct gw_error *err
                             : import_collectives(options, tool, &paths, error);
 }
 
-static enum gw_status show(const struct options *options, struct gw_error *error) {
+static enum gw_status show_cluster(const struct options *options, struct gw_error *error) {
     struct gw_cluster cluster;
     if (options->count > 1) {
         return gw_fail(error, GW_BAD_INPUT, "show: expected one CLUSTER, got also \"%s\"",
@@ -238,11 +238,11 @@ static enum gw_status answer_cluster(void *values, struct gw_error *error) {
     const struct options *options = values;
     switch (options->action) {
     case MAKE:
-        return make(options, error);
+        return make_cluster(options, error);
     case IMPORT:
-        return import(options, error);
+        return import_cluster(options, error);
     default:
-        return show(options, error);
+        return show_cluster(options, error);
     }
 }
 

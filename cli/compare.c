@@ -206,7 +206,7 @@ static enum gw_status apply_and_answer(const struct options *options,
     return answer_compare(options, &changed, &parameters[1], varied, error);
 }
 
-static enum gw_status open_and_answer(void *values, struct gw_error *error) {
+static enum gw_status answer_compare_question(void *values, struct gw_error *error) {
     const struct options *options = values;
     struct gw_question question;
     struct gw_axis_values parameters[PARAMETERS] = {{0}};
@@ -243,5 +243,5 @@ const struct gw_verb gw_verb_compare = {
     .rules = rules,
     .surplus = "expected one MODEL, got also",
     .values = &options,
-    .answer = open_and_answer,
+    .answer = answer_compare_question,
 };

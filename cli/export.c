@@ -52,7 +52,7 @@ static enum gw_status answer_export(const struct options *options, struct gw_que
     return gw_print_export(&export, options->output.json, error);
 }
 
-static enum gw_status open_and_answer(void *values, struct gw_error *error) {
+static enum gw_status answer_export_question(void *values, struct gw_error *error) {
     const struct options *options = values;
     struct gw_question question;
     GW_TRY(gw_question_open(&options->question, &question, error));
@@ -73,5 +73,5 @@ const struct gw_verb gw_verb_export = {
     .rules = rules,
     .surplus = "expected one MODEL, got also",
     .values = &options,
-    .answer = open_and_answer,
+    .answer = answer_export_question,
 };

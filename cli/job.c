@@ -73,9 +73,9 @@ static double start_s(const struct gw_job_options *options) {
 }
 
 /* Opens MPI under an alarm, and the watch that takes over from it. */
-static enum gw_status begin(const struct gw_job_options *options,
-                            struct gw_communicator *communicator, struct gw_watch **watch,
-                            struct gw_error *error) {
+static enum gw_status begin_job(const struct gw_job_options *options,
+                                struct gw_communicator *communicator, struct gw_watch **watch,
+                                struct gw_error *error) {
     struct gw_alarm *alarm = NULL;
     gw_mpi_rank_begins();
     GW_TRY(gw_alarm_open(start_s(options), give_up, NULL, &alarm, error));
@@ -95,7 +95,7 @@ static int run_rank(const struct gw_job_options *options, gw_job_body *body, voi
     struct gw_communicator communicator = {0};
     struct gw_watch *watch = NULL;
     int verdict = GW_OK;
-    enum gw_status status = begin(options, &communicator, &watch, &error);
+    enum gw_status status = begin_job(options, &communicator, &watch, &error);
     if (communicator.transport == NULL) {
         bool all_see_it = status == GW_BAD_INPUT;
         bool speaks = gw_mpi_job_rank() == 0 || !all_see_it;

@@ -102,7 +102,7 @@ static void print_help(void) {
 
 /* ---- finishing ------------------------------------------------------------------------------- */
 
-static int finish(int exit_status) {
+static int finish_output(int exit_status) {
     struct gw_error error = {0};
     bool answered = exit_status == GW_OK || exit_status == gw_mpi_exit_status(1);
     if (exit_status != GW_OK) {
@@ -118,7 +118,7 @@ static void finish_early(int exit_status, void *unused) {
     if (!gw_answer_is_held()) {
         return;
     }
-    int status = finish(exit_status);
+    int status = finish_output(exit_status);
     if (status != exit_status) {
         _exit(status);
     }
@@ -140,7 +140,7 @@ static int run_verb(const struct gw_verb *verb, int argc, char **argv) {
 }
 
 /* Logs the warning on rank 0 alone, since all ranks read the same files. */
-static void warn(const char *message, void *context) {
+static void print_warning(const char *message, void *context) {
     (void)context;
     if (gw_mpi_job_rank() <= 0) {
         gw_log(GW_LOG_NORMAL, "gradweave: warning: %s", message);
@@ -148,7 +148,7 @@ static void warn(const char *message, void *context) {
 }
 
 int main(int argc, char **argv) {
-    gw_key_rules.warn = warn;
+    gw_key_rules.warn = print_warning;
     if (!gw_answer_begin()) {
         return gw_mpi_exit_status(GW_FAILED);
     }
@@ -156,20 +156,20 @@ int main(int argc, char **argv) {
     const char *verb = argc > 1 ? argv[1] : "";
     if (argc > 3 && strcmp(verb, "completion") == 0 && strcmp(argv[2], "--") == 0) {
         gw_print_completions(verbs, argv + 3);
-        return finish(GW_OK);
+        return finish_output(GW_OK);
     }
     for (size_t i = 0; verbs[i] != NULL; i++) {
         if (strcmp(verbs[i]->name, verb) == 0) {
-            return finish(run_verb(verbs[i], argc - 1, argv + 1));
+            return finish_output(run_verb(verbs[i], argc - 1, argv + 1));
         }
     }
     if (strcmp(verb, "--version") == 0 || strcmp(verb, "-V") == 0) {
         gw_print_version(NULL);
-        return finish(GW_OK);
+        return finish_output(GW_OK);
     }
     if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0 || strcmp(verb, "-?") == 0) {
         print_help();
-        return finish(GW_OK);
+        return finish_output(GW_OK);
     }
     const char *names[32] = {"--help", "--version"};
     for (size_t i = 0; verbs[i] != NULL; i++) {

@@ -85,13 +85,15 @@ static enum gw_status write_and_print(const struct options *options, cJSON *docu
     return status;
 }
 
-static enum gw_status make(const struct options *options, cJSON **out, struct gw_error *error) {
+static enum gw_status make_model(const struct options *options, cJSON **out,
+                                 struct gw_error *error) {
     struct gw_model_request request = options->request;
     request.architecture = options->operand;
     return gw_model_make(&request, out, error);
 }
 
-static enum gw_status import(const struct options *options, cJSON **out, struct gw_error *error) {
+static enum gw_status import_model(const struct options *options, cJSON **out,
+                                   struct gw_error *error) {
     const struct gw_sizes_request request = {.name = options->name,
                                              .backward_s = options->request.backward_s,
                                              .forward_s = options->request.forward_s,
@@ -100,7 +102,7 @@ static enum gw_status import(const struct options *options, cJSON **out, struct 
 }
 
 /* Shows all fields of a model's file. */
-static enum gw_status show(const struct options *options, struct gw_error *error) {
+static enum gw_status show_model(const struct options *options, struct gw_error *error) {
     struct gw_model model;
     cJSON *document = NULL;
     char *path = NULL;
@@ -116,13 +118,13 @@ static enum gw_status answer_model(void *values, struct gw_error *error) {
     const struct options *options = values;
     cJSON *document = NULL;
     if (options->action == SHOW) {
-        return show(options, error);
+        return show_model(options, error);
     }
     GW_TRY(options->out == NULL
                ? GW_OK
                : gw_file_check_target(options->out, "{\"schema\": \"gradweave/model@1\"", error));
-    GW_TRY(options->action == MAKE ? make(options, &document, error)
-                                   : import(options, &document, error));
+    GW_TRY(options->action == MAKE ? make_model(options, &document, error)
+                                   : import_model(options, &document, error));
     return write_and_print(options, document, error);
 }
 

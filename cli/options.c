@@ -310,7 +310,7 @@ static const char *find_agreeing(const struct gw_option *option, const char *ite
 }
 
 /* Returns the value with known names in their own spelling: "V100" becomes "v100". */
-static const char *spell(const struct gw_option *option, const char *argument) {
+static const char *spell_value(const struct gw_option *option, const char *argument) {
     const char *spelt = "";
     for (const char *item = argument; item != NULL && spelt != NULL;) {
         size_t length = strcspn(item, option->is_list ? "," : "");
@@ -329,7 +329,7 @@ static const char *spell(const struct gw_option *option, const char *argument) {
     return spelt;
 }
 
-static void store(const struct gw_option_row *row, const char *argument) {
+static void store_value(const struct gw_option_row *row, const char *argument) {
     const struct gw_option *option = row->option;
     void *target =
         option->global != NULL ? option->global : (char *)command.verb->values + row->offset;
@@ -378,7 +378,7 @@ static void store(const struct gw_option_row *row, const char *argument) {
 /* ---- rules ---------------------------------------------------------------------------------- */
 
 /* Whether a rule's term holds: its first `length` letters, such as "counts=trained" or "(job)". */
-static bool holds(const char *term, size_t length) {
+static bool is_given_term(const char *term, size_t length) {
     if (strncmp(term, "(job)", length) == 0) {
         return gw_mpi_is_inside_job();
     }
@@ -396,7 +396,7 @@ static bool holds(const char *term, size_t length) {
 static bool some_hold(const char *terms) {
     for (const char *at = terms; *at != '\0'; at += strspn(at, " ")) {
         size_t length = strcspn(at, " ");
-        if (holds(at, length)) {
+        if (is_given_term(at, length)) {
             return true;
         }
         at += length;
@@ -432,8 +432,8 @@ static void check_rules(const struct gw_option_rule *rules) {
 /* ---- parsing -------------------------------------------------------------------------------- */
 
 static void take_value(size_t row, const char *argument) {
-    command.given[row] = spell(command.rows[row].option, argument);
-    store(&command.rows[row], command.given[row]);
+    command.given[row] = spell_value(command.rows[row].option, argument);
+    store_value(&command.rows[row], command.given[row]);
 }
 
 static void take_operand(const char *argument, size_t number) {
@@ -535,7 +535,7 @@ void gw_parse_options(const struct gw_verb *verb, char **argv) {
     command.count = gw_list_options(verb->options, command.rows);
     for (size_t i = 0; i < command.count; i++) {
         if (command.rows[i].option->value != NULL) {
-            store(&command.rows[i], command.rows[i].option->value);
+            store_value(&command.rows[i], command.rows[i].option->value);
         }
     }
     for (char **at = argv + 1; *at != NULL; at++) {

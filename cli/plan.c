@@ -82,8 +82,9 @@ static enum gw_status plan(const struct options *options, const struct gw_questi
                           options->explain ? &best : NULL, options->output.json, error);
 }
 
-static enum gw_status sweep(const struct options *options, const struct gw_question *question,
-                            struct gw_error *error) {
+static enum gw_status answer_plan_sweep(const struct options *options,
+                                        const struct gw_question *question,
+                                        struct gw_error *error) {
     const struct gw_plan_sweep_request request = {.text = options->sweep,
                                                   .policy = options->policy,
                                                   .compressor = options->compressor,
@@ -111,7 +112,7 @@ static enum gw_status answer_plan(void *values, struct gw_error *error) {
     const struct gw_exchange_kind *exchange = NULL;
     GW_TRY(gw_exchange_choose(options->compressor, options->exchange, &exchange, error));
     GW_TRY(gw_question_make(&options->question, &options->made, &question, error));
-    enum gw_status status = options->sweep != NULL ? sweep(options, &question, error)
+    enum gw_status status = options->sweep != NULL ? answer_plan_sweep(options, &question, error)
                                                    : plan(options, &question, &plans, error);
     gw_plans_free(&plans);
     gw_question_close(&question);

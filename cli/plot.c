@@ -124,8 +124,8 @@ static enum gw_status plot_kind(const struct options *options, struct gw_result 
     return kind->draw(&picture, error);
 }
 
-static enum gw_status plot(const struct options *options, struct gw_result *notes,
-                           struct gw_error *error) {
+static enum gw_status draw_kind(const struct options *options, struct gw_result *notes,
+                                struct gw_error *error) {
     if (options->picture.out != NULL) {
         GW_TRY(gw_plot_check(options->picture.out, error));
         GW_TRY(gw_file_check_target(options->picture.out, NULL, error));
@@ -155,7 +155,7 @@ static enum gw_status print_json(const struct options *options, const struct gw_
 static enum gw_status answer_plot(void *values, struct gw_error *error) {
     const struct options *options = values;
     struct gw_result notes = {0};
-    GW_TRY(plot(options, &notes, error));
+    GW_TRY(draw_kind(options, &notes, error));
     if (options->output.json) {
         return print_json(options, &notes, error);
     }

@@ -219,8 +219,8 @@ static enum gw_status answer_at_bandwidth(const struct options *options,
     return status;
 }
 
-static enum gw_status open_and_answer(struct options *options, struct gw_plan *plan,
-                                      struct gw_error *error) {
+static enum gw_status answer_simulate_question(struct options *options, struct gw_plan *plan,
+                                               struct gw_error *error) {
     struct gw_question question;
     bool planned = options->plan != NULL;
     GW_TRY(planned ? gw_question_read_plan(options->plan, &options->question, plan, error) : GW_OK);
@@ -251,7 +251,7 @@ static enum gw_status answer_either(void *values, struct gw_error *error) {
     }
     options->heterogeneity.threads =
         options->heterogeneity.threads > 0 ? options->heterogeneity.threads : gw_cores();
-    enum gw_status status = open_and_answer(options, &plan, error);
+    enum gw_status status = answer_simulate_question(options, &plan, error);
     gw_plan_free(&plan);
     return status;
 }

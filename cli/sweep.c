@@ -167,8 +167,8 @@ static enum gw_status open_sweep(struct sweep *sweep, struct gw_communicator *co
     return gw_broadcast(communicator, 0, &sweep->output.done, sizeof sweep->output.done, error);
 }
 
-static enum gw_status body(struct gw_communicator *communicator, void *context, int *verdict,
-                           struct gw_error *error) {
+static enum gw_status sweep_on_rank(struct gw_communicator *communicator, void *context,
+                                    int *verdict, struct gw_error *error) {
     const struct options *options = context;
     struct sweep sweep = {.options = options,
                           .output = {.paths = options->outs.paths,
@@ -200,9 +200,10 @@ static int run(void *values, char **argv) {
         options->request.texts[GW_AXIS_CLUSTER] = cluster.name;
     }
     options->request.seeded = gw_option_is_given("seed");
-    int exit_status = gw_mpi_is_inside_job() ? gw_job_run(&options->job, argv, body, options)
-                      : body(NULL, options, &verdict, &error) == GW_OK ? GW_OK
-                                                                       : gw_cli_fail(&error);
+    int exit_status =
+        gw_mpi_is_inside_job() ? gw_job_run(&options->job, argv, sweep_on_rank, options)
+        : sweep_on_rank(NULL, options, &verdict, &error) == GW_OK ? GW_OK
+                                                                  : gw_cli_fail(&error);
     gw_cluster_free(&cluster);
     return exit_status;
 }

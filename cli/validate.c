@@ -349,8 +349,9 @@ static void show_progress(void *context) {
                        run->current->predicted.algorithm);
 }
 
-static enum gw_status execute(struct run *run, struct gw_validation_pair *comparison,
-                              struct gw_communicator *communicator, struct gw_error *error) {
+static enum gw_status execute_pipeline(struct run *run, struct gw_validation_pair *comparison,
+                                       struct gw_communicator *communicator,
+                                       struct gw_error *error) {
     const struct options *options = run->options;
     const struct gw_pipeline *pipeline = &comparison->pipeline;
     const struct gw_measuring measuring = {.settling = options->counts.settling,
@@ -410,14 +411,14 @@ static enum gw_status among_workers(struct run *run, struct gw_validation_pair *
 }
 
 /* Measures a pipeline on the workers, or with a server on the whole job. */
-static enum gw_status measure(struct run *run, struct gw_validation_pair *comparison,
-                              struct gw_communicator *job, struct gw_communicator *workers,
-                              struct gw_error *error) {
+static enum gw_status measure_pipeline(struct run *run, struct gw_validation_pair *comparison,
+                                       struct gw_communicator *job, struct gw_communicator *workers,
+                                       struct gw_error *error) {
     run->current = comparison;
     gw_load_meter_begin(run->meter);
     GW_TRY(comparison->pipeline.schedule.server
-               ? execute(run, comparison, job, error)
-               : among_workers(run, comparison, execute, job, workers, error));
+               ? execute_pipeline(run, comparison, job, error)
+               : among_workers(run, comparison, execute_pipeline, job, workers, error));
     return gw_load_meter_end(run->meter, &comparison->measured.disturbance, error);
 }
 
@@ -448,7 +449,7 @@ static void measure_all(struct run *run, struct gw_communicator *job, struct gw_
     run->progress = gw_progress_begin("validate", job->rank == 0);
     for (size_t i = 0; i < run->answer.count; i++) {
         struct gw_validation_pair *comparison = &run->answer.pairs[i];
-        gw_job_require(job, measure(run, comparison, job, &workers, error), error);
+        gw_job_require(job, measure_pipeline(run, comparison, job, &workers, error), error);
     }
     gw_progress_end(&run->progress);
     if (workers.transport != NULL) {
@@ -459,8 +460,8 @@ static void measure_all(struct run *run, struct gw_communicator *job, struct gw_
 /* ---- on every rank ------------------------------------------------------------------------- */
 
 /* Measures on all ranks; rank 0 compares and prints, then all agree on the status. */
-static enum gw_status validate(struct run *run, struct gw_communicator *communicator, int *verdict,
-                               struct gw_error *error) {
+static enum gw_status validate_pipelines(struct run *run, struct gw_communicator *communicator,
+                                         int *verdict, struct gw_error *error) {
     struct gw_validation *answer = &run->answer;
     GW_TRY(gw_calibration_uncertainty_reasons(communicator, answer->question.cluster, &run->arena,
                                               &answer->doubts, &answer->doubt_count, error));
@@ -480,8 +481,8 @@ static enum gw_status validate(struct run *run, struct gw_communicator *communic
     return gw_print_validation(&run->answer, run->options->out, run->options->output.json, error);
 }
 
-static enum gw_status body(struct gw_communicator *communicator, void *context, int *verdict,
-                           struct gw_error *error) {
+static enum gw_status validate_on_rank(struct gw_communicator *communicator, void *context,
+                                       int *verdict, struct gw_error *error) {
     const struct options *options = context;
     struct run run;
     enum gw_status status = open_run(options, (size_t)communicator->size, &run, error);
@@ -493,7 +494,7 @@ static enum gw_status body(struct gw_communicator *communicator, void *context, 
         status = gw_agree(communicator, open_gpu(&run, communicator, error), error);
     }
     if (status == GW_OK) {
-        status = validate(&run, communicator, verdict, error);
+        status = validate_pipelines(&run, communicator, verdict, error);
         status = gw_agree(communicator, status, error);
     }
     close_run(&run);
@@ -526,7 +527,7 @@ static int run_validate(void *values, char **argv) {
     options->job.outs[0] = options->out;
     options->job.outs[1] = options->trace;
     options->job.outs[2] = options->counts.out;
-    return gw_job_run(&options->job, argv, body, options);
+    return gw_job_run(&options->job, argv, validate_on_rank, options);
 }
 
 static struct options options = {

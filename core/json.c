@@ -246,7 +246,7 @@ struct gw_json gw_json_item(const struct gw_json *array, const cJSON *node, size
 
 /* ---- checking ------------------------------------------------------------------------------ */
 
-static void describe(const cJSON *node, char *out, size_t size) {
+static void describe_node(const cJSON *node, char *out, size_t size) {
     if (node == NULL) {
         snprintf(out, size, "nothing");
     } else if (cJSON_IsNumber(node)) {
@@ -270,7 +270,7 @@ static void describe(const cJSON *node, char *out, size_t size) {
 enum gw_status gw_json_expected(const struct gw_json *place, const char *expected,
                                 struct gw_error *error) {
     char got[64];
-    describe(place->node, got, sizeof got);
+    describe_node(place->node, got, sizeof got);
     return gw_fail(error, GW_BAD_INPUT, "%s: %s%sexpected %s, got %s", place->file, place->path,
                    place->path[0] == '\0' ? "" : ": ", expected, got);
 }

@@ -58,7 +58,7 @@ static void begin_stream(void *state, unsigned long seed) {
 static const gsl_rng_type stream_type = {"gradweave",  0xffffffffUL, 0,          sizeof(uint64_t),
                                          begin_stream, next_integer, next_double};
 
-static double sampled(const struct gw_noise *noise, uint64_t stream, uint64_t index) {
+static double sampled_factor(const struct gw_noise *noise, uint64_t stream, uint64_t index) {
     double value = 0;
     uint64_t position = draw_bits(stream, index);
     gsl_rng generator = {&stream_type, &position};
@@ -89,7 +89,7 @@ uint64_t gw_noise_worker_stream(const struct gw_noise *noise, uint64_t seed, uin
 static double look_up_factor(const struct gw_noise *noise, uint64_t stream, uint64_t index) {
     switch (noise->kind) {
     case GW_NOISE_SAMPLE:
-        return sampled(noise, stream, index);
+        return sampled_factor(noise, stream, index);
     case GW_NOISE_RECORDED:
         return noise->sample[stream];
     default:

@@ -64,7 +64,8 @@ static void solve_line(enum gw_line_terms terms, const struct line_points *point
     }
 }
 
-static double residual(const struct fitted_line *line, const struct line_points *points, size_t i) {
+static double line_residual(const struct fitted_line *line, const struct line_points *points,
+                            size_t i) {
     double value = line->startup + line->slope * points->x[i];
     return (points->y[i] - value) / line_value(line, points, i);
 }
@@ -74,7 +75,7 @@ static double residual_scale(const struct fitted_line *line, const struct line_p
                              size_t terms) {
     double *sizes = points->scratch;
     for (size_t i = 0; i < points->count; i++) {
-        sizes[i] = fabs(residual(line, points, i));
+        sizes[i] = fabs(line_residual(line, points, i));
     }
     gsl_sort(sizes, 1, points->count);
     double median = gsl_stats_median_from_sorted_data(sizes + terms, 1, points->count - terms);
@@ -90,7 +91,8 @@ static double bisquare(double u) {
     return fabs(share) < 1 ? (1 - share * share) * (1 - share * share) : 0;
 }
 
-static bool same(const struct fitted_line *a, const struct fitted_line *b, double relative) {
+static bool are_same_lines(const struct fitted_line *a, const struct fitted_line *b,
+                           double relative) {
     return fabs(a->startup - b->startup) <= relative * fabs(b->startup) &&
            fabs(a->slope - b->slope) <= relative * fabs(b->slope);
 }
@@ -103,7 +105,7 @@ static void reweight_line(enum gw_line_terms terms, const struct line_points *po
     double scale = robust ? residual_scale(line, points, terms == GW_LINE_BOTH ? 2 : 1) : 1;
     for (size_t i = 0; i < count; i++) {
         double value = line_value(line, points, i);
-        points->weights[i] = robust ? weigh(residual(line, points, i) / scale) : 1;
+        points->weights[i] = robust ? weigh(line_residual(line, points, i) / scale) : 1;
         points->scratch[i] = points->weights[i] / (value * value);
     }
     solve_line(terms, points, line);
@@ -116,7 +118,7 @@ static void robust_line_near(enum gw_line_terms terms, const struct line_points 
     for (int i = 0; i < MAX_STEPS && !done; i++) {
         struct fitted_line before = *line;
         reweight_line(terms, points, bisquare, line);
-        done = same(&before, line, relative);
+        done = are_same_lines(&before, line, relative);
     }
 }
 
@@ -172,9 +174,9 @@ static enum gw_line_terms fit_line(const struct line_points *points, bool startu
     return terms;
 }
 
-static enum gw_status fit(enum gw_curve_shape shape, bool startup_free,
-                          const struct gw_curve_point *points, size_t count, struct gw_fit *out,
-                          struct gw_error *error) {
+static enum gw_status fit_shape(enum gw_curve_shape shape, bool startup_free,
+                                const struct gw_curve_point *points, size_t count,
+                                struct gw_fit *out, struct gw_error *error) {
     double *room = malloc(4 * count * sizeof *room);
     if (room == NULL) {
         return gw_fail_memory(error, "fitting a cost curve");
@@ -201,12 +203,12 @@ static enum gw_status fit(enum gw_curve_shape shape, bool startup_free,
 
 enum gw_status gw_fit_curve(enum gw_curve_shape shape, const struct gw_curve_point *points,
                             size_t count, struct gw_fit *out, struct gw_error *error) {
-    return fit(shape, false, points, count, out, error);
+    return fit_shape(shape, false, points, count, out, error);
 }
 
 enum gw_status gw_fit_segment(const struct gw_curve_point *points, size_t count, struct gw_fit *out,
                               struct gw_error *error) {
-    return fit(GW_STRAIGHT, true, points, count, out, error);
+    return fit_shape(GW_STRAIGHT, true, points, count, out, error);
 }
 
 size_t gw_last_points(const struct gw_curve_point *points, size_t count) {
@@ -308,8 +310,8 @@ static void find_variances(const struct problem *problem, const struct inverse *
     estimate->between = freedom > 0 ? fmax(0, squares - own) / freedom : 0;
 }
 
-static double variance(const struct problem *problem, const struct line_estimate *estimate,
-                       size_t i) {
+static double line_variance(const struct problem *problem, const struct line_estimate *estimate,
+                            size_t i) {
     return estimate->own_share * problem->variances[i] + estimate->between;
 }
 
@@ -325,7 +327,7 @@ static void find_standard_errors(const struct problem *problem, struct line_esti
         double value = line_value(&out->line, points, i);
         double x = points->x[i];
         double pull = points->weights[i] / value;
-        double part = pull * pull * variance(problem, out, i);
+        double part = pull * pull * line_variance(problem, out, i);
         double on_startup = inverse.startup + inverse.both * x;
         double on_slope = inverse.both + inverse.slope * x;
         startup += part * on_startup * on_startup;
@@ -339,8 +341,8 @@ static double ratio(double off, double error) {
     return error > 0 ? off / error : 0;
 }
 
-static enum gw_status replicate(struct problem *problem, const struct line_estimate *truth,
-                                struct gw_error *error) {
+static enum gw_status replicate_line(struct problem *problem, const struct line_estimate *truth,
+                                     struct gw_error *error) {
     struct gw_random *random = NULL;
     GW_TRY(gw_random_open(&random, 1, problem->points.count, error));
     for (size_t r = 0; r < REPLICATES; r++) {
@@ -376,9 +378,9 @@ static enum gw_status solve_problem(struct problem *problem, enum gw_line_terms 
     find_standard_errors(problem, &first);
     for (size_t i = 0; i < problem->points.count; i++) {
         problem->values[i] = line_value(&first.line, &problem->points, i);
-        problem->scatter[i] = sqrt(variance(problem, &first, i));
+        problem->scatter[i] = sqrt(line_variance(problem, &first, i));
     }
-    GW_TRY(replicate(problem, &first, error));
+    GW_TRY(replicate_line(problem, &first, error));
     out->known = true;
     invert_ratios(problem->startups, first.line.startup, first.startup_error, &out->startup_low,
                   &out->startup_high);

@@ -6,7 +6,7 @@
 
 #include "core/arena.h"
 
-static ssize_t append(void *cookie, const char *bytes, size_t length) {
+static ssize_t append_bytes(void *cookie, const char *bytes, size_t length) {
     struct gw_text *text = cookie;
     char *larger =
         text->is_cut ? NULL : gw_grow(text->text, text->length + length + 1, &text->capacity, 1);
@@ -34,8 +34,8 @@ static int tell_position(void *cookie, off64_t *position, int whence) {
 FILE *gw_text_open(struct gw_text *text) {
     *text = (struct gw_text){.text = calloc(1, 1), .capacity = 1};
     if (text->text != NULL) {
-        text->stream =
-            fopencookie(text, "w", (cookie_io_functions_t){.write = append, .seek = tell_position});
+        text->stream = fopencookie(
+            text, "w", (cookie_io_functions_t){.write = append_bytes, .seek = tell_position});
     }
     if (text->stream == NULL) {
         free(text->text);

@@ -148,7 +148,7 @@ enum gw_status gw_scanner_expected(const struct gw_scanner *scanner, struct gw_e
 /* ---- blanks and comments ------------------------------------------------------------------- */
 
 /* Keeps the text of the first comment that begins with "// loggp ". */
-static void keep_loggp(struct gw_scanner *scanner) {
+static void keep_loggp_comment(struct gw_scanner *scanner) {
     static const char first[] = "// loggp ";
     if (scanner->loggp[0] != '\0' || memcmp(scanner->at, first, strlen(first)) != 0) {
         return;
@@ -166,7 +166,7 @@ static void keep_loggp(struct gw_scanner *scanner) {
 /* Skips up to the end of the line, but not the end itself. */
 static enum gw_status skip_line_comment(struct gw_scanner *scanner, struct gw_error *error) {
     const char *newline = NULL;
-    keep_loggp(scanner);
+    keep_loggp_comment(scanner);
     for (;;) {
         newline = memchr(scanner->at, '\n', (size_t)(scanner->end - scanner->at));
         scanner->at = newline != NULL ? newline : scanner->end;

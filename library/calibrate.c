@@ -48,9 +48,9 @@ static enum gw_status check_numbers(const struct gradweave_calibration *asked,
                          asked->time_s);
 }
 
-static enum gw_status choose(const struct gradweave_calibration *asked,
-                             struct gw_calibration_choice *choice, struct gw_calibration *out,
-                             struct gw_error *error) {
+static enum gw_status choose_measurements(const struct gradweave_calibration *asked,
+                                          struct gw_calibration_choice *choice,
+                                          struct gw_calibration *out, struct gw_error *error) {
     if (asked->only != NULL && asked->compressor != NULL) {
         return gw_fail(error, GW_BAD_INPUT,
                        "only: expected no compressor with it, as it lists everything to measure");
@@ -76,14 +76,15 @@ static enum gw_status run_backward(void *context, struct gw_pass *pass, struct g
                : gw_fail(error, GW_FAILED, "backward: it failed");
 }
 
-static enum gw_status ask(const struct gradweave_calibration *asked,
-                          const struct gw_communicator *ranks, struct gw_calibration_choice *choice,
-                          struct gw_calibration *out, struct gw_error *error) {
+static enum gw_status read_request(const struct gradweave_calibration *asked,
+                                   const struct gw_communicator *ranks,
+                                   struct gw_calibration_choice *choice, struct gw_calibration *out,
+                                   struct gw_error *error) {
     *out = gw_calibration_defaults();
     out->version = GW_VERSION;
     out->command = asked->command == NULL ? "" : asked->command;
     GW_TRY(check_numbers(asked, error));
-    GW_TRY(choose(asked, choice, out, error));
+    GW_TRY(choose_measurements(asked, choice, out, error));
     out->density = asked->density > 0 ? asked->density : out->density;
     out->time_s = asked->time_s > 0 ? asked->time_s : out->time_s;
     out->precision = asked->precision > 0 ? asked->precision : out->precision;
@@ -118,9 +119,9 @@ static enum gw_status check_path(const struct gradweave_calibration *asked, cons
 
 /* ---- measuring ----------------------------------------------------------------------------- */
 
-static enum gw_status measure(struct gw_communicator *ranks,
-                              const struct gw_calibration *calibration, const char *path,
-                              struct gw_error *error) {
+static enum gw_status measure_cluster(struct gw_communicator *ranks,
+                                      const struct gw_calibration *calibration, const char *path,
+                                      struct gw_error *error) {
     struct gw_cluster cluster = {0};
     GW_TRY(gw_calibrate(ranks, calibration, &cluster, error));
     enum gw_status status = ranks->rank == 0 ? gw_cluster_write(&cluster, path, error) : GW_OK;
@@ -136,7 +137,7 @@ static enum gw_status measure_more(struct gw_communicator *ranks,
     enum gw_status status = gw_calibration_read_older(ranks, path, false, &older, error);
     if (status == GW_OK) {
         more.older = &older;
-        status = measure(ranks, &more, path, error);
+        status = measure_cluster(ranks, &more, path, error);
     }
     gw_cluster_free(&older);
     return status;
@@ -149,7 +150,7 @@ static enum gw_status calibrate_ranks(const struct gradweave_calibration *asked,
     struct gw_calibration calibration;
     char *name = gw_name_after(path);
     enum gw_status status = name == NULL ? gw_fail_memory(error, "calibrating")
-                                         : ask(asked, ranks, &choice, &calibration, error);
+                                         : read_request(asked, ranks, &choice, &calibration, error);
     if (status == GW_OK && ranks->rank == 0) {
         status = check_path(asked, path, error);
     }
@@ -157,7 +158,7 @@ static enum gw_status calibrate_ranks(const struct gradweave_calibration *asked,
     if (status == GW_OK) {
         calibration.name = asked->name == NULL ? name : asked->name;
         status = asked->add ? measure_more(ranks, &calibration, path, error)
-                            : measure(ranks, &calibration, path, error);
+                            : measure_cluster(ranks, &calibration, path, error);
     }
     free(name);
     return status;

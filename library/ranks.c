@@ -61,8 +61,9 @@ static enum gw_status open_group(const struct gradweave_process_group *group,
 }
 
 /* Joins the ranks of the process group, or (NULL) of the MPI job. */
-static enum gradweave_status join(const struct gradweave_process_group *group,
-                                  struct gradweave_ranks **out, struct gradweave_error *error) {
+static enum gradweave_status join_group(const struct gradweave_process_group *group,
+                                        struct gradweave_ranks **out,
+                                        struct gradweave_error *error) {
     struct gw_error failure = {0};
     struct gradweave_ranks *ranks = *out = calloc(1, sizeof *ranks);
     enum gw_status status = ranks == NULL   ? gw_fail_memory(&failure, "joining the ranks")
@@ -78,13 +79,13 @@ static enum gradweave_status join(const struct gradweave_process_group *group,
 
 enum gradweave_status gradweave_join_mpi(struct gradweave_ranks **out,
                                          struct gradweave_error *error) {
-    return join(NULL, out, error);
+    return join_group(NULL, out, error);
 }
 
 enum gradweave_status gradweave_join_group(const struct gradweave_process_group *group,
                                            struct gradweave_ranks **out,
                                            struct gradweave_error *error) {
-    return join(group, out, error);
+    return join_group(group, out, error);
 }
 
 /* Leaves the plugin loaded, since MPI's own threads may still run in it. */

@@ -62,8 +62,8 @@ static enum gw_status copy_names(const struct gradweave_training *training,
     return complete ? GW_OK : gw_fail_memory(error, "opening a session");
 }
 
-static enum gw_status build(const struct gradweave_training *training, size_t workers,
-                            struct gradweave_session *out, struct gw_error *error) {
+static enum gw_status build_schedule(const struct gradweave_training *training, size_t workers,
+                                     struct gradweave_session *out, struct gw_error *error) {
     struct gw_tensor *tensors = calloc(training->tensor_count, sizeof *tensors);
     struct gw_model model = {.name = "",
                              .bytes_per_element = sizeof(float),
@@ -107,8 +107,8 @@ static enum gw_status open_gpu(const struct gradweave_gpu *gpu, struct gw_commun
     return gw_gpu_transport_choose(ranks, out->device, &options->transport, &sharing, error);
 }
 
-static enum gw_status choose(const struct gradweave_training *training, struct gw_algorithm *out,
-                             struct gw_error *error) {
+static enum gw_status choose_algorithm(const struct gradweave_training *training,
+                                       struct gw_algorithm *out, struct gw_error *error) {
     GW_TRY(check_tensors(training, error));
     return gw_library_choose(training->algorithm, training->compressor, training->exchange,
                              training->group_count, out, error);
@@ -118,7 +118,7 @@ enum gradweave_status gradweave_session_check(const struct gradweave_training *t
                                               size_t *servers, struct gradweave_error *error) {
     struct gw_error failure = {0};
     struct gw_algorithm algorithm;
-    enum gw_status status = choose(training, &algorithm, &failure);
+    enum gw_status status = choose_algorithm(training, &algorithm, &failure);
     *servers = status == GW_OK && algorithm.exchange->server ? 1 : 0;
     return gw_library_finish(status, &failure, error);
 }
@@ -126,7 +126,7 @@ enum gradweave_status gradweave_session_check(const struct gradweave_training *t
 static enum gw_status open_session(const struct gradweave_training *training,
                                    struct gradweave_ranks *ranks, struct gradweave_session *out,
                                    struct gw_error *error) {
-    GW_TRY(choose(training, &out->algorithm, error));
+    GW_TRY(choose_algorithm(training, &out->algorithm, error));
     size_t servers = out->algorithm.exchange->server ? 1 : 0;
     size_t size = (size_t)ranks->communicator.size;
     if (size <= servers) {
@@ -136,7 +136,7 @@ static enum gw_status open_session(const struct gradweave_training *training,
     }
     GW_TRY(copy_names(training, out, error));
     out->serves = servers > 0 && (size_t)ranks->communicator.rank == size - servers;
-    GW_TRY(build(training, size - servers, out, error));
+    GW_TRY(build_schedule(training, size - servers, out, error));
     struct gw_session_options options = {
         .seed = training->seed, .compute = GW_COMPUTE_TRAINER, .average = training->average != 0};
     if (training->gpu != NULL) {
@@ -254,8 +254,8 @@ enum gradweave_status gradweave_session_residual(struct gradweave_session *sessi
 
 /* ---- measuring ----------------------------------------------------------------------------- */
 
-static enum gw_status measure(struct gradweave_session *session, struct gw_measure *out,
-                              struct gw_error *error) {
+static enum gw_status measure_iteration(struct gradweave_session *session, struct gw_measure *out,
+                                        struct gw_error *error) {
     gw_timeline_clear(&session->timeline);
     GW_TRY(gw_session_record(session->session, 0, &session->timeline, error));
     return gw_timeline_measure(&session->timeline, out, error);
@@ -266,7 +266,7 @@ enum gradweave_status gradweave_session_measure(struct gradweave_session *sessio
                                                 struct gradweave_error *error) {
     struct gw_error failure = {0};
     struct gw_measure taken = {0};
-    enum gw_status status = measure(session, &taken, &failure);
+    enum gw_status status = measure_iteration(session, &taken, &failure);
     const struct gw_breakdown *parts = &taken.breakdown;
     *measured = (struct gradweave_prediction){
         .algorithm = session->algorithm.name,
@@ -286,7 +286,7 @@ enum gradweave_status gradweave_session_trace(struct gradweave_session *session,
                                               struct gradweave_error *error) {
     struct gw_error failure = {0};
     struct gw_measure taken = {0};
-    enum gw_status status = measure(session, &taken, &failure);
+    enum gw_status status = measure_iteration(session, &taken, &failure);
     if (status == GW_OK && path != NULL) {
         status = gw_timeline_write(&session->timeline, path, &failure);
     }

@@ -6,8 +6,8 @@
 #include "library/library.h"
 #include "report/report.h"
 
-static enum gw_status check(const struct gradweave_measurement *measurement, size_t i,
-                            struct gw_error *error) {
+static enum gw_status check_measurement(const struct gradweave_measurement *measurement, size_t i,
+                                        struct gw_error *error) {
     double measured_s = measurement->measured.iteration_s;
     if (!(measured_s > 0) || isinf(measured_s)) {
         return gw_fail(error, GW_BAD_INPUT,
@@ -166,12 +166,12 @@ static enum gw_status compare_one(const struct gw_validation *validation,
 
 /* ---- all of them --------------------------------------------------------------------------- */
 
-static enum gw_status compare(struct gw_validation *validation,
-                              struct gradweave_measurement *measurements, size_t count,
-                              struct gw_error *error) {
+static enum gw_status compare_results(struct gw_validation *validation,
+                                      struct gradweave_measurement *measurements, size_t count,
+                                      struct gw_error *error) {
     for (size_t i = 0; i < count; i++) {
         struct gradweave_measurement *measurement = &measurements[i];
-        GW_TRY(check(measurement, i, error));
+        GW_TRY(check_measurement(measurement, i, error));
         if (measurement->algorithm == NULL) {
             struct gw_unpredicted *one = &validation->unpredicted[validation->unpredicted_count++];
             one->name = measurement->name == NULL ? "" : measurement->name;
@@ -193,9 +193,10 @@ static enum gw_status compare(struct gw_validation *validation,
     return GW_OK;
 }
 
-static enum gw_status validate(const struct gradweave_question *question,
-                               struct gradweave_measurement *measurements, size_t count,
-                               struct gradweave_validation *out, struct gw_error *error) {
+static enum gw_status validate_measurements(const struct gradweave_question *question,
+                                            struct gradweave_measurement *measurements,
+                                            size_t count, struct gradweave_validation *out,
+                                            struct gw_error *error) {
     struct gw_arena arena = {0};
     struct gw_validation answer = {.pairs = gw_arena_zeros(&arena, count, sizeof *answer.pairs),
                                    .unpredicted =
@@ -211,7 +212,7 @@ static enum gw_status validate(const struct gradweave_question *question,
         status = gw_library_ask(question, &answer.question, error);
     }
     if (status == GW_OK) {
-        status = compare(&answer, measurements, count, error);
+        status = compare_results(&answer, measurements, count, error);
         out->mean_error = gw_validation_mean_error(&answer);
         out->largest_error = gw_validation_largest_error(&answer);
         if (status == GW_OK && out->path != NULL) {
@@ -234,7 +235,7 @@ enum gradweave_status gradweave_validate(const struct gradweave_question *questi
         predicted += measurements[i].algorithm != NULL;
     }
     enum gw_status status =
-        predicted > 0 ? validate(question, measurements, count, validation, &failure)
+        predicted > 0 ? validate_measurements(question, measurements, count, validation, &failure)
                       : gw_fail(&failure, GW_BAD_INPUT,
                                 "count: expected a measurement of an algorithm, got none");
     return gw_library_finish(status, &failure, error);

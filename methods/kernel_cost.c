@@ -264,7 +264,7 @@ static int compare_sizes(const void *a, const void *b) {
     return (first > second) - (first < second);
 }
 
-static void sort(struct sizes *sizes) {
+static void sort_sizes(struct sizes *sizes) {
     qsort(sizes->list, sizes->count, sizeof *sizes->list, compare_sizes);
     size_t kept = 0;
     for (size_t i = 0; i < sizes->count; i++) {
@@ -304,9 +304,9 @@ static void find_sizes(struct sizes *sizes) {
         list_sketch_sizes(sizes->density, &sizes->asked);
         add_doublings(sizes, &sizes->asked);
     }
-    sort(sizes);
+    sort_sizes(sizes);
     add_meetings(sizes);
-    sort(sizes);
+    sort_sizes(sizes);
 }
 
 enum gw_status gw_compressor_curve(const struct gw_compressor *compressor,

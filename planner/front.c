@@ -229,7 +229,7 @@ static bool is_above_chord(const struct gw_front_pair *a, const struct gw_front_
 }
 
 /* The point at which two lines (weight, value) cross. */
-static struct gw_front_pair crossing(struct gw_front_pair a, struct gw_front_pair b) {
+static struct gw_front_pair lines_crossing(struct gw_front_pair a, struct gw_front_pair b) {
     double difference = (a.second - b.second) / (a.first - b.first); /* of first and second */
     double second = a.second - a.first * difference;
     return (struct gw_front_pair){second + difference, second};
@@ -254,7 +254,7 @@ enum gw_status gw_hull_from_lines(struct gw_front *hull, const double *weights,
     }
     hull->count = used - 1;
     for (size_t i = 0; i < hull->count; i++) {
-        hull->pairs[i] = crossing(lines[i], lines[i + 1]);
+        hull->pairs[i] = lines_crossing(lines[i], lines[i + 1]);
     }
     /* Corners next to each other may be rounded out of order; outwards, nothing is lost. */
     for (size_t i = 1; i < hull->count; i++) {
@@ -271,8 +271,8 @@ enum gw_status gw_hull_from_lines(struct gw_front *hull, const double *weights,
  * that leave room for the pair's first cost, is the hull's count for the first pair asked about and
  * only falls for those after it, whose first costs are larger.
  */
-static bool meets(const struct gw_front *hull, double limit, const struct gw_front_pair *pair,
-                  size_t *partners) {
+static bool hull_meets(const struct gw_front *hull, double limit, const struct gw_front_pair *pair,
+                       size_t *partners) {
     double room = limit - pair->first;
     while (*partners > 0 && hull->pairs[*partners - 1].first >= room) {
         --*partners;
@@ -285,7 +285,7 @@ size_t gw_hull_keep(const struct gw_front *hull, double limit, struct gw_front_p
     size_t kept = 0;
     size_t partners = hull->count;
     for (size_t i = 0; i < count && partners > 0; i++) {
-        if (meets(hull, limit, &pairs[i], &partners)) {
+        if (hull_meets(hull, limit, &pairs[i], &partners)) {
             pairs[kept++] = pairs[i];
         }
     }

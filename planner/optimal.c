@@ -223,8 +223,8 @@ static bool is_open(const struct search *x) {
 }
 
 /* Makes a pass, if there is need for it, and tries the plan that its fronts lead to. */
-static enum gw_status pass(struct search *x, enum gw_front_kind kind, bool forward, size_t most,
-                           struct gw_error *error) {
+static enum gw_status run_pass(struct search *x, enum gw_front_kind kind, bool forward, size_t most,
+                               struct gw_error *error) {
     if (!is_open(x)) {
         return GW_OK;
     }
@@ -255,7 +255,7 @@ static enum gw_status pass_of_hulls(struct search *x, bool forward, size_t most_
     if (is_open(x) && x->passes_of_hulls++ >= 2) {
         GW_TRY(gw_lines_refine(&x->lines, most_weights, error));
     }
-    return pass(x, GW_HULL, forward, 0, error);
+    return run_pass(x, GW_HULL, forward, 0, error);
 }
 
 /* Makes hulls forward and backward with better and better weights, as long as each round halves the
@@ -282,10 +282,10 @@ static enum gw_status pass_by_pass(struct search *x, struct gw_error *error) {
     size_t stairs = 32;
     for (size_t round = 0; round < most_rounds && is_open(x); round++) {
         GW_TRY(bound_from_below(x, weights, error));
-        GW_TRY(pass(x, GW_REAL, true, stairs / 8, error));
+        GW_TRY(run_pass(x, GW_REAL, true, stairs / 8, error));
         GW_TRY(pass_of_hulls(x, true, weights, error));
-        GW_TRY(pass(x, GW_REAL, false, stairs / 8, error));
-        GW_TRY(pass(x, GW_STAIR, false, stairs, error));
+        GW_TRY(run_pass(x, GW_REAL, false, stairs / 8, error));
+        GW_TRY(run_pass(x, GW_STAIR, false, stairs, error));
         weights = 2 * weights < GW_MAX_WEIGHTS ? 2 * weights : GW_MAX_WEIGHTS;
         stairs = 4 * stairs < widest ? 4 * stairs : widest;
     }
@@ -293,7 +293,7 @@ static enum gw_status pass_by_pass(struct search *x, struct gw_error *error) {
 }
 
 /* Searches in steps that suit a plan of x->known_s, the marks of which come and go in `ends`. */
-static enum gw_status search(struct search *x, bool *ends, struct gw_error *error) {
+static enum gw_status search_plans(struct search *x, bool *ends, struct gw_error *error) {
     GW_TRY(gw_passes_open(&x->passes, x->costs, x->known_s, most_work, error));
     GW_TRY(gw_lines_open(&x->lines, &x->passes, error));
     for (size_t tensor = 0; tensor < x->tensors; tensor++) {
@@ -323,7 +323,7 @@ static enum gw_status search_from(const struct gw_costs *costs, double known_s,
                        .known_s = known_s};
     enum gw_status status = gw_arena_check(arena, "planning", error);
     for (bool coarse = true; coarse && status == GW_OK;) {
-        status = search(&x, ends, error);
+        status = search_plans(&x, ends, error);
         coarse = status == GW_OK && is_coarse(&x);
         *least_s = (x.proven_time - most_rounding(count)) * x.passes.arcs.step_s;
         x.known_s = x.best_time * x.passes.arcs.step_s;
@@ -347,7 +347,7 @@ static enum gw_status mark_fastest(const struct gw_costs *costs, struct gw_arena
 }
 
 /* Sets the marked plan's time and the bound of all plans; equal if they differ by rounding. */
-static void evaluate(const struct gw_costs *costs, double least_s, struct gw_optimum *out) {
+static void evaluate_plan(const struct gw_costs *costs, double least_s, struct gw_optimum *out) {
     double equal = 5e-15 * (double)(costs->model->tensor_count + 2);
     out->iteration_s = gw_marks_iteration_s(costs, out->ends);
     out->lower_bound_s = fmin(fmax(least_s, 0) + gw_costs_update_s(costs), out->iteration_s);
@@ -368,7 +368,7 @@ enum gw_status gw_planner_optimum(const struct gw_costs *costs, struct gw_optimu
                                 : mark_fastest(costs, &arena, out->ends, &least_s, error);
     gw_arena_free(&arena);
     if (status == GW_OK) {
-        evaluate(costs, least_s, out);
+        evaluate_plan(costs, least_s, out);
     } else {
         gw_optimum_free(out);
     }

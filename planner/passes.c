@@ -7,7 +7,7 @@
 /* ---- fronts carried over an arc ------------------------------------------------------------ */
 
 /* Appends a pair unless the run has one that is as good; replaces pairs that are no better. */
-static void append(struct gw_front *run, double first, double second) {
+static void append_pair(struct gw_front *run, double first, double second) {
     while (run->count > 0 && run->pairs[run->count - 1].first >= first) {
         run->count--;
     }
@@ -40,7 +40,7 @@ static void go_forward(const struct gw_front *before, double ready, const struct
             (struct gw_front_pair){pair->first + arc->compress, pair->second + arc->exchange};
     }
     if (pair < end) {
-        append(run, pair->first + arc->compress, ready + pair->first + arc->exchange);
+        append_pair(run, pair->first + arc->compress, ready + pair->first + arc->exchange);
     }
 }
 
@@ -61,10 +61,11 @@ static void go_backward(const struct gw_front *after, double ready, const struct
         pair++;
     }
     if (pair > begin) {
-        append(run, exchanged + pair[-1].second + arc->compress, pair[-1].second + arc->exchange);
+        append_pair(run, exchanged + pair[-1].second + arc->compress,
+                    pair[-1].second + arc->exchange);
     }
     for (; pair < end && pair->first < most_first; pair++) {
-        append(run, pair->first + arc->compress, pair->second + arc->exchange);
+        append_pair(run, pair->first + arc->compress, pair->second + arc->exchange);
     }
 }
 
@@ -78,8 +79,8 @@ struct opposite {
     double relaxed;                /* ... and on sums with hulls, with a slack for rounding */
 };
 
-static struct opposite know(const struct gw_passes *x, const struct gw_front *hull,
-                            const struct gw_front *stairs, double limit) {
+static struct opposite know_opposite(const struct gw_passes *x, const struct gw_front *hull,
+                                     const struct gw_front *stairs, double limit) {
     return (struct opposite){.hull = hull,
                              .stairs = stairs,
                              .limit = limit,
@@ -96,8 +97,9 @@ static struct gw_front_pair room_beside(const struct opposite *other) {
                                   other->relaxed - hull->pairs[hull->count - 1].second};
 }
 
-static enum gw_status thin(struct gw_passes *x, size_t most, const struct gw_front *opposite_hull,
-                           struct gw_front *front, struct gw_error *error) {
+static enum gw_status thin_front(struct gw_passes *x, size_t most,
+                                 const struct gw_front *opposite_hull, struct gw_front *front,
+                                 struct gw_error *error) {
     if (front->count <= most) {
         return GW_OK;
     }
@@ -115,13 +117,13 @@ static enum gw_status thin(struct gw_passes *x, size_t most, const struct gw_fro
 }
 
 /* Reduces a finished front to at most `most` pairs. */
-static enum gw_status reduce(struct gw_passes *x, enum gw_front_kind kind, size_t most,
-                             const struct gw_front *opposite_hull, struct gw_front *front,
-                             struct gw_error *error) {
+static enum gw_status reduce_front(struct gw_passes *x, enum gw_front_kind kind, size_t most,
+                                   const struct gw_front *opposite_hull, struct gw_front *front,
+                                   struct gw_error *error) {
     if (kind == GW_STAIR) {
         gw_front_squeeze(front, most, &x->guess[kind]);
     } else {
-        GW_TRY(thin(x, most, opposite_hull, front, error));
+        GW_TRY(thin_front(x, most, opposite_hull, front, error));
     }
     gw_front_shrink(front);
     return GW_OK;
@@ -129,9 +131,9 @@ static enum gw_status reduce(struct gw_passes *x, enum gw_front_kind kind, size_
 
 /* Adds pairs of the run that may yet take less than the limit to a front; tells if there are any.
  */
-static enum gw_status unite(struct gw_passes *x, enum gw_front_kind kind, size_t most,
-                            const struct opposite *other, struct gw_front *front, bool *promising,
-                            struct gw_error *error) {
+static enum gw_status unite_fronts(struct gw_passes *x, enum gw_front_kind kind, size_t most,
+                                   const struct opposite *other, struct gw_front *front,
+                                   bool *promising, struct gw_error *error) {
     static const size_t crowded = 8; /* merging into long fronts takes longer than thinning them */
     struct gw_front *run = &x->run;
     run->count = gw_hull_keep(other->hull, other->relaxed, run->pairs, run->count);
@@ -141,7 +143,7 @@ static enum gw_status unite(struct gw_passes *x, enum gw_front_kind kind, size_t
     *promising = run->count > 0;
     GW_TRY(gw_front_merge(front, run->pairs, run->count, &x->scratch, error));
     return kind == GW_REAL && front->count > crowded * most
-               ? thin(x, most, other->hull, front, error)
+               ? thin_front(x, most, other->hull, front, error)
                : GW_OK;
 }
 
@@ -159,7 +161,7 @@ enum gw_status gw_pass_forward(struct gw_passes *x, size_t most, double limit,
         struct gw_arc *row = NULL;
         size_t count = 0;
         if (before->count > 0) {
-            GW_TRY(reduce(x, GW_REAL, most, &x->backward[GW_HULL][p], before, error));
+            GW_TRY(reduce_front(x, GW_REAL, most, &x->backward[GW_HULL][p], before, error));
             GW_TRY(gw_front_reserve(&x->run, before->count + 1, error));
             struct gw_front_pair least = {before->pairs[0].first,
                                           before->pairs[before->count - 1].second};
@@ -167,12 +169,13 @@ enum gw_status gw_pass_forward(struct gw_passes *x, size_t most, double limit,
         }
         for (size_t i = 0; i < count; i++) {
             size_t q = row[i].to;
-            struct opposite ahead = know(x, &x->backward[GW_HULL][q],
-                                         x->stairs_known ? &x->backward[GW_STAIR][q] : NULL, limit);
+            struct opposite ahead =
+                know_opposite(x, &x->backward[GW_HULL][q],
+                              x->stairs_known ? &x->backward[GW_STAIR][q] : NULL, limit);
             bool promising = false;
             go_forward(before, x->arcs.ready[q] + row[i].compress, &row[i], room_beside(&ahead),
                        &x->run);
-            GW_TRY(unite(x, GW_REAL, most, &ahead, &fronts[q], &promising, error));
+            GW_TRY(unite_fronts(x, GW_REAL, most, &ahead, &fronts[q], &promising, error));
         }
         x->work += (double)(before->count * count);
     }
@@ -188,7 +191,7 @@ enum gw_status gw_pass_backward(struct gw_passes *x, enum gw_front_kind kind, si
     GW_TRY(gw_front_merge(&fronts[x->tensors], &end, 1, &x->scratch, error));
     gw_arcs_begin_pass(&x->arcs, kind == GW_STAIR);
     for (size_t p = x->tensors; p-- > 0 && !gw_passes_are_spent(x);) {
-        struct opposite behind = know(x, &x->forward[GW_HULL][p], NULL, limit);
+        struct opposite behind = know_opposite(x, &x->forward[GW_HULL][p], NULL, limit);
         struct gw_front_pair room = room_beside(&behind);
         struct gw_arc *row = NULL;
         size_t count = 0;
@@ -204,13 +207,13 @@ enum gw_status gw_pass_backward(struct gw_passes *x, enum gw_front_kind kind, si
             bool promising = false;
             GW_TRY(gw_front_reserve(&x->run, after->count + 1, error));
             go_backward(after, x->arcs.ready[row[i].to], &row[i], room, &x->run);
-            GW_TRY(unite(x, kind, most, &behind, &fronts[p], &promising, error));
+            GW_TRY(unite_fronts(x, kind, most, &behind, &fronts[p], &promising, error));
             if (promising && kind == GW_STAIR) {
                 row[kept++] = row[i];
             }
             x->work += (double)after->count;
         }
-        GW_TRY(reduce(x, kind, most, behind.hull, &fronts[p], error));
+        GW_TRY(reduce_front(x, kind, most, behind.hull, &fronts[p], error));
         GW_TRY(gw_arcs_keep(&x->arcs, p, row, kept, error));
     }
     gw_passes_end(x);
@@ -430,8 +433,8 @@ static size_t list_weights(const struct gw_lines *lines, const size_t *uses, siz
  * The sums of one end for other weights; NULL if memory ran out. Least sums are concave in the
  * weight: between two that are known, they are on or above the chord.
  */
-static double *resample(const struct gw_lines *lines, const double *sums, const double *weights,
-                        size_t count) {
+static double *resample_lines(const struct gw_lines *lines, const double *sums,
+                              const double *weights, size_t count) {
     double *made = calloc((lines->tensors + 1) * count, sizeof *made);
     for (size_t i = 0, below = 0; made != NULL && i < count; i++) {
         /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): all `count` are set */
@@ -460,8 +463,8 @@ enum gw_status gw_lines_refine(struct gw_lines *lines, size_t most, struct gw_er
     }
     struct gw_lines refined = {.tensors = lines->tensors,
                                .count = count,
-                               .forward = resample(lines, lines->forward, weights, count),
-                               .backward = resample(lines, lines->backward, weights, count)};
+                               .forward = resample_lines(lines, lines->forward, weights, count),
+                               .backward = resample_lines(lines, lines->backward, weights, count)};
     memcpy(refined.weights, weights, count * sizeof *weights);
     gw_lines_close(lines);
     *lines = refined;
@@ -509,7 +512,8 @@ static double lead_backward(const struct gw_lines *lines, const struct gw_arc *a
 /* ---- lines: passes --------------------------------------------------------------------------- */
 
 /* The bound of a pass, from where it ended. */
-static double conclude(const struct gw_lines *lines, const struct gw_passes *x, size_t position) {
+static double conclude_pass(const struct gw_lines *lines, const struct gw_passes *x,
+                            size_t position) {
     const double *before = lines->forward + position * lines->count;
     const double *after = lines->backward + position * lines->count;
     double bound = -INFINITY;
@@ -570,7 +574,7 @@ enum gw_status gw_pass_of_lines(struct gw_lines *lines, struct gw_passes *x, boo
         GW_TRY(gw_arcs_keep(&x->arcs, p, row, kept, error));
     }
     gw_passes_end(x);
-    *bound = conclude(lines, x, forward ? x->tensors : 0);
+    *bound = conclude_pass(lines, x, forward ? x->tensors : 0);
     return forward ? gw_hull_from_lines(&hulls[x->tensors], lines->weights,
                                         made + x->tensors * count, count, error)
                    : GW_OK;

@@ -8,8 +8,8 @@
 #include "planner/search.h"
 
 /* Gives the plan the lower bound of all plans, and a note if the search was cut short. */
-static enum gw_status bound(const struct gw_optimum *optimum, struct gw_plan *plan,
-                            struct gw_error *error) {
+static enum gw_status bound_plan(const struct gw_optimum *optimum, struct gw_plan *plan,
+                                 struct gw_error *error) {
     if (optimum == NULL) {
         return GW_OK;
     }
@@ -79,7 +79,7 @@ static enum gw_status make_groups(const struct gw_costs *costs, const struct gw_
     free(ends);
     GW_TRY(status);
     plan->iteration_s = gw_plan_iteration_s(costs, plan->groups, plan->group_count);
-    return bound(optimum, plan, error);
+    return bound_plan(optimum, plan, error);
 }
 
 enum gw_status gw_planner_plan_beside(const struct gw_costs *costs, const char *text,

@@ -78,13 +78,13 @@ static struct shape shape_of(const struct making *making, size_t workers) {
     return (struct shape){.workers = (double)workers, .nodes = nodes, .per_node = (double)per_node};
 }
 
-static struct way tree(const struct shape *shape, double times, double bytes) {
+static struct way tree_way(const struct shape *shape, double times, double bytes) {
     return (struct way){.between_steps = times * ceil(log2(shape->nodes)),
                         .within_steps = times * ceil(log2(shape->per_node)),
                         .bytes = bytes};
 }
 
-static struct way ring(const struct shape *shape, double times, double bytes) {
+static struct way ring_way(const struct shape *shape, double times, double bytes) {
     double part = times * (shape->workers - 1) / shape->workers;
     double between = shape->nodes > 1 ? shape->nodes : 0;
     return (struct way){.between_steps = part * between,
@@ -188,8 +188,8 @@ static struct ways allreduce_among(const struct shape *shape) {
     double P = shape->workers;
     double halves = 2 * (P - 1) / P;
     return (struct ways){
-        .usual = tree(shape, 2, halves),
-        .worse = {tree(shape, 2, 2 * ceil(log2(P))), ring(shape, 2, halves)},
+        .usual = tree_way(shape, 2, halves),
+        .worse = {tree_way(shape, 2, 2 * ceil(log2(P))), ring_way(shape, 2, halves)},
     };
 }
 
@@ -212,10 +212,11 @@ static enum gw_status add_among(const struct making *making, size_t workers,
     struct shape shape = shape_of(making, workers);
     double P = shape.workers;
     double depth = ceil(log2(P));
-    struct way gathered = ring(&shape, 1, P - 1);
-    struct way rooted = tree(&shape, 1, P - 1);
-    struct way spread = tree(&shape, 1, depth);
-    struct way by_itself = tree(&shape, 1, fmin(P - 1, 2 * depth)); /* a root that sends to each */
+    struct way gathered = ring_way(&shape, 1, P - 1);
+    struct way rooted = tree_way(&shape, 1, P - 1);
+    struct way spread = tree_way(&shape, 1, depth);
+    struct way by_itself =
+        tree_way(&shape, 1, fmin(P - 1, 2 * depth)); /* a root that sends to each */
     const struct ways spreading = {spread, {by_itself, by_itself}};
     GW_TRY(add_collective(making, "allreduce", &shape, allreduce_among(&shape), error));
     GW_TRY(add_one_way(making, "allgather", &shape, gathered, error));
@@ -360,7 +361,7 @@ static enum gw_status fill_cluster(const struct making *making,
     for (size_t i = 0; i < count; i++) {
         GW_TRY(add_among(making, workers[i], error));
     }
-    GW_TRY(add_one_way(making, "sendrecv", &pair, tree(&pair, 1, 1), error));
+    GW_TRY(add_one_way(making, "sendrecv", &pair, tree_way(&pair, 1, 1), error));
     GW_TRY(put_source(making, request, error));
     GW_TRY(gw_cluster_assume_passes(making->cluster, error));
     return request->gpu == NULL
@@ -432,8 +433,8 @@ static enum gw_status find_links(const struct gw_cluster_request *request, struc
     return making->has_within ? find_within(request, arena, making, error) : GW_OK;
 }
 
-static enum gw_status make(const struct gw_cluster_request *request, struct gw_arena *arena,
-                           struct gw_cluster *out, struct gw_error *error) {
+static enum gw_status make_cluster(const struct gw_cluster_request *request, struct gw_arena *arena,
+                                   struct gw_cluster *out, struct gw_error *error) {
     size_t per_node = request->gpus_per_node > 0 ? request->gpus_per_node : 1;
     struct making making = {.cluster = out, .gpus_per_node = per_node};
     const char *name = NULL;
@@ -452,7 +453,7 @@ enum gw_status gw_cluster_make(const struct gw_cluster_request *request, struct 
                                struct gw_error *error) {
     struct gw_arena arena = {0};
     *out = (struct gw_cluster){0};
-    enum gw_status status = make(request, &arena, out, error);
+    enum gw_status status = make_cluster(request, &arena, out, error);
     gw_arena_free(&arena);
     return status;
 }

@@ -277,8 +277,8 @@ static double blend(double slower, double faster, double share) {
  * linear in the rate, so that no faster network carries less. The range spans both links: at least
  * the slower one's low bandwidth; at most its high share, and the faster one's high bandwidth.
  */
-static void interpolate(const struct gw_link *slower, const struct gw_link *faster,
-                        double bytes_per_s, struct gw_link *out) {
+static void interpolate_links(const struct gw_link *slower, const struct gw_link *faster,
+                              double bytes_per_s, struct gw_link *out) {
     double share =
         (bytes_per_s - slower->bytes_per_s) / (faster->bytes_per_s - slower->bytes_per_s);
     out->efficiency = (struct gw_range){
@@ -315,7 +315,7 @@ static enum gw_status make_ethernet(const char *name, const struct rate *rate,
     *out = *like;
     out->source = gw_arena_format(arena, "as %s: %s", like->title, like->source);
     if (slower != NULL && faster != NULL) {
-        interpolate(slower, faster, bytes_per_s, out);
+        interpolate_links(slower, faster, bytes_per_s, out);
         out->source = gw_arena_format(arena, "between %s (%s) and %s (%s)", slower->title,
                                       slower->source, faster->title, faster->source);
     }

@@ -185,9 +185,9 @@ static enum gw_status write_model(const char *name, const struct gw_tensor_shape
     return gw_writer_finish(&writer, out, error);
 }
 
-static enum gw_status make(const struct gw_model_request *request,
-                           const struct gw_architecture *architecture, struct gw_arena *arena,
-                           cJSON **out, struct gw_error *error) {
+static enum gw_status make_model(const struct gw_model_request *request,
+                                 const struct gw_architecture *architecture, struct gw_arena *arena,
+                                 cJSON **out, struct gw_error *error) {
     struct gw_tensor_shapes shapes;
     struct use use;
     struct times times = {.batch_size = request->batch_size > 0 ? request->batch_size
@@ -206,7 +206,7 @@ enum gw_status gw_model_make(const struct gw_model_request *request, cJSON **out
     const struct gw_architecture *architecture = NULL;
     struct gw_arena arena = {0};
     GW_TRY(gw_architecture_find(request->architecture, &architecture, error));
-    enum gw_status status = make(request, architecture, &arena, out, error);
+    enum gw_status status = make_model(request, architecture, &arena, out, error);
     gw_arena_free(&arena);
     return status;
 }

@@ -72,7 +72,7 @@ static void print_cpu(const struct gw_bench_request *request,
 }
 
 /* Returns the vector's bytes per second (a copy moves twice as many). */
-static double bandwidth(const struct gw_bench_request *request, double seconds) {
+static double bench_bandwidth(const struct gw_bench_request *request, double seconds) {
     return (double)request->elements * sizeof(float) / seconds;
 }
 
@@ -83,7 +83,7 @@ static void print_gpu_row(const struct gw_bench_request *request, const struct g
     gw_table_cells(table, "%s%s\t%s", row->compressor->name, row->waits ? " *" : "",
                    gw_format_seconds(row->select_s.median, median));
     print_range(table, &row->select_s);
-    gw_table_cells(table, "%.3g\t%.2f", bandwidth(request, row->select_s.median) / 1e9,
+    gw_table_cells(table, "%.3g\t%.2f", bench_bandwidth(request, row->select_s.median) / 1e9,
                    row->passes);
     print_target(table, row->passes, target.select);
     gw_table_cells(table, "%.2f", row->compress_passes);
@@ -96,7 +96,7 @@ static void print_gpu(const struct gw_bench_request *request,
     double copy_s = result->copy_s.median;
     gw_print(
         "%s; copies move %.3g GB/s, so that one pass takes %s; reading and summing takes %s\n\n",
-        request->gpu->name, 2 * bandwidth(request, copy_s) / 1e9, GW_SECONDS(copy_s / 2),
+        request->gpu->name, 2 * bench_bandwidth(request, copy_s) / 1e9, GW_SECONDS(copy_s / 2),
         GW_SECONDS(result->read_pass_s.median));
     struct gw_table *table =
         gw_table_open("lrrrrrrrrr", "compressor\tmedian\tp5, p95\tGB/s\tpasses\ttarget\twith "
@@ -186,7 +186,7 @@ static void write_row(struct gw_json_writer *writer, const struct gw_bench_reque
         struct target target = target_of(row);
         gw_writer_number(writer, "with_residual_p5_s", row->compress_s.p5);
         gw_writer_number(writer, "with_residual_p95_s", row->compress_s.p95);
-        gw_writer_number(writer, "bytes_per_s", bandwidth(request, row->select_s.median));
+        gw_writer_number(writer, "bytes_per_s", bench_bandwidth(request, row->select_s.median));
         gw_writer_flag(writer, "waits", row->waits);
         write_target(writer, row->passes, target.select, "target_passes", "met");
         write_target(writer, row->compress_passes, target.compress, "with_residual_target_passes",
@@ -207,7 +207,8 @@ static void write_device(struct gw_json_writer *writer, const struct gw_bench_re
     gw_writer_text(writer, "cuda", gw_cuda_version());
     gw_writer_flag(writer, "ecc", request->gpu->ecc);
     gw_writer_number(writer, "copy_s", result->copy_s.median);
-    gw_writer_number(writer, "copy_bytes_per_s", 2 * bandwidth(request, result->copy_s.median));
+    gw_writer_number(writer, "copy_bytes_per_s",
+                     2 * bench_bandwidth(request, result->copy_s.median));
 }
 
 enum gw_status gw_bench_print_json(const struct gw_bench_request *request,

@@ -5,12 +5,12 @@
 
 #include "report/measurements.h"
 
-static const cJSON *member(const cJSON *object, const char *key) {
+static const cJSON *find_member(const cJSON *object, const char *key) {
     return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
 static const char *text_at(const cJSON *object, const char *key) {
-    const char *text = cJSON_GetStringValue(member(object, key));
+    const char *text = cJSON_GetStringValue(find_member(object, key));
     return text == NULL ? "" : text;
 }
 
@@ -31,9 +31,9 @@ static bool is_text(const cJSON *entry, const char *key, const char *expected) {
     return strcmp(text_at(entry, key), expected) == 0;
 }
 
-static void judge(const cJSON *entry, struct verdict *verdict) {
+static void judge_medians(const cJSON *entry, struct verdict *verdict) {
     verdict->points++;
-    if (!cJSON_IsFalse(member(entry, "precise"))) {
+    if (!cJSON_IsFalse(find_member(entry, "precise"))) {
         return;
     }
     if (is_text(entry, "stopped_by", "max-time")) {
@@ -49,11 +49,11 @@ static void judge(const cJSON *entry, struct verdict *verdict) {
 static void print_precision(struct gw_table *table, const cJSON *kept, struct verdict *verdict) {
     struct precision precision = {0};
     const cJSON *entry = NULL;
-    cJSON_ArrayForEach(entry, member(kept, "raw")) {
+    cJSON_ArrayForEach(entry, find_member(kept, "raw")) {
         precision.points++;
-        precision.precise += !cJSON_IsFalse(member(entry, "precise"));
+        precision.precise += !cJSON_IsFalse(find_member(entry, "precise"));
         if (verdict != NULL) {
-            judge(entry, verdict);
+            judge_medians(entry, verdict);
         }
     }
     gw_table_cells(table, "%zu of %zu", precision.precise, precision.points);
@@ -72,14 +72,14 @@ struct row {
 };
 
 static double number_at(const cJSON *object, const char *key) {
-    return cJSON_GetNumberValue(member(object, key));
+    return cJSON_GetNumberValue(find_member(object, key));
 }
 
 /* Returns the largest measured size; without measurements, the largest that was asked for. */
 static double largest_of(const struct row *row) {
     double largest = 0;
     const cJSON *entry = NULL;
-    cJSON_ArrayForEach(entry, member(row->kept, "raw")) {
+    cJSON_ArrayForEach(entry, find_member(row->kept, "raw")) {
         double size = number_at(entry, row->size_key);
         largest = isfinite(size) ? fmax(largest, size) : largest;
     }
@@ -98,10 +98,10 @@ static double slope_of(const struct row *row) {
  * one has the startup, the second one the slope.
  */
 static const cJSON *line_of(const cJSON *kept, int which) {
-    const cJSON *fit = member(kept, "fit");
+    const cJSON *fit = find_member(kept, "fit");
     const char *chosen = text_at(fit, "chosen");
-    const cJSON *line = member(fit, chosen);
-    const cJSON *segments = member(line, "segments");
+    const cJSON *line = find_member(fit, chosen);
+    const cJSON *segments = find_member(line, "segments");
     return segments == NULL ? line : cJSON_GetArrayItem(segments, which);
 }
 
@@ -133,7 +133,7 @@ static void print_rate(struct gw_table *table, double per_unit_s, bool bytes) {
 }
 
 static void print_row(struct gw_table *table, const struct row *row, struct verdict *verdict) {
-    const cJSON *fit = member(row->kept, "fit");
+    const cJSON *fit = find_member(row->kept, "fit");
     const char *chosen = text_at(fit, "chosen");
     double error = number_at(fit, "held_out_error");
     double slope_s = slope_of(row);
@@ -224,11 +224,11 @@ static void print_kernels(const char *what, const struct gw_kernel_costs *costs,
 
 static void print_link(struct gw_table *table, const char *name, const struct gw_loggp *loggp,
                        const cJSON *network, struct verdict *verdict) {
-    const cJSON *kept = member(network, name);
+    const cJSON *kept = find_member(network, name);
     if (kept == NULL) {
         return;
     }
-    double off = number_at(member(kept, "fit"), "median_relative_error");
+    double off = number_at(find_member(kept, "fit"), "median_relative_error");
     gw_table_cells(table, "%s nodes\t%s\t%s\t%s\t%s\t%s", name, GW_SECONDS(loggp->latency_s),
                    GW_SECONDS(loggp->overhead_s), GW_SECONDS(loggp->gap_s),
                    GW_SECONDS(loggp->overhead_s_per_byte * (1 << 20)),
@@ -277,7 +277,7 @@ static void print_numbers(struct gw_table *table, const cJSON *array) {
 }
 
 static void print_growth(const cJSON *document) {
-    const cJSON *growth = member(document, "growth");
+    const cJSON *growth = find_member(document, "growth");
     if (!cJSON_IsObject(growth) || cJSON_GetArraySize(growth) == 0) {
         return;
     }
@@ -285,11 +285,12 @@ static void print_growth(const cJSON *document) {
         "lllrrr", "growth with P\tstartup\tper byte\tmeasured at P\tleft out P\tlargest left out");
     const cJSON *law = NULL;
     cJSON_ArrayForEach(law, growth) {
-        gw_table_cells(table, "%s\t%s\t%s", law->string, text_at(member(law, "startup"), "law"),
-                       text_at(member(law, "bandwidth"), "law"));
-        print_numbers(table, member(law, "workers"));
-        print_share(table, cJSON_GetNumberValue(member(law, "left_out_error")));
-        print_share(table, cJSON_GetNumberValue(member(law, "largest_left_out_error")));
+        gw_table_cells(table, "%s\t%s\t%s", law->string,
+                       text_at(find_member(law, "startup"), "law"),
+                       text_at(find_member(law, "bandwidth"), "law"));
+        print_numbers(table, find_member(law, "workers"));
+        print_share(table, cJSON_GetNumberValue(find_member(law, "left_out_error")));
+        print_share(table, cJSON_GetNumberValue(find_member(law, "largest_left_out_error")));
     }
     gw_print("\n");
     gw_table_print_and_close(table);
@@ -301,9 +302,9 @@ static void print_growth(const cJSON *document) {
 static const double most_slowed = 100;
 
 static void print_factor(struct gw_table *table, const cJSON *factor) {
-    double value = cJSON_GetNumberValue(member(factor, "factor"));
-    double low = cJSON_GetNumberValue(member(factor, "low"));
-    double high = cJSON_GetNumberValue(member(factor, "high"));
+    double value = cJSON_GetNumberValue(find_member(factor, "factor"));
+    double low = cJSON_GetNumberValue(find_member(factor, "low"));
+    double high = cJSON_GetNumberValue(find_member(factor, "high"));
     if (!isfinite(value)) {
         gw_table_cells(table, "-");
     } else if (value > most_slowed) {
@@ -320,7 +321,7 @@ static void print_factor(struct gw_table *table, const cJSON *factor) {
 }
 
 static void print_overlap(const cJSON *document) {
-    const cJSON *factors = member(member(document, "overlap"), "factors");
+    const cJSON *factors = find_member(find_member(document, "overlap"), "factors");
     if (!cJSON_IsObject(factors) || cJSON_GetArraySize(factors) == 0) {
         return;
     }
@@ -333,9 +334,9 @@ static void print_overlap(const cJSON *document) {
             const cJSON *point = NULL;
             cJSON_ArrayForEach(point, pair) {
                 gw_table_cells(table, "%s\t%s\t%s", collective->string, pair->string,
-                               GW_BYTES(cJSON_GetNumberValue(member(point, "bytes"))));
-                print_factor(table, member(point, "compute"));
-                print_factor(table, member(point, "communication"));
+                               GW_BYTES(cJSON_GetNumberValue(find_member(point, "bytes"))));
+                print_factor(table, find_member(point, "compute"));
+                print_factor(table, find_member(point, "communication"));
             }
         }
     }
@@ -432,7 +433,7 @@ void gw_calibration_print(const struct gw_cluster *cluster, const cJSON *documen
     gw_print(
         "Collectives from 1 KiB to %s, compressors from 1,024 to %s elements; written to\n%s\n",
         GW_BYTES((double)calibration->max_bytes), GW_NUMBER(calibration->max_elements), out);
-    const cJSON *warnings = member(member(document, "source"), "warnings");
+    const cJSON *warnings = find_member(find_member(document, "source"), "warnings");
     const cJSON *warning = NULL;
     if (cJSON_GetArraySize(warnings) > 0) {
         gw_print("\n");

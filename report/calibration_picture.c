@@ -78,7 +78,7 @@ static void find_sizes(const struct plotted_series *series, double *low, double 
     }
 }
 
-static void widen(struct section *section, const struct plotted_point *point) {
+static void widen_section(struct section *section, const struct plotted_point *point) {
     section->size_low = fmin(section->size_low, point->size);
     section->size_high = fmax(section->size_high, point->size);
     section->time_low = fmin(section->time_low, point->low_s);
@@ -86,10 +86,10 @@ static void widen(struct section *section, const struct plotted_point *point) {
 }
 
 /* Calls `draw` for each sample of the curve (what: "curve") and each measured point ("point"). */
-static void visit(const struct plotted_series *series,
-                  void (*draw)(void *context, const struct plotted_series *series, const char *what,
-                               const struct plotted_point *point),
-                  void *context) {
+static void plot_series_points(const struct plotted_series *series,
+                               void (*draw)(void *context, const struct plotted_series *series,
+                                            const char *what, const struct plotted_point *point),
+                               void *context) {
     double low = 0;
     double high = 0;
     struct plotted_point point;
@@ -110,11 +110,11 @@ static void visit(const struct plotted_series *series,
     }
 }
 
-static void measure(void *context, const struct plotted_series *series, const char *what,
-                    const struct plotted_point *point) {
+static void measure_section(void *context, const struct plotted_series *series, const char *what,
+                            const struct plotted_point *point) {
     struct chart *chart = context;
     (void)what;
-    widen(series->workers > 0 ? &chart->collectives : &chart->compressors, point);
+    widen_section(series->workers > 0 ? &chart->collectives : &chart->compressors, point);
 }
 
 /* ---- panels -------------------------------------------------------------------------------- */
@@ -191,7 +191,7 @@ static enum gw_status open_chart(const struct gw_cluster *cluster, struct chart 
     }
     choose_colours(out);
     for (size_t i = 0; i < out->series_count; i++) {
-        visit(&out->series[i], measure, out);
+        plot_series_points(&out->series[i], measure_section, out);
     }
     return GW_OK;
 }
@@ -294,7 +294,7 @@ static enum gw_status draw_curves(const struct gw_picture *picture,
         (void)fputs("#panel,colour,name,workers,what,size,time_s,p5_s,p95_s\n", drawing.table);
         for (size_t i = 0; i < chart.series_count; i++) {
             (void)fputs(i == 0 ? "" : "\n", drawing.table); /* so that gnuplot joins no two */
-            visit(&chart.series[i], put_point, drawing.table);
+            plot_series_points(&chart.series[i], put_point, drawing.table);
         }
         put_settings(&chart, drawing.settings);
         status = gw_drawing_finish(&drawing, "calibration.gp", cluster->name, picture->out,

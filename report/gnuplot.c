@@ -15,13 +15,13 @@
 
 /* ---- names of pictures --------------------------------------------------------------------- */
 
-static const char *ending(const char *path) {
+static const char *path_ending(const char *path) {
     const char *dot = strrchr(path, '.');
     return dot == NULL ? "" : dot + 1;
 }
 
 bool gw_plot_is_picture(const char *path) {
-    const char *kind = ending(path);
+    const char *kind = path_ending(path);
     return strcmp(kind, "png") == 0 || strcmp(kind, "svg") == 0 || strcmp(kind, "pdf") == 0;
 }
 
@@ -140,7 +140,7 @@ static enum gw_status keep_picture(int descriptor, const char *path, struct gw_e
     (void)snprintf(name, sizeof name, "/dev/fd/%d", descriptor);
     GW_TRY(gw_file_read(name, &text, &length, error));
     enum gw_status status =
-        is_whole(ending(path), text, length)
+        is_whole(path_ending(path), text, length)
             ? gw_file_write(path, text, length, error)
             : gw_fail(error, GW_FAILED,
                       "%s: cannot be drawn: gnuplot left %zu bytes, not a whole picture", path,
@@ -160,7 +160,7 @@ static enum gw_status draw_picture(const struct gw_drawing *drawing, char *scrip
             ? GW_OK
             : gw_fail(error, GW_FAILED, "a file in memory: cannot be written: %s", strerror(errno));
     if (status == GW_OK) {
-        status = draw_data(drawing, script, title, ending(path), data, picture, error);
+        status = draw_data(drawing, script, title, path_ending(path), data, picture, error);
     }
     if (status == GW_OK) {
         status = keep_picture(picture, path, error);

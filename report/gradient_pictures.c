@@ -109,9 +109,9 @@ static size_t count_windows(const struct counts_plot *plot) {
     return (iterations_of(plot) - 1) / window_of(plot) + 1;
 }
 
-static void average(const struct counts_plot *plot, const struct gw_counts *counts,
-                    double (*of)(const struct gw_counts *counts, size_t iteration),
-                    double *heights) {
+static void average_counts(const struct counts_plot *plot, const struct gw_counts *counts,
+                           double (*of)(const struct gw_counts *counts, size_t iteration),
+                           double *heights) {
     size_t window = window_of(plot);
     for (size_t w = 0; w < count_windows(plot); w++) {
         struct gw_running mean = {0};
@@ -148,7 +148,7 @@ static enum gw_status train_windows(const struct counts_plot *plot,
     enum gw_status status = gw_emulate_gradients(&schedule, &emulation, &counts, error);
     if (status == GW_OK) {
         gw_log(GW_LOG_VERBOSE, "%s: %s", compressor->name, counts.source);
-        average(plot, &counts, of, heights);
+        average_counts(plot, &counts, of, heights);
         gw_counts_free(&counts);
     }
     gw_schedule_free(&schedule);

@@ -245,7 +245,7 @@ static enum gw_status print_plans_document(const struct gw_plans *plans, bool ra
 /* ---- plans -------------------------------------------------------------------------------- */
 
 /* Returns the plan's relative distance from the proven lower bound; 0 if both are 0. */
-static double gap(const struct gw_plan *plan) {
+static double bound_gap(const struct gw_plan *plan) {
     return plan->iteration_s > plan->lower_bound_s ? plan->iteration_s / plan->lower_bound_s - 1
                                                    : 0;
 }
@@ -274,7 +274,7 @@ static void print_table(const struct gw_question *question, const struct gw_plan
     for (size_t i = 0; i < made->count; i++) {
         const struct gw_plan *plan = &plans[i];
         gw_table_cells(table, "%s\t%zu\t%s\t%s", plan->policy, plan->group_count,
-                       GW_SECONDS(plan->iteration_s), GW_PERCENT(gap(plan)));
+                       GW_SECONDS(plan->iteration_s), GW_PERCENT(bound_gap(plan)));
         if (interferes) {
             gw_table_cells(table, "%s", GW_SECONDS(made->interfered_s[i]));
         }

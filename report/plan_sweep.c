@@ -11,7 +11,7 @@
 
 enum { LABEL_SIZE = 48 };
 
-static bool varies(const struct gw_plan_sweep *sweep, enum gw_axis axis) {
+static bool axis_varies(const struct gw_plan_sweep *sweep, enum gw_axis axis) {
     return sweep->values.kind == &gw_axis_kinds[axis];
 }
 
@@ -62,12 +62,12 @@ static void print_plan_sweep_heading(const struct gw_plan_sweep *sweep) {
     gw_print("%s (%zu tensors, %s elements), cluster %s", question->model->name,
              question->model->tensor_count, GW_NUMBER(gw_model_elements(question->model)),
              question->cluster->name);
-    if (!varies(sweep, GW_AXIS_WORKERS)) {
+    if (!axis_varies(sweep, GW_AXIS_WORKERS)) {
         gw_print(", %zu worker%s", question->workers, question->workers == 1 ? "" : "s");
     }
     if (sweep->exchange_count == 1 && strcmp(sweep->compressors[0], "none") == 0) {
         gw_print(", dense");
-    } else if (!varies(sweep, GW_AXIS_DENSITY)) {
+    } else if (!axis_varies(sweep, GW_AXIS_DENSITY)) {
         gw_print(", density %g", question->density);
     }
     if (sweep->values.count == 1) {
@@ -373,10 +373,10 @@ static enum gw_status make_document(const struct gw_plan_sweep *sweep, cJSON **o
         gw_writer_text(&writer, "schema", "gradweave/sweep@1");
         gw_writer_text(&writer, "model", question->model->name);
         gw_writer_text(&writer, "cluster", question->cluster->name);
-        if (!varies(sweep, GW_AXIS_WORKERS)) {
+        if (!axis_varies(sweep, GW_AXIS_WORKERS)) {
             gw_writer_number(&writer, "workers", (double)question->workers);
         }
-        if (!varies(sweep, GW_AXIS_DENSITY)) {
+        if (!axis_varies(sweep, GW_AXIS_DENSITY)) {
             gw_writer_number(&writer, "density", question->density);
         }
         gw_writer_text(&writer, "parameter", sweep->values.kind->name);
@@ -508,8 +508,8 @@ static enum gw_status draw_plan_sweep(const struct gw_plan_sweep *sweep, const c
     snprintf(workers, sizeof workers, ", %zu workers", question->workers);
     snprintf(density, sizeof density, ", density %g", question->density);
     snprintf(title, sizeof title, "%s on %s%s%s: predicted", question->model->name,
-             question->cluster->name, varies(sweep, GW_AXIS_WORKERS) ? "" : workers,
-             varies(sweep, GW_AXIS_DENSITY) ? "" : density);
+             question->cluster->name, axis_varies(sweep, GW_AXIS_WORKERS) ? "" : workers,
+             axis_varies(sweep, GW_AXIS_DENSITY) ? "" : density);
     struct gw_line_chart chart = {
         .title = title,
         .axis = sweep->values.own_bit_per_s > 0 ? "bandwidth (bit/s)" : sweep->values.kind->label,
@@ -537,7 +537,7 @@ static const struct {
                {".pdf", draw_plan_sweep}};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-static size_t find_format(const char *path) {
+static size_t find_output_format(const char *path) {
     const char *dot = strrchr(path, '.');
     size_t i = 0;
     while (i < FORMATS && (dot == NULL || strcmp(dot, formats[i].ending) != 0)) {
@@ -547,7 +547,7 @@ static size_t find_format(const char *path) {
 }
 
 enum gw_status gw_plan_sweep_check_out(const char *path, struct gw_error *error) {
-    if (find_format(path) == FORMATS) {
+    if (find_output_format(path) == FORMATS) {
         return gw_fail(error, GW_BAD_INPUT,
                        "%s: expected the name of a sweep's table (.csv), document (.json) or "
                        "picture (.png, .svg or .pdf)",
@@ -558,5 +558,5 @@ enum gw_status gw_plan_sweep_check_out(const char *path, struct gw_error *error)
 
 enum gw_status gw_plan_sweep_write(const struct gw_plan_sweep *sweep, const char *path,
                                    struct gw_error *error) {
-    return formats[find_format(path)].write(sweep, path, error);
+    return formats[find_output_format(path)].write(sweep, path, error);
 }

@@ -150,7 +150,7 @@ static const struct gw_sweep_format formats[] = {
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-static const struct gw_sweep_format *find_format(const char *path) {
+static const struct gw_sweep_format *find_file_format(const char *path) {
     const char *dot = strrchr(path, '.');
     for (size_t i = 0; i < FORMATS && dot != NULL; i++) {
         if (strcmp(dot, formats[i].ending) == 0) {
@@ -162,7 +162,7 @@ static const struct gw_sweep_format *find_format(const char *path) {
 
 static enum gw_status check_paths(const char *const *paths, size_t count, struct gw_error *error) {
     for (size_t i = 0; i < count; i++) {
-        const struct gw_sweep_format *format = find_format(paths[i]);
+        const struct gw_sweep_format *format = find_file_format(paths[i]);
         if (format == NULL) {
             return gw_fail(error, GW_BAD_INPUT,
                            "%s: expected the name of a table (.csv) or of JSON lines (.jsonl)",
@@ -266,8 +266,8 @@ static enum gw_status read_partial(struct gw_sweep_file *file, const struct gw_g
 
 /* ---- beginning ----------------------------------------------------------------------------- */
 
-static enum gw_status append(const struct gw_sweep_file *file, const char *text, size_t length,
-                             struct gw_error *error) {
+static enum gw_status append_rows(const struct gw_sweep_file *file, const char *text, size_t length,
+                                  struct gw_error *error) {
     return fwrite(text, 1, length, file->stream) == length ? GW_OK
                                                            : fail_to_write(file->partial, error);
 }
@@ -280,15 +280,15 @@ static enum gw_status write_now(struct gw_sweep_file *file, struct gw_error *err
 }
 
 /* Truncates the file after the rows that are kept, or after the prelude, and goes on there. */
-static enum gw_status cut(struct gw_sweep_file *file, const struct gw_grid *grid, uint64_t rows,
-                          struct gw_error *error) {
+static enum gw_status cut_file(struct gw_sweep_file *file, const struct gw_grid *grid,
+                               uint64_t rows, struct gw_error *error) {
     off_t keep = 0;
     GW_TRY(read_partial(file, grid, rows, &keep, error));
     if (ftruncate(fileno(file->stream), keep) != 0 || fseeko(file->stream, 0, SEEK_END) != 0) {
         return fail_to_write(file->partial, error);
     }
     if (keep == 0) {
-        GW_TRY(append(file, file->prelude, strlen(file->prelude), error));
+        GW_TRY(append_rows(file, file->prelude, strlen(file->prelude), error));
     }
     file->synced_s = -INFINITY;
     GW_TRY(write_now(file, error));
@@ -341,14 +341,14 @@ static enum gw_status open_files(struct gw_sweep_files *files, const char *const
     off_t keep = 0;
     for (size_t i = 0; i < count; i++) {
         struct gw_sweep_file *file = &files->files[files->count++];
-        *file = (struct gw_sweep_file){.path = paths[i], .format = find_format(paths[i])};
+        *file = (struct gw_sweep_file){.path = paths[i], .format = find_file_format(paths[i])};
         GW_TRY(make_prelude(file, grid, error));
         GW_TRY(open_partial(file, resume, error));
         GW_TRY(read_partial(file, grid, grid->point_count, &keep, error));
         files->done = i == 0 || file->rows < files->done ? file->rows : files->done;
     }
     for (size_t i = 0; i < count; i++) {
-        GW_TRY(cut(&files->files[i], grid, files->done, error));
+        GW_TRY(cut_file(&files->files[i], grid, files->done, error));
         files->infeasible = files->files[i].infeasible;
     }
     return GW_OK;
@@ -376,14 +376,14 @@ enum gw_status gw_sweep_files_open(const char *const *paths, size_t count,
 enum gw_status gw_sweep_put_row(FILE *stream, const char *path, const struct gw_grid *grid,
                                 const struct gw_point *point,
                                 const struct gw_prediction *prediction, struct gw_error *error) {
-    const struct gw_sweep_format *format = gw_needed(find_format(path));
+    const struct gw_sweep_format *format = gw_needed(find_file_format(path));
     return format->put(stream, grid, point, prediction, error);
 }
 
 enum gw_status gw_sweep_files_append(struct gw_sweep_files *files, const char *rows,
                                      const size_t *lengths, bool now, struct gw_error *error) {
     for (size_t i = 0; i < files->count; i++) {
-        GW_TRY(append(&files->files[i], rows, lengths[i], error));
+        GW_TRY(append_rows(&files->files[i], rows, lengths[i], error));
         GW_TRY(now ? write_now(&files->files[i], error) : GW_OK);
         rows += lengths[i];
     }

@@ -429,8 +429,9 @@ static enum gw_status make_document(const struct gw_validation *validation,
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static enum gw_status present(const struct gw_validation *validation, const struct notes *notes,
-                              const char *path, bool json, struct gw_error *error) {
+static enum gw_status present_validation(const struct gw_validation *validation,
+                                       const struct notes *notes, const char *path, bool json,
+                                       struct gw_error *error) {
     cJSON *document = NULL;
     GW_TRY(make_document(validation, notes, &document, error));
     enum gw_status status = path == NULL ? GW_OK : gw_json_write(document, path, error);
@@ -450,7 +451,7 @@ enum gw_status gw_print_validation(const struct gw_validation *validation, const
     struct notes notes;
     enum gw_status status = collect_notes(validation, &arena, &notes, error);
     if (status == GW_OK) {
-        status = present(validation, &notes, path, json, error);
+        status = present_validation(validation, &notes, path, json, error);
     }
     gw_arena_free(&arena);
     return status;

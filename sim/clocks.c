@@ -56,7 +56,7 @@ static enum gw_status open_clocks(void **out, const struct gw_simulator *simulat
     return gw_tally_open(&clocks->tally, lanes, arena, error);
 }
 
-static void reset(struct lane_clocks *clocks, uint64_t repetition) {
+static void reset_clocks(struct lane_clocks *clocks, uint64_t repetition) {
     const struct gw_simulator *simulator = clocks->simulator;
     gw_tally_reset(&clocks->tally, simulator->lane_count);
     const struct gw_noise *noise = &simulator->simulation.compute_noise;
@@ -70,8 +70,8 @@ static void reset(struct lane_clocks *clocks, uint64_t repetition) {
 
 /* ---- operations ---------------------------------------------------------------------------- */
 
-static void record(struct lane_clocks *clocks, size_t lane, size_t index, enum gw_activity activity,
-                   double start_s, double end_s) {
+static void record_activity(struct lane_clocks *clocks, size_t lane, size_t index,
+                            enum gw_activity activity, double start_s, double end_s) {
     gw_record(&clocks->recorder, &clocks->simulator->schedule->operations[index], lane, activity,
               start_s, end_s);
 }
@@ -118,7 +118,7 @@ static void find_ends(const struct lane_clocks *clocks, size_t index, struct lan
 }
 
 /* Moves the stream's clock over an operation, and keeps its end for those that wait for it. */
-static void advance(struct lane_clocks *clocks, size_t index, const struct lane_block *block) {
+static void advance_lane(struct lane_clocks *clocks, size_t index, const struct lane_block *block) {
     const struct gw_simulator *simulator = clocks->simulator;
     enum gw_stream stream = simulator->schedule->operations[index].stream;
     double *clock = clocks->tally.clock[stream] + block->first;
@@ -134,7 +134,7 @@ static void advance(struct lane_clocks *clocks, size_t index, const struct lane_
     }
 }
 
-static void compute(struct lane_clocks *clocks, size_t index, struct lane_block *block) {
+static void compute_block(struct lane_clocks *clocks, size_t index, struct lane_block *block) {
     enum gw_activity kind = clocks->simulator->schedule->operations[index].kind;
     find_starts(clocks, index, block);
     find_ends(clocks, index, block);
@@ -144,9 +144,9 @@ static void compute(struct lane_clocks *clocks, size_t index, struct lane_block 
             busy[i] += block->ends[i] - block->starts[i];
         }
     }
-    advance(clocks, index, block);
+    advance_lane(clocks, index, block);
     for (size_t i = 0; clocks->recorder.timeline != NULL && i < block->count; i++) {
-        record(clocks, block->first + i, index, kind, block->starts[i], block->ends[i]);
+        record_activity(clocks, block->first + i, index, kind, block->starts[i], block->ends[i]);
     }
 }
 
@@ -164,7 +164,7 @@ static double enter_exchange(const struct lane_clocks *clocks, size_t index,
 }
 
 /* Starts the exchange when its last worker has arrived, and ends it for all at once. */
-static void exchange(struct lane_clocks *clocks, size_t index) {
+static void exchange_group(struct lane_clocks *clocks, size_t index) {
     const struct gw_simulator *simulator = clocks->simulator;
     bool moves = simulator->schedule->operations[index].kind == GW_EXCHANGE;
     double factor =
@@ -185,14 +185,15 @@ static void leave_exchange(struct lane_clocks *clocks, size_t index, struct lane
     for (size_t i = 0; i < block->count; i++) {
         block->ends[i] = clocks->exchange_end_s;
     }
-    advance(clocks, index, block);
+    advance_lane(clocks, index, block);
     for (size_t i = 0; clocks->recorder.timeline != NULL && i < block->count; i++) {
         double arrived_s = block->starts[i];
         if (arrived_s < clocks->exchange_start_s) {
-            record(clocks, block->first + i, index, GW_WAIT, arrived_s, clocks->exchange_start_s);
+            record_activity(clocks, block->first + i, index, GW_WAIT, arrived_s,
+                            clocks->exchange_start_s);
         }
-        record(clocks, block->first + i, index, kind, clocks->exchange_start_s,
-               clocks->exchange_end_s);
+        record_activity(clocks, block->first + i, index, kind, clocks->exchange_start_s,
+                        clocks->exchange_end_s);
     }
 }
 
@@ -208,7 +209,7 @@ static void advance_block(size_t number, void *context) {
         leave_exchange(clocks, clocks->first - 1, &block);
     }
     for (size_t index = clocks->first; index < clocks->end; index++) {
-        compute(clocks, index, &block);
+        compute_block(clocks, index, &block);
     }
     if (clocks->end < clocks->simulator->schedule->operation_count) {
         clocks->latest[number] = enter_exchange(clocks, clocks->end, &block);
@@ -228,17 +229,17 @@ static void advance_stretches(struct lane_clocks *clocks, size_t threads) {
         if (clocks->end == schedule->operation_count) {
             return;
         }
-        exchange(clocks, clocks->end);
+        exchange_group(clocks, clocks->end);
     }
 }
 
 /* ---- an iteration -------------------------------------------------------------------------- */
 
-static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
-                              struct gw_timeline *timeline, double start_s, struct gw_measure *out,
-                              struct gw_error *error) {
+static enum gw_status iterate_clocks(void *state, uint64_t repetition, size_t threads,
+                                     struct gw_timeline *timeline, double start_s,
+                                     struct gw_measure *out, struct gw_error *error) {
     struct lane_clocks *clocks = state;
-    reset(clocks, repetition);
+    reset_clocks(clocks, repetition);
     clocks->recorder =
         (struct gw_recorder){.timeline = timeline, .start_s = start_s, .error = error};
     advance_stretches(clocks, timeline == NULL ? threads : 1);
@@ -246,4 +247,4 @@ static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
     return gw_record_iteration(&clocks->recorder, out);
 }
 
-const struct gw_runner gw_runner_clocks = {.open = open_clocks, .iterate = iterate};
+const struct gw_runner gw_runner_clocks = {.open = open_clocks, .iterate = iterate_clocks};

@@ -35,7 +35,7 @@ struct export {
     struct ends streams[GW_STREAM_COUNT];
 };
 
-static void require(struct export *export, uint32_t label, struct ends ends) {
+static void require_ends(struct export *export, uint32_t label, struct ends ends) {
     if (ends.first > 0) {
         gw_goal_write_requires(export->writer, label, ends.first);
     }
@@ -71,7 +71,7 @@ static uint32_t write_token(struct export *export, uint8_t cpu, uint8_t nic, str
                                       .cpu = cpu,
                                       .nic = nic};
     uint32_t label = gw_goal_write_operation(export->writer, &token);
-    require(export, label, before);
+    require_ends(export, label, before);
     token.kind = GW_GOAL_RECEIVE;
     (void)gw_goal_write_operation(export->writer, &token);
     return label;
@@ -112,9 +112,9 @@ static uint32_t write_start(struct export *export, size_t index, double seconds)
                                  : cross_over(export, ends, cpu_of(before), cpu);
     }
     uint32_t label = write_calculation(export, seconds, cpu);
-    require(export, label, export->streams[operation->stream]);
+    require_ends(export, label, export->streams[operation->stream]);
     for (size_t d = 0; d < operation->dependency_count; d++) {
-        require(export, label, export->awaited[d]);
+        require_ends(export, label, export->awaited[d]);
     }
     return label;
 }
@@ -125,7 +125,7 @@ static struct ends write_pause(struct export *export, double seconds, struct end
         return before;
     }
     uint32_t label = write_calculation(export, seconds, MESSAGE_CPU);
-    require(export, label, before);
+    require_ends(export, label, before);
     return (struct ends){.first = label};
 }
 
@@ -167,7 +167,7 @@ static struct ends write_late(struct export *export, size_t index, double second
     }
     export->late = write_pause(export, seconds, export->late);
     uint32_t label = write_calculation(export, seconds, COMPUTE_CPU);
-    require(export, label, export->streams[operation->stream]);
+    require_ends(export, label, export->streams[operation->stream]);
     return (struct ends){.first = label};
 }
 
@@ -183,12 +183,12 @@ static struct ends write_steps(struct export *export, uint32_t rank, uint32_t nu
         if (step.to != GW_NOBODY) {
             before = write_pause(export, sending_s(export, step.send_bytes), before);
             ends.first = write_message(export, GW_GOAL_SEND, step.to, step.send_bytes, number);
-            require(export, ends.first, before);
+            require_ends(export, ends.first, before);
         }
         if (step.from != GW_NOBODY) {
             ends.second =
                 write_message(export, GW_GOAL_RECEIVE, step.from, step.receive_bytes, number);
-            require(export, ends.second, before);
+            require_ends(export, ends.second, before);
             struct ends received = {.first = ends.second};
             ends.second =
                 write_pause(export, receiving_s(export, step.receive_bytes), received).first;
@@ -241,7 +241,7 @@ static void write_server(struct export *export, uint32_t server) {
             number++;
         } else if (gw_operation_is_shared(operation)) {
             uint32_t label = write_calculation(export, simulator->seconds[i], MESSAGE_CPU);
-            require(export, label, ends);
+            require_ends(export, label, ends);
             ends = (struct ends){.first = label};
         }
     }

@@ -134,7 +134,7 @@ enum gw_status gw_messages_collapse(const struct gw_simulator *simulator, bool *
     return status;
 }
 
-static void leave(void *context, uint32_t which, uint64_t now);
+static void leave_collective(void *context, uint32_t which, uint64_t now);
 
 static enum gw_status open_messages(void **out, const struct gw_simulator *simulator,
                                     struct gw_arena *arena, struct gw_error *error) {
@@ -149,7 +149,7 @@ static enum gw_status open_messages(void **out, const struct gw_simulator *simul
     struct gw_traffic_spec spec = {.exchanges = exchanges,
                                    .links = links_of(simulator, exchanges->ranks),
                                    .noise = &simulator->simulation.network_noise,
-                                   .left = leave,
+                                   .left = leave_collective,
                                    .context = messages};
     GW_TRY(gw_traffic_open(&messages->traffic, &spec, arena, error));
     messages->simulator = simulator;
@@ -173,7 +173,7 @@ uint64_t gw_messages_events(const void *state) {
     return gw_traffic_events(messages->traffic);
 }
 
-static void reset(struct messages *messages, uint64_t repetition) {
+static void reset_messages(struct messages *messages, uint64_t repetition) {
     const struct gw_simulator *simulator = messages->simulator;
     uint64_t seed = simulator->simulation.seed;
     if (simulator->simulation.selected != NULL) {
@@ -193,8 +193,8 @@ static void reset(struct messages *messages, uint64_t repetition) {
 
 /* ---- operations of workers ----------------------------------------------------------------- */
 
-static void record(struct messages *messages, size_t lane, size_t index, enum gw_activity activity,
-                   uint64_t start, uint64_t end) {
+static void record_activity(struct messages *messages, size_t lane, size_t index,
+                            enum gw_activity activity, uint64_t start, uint64_t end) {
     const struct gw_operation *operation = &messages->simulator->schedule->operations[index];
     messages->lanes[lane].spent[activity] += end - start;
     gw_record(&messages->recorder, operation, lane, activity, gw_seconds(start), gw_seconds(end));
@@ -217,8 +217,8 @@ static uint64_t start_of(const struct messages *messages, size_t lane, size_t in
 }
 
 /* Moves the stream's clock over an operation, and keeps its end for those that wait for it. */
-static void advance(struct messages *messages, size_t lane, size_t index, uint64_t start,
-                    uint64_t end) {
+static void advance_lane(struct messages *messages, size_t lane, size_t index, uint64_t start,
+                         uint64_t end) {
     const struct gw_simulator *simulator = messages->simulator;
     enum gw_stream stream = simulator->schedule->operations[index].stream;
     struct worker_lane *state = &messages->lanes[lane];
@@ -231,7 +231,7 @@ static void advance(struct messages *messages, size_t lane, size_t index, uint64
     }
 }
 
-static void compute(struct messages *messages, size_t lane, size_t index) {
+static void compute_operation(struct messages *messages, size_t lane, size_t index) {
     const struct gw_simulator *simulator = messages->simulator;
     const struct gw_simulation *simulation = &simulator->simulation;
     double seconds = simulator->seconds[index];
@@ -245,8 +245,8 @@ static void compute(struct messages *messages, size_t lane, size_t index) {
     }
     uint64_t start = start_of(messages, lane, index);
     uint64_t end = gw_plus_ps(start, gw_picoseconds(seconds));
-    advance(messages, lane, index, start, end);
-    record(messages, lane, index, simulator->schedule->operations[index].kind, start, end);
+    advance_lane(messages, lane, index, start, end);
+    record_activity(messages, lane, index, simulator->schedule->operations[index].kind, start, end);
 }
 
 static struct lane_visit *visit_of(const struct messages *messages, size_t lane) {
@@ -263,7 +263,7 @@ static void leave_exchange(struct messages *messages, size_t lane, uint64_t come
     double aggregation_s = served ? 0 : simulator->seconds[state->operation];
     uint64_t now = gw_plus_ps(come, gw_picoseconds(aggregation_s));
     visit->left = now;
-    advance(messages, lane, state->operation++, visit->entered, now);
+    advance_lane(messages, lane, state->operation++, visit->entered, now);
     state->exchange++;
 }
 
@@ -290,9 +290,10 @@ static void go_on(struct messages *messages, size_t lane) {
         if (operation->kind != GW_EXCHANGE) {
             if (gw_operation_is_shared(operation)) {
                 uint64_t now = start_of(messages, lane, state->operation);
-                advance(messages, lane, state->operation++, now, now); /* of the next exchange */
+                advance_lane(messages, lane, state->operation++, now,
+                             now); /* of the next exchange */
             } else {
-                compute(messages, lane, state->operation++);
+                compute_operation(messages, lane, state->operation++);
             }
             continue;
         }
@@ -317,7 +318,7 @@ static uint64_t work_before(const struct messages *messages, uint32_t exchange) 
 }
 
 /* Servers take part in those exchanges that have servers, as soon as they can. */
-static void serve(struct messages *messages, uint32_t server, uint64_t now) {
+static void serve_server(struct messages *messages, uint32_t server, uint64_t now) {
     uint32_t *next = &messages->next_served[server - messages->simulator->simulation.workers];
     while (*next < messages->exchanges.count && messages->exchanges.list[*next].ranks <= server) {
         (*next)++;
@@ -328,11 +329,11 @@ static void serve(struct messages *messages, uint32_t server, uint64_t now) {
     }
 }
 
-static void leave(void *context, uint32_t which, uint64_t now) {
+static void leave_collective(void *context, uint32_t which, uint64_t now) {
     struct messages *messages = context;
     if (which >= messages->simulator->simulation.workers) {
         messages->served = later(messages->served, now);
-        serve(messages, which, now);
+        serve_server(messages, which, now);
         return;
     }
     leave_exchange(messages, which, now);
@@ -347,7 +348,7 @@ static void start_all(struct messages *messages) {
         go_on(messages, lane);
     }
     for (uint32_t server = workers; server < messages->exchanges.ranks; server++) {
-        serve(messages, server, 0);
+        serve_server(messages, server, 0);
     }
 }
 
@@ -376,16 +377,18 @@ static void record_exchanges(struct messages *messages) {
             uint64_t last = messages->last_entered[i];
             uint64_t begun = last < visit->left ? later(last, visit->entered) : visit->left;
             if (begun > visit->entered) {
-                record(messages, lane, exchange->operation, GW_WAIT, visit->entered, begun);
+                record_activity(messages, lane, exchange->operation, GW_WAIT, visit->entered,
+                                begun);
             }
             if (visit->left > begun || begun == visit->entered) {
-                record(messages, lane, exchange->operation, GW_EXCHANGE, begun, visit->left);
+                record_activity(messages, lane, exchange->operation, GW_EXCHANGE, begun,
+                                visit->left);
             }
         }
     }
 }
 
-static void measure(struct messages *messages, struct gw_measure *out) {
+static void measure_messages(struct messages *messages, struct gw_measure *out) {
     double spent_s[GW_ACTIVITY_COUNT] = {0};
     double idle_s = 0;
     uint64_t end = messages->served;
@@ -408,20 +411,20 @@ static void measure(struct messages *messages, struct gw_measure *out) {
     gw_measure_other(out);
 }
 
-static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
-                              struct gw_timeline *timeline, double start_s, struct gw_measure *out,
-                              struct gw_error *error) {
+static enum gw_status iterate_messages(void *state, uint64_t repetition, size_t threads,
+                                       struct gw_timeline *timeline, double start_s,
+                                       struct gw_measure *out, struct gw_error *error) {
     (void)threads;
     struct messages *messages = state;
     messages->recorder =
         (struct gw_recorder){.timeline = timeline, .start_s = start_s, .error = error};
-    reset(messages, repetition);
+    reset_messages(messages, repetition);
     start_all(messages);
     GW_TRY(gw_traffic_run(messages->traffic, error));
     GW_TRY(check_times(messages));
     record_exchanges(messages);
-    measure(messages, out);
+    measure_messages(messages, out);
     return gw_record_iteration(&messages->recorder, out);
 }
 
-const struct gw_runner gw_runner_messages = {.open = open_messages, .iterate = iterate};
+const struct gw_runner gw_runner_messages = {.open = open_messages, .iterate = iterate_messages};

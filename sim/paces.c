@@ -98,7 +98,7 @@ static enum gw_status open_paces(void **out, const struct gw_simulator *simulato
     return gw_arena_check(arena, "simulating", error);
 }
 
-static void reset(struct paces *paces, uint64_t repetition) {
+static void reset_paces(struct paces *paces, uint64_t repetition) {
     const struct gw_simulator *simulator = paces->simulator;
     const struct gw_noise *noise = &simulator->simulation.compute_noise;
     uint64_t seed = simulator->simulation.seed;
@@ -127,7 +127,7 @@ static void reset(struct paces *paces, uint64_t repetition) {
 
 /* ---- work ---------------------------------------------------------------------------------- */
 
-static void begin(struct work *work, size_t operation, double now_s, double seconds) {
+static void begin_work(struct work *work, size_t operation, double now_s, double seconds) {
     *work = (struct work){.running = true,
                           .holds = work->holds,
                           .operation = operation,
@@ -178,8 +178,8 @@ static size_t find_soonest(const struct paces *paces) {
 
 /* ---- compute ------------------------------------------------------------------------------- */
 
-static void record(struct paces *paces, size_t lane, size_t index, enum gw_activity activity,
-                   double start_s, double end_s) {
+static void record_activity(struct paces *paces, size_t lane, size_t index,
+                            enum gw_activity activity, double start_s, double end_s) {
     gw_record(&paces->recorder, &paces->simulator->schedule->operations[index], lane, activity,
               start_s, end_s);
 }
@@ -209,7 +209,7 @@ static void end_compute(struct paces *paces, size_t lane, double now_s) {
         paces->tally.busy[kind][lane] += now_s - work->started_s;
     }
     paces->tally.clock[GW_STREAM_COMPUTE][lane] = now_s;
-    record(paces, lane, work->operation, kind, work->started_s, now_s);
+    record_activity(paces, lane, work->operation, kind, work->started_s, now_s);
     work->running = false;
     size_t done = ++paces->next_compute[lane];
     for (size_t i = paces->order.first_waiting[done]; i != GW_NO_EXCHANGE;
@@ -289,7 +289,7 @@ static void go_on(struct paces *paces, size_t lane, double now_s) {
             return;
         }
         paces->tally.idle[lane] += now_s - paces->tally.clock[GW_STREAM_COMPUTE][lane];
-        begin(work, index, now_s, seconds_left(paces, lane, index));
+        begin_work(work, index, now_s, seconds_left(paces, lane, index));
         if (work->left_s > 0 && needs_processor(paces, lane) && !work->holds) {
             work->waits = true;
             work->factor = work->end_s = INFINITY;
@@ -315,9 +315,9 @@ static void record_exchange(struct paces *paces, size_t place, double free_s, do
     for (size_t lane = 0; paces->recorder.timeline != NULL && lane < paces->lane_count; lane++) {
         double arrived_s = gw_later(free_s, paces->arrivals[place * paces->lane_count + lane]);
         if (arrived_s < work->started_s) {
-            record(paces, lane, work->operation, GW_WAIT, arrived_s, work->started_s);
+            record_activity(paces, lane, work->operation, GW_WAIT, arrived_s, work->started_s);
         }
-        record(paces, lane, work->operation, kind, work->started_s, now_s);
+        record_activity(paces, lane, work->operation, kind, work->started_s, now_s);
     }
 }
 
@@ -345,7 +345,7 @@ static bool are_scarce(const struct paces *paces) {
 }
 
 static void begin_round(struct paces *paces, size_t operation, double now_s, double started_s) {
-    begin(&paces->exchange, operation, now_s, paces->rounds.seconds);
+    begin_work(&paces->exchange, operation, now_s, paces->rounds.seconds);
     paces->exchange.started_s = started_s;
     paces->rounds.left--;
     paces->rounds.asked_s = now_s;
@@ -549,17 +549,17 @@ static void run_all(struct paces *paces) {
     }
 }
 
-static enum gw_status iterate(void *state, uint64_t repetition, size_t threads,
-                              struct gw_timeline *timeline, double start_s, struct gw_measure *out,
-                              struct gw_error *error) {
+static enum gw_status iterate_paces(void *state, uint64_t repetition, size_t threads,
+                                    struct gw_timeline *timeline, double start_s,
+                                    struct gw_measure *out, struct gw_error *error) {
     (void)threads;
     struct paces *paces = state;
     paces->recorder =
         (struct gw_recorder){.timeline = timeline, .start_s = start_s, .error = error};
-    reset(paces, repetition);
+    reset_paces(paces, repetition);
     run_all(paces);
     gw_tally_measure(&paces->tally, paces->simulator, out);
     return gw_record_iteration(&paces->recorder, out);
 }
 
-const struct gw_runner gw_runner_interference = {.open = open_paces, .iterate = iterate};
+const struct gw_runner gw_runner_interference = {.open = open_paces, .iterate = iterate_paces};

@@ -183,7 +183,7 @@ static enum gw_status assign_slots(struct gw_simulator *simulator, struct gw_err
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-static void note(struct gw_result *result, const char *text) {
+static void note_result(struct gw_result *result, const char *text) {
     if (result != NULL) {
         gw_result_warn(result, text);
     }
@@ -208,12 +208,12 @@ static enum gw_status find_network(struct gw_simulator *simulator, struct gw_res
         const char *collective =
             first < schedule->operation_count ? schedule->operations[first].method : NULL;
         GW_TRY(gw_cluster_derive_network(cluster, collective, network, derivation, error));
-        note(result, derivation);
+        note_result(result, derivation);
     } else {
         *network = *cluster->network;
     }
     if (network->between_assumed && gw_cluster_nodes(cluster, simulation->workers) > 1) {
-        note(result, "network between nodes not measured: taken to be as within a node");
+        note_result(result, "network between nodes not measured: taken to be as within a node");
     }
     if (simulation->nodes_per_switch > 0) {
         network->nodes_per_switch = simulation->nodes_per_switch;
@@ -274,7 +274,7 @@ static enum gw_status open_interference(struct gw_simulator *simulator, struct g
                        "%zu workers of a machine share %zu processors: compression takes longer "
                        "than one worker's cost, which is not counted here",
                        workers < sharing->ranks ? workers : sharing->ranks, sharing->processors);
-        note(result, text);
+        note_result(result, text);
     }
     if (!simulation->interference) {
         return GW_OK;
@@ -287,8 +287,8 @@ static enum gw_status open_interference(struct gw_simulator *simulator, struct g
     return gw_interference_open(simulator, result, error);
 }
 
-static enum gw_status prepare(struct gw_simulator *simulator, struct gw_result *result,
-                              struct gw_error *error) {
+static enum gw_status prepare_iterations(struct gw_simulator *simulator, struct gw_result *result,
+                                         struct gw_error *error) {
     size_t count = simulator->schedule->operation_count + 1;
     simulator->seconds = gw_arena_zeros(&simulator->arena, count, sizeof *simulator->seconds);
     simulator->slots = gw_arena_zeros(&simulator->arena, count, sizeof *simulator->slots);
@@ -316,7 +316,7 @@ enum gw_status gw_simulator_open(struct gw_simulator **out, const struct gw_sche
     simulator->costs = costs;
     simulator->cluster = costs->cluster;
     simulator->simulation = *simulation;
-    enum gw_status status = prepare(simulator, result, error);
+    enum gw_status status = prepare_iterations(simulator, result, error);
     if (status != GW_OK) {
         gw_simulator_close(simulator);
         return status;

@@ -61,12 +61,12 @@ struct links {
 
 static const double PS_PER_S = 1e12;
 
-static uint64_t scaled(double picoseconds) {
+static uint64_t scaled_ps(double picoseconds) {
     return picoseconds < (double)GW_LATEST_PS ? (uint64_t)(picoseconds + 0.5) : GW_LATEST_PS;
 }
 
 uint64_t gw_picoseconds(double seconds) {
-    return scaled(seconds * PS_PER_S);
+    return scaled_ps(seconds * PS_PER_S);
 }
 
 double gw_seconds(uint64_t picoseconds) {
@@ -179,8 +179,8 @@ static void reset_direction(struct direction *direction) {
 /* ---- links: messages ------------------------------------------------------------------------- */
 
 /* Occupies the link from `now` on, behind those before; until when. */
-static uint64_t occupy(struct traffic_link *link, uint64_t now, double picoseconds) {
-    link->free = gw_plus_ps(later(link->free, now), scaled(picoseconds * link->slowness));
+static uint64_t occupy_link(struct traffic_link *link, uint64_t now, double picoseconds) {
+    link->free = gw_plus_ps(later(link->free, now), scaled_ps(picoseconds * link->slowness));
     return link->free;
 }
 
@@ -193,7 +193,7 @@ static const struct costs_ps *costs_for(const struct links *links, const struct 
 }
 
 /* Time for which a message occupies the rank's way to others of its node, or the interface. */
-static double occupancy(const struct costs_ps *costs, const struct flight *flight) {
+static double link_occupancy(const struct costs_ps *costs, const struct flight *flight) {
     double gap = (double)costs->gap;
     double time = (double)flight->bytes * costs->gap_per_byte;
     return flight->slowness * (time > gap ? time : gap);
@@ -202,7 +202,7 @@ static double occupancy(const struct costs_ps *costs, const struct flight *fligh
 /* Times for which a message keeps its sender, and then its receiver, busy. */
 static uint64_t sending_time(const struct links *links, const struct flight *flight) {
     const struct costs_ps *costs = costs_for(links, flight);
-    return gw_plus_ps(costs->overhead, scaled((double)flight->bytes * costs->overhead_per_byte));
+    return gw_plus_ps(costs->overhead, scaled_ps((double)flight->bytes * costs->overhead_per_byte));
 }
 
 static uint64_t receiving_time(const struct links *links, const struct flight *flight) {
@@ -228,7 +228,7 @@ static uint64_t depart_link(struct links *links, struct flight *flight, uint64_t
                                     ? &links->rank_links.out[flight->from]
                                     : &links->node_links.out[links->node[flight->from]];
     uint64_t start = later(link->free, now);
-    flight->left = occupy(link, now, occupancy(costs, flight));
+    flight->left = occupy_link(link, now, link_occupancy(costs, flight));
     flight->tail = gw_plus_ps(flight->left, costs->latency);
     return gw_plus_ps(start, costs->latency);
 }
@@ -241,8 +241,8 @@ static void cross_switches(struct links *links, struct flight *flight, uint64_t 
         return;
     }
     double time = flight->slowness * (double)flight->bytes * links->uplink_gap_per_byte;
-    uint64_t above = occupy(&links->switch_links.out[up], now, time);
-    uint64_t below = occupy(&links->switch_links.in[down], now, time);
+    uint64_t above = occupy_link(&links->switch_links.out[up], now, time);
+    uint64_t below = occupy_link(&links->switch_links.in[down], now, time);
     flight->tail = later(flight->tail, later(above, below));
 }
 
@@ -254,7 +254,7 @@ static void arrive_link(struct links *links, struct flight *flight, uint64_t now
     if (!within && links->nodes_per_switch > 0) {
         cross_switches(links, flight, now);
     }
-    uint64_t done = occupy(link, now, occupancy(costs_for(links, flight), flight));
+    uint64_t done = occupy_link(link, now, link_occupancy(costs_for(links, flight), flight));
     flight->tail = later(flight->tail, done);
 }
 
@@ -354,7 +354,7 @@ uint64_t gw_traffic_events(const struct gw_traffic *traffic) {
 
 /* ---- events and messages ------------------------------------------------------------------- */
 
-static enum gw_status push(struct gw_traffic *traffic, uint32_t id, uint64_t time) {
+static enum gw_status push_event(struct gw_traffic *traffic, uint32_t id, uint64_t time) {
     struct gw_event event = {.time = time, .order = traffic->next_order++, .id = id};
     return gw_queue_push(traffic->queue, event, traffic->error);
 }
@@ -425,13 +425,13 @@ static void receive_message(struct gw_traffic *traffic, struct rank *rank, uint3
 }
 
 /* The message leaves its sender, alone or behind others. */
-static enum gw_status depart(struct gw_traffic *traffic, uint32_t index, uint64_t now) {
+static enum gw_status depart_message(struct gw_traffic *traffic, uint32_t index, uint64_t now) {
     struct traffic_message *message = &traffic->messages[index];
     struct rank *rank = &traffic->ranks[message->flight.from];
     uint64_t arrives = depart_link(traffic->links, &message->flight, now);
     rank->left = message->flight.left;
     rank->sending = false;
-    return push(traffic, index | ARRIVES, arrives);
+    return push_event(traffic, index | ARRIVES, arrives);
 }
 
 static enum gw_status send_message(struct gw_traffic *traffic, uint32_t which,
@@ -451,11 +451,11 @@ static enum gw_status send_message(struct gw_traffic *traffic, uint32_t which,
     rank->busy = gw_plus_ps(rank->busy, sending_time(traffic->links, flight));
     rank->sending = is_shared(traffic->links, flight);
     if (rank->sending) {
-        return push(traffic, index, rank->busy);
+        return push_event(traffic, index, rank->busy);
     }
     uint64_t arrives = depart_link(traffic->links, flight, rank->busy);
     rank->left = flight->left;
-    return push(traffic, index | ARRIVES, arrives);
+    return push_event(traffic, index | ARRIVES, arrives);
 }
 
 static enum gw_status take_step(struct gw_traffic *traffic, uint32_t which, uint64_t now) {
@@ -479,7 +479,7 @@ static enum gw_status take_step(struct gw_traffic *traffic, uint32_t which, uint
 }
 
 /* Takes steps, and leaves exchanges, up to one that waits. */
-static enum gw_status proceed(struct gw_traffic *traffic, uint32_t which) {
+static enum gw_status proceed_flight(struct gw_traffic *traffic, uint32_t which) {
     struct rank *rank = &traffic->ranks[which];
     while (rank->inside && !rank->sending && rank->from == GW_NOBODY) {
         uint64_t now = later(rank->left, rank->busy);
@@ -493,7 +493,7 @@ static enum gw_status proceed(struct gw_traffic *traffic, uint32_t which) {
     return GW_OK;
 }
 
-static enum gw_status arrive(struct gw_traffic *traffic, uint32_t index, uint64_t now) {
+static enum gw_status arrive_message(struct gw_traffic *traffic, uint32_t index, uint64_t now) {
     struct traffic_message *message = &traffic->messages[index];
     arrive_link(traffic->links, &message->flight, now);
     uint32_t which = message->flight.to;
@@ -501,7 +501,7 @@ static enum gw_status arrive(struct gw_traffic *traffic, uint32_t index, uint64_
     traffic->events++;
     if (is_awaited(rank, message)) {
         receive_message(traffic, rank, index);
-        return proceed(traffic, which);
+        return proceed_flight(traffic, which);
     }
     keep_early(traffic, rank, index);
     return GW_OK;
@@ -568,7 +568,7 @@ uint64_t gw_traffic_alone(struct gw_traffic *traffic, uint32_t number, uint64_t 
 enum gw_status gw_traffic_run(struct gw_traffic *traffic, struct gw_error *error) {
     traffic->error = error;
     for (uint32_t which = 0; which < traffic->exchanges->ranks; which++) {
-        GW_TRY(proceed(traffic, which));
+        GW_TRY(proceed_flight(traffic, which));
     }
     for (;;) {
         struct gw_event event;
@@ -579,11 +579,11 @@ enum gw_status gw_traffic_run(struct gw_traffic *traffic, struct gw_error *error
         }
         uint32_t index = event.id & ~ARRIVES;
         if (event.id != index) {
-            GW_TRY(arrive(traffic, index, event.time));
+            GW_TRY(arrive_message(traffic, index, event.time));
         } else {
             uint32_t sender = traffic->messages[index].flight.from;
-            GW_TRY(depart(traffic, index, event.time));
-            GW_TRY(proceed(traffic, sender));
+            GW_TRY(depart_message(traffic, index, event.time));
+            GW_TRY(proceed_flight(traffic, sender));
         }
     }
 }

@@ -147,7 +147,7 @@ static enum gw_status predict_half(struct gw_advice *advice, struct gw_error *er
 
 /* Chooses the fastest dense pipeline and the compressed one that trains soonest of those that may
  * be recommended, or else the fastest that keeps enough energy. */
-static void choose(struct gw_advice *advice) {
+static void choose_pipelines(struct gw_advice *advice) {
     const struct gw_ranking *ranking = &advice->ranking;
     size_t count = ranking->count;
     size_t enough = count;
@@ -167,7 +167,7 @@ static void choose(struct gw_advice *advice) {
     advice->compressed = advice->compressed == count ? enough : advice->compressed;
 }
 
-static void recommend(struct gw_advice *advice, struct gw_recommendation one) {
+static void add_recommendation(struct gw_advice *advice, struct gw_recommendation one) {
     size_t place = advice->recommendation_count++;
     struct gw_recommendation *all = advice->recommendations;
     double duration = duration_of(one.result->iteration_s, &one.iterations);
@@ -184,21 +184,22 @@ static void list_recommendations(struct gw_advice *advice) {
     const struct gw_ranking *ranking = &advice->ranking;
     for (size_t i = 0; i < ranking->count; i++) {
         if (gw_advice_objection(advice, i) == GW_NO_OBJECTION) {
-            recommend(advice, (struct gw_recommendation){.place = i,
-                                                         .result = &ranking->results[i],
-                                                         .iterations = advice->iterations[i]});
+            add_recommendation(advice,
+                               (struct gw_recommendation){.place = i,
+                                                          .result = &ranking->results[i],
+                                                          .iterations = advice->iterations[i]});
         }
     }
     if (advice->half.iteration_s > 0) {
         struct gw_recommendation half = {.place = ranking->count, .result = &advice->half};
         (void)gw_iterations_find("fp16", advice->question->density, &half.iterations);
-        recommend(advice, half);
+        add_recommendation(advice, half);
     }
 }
 
 static const double no_difference = 1.02;
 
-static void judge(struct gw_advice *advice) {
+static void judge_advice(struct gw_advice *advice) {
     const struct gw_ranking *ranking = &advice->ranking;
     struct gw_estimate *speedup = &advice->speedup;
     const struct gw_result *dense = &ranking->results[advice->dense];
@@ -442,7 +443,7 @@ static enum gw_status weigh_answers(struct gw_advice *advice, struct gw_error *e
         const char *name = gw_algorithm_is_sparse(algorithm) ? algorithm->name : "dense";
         (void)gw_iterations_find(name, advice->question->density, &advice->iterations[i]);
     }
-    choose(advice);
+    choose_pipelines(advice);
     if (advice->dense == advice->ranking.count || advice->compressed == advice->ranking.count) {
         return gw_fail(error, GW_BAD_INPUT,
                        "%s: expected a cluster on which pipelines with and without compression can "
@@ -451,7 +452,7 @@ static enum gw_status weigh_answers(struct gw_advice *advice, struct gw_error *e
     }
     GW_TRY(predict_half(advice, error));
     list_recommendations(advice);
-    judge(advice);
+    judge_advice(advice);
     GW_TRY(find_even_bandwidth(advice, error));
     GW_TRY(gw_advise_buckets(advice, error));
     GW_TRY(explain_chosen(advice, error));

@@ -64,8 +64,9 @@ const struct gw_axis_kind gw_axis_kinds[GW_AXES] = {
 
 enum { DIGITS = 4, MOST_DIGITS = 17 };
 
-static enum gw_status parse(enum gw_axis axis, const struct gw_values_rule *rule, const char *text,
-                            const char *place, struct gw_axis_values *out, struct gw_error *error) {
+static enum gw_status parse_axis(enum gw_axis axis, const struct gw_values_rule *rule,
+                                 const char *text, const char *place, struct gw_axis_values *out,
+                                 struct gw_error *error) {
     *out = (struct gw_axis_values){.kind = &gw_axis_kinds[axis], .digits = DIGITS};
     enum gw_status status = gw_values_parse(text, rule, &out->values, &out->count, error);
     if (status != GW_OK) {
@@ -115,9 +116,9 @@ static enum gw_status parse_bandwidths(const char *text, const char *place,
                                                    .rates = true,
                                                    .plain = "1gbit:100gbit"}};
     enum { most_shown = 60 };
-    enum gw_status status = parse(GW_AXIS_BANDWIDTH, &rules[0], text, place, out, error);
+    enum gw_status status = parse_axis(GW_AXIS_BANDWIDTH, &rules[0], text, place, out, error);
     if (status == GW_BAD_INPUT) {
-        status = parse(GW_AXIS_BANDWIDTH, &rules[1], text, place, out, error);
+        status = parse_axis(GW_AXIS_BANDWIDTH, &rules[1], text, place, out, error);
         if (status == GW_BAD_INPUT) {
             return gw_fail(
                 error, GW_BAD_INPUT,
@@ -141,7 +142,7 @@ enum gw_status gw_axis_parse(enum gw_axis axis, const char *text, const char *pl
                              struct gw_error *error) {
     return axis == GW_AXIS_BANDWIDTH
                ? parse_bandwidths(text, place, cluster, out, error)
-               : parse(axis, gw_axis_kinds[axis].rule, text, place, out, error);
+               : parse_axis(axis, gw_axis_kinds[axis].rule, text, place, out, error);
 }
 
 void gw_axis_tell_apart(struct gw_axis_values *values) {

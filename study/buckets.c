@@ -125,8 +125,9 @@ struct rival {
 
 /* Whether a plan is faster than the rival at all places, in *out; `usual_s` gets its time at the
  * usual place. A plan that takes `limit_s` or more there is not looked at further. */
-static enum gw_status hold(const struct rival *rival, const struct gw_plan *plan, double limit_s,
-                           double *usual_s, bool *out, struct gw_error *error) {
+static enum gw_status hold_buckets(const struct rival *rival, const struct gw_plan *plan,
+                                   double limit_s, double *usual_s, bool *out,
+                                   struct gw_error *error) {
     struct times times = {.count = 0};
     *out = false;
     GW_TRY(add_times(rival->advice, plan, 1, false, &times, error));
@@ -154,7 +155,7 @@ static enum gw_status try_cap(const struct rival *rival, unsigned mib, double *l
     bool holds = false;
     (void)snprintf(policy, sizeof policy, "bucket:%llu", (unsigned long long)mib << 20);
     GW_TRY(gw_planning_plan(rival->planning, policy, &plan, error));
-    enum gw_status status = hold(rival, &plan, *limit_s, &usual_s, &holds, error);
+    enum gw_status status = hold_buckets(rival, &plan, *limit_s, &usual_s, &holds, error);
     if (holds) {
         advice->cap_mib = mib;
         advice->cap_iteration_s = *limit_s = usual_s;
@@ -192,8 +193,8 @@ static enum gw_status try_all(struct gw_advice *advice, const struct gw_planning
     GW_TRY(status);
     advice->default_iteration_s = rival.times.seconds[0];
     double limit_s = (1 - least_gain) * advice->default_iteration_s;
-    GW_TRY(hold(&rival, &advice->buckets, limit_s, &advice->buckets_iteration_s,
-                &advice->buckets_hold, error));
+    GW_TRY(hold_buckets(&rival, &advice->buckets, limit_s, &advice->buckets_iteration_s,
+                        &advice->buckets_hold, error));
     for (size_t i = 0; i < sizeof caps_mib / sizeof *caps_mib; i++) {
         GW_TRY(try_cap(&rival, caps_mib[i], &limit_s, error));
     }

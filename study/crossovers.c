@@ -74,7 +74,8 @@ static size_t choose_fastest(const double *times_s, size_t count, size_t before)
 /* ---- between two values --------------------------------------------------------------------- */
 
 /* Finds the value in the middle; false: there is none between them. */
-static bool halve(const struct gw_axis_values *values, double from, double to, double *middle) {
+static bool halve_interval(const struct gw_axis_values *values, double from, double to,
+                           double *middle) {
     const double closest = 1e-9; /* relative */
     if (values->kind->rule->whole) {
         *middle = from + floor((to - from) / 2);
@@ -85,14 +86,14 @@ static bool halve(const struct gw_axis_values *values, double from, double to, d
 }
 
 /* Narrows a crossing to neighbours: `before` is as fast as `after` at the first one only. */
-static enum gw_status bisect(const struct search *search, struct gw_crossing *crossing,
-                             struct gw_error *error) {
+static enum gw_status bisect_crossing(const struct search *search, struct gw_crossing *crossing,
+                                      struct gw_error *error) {
     const struct gw_algorithm *const *algorithms = search->found->comparison->algorithms;
     const struct gw_algorithm *const pair[] = {algorithms[crossing->before],
                                                algorithms[crossing->after]};
     const struct gw_prediction *predictions = search->predictions;
     double middle = 0;
-    while (halve(search->found->values, crossing->from, crossing->to, &middle)) {
+    while (halve_interval(search->found->values, crossing->from, crossing->to, &middle)) {
         GW_TRY(predict_at(search, pair, 2, middle, false, error));
         bool still = is_as_fast(time_of(&predictions[0]), time_of(&predictions[1]));
         *(still ? &crossing->from : &crossing->to) = middle;
@@ -139,7 +140,7 @@ static enum gw_status find_crossings(const struct search *search, struct gw_cros
                                      struct gw_error *error) {
     struct gw_crossing found = between;
     size_t third = found.after;
-    GW_TRY(bisect(search, &found, error));
+    GW_TRY(bisect_crossing(search, &found, error));
     GW_TRY(find_fastest(search, &found, &third, error));
     if (third == found.after) {
         return add_crossing(search->found, &found, error);

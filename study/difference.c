@@ -218,8 +218,8 @@ static double step_s(const struct layout *side, size_t iteration,
 
 /* Splits a step into wait and duration. The duration is cut to the step, as clocks of two workers
  * may let an operation begin before the one that it waited for ends. */
-static struct gw_stretch split(const struct layout *side, size_t iteration,
-                               const struct timeline_step *step) {
+static struct gw_stretch split_iteration(const struct layout *side, size_t iteration,
+                                         const struct timeline_step *step) {
     double whole_s = step_s(side, iteration, step);
     double start_s = period_of(side, iteration, step->from, step->operation).start_s;
     double end_s = period_of(side, iteration, step->worker, step->operation).end_s;
@@ -246,7 +246,8 @@ static void find_last(const struct timeline_comparison *comparison, const struct
 }
 
 /* Fills comparison->steps, from the last to the first. Returns their number. */
-static size_t walk(struct timeline_comparison *comparison, enum gw_side side, size_t iteration) {
+static size_t walk_path(struct timeline_comparison *comparison, enum gw_side side,
+                        size_t iteration) {
     size_t count = 0;
     size_t worker = 0;
     size_t number = 0;
@@ -273,8 +274,8 @@ static void add_step(struct timeline_comparison *comparison, size_t iteration,
     enum gw_side other = out->path == GW_MEASURED ? GW_PREDICTED : GW_MEASURED;
     struct timeline_step own = step_of(comparison, other, iteration, step->worker, step->operation);
     struct gw_stretch takes[GW_SIDES];
-    takes[out->path] = split(&comparison->sides[out->path], iteration, step);
-    takes[other] = split(&comparison->sides[other], iteration, &own);
+    takes[out->path] = split_iteration(&comparison->sides[out->path], iteration, step);
+    takes[other] = split_iteration(&comparison->sides[other], iteration, &own);
     double slack_s = step_s(&comparison->sides[other], iteration, step) -
                      step_s(&comparison->sides[other], iteration, &own);
     double waited_s = takes[GW_MEASURED].wait_s - takes[GW_PREDICTED].wait_s;
@@ -293,7 +294,7 @@ static void add_step(struct timeline_comparison *comparison, size_t iteration,
  * operation in the other timeline. */
 static void add_iteration(struct timeline_comparison *comparison, size_t iteration) {
     struct gw_difference *out = comparison->out;
-    size_t count = walk(comparison, out->path, iteration);
+    size_t count = walk_path(comparison, out->path, iteration);
     const struct timeline_step *last = &comparison->steps[0];
     double left_s[GW_SIDES];
     for (int side = 0; side < GW_SIDES; side++) {
@@ -308,7 +309,7 @@ static void add_iteration(struct timeline_comparison *comparison, size_t iterati
 
 /* Makes means of the sums over iterations with the operation on the path; if there are none, of all
  * iterations on its worst worker. */
-static void average(const struct timeline_comparison *comparison, size_t number) {
+static void average_operation(const struct timeline_comparison *comparison, size_t number) {
     struct gw_difference *out = comparison->out;
     struct gw_operation_difference *operation = &out->operations[number];
     double times = operation->on_path * (double)out->iterations;
@@ -317,7 +318,7 @@ static void average(const struct timeline_comparison *comparison, size_t number)
         for (size_t i = 0; operation->on_path == 0 && i < out->iterations; i++) {
             struct timeline_step own =
                 step_of(comparison, (enum gw_side)side, i, operation->worst_worker, number);
-            struct gw_stretch stretch = split(&comparison->sides[side], i, &own);
+            struct gw_stretch stretch = split_iteration(&comparison->sides[side], i, &own);
             takes->wait_s += stretch.wait_s;
             takes->duration_s += stretch.duration_s;
         }
@@ -440,7 +441,7 @@ static enum gw_status choose_shown(struct timeline_comparison *comparison, struc
             out->shown_iteration = i;
         }
     }
-    size_t count = walk(comparison, out->path, out->shown_iteration);
+    size_t count = walk_path(comparison, out->path, out->shown_iteration);
     for (size_t i = 0; i < count; i++) {
         const struct timeline_step *step = &comparison->steps[i];
         on_worker_s[step->from] +=
@@ -452,7 +453,7 @@ static enum gw_status choose_shown(struct timeline_comparison *comparison, struc
     return GW_OK;
 }
 
-static void show(struct timeline_comparison *comparison, enum gw_side side) {
+static void show_side(struct timeline_comparison *comparison, enum gw_side side) {
     struct gw_difference *out = comparison->out;
     const struct layout *layout = &comparison->sides[side];
     size_t operations = comparison->schedule->operation_count;
@@ -464,7 +465,7 @@ static void show(struct timeline_comparison *comparison, enum gw_side side) {
     for (size_t i = 0; i < operations; i++) {
         out->operations[i].shown[side] = out->shown[side][out->shown_worker * operations + i];
     }
-    size_t count = walk(comparison, side, out->shown_iteration);
+    size_t count = walk_path(comparison, side, out->shown_iteration);
     for (size_t i = 0; i < count; i++) {
         out->operations[comparison->steps[i].operation].shown_on_path[side] = true;
     }
@@ -551,11 +552,11 @@ enum gw_status gw_difference_find(const struct gw_question *question,
     }
     for (size_t i = 0; i < schedule->operation_count; i++) {
         find_worst_worker(&comparison, i);
-        average(&comparison, i);
+        average_operation(&comparison, i);
     }
     GW_TRY(choose_shown(&comparison, error));
-    show(&comparison, GW_PREDICTED);
-    show(&comparison, GW_MEASURED);
+    show_side(&comparison, GW_PREDICTED);
+    show_side(&comparison, GW_MEASURED);
     GW_TRY(find_parameters(&comparison, &pipeline->costs, gw_question_counts_interference(question),
                            error));
     qsort(out->parameters, out->parameter_count, sizeof *out->parameters, compare_parameters);

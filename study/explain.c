@@ -14,7 +14,7 @@ static bool is_better(const struct gw_plan *a, const struct gw_plan *b) {
 }
 
 /* Inserts a plan behind those that are better or as good, which keeps equals in their order. */
-static void insert(struct gw_plan plan, struct gw_plan *plans, size_t count) {
+static void insert_plan(struct gw_plan plan, struct gw_plan *plans, size_t count) {
     size_t place = count;
     for (; place > 0 && is_better(&plan, &plans[place - 1]); place--) {
         plans[place] = plans[place - 1];
@@ -29,7 +29,7 @@ static enum gw_status plan_all(const struct gw_planning *planning, struct gw_pla
         char text[GW_POLICY_TEXT_SIZE];
         gw_policy_text(&gw_policies[i], gw_policies[i].default_argument, text);
         GW_TRY(gw_planning_plan(planning, text, &plan, error));
-        insert(plan, plans->plans, plans->count++);
+        insert_plan(plan, plans->plans, plans->count++);
     }
     return GW_OK;
 }
@@ -113,7 +113,7 @@ double gw_explanation_network_wait_s(const struct gw_explanation *explanation, s
     return explanation->groups[g].exchange_start_s - free_s;
 }
 
-static void conclude(struct gw_explanation *explanation) {
+static void conclude_explanation(struct gw_explanation *explanation) {
     const struct gw_group_times *groups = explanation->groups;
     size_t critical = explanation->plan->group_count - 1;
     while (critical > 0 && gw_explanation_gradients_wait_s(explanation, critical) > 0) {
@@ -148,6 +148,6 @@ enum gw_status gw_explain(const struct gw_question *question, const struct gw_pl
     }
     out->update_s = gw_costs_update_s(&planning.costs);
     gw_planning_close(&planning);
-    conclude(out);
+    conclude_explanation(out);
     return GW_OK;
 }

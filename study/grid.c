@@ -178,7 +178,7 @@ static enum gw_status read_request(struct reader *reader, struct gw_error *error
 }
 
 /* Joins the texts with commas between. */
-static const char *join(struct reader *reader, enum gw_axis axis) {
+static const char *join_values(struct reader *reader, enum gw_axis axis) {
     const struct items *items = &reader->axes[axis];
     size_t size = 1;
     for (size_t i = 0; i < items->count; i++) {
@@ -304,7 +304,7 @@ static enum gw_status find_algorithms(struct reader *reader,
         return gw_algorithms_parse("all", &reader->grid->arena, algorithms, count, error);
     }
     GW_TRY(check_names(reader, GW_AXIS_ALGORITHM, error));
-    const char *text = join(reader, GW_AXIS_ALGORITHM);
+    const char *text = join_values(reader, GW_AXIS_ALGORITHM);
     enum gw_status status =
         text == NULL ? fail_memory(error)
                      : gw_algorithms_parse(text, &reader->grid->arena, algorithms, count, error);
@@ -367,7 +367,7 @@ static enum gw_status read_values(struct reader *reader, enum gw_axis axis,
         }
         values->values[0] = gw_axis_kinds[axis].fallback;
     } else {
-        const char *text = join(reader, axis);
+        const char *text = join_values(reader, axis);
         GW_TRY(text == NULL ? fail_memory(error)
                             : gw_axis_parse(axis, text, reader->axes[axis].place, grid->clusters,
                                             values, error));
@@ -394,7 +394,7 @@ static enum gw_status count_points(struct gw_grid *grid, struct gw_error *error)
     return GW_OK;
 }
 
-static uint64_t fingerprint(const struct gw_grid *grid) {
+static uint64_t grid_fingerprint(const struct gw_grid *grid) {
     uint64_t sum = gw_fingerprint_add_text(gw_fingerprint_start, GW_VERSION);
     sum = gw_fingerprint_add(sum, &grid->interference, sizeof grid->interference);
     sum = gw_fingerprint_add(sum, &grid->micro_batches, sizeof grid->micro_batches);
@@ -430,7 +430,7 @@ static enum gw_status read_grid(struct reader *reader, struct gw_error *error) {
     grid->names[GW_AXIS_MODEL] = reader->axes[GW_AXIS_MODEL].texts;
     grid->names[GW_AXIS_CLUSTER] = reader->axes[GW_AXIS_CLUSTER].texts;
     GW_TRY(count_points(grid, error));
-    grid->request_fingerprint = fingerprint(grid);
+    grid->request_fingerprint = grid_fingerprint(grid);
     return GW_OK;
 }
 

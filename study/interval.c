@@ -177,7 +177,7 @@ static double gained_by_unknown_s(const struct side sides[2]) {
     return gains_s[0] + gains_s[1];
 }
 
-static bool meet(const struct side sides[2]) {
+static bool sides_meet(const struct side sides[2]) {
     const struct gw_result *first = sides[0].result;
     const struct gw_result *second = sides[1].result;
     double gain_s = hypot(sides[0].spread_s, sides[1].spread_s);
@@ -202,11 +202,11 @@ static bool meet(const struct side sides[2]) {
 }
 
 bool gw_results_meet(const struct gw_result *first, const struct gw_result *second) {
-    return meet((const struct side[]){{first, 1, 0}, {second, 1, 0}});
+    return sides_meet((const struct side[]){{first, 1, 0}, {second, 1, 0}});
 }
 
 /* Factor of an end of one curve's interval on a result; 1 if the result does not use the curve. */
-static double stretched(const struct gw_result *result, const char *name, int end) {
+static double stretched_time(const struct gw_result *result, const char *name, int end) {
     return 1 + added_s(result, name, end) / result->iteration_s;
 }
 
@@ -215,12 +215,12 @@ struct error_spread {
     double less, more;
 };
 
-static void widen(const struct gw_result *first, const struct gw_result *second, const char *name,
-                  struct error_spread *out) {
+static void widen_difference(const struct gw_result *first, const struct gw_result *second,
+                             const char *name, struct error_spread *out) {
     double least = 0;
     double most = 0;
     for (int end = 0; end < 2; end++) {
-        double change = log(stretched(first, name, end) / stretched(second, name, end));
+        double change = log(stretched_time(first, name, end) / stretched_time(second, name, end));
         least = fmin(least, change);
         most = fmax(most, change);
     }
@@ -246,7 +246,7 @@ void gw_results_ratio(const struct gw_result *first, const struct gw_result *sec
             const char *name = one->uncertainties[i].name;
             bool was_first = side == 1 && find_uncertainty(first, name) < first->uncertainty_count;
             if (!was_first) {
-                widen(first, second, name, &spread);
+                widen_difference(first, second, name, &spread);
             }
         }
     }
@@ -259,7 +259,7 @@ bool gw_trainings_meet(const struct gw_result *first, const struct gw_trainings 
     bool same = of_first == of_second;
     double longer = same ? 0 : of_first->high - of_first->iterations;
     double shorter = same ? 0 : of_second->iterations - of_second->low;
-    return meet(
+    return sides_meet(
         (const struct side[]){{first, of_first->iterations, longer * first->iteration_s},
                               {second, of_second->iterations, shorter * second->iteration_s}});
 }

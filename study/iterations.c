@@ -75,8 +75,8 @@ static const struct trained long_trainings[] = {
 
 /* ---- looking it up --------------------------------------------------------------------------- */
 
-static const struct trained *find(const struct trained *rows, size_t count, const char *algorithm,
-                                  double density) {
+static const struct trained *find_trained(const struct trained *rows, size_t count,
+                                          const char *algorithm, double density) {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(rows[i].algorithm, algorithm) == 0 &&
             (rows[i].density == 0 || rows[i].density == density)) {
@@ -86,7 +86,8 @@ static const struct trained *find(const struct trained *rows, size_t count, cons
     return NULL;
 }
 
-#define FIND(rows, algorithm, density) find(rows, sizeof(rows) / sizeof *(rows), algorithm, density)
+#define FIND(rows, algorithm, density)                                                             \
+    find_trained(rows, sizeof(rows) / sizeof *(rows), algorithm, density)
 
 /* Finds the nearest trained density, by ratio. */
 static double nearest_density(double asked) {

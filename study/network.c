@@ -11,7 +11,7 @@
 static const double PER_NS = 1e-9;
 static const double MOST = 1e15;
 
-static double *parameter(struct gw_loggp_text *text, char name) {
+static double *loggp_parameter(struct gw_loggp_text *text, char name) {
     switch (name) {
     case 'L':
         return &text->L;
@@ -34,7 +34,7 @@ enum gw_status gw_loggp_parse(const char *text, struct gw_loggp_text *out, struc
     *out = (struct gw_loggp_text){.S = INFINITY};
     const char *at = text;
     for (;;) {
-        double *value = *at == '\0' || at[1] != '=' ? NULL : parameter(out, *at);
+        double *value = *at == '\0' || at[1] != '=' ? NULL : loggp_parameter(out, *at);
         char *end = NULL;
         double given = value == NULL ? -1 : strtod(at + 2, &end);
         if (value == NULL || end == at + 2 || !(given >= 0 && given <= MOST) ||
@@ -53,7 +53,8 @@ enum gw_status gw_loggp_parse(const char *text, struct gw_loggp_text *out, struc
     }
 }
 
-static enum gw_status whole(const char *name, double value, uint64_t *out, struct gw_error *error) {
+static enum gw_status whole_number(const char *name, double value, uint64_t *out,
+                                   struct gw_error *error) {
     if (value != floor(value)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "--loggp: %s: expected a whole number for a GOAL schedule, got %g", name,
@@ -66,14 +67,14 @@ static enum gw_status whole(const char *name, double value, uint64_t *out, struc
 enum gw_status gw_loggp_for_goal(const struct gw_loggp_text *text, struct gw_loggops *out,
                                  struct gw_error *error) {
     *out = (struct gw_loggops){.S = UINT64_MAX};
-    GW_TRY(whole("L", text->L, &out->L, error));
-    GW_TRY(whole("o", text->o, &out->o, error));
-    GW_TRY(whole("g", text->g, &out->g, error));
+    GW_TRY(whole_number("L", text->L, &out->L, error));
+    GW_TRY(whole_number("o", text->o, &out->o, error));
+    GW_TRY(whole_number("g", text->g, &out->g, error));
     out->O = (uint64_t)text->O;
     out->G = (uint64_t)text->G;
     out->O_part = text->O - floor(text->O);
     out->G_part = text->G - floor(text->G);
-    return isinf(text->S) ? GW_OK : whole("S", text->S, &out->S, error);
+    return isinf(text->S) ? GW_OK : whole_number("S", text->S, &out->S, error);
 }
 
 static struct gw_loggp for_network(const struct gw_loggp_text *text) {

@@ -12,9 +12,9 @@
 static const double rounding = 1e-3;
 
 /* Appends as much of the text as there is room for. */
-static void append(char text[GW_PARAMETER_SIZE], const char *format, ...)
+static void append_text(char text[GW_PARAMETER_SIZE], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void append(char text[GW_PARAMETER_SIZE], const char *format, ...) {
+static void append_text(char text[GW_PARAMETER_SIZE], const char *format, ...) {
     size_t length = strlen(text);
     va_list arguments;
     va_start(arguments, format);
@@ -51,15 +51,16 @@ static void describe_size(double size, struct near near,
                           const char *(*format)(double, char[GW_UNITS_SIZE]),
                           char out[GW_PARAMETER_SIZE]) {
     char at[GW_UNITS_SIZE], below[GW_UNITS_SIZE], above[GW_UNITS_SIZE];
-    append(out, "at %s", format(size, at));
+    append_text(out, "at %s", format(size, at));
     if (near.below > 0 && near.below == near.above) {
-        append(out, ", as measured");
+        append_text(out, ", as measured");
     } else if (near.below > 0 && near.above > 0) {
-        append(out, ", between %s and %s", format(near.below, below), format(near.above, above));
+        append_text(out, ", between %s and %s", format(near.below, below),
+                    format(near.above, above));
     } else if (near.below > 0) {
-        append(out, ", above the largest measured, %s", format(near.below, below));
+        append_text(out, ", above the largest measured, %s", format(near.below, below));
     } else if (near.above > 0) {
-        append(out, ", below the smallest measured, %s", format(near.above, above));
+        append_text(out, ", below the smallest measured, %s", format(near.above, above));
     }
 }
 
@@ -74,7 +75,7 @@ static void append_curve(char text[GW_PARAMETER_SIZE], const struct gw_kernel_co
                          double share, bool together) {
     bool denser = gw_is_denser(share);
     bool known = !denser || gw_curve_costs(&cost->denser_together);
-    append(text, "%s%s", denser ? ".denser" : "", together && known ? ".together" : "");
+    append_text(text, "%s%s", denser ? ".denser" : "", together && known ? ".together" : "");
 }
 
 /* Finds the names of entries for aggregating the exchange's data. Returns their time in seconds. */
@@ -91,7 +92,7 @@ static double find_aggregation(const struct gw_costs *costs, const struct gw_leg
     names[0] = '\0';
     for (size_t i = 0; i < leg->aggregator_count; i++) {
         const struct gw_aggregator_cost *one = &leg->aggregators[i];
-        append(names, " + aggregation.%s", one->kernel->name);
+        append_text(names, " + aggregation.%s", one->kernel->name);
         append_curve(names, one->kernel, gw_aggregator_call_of(leg->leg, one, &extent).share,
                      gw_aggregator_shares(one, turns.part));
     }
@@ -109,13 +110,13 @@ static void find_collective(const struct gw_costs *costs, const struct gw_schedu
     double aggregation_s = find_aggregation(costs, leg, schedule, predicted, aggregation);
     if (predicted->beside != NULL &&
         is_slowed(predicted, gw_curve_time(&leg->curve, predicted->bytes) + aggregation_s)) {
-        append(name, "overlap.factors.%s.%s", method, predicted->beside);
+        append_text(name, "overlap.factors.%s.%s", method, predicted->beside);
     } else {
         for (size_t i = 0; i < leg->part_count; i++) {
-            append(name, "%s%s[workers=%zu]", i == 0 ? "collectives." : " + ", parts[i].name,
-                   parts[i].measured == NULL ? parts[i].ranks : parts[i].measured->workers);
+            append_text(name, "%s%s[workers=%zu]", i == 0 ? "collectives." : " + ", parts[i].name,
+                        parts[i].measured == NULL ? parts[i].ranks : parts[i].measured->workers);
         }
-        append(name, "%s", aggregation);
+        append_text(name, "%s", aggregation);
     }
     struct near near = {0};
     if (parts[0].measured != NULL) {
@@ -123,7 +124,7 @@ static void find_collective(const struct gw_costs *costs, const struct gw_schedu
     }
     describe_size(predicted->bytes, near, gw_format_bytes, detail);
     if (parts[0].measured == NULL) {
-        append(detail, ", derived from other numbers of workers");
+        append_text(detail, ", derived from other numbers of workers");
     }
 }
 
@@ -142,16 +143,16 @@ static void find_compressor(const struct gw_costs *costs, const struct gw_schedu
     bool slowed = is_slowed(predicted, gw_kernel_s(cost, elements, share));
     bool turns = gw_kernel_shares(cost) && cluster->sharing.ranks > cluster->sharing.processors;
     if (slowed && !turns && predicted->beside != NULL) {
-        append(name, "overlap.factors.%s.%s", predicted->beside, operation->method);
+        append_text(name, "overlap.factors.%s.%s", predicted->beside, operation->method);
     } else {
-        append(name, "compressors.%s", operation->method);
+        append_text(name, "compressors.%s", operation->method);
         append_curve(name, cost, share, slowed && turns);
     }
     bool denser = gw_is_denser(share);
     struct near near =
         find_near(elements, &cost->margins[denser][0], denser ? &cost->denser : &cost->curve);
     describe_size(elements, near, gw_format_count, detail);
-    append(detail, " elements");
+    append_text(detail, " elements");
 }
 
 static void find_pass(const struct gw_costs *costs, const struct gw_schedule *schedule,
@@ -162,16 +163,16 @@ static void find_pass(const struct gw_costs *costs, const struct gw_schedule *sc
     const struct gw_operation *operation = &schedule->operations[predicted->number];
     const struct gw_overlap *overlap = costs->cluster->overlap;
     if (operation->kind == GW_BACKWARD) {
-        append(detail, "tensors[%zu]", predicted->tensor);
+        append_text(detail, "tensors[%zu]", predicted->tensor);
     }
     if (overlap == NULL || predicted->beside == NULL ||
         !is_slowed(predicted, operation->duration_s)) {
-        append(name, "%s", keys[operation->kind]);
+        append_text(name, "%s", keys[operation->kind]);
         return;
     }
     bool backward = gw_overlap_find(overlap, predicted->beside, GW_OVERLAP_BACKWARD) != NULL;
-    append(name, "overlap.factors.%s.%s", predicted->beside,
-           backward ? GW_OVERLAP_BACKWARD : GW_OVERLAP_TIMED);
+    append_text(name, "overlap.factors.%s.%s", predicted->beside,
+                backward ? GW_OVERLAP_BACKWARD : GW_OVERLAP_TIMED);
 }
 
 void gw_parameter_find(const struct gw_costs *costs, const struct gw_schedule *schedule,

@@ -175,8 +175,8 @@ struct point_sharing {
 };
 
 /* All ranks fail if one has failed. */
-static enum gw_status agree(const struct point_sharing *sharing, enum gw_status status,
-                            struct gw_error *error) {
+static enum gw_status agree_on_status(const struct point_sharing *sharing, enum gw_status status,
+                                      struct gw_error *error) {
     return sharing->communicator == NULL ? status : gw_agree(sharing->communicator, status, error);
 }
 
@@ -256,7 +256,7 @@ static enum gw_status answer_round(struct point_sharing *sharing, enum gw_status
         GW_TRY(gw_allgather(sharing->communicator, &mine, sizeof mine, sharing->reports, error));
     }
     status = status == GW_OK && sharing->rank == 0 ? make_room(sharing, error) : status;
-    GW_TRY(agree(sharing, status, error));
+    GW_TRY(agree_on_status(sharing, status, error));
     return gather_answers(sharing, *own, error);
 }
 
@@ -282,7 +282,7 @@ static enum gw_status answer_rounds(struct point_sharing *sharing, struct gw_err
         GW_TRY(status);
         choose_count(sharing, least);
     }
-    return agree(sharing, taken, error);
+    return agree_on_status(sharing, taken, error);
 }
 
 enum gw_status gw_share_points(const struct gw_shared_points *points,
@@ -294,7 +294,8 @@ enum gw_status gw_share_points(const struct gw_shared_points *points,
                                     .size = communicator == NULL ? 1 : (size_t)communicator->size};
     sharing.reports = gw_arena_zeros(&arena, sharing.size, sizeof *sharing.reports);
     sharing.texts = gw_arena_zeros(&arena, sharing.size, sizeof *sharing.texts);
-    enum gw_status status = agree(&sharing, gw_arena_check(&arena, "sweeping", error), error);
+    enum gw_status status =
+        agree_on_status(&sharing, gw_arena_check(&arena, "sweeping", error), error);
     status = status == GW_OK ? answer_rounds(&sharing, error) : status;
     free(sharing.received);
     gw_arena_free(&arena);

@@ -193,7 +193,7 @@ enum gw_status gw_pipeline_time_compression(const struct gw_question *question,
 }
 
 /* The choice, if it is not the preset's. */
-static const char *changed(const char *choice, const char *preset) {
+static const char *changed_choice(const char *choice, const char *preset) {
     return strcmp(choice, preset) == 0 ? NULL : choice;
 }
 
@@ -203,9 +203,9 @@ void gw_result_name(struct gw_result *result, const struct gw_algorithm *algorit
         preset = strcmp(row->name, algorithm->name) == 0 ? row : preset;
     }
     result->algorithm = algorithm->name;
-    result->policy = changed(algorithm->policy, preset->policy);
-    result->compressor = changed(algorithm->compressor->name, preset->compressor->name);
-    result->exchange = changed(algorithm->exchange->name, preset->exchange->name);
+    result->policy = changed_choice(algorithm->policy, preset->policy);
+    result->compressor = changed_choice(algorithm->compressor->name, preset->compressor->name);
+    result->exchange = changed_choice(algorithm->exchange->name, preset->exchange->name);
 }
 
 struct gw_result gw_pipeline_result(const struct gw_question *question,
@@ -261,10 +261,10 @@ static enum gw_status summarise_measures(const struct gw_question *question,
     return GW_OK;
 }
 
-static enum gw_status simulate(const struct gw_question *question,
-                               const struct gw_simulator *simulator, size_t iterations,
-                               struct gw_timeline *trace, struct gw_result *out,
-                               struct gw_error *error) {
+static enum gw_status simulate_question(const struct gw_question *question,
+                                        const struct gw_simulator *simulator, size_t iterations,
+                                        struct gw_timeline *trace, struct gw_result *out,
+                                        struct gw_error *error) {
     struct gw_arena arena = {0};
     struct gw_measure *measures = gw_arena_zeros(&arena, iterations, sizeof *measures);
     enum gw_status status = measures == NULL
@@ -343,7 +343,7 @@ static enum gw_status predict_once(const struct gw_question *question,
                              error));
     enum gw_status status = trace == NULL ? GW_OK : gw_simulator_timeline(simulator, trace, error);
     if (status == GW_OK) {
-        status = simulate(question, simulator, iterations, trace, out, error);
+        status = simulate_question(question, simulator, iterations, trace, out, error);
     }
     if (status == GW_OK && interval) {
         struct gw_simulator *slowed = NULL;

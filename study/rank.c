@@ -34,7 +34,7 @@ static bool is_before(const struct gw_ranking *ranking, const struct gw_result *
 }
 
 /* Inserts a result behind those that are as fast or faster, which keeps equals in their order. */
-static void insert(const struct gw_result *result, struct gw_ranking *ranking) {
+static void insert_result(const struct gw_result *result, struct gw_ranking *ranking) {
     const struct gw_comparison *comparison = ranking->comparison;
     struct gw_to_goal to_goal = {0};
     if (ranking->to_goal != NULL) {
@@ -54,11 +54,11 @@ static void insert(const struct gw_result *result, struct gw_ranking *ranking) {
     }
 }
 
-static void sort(const struct gw_prediction *predictions, struct gw_ranking *ranking) {
+static void sort_predictions(const struct gw_prediction *predictions, struct gw_ranking *ranking) {
     const struct gw_comparison *comparison = ranking->comparison;
     for (size_t i = 0; i < comparison->count; i++) {
         if (predictions[i].status == GW_OK) {
-            insert(&predictions[i].result, ranking);
+            insert_result(&predictions[i].result, ranking);
         } else {
             ranking->infeasible[ranking->infeasible_count++] = (struct gw_infeasible){
                 .algorithm = comparison->algorithms[i]->name, .why = predictions[i].why};
@@ -134,7 +134,7 @@ enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking
     GW_TRY(gw_arena_check(arena, "comparing", error));
     GW_TRY(gw_answer_points(comparison, comparison->question, 1, predictions, error));
     gw_result_note(&out->notes, comparison->note);
-    sort(predictions, out);
+    sort_predictions(predictions, out);
     if (out->count == 0) {
         const struct gw_infeasible *first = &out->infeasible[0];
         return out->infeasible_count == 1

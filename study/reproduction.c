@@ -15,9 +15,10 @@ static bool is_emulated(enum gw_quantity quantity) {
 }
 
 /* The mean over all iterations that are counted. */
-static enum gw_status emulate(const struct gw_paper_row *row, const struct gw_question *question,
-                              const struct gw_algorithm *algorithm, enum gw_quantity quantity,
-                              double *out, struct gw_error *error) {
+static enum gw_status emulate_row(const struct gw_paper_row *row,
+                                  const struct gw_question *question,
+                                  const struct gw_algorithm *algorithm, enum gw_quantity quantity,
+                                  double *out, struct gw_error *error) {
     const struct gw_gradient_emulation settings = {.model = question->model->name,
                                                    .algorithm = algorithm->name,
                                                    .density = question->density,
@@ -75,7 +76,7 @@ static enum gw_status find_value(const struct gw_paper_row *row,
     GW_TRY(gw_algorithm_find(column->algorithm, &preset, error));
     GW_TRY(gw_algorithm_change(preset, &changes, &algorithm, error));
     if (is_emulated(column->quantity)) {
-        return emulate(row, question, &algorithm, column->quantity, out, error);
+        return emulate_row(row, question, &algorithm, column->quantity, out, error);
     }
     GW_TRY(gw_predict(question, &algorithm, &options, &result, error));
     *out = quantity_of(column->quantity, &result, row->samples);

@@ -53,7 +53,7 @@ static enum gw_status predict_shown(const struct gw_survey *survey,
 
 /* ---- shown pipelines ------------------------------------------------------------------------- */
 
-static void show(struct gw_survey *survey, size_t place) {
+static void show_pipeline(struct gw_survey *survey, size_t place) {
     for (size_t i = 0; i < survey->shown_count; i++) {
         if (survey->shown[i] == place) {
             return;
@@ -266,11 +266,11 @@ enum gw_status gw_survey_make(const struct gw_advice *advice, struct gw_survey *
     *out = (struct gw_survey){.advice = advice};
     size_t next = find_next(advice);
     bool is_compressed = gw_algorithm_is_sparse(advice->pipeline.algorithm);
-    show(out, advice->chosen->place);
+    show_pipeline(out, advice->chosen->place);
     if (next < advice->ranking.count) {
-        show(out, next);
+        show_pipeline(out, next);
     }
-    show(out, is_compressed ? advice->dense : advice->compressed);
+    show_pipeline(out, is_compressed ? advice->dense : advice->compressed);
     GW_TRY(trace_shown(out, error));
     GW_TRY(find_scaling(out, error));
     GW_TRY(find_changes(out, error));

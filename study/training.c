@@ -29,14 +29,15 @@ static bool is_asked_density(double density, double asked) {
 }
 
 /* Distance between numbers of workers: absolute logarithm of their ratio. */
-static double distance(const struct gw_trainings *trainings, size_t workers) {
+static double workers_distance(const struct gw_trainings *trainings, size_t workers) {
     return fabs(log((double)trainings->workers / (double)workers));
 }
 
 /* Finds trainings of the algorithm, or else of another dense one, with the nearest number of
  * workers; NULL: none. */
-static const struct gw_trainings *find(const struct gw_accuracy *accuracy, const char *algorithm,
-                                       const struct gw_question *question) {
+static const struct gw_trainings *find_trainings(const struct gw_accuracy *accuracy,
+                                                 const char *algorithm,
+                                                 const struct gw_question *question) {
     const struct gw_trainings *found = NULL;
     bool dense = is_dense(algorithm);
     bool is_own = false;
@@ -45,8 +46,8 @@ static const struct gw_trainings *find(const struct gw_accuracy *accuracy, const
         bool own = strcmp(one->algorithm, algorithm) == 0;
         bool fits = own ? dense || is_asked_density(one->density, question->density)
                         : dense && is_dense(one->algorithm);
-        bool nearer =
-            found == NULL || distance(one, question->workers) < distance(found, question->workers);
+        bool nearer = found == NULL || workers_distance(one, question->workers) <
+                                           workers_distance(found, question->workers);
         if (fits && (own > is_own || (own == is_own && nearer))) {
             found = one;
             is_own = own;
@@ -82,7 +83,7 @@ static void note_differences(const struct gw_trainings *trainings, const char *a
 void gw_to_goal_find(const struct gw_accuracy *accuracy, const struct gw_question *question,
                      const struct gw_result *result, struct gw_to_goal *out,
                      struct gw_result *notes) {
-    const struct gw_trainings *trainings = find(accuracy, result->algorithm, question);
+    const struct gw_trainings *trainings = find_trainings(accuracy, result->algorithm, question);
     *out = (struct gw_to_goal){.trainings = trainings, .seconds = NAN};
     if (trainings == NULL) {
         return;

@@ -10,13 +10,13 @@
 
 /* ---- checks before any run ----------------------------------------------------------------- */
 
-static bool takes(const struct gw_validation *validation, const char *source) {
+static bool takes_source(const struct gw_validation *validation, const char *source) {
     return strcmp(validation->counts, source) == 0;
 }
 
 static bool takes_file(const struct gw_validation *validation) {
-    return !takes(validation, "recorded") && !takes(validation, "asked") &&
-           !takes(validation, "trained");
+    return !takes_source(validation, "recorded") && !takes_source(validation, "asked") &&
+           !takes_source(validation, "trained");
 }
 
 static enum gw_status check_single(const struct gw_validation *validation, const char *option,
@@ -99,7 +99,7 @@ double gw_validation_pair_selected_ratio(const struct gw_validation_pair *pair) 
 /* ---- predicting ---------------------------------------------------------------------------- */
 
 /* One iteration, with counts as asked. */
-static struct gw_prediction_options once(const struct gw_validation *validation) {
+static struct gw_prediction_options once_options(const struct gw_validation *validation) {
     return (struct gw_prediction_options){
         .interval = true,
         .simulation = {.timed_compression = validation->timed_compression,
@@ -108,7 +108,7 @@ static struct gw_prediction_options once(const struct gw_validation *validation)
 
 enum gw_status gw_validation_predict(const struct gw_validation *validation,
                                      struct gw_validation_pair *pair, struct gw_error *error) {
-    const struct gw_prediction_options options = once(validation);
+    const struct gw_prediction_options options = once_options(validation);
     GW_TRY(validation->timed_compression
                ? gw_pipeline_time_compression(&validation->question, &pair->pipeline, error)
                : GW_OK);
@@ -119,15 +119,15 @@ enum gw_status gw_validation_predict(const struct gw_validation *validation,
 /* Whether a pair is predicted with counts other than asked for. */
 static bool takes_counts(const struct gw_validation *validation,
                          const struct gw_validation_pair *pair) {
-    return pair->counts_depend_on_data && !takes(validation, "asked");
+    return pair->counts_depend_on_data && !takes_source(validation, "asked");
 }
 
 /* Predicts one iteration, or with counts one for each measured iteration. */
 static enum gw_status predict_algorithm(const struct gw_validation *validation,
                                         struct gw_validation_pair *pair, struct gw_timeline *trace,
                                         struct gw_result *out, struct gw_error *error) {
-    bool recorded = takes(validation, "recorded");
-    struct gw_prediction_options options = once(validation);
+    bool recorded = takes_source(validation, "recorded");
+    struct gw_prediction_options options = once_options(validation);
     options.simulation.every_worker = trace != NULL;
     if (takes_counts(validation, pair)) {
         options.simulation.seed = validation->seed;

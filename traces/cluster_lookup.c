@@ -59,7 +59,7 @@ static size_t times_of(const struct composed_part *part, size_t workers) {
 static const char alone[] = "one worker exchanges nothing";
 
 /* Appends to a derivation, as far as there is room. */
-static void append(char derivation[GW_DERIVATION_SIZE], const char *text) {
+static void append_derivation(char derivation[GW_DERIVATION_SIZE], const char *text) {
     size_t length = strlen(derivation);
     (void)snprintf(derivation + length, GW_DERIVATION_SIZE - length, "%s", text);
 }
@@ -72,16 +72,16 @@ static void describe_composed(const struct composed *composed, size_t workers,
         const struct composed_part *part = &composed->parts[i];
         size_t times = times_of(part, workers);
         char text[96];
-        append(derivation, i == 0 ? " " : " + ");
+        append_derivation(derivation, i == 0 ? " " : " + ");
         if (times > 1) {
             (void)snprintf(text, sizeof text, "%zu ", times);
-            append(derivation, text);
+            append_derivation(derivation, text);
         }
-        append(derivation, part->collective);
+        append_derivation(derivation, part->collective);
         if (part->server) {
             (void)snprintf(text, sizeof text, " among %zu ranks, the server one of them",
                            ranks_of(part, workers));
-            append(derivation, text);
+            append_derivation(derivation, text);
         }
     }
 }
@@ -105,8 +105,8 @@ static enum gw_status add_part(const struct gw_cluster *cluster, const struct co
     gw_curve_free(curve);
     *curve = sum;
     if (own[0] != '\0') {
-        append(derivation, "; ");
-        append(derivation, own);
+        append_derivation(derivation, "; ");
+        append_derivation(derivation, own);
     }
     return GW_OK;
 }
@@ -153,8 +153,8 @@ static enum gw_status composed_uncertainty(const struct gw_cluster *cluster,
 
 /* ---- missing curves -------------------------------------------------------------------------- */
 
-static enum gw_status missing(const struct gw_cluster *cluster, const char *kind, const char *name,
-                              struct gw_error *error) {
+static enum gw_status missing_curve(const struct gw_cluster *cluster, const char *kind,
+                                    const char *name, struct gw_error *error) {
     return gw_fail(error, GW_BAD_INPUT,
                    "%s: %s.%.60s: expected a measured curve, got nothing "
                    "(gradweave calibrate --only %.60s --add measures it)",
@@ -271,7 +271,7 @@ enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const cha
     const struct gw_growth *growth = NULL;
     GW_TRY(gw_cluster_growth(cluster, name, &scratch, &growth, error));
     if (growth->count == 0) {
-        return missing(cluster, "collectives", name, error);
+        return missing_curve(cluster, "collectives", name, error);
     }
     *curve = (struct gw_curve){0};
     if (workers == 1) {
@@ -389,5 +389,5 @@ size_t gw_cluster_nodes(const struct gw_cluster *cluster, size_t workers) {
 enum gw_status gw_cluster_compressor(const struct gw_cluster *cluster, const char *name,
                                      const struct gw_kernel_cost **out, struct gw_error *error) {
     *out = gw_kernel_cost_find(&cluster->compressors, name);
-    return *out == NULL ? missing(cluster, "compressors", name, error) : GW_OK;
+    return *out == NULL ? missing_curve(cluster, "compressors", name, error) : GW_OK;
 }

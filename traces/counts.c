@@ -6,8 +6,8 @@
 
 /* ---- making -------------------------------------------------------------------------------- */
 
-static enum gw_status allocate(struct gw_counts *counts, bool has_distinct,
-                               struct gw_error *error) {
+static enum gw_status allocate_counts(struct gw_counts *counts, bool has_distinct,
+                                      struct gw_error *error) {
     counts->iteration_capacity = counts->iteration_count > 0 ? counts->iteration_count : 1;
     size_t lists = counts->iteration_capacity * counts->group_count;
     counts->selected = calloc(lists, counts->workers * sizeof *counts->selected);
@@ -32,7 +32,7 @@ enum gw_status gw_counts_create(struct gw_counts *out, const struct gw_counts_ab
                                     out->compressor == NULL || out->source == NULL ||
                                     out->groups == NULL
                                 ? gw_fail_memory(error, "counting")
-                                : allocate(out, has_distinct, error);
+                                : allocate_counts(out, has_distinct, error);
     if (status != GW_OK) {
         gw_counts_free(out);
     }
@@ -168,7 +168,7 @@ static enum gw_status read_iterations(const struct gw_json *iterations, void *ou
     GW_TRY(check_first(iterations, counts, error));
     bool has_distinct =
         cJSON_GetObjectItemCaseSensitive(iterations->node->child, "distinct") != NULL;
-    GW_TRY(allocate(counts, has_distinct, error));
+    GW_TRY(allocate_counts(counts, has_distinct, error));
     cJSON_ArrayForEach(node, iterations->node) {
         struct gw_json place = gw_json_item(iterations, node, index);
         GW_TRY(read_iteration(&place, index++, counts, error));

@@ -18,10 +18,10 @@ static const struct {
     [GW_DATA_PLOTS] = {"plot", "plots", "report/plots"},
 };
 
-static enum gw_status join(char **out, struct gw_error *error, const char *format, ...)
+static enum gw_status join_path(char **out, struct gw_error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static enum gw_status join(char **out, struct gw_error *error, const char *format, ...) {
+static enum gw_status join_path(char **out, struct gw_error *error, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     int length = vasprintf(out, format, arguments);
@@ -48,7 +48,7 @@ static enum gw_status installed_folder(const char *name, char **folder, struct g
         if (strcmp(above, GW_SOURCE_FOLDER) == 0) {
             break;
         }
-        status = join(folder, error, "%s/" GW_DATA_FOLDER "/%s", above, name);
+        status = join_path(folder, error, "%s/" GW_DATA_FOLDER "/%s", above, name);
         if (status == GW_OK && !gw_file_exists(*folder)) {
             free(*folder);
             *folder = NULL;
@@ -62,22 +62,23 @@ static enum gw_status installed_folder(const char *name, char **folder, struct g
 enum gw_status gw_data_folder(enum gw_data_kind kind, char **folder, struct gw_error *error) {
     const char *chosen = getenv("GRADWEAVE_DATA");
     if (chosen != NULL && chosen[0] != '\0') {
-        return join(folder, error, "%s/%s", chosen, kinds[kind].installed);
+        return join_path(folder, error, "%s/%s", chosen, kinds[kind].installed);
     }
     GW_TRY(installed_folder(kinds[kind].installed, folder, error));
-    return *folder != NULL ? GW_OK
-                           : join(folder, error, "%s/%s", GW_SOURCE_FOLDER, kinds[kind].source);
+    return *folder != NULL
+               ? GW_OK
+               : join_path(folder, error, "%s/%s", GW_SOURCE_FOLDER, kinds[kind].source);
 }
 
 enum gw_status gw_data_resolve(enum gw_data_kind kind, const char *name, char **path,
                                struct gw_error *error) {
     size_t length = strlen(name);
     if (strchr(name, '/') != NULL || (length > 5 && strcmp(name + length - 5, ".json") == 0)) {
-        return join(path, error, "%s", name);
+        return join_path(path, error, "%s", name);
     }
     char *folder = NULL;
     GW_TRY(gw_data_folder(kind, &folder, error));
-    enum gw_status status = join(path, error, "%s/%s.json", folder, name);
+    enum gw_status status = join_path(path, error, "%s/%s.json", folder, name);
     free(folder);
     if (status != GW_OK || gw_file_exists(*path)) {
         return status;
@@ -85,7 +86,7 @@ enum gw_status gw_data_resolve(enum gw_data_kind kind, const char *name, char **
     free(*path);
     *path = NULL;
     if (gw_file_exists(name)) {
-        return join(path, error, "%s", name);
+        return join_path(path, error, "%s", name);
     }
     return gw_fail(error, GW_BAD_INPUT,
                    "%s: expected a file, or a %s that ships (gradweave list %ss), found neither",

@@ -15,7 +15,7 @@ static size_t decoded_length(const char *text, size_t length) {
 }
 
 /* Decodes `count` bytes, the text's decoded_length(); false: it is not base64. */
-static bool decode(const char *text, size_t length, unsigned char *out, size_t count) {
+static bool decode_base64(const char *text, size_t length, unsigned char *out, size_t count) {
     size_t letters = length / 4 * 4 - (length / 4 * 3 - count);
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     unsigned bits = 0;
@@ -99,8 +99,9 @@ static enum gw_status read_levels(const struct gw_json *place,
     if (recorded->levels == NULL) {
         return gw_fail_memory(error, "reading gradients");
     }
-    return decode(text, length, recorded->levels, count) ? GW_OK
-                                                         : gw_json_expected(place, "base64", error);
+    return decode_base64(text, length, recorded->levels, count)
+               ? GW_OK
+               : gw_json_expected(place, "base64", error);
 }
 
 /* Places the tensors' samples one after another, and reads their levels. */

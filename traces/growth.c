@@ -150,8 +150,8 @@ static void find_sizes(const struct gw_growth *growth, double sizes[SIZES]) {
 }
 
 /* Fits the straight line that stands for a curve of points. */
-static enum gw_status straighten(struct gw_growth_sample *sample, const double sizes[SIZES],
-                                 struct gw_error *error) {
+static enum gw_status straighten_sample(struct gw_growth_sample *sample, const double sizes[SIZES],
+                                        struct gw_error *error) {
     const struct gw_curve *curve = sample->curve;
     struct gw_curve_point points[SIZES];
     size_t count = 0;
@@ -219,8 +219,8 @@ static struct neighbours find_neighbours(const struct gw_growth *growth, size_t 
 }
 
 /* Scales the law by its neighbours' ratios of time to law, between their times if these rise. */
-static double anchor(double law, double low_law, double low, double high_law, double high,
-                     double share) {
+static double anchor_law(double law, double low_law, double low, double high_law, double high,
+                         double share) {
     double low_ratio = low_law > 0 ? low / low_law : 0;
     double high_ratio = high_law > 0 ? high / high_law : 0;
     double value = law * ((1 - share) * low_ratio + share * high_ratio);
@@ -253,8 +253,9 @@ static struct predictor predictor_of(const struct gw_growth *growth, const struc
 
 /* Predicts the time at a size; low, high: the neighbours' times. */
 static double predict_time(const struct predictor *by, double size, double low, double high) {
-    return anchor(by->own.startup + by->own.slope * size, by->low.startup + by->low.slope * size,
-                  low, by->high.startup + by->high.slope * size, high, by->share);
+    return anchor_law(by->own.startup + by->own.slope * size,
+                      by->low.startup + by->low.slope * size, low,
+                      by->high.startup + by->high.slope * size, high, by->share);
 }
 
 /* Predicts a point at each size that one of the neighbours has. */
@@ -296,10 +297,10 @@ enum gw_status gw_growth_curve(const struct gw_growth *growth, size_t workers, s
         return predict_points(growth, &near, workers, out, error);
     }
     struct predictor by = predictor_of(growth, &near, workers);
-    *out = (struct gw_curve){.fixed_s = anchor(by.own.startup, by.low.startup, low->fixed_s,
-                                               by.high.startup, high->fixed_s, by.share),
-                             .per_unit_s = anchor(by.own.slope, by.low.slope, low->per_unit_s,
-                                                  by.high.slope, high->per_unit_s, by.share)};
+    *out = (struct gw_curve){.fixed_s = anchor_law(by.own.startup, by.low.startup, low->fixed_s,
+                                                   by.high.startup, high->fixed_s, by.share),
+                             .per_unit_s = anchor_law(by.own.slope, by.low.slope, low->per_unit_s,
+                                                      by.high.slope, high->per_unit_s, by.share)};
     return GW_OK;
 }
 
@@ -369,7 +370,7 @@ struct choice {
 };
 
 /* Judges a pair of laws by its left-out errors; overwrites the laws in `growth`. */
-static void judge(struct gw_growth *growth, const struct laws *laws, struct choice *choice) {
+static void judge_laws(struct gw_growth *growth, const struct laws *laws, struct choice *choice) {
     const struct gw_growth_usual *usual = gw_growth_usual(growth->collective);
     const struct gw_growth_law *startup = &growth->startup, *slope = &growth->slope;
     struct gw_running errors = {0};
@@ -389,26 +390,26 @@ static void judge(struct gw_growth *growth, const struct laws *laws, struct choi
         (size_t)(slope->first != usual->slope || slope->second != usual->slope);
 }
 
-static bool preferred(const struct choice *a, const struct choice *b) {
+static bool is_preferred(const struct choice *a, const struct choice *b) {
     if (a->terms != b->terms) {
         return a->terms < b->terms;
     }
     return a->unusual != b->unusual ? a->unusual < b->unusual : a->mean < b->mean;
 }
 
-static void choose(struct gw_growth *growth, const struct laws *laws) {
+static void choose_law(struct gw_growth *growth, const struct laws *laws) {
     struct choice choices[LAWS * LAWS];
     const struct choice *least = choices;
     size_t count = laws->count * laws->count;
     for (size_t i = 0; i < count; i++) {
         choices[i] = (struct choice){.startup = i / laws->count, .slope = i % laws->count};
-        judge(growth, laws, &choices[i]);
+        judge_laws(growth, laws, &choices[i]);
         least = choices[i].mean < least->mean ? &choices[i] : least;
     }
     const struct choice *best = least;
     for (size_t i = 0; i < count; i++) {
         bool as_good = choices[i].mean <= least->mean + least->standard_error;
-        best = as_good && preferred(&choices[i], best) ? &choices[i] : best;
+        best = as_good && is_preferred(&choices[i], best) ? &choices[i] : best;
     }
     /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.ArraySubscript): there is a law at least */
     growth->startup = laws->startups[best->startup][growth->count];
@@ -436,11 +437,11 @@ static enum gw_status find_growth(const struct gw_cluster *cluster, const char *
         find_sizes(out, laws->sizes);
     }
     for (size_t i = 0; i < out->count && status == GW_OK; i++) {
-        status = straighten(&out->samples[i], laws->sizes, error);
+        status = straighten_sample(&out->samples[i], laws->sizes, error);
     }
     if (status == GW_OK) {
         fit_laws(out, laws);
-        choose(out, laws);
+        choose_law(out, laws);
     }
     free(laws);
     return status;

@@ -223,20 +223,20 @@ static enum gw_status read_file(struct reading *reading, const char *path, struc
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static int compare(size_t a, size_t b) {
+static int compare_sizes(size_t a, size_t b) {
     return (a > b) - (a < b);
 }
 
 static int by_call(const struct inspected_call *a, const struct inspected_call *b) {
-    int order = compare(a->communicator, b->communicator);
-    order = order != 0 ? order : compare(a->function, b->function);
-    return order != 0 ? order : compare(a->number, b->number);
+    int order = compare_sizes(a->communicator, b->communicator);
+    order = order != 0 ? order : compare_sizes(a->function, b->function);
+    return order != 0 ? order : compare_sizes(a->number, b->number);
 }
 
 static int by_call_and_rank(const void *a, const void *b) {
     const struct inspected_call *left = a, *right = b;
     int order = by_call(left, right);
-    return order != 0 ? order : compare(left->rank, right->rank);
+    return order != 0 ? order : compare_sizes(left->rank, right->rank);
 }
 
 /* Keeps a call that `count` ranks have recorded, unless other ranks lack it. */
@@ -293,8 +293,8 @@ static void list_communicators(const struct reading *reading, char *out, size_t 
 static int by_ranks_and_nodes(const void *a, const void *b) {
     const struct inspected_communicator *left = *(struct inspected_communicator *const *)a;
     const struct inspected_communicator *right = *(struct inspected_communicator *const *)b;
-    int order = compare(left->ranks, right->ranks);
-    return order != 0 ? order : compare(left->nodes, right->nodes);
+    int order = compare_sizes(left->ranks, right->ranks);
+    return order != 0 ? order : compare_sizes(left->nodes, right->nodes);
 }
 
 /*
@@ -349,8 +349,8 @@ static enum gw_status check_communicators(const struct reading *reading, struct 
 
 /* Sorts calls by their curve, and then by size. */
 static int by_curve(const struct inspected_call *a, const struct inspected_call *b) {
-    int order = compare(a->function, b->function);
-    return order != 0 ? order : compare(a->ranks, b->ranks);
+    int order = compare_sizes(a->function, b->function);
+    return order != 0 ? order : compare_sizes(a->ranks, b->ranks);
 }
 
 static int by_curve_and_size(const void *a, const void *b) {
@@ -390,8 +390,9 @@ static enum gw_status add_curve(const struct reading *reading, const struct insp
     return status;
 }
 
-static enum gw_status add_curves(struct reading *reading, const struct gw_import_paths *paths,
-                                 struct gw_cluster *cluster, struct gw_error *error) {
+static enum gw_status add_inspected_curves(struct reading *reading,
+                                           const struct gw_import_paths *paths,
+                                           struct gw_cluster *cluster, struct gw_error *error) {
     enum gw_status status = GW_OK;
     size_t first = 0;
     double *times_us = calloc(reading->call_count, sizeof *times_us);
@@ -420,7 +421,7 @@ enum gw_status gw_import_inspector(const struct gw_import_paths *paths, const ch
     }
     status = status == GW_OK && reading.record_count > 0 ? join_ranks(&reading, error) : status;
     status = status == GW_OK ? check_communicators(&reading, error) : status;
-    status = status == GW_OK ? add_curves(&reading, paths, cluster, error) : status;
+    status = status == GW_OK ? add_inspected_curves(&reading, paths, cluster, error) : status;
     for (size_t i = 0; i < reading.communicator_count; i++) {
         free(reading.communicators[i].id);
         free(reading.communicators[i].name);

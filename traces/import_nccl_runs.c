@@ -40,7 +40,7 @@ const struct gw_nccl_test *gw_nccl_find_program(const char *line) {
 }
 
 /* Writes letters and digits alone, in lower case. */
-static void simplify(const char *text, char *out, size_t size) {
+static void simplify_text(const char *text, char *out, size_t size) {
     size_t length = 0;
     for (; *text != '\0' && length + 1 < size; text++) {
         if (isalnum((unsigned char)*text)) {
@@ -54,9 +54,9 @@ const struct gw_nccl_test *gw_nccl_find_in_name(const char *path) {
     char file[256];
     char name[MOST_NAME];
     const char *slash = strrchr(path, '/');
-    simplify(slash == NULL ? path : slash + 1, file, sizeof file);
+    simplify_text(slash == NULL ? path : slash + 1, file, sizeof file);
     for (size_t i = 0; i < TESTS; i++) {
-        simplify(tests[i].name, name, sizeof name);
+        simplify_text(tests[i].name, name, sizeof name);
         if (strstr(file, name) != NULL) {
             return &tests[i];
         }

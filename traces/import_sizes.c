@@ -70,7 +70,7 @@ static enum gw_status add_parameter(struct reading *reading, const char *name, s
 static const char print_them[] = "for name, p in model.named_parameters(): print(name, *p.shape)";
 
 /* Names the kind of a file that has no list; NULL: not known. */
-static const char *find_format(const struct gw_import_text *text) {
+static const char *find_shape_format(const struct gw_import_text *text) {
     static const struct {
         const char *mark, *format;
     } formats[] = {
@@ -91,7 +91,7 @@ static const char *find_format(const struct gw_import_text *text) {
 
 static enum gw_status refuse_line(const struct reading *reading, const char *line,
                                   struct gw_error *error) {
-    const char *format = find_format(&reading->text);
+    const char *format = find_shape_format(&reading->text);
     if (format != NULL) {
         return gw_fail(error, GW_BAD_INPUT,
                        "%s: expected a line for each parameter, as '%s' prints them, got %s "

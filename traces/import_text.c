@@ -17,7 +17,7 @@ static const char blanks[] = " \t";
 enum { MOST_START = 16 };
 
 /* Reads the beginning of a regular file; a pipe can be read only once. */
-static size_t peek(const char *path, char start[MOST_START]) {
+static size_t peek_start(const char *path, char start[MOST_START]) {
     struct stat about;
     FILE *stream = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? fopen(path, "rbe") : NULL;
     if (stream == NULL) {
@@ -56,7 +56,7 @@ enum gw_status gw_import_open(const char *path, gw_import_header *is_header,
                               struct gw_import_text *out, struct gw_error *error) {
     static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, at the beginning */
     char start[MOST_START];
-    const char *kind = find_kind(start, peek(path, start));
+    const char *kind = find_kind(start, peek_start(path, start));
     *out = (struct gw_import_text){.path = path, .is_header = is_header};
     if (kind == NULL) {
         GW_TRY(gw_file_read(path, &out->text, &out->length, error));
@@ -143,7 +143,7 @@ static size_t escape_length(const char *at) {
 }
 
 /* Takes out colours and ends of lines, and makes blanks of the non-breaking ones of pages. */
-static void clean(char *line) {
+static void clean_line(char *line) {
     static const char no_break[] = "\xc2\xa0";
     char *begin = line, *out = line;
     while (*line != '\0') {
@@ -190,7 +190,7 @@ bool gw_import_next_line(struct gw_import_text *text) {
     size_t length = strcspn(line, "\n");
     text->next = line[length] == '\0' ? line + length : line + length + 1;
     line[length] = '\0';
-    clean(line);
+    clean_line(line);
     const char *header = text->is_header == NULL ? NULL : find_header(text, line);
     if (header != NULL) {
         length = (size_t)(header - line);

@@ -6,7 +6,8 @@
 
 /* ---- finding ------------------------------------------------------------------------------- */
 
-static struct gw_kernel_cost *find(const struct gw_kernel_costs *costs, const char *name) {
+static struct gw_kernel_cost *find_kernel_cost(const struct gw_kernel_costs *costs,
+                                               const char *name) {
     for (size_t i = 0; i < costs->count; i++) {
         if (strcmp(costs->list[i].name, name) == 0) {
             return &costs->list[i];
@@ -17,7 +18,7 @@ static struct gw_kernel_cost *find(const struct gw_kernel_costs *costs, const ch
 
 const struct gw_kernel_cost *gw_kernel_cost_find(const struct gw_kernel_costs *costs,
                                                  const char *name) {
-    return find(costs, name);
+    return find_kernel_cost(costs, name);
 }
 
 /* ---- building ------------------------------------------------------------------------------ */
@@ -73,7 +74,7 @@ enum gw_status gw_kernel_costs_add(struct gw_kernel_costs *costs, const char *na
 static enum gw_status add_curve(struct gw_kernel_costs *costs, const char *name, bool denser,
                                 bool together, struct gw_curve curve, cJSON *details,
                                 struct gw_error *error) {
-    struct gw_kernel_cost *cost = find(costs, name);
+    struct gw_kernel_cost *cost = find_kernel_cost(costs, name);
     if (cost == NULL) {
         gw_curve_free(&curve);
         cJSON_Delete(details);
@@ -95,7 +96,7 @@ enum gw_status gw_kernel_costs_add_together(struct gw_kernel_costs *costs, const
 enum gw_status gw_kernel_costs_add_denser(struct gw_kernel_costs *costs, const char *name,
                                           const double densities[2], struct gw_curve curve,
                                           cJSON *details, struct gw_error *error) {
-    struct gw_kernel_cost *cost = find(costs, name);
+    struct gw_kernel_cost *cost = find_kernel_cost(costs, name);
     if (cost != NULL) {
         memcpy(cost->densities, densities, sizeof cost->densities);
     }

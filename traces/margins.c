@@ -75,8 +75,8 @@ static size_t read_stated(const cJSON *entry, struct gw_margins *out) {
 /* ---- beyond the last size -------------------------------------------------------------------- */
 
 /* Computes the weights of the points' times in a least-squares line's value at `size`. */
-static void weigh(const struct gw_margins *margins, double size,
-                  double weights[GW_MAX_LAST_POINTS]) {
+static void weigh_line(const struct gw_margins *margins, double size,
+                       double weights[GW_MAX_LAST_POINTS]) {
     double count = (double)margins->line_count;
     double mean = 0;
     double squares = 0;
@@ -108,7 +108,7 @@ static double continued_s(const struct gw_margins *margins,
 static double line_margin(const struct gw_margins *margins, double size) {
     double weights[GW_MAX_LAST_POINTS];
     double off_s = 0;
-    weigh(margins, size, weights);
+    weigh_line(margins, size, weights);
     for (size_t i = 0; i < margins->line_count; i++) {
         off_s += fabs(weights[i]) * margins->line_off_s[i];
     }
@@ -128,7 +128,7 @@ static void choose_line(const struct gw_curve *curve, double *off_s, struct gw_m
     for (size_t i = 0; i < margins->line_count; i++) {
         const struct gw_curve_point *point = &margins->line[i];
         double weights[GW_MAX_LAST_POINTS];
-        weigh(margins, point->size, weights);
+        weigh_line(margins, point->size, weights);
         margins->line_off_s[i] =
             hypot(margins->line_off_s[i], point->time_s - line_s(margins, weights));
     }
@@ -144,7 +144,7 @@ static double factor_above(const struct gw_margins *margins, double r) {
     if (gw_margins_largest_short(margins) > 0 || margins->line_count == 0) {
         return sqrt(r);
     }
-    weigh(margins, r * largest_size, weights);
+    weigh_line(margins, r * largest_size, weights);
     double proportional_s = r * margins->line[margins->line_count - 1].time_s;
     double ratio = proportional_s / continued_s(margins, weights);
     return fmax(pow(r, exponent), fmin(sqrt(r), fmax(ratio, 1 / ratio)));

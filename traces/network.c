@@ -104,7 +104,7 @@ static void write_loggp(struct gw_json_writer *writer, const char *key,
     gw_writer_end(writer);
 }
 
-static bool has(const cJSON *object, const char *key) {
+static bool has_member(const cJSON *object, const char *key) {
     return cJSON_GetObjectItemCaseSensitive(object, key) != NULL;
 }
 
@@ -119,11 +119,12 @@ void gw_network_write(const struct gw_cluster *cluster, struct gw_json_writer *w
     bool equal = a->latency_s == b->latency_s && a->overhead_s == b->overhead_s &&
                  a->gap_s == b->gap_s && a->gap_s_per_byte == b->gap_s_per_byte &&
                  a->overhead_s_per_byte == b->overhead_s_per_byte;
-    bool puts_between = has(network->kept, "between") || !one_node || !equal;
+    bool puts_between = has_member(network->kept, "between") || !one_node || !equal;
     gw_writer_open(writer, "network",
                    network->kept != NULL ? cJSON_Duplicate(network->kept, 1)
                                          : cJSON_CreateObject());
-    if (has(network->kept, "within") || cluster->workers_per_node > 1 || !puts_between || !equal) {
+    if (has_member(network->kept, "within") || cluster->workers_per_node > 1 || !puts_between ||
+        !equal) {
         write_loggp(writer, "within", &network->within);
     }
     if (puts_between) {
@@ -158,8 +159,8 @@ static const struct ring {
 } rings[] = {{"sendrecv", 0, false}, {"allreduce", 2, true}, {"allgather", 1, false}};
 enum { RINGS = sizeof rings / sizeof *rings };
 
-static void derive(const struct ring *ring, const struct gw_collective_cost *cost,
-                   struct gw_network *out, char derivation[GW_DERIVATION_SIZE]) {
+static void derive_loggp(const struct ring *ring, const struct gw_collective_cost *cost,
+                         struct gw_network *out, char derivation[GW_DERIVATION_SIZE]) {
     double workers = (double)cost->workers;
     double steps = ring->rounds == 0 ? 1 : ring->rounds * (workers - 1);
     double share = ring->shares ? 1 / workers : 1;
@@ -187,7 +188,7 @@ enum gw_status gw_cluster_derive_network(const struct gw_cluster *cluster, const
         const struct gw_collective_cost *cost =
             wanted ? find_largest(cluster, ring->collective) : NULL;
         if (cost != NULL) {
-            derive(ring, cost, out, derivation);
+            derive_loggp(ring, cost, out, derivation);
             return GW_OK;
         }
     }

@@ -70,7 +70,8 @@ void gw_result_derive(struct gw_result *result, const char *collective, const ch
 }
 
 /* Adds an uncertainty, or worsens the known one; returns whether it was worsened. */
-static bool worsen(struct gw_result *result, const struct gw_result_uncertainty *found) {
+static bool worsen_uncertainty(struct gw_result *result,
+                               const struct gw_result_uncertainty *found) {
     enum { capacity = sizeof result->uncertainties / sizeof *result->uncertainties };
     double relative = found->relative;
     for (size_t i = 0; i < result->uncertainty_count; i++) {
@@ -91,7 +92,7 @@ void gw_result_uncertain(struct gw_result *result, const char *name, bool derive
                          double relative) {
     struct gw_result_uncertainty found = {.derived = derived, .relative = relative};
     (void)snprintf(found.name, sizeof found.name, "%s", name);
-    (void)worsen(result, &found);
+    (void)worsen_uncertainty(result, &found);
 }
 
 void gw_result_collect(struct gw_result *all, const struct gw_result *result) {
@@ -105,7 +106,7 @@ void gw_result_collect(struct gw_result *all, const struct gw_result *result) {
         const struct gw_result_uncertainty *one = &result->uncertainties[i];
         size_t own = find_derivation(all, one->name);
         size_t other = find_derivation(result, one->name);
-        if (one->derived && worsen(all, one) && own < all->derived_count &&
+        if (one->derived && worsen_uncertainty(all, one) && own < all->derived_count &&
             other < result->derived_count) {
             memcpy(all->notes[own], result->notes[other], sizeof all->notes[own]);
         }

@@ -116,8 +116,8 @@ enum gw_status gw_timeline_sort_rows(const struct gw_timeline *timeline,
 }
 
 /* Returns the time of one row not covered by the other, merging two ordered lists. */
-static double uncovered(const struct gw_timeline *timeline, const struct gw_timeline_rows *rows,
-                        size_t row, size_t cover_row) {
+static double uncovered_time(const struct gw_timeline *timeline,
+                             const struct gw_timeline_rows *rows, size_t row, size_t cover_row) {
     double total = 0;
     size_t cover = rows->first[cover_row];
     for (size_t i = rows->first[row]; i < rows->first[row + 1]; i++) {
@@ -155,8 +155,8 @@ enum gw_status gw_timeline_measure(const struct gw_timeline *timeline, struct gw
             const struct gw_span *span = &timeline->spans[rows.order[i]];
             total[span->activity] += share * (span->end_s - span->start_s);
         }
-        exposed += share * uncovered(timeline, &rows, row + GW_STREAM_COMMUNICATION,
-                                     row + GW_STREAM_COMPUTE);
+        exposed += share * uncovered_time(timeline, &rows, row + GW_STREAM_COMMUNICATION,
+                                          row + GW_STREAM_COMPUTE);
     }
     gw_timeline_free_rows(&rows);
     const struct gw_iteration *iteration = &timeline->iterations[timeline->iteration_count - 1];

@@ -133,7 +133,7 @@ struct exposure {
     double total_s;
 };
 
-static void expose(struct exposure *exposure, double start_s, double end_s) {
+static void expose_span(struct exposure *exposure, double start_s, double end_s) {
     static const char name[] = "exposed communication";
     static const double ms_per_s = 1e3;
     if (end_s > start_s) {
@@ -157,14 +157,14 @@ static void count_exposed(struct gw_json_writer *writer, const struct gw_timelin
         for (; cover < rows->first[cover_row + 1]; cover++) {
             const struct gw_span *other = &timeline->spans[rows->order[cover]];
             if (other->start_s < span->end_s) {
-                expose(&exposure, at_s, other->start_s);
+                expose_span(&exposure, at_s, other->start_s);
                 at_s = other->end_s > at_s ? other->end_s : at_s;
             }
             if (other->end_s > span->end_s) {
                 break; /* it may cover the next one, too */
             }
         }
-        expose(&exposure, at_s, span->end_s);
+        expose_span(&exposure, at_s, span->end_s);
     }
 }
 

@@ -209,9 +209,9 @@ static enum gw_status fit_parameters(const struct sorted_points series[GW_LOGGP_
     return GW_OK;
 }
 
-static struct gw_loggp_error judge(const struct sorted_points *series, const struct gw_loggp *loggp,
-                                   double (*predict)(const struct gw_loggp *loggp, double bytes),
-                                   double *room) {
+static struct gw_loggp_error
+judge_loggp(const struct sorted_points *series, const struct gw_loggp *loggp,
+            double (*predict)(const struct gw_loggp *loggp, double bytes), double *room) {
     for (size_t i = 0; i < series->count; i++) {
         const struct gw_curve_point *point = &series->points[i];
         room[i] = fabs(predict(loggp, point->size) - point->time_s) / point->time_s;
@@ -236,8 +236,8 @@ enum gw_status gw_loggp_fit(const struct gw_loggp_point *points, size_t count,
         status = fit_parameters(series, room, &out->loggp, error);
     }
     if (status == GW_OK) {
-        out->ping_pong = judge(&series[GW_PING_PONG], &out->loggp, message_s, room);
-        out->flood = judge(&series[GW_FLOOD], &out->loggp, flood_message_s, room);
+        out->ping_pong = judge_loggp(&series[GW_PING_PONG], &out->loggp, message_s, room);
+        out->flood = judge_loggp(&series[GW_FLOOD], &out->loggp, flood_message_s, room);
     }
     gw_arena_free(&arena);
     return status;

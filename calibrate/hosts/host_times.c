@@ -59,9 +59,10 @@ static enum gw_status time_host_alone(const struct gw_clock *clock, const struct
     return GW_OK;
 }
 
-static enum gw_status combine(struct gw_communicator *communicator, const struct gw_host_list *list,
-                              const struct gw_host_times *own, struct gw_host_times *times,
-                              struct gw_error *error) {
+static enum gw_status combine_host_times(struct gw_communicator *communicator,
+                                         const struct gw_host_list *list,
+                                         const struct gw_host_times *own,
+                                         struct gw_host_times *times, struct gw_error *error) {
     struct gw_host_times *all = calloc((size_t)communicator->size, sizeof *all);
     if (all == NULL) {
         return gw_fail_memory(error, "comparing hosts");
@@ -98,7 +99,7 @@ enum gw_status gw_time_hosts(struct gw_communicator *communicator, const struct 
     }
     /* A rank that waited in a collective would take a core from those that measure. */
     gw_clock_wait_until_s(clock, started_s + turn_s * (double)turns);
-    return combine(communicator, list, &own, times, error);
+    return combine_host_times(communicator, list, &own, times, error);
 }
 
 /* ---- links ------------------------------------------------------------------------------- */

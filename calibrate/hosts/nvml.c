@@ -31,7 +31,7 @@ static void *symbol_of(const char *name) {
 #define FIND(name, function)                                                                       \
     (memcpy(&(function), &(void *){symbol_of(name)}, sizeof(function)), (function) != NULL)
 
-static void load(void) {
+static void load_nvml(void) {
     to_initialise *initialise = NULL;
     library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library != NULL && (!FIND("nvmlInit_v2", initialise) || initialise() != 0)) {
@@ -42,7 +42,7 @@ static void load(void) {
 
 static bool is_there(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, load);
+    (void)pthread_once(&once, load_nvml);
     return library != NULL;
 }
 

@@ -164,7 +164,7 @@ static enum gw_status open_sketch(struct measured_aggregation *aggregation,
                             0, n, error);
 }
 
-static enum gw_status prepare(void *context, size_t elements, struct gw_error *error) {
+static enum gw_status prepare_entries(void *context, size_t elements, struct gw_error *error) {
     struct measured_aggregation *aggregation = context;
     aggregation->elements = elements;
     switch (aggregation->by) {
@@ -256,7 +256,7 @@ static enum gw_status run_aggregator(void *context, struct gw_error *error) {
     return GW_OK;
 }
 
-static void evict(const struct aggregation_memory *aggregation_memory) {
+static void evict_cache(const struct aggregation_memory *aggregation_memory) {
     gw_pool_evict(&aggregation_memory->vectors->gradient, aggregation_memory->evicted_bytes);
 }
 
@@ -272,7 +272,7 @@ static void restore_list(void *context) {
 static void restore_and_evict(void *context) {
     const struct measured_aggregation *aggregation = context;
     restore_list(context);
-    evict(aggregation->aggregation_memory);
+    evict_cache(aggregation->aggregation_memory);
 }
 
 /*
@@ -280,8 +280,8 @@ static void restore_and_evict(void *context) {
  */
 static enum gw_status evict_and_prepare(void *context, size_t elements, struct gw_error *error) {
     const struct measured_aggregation *aggregation = context;
-    evict(aggregation->aggregation_memory);
-    return prepare(context, elements, error);
+    evict_cache(aggregation->aggregation_memory);
+    return prepare_entries(context, elements, error);
 }
 
 /* ---- all aggregators ----------------------------------------------------------------------- */
@@ -322,7 +322,7 @@ static enum gw_status open_workspace(struct gw_point_survey *survey,
         gw_arena_zeros(&survey->arena, most, sizeof *aggregation_memory->values);
     GW_TRY(gw_arena_check(&survey->arena, "calibrating aggregation", error));
     double start_s = gw_clock_read_s(calibration->clock);
-    evict(aggregation_memory);
+    evict_cache(aggregation_memory);
     aggregation_memory->evict_s = gw_clock_read_s(calibration->clock) - start_s;
     return gw_memory_open(&aggregation_memory->memory, NULL, error);
 }
@@ -385,7 +385,7 @@ static enum gw_status add_aggregator(struct gw_point_survey *survey,
                                .subject = {.name = gw_aggregator_names[by],
                                            .size_key = "elements",
                                            .before_step = sketched ? before_step : NULL,
-                                           .prepare = prepare,
+                                           .prepare = prepare_entries,
                                            .run = run_aggregator,
                                            .restore = restore_and_evict,
                                            .separate = true,

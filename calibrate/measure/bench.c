@@ -240,8 +240,8 @@ static enum gw_status bench_one(struct run *run, size_t which, struct gw_bench_r
 /* ---- all aggregators ----------------------------------------------------------------------- */
 
 /* Copies from the host; done when it returns. */
-static enum gw_status upload(struct run *run, const float *from, float **out,
-                             struct gw_error *error) {
+static enum gw_status upload_gradient(struct run *run, const float *from, float **out,
+                                      struct gw_error *error) {
     size_t bytes = run->task.n * sizeof *from;
     GW_TRY(gw_device_allocate(run->device, bytes, (void **)out, error));
     GW_TRY(gw_device_copy(run->timer.stream, *out, from, bytes, error));
@@ -254,16 +254,16 @@ static enum gw_status open_on_gpu(struct run *run, float *scratch, struct gw_err
     float *gradient = NULL;
     GW_TRY(gw_gpu_timer_open(run->device, &run->timer, error));
     GW_TRY(gw_gpu_workspace_open(run->device, &run->gpu_workspace, error));
-    GW_TRY(upload(run, bench->u, &run->u, error));
-    enum gw_status status = upload(run, bench->gradient, &gradient, error);
+    GW_TRY(upload_gradient(run, bench->u, &run->u, error));
+    enum gw_status status = upload_gradient(run, bench->gradient, &gradient, error);
     run->gradient = gradient;
     GW_TRY(status);
     for (size_t i = 0; i < bench->elements; i++) {
         scratch[i] = bench->u[i] - bench->gradient[i];
     }
-    GW_TRY(upload(run, scratch, &run->start, error));
+    GW_TRY(upload_gradient(run, scratch, &run->start, error));
     run->task.u = run->u;
-    return upload(run, scratch, &run->residual, error);
+    return upload_gradient(run, scratch, &run->residual, error);
 }
 
 static void close_run(struct run *run) {

@@ -121,7 +121,7 @@ static void close_pools(void *object) {
 
 /* ---- all aggregators ----------------------------------------------------------------------- */
 
-static enum gw_status prepare(void *context, size_t bytes, struct gw_error *error) {
+static enum gw_status prepare_messages(void *context, size_t bytes, struct gw_error *error) {
     struct measured_exchange *exchange = context;
     (void)error;
     exchange->bytes = bytes;
@@ -150,7 +150,7 @@ static enum gw_status add_collective(struct gw_point_survey *survey,
                                            .row_size = collectives[which].in_rows ? row_bytes : 0,
                                            .smallest = smallest_bytes,
                                            .largest = gw_lesser(fits, max_bytes),
-                                           .prepare = prepare,
+                                           .prepare = prepare_messages,
                                            .run = run_collective,
                                            .context = exchange}};
     bool is_dense = collectives[which].kind == GW_ALLREDUCE && which != SENDRECV;

@@ -148,7 +148,7 @@ static double took_s(void *context) {
     return compression->seconds;
 }
 
-static void learn(void *context) {
+static void learn_threshold(void *context) {
     struct measured_compression *compression = context;
     struct gw_task *task = compression->task;
     gw_state_observe(compression->compressor, task->state, &compression->selected);
@@ -166,7 +166,7 @@ static void restore_residual(void *context) {
     } else {
         memset(task->u, 0, bytes);
     }
-    learn(compression);
+    learn_threshold(compression);
 }
 
 /* ---- sizes --------------------------------------------------------------------------------- */
@@ -201,7 +201,7 @@ static enum gw_status open_size(struct measured_compression *compression, struct
                : GW_OK;
 }
 
-static enum gw_status prepare(void *context, size_t elements, struct gw_error *error) {
+static enum gw_status prepare_gradient(void *context, size_t elements, struct gw_error *error) {
     struct measured_compression *compression = context;
     size_t i = 0;
     while (i < compression->task_count && compression->tasks[i].n != elements) {
@@ -224,7 +224,7 @@ static enum gw_status prepare(void *context, size_t elements, struct gw_error *e
 static enum gw_status prepare_concurrent(void *context, size_t elements, struct gw_error *error) {
     struct measured_compression *compression = context;
     struct compressor_memory *compressor_memory = compression->compressor_memory;
-    GW_TRY(prepare(context, elements, error));
+    GW_TRY(prepare_gradient(context, elements, error));
     struct gw_task *task = compression->task;
     task->u = gw_pool_next(&compressor_memory->vectors->residual, task->n * sizeof(float));
     task->gradient = gw_pool_next(&compressor_memory->vectors->gradient, task->n * sizeof(float));
@@ -281,7 +281,7 @@ static enum gw_status add_concurrent(struct gw_point_survey *survey, size_t max_
     series.subject.separate = false;
     series.subject.prepare = prepare_concurrent;
     series.subject.run = compress_part;
-    series.subject.restore = learn;
+    series.subject.restore = learn_threshold;
     series.subject.smallest = gw_lesser(min_concurrent, max_elements / 4);
     return gw_series_list_add(&survey->list, series, error);
 }
@@ -309,7 +309,7 @@ static enum gw_status add_compressor(struct gw_point_survey *survey,
                                            .smallest = smallest_elements,
                                            .largest = calibration->max_elements,
                                            .before_step = compressor->sketched ? before_step : NULL,
-                                           .prepare = prepare,
+                                           .prepare = prepare_gradient,
                                            .run = run_compressor,
                                            .restore = restore_residual,
                                            .took_s = on_gpu ? took_s : NULL,

@@ -259,9 +259,9 @@ static double message_time(const struct probes *probes, const struct probe *prob
     return rest_s > 0 ? rest_s / (double)(probe->messages - 1) : whole_s / (double)probe->messages;
 }
 
-static enum gw_status describe(const struct measured_link *link, const struct probes *probes,
-                               const struct gw_loggp_fit *fitted, cJSON **out,
-                               struct gw_error *error) {
+static enum gw_status describe_link(const struct measured_link *link, const struct probes *probes,
+                                    const struct gw_loggp_fit *fitted, cJSON **out,
+                                    struct gw_error *error) {
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
     gw_writer_array(&writer, "raw");
@@ -306,7 +306,7 @@ static enum gw_status measure_pair(struct measured_link *link,
     }
     GW_TRY(gw_loggp_fit(points, probes.count, &fitted, error));
     *out = fitted.loggp;
-    GW_TRY(describe(link, &probes, &fitted, &details, error));
+    GW_TRY(describe_link(link, &probes, &fitted, &details, error));
     return gw_json_put(kept, name, details, error);
 }
 

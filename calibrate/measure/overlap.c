@@ -26,8 +26,8 @@ struct overlap_exchanges {
     size_t series; /* between GPUs: exchanges until rank 0 may end them */
 };
 
-static enum gw_status exchange(struct overlap_exchanges *exchanges, float *send, float *receive,
-                               struct gw_error *error) {
+static enum gw_status run_exchange(struct overlap_exchanges *exchanges, float *send, float *receive,
+                                   struct gw_error *error) {
     struct gw_communicator *communicator = exchanges->communicator;
     return exchanges->reduces
                ? gw_allreduce(communicator, send, receive, exchanges->bytes / sizeof(float), error)
@@ -44,7 +44,7 @@ static float *next_receive(struct overlap_exchanges *exchanges) {
 }
 
 static enum gw_status exchange_next(struct overlap_exchanges *exchanges, struct gw_error *error) {
-    return exchange(exchanges, next_send(exchanges), next_receive(exchanges), error);
+    return run_exchange(exchanges, next_send(exchanges), next_receive(exchanges), error);
 }
 
 static enum gw_status time_exchange(struct overlap_exchanges *exchanges, double *seconds,
@@ -74,7 +74,7 @@ static enum gw_status run_exchanges(void *context, bool last, bool *was_last,
         float *send = next_send(exchanges);
         float *receive = next_receive(exchanges);
         send[0] = world->rank == 0 && last ? 1 : 0;
-        GW_TRY(exchange(exchanges, send, receive, error));
+        GW_TRY(run_exchange(exchanges, send, receive, error));
         *was_last = receive[0] > 0;
         return GW_OK;
     }

@@ -63,7 +63,7 @@ struct helper {
     struct gw_error error;
 };
 
-static enum gw_status work(struct helper *helper) {
+static enum gw_status run_helper_block(struct helper *helper) {
     enum gw_status status = GW_OK;
     while (status == GW_OK && atomic_load(&helper->order) == WORK) {
         if (helper->subject->pass != NULL) { /* one action */
@@ -82,7 +82,7 @@ static enum gw_status work(struct helper *helper) {
     return status;
 }
 
-static void *serve(void *argument) {
+static void *serve_blocks(void *argument) {
     struct helper *helper = argument;
     gw_clock_sleep_precisely();
     pthread_mutex_lock(&helper->mutex);
@@ -98,7 +98,7 @@ static void *serve(void *argument) {
         pthread_cond_broadcast(&helper->changed);
         pthread_mutex_unlock(&helper->mutex);
         struct gw_pass *pass = helper->subject->pass;
-        enum gw_status status = work(helper);
+        enum gw_status status = run_helper_block(helper);
         if (pass != NULL) {
             pthread_mutex_lock(&pass->mutex);
             pass->ended_s = gw_clock_now_s();
@@ -356,7 +356,7 @@ enum gw_status gw_measure_overlap(struct gw_communicator *communicator,
     *helper = (struct helper){.subject = subject};
     pthread_mutex_init(&helper->mutex, NULL);
     pthread_cond_init(&helper->changed, NULL);
-    int result = pthread_create(&helper->thread, NULL, serve, helper);
+    int result = pthread_create(&helper->thread, NULL, serve_blocks, helper);
     if (result != 0) {
         return gw_fail(error, GW_FAILED, "pthread_create: %s", strerror(result));
     }

@@ -27,8 +27,8 @@ void gw_pool_close(struct gw_pool *pool) {
     }
 }
 
-static enum gw_status repeat_on_gpu(struct gw_pool *pool, const void *tile, size_t drawn,
-                                    struct gw_error *error) {
+static enum gw_status fill_pool_on_gpu(struct gw_pool *pool, const void *tile, size_t drawn,
+                                       struct gw_error *error) {
     struct gw_device_stream *stream = NULL;
     enum gw_status status = gw_device_stream_open(pool->device, false, &stream, error);
     for (size_t at = 0; at < pool->bytes && status == GW_OK; at += drawn) {
@@ -51,7 +51,7 @@ enum gw_status gw_pool_fill(struct gw_pool *pool, size_t tile, int rank, struct 
                                 : gw_gradient_fill(values, drawn / sizeof(float),
                                                    gradient_deviation, 1, (uint64_t)rank, error);
     if (status == GW_OK && pool->device != NULL) {
-        status = repeat_on_gpu(pool, values, drawn, error);
+        status = fill_pool_on_gpu(pool, values, drawn, error);
     } else if (status == GW_OK) {
         for (size_t at = drawn; at < pool->bytes; at += drawn) {
             size_t left = pool->bytes - at;

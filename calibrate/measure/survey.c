@@ -151,7 +151,7 @@ static enum gw_status measure_block(struct part *part, const struct command *com
 
 /* ---- the other ranks ----------------------------------------------------------------------- */
 
-static enum gw_status follow(struct part *part, struct gw_error *error) {
+static enum gw_status follow_leader(struct part *part, struct gw_error *error) {
     struct gw_worker_counts *counts = &part->survey->worker_counts;
     while (true) {
         GW_TRY(share_phase(part, error));
@@ -316,8 +316,8 @@ static enum gw_status try_out_phase(struct leader *leader, size_t phase, double 
 
 /* ---- rounds -------------------------------------------------------------------------------- */
 
-static enum gw_status visit(struct leader *leader, const struct gw_visit *visit,
-                            struct gw_error *error) {
+static enum gw_status visit_point(struct leader *leader, const struct gw_visit *visit,
+                                  struct gw_error *error) {
     const struct gw_point_survey *survey = leader->part.survey;
     const struct gw_points *points = &survey->points;
     struct gw_measured_point *point = &points->items[visit->point];
@@ -370,7 +370,7 @@ static enum gw_status visit_phase(struct leader *leader, size_t phase, size_t co
         if (now_s(leader) > leader->asked_s + ask_every_s) {
             GW_TRY(ask_clocks(leader, error));
         }
-        GW_TRY(visit(leader, next, error));
+        GW_TRY(visit_point(leader, next, error));
     }
     return entered ? leave_phase(leader, error) : GW_OK;
 }
@@ -407,7 +407,7 @@ static enum gw_status visit_in_rounds(struct leader *leader, struct gw_error *er
 
 /* ---- the survey ---------------------------------------------------------------------------- */
 
-static enum gw_status lead(struct leader *leader, double time_s, struct gw_error *error) {
+static enum gw_status lead_survey(struct leader *leader, double time_s, struct gw_error *error) {
     struct gw_points *points = &leader->part.survey->points;
     leader->started_s = now_s(leader) - leader->journal->at_s;
     leader->end_s = leader->started_s + time_s;
@@ -445,7 +445,7 @@ enum gw_status gw_measure_points(struct gw_point_survey *survey, double time_s,
                             .report = report};
     gw_clock_sleep_precisely();
     if (survey->communicator->rank != 0) {
-        return follow(&leader.part, error);
+        return follow_leader(&leader.part, error);
     }
     struct gw_arena arena = {0};
     leader.visits = gw_arena_zeros(&arena, survey->points.count, sizeof *leader.visits);
@@ -457,7 +457,7 @@ enum gw_status gw_measure_points(struct gw_point_survey *survey, double time_s,
         status = gw_random_open(&leader.random, survey->rule.seed, 0, error);
     }
     if (status == GW_OK) {
-        status = lead(&leader, time_s, error);
+        status = lead_survey(&leader, time_s, error);
     }
     gw_random_close(leader.random);
     gw_arena_free(&arena);

@@ -64,9 +64,9 @@ struct block_moments {
     double end_s[GW_LARGEST_BLOCK];
 };
 
-static enum gw_status repeat(const struct gw_clocks *clocks, const struct gw_subject *subject,
-                             const struct gw_block *block, double start_s,
-                             struct block_moments *out, struct gw_error *error) {
+static enum gw_status repeat_block(const struct gw_clocks *clocks, const struct gw_subject *subject,
+                                   const struct gw_block *block, double start_s,
+                                   struct block_moments *out, struct gw_error *error) {
     double free_s = gw_clock_read_s(clocks->own);
     for (size_t i = 0; i < block->count; i++) {
         double began_s = 0;
@@ -87,7 +87,7 @@ static enum gw_status repeat(const struct gw_clocks *clocks, const struct gw_sub
     return GW_OK;
 }
 
-static void compare(const struct block_moments *all, int ranks, struct gw_block *block) {
+static void compare_ranks(const struct block_moments *all, int ranks, struct gw_block *block) {
     double row = gw_runs(block->row);
     for (size_t i = 0; i < block->count; i++) {
         double first_s = all[0].start_s[i];
@@ -118,7 +118,7 @@ enum gw_status gw_time_block(struct gw_timer *timer, const struct gw_subject *su
     double agreed_s = gw_clock_read_s(timer->clocks->own);
     double start_s = gw_clocks_common_s(timer->clocks, agreed_s) + timer->lead_s + subject->idle_s;
     GW_TRY(gw_broadcast(communicator, 0, &start_s, sizeof start_s, error));
-    GW_TRY(repeat(timer->clocks, subject, block, start_s, &mine, error));
+    GW_TRY(repeat_block(timer->clocks, subject, block, start_s, &mine, error));
     struct block_moments *all = malloc((size_t)communicator->size * sizeof *all);
     if (all == NULL) {
         return gw_fail_memory(error, "timing repeats");
@@ -134,7 +134,7 @@ enum gw_status gw_time_block(struct gw_timer *timer, const struct gw_subject *su
             }
         }
     } else if (status == GW_OK) {
-        compare(all, communicator->size, block);
+        compare_ranks(all, communicator->size, block);
         bool heard_late = false;
         for (int r = 0; r < communicator->size; r++) {
             heard_late = heard_late || all[r].start_s[0] - start_s > timer->lead_s / 4;

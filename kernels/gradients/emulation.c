@@ -169,7 +169,7 @@ static enum gw_status create_counts(struct emulation *emulation, struct gw_error
 /* ---- a group ------------------------------------------------------------------------------- */
 
 /* Sets the scale with which all tensors together have norm 1. */
-static enum gw_status normalise(struct gw_gradients_spec *spec, struct gw_error *error) {
+static enum gw_status normalise_groups(struct gw_gradients_spec *spec, struct gw_error *error) {
     struct gw_gradients *gradients = NULL;
     double squares = 0;
     spec->scale = 1;
@@ -208,7 +208,7 @@ static enum gw_status specify_training(const struct emulation *emulation, size_t
         out->gradients.recorded_tensors =
             emulation->settings->recorded_tensors + slice->first_layer;
     } else {
-        GW_TRY(normalise(&out->gradients, error));
+        GW_TRY(normalise_groups(&out->gradients, error));
     }
     /* Normal gradients of norm 1 suit ExDyna's published first threshold. */
     bool found = recorded == NULL ? compressor->stateful : !compressor->thresholded;
