@@ -84,7 +84,9 @@ static void measure_row(const struct bench_choice *choice, struct bench_cell *ce
                         struct verdict *verdict) {
     double peak_bytes = 0;
     char memory[GW_UNITS_SIZE];
-    printf("| %s | x %g |", cell->family->name, cell->compute_scale);
+    char tensors[GW_UNITS_SIZE];
+    printf("| %s | %s | x %g |", gw_format_count((double)cell->tensors, tensors),
+           cell->family->name, cell->compute_scale);
     struct numbers columns = startups(choice);
     for (size_t i = 0; i < columns.count; i++) {
         struct bench_planning_times result;
@@ -103,13 +105,14 @@ static void print_head(const struct bench_choice *choice, const struct bench_cel
     printf("\n### `optimal`, %s tensors, %s exchange: target %s\n\n",
            gw_format_count((double)cell->tensors, text), cell->sparse ? "sparse" : "dense",
            isfinite(target) ? gw_format_seconds(target, (char[GW_UNITS_SIZE]){0}) : "none");
-    printf("Median / worst of %zu networks; * not all proven optimal.\n\n| network | compute |",
+    printf("Median / worst of %zu networks; * not all proven optimal.\n\n"
+           "| tensors | network | compute |",
            choice->networks);
     struct numbers columns = startups(choice);
     for (size_t i = 0; i < columns.count; i++) {
         printf(" startup %s |", gw_format_seconds(columns.values[i], text));
     }
-    printf(" memory |\n| --- | --- | --- |");
+    printf(" memory |\n| --- | --- | --- | --- |");
     for (size_t i = 0; i < columns.count; i++) {
         printf(" --- |");
     }
