@@ -33,6 +33,7 @@ struct gw_table {
     char (*texts)[CELL_SIZE];
 };
 
+/* Adds a cell; a longer text ends in "...". */
 static void add_cell(struct gw_table *table, const char *text) {
     if (table->cells == table->capacity) {
         char(*texts)[CELL_SIZE] =
@@ -44,7 +45,11 @@ static void add_cell(struct gw_table *table, const char *text) {
         }
         table->texts = texts;
     }
-    gw_visible(text, table->texts[table->cells++], CELL_SIZE);
+    char *cell = table->texts[table->cells++];
+    gw_visible(text, cell, CELL_SIZE);
+    if (strlen(text) >= CELL_SIZE) {
+        memcpy(cell + CELL_SIZE - sizeof "...", "...", sizeof "...");
+    }
 }
 
 enum { ROW_SIZE = MOST_COLUMNS * CELL_SIZE };
