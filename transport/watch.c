@@ -184,19 +184,22 @@ static bool receive_datagrams(const struct gw_watch *watch) {
     return answered;
 }
 
-/* A rank that was stopped itself restarts its count when it continues. */
+/*
+ * The silence of the next rank is the time that this rank has spent waiting for an answer since its
+ * first query without one: at most one poll's time for each poll, so that the time of a rank that
+ * was itself stopped, or had no processor, is not counted.
+ */
 static void *watch_next(void *context) {
     struct gw_watch *watch = context;
     struct pollfd ready = {.fd = watch->handle, .events = POLLIN};
     bool has_answered = false;
-    double heard_s = gw_clock_now_s();
-    double asked_s = heard_s - question_s;
-    double polled_s = heard_s;
+    bool awaits_answer = false;
+    double silent_s = 0;
+    double polled_s = gw_clock_now_s();
+    double asked_s = polled_s - question_s;
     while (!atomic_load(&watch->ends)) {
         double now_s = gw_clock_now_s();
-        if (now_s - polled_s > question_s) {
-            heard_s = now_s;
-        }
+        silent_s = awaits_answer ? silent_s + fmin(now_s - polled_s, 1e-3 * NUDGE_MS) : 0;
         polled_s = now_s;
         if (now_s - asked_s >= question_s) {
             if (watch->same_host) {
@@ -208,16 +211,18 @@ static void *watch_next(void *context) {
                 }
             }
             asked_s = now_s;
+            awaits_answer = true;
         }
         if (poll(&ready, 1, NUDGE_MS) > 0 && receive_datagrams(watch)) {
-            if (!has_answered) {
+            if (!has_answered) { /* it is watched from now on */
+                (void)pthread_setname_np(pthread_self(), "gw_watch");
                 (void)sem_post(&watch->first_answer);
             }
             has_answered = true;
-            heard_s = gw_clock_now_s();
+            awaits_answer = false;
         }
-        if (has_answered && watch->lost != NULL && now_s - heard_s > watch->timeout_s) {
-            watch->lost(watch->context, (int)watch->next, watch->place.host, now_s - heard_s);
+        if (has_answered && awaits_answer && watch->lost != NULL && silent_s > watch->timeout_s) {
+            watch->lost(watch->context, (int)watch->next, watch->place.host, silent_s);
             watch->lost = NULL;
         }
     }

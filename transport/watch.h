@@ -28,9 +28,9 @@ typedef void gw_lost(void *context, int rank, const char *host, double silent_s)
 struct gw_watch;
 
 /*
- * Collective. Calls `lost` when the next rank has not answered for timeout_s after it has once
- * answered; a rank whose datagrams a firewall drops is not watched. Waits up to two seconds for
- * first answers. A job of one rank has no watch (*out is NULL).
+ * Collective. Calls `lost` when the next rank, which has once answered, has left queries without an
+ * answer for timeout_s; a rank whose datagrams a firewall drops is not watched. Waits up to two
+ * seconds for first answers. A job of one rank has no watch (*out is NULL).
  */
 enum gw_status gw_watch_open(struct gw_communicator *communicator, double timeout_s, gw_lost *lost,
                              void *context, struct gw_watch **out, struct gw_error *error);
