@@ -60,7 +60,7 @@ TEST(ends_when_a_rank_dies) {
     pid_t ranks[2];
     struct running validation = start(*state, endless_validation);
     find_ranks(validation.process, 2, ranks);
-    wait_for_work(ranks, 2, 0.5);
+    wait_for_threads(ranks, 2, "gw_exchange");
     assert_int_equal(kill(ranks[1], SIGKILL), 0);
     struct answer answer = finish(&validation, 10);
     check_failed(&answer, 3, "gradweave: the MPI job failed");
@@ -72,15 +72,23 @@ TEST(ends_when_a_rank_hangs) {
     need_mpi();
     static const char *const commands[] = {
         "gradweave validate " TINY " --nodes 3 --algo omgs --iterations 1000000 --check-time 0 "
-        "--timeout 1.5",
-        "gradweave calibrate --nodes 3 " ENDLESS " --time 1000 --timeout 1.5 --out hung.json"};
+        "--timeout 5",
+        "gradweave calibrate --nodes 3 " ENDLESS " --time 1000 --timeout 5 --out hung.json"};
     for (int i = 0; i < 2; i++) {
         pid_t ranks[3];
         char said[32];
         int hung = 1 - i;
         struct running job = start(*state, commands[i]);
         find_ranks(job.process, 3, ranks);
-        wait_for_work(ranks, 3, 1); /* until they know each other */
+        wait_for_threads(ranks, 3, "gw_watch");
+        if (i == 0) {
+            wait_for_threads(ranks, 3, "gw_exchange");
+        } else { /* it has begun to measure */
+            while (access(path_in(*state, "hung.json.partial"), F_OK) != 0) {
+                assert_true(is_running(ranks[hung]));
+                (void)usleep(10000);
+            }
+        }
         assert_int_equal(kill(ranks[hung], SIGSTOP), 0);
         struct answer answer = finish(&job, 20);
         (void)snprintf(said, sizeof said, "gradweave: rank %d on ", hung);

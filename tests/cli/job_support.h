@@ -24,25 +24,6 @@ static inline void need_mpi(void) {
     }
 }
 
-/* The rank of a process in its job; -1 if it is none. */
-static inline int rank_of(pid_t process) {
-    static const char name[] = "OMPI_COMM_WORLD_RANK=";
-    char path[64];
-    char text[65536];
-    (void)snprintf(path, sizeof path, "/proc/%ld/environ", (long)process);
-    FILE *stream = fopen(path, "re");
-    assert_non_null(stream);
-    size_t length = fread(text, 1, sizeof text - 1, stream);
-    (void)fclose(stream);
-    text[length] = '\0';
-    for (const char *entry = text; entry < text + length; entry += strlen(entry) + 1) {
-        if (strncmp(entry, name, sizeof name - 1) == 0) {
-            return atoi(entry + sizeof name - 1);
-        }
-    }
-    return -1;
-}
-
 /* Whether the process is there and is no zombie: those have no command line. */
 static inline bool is_running(pid_t process) {
     char path[64];
@@ -55,35 +36,34 @@ static inline bool is_running(pid_t process) {
     return running;
 }
 
-/* Seconds that all threads of a process had a processor for; 0 of one that ended. */
-static inline double used_s(pid_t process) {
+/* Whether a thread of the process has that name. */
+static inline bool has_thread(pid_t process, const char *name) {
     char path[64];
-    char text[1024];
-    unsigned long user = 0;
-    unsigned long system = 0;
-    (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)process);
-    FILE *stream = fopen(path, "re");
-    if (stream == NULL) {
-        return 0;
+    char found[32] = "";
+    bool has = false;
+    (void)snprintf(path, sizeof path, "/proc/%ld/task", (long)process);
+    DIR *threads = opendir(path);
+    const struct dirent *entry = NULL;
+    while (threads != NULL && !has && (entry = readdir(threads)) != NULL) {
+        (void)snprintf(path, sizeof path, "/proc/%ld/task/%.16s/comm", (long)process,
+                       entry->d_name);
+        FILE *stream = fopen(path, "re");
+        has = stream != NULL && fscanf(stream, "%31s", found) == 1 && strcmp(found, name) == 0;
+        if (stream != NULL) {
+            (void)fclose(stream);
+        }
     }
-    size_t length = fread(text, 1, sizeof text - 1, stream);
-    (void)fclose(stream);
-    text[length] = '\0';
-    const char *behind_name = strrchr(text, ')');
-    assert_non_null(behind_name);
-    assert_int_equal(sscanf(behind_name, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
-                            &user, &system),
-                     2);
-    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+    if (threads != NULL) {
+        (void)closedir(threads);
+    }
+    return has;
 }
 
-/*
- * Waits until each of a job's ranks has worked for so long, on however busy a machine. A rank that
- * waits for one that starts late works as well, so that all are known to have begun after the last.
- */
-static inline void wait_for_work(const pid_t *ranks, size_t count, double work_s) {
+/* Waits until each of a job's ranks has a thread of that name, on however busy a machine. */
+static inline void wait_for_threads(const pid_t *ranks, size_t count, const char *name) {
     for (size_t i = 0; i < count; i++) {
-        for (int tries = 0; used_s(ranks[i]) < work_s && tries < 6000; tries++) {
+        while (!has_thread(ranks[i], name)) {
+            assert_true(is_running(ranks[i]));
             (void)usleep(10000);
         }
     }

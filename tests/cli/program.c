@@ -151,9 +151,12 @@ static const char *format_command(const char *format, va_list arguments) {
     return keep(command, free);
 }
 
+/* Ends a command that hangs; the longest take some 10 s on an idle machine. */
+static const double longest_command_s = 300;
+
 static struct answer ask_one(const char *folder, const char *command) {
     struct running running = start(folder, command);
-    return finish(&running, 60);
+    return finish(&running, longest_command_s);
 }
 
 struct answer ask(const char *folder, const char *format, ...) {
@@ -166,7 +169,7 @@ struct answer ask(const char *folder, const char *format, ...) {
 
 struct answer ask_into(const char *folder, const char *command, const char *out) {
     struct running running = start_into(folder, command, fopen(out, "we"));
-    return finish(&running, 60);
+    return finish(&running, longest_command_s);
 }
 
 bool have_program(const char *name) {
@@ -234,6 +237,27 @@ static bool is_rank_of(pid_t process, pid_t program) {
     return false;
 }
 
+/* The rank of a process in its job; -1 if it is none, or has ended. */
+static int rank_of(pid_t process) {
+    static const char name[] = "OMPI_COMM_WORLD_RANK=";
+    char path[64];
+    char text[65536];
+    (void)snprintf(path, sizeof path, "/proc/%ld/environ", (long)process);
+    FILE *stream = fopen(path, "re");
+    if (stream == NULL) {
+        return -1;
+    }
+    size_t length = fread(text, 1, sizeof text - 1, stream);
+    (void)fclose(stream);
+    text[length] = '\0';
+    for (const char *entry = text; entry < text + length; entry += strlen(entry) + 1) {
+        if (strncmp(entry, name, sizeof name - 1) == 0) {
+            return atoi(entry + sizeof name - 1);
+        }
+    }
+    return -1;
+}
+
 void find_ranks(pid_t program, size_t count, pid_t *ranks) {
     size_t found = 0;
     for (double start_s = now_s(); found < count && now_s() - start_s < 30; nap(0.01)) {
@@ -243,8 +267,10 @@ void find_ranks(pid_t program, size_t count, pid_t *ranks) {
         const struct dirent *entry = NULL;
         while (found < count && (entry = readdir(processes)) != NULL) {
             pid_t process = (pid_t)strtol(entry->d_name, NULL, 10);
-            if (process > 0 && is_rank_of(process, program)) {
-                ranks[found++] = process;
+            int rank = process > 0 && is_rank_of(process, program) ? rank_of(process) : -1;
+            if (rank >= 0 && rank < (int)count) {
+                ranks[rank] = process;
+                found++;
             }
         }
         (void)closedir(processes);

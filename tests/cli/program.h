@@ -53,7 +53,7 @@ bool have_program(const char *name);
 /* Skips the test where pictures cannot be drawn. */
 void need_gnuplot(void);
 
-/* Waits until the program's descendants that run the program under test are `count`; their ids. */
+/* Waits until the program's job has `count` ranks; sets their process ids in the ranks' order. */
 void find_ranks(pid_t program, size_t count, pid_t *ranks);
 
 /* ---- files --------------------------------------------------------------------------------- */
