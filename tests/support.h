@@ -73,8 +73,12 @@ static inline char *join_notes(char *text) {
 /* A folder for one test's files: setup and teardown of the test, which finds its path in *state. */
 static inline int make_folder(void **state) {
     char *folder = strdup("/tmp/gradweave-test-XXXXXX");
-    *state = folder == NULL ? NULL : mkdtemp(folder);
-    return *state == NULL ? -1 : 0;
+    if (folder == NULL || mkdtemp(folder) == NULL) {
+        free(folder);
+        return -1;
+    }
+    *state = folder;
+    return 0;
 }
 
 static inline int remove_folder(void **state) {
