@@ -142,13 +142,6 @@ enum gw_status gw_compressor_choose(const char *name, const struct gw_compressor
 
 /* ---- how much is selected ------------------------------------------------------------------ */
 
-struct gw_selected gw_selected_as_asked(const struct gw_compressor *compressor, uint64_t kept,
-                                        size_t workers) {
-    bool shared = compressor->joint && workers > 0;
-    uint64_t each = shared ? (kept + workers - 1) / workers : kept;
-    return (struct gw_selected){.most = each, .mean = each, .all = kept};
-}
-
 static size_t power_of_two_from(double least) {
     size_t power = GW_SKETCH_BLOCK;
     while ((double)power < least) {

@@ -161,7 +161,8 @@ static double empty_lines(double density) {
 
 double gw_scatter_share(const struct gw_kernel_cost *cost, double density) {
     const double measured[2] = {empty_lines(cost->densities[0]), empty_lines(cost->densities[1])};
-    return fmax(share_of(measured, empty_lines(density)), 0);
+    double share = share_of(measured, empty_lines(density));
+    return share > 0 ? share : 0;
 }
 
 /* ---- seconds --------------------------------------------------------------------------------- */

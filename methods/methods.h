@@ -63,8 +63,12 @@ static inline uint64_t gw_mean_selected(uint64_t sum, size_t workers) {
  * Numbers of selected elements if a compressor keeps as many as asked for: a joint one divides them
  * evenly among the workers, and the one with the most has at least one.
  */
-struct gw_selected gw_selected_as_asked(const struct gw_compressor *compressor, uint64_t kept,
-                                        size_t workers);
+static inline struct gw_selected gw_selected_as_asked(const struct gw_compressor *compressor,
+                                                      uint64_t kept, size_t workers) {
+    bool shared = compressor->joint && workers > 0;
+    uint64_t each = shared ? (kept + workers - 1) / workers : kept;
+    return (struct gw_selected){.most = each, .mean = each, .all = kept};
+}
 
 /* ---- count sketches, as they travel -------------------------------------------------------- */
 

@@ -217,7 +217,8 @@ size_t gw_arcs_row(struct gw_arcs *arcs, size_t from, struct gw_front_pair least
             (arcs->superadditive && end + compress + arcs->rest_compress[to] >= limit)) {
             break;
         }
-        if (fmax(least.second, ready) + arc.exchange + arcs->rest_exchange[to] < limit) {
+        double begin = ready > least.second ? ready : least.second;
+        if (begin + arc.exchange + arcs->rest_exchange[to] < limit) {
             arcs->scratch[count++] = arc;
         }
     }

@@ -231,7 +231,8 @@ bool gw_passes_trace_back(struct gw_passes *x, enum gw_front_kind kind, bool *en
         struct gw_front_pair next = rest;
         size_t from = q;
         for (size_t p = q; p-- > 0 && q - p <= x->arcs.longest;) {
-            if (x->forward[kind][p].count == 0) {
+            const struct gw_arc_row *row = &x->arcs.rows[p];
+            if (x->forward[kind][p].count == 0 || q < row->first || q > row->last) {
                 continue;
             }
             struct gw_arc arc = gw_arcs_cost(&x->arcs, p, q);

@@ -1,6 +1,5 @@
 #include "traces/plan.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,7 +148,7 @@ uint64_t gw_group_elements(const struct gw_group *group, const struct gw_model *
 }
 
 uint64_t gw_elements_kept(uint64_t n, double density) {
-    double kept = floor(density * (double)n);
+    double kept = density * (double)n;
     return kept < 1 ? 1 : (uint64_t)kept;
 }
 
