@@ -179,7 +179,7 @@ def _refused(rank: int, folder: str) -> None:
         ('expected some of .* got "tpok"', {"compressors": "topk,tpok"}),
         ('each once, got "allgater"', {"only": iter(["allgater"])}),
         ("expected no compressor", {"only": "allgather", "compressors": "topk"}),
-        ("expected overlap among it", {"only": "topk", "step": _loss}),
+        ("expected overlap in it", {"only": "topk", "step": _loss}),
         ("density: expected", {"density": 0}),
         ("time_s: expected", {"time_s": -1.0}),
         ("expected it to return a loss", {"step": lambda: torch.ones(1)}),
