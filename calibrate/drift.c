@@ -58,7 +58,7 @@ enum gw_status gw_calibration_find_drift(struct gw_communicator *communicator,
     calibration.clock = clock;
     calibration.max_bytes = calibration.max_elements = 4 << 20;
     GW_TRY(gw_agree(communicator, gw_arena_check(arena, "looking for drift", error), error));
-    if (text[0] == '\0') {
+    if (text == NULL || text[0] == '\0') {
         return GW_OK;
     }
     GW_TRY(gw_calibration_choose(text, &choice, &calibration, error));
