@@ -11,7 +11,7 @@
 
 /* On a cluster that ships, whose nodes have one worker each; its network is 10 Gb/s and 5 us. */
 struct bench_pipeline {
-    struct gw_question question;
+    struct gw_scenario scenario;
     struct gw_pipeline own;
 };
 
@@ -23,11 +23,11 @@ static enum gw_status open_pipeline(struct bench_pipeline *out, const char *name
     const struct gw_network network = {.within = links, .between = links, .oversubscription = 1};
     const struct gw_algorithm *algorithm = NULL;
     GW_TRY(gw_algorithm_find(name, &algorithm, error));
-    const struct gw_question_options asked = {
+    const struct gw_scenario_options asked = {
         .model = "resnet50", .cluster = "p102-1gbe-16", .workers = workers};
-    GW_TRY(gw_question_open(&asked, &out->question, error));
-    GW_TRY(gw_pipeline_open(&out->question, algorithm, NULL, &out->own, error));
-    return gw_cluster_set_network(&out->question.inputs->cluster, network, error);
+    GW_TRY(gw_scenario_open(&asked, &out->scenario, error));
+    GW_TRY(gw_pipeline_open(&out->scenario, algorithm, NULL, &out->own, error));
+    return gw_cluster_set_network(&out->scenario.inputs->cluster, network, error);
 }
 
 /* ---- as messages --------------------------------------------------------------------------- */
@@ -52,7 +52,7 @@ static const struct row {
 static const double enough_s = 1;
 enum { MAX_REPEATS = 25 };
 
-struct message_question {
+struct message_scenario {
     const struct row *row;
     size_t workers;
     bool every_worker;
@@ -83,20 +83,20 @@ static enum gw_status repeat(void *state, struct message_answer *out, struct gw_
 }
 
 static enum gw_status simulate_messages(const void *context, void *result, struct gw_error *error) {
-    const struct message_question *question = context;
+    const struct message_scenario *scenario = context;
     struct message_answer *out = result;
     struct bench_pipeline pipeline = {0};
-    struct gw_collective_choice choice = {question->row->operation, question->row->collective};
-    struct gw_simulation simulation = {.workers = question->workers,
+    struct gw_collective_choice choice = {scenario->row->operation, scenario->row->collective};
+    struct gw_simulation simulation = {.workers = scenario->workers,
                                        .level = GW_LEVEL_MESSAGES,
                                        .choice_count = 1,
                                        .choices = &choice,
-                                       .every_worker = question->every_worker};
+                                       .every_worker = scenario->every_worker};
     struct gw_simulator *simulator = NULL;
     struct gw_arena arena = {0};
     void *state = NULL;
     *out = (struct message_answer){0};
-    GW_TRY(open_pipeline(&pipeline, question->row->algorithm, question->workers, error));
+    GW_TRY(open_pipeline(&pipeline, scenario->row->algorithm, scenario->workers, error));
     double start_s = gw_clock_now_s();
     GW_TRY(gw_simulator_open(&simulator, &pipeline.own.schedule, &pipeline.own.costs, &simulation,
                              NULL, error));
@@ -143,10 +143,10 @@ static void measure_messages(const struct bench_engine_choice *choice, const str
         struct message_answer all;
         struct message_answer one = {0};
         struct bench_process process;
-        struct message_question question = {.row = row, .workers = workers, .every_worker = true};
+        struct message_scenario scenario = {.row = row, .workers = workers, .every_worker = true};
         printf("| %s | %s | %zu |", row->algorithm, row->collective, workers);
         if (within) {
-            bench_work_apart(simulate_messages, &question, &all, sizeof all, choice->limit_s,
+            bench_work_apart(simulate_messages, &scenario, &all, sizeof all, choice->limit_s,
                              &process);
             within = process.within;
         }
@@ -156,8 +156,8 @@ static void measure_messages(const struct bench_engine_choice *choice, const str
         } else {
             printf(" | > %zu s | | | | |", choice->limit_s);
         }
-        question.every_worker = false;
-        bench_work_apart(simulate_messages, &question, &one, sizeof one, choice->limit_s, &process);
+        scenario.every_worker = false;
+        bench_work_apart(simulate_messages, &scenario, &one, sizeof one, choice->limit_s, &process);
         if (process.within) {
             print_collapsed(&one, within ? &all : NULL);
         } else {
@@ -194,7 +194,7 @@ static const struct way {
             {"equal workers, each simulated", true, 0},
             {"compute and network noise", false, 0.1}};
 
-struct curve_question {
+struct curve_scenario {
     const char *algorithm;
     const struct way *way;
     size_t workers;
@@ -202,21 +202,21 @@ struct curve_question {
 
 /* The seconds that opening and running the simulation take. */
 static enum gw_status simulate_curves(const void *context, void *result, struct gw_error *error) {
-    const struct curve_question *question = context;
-    double sigma = question->way->sigma;
+    const struct curve_scenario *scenario = context;
+    double sigma = scenario->way->sigma;
     struct gw_noise noise = {.kind = sigma > 0 ? GW_NOISE_LOGNORMAL : GW_NOISE_NONE,
                              .sigma = sigma};
-    struct gw_simulation simulation = {.workers = question->workers,
+    struct gw_simulation simulation = {.workers = scenario->workers,
                                        .compute_noise = noise,
                                        .network_noise = noise,
                                        .seed = 1,
-                                       .every_worker = question->way->every_worker,
+                                       .every_worker = scenario->way->every_worker,
                                        .threads = 1};
     struct bench_pipeline pipeline = {0};
     struct gw_simulator *simulator = NULL;
     struct gw_measure measure;
     double *seconds = result;
-    GW_TRY(open_pipeline(&pipeline, question->algorithm, question->workers, error));
+    GW_TRY(open_pipeline(&pipeline, scenario->algorithm, scenario->workers, error));
     double start_s = gw_clock_now_s();
     GW_TRY(gw_simulator_open(&simulator, &pipeline.own.schedule, &pipeline.own.costs, &simulation,
                              NULL, error));
@@ -228,13 +228,13 @@ static enum gw_status simulate_curves(const void *context, void *result, struct 
 
 /* The median time; *peak_bytes: the largest memory. INFINITY: a repeat was stopped. */
 static double time_curves(const struct bench_engine_choice *choice,
-                          const struct curve_question *question, double *peak_bytes) {
+                          const struct curve_scenario *scenario, double *peak_bytes) {
     enum { MAX_TIMES = 1000 };
     double times_s[MAX_TIMES];
     *peak_bytes = 0;
     for (size_t i = 0; i < choice->repeats; i++) {
         struct bench_process process;
-        bench_work_apart(simulate_curves, question, &times_s[i], sizeof times_s[i], choice->limit_s,
+        bench_work_apart(simulate_curves, scenario, &times_s[i], sizeof times_s[i], choice->limit_s,
                          &process);
         if (!process.within) {
             return INFINITY;
@@ -248,20 +248,20 @@ static const size_t sizes[] = {1024, 4096, 16384, 65536, 262144, 1048576};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
 static void measure_curves(const struct bench_engine_choice *choice,
-                           struct curve_question *question) {
+                           struct curve_scenario *scenario) {
     double time_s = 0;
     double before_s = 0;
     double peak_bytes = 0;
     char text[GW_UNITS_SIZE];
-    printf("| %s | %s |", question->algorithm, question->way->name);
+    printf("| %s | %s |", scenario->algorithm, scenario->way->name);
     for (size_t i = 0; i < SIZES; i++) {
         if ((choice->most > 0 && sizes[i] > choice->most) || isinf(time_s)) {
             printf(" |");
             continue;
         }
-        question->workers = sizes[i];
+        scenario->workers = sizes[i];
         before_s = time_s;
-        time_s = time_curves(choice, question, &peak_bytes);
+        time_s = time_curves(choice, scenario, &peak_bytes);
         if (isinf(time_s)) {
             printf(" > %zu s |", choice->limit_s);
         } else {
@@ -294,8 +294,8 @@ void bench_engine_curves(const struct bench_engine_choice *choice) {
     printf("\n");
     for (size_t a = 0; a < sizeof algorithms / sizeof *algorithms; a++) {
         for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
-            struct curve_question question = {.algorithm = algorithms[a], .way = &ways[w]};
-            measure_curves(choice, &question);
+            struct curve_scenario scenario = {.algorithm = algorithms[a], .way = &ways[w]};
+            measure_curves(choice, &scenario);
         }
     }
 }

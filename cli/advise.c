@@ -22,13 +22,13 @@ static const struct gw_option_rule rules[] = {GW_ASKING_RULES, {0}};
 
 static enum gw_status answer_advise(void *values, struct gw_error *error) {
     const struct options *options = values;
-    struct gw_question question;
+    struct gw_scenario scenario;
     struct gw_advice advice;
-    GW_TRY(gw_asking_open(&options->asking, &question, &advice, error));
+    GW_TRY(gw_asking_open(&options->asking, &scenario, &advice, error));
     enum gw_status status =
         gw_print_advice(&advice, options->asking.price, options->output.json, error);
     gw_advice_free(&advice);
-    gw_question_close(&question);
+    gw_scenario_close(&scenario);
     return status;
 }
 

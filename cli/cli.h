@@ -56,10 +56,10 @@ extern const struct gw_option gw_strict_table[];
 extern const struct gw_option gw_force_table[];
 
 /*
- * For struct gw_question_options of verbs that ask about a model on a cluster: --cluster,
+ * For struct gw_scenario_options of verbs that ask about a model on a cluster: --cluster,
  * --density; --workers; and these with MODEL.
  */
-extern const struct gw_option gw_cluster_table[], gw_workers_table[], gw_question_table[];
+extern const struct gw_option gw_cluster_table[], gw_workers_table[], gw_scenario_table[];
 extern const struct gw_option gw_interference_table[]; /* for an enum gw_interference_rule */
 extern const struct gw_option gw_accumulate_table[];   /* --accumulate, for a size_t */
 

@@ -8,7 +8,7 @@
 
 struct options {
     struct gw_output_options output;
-    struct gw_question_options question;
+    struct gw_scenario_options scenario;
     struct gw_making_options made;
     struct gw_choice_changes changes;
     const char *algorithms, *workers, *bandwidth, *counts, *accuracy, *out, *data;
@@ -17,11 +17,11 @@ struct options {
 #define IN(member) offsetof(struct options, member)
 
 static const struct gw_option option_table[] = {
-    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_any_model_table},
+    {.kind = GW_INCLUDE, .offset = IN(scenario), .table = gw_any_model_table},
     {"algo", 'a', "A[,B..]|all", GW_TEXT, IN(algorithms), .help = "The pipelines to compare",
      .value = "all", .names = GW_NAMES_ALGORITHMS, .is_list = true},
-    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_cluster_table},
-    {.kind = GW_INCLUDE, .offset = IN(question.micro_batches), .table = gw_accumulate_table},
+    {.kind = GW_INCLUDE, .offset = IN(scenario), .table = gw_cluster_table},
+    {.kind = GW_INCLUDE, .offset = IN(scenario.micro_batches), .table = gw_accumulate_table},
     {.kind = GW_INCLUDE, .offset = IN(made), .table = gw_making_table},
     {"workers", 0, "P|VALUES", GW_TEXT, IN(workers),
      .help = "Number of workers, or several: 2,4,16, or 2:256, each twice the one before",
@@ -41,7 +41,7 @@ static const struct gw_option option_table[] = {
     {"data", 0, "FILE.csv", GW_TEXT, IN(data), .help = "Write the crossovers' times",
      .names = GW_NAMES_FILES},
     {.kind = GW_INCLUDE, .offset = IN(changes), .table = gw_changes_table},
-    {.kind = GW_INCLUDE, .offset = IN(question.interference), .table = gw_interference_table},
+    {.kind = GW_INCLUDE, .offset = IN(scenario.interference), .table = gw_interference_table},
     {.kind = GW_INCLUDE, .table = gw_strict_table},
     {.kind = GW_INCLUDE, .table = gw_force_table},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
@@ -99,14 +99,14 @@ static enum gw_status find_crossovers(const struct options *options,
     return status;
 }
 
-static enum gw_status answer_with(const struct options *options, const struct gw_question *question,
+static enum gw_status answer_with(const struct options *options, const struct gw_scenario *scenario,
                                   const struct gw_axis_values *bandwidth,
                                   const struct gw_axis_values *varied,
                                   const struct gw_recorded_gradients *gradients,
                                   struct gw_error *error) {
     struct gw_arena arena = {0};
     const struct gw_algorithm **algorithms = NULL;
-    struct gw_comparison comparison = {.question = question,
+    struct gw_comparison comparison = {.scenario = scenario,
                                        .changes = options->changes,
                                        .intervals = varied == NULL,
                                        .trained = strcmp(options->counts, "asked") != 0,
@@ -137,16 +137,16 @@ static enum gw_status read_gradients(const char *path, struct gw_recorded_gradie
 }
 
 static enum gw_status answer_compare(const struct options *options,
-                                     const struct gw_question *question,
+                                     const struct gw_scenario *scenario,
                                      const struct gw_axis_values *bandwidth,
                                      const struct gw_axis_values *varied, struct gw_error *error) {
     if (strcmp(options->counts, "asked") == 0 || strcmp(options->counts, "trained") == 0) {
-        return answer_with(options, question, bandwidth, varied, NULL, error);
+        return answer_with(options, scenario, bandwidth, varied, NULL, error);
     }
     struct gw_recorded_gradients gradients;
     GW_TRY(read_gradients(options->counts, &gradients, error));
-    enum gw_status status = gw_recorded_gradients_check(&gradients, question, error);
-    status = status == GW_OK ? answer_with(options, question, bandwidth, varied, &gradients, error)
+    enum gw_status status = gw_recorded_gradients_check(&gradients, scenario, error);
+    status = status == GW_OK ? answer_with(options, scenario, bandwidth, varied, &gradients, error)
                              : status;
     gw_recorded_gradients_free(&gradients);
     return status;
@@ -182,12 +182,12 @@ static enum gw_status check_varied(const struct options *options, bool varied,
     return GW_OK;
 }
 
-/* Applies parameters that have one value to the question; one with several values is varied. */
+/* Applies parameters that have one value to the scenario; one with several values is varied. */
 static enum gw_status apply_and_answer(const struct options *options,
-                                       const struct gw_question *question,
+                                       const struct gw_scenario *scenario,
                                        const struct gw_axis_values parameters[PARAMETERS],
                                        struct gw_error *error) {
-    struct gw_question changed = *question;
+    struct gw_scenario changed = *scenario;
     const struct gw_axis_values *varied = NULL;
     for (size_t i = 0; i < PARAMETERS; i++) {
         const struct gw_axis_values *one = &parameters[i];
@@ -206,26 +206,26 @@ static enum gw_status apply_and_answer(const struct options *options,
     return answer_compare(options, &changed, &parameters[1], varied, error);
 }
 
-static enum gw_status answer_compare_question(void *values, struct gw_error *error) {
+static enum gw_status answer_compare_scenario(void *values, struct gw_error *error) {
     const struct options *options = values;
-    struct gw_question question;
+    struct gw_scenario scenario;
     struct gw_axis_values parameters[PARAMETERS] = {{0}};
-    GW_TRY(gw_question_make(&options->question, &options->made, &question, error));
+    GW_TRY(gw_scenario_make(&options->scenario, &options->made, &scenario, error));
     enum gw_status status = options->workers == NULL
                                 ? GW_OK
                                 : gw_axis_parse(GW_AXIS_WORKERS, options->workers, "--workers",
-                                                question.cluster, &parameters[0], error);
+                                                scenario.cluster, &parameters[0], error);
     if (status == GW_OK && options->bandwidth != NULL) {
         status = gw_axis_parse(GW_AXIS_BANDWIDTH, options->bandwidth, "--bandwidth",
-                               question.cluster, &parameters[1], error);
+                               scenario.cluster, &parameters[1], error);
     }
     if (status == GW_OK) {
-        status = apply_and_answer(options, &question, parameters, error);
+        status = apply_and_answer(options, &scenario, parameters, error);
     }
     for (size_t i = 0; i < PARAMETERS; i++) {
         free(parameters[i].values);
     }
-    gw_question_close(&question);
+    gw_scenario_close(&scenario);
     return status;
 }
 
@@ -243,5 +243,5 @@ const struct gw_verb gw_verb_compare = {
     .rules = rules,
     .surplus = "expected one MODEL, got also",
     .values = &options,
-    .answer = answer_compare_question,
+    .answer = answer_compare_scenario,
 };

@@ -3,7 +3,7 @@
 
 struct options {
     struct gw_output_options output;
-    struct gw_question_options question;
+    struct gw_scenario_options scenario;
     struct gw_choice_changes changes;
     struct gw_network_options network;
     int format;
@@ -16,7 +16,7 @@ static const struct gw_option option_table[] = {
     {NULL, 0, "FORMAT", GW_CHOICE, offsetof(struct options, format), .help = "The format",
      .choices = formats,
      .expected = "expected goal MODEL, the format and the model to export, got"},
-    {.kind = GW_INCLUDE, .offset = offsetof(struct options, question), .table = gw_question_table},
+    {.kind = GW_INCLUDE, .offset = offsetof(struct options, scenario), .table = gw_scenario_table},
     {"algo", 'a', "ALGORITHM", GW_TEXT, offsetof(struct options, algorithm),
      .help = "The pipeline (see gradweave list algorithms)", .names = GW_NAMES_ALGORITHMS},
     {"out", 0, "FILE", GW_TEXT, offsetof(struct options, out),
@@ -41,9 +41,9 @@ static const struct gw_option_rule rules[] = {
     {0},
 };
 
-static enum gw_status answer_export(const struct options *options, struct gw_question *question,
+static enum gw_status answer_export(const struct options *options, struct gw_scenario *scenario,
                                     struct gw_error *error) {
-    struct gw_goal_export export = {.question = question,
+    struct gw_goal_export export = {.scenario = scenario,
                                     .algorithm = options->algorithm,
                                     .path = options->out,
                                     .changes = options->changes,
@@ -52,12 +52,12 @@ static enum gw_status answer_export(const struct options *options, struct gw_que
     return gw_print_export(&export, options->output.json, error);
 }
 
-static enum gw_status answer_export_question(void *values, struct gw_error *error) {
+static enum gw_status answer_export_scenario(void *values, struct gw_error *error) {
     const struct options *options = values;
-    struct gw_question question;
-    GW_TRY(gw_question_open(&options->question, &question, error));
-    enum gw_status status = answer_export(options, &question, error);
-    gw_question_close(&question);
+    struct gw_scenario scenario;
+    GW_TRY(gw_scenario_open(&options->scenario, &scenario, error));
+    enum gw_status status = answer_export(options, &scenario, error);
+    gw_scenario_close(&scenario);
     return status;
 }
 
@@ -73,5 +73,5 @@ const struct gw_verb gw_verb_export = {
     .rules = rules,
     .surplus = "expected one MODEL, got also",
     .values = &options,
-    .answer = answer_export_question,
+    .answer = answer_export_scenario,
 };

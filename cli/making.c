@@ -47,7 +47,7 @@ const struct gw_option gw_cluster_making_table[] = {
 /* ---- models and clusters --------------------------------------------------------------------- */
 
 const struct gw_option gw_any_model_table[] = {
-    {NULL, 0, "MODEL", GW_TEXT, offsetof(struct gw_question_options, model),
+    {NULL, 0, "MODEL", GW_TEXT, offsetof(struct gw_scenario_options, model),
      .help =
          "A model file, the name of one that ships, or with --gpu a network (see gradweave list "
          "networks)",
@@ -149,8 +149,8 @@ enum gw_status gw_cluster_open_or_make(const struct gw_making_options *made, con
     return request.gpu == NULL ? GW_OK : gw_cluster_assume_compressors(request.gpu, out, error);
 }
 
-enum gw_status gw_question_make(const struct gw_question_options *asked,
-                                const struct gw_making_options *made, struct gw_question *out,
+enum gw_status gw_scenario_make(const struct gw_scenario_options *asked,
+                                const struct gw_making_options *made, struct gw_scenario *out,
                                 struct gw_error *error) {
     struct gw_model model;
     struct gw_cluster cluster;
@@ -160,7 +160,7 @@ enum gw_status gw_question_make(const struct gw_question_options *asked,
         gw_model_free(&model);
         return status;
     }
-    return gw_question_ask(asked, model, cluster, out, error);
+    return gw_scenario_ask(asked, model, cluster, out, error);
 }
 
 static enum gw_status document_cluster(const struct gw_making_options *made, const char *name,
@@ -191,15 +191,15 @@ enum gw_status gw_make_for_grid(const void *context, enum gw_axis axis, const ch
 #define IN(member) offsetof(struct gw_asking_options, member)
 
 const struct gw_option gw_asking_table[] = {
-    {NULL, 0, "NETWORK", GW_TEXT, IN(question.model),
+    {NULL, 0, "NETWORK", GW_TEXT, IN(scenario.model),
      .help = "A network (see gradweave list networks), a model file, or the name of one that ships",
      .names = GW_NAMES_NETWORKS},
     {.kind = GW_INCLUDE, .offset = IN(made), .table = gw_making_table},
-    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_cluster_table},
-    {.kind = GW_INCLUDE, .offset = IN(question.micro_batches), .table = gw_accumulate_table},
+    {.kind = GW_INCLUDE, .offset = IN(scenario), .table = gw_cluster_table},
+    {.kind = GW_INCLUDE, .offset = IN(scenario.micro_batches), .table = gw_accumulate_table},
     {"price", 0, "MONEY", GW_POSITIVE, IN(price),
      .help = "Price of a worker's hour; also prints the cost of a million iterations"},
-    {.kind = GW_INCLUDE, .offset = IN(question.interference), .table = gw_interference_table},
+    {.kind = GW_INCLUDE, .offset = IN(scenario.interference), .table = gw_interference_table},
     {0},
 };
 
@@ -220,24 +220,24 @@ static void warn_of_memory(const struct gw_asking_options *options, const struct
     }
 }
 
-static enum gw_status advise_question(const struct gw_asking_options *options,
-                                      const struct gw_question *question, struct gw_advice *advice,
+static enum gw_status advise_scenario(const struct gw_asking_options *options,
+                                      const struct gw_scenario *scenario, struct gw_advice *advice,
                                       struct gw_error *error) {
     char warning[GW_RESULT_NOTE_SIZE];
-    warn_of_memory(options, question->model, warning);
-    enum gw_status status = gw_advise(question, warning, advice, error);
+    warn_of_memory(options, scenario->model, warning);
+    enum gw_status status = gw_advise(scenario, warning, advice, error);
     if (status != GW_OK) {
         gw_advice_free(advice);
     }
     return status;
 }
 
-enum gw_status gw_asking_open(const struct gw_asking_options *options, struct gw_question *question,
+enum gw_status gw_asking_open(const struct gw_asking_options *options, struct gw_scenario *scenario,
                               struct gw_advice *advice, struct gw_error *error) {
-    GW_TRY(gw_question_make(&options->question, &options->made, question, error));
-    enum gw_status status = advise_question(options, question, advice, error);
+    GW_TRY(gw_scenario_make(&options->scenario, &options->made, scenario, error));
+    enum gw_status status = advise_scenario(options, scenario, advice, error);
     if (status != GW_OK) {
-        gw_question_close(question);
+        gw_scenario_close(scenario);
     }
     return status;
 }

@@ -16,7 +16,7 @@ extern const struct gw_option gw_model_making_table[];
 /* --nodes, --gpus-per-node, --intra, --cards, --network: for struct gw_cluster_request. */
 extern const struct gw_option gw_cluster_making_table[];
 
-/* Requests for the parts of a question that are made instead of read. */
+/* Requests for the parts of a scenario that are made instead of read. */
 struct gw_making_options {
     struct gw_model_request model;
     struct gw_cluster_request cluster; /* its `gpu` is the model's */
@@ -27,7 +27,7 @@ struct gw_making_options {
 #define GW_MAKING_NOTHING                                                                          \
     { .model.precision = GW_PRECISIONS }
 
-/* MODEL, a file or a network to make; for struct gw_question_options. */
+/* MODEL, a file or a network to make; for struct gw_scenario_options. */
 extern const struct gw_option gw_any_model_table[];
 
 /* The options above without --network, and with it. */
@@ -49,8 +49,8 @@ extern const struct gw_option gw_making_but_network_table[], gw_making_table[];
  * Makes or reads a model and a cluster: makes a model if `asked` names a network and `made` has a
  * GPU or a time, and a cluster if `asked` names none.
  */
-enum gw_status gw_question_make(const struct gw_question_options *asked,
-                                const struct gw_making_options *made, struct gw_question *out,
+enum gw_status gw_scenario_make(const struct gw_scenario_options *asked,
+                                const struct gw_making_options *made, struct gw_scenario *out,
                                 struct gw_error *error);
 
 /* Makes a document by `context`, a struct gw_making_options; for gw_grid_request. */
@@ -64,7 +64,7 @@ enum gw_status gw_cluster_open_or_make(const struct gw_making_options *made, con
 /* ---- advice ---------------------------------------------------------------------------------- */
 
 struct gw_asking_options {
-    struct gw_question_options question;
+    struct gw_scenario_options scenario;
     struct gw_making_options made;
     double price;
 };
@@ -77,8 +77,8 @@ extern const struct gw_option gw_asking_table[];
          "expected --nodes N --network LINK, or --cluster CLUSTER"},                               \
         GW_MAKING_RULES(" network")
 
-/* Makes or reads both, and advises. The caller ends with gw_advice_free, then gw_question_close. */
-enum gw_status gw_asking_open(const struct gw_asking_options *options, struct gw_question *question,
+/* Makes or reads both, and advises. The caller ends with gw_advice_free, then gw_scenario_close. */
+enum gw_status gw_asking_open(const struct gw_asking_options *options, struct gw_scenario *scenario,
                               struct gw_advice *advice, struct gw_error *error);
 
 #endif

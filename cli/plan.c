@@ -7,7 +7,7 @@
 
 struct options {
     struct gw_output_options output;
-    struct gw_question_options question;
+    struct gw_scenario_options scenario;
     struct gw_making_options made;
     const char *policy, *compressor, *exchange, *out, *sweep;
     bool explain;
@@ -18,11 +18,11 @@ struct options {
 static const char *const parameters[] = {"density", "workers", "bandwidth", NULL};
 
 static const struct gw_option option_table[] = {
-    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_any_model_table},
-    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_cluster_table},
-    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_workers_table},
+    {.kind = GW_INCLUDE, .offset = IN(scenario), .table = gw_any_model_table},
+    {.kind = GW_INCLUDE, .offset = IN(scenario), .table = gw_cluster_table},
+    {.kind = GW_INCLUDE, .offset = IN(scenario), .table = gw_workers_table},
     {.kind = GW_INCLUDE, .offset = IN(made), .table = gw_making_table},
-    {.kind = GW_INCLUDE, .offset = IN(question.micro_batches), .table = gw_accumulate_table},
+    {.kind = GW_INCLUDE, .offset = IN(scenario.micro_batches), .table = gw_accumulate_table},
     {"policy", 'p', "POLICY", GW_TEXT, IN(policy),
      .help = "Merge policy, or all to rank them (see gradweave list policies)", .value = "all",
      .names = GW_NAMES_POLICIES},
@@ -42,7 +42,7 @@ static const struct gw_option option_table[] = {
      .help = "Plan at many values of density, workers or bandwidth, sparse and dense, such as "
              "density=1e-4:1e-1:log20, workers=2:64 or bandwidth=1gbit:100gbit",
      .choices = parameters},
-    {.kind = GW_INCLUDE, .offset = IN(question.interference), .table = gw_interference_table},
+    {.kind = GW_INCLUDE, .offset = IN(scenario.interference), .table = gw_interference_table},
     {.kind = GW_INCLUDE, .table = gw_strict_table},
     {.kind = GW_INCLUDE, .table = gw_force_table},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
@@ -60,7 +60,7 @@ static const struct gw_option_rule rules[] = {
 
 /* ---- plans --------------------------------------------------------------------------------- */
 
-static enum gw_status plan(const struct options *options, const struct gw_question *question,
+static enum gw_status plan(const struct options *options, const struct gw_scenario *scenario,
                            struct gw_plans *plans, struct gw_error *error) {
     bool ranking = strcmp(options->policy, "all") == 0;
     struct gw_explanation best;
@@ -71,28 +71,28 @@ static enum gw_status plan(const struct options *options, const struct gw_questi
                        "%s: expected the name of a plan (.json) or picture (.png, .svg or .pdf)",
                        options->out);
     }
-    GW_TRY(gw_plans_make(question, options->compressor, options->exchange, options->policy, plans,
+    GW_TRY(gw_plans_make(scenario, options->compressor, options->exchange, options->policy, plans,
                          error));
-    GW_TRY(gw_explain(question, &plans->plans[0], options->exchange, &plans->arena, &best, error));
+    GW_TRY(gw_explain(scenario, &plans->plans[0], options->exchange, &plans->arena, &best, error));
     if (options->out != NULL) {
         GW_TRY(gw_plot_is_picture(options->out) ? gw_draw_explanation(&best, options->out, error)
                                                 : gw_plan_write(best.plan, options->out, error));
     }
-    return gw_print_plans(question, plans, ranking, options->exchange,
+    return gw_print_plans(scenario, plans, ranking, options->exchange,
                           options->explain ? &best : NULL, options->output.json, error);
 }
 
 static enum gw_status answer_plan_sweep(const struct options *options,
-                                        const struct gw_question *question,
+                                        const struct gw_scenario *scenario,
                                         struct gw_error *error) {
     const struct gw_plan_sweep_request request = {.text = options->sweep,
                                                   .policy = options->policy,
                                                   .compressor = options->compressor,
                                                   .exchange = options->exchange,
-                                                  .has_density = options->question.density > 0,
-                                                  .has_workers = options->question.workers > 0};
+                                                  .has_density = options->scenario.density > 0,
+                                                  .has_workers = options->scenario.workers > 0};
     struct gw_plan_sweep found;
-    enum gw_status status = gw_plan_sweep_open(&request, question, &found, error);
+    enum gw_status status = gw_plan_sweep_open(&request, scenario, &found, error);
     if (status == GW_OK && options->out != NULL) {
         status = gw_plan_sweep_check_out(options->out, error);
     }
@@ -107,15 +107,15 @@ static enum gw_status answer_plan_sweep(const struct options *options,
 
 static enum gw_status answer_plan(void *values, struct gw_error *error) {
     const struct options *options = values;
-    struct gw_question question;
+    struct gw_scenario scenario;
     struct gw_plans plans = {0};
     const struct gw_exchange_kind *exchange = NULL;
     GW_TRY(gw_exchange_choose(options->compressor, options->exchange, &exchange, error));
-    GW_TRY(gw_question_make(&options->question, &options->made, &question, error));
-    enum gw_status status = options->sweep != NULL ? answer_plan_sweep(options, &question, error)
-                                                   : plan(options, &question, &plans, error);
+    GW_TRY(gw_scenario_make(&options->scenario, &options->made, &scenario, error));
+    enum gw_status status = options->sweep != NULL ? answer_plan_sweep(options, &scenario, error)
+                                                   : plan(options, &scenario, &plans, error);
     gw_plans_free(&plans);
-    gw_question_close(&question);
+    gw_scenario_close(&scenario);
     return status;
 }
 

@@ -102,10 +102,10 @@ static enum gw_status write_survey(const struct options *options, struct gw_page
 static enum gw_status survey(const struct options *options, struct gw_page page,
                              const struct gw_validation_document *measured,
                              struct gw_error *error) {
-    struct gw_question question;
+    struct gw_scenario scenario;
     struct gw_advice advice;
     struct gw_survey found;
-    GW_TRY(gw_asking_open(&options->asking, &question, &advice, error));
+    GW_TRY(gw_asking_open(&options->asking, &scenario, &advice, error));
     if (measured != NULL) {
         gw_advice_keep_measured(&advice, measured);
         page.measured = gw_advice_is_measured_by(&advice, measured) ? measured : NULL;
@@ -115,7 +115,7 @@ static enum gw_status survey(const struct options *options, struct gw_page page,
     status = status == GW_OK ? write_survey(options, page, error) : status;
     gw_survey_free(&found);
     gw_advice_free(&advice);
-    gw_question_close(&question);
+    gw_scenario_close(&scenario);
     return status;
 }
 

@@ -28,22 +28,22 @@ const struct gw_option gw_strict_table[] = {
 };
 
 static const struct gw_option model_table[] = {
-    {NULL, 0, "MODEL", GW_TEXT, offsetof(struct gw_question_options, model),
+    {NULL, 0, "MODEL", GW_TEXT, offsetof(struct gw_scenario_options, model),
      .help = "Model file, or the name of one that ships", .names = GW_NAMES_MODELS},
     {0},
 };
 
 const struct gw_option gw_cluster_table[] = {
-    {"cluster", 0, "CLUSTER", GW_TEXT, offsetof(struct gw_question_options, cluster),
+    {"cluster", 0, "CLUSTER", GW_TEXT, offsetof(struct gw_scenario_options, cluster),
      .help = "Cluster file, or the name of one that ships", .names = GW_NAMES_CLUSTERS},
-    {"density", 0, "R", GW_POSITIVE, offsetof(struct gw_question_options, density),
+    {"density", 0, "R", GW_POSITIVE, offsetof(struct gw_scenario_options, density),
      .help = "Share of elements that compressors keep", .maximum = 1,
      .otherwise = GW_USUAL_DENSITY_TEXT},
     {0},
 };
 
 const struct gw_option gw_workers_table[] = {
-    {"workers", 0, "P", GW_COUNT, offsetof(struct gw_question_options, workers),
+    {"workers", 0, "P", GW_COUNT, offsetof(struct gw_scenario_options, workers),
      .help = "Number of workers", .otherwise = "the cluster's",
      .several = "compare, sweep and plan --sweep"},
     {0},
@@ -57,7 +57,7 @@ const struct gw_option gw_accumulate_table[] = {
     {0},
 };
 
-const struct gw_option gw_question_table[] = {
+const struct gw_option gw_scenario_table[] = {
     {.kind = GW_INCLUDE, .table = model_table},
     {.kind = GW_INCLUDE, .table = gw_cluster_table},
     {.kind = GW_INCLUDE, .table = gw_workers_table},

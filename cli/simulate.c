@@ -10,7 +10,7 @@
 
 struct options {
     struct gw_output_options output;
-    struct gw_question_options question;
+    struct gw_scenario_options scenario;
     struct gw_making_options made;
     struct gw_choice_changes changes;
     struct gw_heterogeneity heterogeneity;
@@ -84,16 +84,16 @@ static void check_network(void *values) {
 static const char *const distributions[] = {"none", "lognormal", "normal", "sample", NULL};
 
 static const struct gw_option option_table[] = {
-    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_any_model_table},
-    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_cluster_table},
-    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_workers_table},
+    {.kind = GW_INCLUDE, .offset = IN(scenario), .table = gw_any_model_table},
+    {.kind = GW_INCLUDE, .offset = IN(scenario), .table = gw_cluster_table},
+    {.kind = GW_INCLUDE, .offset = IN(scenario), .table = gw_workers_table},
     {.kind = GW_INCLUDE, .offset = IN(made), .table = gw_making_but_network_table},
     {"network", 0, "LEVEL|LINK", GW_CUSTOM, 0,
      .help = "Model of exchanges: measured curves, or messages that queue for links; or the link "
              "between the machines of a cluster that is made (see gradweave list "
              "links); can be given for both",
      .otherwise = "curves", .names = GW_NAMES_LEVELS_OR_LINKS, .read = read_network},
-    {.kind = GW_INCLUDE, .offset = IN(question.micro_batches), .table = gw_accumulate_table},
+    {.kind = GW_INCLUDE, .offset = IN(scenario.micro_batches), .table = gw_accumulate_table},
     {"algo", 'a', "ALGORITHM", GW_TEXT, IN(algorithm),
      .help = "The pipeline to predict (see gradweave list algorithms)",
      .names = GW_NAMES_ALGORITHMS},
@@ -124,7 +124,7 @@ static const struct gw_option option_table[] = {
     {"threads", 0, "T", GW_COUNT, IN(heterogeneity.threads),
      .help = "Threads that share iterations and workers", .otherwise = "one for each core",
      .maximum = GW_MAX_THREADS},
-    {.kind = GW_INCLUDE, .offset = IN(question.interference), .table = gw_interference_table},
+    {.kind = GW_INCLUDE, .offset = IN(scenario.interference), .table = gw_interference_table},
     {"counts", 0, "SOURCE", GW_TEXT, IN(counts.name),
      .help = "Counts of selected elements where they depend on gradients: \"asked\", "
              "\"trained\" with generated ones, or a file of counts or of gradients",
@@ -157,19 +157,19 @@ static const struct gw_option_rule rules[] = {
 /* ---- predictions --------------------------------------------------------------------------- */
 
 static enum gw_status predict_algorithm(const struct options *options,
-                                        const struct gw_question *question,
+                                        const struct gw_scenario *scenario,
                                         struct gw_pipeline *pipeline, struct gw_arena *arena,
                                         struct gw_result *result, struct gw_error *error) {
     struct gw_timeline trace = {0};
     bool traced = options->trace != NULL;
     struct gw_prediction_options how = {
         .iterations = options->iterations, .counts = options->counts, .interval = true};
-    GW_TRY(gw_heterogeneity_simulation(&options->heterogeneity, question, arena, &how.simulation,
+    GW_TRY(gw_heterogeneity_simulation(&options->heterogeneity, scenario, arena, &how.simulation,
                                        error));
     how.simulation.every_worker = traced;
     gw_network_simulate(&options->network, &how.simulation);
     enum gw_status status =
-        gw_pipeline_predict(question, pipeline, &how, traced ? &trace : NULL, result, error);
+        gw_pipeline_predict(scenario, pipeline, &how, traced ? &trace : NULL, result, error);
     if (status == GW_OK && traced) {
         status = gw_timeline_write(&trace, options->trace, error);
     }
@@ -178,7 +178,7 @@ static enum gw_status predict_algorithm(const struct options *options,
 }
 
 static enum gw_status answer_simulate(const struct options *options,
-                                      const struct gw_question *question,
+                                      const struct gw_scenario *scenario,
                                       const struct gw_plan *plan, const char *note,
                                       struct gw_error *error) {
     const struct gw_algorithm *preset = NULL;
@@ -187,16 +187,16 @@ static enum gw_status answer_simulate(const struct options *options,
     struct gw_result result;
     GW_TRY(gw_algorithm_find(options->algorithm, &preset, error));
     GW_TRY(gw_algorithm_change(preset, &options->changes, &algorithm, error));
-    enum gw_status status = gw_pipeline_open(question, &algorithm, plan, &pipeline, error);
+    enum gw_status status = gw_pipeline_open(scenario, &algorithm, plan, &pipeline, error);
     if (status == GW_BAD_INPUT && plan != NULL) {
         gw_error_prefix(error, options->plan);
     }
     GW_TRY(status);
     struct gw_arena arena = {0};
-    status = predict_algorithm(options, question, &pipeline, &arena, &result, error);
+    status = predict_algorithm(options, scenario, &pipeline, &arena, &result, error);
     if (status == GW_OK) {
         gw_result_note(&result, note);
-        status = gw_print_prediction(question, &algorithm, &result, options->output.json, error);
+        status = gw_print_prediction(scenario, &algorithm, &result, options->output.json, error);
     }
     gw_arena_free(&arena);
     gw_pipeline_close(&pipeline);
@@ -205,13 +205,13 @@ static enum gw_status answer_simulate(const struct options *options,
 
 /* Answers with the whole network's bandwidth set to a rate or scaled by a factor. */
 static enum gw_status answer_at_bandwidth(const struct options *options,
-                                          const struct gw_question *question,
+                                          const struct gw_scenario *scenario,
                                           const struct gw_plan *plan, struct gw_error *error) {
     struct gw_axis_values values = {0};
-    struct gw_question changed;
+    struct gw_scenario changed;
     char note[GW_RESULT_NOTE_SIZE];
     enum gw_status status = gw_axis_ask_bandwidth(options->bandwidth, options->network.level,
-                                                  question, &values, &changed, error);
+                                                  scenario, &values, &changed, error);
     if (status == GW_OK) {
         status = answer_simulate(options, &changed, plan, gw_bandwidth_note(&values, note), error);
     }
@@ -219,21 +219,21 @@ static enum gw_status answer_at_bandwidth(const struct options *options,
     return status;
 }
 
-static enum gw_status answer_simulate_question(struct options *options, struct gw_plan *plan,
+static enum gw_status answer_simulate_scenario(struct options *options, struct gw_plan *plan,
                                                struct gw_error *error) {
-    struct gw_question question;
+    struct gw_scenario scenario;
     bool planned = options->plan != NULL;
-    GW_TRY(planned ? gw_question_read_plan(options->plan, &options->question, plan, error) : GW_OK);
-    GW_TRY(gw_question_make(&options->question, &options->made, &question, error));
+    GW_TRY(planned ? gw_scenario_read_plan(options->plan, &options->scenario, plan, error) : GW_OK);
+    GW_TRY(gw_scenario_make(&options->scenario, &options->made, &scenario, error));
     enum gw_status status =
-        planned ? gw_plan_check(plan, question.model, options->plan, error) : GW_OK;
-    status = status == GW_OK ? gw_network_apply(&options->network, &question, error) : status;
+        planned ? gw_plan_check(plan, scenario.model, options->plan, error) : GW_OK;
+    status = status == GW_OK ? gw_network_apply(&options->network, &scenario, error) : status;
     const struct gw_plan *given = planned ? plan : NULL;
     if (status == GW_OK) {
-        status = options->bandwidth == NULL ? answer_simulate(options, &question, given, "", error)
-                                            : answer_at_bandwidth(options, &question, given, error);
+        status = options->bandwidth == NULL ? answer_simulate(options, &scenario, given, "", error)
+                                            : answer_at_bandwidth(options, &scenario, given, error);
     }
-    gw_question_close(&question);
+    gw_scenario_close(&scenario);
     return status;
 }
 
@@ -251,7 +251,7 @@ static enum gw_status answer_either(void *values, struct gw_error *error) {
     }
     options->heterogeneity.threads =
         options->heterogeneity.threads > 0 ? options->heterogeneity.threads : gw_cores();
-    enum gw_status status = answer_simulate_question(options, &plan, error);
+    enum gw_status status = answer_simulate_scenario(options, &plan, error);
     gw_plan_free(&plan);
     return status;
 }

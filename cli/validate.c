@@ -28,7 +28,7 @@ struct validated_gpu {
 struct options {
     struct gw_output_options output;
     struct gw_job_options job;
-    struct gw_question_options question;
+    struct gw_scenario_options scenario;
     struct gw_choice_changes changes;
     struct validated_counts counts;
     struct validated_gpu gpu;
@@ -65,7 +65,7 @@ static const char *const computes[] = {
 static const char *const compressions[] = {[REAL] = "real", [TIMED] = "timed", NULL};
 
 static const struct gw_option option_table[] = {
-    {.kind = GW_INCLUDE, .offset = IN(question), .table = gw_question_table},
+    {.kind = GW_INCLUDE, .offset = IN(scenario), .table = gw_scenario_table},
     {.kind = GW_INCLUDE, .offset = IN(job), .table = gw_job_table},
     {"algo", 'a', "A[,B..]|all", GW_TEXT, IN(algorithms), .help = "The pipelines to run",
      .value = "all", .names = GW_NAMES_ALGORITHMS, .is_list = true},
@@ -97,7 +97,7 @@ static const struct gw_option option_table[] = {
      .otherwise = "all", .maximum = GW_MAX_SECONDS},
     {"tolerance", 0, "T", GW_NOT_NEGATIVE, IN(tolerance),
      .help = "Largest error, such as 0.1, for exit status 0", .otherwise = "any"},
-    {.kind = GW_INCLUDE, .offset = IN(question.interference), .table = gw_interference_table},
+    {.kind = GW_INCLUDE, .offset = IN(scenario.interference), .table = gw_interference_table},
     {"check-time", 0, "SECONDS", GW_NOT_NEGATIVE, IN(check_s),
      .help = "Time to check first whether the cluster's file still holds; 0: no check",
      .value = "2", .maximum = GW_MAX_SECONDS, .expected = "at most 1e6"},
@@ -224,7 +224,7 @@ static void close_run(struct run *run) {
         gw_pipeline_close(&run->answer.pairs[i].pipeline);
         gw_validation_pair_close_counts(&run->answer.pairs[i]);
     }
-    gw_question_close(&run->answer.question);
+    gw_scenario_close(&run->answer.scenario);
     gw_arena_free(&run->arena);
 }
 
@@ -232,7 +232,7 @@ static void close_run(struct run *run) {
 static enum gw_status open_pipeline(const struct run *run, const struct gw_algorithm *preset,
                                     struct gw_algorithm *algorithm, struct gw_pipeline *out,
                                     struct gw_error *error) {
-    size_t workers = run->answer.question.workers;
+    size_t workers = run->answer.scenario.workers;
     GW_TRY(gw_algorithm_change(preset, &run->options->changes, algorithm, error));
     if (algorithm->exchange->server && run->ranks == workers) {
         return gw_fail(error, GW_BAD_INPUT,
@@ -246,7 +246,7 @@ static enum gw_status open_pipeline(const struct run *run, const struct gw_algor
                        "--device cuda: %s: expected a compressor with a GPU kernel, got %s",
                        algorithm->name, algorithm->compressor->name);
     }
-    return gw_pipeline_open(&run->answer.question, algorithm, NULL, out, error);
+    return gw_pipeline_open(&run->answer.scenario, algorithm, NULL, out, error);
 }
 
 /*
@@ -263,7 +263,7 @@ static enum gw_status add_algorithm(struct run *run, const struct gw_algorithm *
         run->answer.count++;
         bool on_gpu = run->options->gpu.device.cuda;
         if (gw_session_check(&comparison->pipeline.schedule, on_gpu, error) != GW_OK) {
-            gw_error_prefix(error, run->options->question.model);
+            gw_error_prefix(error, run->options->scenario.model);
             return error->status;
         }
         GW_TRY(gw_validation_predict(&run->answer, comparison, error));
@@ -302,7 +302,7 @@ static enum gw_status add_algorithms(struct run *run, const struct gw_algorithm 
 /* Reads the inputs and predicts, so that bad input fails here, on all ranks alike. */
 static enum gw_status open_run(const struct options *options, size_t ranks, struct run *out,
                                struct gw_error *error) {
-    struct gw_question_options asked = options->question;
+    struct gw_scenario_options asked = options->scenario;
     const struct gw_algorithm **algorithms = NULL;
     size_t count = 0;
     *out = (struct run){.options = options,
@@ -323,7 +323,7 @@ static enum gw_status open_run(const struct options *options, size_t ranks, stru
                        ranks, asked.workers);
     }
     GW_TRY(gw_algorithms_parse(options->algorithms, &out->arena, &algorithms, &count, error));
-    GW_TRY(gw_question_open(&asked, &out->answer.question, error));
+    GW_TRY(gw_scenario_open(&asked, &out->answer.scenario, error));
     return add_algorithms(out, algorithms, count, error);
 }
 
@@ -366,7 +366,7 @@ static enum gw_status execute_pipeline(struct run *run, struct gw_validation_pai
         .extents = comparison->extents,
         .timeline = kept ? &run->measured : NULL};
     struct gw_session *executor = NULL;
-    comparison->measured = gw_pipeline_result(&run->answer.question, pipeline);
+    comparison->measured = gw_pipeline_result(&run->answer.scenario, pipeline);
     GW_TRY(gw_session_open(&executor, &pipeline->schedule, communicator, &run->executor, error));
     enum gw_status status = kept ? gw_session_timeline(executor, &run->measured, error) : GW_OK;
     if (status == GW_OK) {
@@ -387,7 +387,7 @@ static enum gw_status find_drift(struct run *run, struct gw_validation_pair *com
     char *drift = NULL;
     (void)comparison;
     GW_TRY(gw_validation_costs(answer, &run->arena, &costs, error));
-    GW_TRY(gw_calibration_find_drift(workers, answer->question.cluster, costs,
+    GW_TRY(gw_calibration_find_drift(workers, answer->scenario.cluster, costs,
                                      run->options->check_s, &gw_machine_clock, &run->arena, &drift,
                                      error));
     if (drift != NULL) {
@@ -439,7 +439,7 @@ static enum gw_status agree_on_iterations(struct run *run, struct gw_communicato
 static void measure_all(struct run *run, struct gw_communicator *job, struct gw_error *error) {
     struct gw_communicator workers;
     gw_job_require(
-        job, job->transport->open_first(job, (int)run->answer.question.workers, &workers, error),
+        job, job->transport->open_first(job, (int)run->answer.scenario.workers, &workers, error),
         error);
     gw_job_require(job, gw_load_meter_open(job, &run->meter, error), error);
     if (run->options->check_s > 0 && !run->options->gpu.device.cuda) {
@@ -463,7 +463,7 @@ static void measure_all(struct run *run, struct gw_communicator *job, struct gw_
 static enum gw_status validate_pipelines(struct run *run, struct gw_communicator *communicator,
                                          int *verdict, struct gw_error *error) {
     struct gw_validation *answer = &run->answer;
-    GW_TRY(gw_calibration_uncertainty_reasons(communicator, answer->question.cluster, &run->arena,
+    GW_TRY(gw_calibration_uncertainty_reasons(communicator, answer->scenario.cluster, &run->arena,
                                               &answer->doubts, &answer->doubt_count, error));
     measure_all(run, communicator, error);
     if (communicator->rank != 0) {

@@ -18,7 +18,7 @@ gw_library_finish(enum gw_status status, const struct gw_error *from, struct gra
 }
 
 /* Reads the model and the cluster of a question. */
-enum gw_status gw_library_ask(const struct gradweave_question *question, struct gw_question *out,
+enum gw_status gw_library_ask(const struct gradweave_question *question, struct gw_scenario *out,
                               struct gw_error *error);
 
 struct gradweave_prediction gw_library_prediction(const struct gw_result *result);

@@ -41,7 +41,7 @@ static enum gw_status check_micro_batches(size_t count, struct gw_error *error) 
                          GW_MAX_MICRO_BATCHES, count);
 }
 
-enum gw_status gw_library_ask(const struct gradweave_question *question, struct gw_question *out,
+enum gw_status gw_library_ask(const struct gradweave_question *question, struct gw_scenario *out,
                               struct gw_error *error) {
     if (question->model == NULL || question->cluster == NULL) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected a name or the path of a file, got NULL",
@@ -52,7 +52,7 @@ enum gw_status gw_library_ask(const struct gradweave_question *question, struct 
                        question->density);
     }
     GW_TRY(check_micro_batches(question->accumulate, error));
-    const struct gw_question_options options = {.model = question->model,
+    const struct gw_scenario_options options = {.model = question->model,
                                                 .cluster = question->cluster,
                                                 .workers = question->workers,
                                                 .density = question->density,
@@ -60,7 +60,7 @@ enum gw_status gw_library_ask(const struct gradweave_question *question, struct 
                                                 .interference = question->no_interference != 0
                                                                     ? GW_INTERFERENCE_NONE
                                                                     : GW_INTERFERENCE_KNOWN};
-    return gw_question_open(&options, out, error);
+    return gw_scenario_open(&options, out, error);
 }
 
 struct gradweave_prediction gw_library_prediction(const struct gw_result *result) {
@@ -108,11 +108,11 @@ static enum gw_status predict_question(const struct gradweave_question *question
                                        struct gw_result *out, struct gw_error *error) {
     const struct gw_algorithm *algorithm = NULL;
     const struct gw_prediction_options options = {0};
-    struct gw_question read;
+    struct gw_scenario read;
     GW_TRY(gw_algorithm_find(name == NULL ? "" : name, &algorithm, error));
     GW_TRY(gw_library_ask(question, &read, error));
     enum gw_status status = gw_predict(&read, algorithm, &options, out, error);
-    gw_question_close(&read);
+    gw_scenario_close(&read);
     return status;
 }
 
@@ -153,7 +153,7 @@ static enum gw_status plan_pipeline(const struct gradweave_question *question, c
                                     struct gradweave_group *groups, size_t *count,
                                     struct gradweave_plan *out, struct gw_error *error) {
     const struct gw_algorithm *algorithm = NULL;
-    struct gw_question read;
+    struct gw_scenario read;
     struct gw_plans plans = {0};
     GW_TRY(gw_algorithm_find(name == NULL ? "" : name, &algorithm, error));
     GW_TRY(gw_library_ask(question, &read, error));
@@ -167,7 +167,7 @@ static enum gw_status plan_pipeline(const struct gradweave_question *question, c
         status = gw_plan_write(&plans.plans[0], path, error);
     }
     gw_plans_free(&plans);
-    gw_question_close(&read);
+    gw_scenario_close(&read);
     return status;
 }
 
@@ -202,10 +202,10 @@ static enum gw_status rank_comparison(const struct gw_comparison *comparison,
 static enum gw_status rank_all(const struct gradweave_question *question,
                                struct gradweave_prediction *predictions, size_t *count,
                                struct gw_error *error) {
-    struct gw_question read;
+    struct gw_scenario read;
     const struct gw_algorithm **algorithms = NULL;
     struct gw_arena arena = {0};
-    struct gw_comparison comparison = {.question = &read};
+    struct gw_comparison comparison = {.scenario = &read};
     GW_TRY(gw_library_ask(question, &read, error));
     enum gw_status status =
         gw_algorithms_parse("all", &arena, &algorithms, &comparison.count, error);
@@ -214,7 +214,7 @@ static enum gw_status rank_all(const struct gradweave_question *question,
         status = rank_comparison(&comparison, predictions, count, error);
     }
     gw_arena_free(&arena);
-    gw_question_close(&read);
+    gw_scenario_close(&read);
     return status;
 }
 
@@ -231,7 +231,7 @@ enum gradweave_status gradweave_rank(const struct gradweave_question *question,
 static enum gw_status advise_question(const struct gradweave_question *question,
                                       struct gradweave_advised *advised, size_t *count,
                                       struct gw_error *error) {
-    struct gw_question read;
+    struct gw_scenario read;
     struct gw_advice advice;
     GW_TRY(gw_library_ask(question, &read, error));
     enum gw_status status = gw_advise(&read, "", &advice, error);
@@ -249,7 +249,7 @@ static enum gw_status advise_question(const struct gradweave_question *question,
         *count = advice.recommendation_count;
     }
     gw_advice_free(&advice);
-    gw_question_close(&read);
+    gw_scenario_close(&read);
     return status;
 }
 
@@ -283,7 +283,7 @@ static enum gw_status copy_groups(const struct gw_explanation *explanation,
     return GW_OK;
 }
 
-static enum gw_status explain_question(const struct gw_question *question, const char *policy,
+static enum gw_status explain_question(const struct gw_scenario *question, const char *policy,
                                        const char *compressor, struct gw_plans *plans,
                                        struct gradweave_group_times *groups, size_t *count,
                                        struct gradweave_explanation *out, struct gw_error *error) {
@@ -319,14 +319,14 @@ enum gradweave_status gradweave_explain(const struct gradweave_question *questio
                                         struct gradweave_explanation *explanation,
                                         struct gradweave_error *error) {
     struct gw_error failure = {0};
-    struct gw_question read;
+    struct gw_scenario read;
     struct gw_plans plans = {0};
     enum gw_status status = gw_library_ask(question, &read, &failure);
     if (status == GW_OK) {
         status = explain_question(&read, policy, compressor, &plans, groups, count, explanation,
                                   &failure);
         gw_plans_free(&plans);
-        gw_question_close(&read);
+        gw_scenario_close(&read);
     }
     return gw_library_finish(status, &failure, error);
 }

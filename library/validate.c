@@ -49,7 +49,7 @@ static enum gw_status find_spread(const struct gradweave_measurement *measuremen
 enum { SIMULATED = 10000 };
 
 static enum gw_status predict_spread(const struct gw_validation *validation,
-                                     const struct gw_question *question,
+                                     const struct gw_scenario *question,
                                      struct gw_pipeline *pipeline, struct gw_spread *out,
                                      struct gw_error *error) {
     const struct gw_prediction_options options = {
@@ -70,7 +70,7 @@ static void find_percentiles(const struct gw_spread *spread, size_t observed, do
 /* ---- one pipeline -------------------------------------------------------------------------- */
 
 /* Opens the pipeline with the plan that it was measured with; none: by its policy. */
-static enum gw_status open_pipeline(const struct gw_question *question,
+static enum gw_status open_pipeline(const struct gw_scenario *question,
                                     const struct gradweave_measurement *measurement,
                                     struct gw_algorithm *algorithm, struct gw_plan *plan,
                                     struct gw_pipeline *out, struct gw_error *error) {
@@ -88,7 +88,7 @@ static enum gw_status open_pipeline(const struct gw_question *question,
 }
 
 static enum gw_status predict_validation(const struct gw_validation *validation,
-                                         const struct gw_question *question,
+                                         const struct gw_scenario *question,
                                          const struct gradweave_measurement *measurement,
                                          struct gw_validation_pair *pair, struct gw_error *error) {
     const struct gw_prediction_options options = {.interval = true};
@@ -121,7 +121,7 @@ static enum gw_status predict_validation(const struct gw_validation *validation,
 static enum gw_status predict_as_sent(const struct gw_validation *validation,
                                       const struct gradweave_measurement *measurement,
                                       struct gw_validation_pair *pair, struct gw_error *error) {
-    struct gw_question question = validation->question;
+    struct gw_scenario question = validation->scenario;
     GW_TRY(predict_validation(validation, &question, measurement, pair, error));
     double ratio = measurement->measured.bytes_per_worker / pair->predicted.bytes_per_worker;
     bool as_sent = pair->counts_depend_on_data && ratio > 0 && !isinf(ratio);
@@ -209,7 +209,7 @@ static enum gw_status validate_measurements(const struct gradweave_question *que
         status = gw_fields_open(&gw_noise_fields, out->noise, &answer.noise, error);
     }
     if (status == GW_OK) {
-        status = gw_library_ask(question, &answer.question, error);
+        status = gw_library_ask(question, &answer.scenario, error);
     }
     if (status == GW_OK) {
         status = compare_results(&answer, measurements, count, error);
@@ -218,7 +218,7 @@ static enum gw_status validate_measurements(const struct gradweave_question *que
         if (status == GW_OK && out->path != NULL) {
             status = gw_validation_write(&answer, out->path, error);
         }
-        gw_question_close(&answer.question);
+        gw_scenario_close(&answer.scenario);
     }
     gw_noise_free(&answer.noise);
     gw_arena_free(&arena);

@@ -8,15 +8,27 @@
 
 /* ---- groups ---------------------------------------------------------------------------------- */
 
-/* A point of a question. May be copied: its pointers are borrowed. */
+/* Rule for interference in predictions: operations of a worker, and workers of a machine, that run
+ * at once slow each other. */
+enum gw_interference_rule {
+    GW_INTERFERENCE_KNOWN,   /* as far as the cluster's file says how much */
+    GW_INTERFERENCE_NONE,    /* they do not */
+    GW_INTERFERENCE_REQUIRED /* as the file says; a file without any is refused */
+};
+
+/* A prediction that is asked for. May be copied and changed: it borrows its pointers. */
 struct gw_scenario {
     const struct gw_model *model;
     const struct gw_cluster *cluster;
-    const struct gw_algorithm *method;
+    const struct gw_algorithm *method; /* NULL: of several in turn */
     size_t workers;
     double density;   /* (0, 1]: share that a compressor keeps */
     double bandwidth; /* of collectives' bytes, a factor of the measured one; startups stay */
+    double straggler; /* factor on the compute times of worker 0, in sweeps; 1: none */
+    double noise;     /* standard deviation of the logarithm of each compute time, in sweeps */
+    enum gw_interference_rule interference;
     bool messages; /* exchanges are simulated as messages: costs need no curves, and plan nothing */
+    struct gw_scenario_inputs *inputs; /* that gw_scenario_close frees; NULL: none */
 };
 
 /* An aggregator of a leg, and its runs. */

@@ -9,7 +9,7 @@
 /* Returns the cost of a million iterations of all workers, in the unit of `price`. */
 static double cost_of(const struct gw_advice *advice, const struct gw_result *result,
                       double price) {
-    return price * (double)advice->question->workers * result->iteration_s * 1e6 / 3600;
+    return price * (double)advice->scenario->workers * result->iteration_s * 1e6 / 3600;
 }
 
 static const char half_name[] = "half the bytes (bf16 or fp16 hook)";
@@ -53,7 +53,7 @@ static void print_trainings(const struct gw_advice *advice) {
     if (iterations->is_beyond) {
         gw_print("No training kept as little as density %g: iterations are known for density %g "
                  "and above (docs/results/convergence.md).\n",
-                 advice->question->density, iterations->density);
+                 advice->scenario->density, iterations->density);
     } else if (iterations->runs > 0) {
         gw_print("In trainings of five small networks at density %g %s ", iterations->density,
                  gw_advice_result(advice, advice->compressed)->algorithm);
@@ -241,7 +241,7 @@ static void print_widest(const struct gw_advice *advice) {
     if (widest == NULL) {
         return;
     }
-    const char *command = gw_uncertainty_command(widest, advice->question->cluster);
+    const char *command = gw_uncertainty_command(widest, advice->scenario->cluster);
     char off[GW_UNITS_SIZE];
     if (isnan(widest->relative)) {
         gw_print("How far off %s is, is not known: measure it (%s).\n", widest->name, command);
@@ -254,10 +254,10 @@ static void print_widest(const struct gw_advice *advice) {
 static const double bits_per_gb = 8e9;
 
 /* Prints the GPU, precision and batch of the model's times, and the bandwidth of the cluster. */
-static void print_basis(const struct gw_question *question) {
-    const struct gw_model *model = question->model;
-    const char *reach = gw_cluster_source(question->cluster, GW_CLUSTER_NETWORK_REACH);
-    const char *within = gw_cluster_source(question->cluster, "within");
+static void print_basis(const struct gw_scenario *scenario) {
+    const struct gw_model *model = scenario->model;
+    const char *reach = gw_cluster_source(scenario->cluster, GW_CLUSTER_NETWORK_REACH);
+    const char *within = gw_cluster_source(scenario->cluster, "within");
     struct gw_axis_values own;
     gw_print("A worker: %s",
              model->device == NULL ? "a device that the model does not name" : model->device);
@@ -276,9 +276,9 @@ static void print_basis(const struct gw_question *question) {
     if (reach != NULL) {
         (void)snprintf(text, sizeof text, "Network: collectives reach %s.", reach);
     } else if (within == NULL &&
-               gw_axis_find_own_bandwidth(question->cluster, &own, NULL) == GW_OK) {
+               gw_axis_find_own_bandwidth(scenario->cluster, &own, NULL) == GW_OK) {
         (void)snprintf(text, sizeof text, "%s: %.3g GB/s, %s.",
-                       question->workers <= question->cluster->workers_per_node ? "Within the node"
+                       scenario->workers <= scenario->cluster->workers_per_node ? "Within the node"
                                                                                 : "Network",
                        own.own_bit_per_s / bits_per_gb, own.derivation);
     }
@@ -292,13 +292,13 @@ static void print_text(const struct gw_advice *advice, double price) {
     if (advice->warning[0] != '\0') {
         gw_print("%s.\n\n", advice->warning);
     }
-    gw_print_heading(advice->question, false);
-    print_basis(advice->question);
+    gw_print_heading(advice->scenario, false);
+    print_basis(advice->scenario);
     print_verdict(advice);
     print_pipelines(advice);
     print_even(advice);
     const struct gw_explanation *explanation = &advice->explanation;
-    const struct gw_model *model = advice->question->model;
+    const struct gw_model *model = advice->scenario->model;
     size_t first = first_exposed(advice);
     const struct gw_group *group = &explanation->plan->groups[first];
     const struct gw_group *last = &explanation->plan->groups[explanation->plan->group_count - 1];
@@ -316,13 +316,13 @@ static void print_text(const struct gw_advice *advice, double price) {
                  cost_of(advice, gw_advice_result(advice, advice->dense), price),
                  gw_advice_name(advice, advice->dense, dense));
     }
-    const char *cluster = gw_cluster_origin(advice->question->cluster);
-    const char *compressors = origin_of_compressors(advice->question->cluster);
+    const char *cluster = gw_cluster_origin(advice->scenario->cluster);
+    const char *compressors = origin_of_compressors(advice->scenario->cluster);
     bool differs = strcmp(cluster, compressors) != 0;
     char assumed[GW_ASSUMED_SIZE];
-    gw_cluster_name_assumed(advice->question->cluster, assumed);
+    gw_cluster_name_assumed(advice->scenario->cluster, assumed);
     gw_print("Rests on: times of the model %s, costs of the cluster %s%s%s%s%s%s.\n",
-             gw_origin(advice->question->model->kind), cluster, assumed[0] == '\0' ? "" : " (",
+             gw_origin(advice->scenario->model->kind), cluster, assumed[0] == '\0' ? "" : " (",
              assumed, assumed[0] == '\0' ? "" : ")", differs ? ", of its compressors " : "",
              differs ? compressors : "");
     struct gw_result all = advice->ranking.notes;
@@ -431,10 +431,10 @@ void gw_advice_write(const struct gw_advice *advice, double price, struct gw_jso
                                         [GW_NO_DIFFERENCE] = "no difference",
                                         [GW_CANT_TELL] = "can't tell"};
     gw_writer_text(writer, "schema", "gradweave/advice@1");
-    gw_writer_text(writer, "model", advice->question->model->name);
-    gw_writer_text(writer, "cluster", advice->question->cluster->name);
-    gw_writer_number(writer, "workers", (double)advice->question->workers);
-    gw_writer_number(writer, "density", advice->question->density);
+    gw_writer_text(writer, "model", advice->scenario->model->name);
+    gw_writer_text(writer, "cluster", advice->scenario->cluster->name);
+    gw_writer_number(writer, "workers", (double)advice->scenario->workers);
+    gw_writer_number(writer, "density", advice->scenario->density);
     gw_writer_text(writer, "verdict", words[advice->verdict]);
     if (advice->warning[0] != '\0') {
         gw_writer_text(writer, "warning", advice->warning);
@@ -454,21 +454,21 @@ void gw_advice_write(const struct gw_advice *advice, double price, struct gw_jso
         gw_writer_text(writer, "widest_uncertainty", advice->widest->name);
     }
     gw_writer_object(writer, "rests_on");
-    gw_writer_text(writer, "model", gw_origin(advice->question->model->kind));
-    gw_writer_number(writer, "batch_size", advice->question->model->batch_size);
-    if (advice->question->model->micro_batches > 1) {
-        gw_writer_number(writer, "micro_batches", (double)advice->question->model->micro_batches);
+    gw_writer_text(writer, "model", gw_origin(advice->scenario->model->kind));
+    gw_writer_number(writer, "batch_size", advice->scenario->model->batch_size);
+    if (advice->scenario->model->micro_batches > 1) {
+        gw_writer_number(writer, "micro_batches", (double)advice->scenario->model->micro_batches);
     }
-    if (advice->question->model->precision != NULL) {
-        gw_writer_text(writer, "precision", advice->question->model->precision);
+    if (advice->scenario->model->precision != NULL) {
+        gw_writer_text(writer, "precision", advice->scenario->model->precision);
     }
-    gw_writer_text(writer, "cluster", gw_cluster_origin(advice->question->cluster));
+    gw_writer_text(writer, "cluster", gw_cluster_origin(advice->scenario->cluster));
     char assumed[GW_ASSUMED_SIZE];
-    gw_cluster_name_assumed(advice->question->cluster, assumed);
+    gw_cluster_name_assumed(advice->scenario->cluster, assumed);
     if (assumed[0] != '\0') {
         gw_writer_text(writer, "assumed_collectives", assumed);
     }
-    gw_writer_text(writer, "compressors", origin_of_compressors(advice->question->cluster));
+    gw_writer_text(writer, "compressors", origin_of_compressors(advice->scenario->cluster));
     gw_writer_end(writer);
     gw_writer_number(writer, "iterations_density", advice->iterations[advice->compressed].density);
     write_recommendations(advice, writer);

@@ -6,7 +6,7 @@
 
 #include "report/gnuplot.h"
 #include "report/pictures.h"
-#include "study/question.h"
+#include "study/scenario.h"
 
 enum { MOST_COLOURS = 8, SAMPLES = 80, MOST_COLUMNS = 6 };
 

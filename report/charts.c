@@ -50,7 +50,7 @@ static void put_span(FILE *table, enum gw_activity activity, long long group, do
 enum gw_status gw_chart_streams(const struct gw_explanation *explanation, double bound_s,
                                 const char *title, const char *path, const char *data_path,
                                 struct gw_error *error) {
-    const struct gw_model *model = explanation->question->model;
+    const struct gw_model *model = explanation->scenario->model;
     size_t count = explanation->plan->group_count;
     const struct gw_group_times *last = &explanation->groups[count - 1];
     double end_s = last->exchange_end_s + explanation->update_s;

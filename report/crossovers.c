@@ -42,17 +42,17 @@ const char *gw_bandwidth_note(const struct gw_axis_values *bandwidths,
 /* ---- the table ------------------------------------------------------------------------------ */
 
 static void print_crossovers_heading(const struct gw_crossovers *crossovers) {
-    const struct gw_question *question = crossovers->comparison->question;
+    const struct gw_scenario *scenario = crossovers->comparison->scenario;
     const struct gw_axis_values *values = crossovers->values;
     char texts[3][GW_UNITS_SIZE];
-    gw_print("%s (%zu tensors, %s elements), ", question->model->name,
-             question->model->tensor_count,
-             gw_format_count((double)gw_model_elements(question->model), texts[0]));
+    gw_print("%s (%zu tensors, %s elements), ", scenario->model->name,
+             scenario->model->tensor_count,
+             gw_format_count((double)gw_model_elements(scenario->model), texts[0]));
     if (!varies_workers(crossovers)) {
-        gw_print("%zu worker%s, ", question->workers, question->workers == 1 ? "" : "s");
+        gw_print("%zu worker%s, ", scenario->workers, scenario->workers == 1 ? "" : "s");
     }
-    gw_print("cluster %s, density %g; %s from %s to %s\n\n", question->cluster->name,
-             question->density, values->kind->name,
+    gw_print("cluster %s, density %g; %s from %s to %s\n\n", scenario->cluster->name,
+             scenario->density, values->kind->name,
              gw_axis_text(values, values->values[0], texts[1]),
              gw_axis_text(values, values->values[values->count - 1], texts[2]));
 }
@@ -210,15 +210,15 @@ static void write_name(const struct gw_crossovers *crossovers, const char *key, 
     }
 }
 
-static void write_question(const struct gw_crossovers *crossovers, struct gw_json_writer *writer) {
-    const struct gw_question *question = crossovers->comparison->question;
+static void write_scenario(const struct gw_crossovers *crossovers, struct gw_json_writer *writer) {
+    const struct gw_scenario *scenario = crossovers->comparison->scenario;
     const struct gw_choice_changes *changes = &crossovers->comparison->changes;
-    gw_writer_text(writer, "model", question->model->name);
-    gw_writer_text(writer, "cluster", question->cluster->name);
+    gw_writer_text(writer, "model", scenario->model->name);
+    gw_writer_text(writer, "cluster", scenario->cluster->name);
     if (!varies_workers(crossovers)) {
-        gw_writer_number(writer, "workers", (double)question->workers);
+        gw_writer_number(writer, "workers", (double)scenario->workers);
     }
-    gw_writer_number(writer, "density", question->density);
+    gw_writer_number(writer, "density", scenario->density);
     gw_writer_changes(writer, changes->policy, changes->compressor, changes->exchange);
     gw_writer_text(writer, "parameter", crossovers->values->kind->name);
     if (crossovers->values->own_bit_per_s > 0) {
@@ -321,7 +321,7 @@ enum gw_status gw_crossovers_print(const struct gw_crossovers *crossovers, bool 
         struct gw_json_writer writer;
         gw_writer_begin(&writer);
         gw_writer_text(&writer, "schema", "gradweave/crossovers@1");
-        write_question(crossovers, &writer);
+        write_scenario(crossovers, &writer);
         write_rows(crossovers, &writer);
         write_crossings(crossovers, &writer);
         write_gaps(crossovers, &writer);
@@ -489,7 +489,7 @@ static void put_marks(const struct gw_crossovers *found, double unit, FILE *sett
 
 enum gw_status gw_crossovers_draw(const struct gw_crossovers *crossovers, const char *path,
                                   const char *data_path, struct gw_error *error) {
-    const struct gw_question *question = crossovers->comparison->question;
+    const struct gw_scenario *scenario = crossovers->comparison->scenario;
     double unit = crossovers->values->own_bit_per_s > 0 ? 1e9 : 1;
     char title[384];
     char workers[64] = "";
@@ -505,10 +505,10 @@ enum gw_status gw_crossovers_draw(const struct gw_crossovers *crossovers, const 
         put_lines(crossovers, order, order_lines(crossovers, order), drawing.settings);
         put_marks(crossovers, unit, drawing.settings);
         if (!varies_workers(crossovers)) {
-            snprintf(workers, sizeof workers, ", %zu workers", question->workers);
+            snprintf(workers, sizeof workers, ", %zu workers", scenario->workers);
         }
         snprintf(title, sizeof title, "%.80s on %.80s%s, density %g%s: predicted",
-                 question->model->name, question->cluster->name, workers, question->density,
+                 scenario->model->name, scenario->cluster->name, workers, scenario->density,
                  gw_changes_text(&crossovers->comparison->changes, changes));
         status = gw_drawing_finish(&drawing, "crossovers.gp", title, path, data_path, error);
     }

@@ -18,9 +18,9 @@ static void write_text_if(struct gw_json_writer *writer, const char *key, const 
 }
 
 /* Writes the model and the cluster asked about, tensors in forward order. */
-static void write_question(const struct gw_question *question, struct gw_json_writer *writer) {
-    const struct gw_model *model = question->model;
-    const struct gw_cluster *cluster = question->cluster;
+static void write_scenario(const struct gw_scenario *scenario, struct gw_json_writer *writer) {
+    const struct gw_model *model = scenario->model;
+    const struct gw_cluster *cluster = scenario->cluster;
     gw_writer_object(writer, "model");
     gw_writer_text(writer, "name", model->name);
     write_text_if(writer, "kind", model->kind);
@@ -65,7 +65,7 @@ static void write_plan(const struct gw_advice *advice, struct gw_json_writer *wr
         gw_writer_number(writer, "first", (double)group->first);
         gw_writer_number(writer, "last", (double)group->last);
         gw_writer_number(writer, "elements",
-                         (double)gw_group_elements(group, advice->question->model));
+                         (double)gw_group_elements(group, advice->scenario->model));
         gw_writer_number(writer, "exchange_end_s", explanation->groups[g].exchange_end_s);
         gw_writer_end(writer);
     }
@@ -235,7 +235,7 @@ static enum gw_status write_document(const struct gw_page *page, const char *why
     }
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "schema", "gradweave/report@1");
-    write_question(survey->advice->question, &writer);
+    write_scenario(survey->advice->scenario, &writer);
     gw_writer_object(&writer, "advice");
     gw_advice_write(survey->advice, page->price, &writer);
     gw_writer_end(&writer);

@@ -13,7 +13,7 @@ struct gw_page {
     const struct gw_survey *survey;
     double price;            /* of a worker's hour; 0: not asked for */
     const cJSON *validation; /* a document "gradweave/validation@1"; NULL: none */
-    /* The same document parsed, if it validates the survey's question; or NULL. */
+    /* The same document parsed, if it validates the survey's scenario; or NULL. */
     const struct gw_validation_document *measured;
     const struct gw_accuracy *accuracy; /* NULL: none */
     const char *const *commands;        /* commands that repeat the survey; ended by NULL */

@@ -1,4 +1,4 @@
-/* Pictures of a question: its pipelines, and a survey of them (study/survey.h). */
+/* Pictures of a scenario: its pipelines, and a survey of them (study/survey.h). */
 #include "report/pictures.h"
 
 #include <math.h>
@@ -10,25 +10,25 @@
 #include "study/points.h"
 #include "study/survey.h"
 
-static enum gw_status open_question(const struct gw_picture *picture, const char *kind,
-                                    struct gw_question *out, struct gw_error *error) {
-    const struct gw_question_options options = {.model = picture->subject,
+static enum gw_status open_scenario(const struct gw_picture *picture, const char *kind,
+                                    struct gw_scenario *out, struct gw_error *error) {
+    const struct gw_scenario_options options = {.model = picture->subject,
                                                 .cluster = picture->cluster,
                                                 .workers = picture->workers,
                                                 .density = picture->density};
     if (picture->cluster == NULL) {
         return gw_fail(error, GW_BAD_INPUT, "plot %s: expected --cluster CLUSTER", kind);
     }
-    return gw_question_open(&options, out, error);
+    return gw_scenario_open(&options, out, error);
 }
 
 enum { TITLE_SIZE = 320 };
 
-static void write_title(const struct gw_question *question, const char *what,
+static void write_title(const struct gw_scenario *scenario, const char *what,
                         char title[TITLE_SIZE]) {
     (void)snprintf(title, TITLE_SIZE, "%.80s on %.80s, %zu workers, density %g: %s",
-                   question->model->name, question->cluster->name, question->workers,
-                   question->density, what);
+                   scenario->model->name, scenario->cluster->name, scenario->workers,
+                   scenario->density, what);
 }
 
 /* ---- breakdown ------------------------------------------------------------------------------- */
@@ -38,10 +38,10 @@ static void write_title(const struct gw_question *question, const char *what,
  * message; fails if all are infeasible.
  */
 static enum gw_status draw_bars(const struct gw_picture *picture,
-                                const struct gw_question *question, struct gw_arena *arena,
+                                const struct gw_scenario *scenario, struct gw_arena *arena,
                                 struct gw_error *error) {
     const struct gw_algorithm **algorithms = NULL;
-    struct gw_comparison comparison = {.question = question};
+    struct gw_comparison comparison = {.scenario = scenario};
     bool named = strcmp(picture->algorithms, "all") != 0;
     size_t bar_count = 0;
     char title[TITLE_SIZE];
@@ -50,7 +50,7 @@ static enum gw_status draw_bars(const struct gw_picture *picture,
     struct gw_bar *bars = gw_arena_zeros(arena, comparison.count, sizeof *bars);
     struct gw_prediction *found = gw_arena_zeros(arena, comparison.count, sizeof *found);
     GW_TRY(gw_arena_check(arena, "plotting", error));
-    GW_TRY(gw_answer_points(&comparison, question, 1, found, error));
+    GW_TRY(gw_answer_points(&comparison, scenario, 1, found, error));
     for (size_t i = 0; i < comparison.count; i++) {
         const char *name = algorithms[i]->name;
         bool last = i + 1 == comparison.count;
@@ -64,26 +64,26 @@ static enum gw_status draw_bars(const struct gw_picture *picture,
             return gw_fail(error, found[i].status, "%s", found[i].why.message);
         }
     }
-    write_title(question, "predicted", title);
+    write_title(scenario, "predicted", title);
     return gw_chart_bars(bars, bar_count, title, picture->out, picture->data, error);
 }
 
 enum gw_status gw_draw_breakdown(const struct gw_picture *picture, struct gw_error *error) {
-    struct gw_question question;
+    struct gw_scenario scenario;
     struct gw_arena arena = {0};
-    GW_TRY(open_question(picture, "breakdown", &question, error));
-    enum gw_status status = draw_bars(picture, &question, &arena, error);
+    GW_TRY(open_scenario(picture, "breakdown", &scenario, error));
+    enum gw_status status = draw_bars(picture, &scenario, &arena, error);
     gw_arena_free(&arena);
-    gw_question_close(&question);
+    gw_scenario_close(&scenario);
     return status;
 }
 
 /* ---- one pipeline: its timeline, and its plan ------------------------------------------------ */
 
 /* Finds the lower bound of all plans with that compressor and exchange; 0: unknown. */
-static double find_bound(const struct gw_question *question, const struct gw_algorithm *algorithm) {
+static double find_bound(const struct gw_scenario *scenario, const struct gw_algorithm *algorithm) {
     struct gw_plans plans = {0};
-    (void)gw_plans_make(question, algorithm->compressor->name, algorithm->exchange->name, "optimal",
+    (void)gw_plans_make(scenario, algorithm->compressor->name, algorithm->exchange->name, "optimal",
                         &plans, NULL);
     double bound_s = plans.count == 0 ? 0 : plans.plans[0].lower_bound_s;
     gw_plans_free(&plans);
@@ -91,16 +91,16 @@ static double find_bound(const struct gw_question *question, const struct gw_alg
 }
 
 static enum gw_status draw_streams(const struct gw_picture *picture,
-                                   const struct gw_question *question,
+                                   const struct gw_scenario *scenario,
                                    const struct gw_pipeline *pipeline, struct gw_error *error) {
     const struct gw_algorithm *algorithm = pipeline->algorithm;
     struct gw_arena arena = {0};
     struct gw_explanation explanation;
     char title[TITLE_SIZE];
-    write_title(question, algorithm->name, title);
-    enum gw_status status = gw_explain(question, pipeline->plan, algorithm->exchange->name, &arena,
+    write_title(scenario, algorithm->name, title);
+    enum gw_status status = gw_explain(scenario, pipeline->plan, algorithm->exchange->name, &arena,
                                        &explanation, error);
-    status = status == GW_OK ? gw_chart_streams(&explanation, find_bound(question, algorithm),
+    status = status == GW_OK ? gw_chart_streams(&explanation, find_bound(scenario, algorithm),
                                                 title, picture->out, picture->data, error)
                              : status;
     gw_arena_free(&arena);
@@ -109,25 +109,25 @@ static enum gw_status draw_streams(const struct gw_picture *picture,
 
 /* Draws tensors in the order in which they are ready, by the groups in which they travel. */
 static enum gw_status draw_tensors(const struct gw_picture *picture,
-                                   const struct gw_question *question,
+                                   const struct gw_scenario *scenario,
                                    const struct gw_pipeline *pipeline, struct gw_error *error) {
     const struct gw_plan *plan = pipeline->plan;
     struct gw_drawing drawing;
     char title[TITLE_SIZE];
     size_t place = 0;
-    write_title(question, pipeline->algorithm->name, title);
+    write_title(scenario, pipeline->algorithm->name, title);
     GW_TRY(gw_drawing_open(&drawing, error));
     (void)fputs("#place,group,tensor,elements,backward_s\n", drawing.table);
     for (size_t g = 0; g < plan->group_count; g++) {
         for (size_t i = plan->groups[g].first + 1; i > plan->groups[g].last; i--) {
-            const struct gw_tensor *tensor = &question->model->tensors[i - 1];
+            const struct gw_tensor *tensor = &scenario->model->tensors[i - 1];
             (void)fprintf(drawing.table, "%zu,%zu,", place++, g);
             gw_csv_text(drawing.table, tensor->name);
             (void)fprintf(drawing.table, ",%llu,%.9g\n", (unsigned long long)tensor->elements,
                           tensor->backward_s);
         }
     }
-    (void)fprintf(drawing.settings, "tensors=%zu; groups=%zu", question->model->tensor_count,
+    (void)fprintf(drawing.settings, "tensors=%zu; groups=%zu", scenario->model->tensor_count,
                   plan->group_count);
     return gw_drawing_finish(&drawing, "tensors.gp", title, picture->out, picture->data, error);
 }
@@ -135,21 +135,21 @@ static enum gw_status draw_tensors(const struct gw_picture *picture,
 /* Draws the one pipeline asked for. */
 static enum gw_status draw_pipeline(const struct gw_picture *picture, const char *kind,
                                     enum gw_status (*draw)(const struct gw_picture *picture,
-                                                           const struct gw_question *question,
+                                                           const struct gw_scenario *scenario,
                                                            const struct gw_pipeline *pipeline,
                                                            struct gw_error *error),
                                     struct gw_error *error) {
     const struct gw_algorithm *algorithm = NULL;
-    struct gw_question question;
+    struct gw_scenario scenario;
     struct gw_pipeline pipeline;
     GW_TRY(gw_algorithm_find(picture->algorithms, &algorithm, error));
-    GW_TRY(open_question(picture, kind, &question, error));
-    enum gw_status status = gw_pipeline_open(&question, algorithm, NULL, &pipeline, error);
+    GW_TRY(open_scenario(picture, kind, &scenario, error));
+    enum gw_status status = gw_pipeline_open(&scenario, algorithm, NULL, &pipeline, error);
     if (status == GW_OK) {
-        status = draw(picture, &question, &pipeline, error);
+        status = draw(picture, &scenario, &pipeline, error);
         gw_pipeline_close(&pipeline);
     }
-    gw_question_close(&question);
+    gw_scenario_close(&scenario);
     return status;
 }
 
@@ -165,7 +165,7 @@ enum gw_status gw_draw_plan(const struct gw_picture *picture, struct gw_error *e
 
 static enum gw_status draw_efficiencies(const struct gw_picture *picture, struct gw_survey *survey,
                                         struct gw_error *error) {
-    double alone_s = gw_model_alone_s(survey->advice->question->model);
+    double alone_s = gw_model_alone_s(survey->advice->scenario->model);
     size_t count = survey->scaling_count;
     double *values = gw_arena_zeros(&survey->arena, count, sizeof *values);
     double *heights = gw_arena_zeros(&survey->arena, GW_SURVEY_SHOWN * count, sizeof *heights);
@@ -173,7 +173,7 @@ static enum gw_status draw_efficiencies(const struct gw_picture *picture, struct
     char names[GW_SURVEY_SHOWN][GW_ADVICE_NAME_SIZE];
     char title[TITLE_SIZE];
     GW_TRY(gw_arena_check(&survey->arena, "plotting", error));
-    write_title(survey->advice->question, "what one worker alone takes, over an iteration", title);
+    write_title(survey->advice->scenario, "what one worker alone takes, over an iteration", title);
     for (size_t k = 0; k < survey->shown_count; k++) {
         double *own = &heights[k * count];
         for (size_t i = 0; i < count; i++) {
@@ -201,7 +201,7 @@ static enum gw_status draw_efficiencies(const struct gw_picture *picture, struct
 static enum gw_status draw_cells(const struct gw_picture *picture, struct gw_survey *survey,
                                  struct gw_error *error) {
     const struct gw_ranking *ranking = &survey->advice->ranking;
-    const struct gw_question *question = survey->advice->question;
+    const struct gw_scenario *scenario = survey->advice->scenario;
     size_t *places = gw_arena_zeros(&survey->arena, ranking->count, sizeof *places);
     size_t count = 0;
     struct gw_drawing drawing;
@@ -209,7 +209,7 @@ static enum gw_status draw_cells(const struct gw_picture *picture, struct gw_sur
     (void)snprintf(title, sizeof title,
                    "%.80s on %.80s, %zu workers: the fastest, and how many times as fast as "
                    "without compression",
-                   question->model->name, question->cluster->name, question->workers);
+                   scenario->model->name, scenario->cluster->name, scenario->workers);
     GW_TRY(gw_arena_check(&survey->arena, "plotting", error));
     GW_TRY(gw_drawing_open(&drawing, error));
     (void)fputs("#bandwidth,density,number,fastest,speedup\n", drawing.table);
@@ -248,7 +248,7 @@ static enum gw_status draw_energies(const struct gw_picture *picture, struct gw_
     double most = -1;
     char title[TITLE_SIZE];
     GW_TRY(gw_arena_check(&survey->arena, "plotting", error));
-    write_title(advice->question, "energy sent; red: none is faster and sends more", title);
+    write_title(advice->scenario, "energy sent; red: none is faster and sends more", title);
     for (size_t i = 0; i < count; i++) {
         const struct gw_result *result = &advice->ranking.results[i];
         points[i] = (struct gw_named_point){.x = ms_per_s * result->iteration_s,
@@ -268,16 +268,16 @@ static enum gw_status draw_survey(const struct gw_picture *picture, const char *
                                                          struct gw_survey *survey,
                                                          struct gw_error *error),
                                   struct gw_error *error) {
-    struct gw_question question;
+    struct gw_scenario scenario;
     struct gw_advice advice;
     struct gw_survey survey = {0};
-    GW_TRY(open_question(picture, kind, &question, error));
-    enum gw_status status = gw_advise(&question, "", &advice, error);
+    GW_TRY(open_scenario(picture, kind, &scenario, error));
+    enum gw_status status = gw_advise(&scenario, "", &advice, error);
     status = status == GW_OK ? gw_survey_make(&advice, &survey, error) : status;
     status = status == GW_OK ? draw(picture, &survey, error) : status;
     gw_survey_free(&survey);
     gw_advice_free(&advice);
-    gw_question_close(&question);
+    gw_scenario_close(&scenario);
     return status;
 }
 

@@ -73,7 +73,7 @@ static void put_wait(struct gw_table *table, const struct gw_explanation *explan
 }
 
 static void print_groups(const struct gw_explanation *explanation) {
-    const struct gw_model *model = explanation->question->model;
+    const struct gw_model *model = explanation->scenario->model;
     struct gw_table *table = gw_table_open(
         "rlrrrrrll", "group\ttensors\telements\tready\tcompress\texchange\tuntil\twaiting\tnames");
     for (size_t g = 0; g < explanation->plan->group_count; g++) {
@@ -153,7 +153,7 @@ static void print_explanation(const struct gw_explanation *explanation) {
 
 enum gw_status gw_draw_explanation(const struct gw_explanation *explanation, const char *path,
                                    struct gw_error *error) {
-    const struct gw_question *question = explanation->question;
+    const struct gw_scenario *scenario = explanation->scenario;
     const struct gw_plan *plan = explanation->plan;
     char exchange[96];
     char title[384];
@@ -163,7 +163,7 @@ enum gw_status gw_draw_explanation(const struct gw_explanation *explanation, con
         snprintf(exchange, sizeof exchange, "%s, density %g", plan->compressor, plan->density);
     }
     snprintf(title, sizeof title, "%s on %s, %zu worker%s, %s: policy %s, %zu group%s", plan->model,
-             question->cluster->name, question->workers, question->workers == 1 ? "" : "s",
+             scenario->cluster->name, scenario->workers, scenario->workers == 1 ? "" : "s",
              exchange, plan->policy, plan->group_count, plan->group_count == 1 ? "" : "s");
     return gw_chart_streams(explanation, plan->lower_bound_s, title, path, NULL, error);
 }
@@ -174,7 +174,7 @@ static void write_group(struct gw_json_writer *writer, const struct gw_explanati
                         size_t g) {
     const struct gw_group_times *times = &explanation->groups[g];
     uint64_t elements =
-        gw_group_elements(&explanation->plan->groups[g], explanation->question->model);
+        gw_group_elements(&explanation->plan->groups[g], explanation->scenario->model);
     gw_writer_object(writer, NULL);
     gw_writer_number(writer, "elements", (double)elements);
     gw_writer_number(writer, "ready_s", times->ready_s);
@@ -262,11 +262,11 @@ static void note_interference(const struct gw_plans *made) {
                   made->plans[least].policy, GW_SECONDS(made->interfered_s[least]));
 }
 
-static void print_table(const struct gw_question *question, const struct gw_plans *made,
+static void print_table(const struct gw_scenario *scenario, const struct gw_plans *made,
                         const char *exchange) {
     const struct gw_plan *plans = made->plans;
     bool interferes = made->interfered_s != NULL;
-    gw_print_heading(question, strcmp(plans[0].compressor, "none") == 0);
+    gw_print_heading(scenario, strcmp(plans[0].compressor, "none") == 0);
     struct gw_table *table =
         interferes
             ? gw_table_open("lrrrr", "policy\tgroups\titeration\tabove optimum\twith interference")
@@ -290,13 +290,13 @@ static void print_table(const struct gw_question *question, const struct gw_plan
     gw_print_notes((const char *const *)plans[0].notes, plans[0].note_count);
 }
 
-enum gw_status gw_print_plans(const struct gw_question *question, const struct gw_plans *plans,
+enum gw_status gw_print_plans(const struct gw_scenario *scenario, const struct gw_plans *plans,
                               bool ranking, const char *exchange, const struct gw_explanation *best,
                               bool json, struct gw_error *error) {
     if (json) {
         return print_plans_document(plans, ranking, best, error);
     }
-    print_table(question, plans, exchange);
+    print_table(scenario, plans, exchange);
     if (best != NULL) {
         print_explanation(best);
     }

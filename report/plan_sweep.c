@@ -53,22 +53,22 @@ static enum gw_status list_notes(const struct gw_plan_sweep *sweep, struct gw_ar
 /* ---- heading ------------------------------------------------------------------------------- */
 
 static void print_plan_sweep_heading(const struct gw_plan_sweep *sweep) {
-    const struct gw_question *question = sweep->question;
+    const struct gw_scenario *scenario = sweep->scenario;
     const char *swept = sweep->values.kind->name;
     char first[GW_UNITS_SIZE];
     char last[GW_UNITS_SIZE];
     value_text(sweep, 0, first);
     value_text(sweep, sweep->values.count - 1, last);
-    gw_print("%s (%zu tensors, %s elements), cluster %s", question->model->name,
-             question->model->tensor_count, GW_NUMBER(gw_model_elements(question->model)),
-             question->cluster->name);
+    gw_print("%s (%zu tensors, %s elements), cluster %s", scenario->model->name,
+             scenario->model->tensor_count, GW_NUMBER(gw_model_elements(scenario->model)),
+             scenario->cluster->name);
     if (!axis_varies(sweep, GW_AXIS_WORKERS)) {
-        gw_print(", %zu worker%s", question->workers, question->workers == 1 ? "" : "s");
+        gw_print(", %zu worker%s", scenario->workers, scenario->workers == 1 ? "" : "s");
     }
     if (sweep->exchange_count == 1 && strcmp(sweep->compressors[0], "none") == 0) {
         gw_print(", dense");
     } else if (!axis_varies(sweep, GW_AXIS_DENSITY)) {
-        gw_print(", density %g", question->density);
+        gw_print(", density %g", scenario->density);
     }
     if (sweep->values.count == 1) {
         gw_print("; %s %s\n", swept, first);
@@ -363,7 +363,7 @@ static void write_crossings(const struct gw_plan_sweep *sweep, struct gw_json_wr
 
 static enum gw_status make_document(const struct gw_plan_sweep *sweep, cJSON **out,
                                     struct gw_error *error) {
-    const struct gw_question *question = sweep->question;
+    const struct gw_scenario *scenario = sweep->scenario;
     struct gw_json_writer writer;
     struct gw_arena arena = {0};
     char **notes = NULL;
@@ -371,13 +371,13 @@ static enum gw_status make_document(const struct gw_plan_sweep *sweep, cJSON **o
     if (status == GW_OK) {
         gw_writer_begin(&writer);
         gw_writer_text(&writer, "schema", "gradweave/sweep@1");
-        gw_writer_text(&writer, "model", question->model->name);
-        gw_writer_text(&writer, "cluster", question->cluster->name);
+        gw_writer_text(&writer, "model", scenario->model->name);
+        gw_writer_text(&writer, "cluster", scenario->cluster->name);
         if (!axis_varies(sweep, GW_AXIS_WORKERS)) {
-            gw_writer_number(&writer, "workers", (double)question->workers);
+            gw_writer_number(&writer, "workers", (double)scenario->workers);
         }
         if (!axis_varies(sweep, GW_AXIS_DENSITY)) {
-            gw_writer_number(&writer, "density", question->density);
+            gw_writer_number(&writer, "density", scenario->density);
         }
         gw_writer_text(&writer, "parameter", sweep->values.kind->name);
         write_rows(sweep, &writer);
@@ -493,7 +493,7 @@ static void add_lines(const struct gw_plan_sweep *sweep, size_t exchange, double
 
 static enum gw_status draw_plan_sweep(const struct gw_plan_sweep *sweep, const char *path,
                                       struct gw_error *error) {
-    const struct gw_question *question = sweep->question;
+    const struct gw_scenario *scenario = sweep->scenario;
     struct plotted_lines lines = {0};
     double *times_s = calloc(MOST_LINES * sweep->values.count, sizeof *times_s);
     if (times_s == NULL) {
@@ -505,10 +505,10 @@ static enum gw_status draw_plan_sweep(const struct gw_plan_sweep *sweep, const c
     char title[256];
     char workers[64];
     char density[64];
-    snprintf(workers, sizeof workers, ", %zu workers", question->workers);
-    snprintf(density, sizeof density, ", density %g", question->density);
-    snprintf(title, sizeof title, "%s on %s%s%s: predicted", question->model->name,
-             question->cluster->name, axis_varies(sweep, GW_AXIS_WORKERS) ? "" : workers,
+    snprintf(workers, sizeof workers, ", %zu workers", scenario->workers);
+    snprintf(density, sizeof density, ", density %g", scenario->density);
+    snprintf(title, sizeof title, "%s on %s%s%s: predicted", scenario->model->name,
+             scenario->cluster->name, axis_varies(sweep, GW_AXIS_WORKERS) ? "" : workers,
              axis_varies(sweep, GW_AXIS_DENSITY) ? "" : density);
     struct gw_line_chart chart = {
         .title = title,

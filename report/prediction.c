@@ -71,10 +71,10 @@ static void print_interval(const struct gw_result *result) {
     gw_print("\n");
 }
 
-static void print_text(const struct gw_question *question, const struct gw_algorithm *algorithm,
+static void print_text(const struct gw_scenario *scenario, const struct gw_algorithm *algorithm,
                        const struct gw_result *result) {
     char changed[GW_CHANGES_SIZE];
-    gw_print_heading(question, !gw_algorithm_is_sparse(algorithm));
+    gw_print_heading(scenario, !gw_algorithm_is_sparse(algorithm));
     struct gw_table *table = gw_table_open("lrr", "part\ttime\tshare");
     const struct gw_breakdown *parts = &result->breakdown;
     print_part(table, "forward", parts->forward_s, result->iteration_s);
@@ -106,12 +106,12 @@ static void print_text(const struct gw_question *question, const struct gw_algor
     gw_print_result_notes(result);
 }
 
-enum gw_status gw_print_prediction(const struct gw_question *question,
+enum gw_status gw_print_prediction(const struct gw_scenario *scenario,
                                    const struct gw_algorithm *algorithm,
                                    const struct gw_result *result, bool json,
                                    struct gw_error *error) {
     if (!json) {
-        print_text(question, algorithm, result);
+        print_text(scenario, algorithm, result);
         return GW_OK;
     }
     struct gw_json_writer writer;
@@ -190,7 +190,7 @@ enum gw_status gw_print_export(const struct gw_goal_export *export, bool json,
     const struct gw_choice_changes *changes = &export->changes;
     if (!json) {
         gw_print("%s: %s%s, %zu workers; for --loggp %s\n", export->path, export->algorithm,
-                 gw_changes_text(changes, changed), export->question->workers, export->loggp);
+                 gw_changes_text(changes, changed), export->scenario->workers, export->loggp);
         gw_print_result_notes(&export->notes);
         return GW_OK;
     }
@@ -200,7 +200,7 @@ enum gw_status gw_print_export(const struct gw_goal_export *export, bool json,
     gw_writer_text(&writer, "file", export->path);
     gw_writer_text(&writer, "algorithm", export->algorithm);
     gw_writer_changes(&writer, changes->policy, changes->compressor, changes->exchange);
-    gw_writer_number(&writer, "workers", (double)export->question->workers);
+    gw_writer_number(&writer, "workers", (double)export->scenario->workers);
     gw_writer_text(&writer, "loggp", export->loggp);
     gw_result_write_notes(&export->notes, &writer);
     return gw_print_written(&writer, error);

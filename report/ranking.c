@@ -337,7 +337,7 @@ static bool are_dense(const struct gw_comparison *comparison) {
 
 static void print_text(const struct gw_ranking *ranking, const char *why) {
     const struct gw_comparison *comparison = ranking->comparison;
-    gw_print_heading(comparison->question, are_dense(comparison));
+    gw_print_heading(comparison->scenario, are_dense(comparison));
     gw_print_changes(&comparison->changes);
     if (comparison->accuracy != NULL) {
         gw_print("to the goal: %g%% right, as %s says\n\n", 100 * comparison->accuracy->goal,

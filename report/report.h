@@ -34,7 +34,7 @@ void gw_table_close(struct gw_table *table);
 
 /* Prints "resnet50, 16 workers, density 0.001, cluster p102-1gbe-16". */
 /* `dense`: prints "dense" in place of the density. */
-void gw_print_heading(const struct gw_question *question, bool dense);
+void gw_print_heading(const struct gw_scenario *scenario, bool dense);
 
 /* Formats " with policy optimal, compressor dgc"; "" without changes. Returns `out`. */
 enum { GW_CHANGES_SIZE = 128 };
@@ -59,7 +59,7 @@ void gw_print_collected_notes(const struct gw_result *all);
  * Prints plans as text or (json) as documents: the only plan's, or (ranking) that of all. `best`
  * explains the first plan, or is NULL; `exchange` is the one asked for, or NULL.
  */
-enum gw_status gw_print_plans(const struct gw_question *question, const struct gw_plans *plans,
+enum gw_status gw_print_plans(const struct gw_scenario *scenario, const struct gw_plans *plans,
                               bool ranking, const char *exchange, const struct gw_explanation *best,
                               bool json, struct gw_error *error);
 
@@ -72,7 +72,7 @@ const char *gw_format_uncertainty(const struct gw_result_uncertainty *uncertaint
                                   char out[GW_UNITS_SIZE]);
 
 /* Prints the algorithm's prediction as text or (json) as its document. */
-enum gw_status gw_print_prediction(const struct gw_question *question,
+enum gw_status gw_print_prediction(const struct gw_scenario *scenario,
                                    const struct gw_algorithm *algorithm,
                                    const struct gw_result *result, bool json,
                                    struct gw_error *error);

@@ -136,17 +136,17 @@ void gw_table_close(struct gw_table *table) {
 
 /* ---- headings and notes -------------------------------------------------------------------- */
 
-void gw_print_heading(const struct gw_question *question, bool dense) {
+void gw_print_heading(const struct gw_scenario *scenario, bool dense) {
     char density[GW_UNITS_SIZE] = "dense";
     if (!dense) {
-        (void)snprintf(density, sizeof density, "density %g", question->density);
+        (void)snprintf(density, sizeof density, "density %g", scenario->density);
     }
-    gw_print("%s (%zu tensors, %s elements), %zu worker%s, cluster %s, %s", question->model->name,
-             question->model->tensor_count, GW_NUMBER(gw_model_elements(question->model)),
-             question->workers, question->workers == 1 ? "" : "s", question->cluster->name,
+    gw_print("%s (%zu tensors, %s elements), %zu worker%s, cluster %s, %s", scenario->model->name,
+             scenario->model->tensor_count, GW_NUMBER(gw_model_elements(scenario->model)),
+             scenario->workers, scenario->workers == 1 ? "" : "s", scenario->cluster->name,
              density);
-    if (question->model->micro_batches > 1) {
-        gw_print(", %zu micro-batches an iteration", question->model->micro_batches);
+    if (scenario->model->micro_batches > 1) {
+        gw_print(", %zu micro-batches an iteration", scenario->model->micro_batches);
     }
     gw_print("\n\n");
 }

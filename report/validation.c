@@ -235,7 +235,7 @@ static void print_explanation(const struct gw_validation *validation) {
 /* Prints the doubts about the whole validation ahead of the figures. */
 static void print_text(const struct gw_validation *validation) {
     struct gw_result all = {0};
-    gw_print_heading(&validation->question, all_are_dense(validation));
+    gw_print_heading(&validation->scenario, all_are_dense(validation));
     print_device(validation->device);
     if (validation->timed_compression) {
         gw_print("compression is timed waiting, as long as its curves say\n\n");
@@ -386,14 +386,14 @@ static void write_unpredicted(struct gw_json_writer *writer,
 static enum gw_status make_document(const struct gw_validation *validation,
                                     const struct notes *notes, cJSON **out,
                                     struct gw_error *error) {
-    const struct gw_question *question = &validation->question;
+    const struct gw_scenario *scenario = &validation->scenario;
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "schema", "gradweave/validation@1");
-    gw_writer_text(&writer, "model", question->model->name);
-    gw_writer_text(&writer, "cluster", question->cluster->name);
-    gw_writer_number(&writer, "workers", (double)question->workers);
-    gw_writer_number(&writer, "density", question->density);
+    gw_writer_text(&writer, "model", scenario->model->name);
+    gw_writer_text(&writer, "cluster", scenario->cluster->name);
+    gw_writer_number(&writer, "workers", (double)scenario->workers);
+    gw_writer_number(&writer, "density", scenario->density);
     gw_writer_number(&writer, "iterations", (double)validation->iterations);
     if (gw_noise_iterations(&validation->noise) > 0) {
         gw_writer_number(&writer, "noise_iterations",
@@ -430,8 +430,8 @@ static enum gw_status make_document(const struct gw_validation *validation,
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static enum gw_status present_validation(const struct gw_validation *validation,
-                                       const struct notes *notes, const char *path, bool json,
-                                       struct gw_error *error) {
+                                         const struct notes *notes, const char *path, bool json,
+                                         struct gw_error *error) {
     cJSON *document = NULL;
     GW_TRY(make_document(validation, notes, &document, error));
     enum gw_status status = path == NULL ? GW_OK : gw_json_write(document, path, error);

@@ -9,8 +9,8 @@
 #include "study/plans.h"
 #include "study/points.h"
 #include "study/predict.h"
-#include "study/question.h"
 #include "study/rank.h"
+#include "study/scenario.h"
 
 /* ---- energy ---------------------------------------------------------------------------------- */
 
@@ -135,11 +135,11 @@ static double duration_at(const struct gw_advice *advice, size_t place) {
 static enum gw_status predict_half(struct gw_advice *advice, struct gw_error *error) {
     enum { HOOK_BYTES = 2 };
     const struct gw_prediction_options options = {.interval = true};
-    advice->halved = *advice->question;
+    advice->halved = *advice->scenario;
     if (advice->halved.model->bytes_per_element <= HOOK_BYTES) {
         return GW_OK;
     }
-    advice->halved_model = *advice->question->model;
+    advice->halved_model = *advice->scenario->model;
     advice->halved_model.bytes_per_element = HOOK_BYTES;
     advice->halved.model = &advice->halved_model;
     return gw_predict(&advice->halved, &advice->planned_ddp, &options, &advice->half, error);
@@ -192,7 +192,7 @@ static void list_recommendations(struct gw_advice *advice) {
     }
     if (advice->half.iteration_s > 0) {
         struct gw_recommendation half = {.place = ranking->count, .result = &advice->half};
-        (void)gw_iterations_find("fp16", advice->question->density, &half.iterations);
+        (void)gw_iterations_find("fp16", advice->scenario->density, &half.iterations);
         add_recommendation(advice, half);
     }
 }
@@ -238,9 +238,9 @@ static enum gw_status find_lead(const struct gw_advice *advice, double factor, d
                                                gw_advice_algorithm(advice, advice->compressed)};
     const struct gw_comparison comparison = {.algorithms = pair, .count = 2};
     struct gw_prediction found[2];
-    struct gw_question question = *advice->question;
-    question.bandwidth = factor;
-    GW_TRY(gw_answer_points(&comparison, &question, 1, found, error));
+    struct gw_scenario scenario = *advice->scenario;
+    scenario.bandwidth = factor;
+    GW_TRY(gw_answer_points(&comparison, &scenario, 1, found, error));
     for (int i = 0; i < 2; i++) {
         if (found[i].status != GW_OK) {
             return gw_fail(error, found[i].status, "%s", found[i].why.message);
@@ -273,9 +273,9 @@ static enum gw_status find_even_bandwidth(struct gw_advice *advice, struct gw_er
 
 static enum gw_status explain_chosen(struct gw_advice *advice, struct gw_error *error) {
     const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, advice->chosen->place);
-    const struct gw_question *question = gw_advice_question(advice, advice->chosen->place);
-    GW_TRY(gw_pipeline_open(question, algorithm, NULL, &advice->pipeline, error));
-    return gw_explain(question, advice->pipeline.plan, algorithm->exchange->name, &advice->arena,
+    const struct gw_scenario *scenario = gw_advice_scenario(advice, advice->chosen->place);
+    GW_TRY(gw_pipeline_open(scenario, algorithm, NULL, &advice->pipeline, error));
+    return gw_explain(scenario, advice->pipeline.plan, algorithm->exchange->name, &advice->arena,
                       &advice->explanation, error);
 }
 
@@ -299,11 +299,11 @@ static void find_widest(struct gw_advice *advice) {
 
 bool gw_advice_is_measured_by(const struct gw_advice *advice,
                               const struct gw_validation_document *measured) {
-    const struct gw_question *question = advice->question;
-    return strcmp(measured->model, question->model->name) == 0 && measured->cluster != NULL &&
-           strcmp(measured->cluster, question->cluster->name) == 0 &&
-           measured->workers == question->workers &&
-           fabs(measured->density - question->density) <= 1e-9 * question->density;
+    const struct gw_scenario *scenario = advice->scenario;
+    return strcmp(measured->model, scenario->model->name) == 0 && measured->cluster != NULL &&
+           strcmp(measured->cluster, scenario->cluster->name) == 0 &&
+           measured->workers == scenario->workers &&
+           fabs(measured->density - scenario->density) <= 1e-9 * scenario->density;
 }
 
 static bool is_same(const char *a, const char *b) {
@@ -363,11 +363,11 @@ static enum gw_status choose_planned(struct gw_advice *advice, const struct gw_a
     const struct gw_prediction_options options = {0};
     struct gw_result planned;
     struct gw_result own;
-    if (!gw_question_counts_interference(advice->question)) {
+    if (!gw_scenario_counts_interference(advice->scenario)) {
         return GW_OK;
     }
-    GW_TRY(gw_predict(advice->question, &advice->planned_ddp, &options, &planned, error));
-    GW_TRY(gw_predict(advice->question, ddp, &options, &own, error));
+    GW_TRY(gw_predict(advice->scenario, &advice->planned_ddp, &options, &planned, error));
+    GW_TRY(gw_predict(advice->scenario, ddp, &options, &own, error));
     if (own.iteration_s <= planned.iteration_s) {
         advice->planned_ddp = *ddp;
     }
@@ -401,7 +401,7 @@ static enum gw_status list_algorithms(struct gw_advice *advice,
 static enum gw_status rank_answers(struct gw_advice *advice, struct gw_error *error) {
     struct gw_comparison *comparison = gw_arena_zeros(&advice->arena, 1, sizeof *comparison);
     GW_TRY(gw_arena_check(&advice->arena, "advising", error));
-    *comparison = (struct gw_comparison){.question = advice->question, .intervals = true};
+    *comparison = (struct gw_comparison){.scenario = advice->scenario, .intervals = true};
     GW_TRY(list_algorithms(advice, &comparison->algorithms, &comparison->count, error));
     GW_TRY(gw_rank(comparison, &advice->ranking, error));
     size_t count = advice->ranking.count;
@@ -416,8 +416,8 @@ const struct gw_result *gw_advice_result(const struct gw_advice *advice, size_t 
     return place < advice->ranking.count ? &advice->ranking.results[place] : &advice->half;
 }
 
-const struct gw_question *gw_advice_question(const struct gw_advice *advice, size_t place) {
-    return place < advice->ranking.count ? advice->question : &advice->halved;
+const struct gw_scenario *gw_advice_scenario(const struct gw_advice *advice, size_t place) {
+    return place < advice->ranking.count ? advice->scenario : &advice->halved;
 }
 
 const struct gw_algorithm *gw_advice_algorithm(const struct gw_advice *advice, size_t place) {
@@ -432,7 +432,7 @@ static enum gw_status weigh_answers(struct gw_advice *advice, struct gw_error *e
     double topk_energy = 0;
     GW_TRY(rank_answers(advice, error));
     struct gradient_sample sample = {0};
-    enum gw_status status = open_sample(&sample, advice->question->density, &advice->arena, error);
+    enum gw_status status = open_sample(&sample, advice->scenario->density, &advice->arena, error);
     status = status == GW_OK ? find_each_energy(advice, &sample, &topk_energy, error) : status;
     gw_selection_free(&sample.found);
     gw_workspace_free(&sample.workspace);
@@ -441,14 +441,14 @@ static enum gw_status weigh_answers(struct gw_advice *advice, struct gw_error *e
     for (size_t i = 0; i < advice->ranking.count; i++) {
         const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, i);
         const char *name = gw_algorithm_is_sparse(algorithm) ? algorithm->name : "dense";
-        (void)gw_iterations_find(name, advice->question->density, &advice->iterations[i]);
+        (void)gw_iterations_find(name, advice->scenario->density, &advice->iterations[i]);
     }
     choose_pipelines(advice);
     if (advice->dense == advice->ranking.count || advice->compressed == advice->ranking.count) {
         return gw_fail(error, GW_BAD_INPUT,
                        "%s: expected a cluster on which pipelines with and without compression can "
                        "be predicted (gradweave check says which)",
-                       advice->question->cluster->name);
+                       advice->scenario->cluster->name);
     }
     GW_TRY(predict_half(advice, error));
     list_recommendations(advice);
@@ -460,9 +460,9 @@ static enum gw_status weigh_answers(struct gw_advice *advice, struct gw_error *e
     return GW_OK;
 }
 
-enum gw_status gw_advise(const struct gw_question *question, const char *warning,
+enum gw_status gw_advise(const struct gw_scenario *scenario, const char *warning,
                          struct gw_advice *out, struct gw_error *error) {
-    *out = (struct gw_advice){.question = question};
+    *out = (struct gw_advice){.scenario = scenario};
     (void)snprintf(out->warning, sizeof out->warning, "%s", warning);
     return weigh_answers(out, error);
 }

@@ -5,8 +5,8 @@
 #include "study/iterations.h"
 #include "study/plans.h"
 #include "study/predict.h"
-#include "study/question.h"
 #include "study/rank.h"
+#include "study/scenario.h"
 
 /* Iterations with compression, beside those without. */
 enum gw_verdict {
@@ -21,7 +21,7 @@ struct gw_estimate {
     double value, low, high;
 };
 
-/* Measured iterations of pipelines that may be recommended, on the same question. */
+/* Measured iterations of pipelines that may be recommended, on the same scenario. */
 struct gw_measurements {
     size_t count;       /* of them; 0: none, and other members are not set */
     size_t first;       /* place of the fastest */
@@ -45,7 +45,7 @@ extern const double gw_bucket_besides_s;
 
 /* Compressed beside dense: the soonest of each kind that one may advise. */
 struct gw_advice {
-    const struct gw_question *question;
+    const struct gw_scenario *scenario;
     char warning[GW_RESULT_NOTE_SIZE]; /* why nothing of this can be trained so; "": it can */
     /* DistributedDataParallel with the optimal plan, or where interference is counted and makes
      * that no faster, with its own. */
@@ -62,12 +62,12 @@ struct gw_advice {
     size_t compressed; /* of the soonest that may be recommended, or else of the fastest that keeps
                           enough energy; ranking.count: there is none */
     /*
-     * The question with 2 bytes an element, as DistributedDataParallel's bf16 and fp16 hooks send
+     * The scenario with 2 bytes an element, as DistributedDataParallel's bf16 and fp16 hooks send
      * them, by these bytes alone; and its result by the optimal plan: iteration_s 0: elements have
      * no more anyway.
      */
     struct gw_model halved_model;
-    struct gw_question halved;
+    struct gw_scenario halved;
     struct gw_result half;
     size_t recommendation_count;
     struct gw_recommendation *recommendations; /* the soonest first */
@@ -95,24 +95,24 @@ struct gw_advice {
 
 /*
  * Ranks all pipelines and recommends, of those that may be recommended, the one that trains soonest
- * if it needs as many iterations as in this project's trainings. `warning` says why the question
- * cannot be trained, or is "". The question must outlive the advice; gw_advice_free in any case.
+ * if it needs as many iterations as in this project's trainings. `warning` says why the scenario
+ * cannot be trained, or is "". The scenario must outlive the advice; gw_advice_free in any case.
  */
-enum gw_status gw_advise(const struct gw_question *question, const char *warning,
+enum gw_status gw_advise(const struct gw_scenario *scenario, const char *warning,
                          struct gw_advice *out, struct gw_error *error);
 
-/* Keeps which pipeline was the fastest in measurements, if they are of the question. */
+/* Keeps which pipeline was the fastest in measurements, if they are of the scenario. */
 void gw_advice_keep_measured(struct gw_advice *advice,
                              const struct gw_validation_document *measured);
 
-/* Whether measurements are of the question: of its model, cluster, workers and density. */
+/* Whether measurements are of the scenario: of its model, cluster, workers and density. */
 bool gw_advice_is_measured_by(const struct gw_advice *advice,
                               const struct gw_validation_document *measured);
 
-/* The pipeline in that place, its result, and the question that this answers. */
+/* The pipeline in that place, its result, and the scenario that this answers. */
 const struct gw_algorithm *gw_advice_algorithm(const struct gw_advice *advice, size_t place);
 const struct gw_result *gw_advice_result(const struct gw_advice *advice, size_t place);
-const struct gw_question *gw_advice_question(const struct gw_advice *advice, size_t place);
+const struct gw_scenario *gw_advice_scenario(const struct gw_advice *advice, size_t place);
 
 /* The place in the ranking of a pipeline that was measured; ranking.count: it has none. */
 size_t gw_advice_find(const struct gw_advice *advice, const struct gw_validated *measured);

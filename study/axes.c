@@ -1,29 +1,29 @@
-/* Axes along which a question is varied, their values, and notes at them. */
+/* Axes along which a scenario is varied, their values, and notes at them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "study/axes.h"
-#include "study/question.h"
+#include "study/scenario.h"
 
 /* ---- the axes ------------------------------------------------------------------------------- */
 
-void gw_question_change(struct gw_question *question, enum gw_axis axis, double value) {
+void gw_scenario_change(struct gw_scenario *scenario, enum gw_axis axis, double value) {
     switch (axis) {
     case GW_AXIS_WORKERS:
-        question->workers = (size_t)value;
+        scenario->workers = (size_t)value;
         break;
     case GW_AXIS_DENSITY:
-        question->density = value;
+        scenario->density = value;
         break;
     case GW_AXIS_BANDWIDTH:
-        question->bandwidth *= value;
+        scenario->bandwidth *= value;
         break;
     case GW_AXIS_STRAGGLER:
-        question->straggler = value;
+        scenario->straggler = value;
         break;
     case GW_AXIS_NOISE:
-        question->noise = value;
+        scenario->noise = value;
         break;
     default:
         break;
@@ -172,11 +172,11 @@ const char *gw_axis_text(const struct gw_axis_values *values, double value,
     return out;
 }
 
-struct gw_question gw_axis_ask(const struct gw_axis_values *values, double value,
-                               const struct gw_question *question) {
-    struct gw_question changed = *question;
+struct gw_scenario gw_axis_ask(const struct gw_axis_values *values, double value,
+                               const struct gw_scenario *scenario) {
+    struct gw_scenario changed = *scenario;
     double relative = values->own_bit_per_s > 0 ? value / values->own_bit_per_s : value;
-    gw_question_change(&changed, (enum gw_axis)(values->kind - gw_axis_kinds), relative);
+    gw_scenario_change(&changed, (enum gw_axis)(values->kind - gw_axis_kinds), relative);
     return changed;
 }
 
@@ -224,8 +224,8 @@ void gw_axis_notes_free(struct gw_axis_notes *notes) {
 }
 
 enum gw_status gw_axis_ask_bandwidth(const char *text, enum gw_network_level level,
-                                     const struct gw_question *question,
-                                     struct gw_axis_values *values, struct gw_question *out,
+                                     const struct gw_scenario *scenario,
+                                     struct gw_axis_values *values, struct gw_scenario *out,
                                      struct gw_error *error) {
     if (level == GW_LEVEL_MESSAGES) {
         return gw_fail(error, GW_BAD_INPUT,
@@ -233,13 +233,13 @@ enum gw_status gw_axis_ask_bandwidth(const char *text, enum gw_network_level lev
                        "the whole network, got \"%s\"",
                        text);
     }
-    GW_TRY(gw_axis_parse(GW_AXIS_BANDWIDTH, text, "--bandwidth", question->cluster, values, error));
+    GW_TRY(gw_axis_parse(GW_AXIS_BANDWIDTH, text, "--bandwidth", scenario->cluster, values, error));
     if (values->count > 1) {
         return gw_fail(error, GW_BAD_INPUT,
                        "--bandwidth: expected one value, got %zu (compare, sweep and plan "
                        "--sweep take several values)",
                        values->count);
     }
-    *out = gw_axis_ask(values, values->values[0], question);
+    *out = gw_axis_ask(values, values->values[0], scenario);
     return GW_OK;
 }

@@ -2,7 +2,7 @@
 #ifndef GW_STUDY_AXES_H
 #define GW_STUDY_AXES_H
 
-#include "study/question.h"
+#include "study/scenario.h"
 
 /* ---- axes -------------------------------------------------------------------------------------
  */
@@ -31,8 +31,8 @@ struct gw_axis_kind {
 };
 extern const struct gw_axis_kind gw_axis_kinds[GW_AXES];
 
-/* Sets the question's value on an axis of numbers; a bandwidth multiplies the one it has. */
-void gw_question_change(struct gw_question *question, enum gw_axis axis, double value);
+/* Sets the scenario's value on an axis of numbers; a bandwidth multiplies the one it has. */
+void gw_scenario_change(struct gw_scenario *scenario, enum gw_axis axis, double value);
 
 /* Values of an axis of numbers, ascending. */
 struct gw_axis_values {
@@ -68,16 +68,16 @@ const char *gw_axis_text(const struct gw_axis_values *values, double value,
 
 /*
  * Parses the one bandwidth of the whole network that --bandwidth gives into `values`, which the
- * caller frees, and asks the question at it, by curves: `out` borrows from the question.
+ * caller frees, and asks the scenario at it, by curves: `out` borrows from the scenario.
  */
 enum gw_status gw_axis_ask_bandwidth(const char *text, enum gw_network_level level,
-                                     const struct gw_question *question,
-                                     struct gw_axis_values *values, struct gw_question *out,
+                                     const struct gw_scenario *scenario,
+                                     struct gw_axis_values *values, struct gw_scenario *out,
                                      struct gw_error *error);
 
-/* The question at a value; borrows from the question. */
-struct gw_question gw_axis_ask(const struct gw_axis_values *values, double value,
-                               const struct gw_question *question);
+/* The scenario at a value; borrows from the scenario. */
+struct gw_scenario gw_axis_ask(const struct gw_axis_values *values, double value,
+                               const struct gw_scenario *scenario);
 
 /* ---- notes ------------------------------------------------------------------------------------
  */

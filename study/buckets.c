@@ -5,7 +5,7 @@
 #include "study/buckets.h"
 #include "study/plans.h"
 #include "study/predict.h"
-#include "study/question.h"
+#include "study/scenario.h"
 
 #include <math.h>
 
@@ -65,18 +65,18 @@ static enum gw_status add_deviations(struct gw_simulator *simulator, double besi
 static enum gw_status add_times(const struct gw_advice *advice, const struct gw_plan *plan,
                                 double bandwidth, bool deviating, struct times *out,
                                 struct gw_error *error) {
-    struct gw_question question = *advice->question;
-    question.bandwidth = bandwidth;
-    const struct gw_simulation simulation = {.workers = question.workers,
+    struct gw_scenario scenario = *advice->scenario;
+    scenario.bandwidth = bandwidth;
+    const struct gw_simulation simulation = {.workers = scenario.workers,
                                              .margins = true,
                                              .interference =
-                                                 gw_question_counts_interference(&question)};
+                                                 gw_scenario_counts_interference(&scenario)};
     struct gw_pipeline pipeline = {0};
     struct gw_simulator *simulator = NULL;
     enum gw_status status =
-        gw_pipeline_open(&question, &advice->planned_ddp, plan, &pipeline, error);
+        gw_pipeline_open(&scenario, &advice->planned_ddp, plan, &pipeline, error);
     if (status == GW_OK) {
-        status = gw_pipeline_open_costs(&question, false, &pipeline, error);
+        status = gw_pipeline_open_costs(&scenario, false, &pipeline, error);
     }
     if (status == GW_OK) {
         status = gw_simulator_open(&simulator, &pipeline.schedule, &pipeline.costs, &simulation,
@@ -172,7 +172,7 @@ static enum gw_status find_margin(const struct gw_advice *advice, double *out,
     struct gw_result result;
     *out = 0;
     GW_TRY(gw_algorithm_find("dense", &dense, error));
-    GW_TRY(gw_predict(advice->question, dense, &options, &result, error));
+    GW_TRY(gw_predict(advice->scenario, dense, &options, &result, error));
     for (size_t i = 0; i < result.uncertainty_count; i++) {
         const struct gw_result_uncertainty *one = &result.uncertainties[i];
         if (strcmp(one->name, "allreduce") == 0 && isfinite(one->relative)) {
@@ -203,7 +203,7 @@ static enum gw_status try_all(struct gw_advice *advice, const struct gw_planning
 
 enum gw_status gw_advise_buckets(struct gw_advice *advice, struct gw_error *error) {
     struct gw_planning planning;
-    GW_TRY(gw_planning_open(advice->question, "none", NULL, &planning, error));
+    GW_TRY(gw_planning_open(advice->scenario, "none", NULL, &planning, error));
     enum gw_status status = gw_planning_find_optimum(&planning, error);
     status =
         status == GW_OK ? gw_planning_plan(&planning, "optimal", &advice->buckets, error) : status;
@@ -217,7 +217,7 @@ enum gw_status gw_advise_buckets(struct gw_advice *advice, struct gw_error *erro
 const char *gw_advice_bucket_text(const struct gw_advice *advice, size_t group,
                                   char out[GW_BUCKET_TEXT_SIZE]) {
     static const double mib = 1 << 20;
-    const struct gw_model *model = advice->question->model;
+    const struct gw_model *model = advice->scenario->model;
     double element = (double)model->bytes_per_element;
     double bytes = element * (double)gw_group_elements(&advice->buckets.groups[group], model);
     for (int digits = 3; digits <= 17; digits++) {

@@ -6,7 +6,7 @@
 
 #include "kernels/gradients/emulation.h"
 #include "study/predict.h"
-#include "study/question.h"
+#include "study/scenario.h"
 
 /*
  * Iterations in which thresholds settle before any counts: ExDyna's, which moves by 0.5% in each,
@@ -47,21 +47,21 @@ static enum gw_status match_tensors(const struct gw_model *model,
 }
 
 /* Checks the number of workers, and allocates the list of match_tensors(), the caller's. */
-static enum gw_status find_tensors(const struct gw_question *question,
+static enum gw_status find_tensors(const struct gw_scenario *scenario,
                                    const struct gw_recorded_gradients *recorded, size_t **out,
                                    struct gw_error *error) {
-    if (gw_recorded_iterations(recorded, question->workers) == 0) {
+    if (gw_recorded_iterations(recorded, scenario->workers) == 0) {
         return gw_fail(error, GW_BAD_INPUT,
                        "%s: expected to stand for at most %zu workers, %zu in %zu iterations, got "
                        "%zu",
                        recorded->path, recorded->workers * recorded->iteration_count,
-                       recorded->workers, recorded->iteration_count, question->workers);
+                       recorded->workers, recorded->iteration_count, scenario->workers);
     }
-    *out = calloc(question->model->tensor_count, sizeof **out);
+    *out = calloc(scenario->model->tensor_count, sizeof **out);
     if (*out == NULL) {
         return gw_fail_memory(error, "counting");
     }
-    enum gw_status status = match_tensors(question->model, recorded, *out, error);
+    enum gw_status status = match_tensors(scenario->model, recorded, *out, error);
     if (status != GW_OK) {
         free(*out);
     }
@@ -69,23 +69,23 @@ static enum gw_status find_tensors(const struct gw_question *question,
 }
 
 enum gw_status gw_recorded_gradients_check(const struct gw_recorded_gradients *recorded,
-                                           const struct gw_question *question,
+                                           const struct gw_scenario *scenario,
                                            struct gw_error *error) {
     size_t *tensors = NULL;
-    GW_TRY(find_tensors(question, recorded, &tensors, error));
+    GW_TRY(find_tensors(scenario, recorded, &tensors, error));
     free(tensors);
     return GW_OK;
 }
 
 /* Trains on recorded gradients, and counts in the last of their iterations. */
 static enum gw_status train_on_recorded(const struct gw_pipeline *pipeline,
-                                        const struct gw_question *question,
+                                        const struct gw_scenario *scenario,
                                         const struct gw_recorded_gradients *recorded,
                                         struct gw_gradient_emulation *emulation,
                                         struct gw_counts *out, struct gw_error *error) {
-    size_t there = gw_recorded_iterations(recorded, question->workers);
+    size_t there = gw_recorded_iterations(recorded, scenario->workers);
     size_t *tensors = NULL;
-    GW_TRY(find_tensors(question, recorded, &tensors, error));
+    GW_TRY(find_tensors(scenario, recorded, &tensors, error));
     emulation->recorded = recorded;
     emulation->recorded_tensors = tensors;
     if (emulation->iterations > there) {
@@ -100,13 +100,13 @@ static enum gw_status train_on_recorded(const struct gw_pipeline *pipeline,
 /* ---- sources of counts --------------------------------------------------------------------- */
 
 /* Trains on generated gradients, or on recorded ones if there are any. */
-static enum gw_status train_counts(const struct gw_question *question,
+static enum gw_status train_counts(const struct gw_scenario *scenario,
                                    const struct gw_pipeline *pipeline, size_t iterations,
                                    const struct gw_simulation *simulation,
                                    const struct gw_recorded_gradients *recorded,
                                    struct gw_taken_counts *out, struct gw_error *error) {
     struct gw_gradient_emulation emulation = {
-        .model = question->model->name,
+        .model = scenario->model->name,
         .algorithm = pipeline->algorithm->name,
         .density = pipeline->plan->density,
         .warmup = WARMUP,
@@ -116,16 +116,16 @@ static enum gw_status train_counts(const struct gw_question *question,
         .threads = simulation->threads};
     GW_TRY(recorded == NULL
                ? gw_emulate_gradients(&pipeline->schedule, &emulation, &out->own, error)
-               : train_on_recorded(pipeline, question, recorded, &emulation, &out->own, error));
+               : train_on_recorded(pipeline, scenario, recorded, &emulation, &out->own, error));
     (void)snprintf(out->source, sizeof out->source, "%s", out->own.source);
     return GW_OK;
 }
 
 static enum gw_status check_counts(cJSON *document, const char *path,
-                                   const struct gw_question *question,
+                                   const struct gw_scenario *scenario,
                                    const struct gw_pipeline *pipeline, struct gw_taken_counts *out,
                                    struct gw_error *error) {
-    const struct gw_counts_about expected = {.model = question->model->name,
+    const struct gw_counts_about expected = {.model = scenario->model->name,
                                              .algorithm = pipeline->algorithm->name,
                                              .compressor = pipeline->algorithm->compressor->name,
                                              .density = pipeline->plan->density};
@@ -145,7 +145,7 @@ static enum gw_status check_trained(const struct gw_counts_source *source, struc
 
 /* Reads a file of counts, or of gradients and trains on them. */
 static enum gw_status read_counts(const struct gw_counts_source *source,
-                                  const struct gw_question *question,
+                                  const struct gw_scenario *scenario,
                                   const struct gw_pipeline *pipeline, size_t iterations,
                                   const struct gw_simulation *simulation,
                                   struct gw_taken_counts *out, struct gw_error *error) {
@@ -153,12 +153,12 @@ static enum gw_status read_counts(const struct gw_counts_source *source,
     struct gw_recorded_gradients gradients;
     GW_TRY(gw_json_read(source->name, &document, error));
     if (!gw_are_recorded_gradients(document)) {
-        GW_TRY(check_counts(document, source->name, question, pipeline, out, error));
+        GW_TRY(check_counts(document, source->name, scenario, pipeline, out, error));
         return check_trained(source, error);
     }
     GW_TRY(gw_recorded_gradients_take(document, source->name, &gradients, error));
     enum gw_status status =
-        train_counts(question, pipeline, iterations, simulation, &gradients, out, error);
+        train_counts(scenario, pipeline, iterations, simulation, &gradients, out, error);
     gw_recorded_gradients_free(&gradients);
     return status;
 }
@@ -181,7 +181,7 @@ static enum gw_status take_as_asked(const struct gw_counts_source *source,
 
 /* Reads or trains counts where the source is one of these and they depend on gradients. */
 static enum gw_status find_counts(const struct gw_counts_source *source,
-                                  const struct gw_question *question,
+                                  const struct gw_scenario *scenario,
                                   const struct gw_pipeline *pipeline, size_t iterations,
                                   const struct gw_simulation *simulation,
                                   struct gw_taken_counts *out, struct gw_error *error) {
@@ -204,9 +204,9 @@ static enum gw_status find_counts(const struct gw_counts_source *source,
     if (!gw_counts_depend_on_data(compressor)) {
         return take_as_asked(source, compressor, trained, out, error);
     }
-    GW_TRY(trained ? train_counts(question, pipeline, iterations, simulation, source->gradients,
+    GW_TRY(trained ? train_counts(scenario, pipeline, iterations, simulation, source->gradients,
                                   out, error)
-                   : read_counts(source, question, pipeline, iterations, simulation, out, error));
+                   : read_counts(source, scenario, pipeline, iterations, simulation, out, error));
     out->counts = &out->own;
     if (iterations > out->own.iteration_count) {
         (void)snprintf(out->note, sizeof out->note,
@@ -219,14 +219,14 @@ static enum gw_status find_counts(const struct gw_counts_source *source,
 /* ---- counts of a prediction ---------------------------------------------------------------- */
 
 enum gw_status gw_taken_counts_open(const struct gw_counts_source *source,
-                                    const struct gw_question *question,
+                                    const struct gw_scenario *scenario,
                                     const struct gw_pipeline *pipeline, size_t iterations,
                                     struct gw_simulation *simulation, struct gw_taken_counts *out,
                                     struct gw_error *error) {
     if (source->out != NULL) {
         GW_TRY(gw_file_check_target(source->out, NULL, error));
     }
-    GW_TRY(find_counts(source, question, pipeline, iterations, simulation, out, error));
+    GW_TRY(find_counts(source, scenario, pipeline, iterations, simulation, out, error));
     if (out->counts != NULL) {
         GW_TRY(gw_counts_selected(out->counts, pipeline->algorithm->compressor, &out->selected,
                                   error));
@@ -241,14 +241,14 @@ void gw_taken_counts_free(struct gw_taken_counts *counts) {
     free(counts->selected);
 }
 
-enum gw_status gw_pipeline_check_counts(const struct gw_question *question,
+enum gw_status gw_pipeline_check_counts(const struct gw_scenario *scenario,
                                         const struct gw_pipeline *pipeline, const char *path,
                                         struct gw_error *error) {
     struct gw_taken_counts counts = {.counts = NULL};
     const struct gw_counts_source source = {.name = path};
-    struct gw_simulation simulation = {.workers = question->workers};
+    struct gw_simulation simulation = {.workers = scenario->workers};
     enum gw_status status =
-        gw_taken_counts_open(&source, question, pipeline, 1, &simulation, &counts, error);
+        gw_taken_counts_open(&source, scenario, pipeline, 1, &simulation, &counts, error);
     gw_taken_counts_free(&counts);
     return status;
 }

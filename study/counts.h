@@ -3,7 +3,7 @@
 #define GW_STUDY_COUNTS_H
 
 #include "study/predict.h"
-#include "study/question.h"
+#include "study/scenario.h"
 
 /* Counts that a prediction uses, and their description for its result. */
 struct gw_taken_counts {
@@ -19,7 +19,7 @@ struct gw_taken_counts {
  * to be freed in any case.
  */
 enum gw_status gw_taken_counts_open(const struct gw_counts_source *source,
-                                    const struct gw_question *question,
+                                    const struct gw_scenario *scenario,
                                     const struct gw_pipeline *pipeline, size_t iterations,
                                     struct gw_simulation *simulation, struct gw_taken_counts *out,
                                     struct gw_error *error);

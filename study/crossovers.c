@@ -9,8 +9,8 @@
 #include "study/axes.h"
 #include "study/crossovers.h"
 #include "study/points.h"
-#include "study/question.h"
 #include "study/rank.h"
+#include "study/scenario.h"
 
 /* ---- one value ------------------------------------------------------------------------------ */
 
@@ -26,13 +26,13 @@ static enum gw_status predict_at(const struct search *search,
                                  const struct gw_algorithm *const *algorithms, size_t count,
                                  double value, bool intervals, struct gw_error *error) {
     const struct gw_comparison *comparison = search->found->comparison;
-    const struct gw_question question =
-        gw_axis_ask(search->found->values, value, comparison->question);
+    const struct gw_scenario scenario =
+        gw_axis_ask(search->found->values, value, comparison->scenario);
     struct gw_comparison changed = *comparison;
     changed.algorithms = algorithms;
     changed.count = count;
     changed.intervals = intervals;
-    return gw_answer_points(&changed, &question, 1, search->predictions, error);
+    return gw_answer_points(&changed, &scenario, 1, search->predictions, error);
 }
 
 static double time_of(const struct gw_prediction *answer) {

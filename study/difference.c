@@ -1,5 +1,5 @@
 #include "study/difference.h"
-#include "study/question.h"
+#include "study/scenario.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -538,7 +538,7 @@ static enum gw_status open_comparison(struct timeline_comparison *comparison,
     return GW_OK;
 }
 
-enum gw_status gw_difference_find(const struct gw_question *question,
+enum gw_status gw_difference_find(const struct gw_scenario *scenario,
                                   const struct gw_pipeline *pipeline,
                                   const struct gw_timeline *predicted,
                                   const struct gw_timeline *measured, struct gw_arena *arena,
@@ -557,7 +557,7 @@ enum gw_status gw_difference_find(const struct gw_question *question,
     GW_TRY(choose_shown(&comparison, error));
     show_side(&comparison, GW_PREDICTED);
     show_side(&comparison, GW_MEASURED);
-    GW_TRY(find_parameters(&comparison, &pipeline->costs, gw_question_counts_interference(question),
+    GW_TRY(find_parameters(&comparison, &pipeline->costs, gw_scenario_counts_interference(scenario),
                            error));
     qsort(out->parameters, out->parameter_count, sizeof *out->parameters, compare_parameters);
     return rank_steps(&comparison, error);

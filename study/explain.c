@@ -3,7 +3,7 @@
 
 #include "study/plans.h"
 #include "study/predict.h"
-#include "study/question.h"
+#include "study/scenario.h"
 
 /* ---- plans -------------------------------------------------------------------------------- */
 
@@ -42,7 +42,7 @@ static enum gw_status plan_one(const struct gw_planning *planning, const char *p
 }
 
 /* Predicts an iteration of each plan as simulate does. */
-static enum gw_status count_interference(const struct gw_question *question, const char *compressor,
+static enum gw_status count_interference(const struct gw_scenario *scenario, const char *compressor,
                                          const char *exchange, struct gw_plans *plans,
                                          struct gw_error *error) {
     const struct gw_choice_changes changes = {
@@ -62,15 +62,15 @@ static enum gw_status count_interference(const struct gw_question *question, con
     for (size_t i = 0; i < plans->count && status == GW_OK; i++) {
         struct gw_pipeline pipeline;
         struct gw_result result;
-        GW_TRY(gw_pipeline_open(question, &algorithm, &plans->plans[i], &pipeline, error));
-        status = gw_pipeline_predict(question, &pipeline, &options, NULL, &result, error);
+        GW_TRY(gw_pipeline_open(scenario, &algorithm, &plans->plans[i], &pipeline, error));
+        status = gw_pipeline_predict(scenario, &pipeline, &options, NULL, &result, error);
         plans->interfered_s[i] = status == GW_OK ? result.iteration_s : 0;
         gw_pipeline_close(&pipeline);
     }
     return status;
 }
 
-enum gw_status gw_plans_make(const struct gw_question *question, const char *compressor,
+enum gw_status gw_plans_make(const struct gw_scenario *scenario, const char *compressor,
                              const char *exchange, const char *policy, struct gw_plans *out,
                              struct gw_error *error) {
     struct gw_planning planning;
@@ -83,15 +83,15 @@ enum gw_status gw_plans_make(const struct gw_question *question, const char *com
     if (out->plans == NULL) {
         return gw_fail_memory(error, "planning");
     }
-    GW_TRY(gw_planning_open(question, compressor, exchange, &planning, error));
+    GW_TRY(gw_planning_open(scenario, compressor, exchange, &planning, error));
     enum gw_status status = gw_planning_find_optimum(&planning, error);
     if (status == GW_OK) {
         status = strcmp(policy, "all") == 0 ? plan_all(&planning, out, error)
                                             : plan_one(&planning, policy, out, error);
     }
     gw_planning_close(&planning);
-    return status == GW_OK && gw_question_counts_interference(question)
-               ? count_interference(question, compressor, exchange, out, error)
+    return status == GW_OK && gw_scenario_counts_interference(scenario)
+               ? count_interference(scenario, compressor, exchange, out, error)
                : status;
 }
 
@@ -130,18 +130,18 @@ static void conclude_explanation(struct gw_explanation *explanation) {
         compute_s < last->exchange_end_s - compute_s ? GW_STREAM_COMMUNICATION : GW_STREAM_COMPUTE;
 }
 
-enum gw_status gw_explain(const struct gw_question *question, const struct gw_plan *plan,
+enum gw_status gw_explain(const struct gw_scenario *scenario, const struct gw_plan *plan,
                           const char *exchange, struct gw_arena *arena, struct gw_explanation *out,
                           struct gw_error *error) {
     struct gw_planning planning;
     *out = (struct gw_explanation){
-        .question = question,
+        .scenario = scenario,
         .plan = plan,
         .groups = gw_arena_zeros(arena, plan->group_count, sizeof *out->groups)};
     if (out->groups == NULL) {
         return gw_fail_memory(error, "explaining a plan");
     }
-    GW_TRY(gw_planning_open(question, plan->compressor, exchange, &planning, error));
+    GW_TRY(gw_planning_open(scenario, plan->compressor, exchange, &planning, error));
     for (size_t g = 0; g < plan->group_count; g++) {
         out->groups[g] = gw_plan_group_times(&planning.costs, &plan->groups[g],
                                              g == 0 ? NULL : &out->groups[g - 1]);

@@ -1,10 +1,10 @@
-/* A GOAL schedule as a question, and a pipeline as a GOAL schedule. */
+/* A GOAL schedule as a scenario, and a pipeline as a GOAL schedule. */
 #include <stdlib.h>
 
 #include "study/predict.h"
-#include "study/question.h"
+#include "study/scenario.h"
 
-/* LogGOPSim's own, where neither the question nor the schedule has any. */
+/* LogGOPSim's own, where neither the scenario nor the schedule has any. */
 static const char *const DEFAULT_LOGGP = "L=2500,o=1500,g=1000,O=0,G=6,S=65535";
 
 static enum gw_status parse_loggp(const char *loggp, struct gw_loggops *out,
@@ -47,10 +47,10 @@ void gw_goal_answer_free(struct gw_goal_answer *answer) {
 /* ---- from a pipeline ------------------------------------------------------------------------- */
 
 /* Notes that GOAL has one set of parameters, and no links that several ranks share. */
-static void note_nodes(const struct gw_question *question, struct gw_result *notes) {
-    size_t nodes = gw_cluster_nodes(question->cluster, question->workers);
-    const struct gw_network *network = question->cluster->network;
-    if (nodes < question->workers || (network != NULL && network->nodes_per_switch > 0)) {
+static void note_nodes(const struct gw_scenario *scenario, struct gw_result *notes) {
+    size_t nodes = gw_cluster_nodes(scenario->cluster, scenario->workers);
+    const struct gw_network *network = scenario->cluster->network;
+    if (nodes < scenario->workers || (network != NULL && network->nodes_per_switch > 0)) {
         gw_result_note(notes, "GOAL has no nodes and switches: messages are as between nodes, and "
                               "wait for no one else's");
     }
@@ -58,15 +58,15 @@ static void note_nodes(const struct gw_question *question, struct gw_result *not
 
 static enum gw_status export_schedule(struct gw_goal_export *export,
                                       const struct gw_pipeline *pipeline, struct gw_error *error) {
-    const struct gw_question *question = export->question;
-    const struct gw_simulation simulation = {.workers = question->workers,
+    const struct gw_scenario *scenario = export->scenario;
+    const struct gw_simulation simulation = {.workers = scenario->workers,
                                              .level = GW_LEVEL_MESSAGES,
                                              .choice_count = export->network.choices.count,
                                              .choices = export->network.choices.each};
     struct gw_simulator *simulator = NULL;
     GW_TRY(gw_simulator_open(&simulator, &pipeline->schedule, &pipeline->costs, &simulation,
                              &export->notes, error));
-    note_nodes(question, &export->notes);
+    note_nodes(scenario, &export->notes);
     enum gw_status status =
         gw_simulator_export_goal(simulator, export->path, export->loggp, &export->notes, error);
     gw_simulator_close(simulator);
@@ -78,12 +78,12 @@ enum gw_status gw_goal_export(struct gw_goal_export *export, struct gw_error *er
     struct gw_algorithm algorithm;
     struct gw_pipeline pipeline;
     export->network.level = GW_LEVEL_MESSAGES;
-    GW_TRY(gw_network_apply(&export->network, export->question, error));
+    GW_TRY(gw_network_apply(&export->network, export->scenario, error));
     GW_TRY(gw_algorithm_find(export->algorithm, &preset, error));
     GW_TRY(gw_algorithm_change(preset, &export->changes, &algorithm, error));
-    GW_TRY(gw_pipeline_open(export->question, &algorithm, NULL, &pipeline, error));
+    GW_TRY(gw_pipeline_open(export->scenario, &algorithm, NULL, &pipeline, error));
     enum gw_status status = export_schedule(export, &pipeline, error);
-    gw_note_devices(export->question, &algorithm, &export->notes);
+    gw_note_devices(export->scenario, &algorithm, &export->notes);
     gw_pipeline_close(&pipeline);
     return status;
 }

@@ -476,21 +476,21 @@ double gw_point_value(const struct gw_grid *grid, const struct gw_point *point, 
 
 void gw_point_predict(const struct gw_grid *grid, const struct gw_point *point,
                       struct gw_prediction *out) {
-    struct gw_question question = gw_question_of(&grid->models[point->at[GW_AXIS_MODEL]],
+    struct gw_scenario scenario = gw_scenario_of(&grid->models[point->at[GW_AXIS_MODEL]],
                                                  &grid->clusters[point->at[GW_AXIS_CLUSTER]]);
-    question.interference = grid->interference;
+    scenario.interference = grid->interference;
     for (size_t axis = 0; axis < GW_AXES; axis++) {
         if (gw_axis_kinds[axis].rule != NULL) {
             double value = gw_point_value(grid, point, (enum gw_axis)axis);
             if (axis == GW_AXIS_BANDWIDTH && grid->own_bit_per_s != NULL) {
                 value /= grid->own_bit_per_s[point->at[GW_AXIS_CLUSTER]];
             }
-            gw_question_change(&question, (enum gw_axis)axis, value);
+            gw_scenario_change(&scenario, (enum gw_axis)axis, value);
         }
     }
     const struct gw_prediction_options options = {.simulation = {.seed = grid->seed},
                                                   .iterations = grid->iterations};
-    gw_answer_question(&question, &grid->algorithms[point->at[GW_AXIS_ALGORITHM]], options, out);
+    gw_answer_scenario(&scenario, &grid->algorithms[point->at[GW_AXIS_ALGORITHM]], options, out);
 }
 
 enum gw_status gw_grid_require_alike(const struct gw_grid *grid,

@@ -3,8 +3,8 @@
 #define GW_STUDY_GRID_H
 
 #include "study/axes.h"
-#include "study/question.h"
 #include "study/rank.h"
+#include "study/scenario.h"
 #include "transport/transport.h"
 
 /* Numbers of a job file; its axes are texts, as on the command line. */

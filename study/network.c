@@ -1,10 +1,10 @@
-/* The network of a question as it was asked for: LogGP parameters and collectives. */
+/* The network of a scenario as it was asked for: LogGP parameters and collectives. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "collectives/collectives.h"
 #include "goal/goal.h"
-#include "study/question.h"
+#include "study/scenario.h"
 
 /* ---- LogGP parameters ------------------------------------------------------------------------ */
 
@@ -112,7 +112,7 @@ static const char *find_for_messages(const struct gw_network_options *options) {
 }
 
 enum gw_status gw_network_apply(const struct gw_network_options *options,
-                                struct gw_question *question, struct gw_error *error) {
+                                struct gw_scenario *scenario, struct gw_error *error) {
     const char *given = find_for_messages(options);
     if (options->level != GW_LEVEL_MESSAGES && given != NULL) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected --network messages with it", given);
@@ -123,11 +123,11 @@ enum gw_status gw_network_apply(const struct gw_network_options *options,
                                   &found, error));
     }
     if (options->workers_per_node > 0) {
-        question->inputs->cluster.workers_per_node = options->workers_per_node;
+        scenario->inputs->cluster.workers_per_node = options->workers_per_node;
     }
     return options->loggp == NULL
                ? GW_OK
-               : change_parameters(options->loggp, &question->inputs->cluster, error);
+               : change_parameters(options->loggp, &scenario->inputs->cluster, error);
 }
 
 void gw_network_simulate(const struct gw_network_options *options, struct gw_simulation *out) {

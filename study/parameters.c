@@ -6,7 +6,7 @@
 #include "methods/costs.h"
 #include "methods/kernel_cost.h"
 #include "study/difference.h"
-#include "study/question.h"
+#include "study/scenario.h"
 
 /* Relative difference that is rounding between an operation's time alone and beside others. */
 static const double rounding = 1e-3;

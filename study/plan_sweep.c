@@ -8,7 +8,7 @@
 #include "study/axes.h"
 #include "study/plan_sweep.h"
 #include "study/plans.h"
-#include "study/question.h"
+#include "study/scenario.h"
 
 /* ---- the request ---------------------------------------------------------------------------- */
 
@@ -36,7 +36,7 @@ static enum gw_status parse_text(const struct gw_plan_sweep_request *request,
     }
     char place[32];
     snprintf(place, sizeof place, "--sweep %s", name);
-    GW_TRY(gw_axis_parse((enum gw_axis)axis, text + length + 1, place, sweep->question->cluster,
+    GW_TRY(gw_axis_parse((enum gw_axis)axis, text + length + 1, place, sweep->scenario->cluster,
                          &sweep->values, error));
     gw_axis_tell_apart(&sweep->values);
     return gw_arena_own(&sweep->arena, sweep->values.values, free) == NULL
@@ -69,9 +69,9 @@ static enum gw_status list_policies(const char *policy, struct gw_plan_sweep *sw
 }
 
 enum gw_status gw_plan_sweep_open(const struct gw_plan_sweep_request *request,
-                                  const struct gw_question *question, struct gw_plan_sweep *out,
+                                  const struct gw_scenario *scenario, struct gw_plan_sweep *out,
                                   struct gw_error *error) {
-    *out = (struct gw_plan_sweep){.question = question};
+    *out = (struct gw_plan_sweep){.scenario = scenario};
     return parse_text(request, out, error);
 }
 
@@ -83,16 +83,16 @@ void gw_plan_sweep_close(struct gw_plan_sweep *sweep) {
 /* ---- exchanges ------------------------------------------------------------------------------ */
 
 /* Fails, with the reason, if the cluster has no curves for an exchange. */
-static enum gw_status check_exchange(const struct gw_question *question, const char *compressor,
+static enum gw_status check_exchange(const struct gw_scenario *scenario, const char *compressor,
                                      const char *exchange, struct gw_error *error) {
     struct gw_planning planning;
-    GW_TRY(gw_planning_open(question, compressor, exchange, &planning, error));
+    GW_TRY(gw_planning_open(scenario, compressor, exchange, &planning, error));
     gw_planning_close(&planning);
     return GW_OK;
 }
 
-/* Finds exchanges that can be planned at `question`; the others become notes. */
-static enum gw_status find_exchanges_at(const struct gw_question *question,
+/* Finds exchanges that can be planned at `scenario`; the others become notes. */
+static enum gw_status find_exchanges_at(const struct gw_scenario *scenario,
                                         const struct gw_plan_sweep_request *request,
                                         struct gw_plan_sweep *sweep, struct gw_error *error) {
     const char *const wanted[] = {request->compressor, "none"};
@@ -100,7 +100,7 @@ static enum gw_status find_exchanges_at(const struct gw_question *question,
     size_t count = strcmp(request->compressor, "none") == 0 ? 1 : 2;
     for (size_t i = 0; i < count; i++) {
         struct gw_error why = {0};
-        enum gw_status status = check_exchange(question, wanted[i], exchanges[i], &why);
+        enum gw_status status = check_exchange(scenario, wanted[i], exchanges[i], &why);
         bool known = i > 0 || gw_compressor_find(wanted[i]) != NULL;
         if (status == GW_OK) {
             sweep->exchanges[sweep->exchange_count] = exchanges[i];
@@ -121,7 +121,7 @@ static enum gw_status find_exchanges_at(const struct gw_question *question,
                          "compressors.%s, or of collectives.allreduce, got neither "
                          "(gradweave calibrate --only allgather,%s --add measures the former, "
                          "--only allreduce --add the latter)",
-                         question->cluster->path, request->compressor, request->compressor);
+                         scenario->cluster->path, request->compressor, request->compressor);
 }
 
 /* ---- planning ------------------------------------------------------------------------------- */
@@ -155,10 +155,10 @@ static void plan_point(size_t number, void *context) {
     if (value > 0 && gw_plan_sweep_is_constant(sweep, exchange)) {
         return;
     }
-    struct gw_question question = gw_axis_ask(values, values->values[value], sweep->question);
-    question.interference = GW_INTERFERENCE_NONE; /* plans leave it out */
+    struct gw_scenario scenario = gw_axis_ask(values, values->values[value], sweep->scenario);
+    scenario.interference = GW_INTERFERENCE_NONE; /* plans leave it out */
     point->status =
-        gw_plans_make(&question, sweep->compressors[exchange], sweep->exchanges[exchange],
+        gw_plans_make(&scenario, sweep->compressors[exchange], sweep->exchanges[exchange],
                       planning->request->policy, &point->plans, &point->why);
     if (point->status != GW_OK) {
         char text[GW_UNITS_SIZE];
@@ -222,10 +222,10 @@ static enum gw_status plan_points(struct planning_points *planning, struct gw_pl
 enum gw_status gw_plan_sweep_plan(const struct gw_plan_sweep_request *request,
                                   struct gw_plan_sweep *sweep, struct gw_error *error) {
     double largest = sweep->values.values[sweep->values.count - 1];
-    struct gw_question question = gw_axis_ask(&sweep->values, largest, sweep->question);
+    struct gw_scenario scenario = gw_axis_ask(&sweep->values, largest, sweep->scenario);
     struct planning_points planning = {.request = request, .sweep = sweep};
     GW_TRY(list_policies(request->policy, sweep, error));
-    GW_TRY(find_exchanges_at(&question, request, sweep, error));
+    GW_TRY(find_exchanges_at(&scenario, request, sweep, error));
     size_t cells = sweep->exchange_count * sweep->policy_count * sweep->values.count;
     sweep->cells = gw_arena_zeros(&sweep->arena, cells, sizeof *sweep->cells);
     GW_TRY(gw_arena_check(&sweep->arena, "planning", error));

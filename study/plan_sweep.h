@@ -4,7 +4,7 @@
 
 #include "study/axes.h"
 #include "study/plans.h"
-#include "study/question.h"
+#include "study/scenario.h"
 
 /* Request of `plan --sweep`: plans by all policies, sparse and dense, at many values of an axis. */
 struct gw_plan_sweep_request {
@@ -12,7 +12,7 @@ struct gw_plan_sweep_request {
     const char *policy; /* or "all" */
     const char *compressor;
     const char *exchange;          /* of the compressor; NULL: its own */
-    bool has_density, has_workers; /* whether the question was asked with one */
+    bool has_density, has_workers; /* whether the scenario was asked with one */
 };
 
 struct gw_plan_cell {
@@ -23,7 +23,7 @@ struct gw_plan_cell {
 enum { GW_PLAN_SWEEP_EXCHANGES = 2 }; /* at most: sparse, dense */
 
 struct gw_plan_sweep {
-    const struct gw_question *question;
+    const struct gw_scenario *scenario;
     struct gw_axis_values values;
     size_t exchange_count;
     const char *compressors[GW_PLAN_SWEEP_EXCHANGES]; /* of each exchange; "none": dense */
@@ -37,7 +37,7 @@ struct gw_plan_sweep {
 
 /* Reads the request, before any work; gw_plan_sweep_close in any case. */
 enum gw_status gw_plan_sweep_open(const struct gw_plan_sweep_request *request,
-                                  const struct gw_question *question, struct gw_plan_sweep *out,
+                                  const struct gw_scenario *scenario, struct gw_plan_sweep *out,
                                   struct gw_error *error);
 void gw_plan_sweep_close(struct gw_plan_sweep *sweep);
 

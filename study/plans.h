@@ -1,14 +1,14 @@
-/* Plans of a question, and why one of them takes as long as it does. */
+/* Plans of a scenario, and why one of them takes as long as it does. */
 #ifndef GW_STUDY_PLANS_H
 #define GW_STUDY_PLANS_H
 
 #include "methods/costs.h"
 #include "planner/planner.h"
-#include "study/question.h"
+#include "study/scenario.h"
 
-/* Makes plans for a question, compressed and exchanged in one way; stays where it is. */
+/* Makes plans for a scenario, compressed and exchanged in one way; stays where it is. */
 struct gw_planning {
-    const struct gw_question *question;
+    const struct gw_scenario *scenario;
     struct gw_compressor unlisted; /* one that only the cluster's file knows */
     struct gw_costs costs;
     struct gw_optimum optimum; /* once it is found */
@@ -18,8 +18,8 @@ struct gw_planning {
 enum gw_status gw_exchange_choose(const char *compressor, const char *name,
                                   const struct gw_exchange_kind **out, struct gw_error *error);
 
-/* Borrows from the question; compressor "none": dense; exchange NULL: the compressor's own. */
-enum gw_status gw_planning_open(const struct gw_question *question, const char *compressor,
+/* Borrows from the scenario; compressor "none": dense; exchange NULL: the compressor's own. */
+enum gw_status gw_planning_open(const struct gw_scenario *scenario, const char *compressor,
                                 const char *exchange, struct gw_planning *out,
                                 struct gw_error *error);
 void gw_planning_close(struct gw_planning *planning);
@@ -41,21 +41,21 @@ struct gw_plans {
     size_t count;
     struct gw_plan *plans;
     /* [count]: their iterations with interference, which plans and their bound leave out; NULL: the
-     * question counts none, or no pipeline has the compressor. */
+     * scenario counts none, or no pipeline has the compressor. */
     double *interfered_s;
     struct gw_arena arena;
 };
 
 /* Makes a plan by one policy, or by "all", each with its default argument; gw_plans_free in any
  * case. */
-enum gw_status gw_plans_make(const struct gw_question *question, const char *compressor,
+enum gw_status gw_plans_make(const struct gw_scenario *scenario, const char *compressor,
                              const char *exchange, const char *policy, struct gw_plans *out,
                              struct gw_error *error);
 void gw_plans_free(struct gw_plans *plans);
 
 /* Explains a plan's time: times of both streams for its groups, and waits. */
 struct gw_explanation {
-    const struct gw_question *question;
+    const struct gw_scenario *scenario;
     const struct gw_plan *plan;
     struct gw_group_times *groups; /* [plan->group_count] */
     double comm_s;                 /* of all exchanges */
@@ -70,10 +70,10 @@ struct gw_explanation {
 };
 
 /*
- * Explains a plan for the question, exchanged as `exchange` says (NULL: as its compressor's own).
+ * Explains a plan for the scenario, exchanged as `exchange` says (NULL: as its compressor's own).
  * Borrows both; its groups are in the arena.
  */
-enum gw_status gw_explain(const struct gw_question *question, const struct gw_plan *plan,
+enum gw_status gw_explain(const struct gw_scenario *scenario, const struct gw_plan *plan,
                           const char *exchange, struct gw_arena *arena, struct gw_explanation *out,
                           struct gw_error *error);
 

@@ -9,48 +9,48 @@
 /* ---- points of this process ------------------------------------------------------------------ */
 
 /* Factors on the workers' compute times: NULL if all are alike. The caller frees. */
-static enum gw_status make_slowdown(const struct gw_question *question, double **out,
+static enum gw_status make_slowdown(const struct gw_scenario *scenario, double **out,
                                     struct gw_error *error) {
     *out = NULL;
-    if (question->straggler == 1) {
+    if (scenario->straggler == 1) {
         return GW_OK;
     }
-    GW_TRY(gw_simulation_check_lanes(question->workers, error));
-    *out = calloc(question->workers + 1, sizeof **out);
+    GW_TRY(gw_simulation_check_lanes(scenario->workers, error));
+    *out = calloc(scenario->workers + 1, sizeof **out);
     if (*out == NULL) {
         return gw_fail_memory(error, "simulating");
     }
-    for (size_t worker = 0; worker < question->workers; worker++) {
-        (*out)[worker] = worker == 0 ? question->straggler : 1;
+    for (size_t worker = 0; worker < scenario->workers; worker++) {
+        (*out)[worker] = worker == 0 ? scenario->straggler : 1;
     }
     return GW_OK;
 }
 
-void gw_answer_question(const struct gw_question *question, const struct gw_algorithm *algorithm,
+void gw_answer_scenario(const struct gw_scenario *scenario, const struct gw_algorithm *algorithm,
                         struct gw_prediction_options options, struct gw_prediction *out) {
     double *slowdown = NULL;
     *out = (struct gw_prediction){0};
-    out->status = make_slowdown(question, &slowdown, &out->why);
+    out->status = make_slowdown(scenario, &slowdown, &out->why);
     if (out->status == GW_OK) {
         options.simulation.slowdown = slowdown;
         options.simulation.compute_noise =
-            (struct gw_noise){.kind = question->noise > 0 ? GW_NOISE_LOGNORMAL : GW_NOISE_NONE,
-                              .sigma = question->noise};
-        out->status = gw_predict(question, algorithm, &options, &out->result, &out->why);
+            (struct gw_noise){.kind = scenario->noise > 0 ? GW_NOISE_LOGNORMAL : GW_NOISE_NONE,
+                              .sigma = scenario->noise};
+        out->status = gw_predict(scenario, algorithm, &options, &out->result, &out->why);
     }
     free(slowdown);
 }
 
 struct asked {
     const struct gw_comparison *comparison;
-    const struct gw_question *questions;
+    const struct gw_scenario *scenarios;
     struct gw_prediction *predictions;
 };
 
 static void answer_asked(size_t number, void *context) {
     const struct asked *asked = context;
     const struct gw_comparison *comparison = asked->comparison;
-    const struct gw_question *question = &asked->questions[number / comparison->count];
+    const struct gw_scenario *scenario = &asked->scenarios[number / comparison->count];
     const struct gw_algorithm *preset = comparison->algorithms[number % comparison->count];
     struct gw_prediction *prediction = &asked->predictions[number];
     struct gw_algorithm algorithm;
@@ -67,15 +67,15 @@ static void answer_asked(size_t number, void *context) {
         options.counts.name = "trained";
         options.counts.gradients = comparison->gradients;
     }
-    gw_answer_question(question, &algorithm, options, prediction);
+    gw_answer_scenario(scenario, &algorithm, options, prediction);
 }
 
 enum gw_status gw_answer_points(const struct gw_comparison *comparison,
-                                const struct gw_question *questions, size_t question_count,
+                                const struct gw_scenario *scenarios, size_t scenario_count,
                                 struct gw_prediction *predictions, struct gw_error *error) {
     struct asked asked = {
-        .comparison = comparison, .questions = questions, .predictions = predictions};
-    size_t count = question_count * comparison->count;
+        .comparison = comparison, .scenarios = scenarios, .predictions = predictions};
+    size_t count = scenario_count * comparison->count;
     gw_parallel(count, gw_cores(), answer_asked, &asked);
     for (size_t i = 0; i < count; i++) {
         if (predictions[i].status != GW_OK && predictions[i].status != GW_BAD_INPUT) {

@@ -1,4 +1,4 @@
-/* Points: many questions about pipelines, answered on all threads, and on all ranks of a job. */
+/* Points: many scenarios about pipelines, answered on all threads, and on all ranks of a job. */
 #ifndef GW_STUDY_POINTS_H
 #define GW_STUDY_POINTS_H
 
@@ -9,18 +9,18 @@
 /* ---- points of this process ------------------------------------------------------------------ */
 
 /*
- * Predicts one point: the pipeline on the question, with the question's straggler and noise. Only
+ * Predicts one point: the pipeline on the scenario, with the scenario's straggler and noise. Only
  * reads, so that threads can share what is asked.
  */
-void gw_answer_question(const struct gw_question *question, const struct gw_algorithm *algorithm,
+void gw_answer_scenario(const struct gw_scenario *scenario, const struct gw_algorithm *algorithm,
                         struct gw_prediction_options options, struct gw_prediction *out);
 
 /*
- * Predicts all pipelines of a comparison on each of these questions, in place of the comparison's
- * own, on all cores: predictions[question][algorithm]. Fails only where a pipeline is not to blame.
+ * Predicts all pipelines of a comparison on each of these scenarios, in place of the comparison's
+ * own, on all cores: predictions[scenario][algorithm]. Fails only where a pipeline is not to blame.
  */
 enum gw_status gw_answer_points(const struct gw_comparison *comparison,
-                                const struct gw_question *questions, size_t question_count,
+                                const struct gw_scenario *scenarios, size_t scenario_count,
                                 struct gw_prediction *predictions, struct gw_error *error);
 
 /* ---- points shared among threads and ranks --------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* From a question to a prediction: a plan, a schedule, a simulation, a result. */
+/* From a scenario to a prediction: a plan, a schedule, a simulation, a result. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "study/counts.h"
 #include "study/plans.h"
 #include "study/predict.h"
-#include "study/question.h"
+#include "study/scenario.h"
 
 /* ---- devices -------------------------------------------------------------------------------- */
 
@@ -18,9 +18,9 @@ static bool is_processor(const char *device) {
 
 /* Compression that was timed on one kind of device, beside computing that was on another one; "":
  * there is nothing to say. */
-static void describe_devices(const struct gw_question *question, char note[GW_RESULT_NOTE_SIZE]) {
-    const char *computes = question->model->device;
-    const char *compresses = gw_cluster_device(question->cluster);
+static void describe_devices(const struct gw_scenario *scenario, char note[GW_RESULT_NOTE_SIZE]) {
+    const char *computes = scenario->model->device;
+    const char *compresses = gw_cluster_device(scenario->cluster);
     note[0] = '\0';
     if (computes == NULL || compresses == NULL ||
         is_processor(computes) == is_processor(compresses)) {
@@ -29,15 +29,15 @@ static void describe_devices(const struct gw_question *question, char note[GW_RE
     (void)snprintf(note, GW_RESULT_NOTE_SIZE,
                    "compression was timed on %.64s (%.64s), computing on %.64s (%.64s): on one of "
                    "the two the other takes another time",
-                   is_processor(compresses) ? "processors" : compresses, question->cluster->name,
-                   is_processor(computes) ? "processors" : computes, question->model->name);
+                   is_processor(compresses) ? "processors" : compresses, scenario->cluster->name,
+                   is_processor(computes) ? "processors" : computes, scenario->model->name);
 }
 
-void gw_note_devices(const struct gw_question *question, const struct gw_algorithm *algorithm,
+void gw_note_devices(const struct gw_scenario *scenario, const struct gw_algorithm *algorithm,
                      struct gw_result *result) {
     char note[GW_RESULT_NOTE_SIZE];
     if (gw_algorithm_is_sparse(algorithm)) {
-        describe_devices(question, note);
+        describe_devices(scenario, note);
         gw_result_warn(result, note);
     }
 }
@@ -45,13 +45,13 @@ void gw_note_devices(const struct gw_question *question, const struct gw_algorit
 /* ---- plan ---------------------------------------------------------------------------------- */
 
 /* Fails if times add up to more than the largest double. */
-static enum gw_status check_finite(const struct gw_question *question, double iteration_s,
+static enum gw_status check_finite(const struct gw_scenario *scenario, double iteration_s,
                                    struct gw_error *error) {
     return isfinite(iteration_s)
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
                          "%s on %s: expected times that add up to a finite iteration, got %g s",
-                         question->model->name, question->cluster->name, iteration_s);
+                         scenario->model->name, scenario->cluster->name, iteration_s);
 }
 
 enum gw_status gw_exchange_choose(const char *compressor, const char *name,
@@ -69,29 +69,19 @@ enum gw_status gw_exchange_choose(const char *compressor, const char *name,
     return GW_OK;
 }
 
-/* The question about a method. */
-static struct gw_scenario scenario_of(const struct gw_question *question,
-                                      const struct gw_algorithm *method) {
-    return (struct gw_scenario){.model = question->model,
-                                .cluster = question->cluster,
-                                .method = method,
-                                .workers = question->workers,
-                                .density = question->density,
-                                .bandwidth = question->bandwidth};
-}
-
-enum gw_status gw_planning_open(const struct gw_question *question, const char *compressor,
+enum gw_status gw_planning_open(const struct gw_scenario *scenario, const char *compressor,
                                 const char *exchange, struct gw_planning *out,
                                 struct gw_error *error) {
     struct gw_algorithm method = {.name = compressor};
     *out =
-        (struct gw_planning){.question = question, .unlisted = {.name = compressor, .exact = true}};
+        (struct gw_planning){.scenario = scenario, .unlisted = {.name = compressor, .exact = true}};
     GW_TRY(gw_exchange_choose(compressor, exchange, &method.exchange, error));
     if (gw_compressor_choose(compressor, &method.compressor, NULL) != GW_OK) {
         method.compressor = &out->unlisted;
     }
-    const struct gw_scenario scenario = scenario_of(question, &method);
-    return gw_costs_open(&scenario, &out->costs, error);
+    struct gw_scenario asked = *scenario;
+    asked.method = &method;
+    return gw_costs_open(&asked, &out->costs, error);
 }
 
 void gw_planning_close(struct gw_planning *planning) {
@@ -107,7 +97,7 @@ static enum gw_status note_plan_devices(const struct gw_planning *planning, stru
                                         struct gw_error *error) {
     char note[GW_RESULT_NOTE_SIZE] = "";
     if (gw_costs_compress(&planning->costs)) {
-        describe_devices(planning->question, note);
+        describe_devices(planning->scenario, note);
     }
     return note[0] == '\0' ? GW_OK : gw_plan_note(plan, note, error);
 }
@@ -116,7 +106,7 @@ enum gw_status gw_planning_plan(const struct gw_planning *planning, const char *
                                 struct gw_plan *out, struct gw_error *error) {
     const struct gw_optimum *optimum = planning->optimum.ends == NULL ? NULL : &planning->optimum;
     GW_TRY(gw_planner_plan_beside(&planning->costs, policy, optimum, out, error));
-    enum gw_status status = check_finite(planning->question, out->iteration_s, error);
+    enum gw_status status = check_finite(planning->scenario, out->iteration_s, error);
     for (size_t i = 0; i < GW_MAX_LEGS && status == GW_OK; i++) {
         const char *derivation = planning->costs.legs[i].derivation;
         status = derivation[0] == '\0' ? GW_OK : gw_plan_note(out, derivation, error);
@@ -130,41 +120,41 @@ enum gw_status gw_planning_plan(const struct gw_planning *planning, const char *
 
 /* ---- pipeline ------------------------------------------------------------------------------ */
 
-enum gw_status gw_pipeline_open_costs(const struct gw_question *question, bool messages,
+enum gw_status gw_pipeline_open_costs(const struct gw_scenario *scenario, bool messages,
                                       struct gw_pipeline *pipeline, struct gw_error *error) {
-    struct gw_scenario scenario = scenario_of(question, pipeline->algorithm);
-    scenario.messages = messages;
-    return pipeline->costs.model != NULL ? GW_OK
-                                         : gw_costs_open(&scenario, &pipeline->costs, error);
+    struct gw_scenario asked = *scenario;
+    asked.method = pipeline->algorithm;
+    asked.messages = messages;
+    return pipeline->costs.model != NULL ? GW_OK : gw_costs_open(&asked, &pipeline->costs, error);
 }
 
-enum gw_status gw_pipeline_open(const struct gw_question *question,
+enum gw_status gw_pipeline_open(const struct gw_scenario *scenario,
                                 const struct gw_algorithm *algorithm, const struct gw_plan *given,
                                 struct gw_pipeline *out, struct gw_error *error) {
     *out = (struct gw_pipeline){.algorithm = algorithm, .plan = given};
-    if (algorithm->exchange->server && question->workers < 2) {
+    if (algorithm->exchange->server && scenario->workers < 2) {
         return gw_fail(error, GW_BAD_INPUT,
                        "exchange %s: expected at least 2 workers beside the server, got %zu",
-                       algorithm->exchange->name, question->workers);
+                       algorithm->exchange->name, scenario->workers);
     }
     enum gw_status status = GW_OK;
     if (given == NULL) {
-        GW_TRY(gw_pipeline_open_costs(question, false, out, error));
-        const struct gw_planning planning = {.question = question, .costs = out->costs};
+        GW_TRY(gw_pipeline_open_costs(scenario, false, out, error));
+        const struct gw_planning planning = {.scenario = scenario, .costs = out->costs};
         status = gw_planning_plan(&planning, algorithm->policy, &out->own, error);
         out->plan = &out->own;
     }
     if (status == GW_OK) {
         status =
-            gw_algorithm_schedule(algorithm, question->model, out->plan, &out->schedule, error);
+            gw_algorithm_schedule(algorithm, scenario->model, out->plan, &out->schedule, error);
     }
     if (status != GW_OK) {
         gw_plan_free(&out->own);
         gw_costs_close(&out->costs);
         return status;
     }
-    if (question->cluster->overlap != NULL) {
-        gw_schedule_add_session(&out->schedule, question->cluster->overlap->session_s);
+    if (scenario->cluster->overlap != NULL) {
+        gw_schedule_add_session(&out->schedule, scenario->cluster->overlap->session_s);
     }
     gw_log(GW_LOG_VERBOSE, "%s: %zu groups by policy %s, %zu operations", algorithm->name,
            out->plan->group_count, out->plan->policy, out->schedule.operation_count);
@@ -177,13 +167,13 @@ void gw_pipeline_close(struct gw_pipeline *pipeline) {
     gw_costs_close(&pipeline->costs);
 }
 
-enum gw_status gw_pipeline_time_compression(const struct gw_question *question,
+enum gw_status gw_pipeline_time_compression(const struct gw_scenario *scenario,
                                             struct gw_pipeline *pipeline, struct gw_error *error) {
     for (size_t i = 0; i < pipeline->schedule.operation_count; i++) {
         struct gw_operation *operation = &pipeline->schedule.operations[i];
         const struct gw_kernel_cost *cost = NULL;
         if (operation->kind == GW_COMPRESS) {
-            GW_TRY(gw_cluster_compressor(question->cluster, operation->method, &cost, error));
+            GW_TRY(gw_cluster_compressor(scenario->cluster, operation->method, &cost, error));
             double elements = (double)operation->elements;
             double share = gw_schedule_share(&pipeline->schedule, operation, cost, elements);
             operation->duration_s = gw_kernel_s(cost, elements, share);
@@ -208,12 +198,12 @@ void gw_result_name(struct gw_result *result, const struct gw_algorithm *algorit
     result->exchange = changed_choice(algorithm->exchange->name, preset->exchange->name);
 }
 
-struct gw_result gw_pipeline_result(const struct gw_question *question,
+struct gw_result gw_pipeline_result(const struct gw_scenario *scenario,
                                     const struct gw_pipeline *pipeline) {
     struct gw_result result = {
-        .model = question->model->name,
-        .workers = question->workers,
-        .micro_batches = question->model->micro_batches,
+        .model = scenario->model->name,
+        .workers = scenario->workers,
+        .micro_batches = scenario->model->micro_batches,
         .groups = pipeline->schedule.group_count,
         .density = pipeline->plan->density,
         .bytes_per_worker = gw_schedule_bytes_per_worker(&pipeline->schedule),
@@ -244,7 +234,7 @@ static void note_noise(const struct gw_noise *noise, size_t iterations, struct g
 }
 
 /* Fills means and spread over the simulated iterations. */
-static enum gw_status summarise_measures(const struct gw_question *question,
+static enum gw_status summarise_measures(const struct gw_scenario *scenario,
                                          const struct gw_measure *measures, size_t iterations,
                                          struct gw_result *out, struct gw_arena *arena,
                                          struct gw_error *error) {
@@ -256,12 +246,12 @@ static enum gw_status summarise_measures(const struct gw_question *question,
         iteration_s[i] = measures[i].iteration_s;
         gw_result_add(out, &measures[i]);
     }
-    GW_TRY(check_finite(question, out->iteration_s, error));
+    GW_TRY(check_finite(scenario, out->iteration_s, error));
     gw_spread_of(iteration_s, iterations, &out->spread);
     return GW_OK;
 }
 
-static enum gw_status simulate_question(const struct gw_question *question,
+static enum gw_status simulate_scenario(const struct gw_scenario *scenario,
                                         const struct gw_simulator *simulator, size_t iterations,
                                         struct gw_timeline *trace, struct gw_result *out,
                                         struct gw_error *error) {
@@ -271,7 +261,7 @@ static enum gw_status simulate_question(const struct gw_question *question,
                                 ? gw_fail_memory(error, "simulating")
                                 : gw_simulator_run(simulator, iterations, trace, measures, error);
     if (status == GW_OK) {
-        status = summarise_measures(question, measures, iterations, out, &arena, error);
+        status = summarise_measures(scenario, measures, iterations, out, &arena, error);
     }
     gw_arena_free(&arena);
     return status;
@@ -287,29 +277,29 @@ static enum gw_status simulate_question(const struct gw_question *question,
 static const struct gw_slowing unmeasured = {.compute = 1.4, .communication = 1.4};
 
 /* Warns that interference is not in the cluster's file, with the command that measures it. */
-static void warn_of_left_out(const struct gw_question *question, struct gw_result *result) {
+static void warn_of_left_out(const struct gw_scenario *scenario, struct gw_result *result) {
     char note[GW_RESULT_NOTE_SIZE];
     for (size_t i = 0; i < result->uncertainty_count; i++) {
-        if (question->interference != GW_INTERFERENCE_NONE &&
+        if (scenario->interference != GW_INTERFERENCE_NONE &&
             strcmp(result->uncertainties[i].name, GW_LEFT_OUT) == 0) {
             (void)snprintf(note, sizeof note,
                            "interference of exchanges and concurrent work was not measured: the "
                            "longer end has both at 1/1.4 of their pace; %s measures "
                            "it",
-                           gw_uncertainty_command(&result->uncertainties[i], question->cluster));
+                           gw_uncertainty_command(&result->uncertainties[i], scenario->cluster));
             gw_result_warn(result, note);
         }
     }
 }
 
 /* Opens the same simulation with all interference that it leaves out; NULL: it leaves none out. */
-static enum gw_status open_slowed(const struct gw_question *question,
+static enum gw_status open_slowed(const struct gw_scenario *scenario,
                                   const struct gw_pipeline *pipeline,
                                   const struct gw_simulator *simulator,
                                   const struct gw_simulation *simulation, struct gw_simulator **out,
                                   struct gw_error *error) {
     struct gw_simulation slowed = *simulation;
-    bool in_passes = question->cluster->passes_uncertainty > 0;
+    bool in_passes = scenario->cluster->passes_uncertainty > 0;
     bool complete = in_passes || gw_simulator_counts_overlap(simulator);
     slowed.interference = true;
     slowed.unmeasured = unmeasured;
@@ -325,32 +315,32 @@ static enum gw_status open_slowed(const struct gw_question *question,
  * Leaves overlap factors out of a simulation by messages, as they are of whole collectives. Where
  * they are required, the simulator is asked to count them, and refuses.
  */
-static bool counts_interference(const struct gw_question *question,
+static bool counts_interference(const struct gw_scenario *scenario,
                                 const struct gw_simulation *simulation) {
-    bool required = question->interference == GW_INTERFERENCE_REQUIRED;
-    return gw_question_counts_interference(question) &&
+    bool required = scenario->interference == GW_INTERFERENCE_REQUIRED;
+    return gw_scenario_counts_interference(scenario) &&
            (simulation->level == GW_LEVEL_CURVES || required);
 }
 
-static enum gw_status predict_once(const struct gw_question *question,
+static enum gw_status predict_once(const struct gw_scenario *scenario,
                                    const struct gw_pipeline *pipeline,
                                    const struct gw_simulation *simulation, size_t iterations,
                                    bool interval, struct gw_timeline *trace, struct gw_result *out,
                                    struct gw_error *error) {
-    *out = gw_pipeline_result(question, pipeline);
+    *out = gw_pipeline_result(scenario, pipeline);
     struct gw_simulator *simulator = NULL;
     GW_TRY(gw_simulator_open(&simulator, &pipeline->schedule, &pipeline->costs, simulation, out,
                              error));
     enum gw_status status = trace == NULL ? GW_OK : gw_simulator_timeline(simulator, trace, error);
     if (status == GW_OK) {
-        status = simulate_question(question, simulator, iterations, trace, out, error);
+        status = simulate_scenario(scenario, simulator, iterations, trace, out, error);
     }
     if (status == GW_OK && interval) {
         struct gw_simulator *slowed = NULL;
-        status = open_slowed(question, pipeline, simulator, simulation, &slowed, error);
+        status = open_slowed(scenario, pipeline, simulator, simulation, &slowed, error);
         if (status == GW_OK) {
             status = gw_interval_find(simulator, slowed, iterations, out, error);
-            warn_of_left_out(question, out);
+            warn_of_left_out(scenario, out);
         }
         gw_simulator_close(slowed);
     }
@@ -358,22 +348,22 @@ static enum gw_status predict_once(const struct gw_question *question,
     return status;
 }
 
-enum gw_status gw_pipeline_predict(const struct gw_question *question, struct gw_pipeline *pipeline,
+enum gw_status gw_pipeline_predict(const struct gw_scenario *scenario, struct gw_pipeline *pipeline,
                                    const struct gw_prediction_options *options,
                                    struct gw_timeline *trace, struct gw_result *out,
                                    struct gw_error *error) {
     struct gw_taken_counts counts = {.counts = NULL};
     struct gw_simulation simulation = options->simulation;
     size_t iterations = options->iterations == 0 ? 1 : options->iterations;
-    simulation.workers = question->workers;
-    simulation.interference = counts_interference(question, &simulation);
+    simulation.workers = scenario->workers;
+    simulation.interference = counts_interference(scenario, &simulation);
     simulation.margins = options->interval;
     GW_TRY(
-        gw_pipeline_open_costs(question, simulation.level == GW_LEVEL_MESSAGES, pipeline, error));
-    enum gw_status status = gw_taken_counts_open(&options->counts, question, pipeline, iterations,
+        gw_pipeline_open_costs(scenario, simulation.level == GW_LEVEL_MESSAGES, pipeline, error));
+    enum gw_status status = gw_taken_counts_open(&options->counts, scenario, pipeline, iterations,
                                                  &simulation, &counts, error);
     if (status == GW_OK) {
-        status = predict_once(question, pipeline, &simulation, iterations, options->interval, trace,
+        status = predict_once(scenario, pipeline, &simulation, iterations, options->interval, trace,
                               out, error);
     }
     if (status == GW_OK) {
@@ -383,18 +373,18 @@ enum gw_status gw_pipeline_predict(const struct gw_question *question, struct gw
         gw_taken_counts_describe(&counts, &pipeline->schedule, out);
     }
     if (status == GW_OK) {
-        gw_note_devices(question, pipeline->algorithm, out);
+        gw_note_devices(scenario, pipeline->algorithm, out);
     }
     gw_taken_counts_free(&counts);
     return status;
 }
 
-enum gw_status gw_predict(const struct gw_question *question, const struct gw_algorithm *algorithm,
+enum gw_status gw_predict(const struct gw_scenario *scenario, const struct gw_algorithm *algorithm,
                           const struct gw_prediction_options *options, struct gw_result *out,
                           struct gw_error *error) {
     struct gw_pipeline pipeline;
-    GW_TRY(gw_pipeline_open(question, algorithm, NULL, &pipeline, error));
-    enum gw_status status = gw_pipeline_predict(question, &pipeline, options, NULL, out, error);
+    GW_TRY(gw_pipeline_open(scenario, algorithm, NULL, &pipeline, error));
+    enum gw_status status = gw_pipeline_predict(scenario, &pipeline, options, NULL, out, error);
     gw_pipeline_close(&pipeline);
     return status;
 }

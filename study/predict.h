@@ -6,7 +6,7 @@
 #include "kernels/kernels.h"
 #include "methods/schedule.h"
 #include "study/plans.h"
-#include "study/question.h"
+#include "study/scenario.h"
 
 /* ---- predictions ------------------------------------------------------------------------------
  */
@@ -22,21 +22,21 @@ struct gw_pipeline {
 
 /* Opens a pipeline with the plan `given`, which lives longer, or (NULL) one by the algorithm's
  * policy. */
-enum gw_status gw_pipeline_open(const struct gw_question *question,
+enum gw_status gw_pipeline_open(const struct gw_scenario *scenario,
                                 const struct gw_algorithm *algorithm, const struct gw_plan *given,
                                 struct gw_pipeline *out, struct gw_error *error);
 void gw_pipeline_close(struct gw_pipeline *pipeline);
 
 /* Opens the pipeline's costs, unless they are: it planned by them, or was simulated. `messages`:
  * they need no curves of collectives. */
-enum gw_status gw_pipeline_open_costs(const struct gw_question *question, bool messages,
+enum gw_status gw_pipeline_open_costs(const struct gw_scenario *scenario, bool messages,
                                       struct gw_pipeline *pipeline, struct gw_error *error);
 
 /* Gives a result the algorithm's name, and the choices in which that differs from the preset. */
 void gw_result_name(struct gw_result *result, const struct gw_algorithm *algorithm);
 
 /* A result for the pipeline, without any iteration yet. */
-struct gw_result gw_pipeline_result(const struct gw_question *question,
+struct gw_result gw_pipeline_result(const struct gw_scenario *scenario,
                                     const struct gw_pipeline *pipeline);
 
 /* Factors of some workers or nodes, by their numbers. */
@@ -59,9 +59,9 @@ struct gw_heterogeneity {
     size_t threads;
 };
 
-/* Makes a simulation of the question's cluster with them; its lists are in the arena. */
+/* Makes a simulation of the scenario's cluster with them; its lists are in the arena. */
 enum gw_status gw_heterogeneity_simulation(const struct gw_heterogeneity *heterogeneity,
-                                           const struct gw_question *question,
+                                           const struct gw_scenario *scenario,
                                            struct gw_arena *arena, struct gw_simulation *out,
                                            struct gw_error *error);
 
@@ -74,14 +74,14 @@ struct gw_counts_source {
     const struct gw_recorded_gradients *gradients;
 };
 
-/* Fails unless they are of the question's model, and stand for as many workers. */
+/* Fails unless they are of the scenario's model, and stand for as many workers. */
 enum gw_status gw_recorded_gradients_check(const struct gw_recorded_gradients *recorded,
-                                           const struct gw_question *question,
+                                           const struct gw_scenario *scenario,
                                            struct gw_error *error);
 
 /* How an iteration is predicted; all 0: a single one on a quiet cluster, counts as asked. */
 struct gw_prediction_options {
-    struct gw_simulation simulation; /* its workers and interference are the question's */
+    struct gw_simulation simulation; /* its workers and interference are the scenario's */
     size_t iterations;               /* 0 is as 1 */
     struct gw_counts_source counts;
     bool interval; /* also finds its 95% interval: iteration_low_s, iteration_high_s */
@@ -91,20 +91,20 @@ struct gw_prediction_options {
  * Warns if the algorithm compresses, and compression was timed on another kind of device than
  * computing.
  */
-void gw_note_devices(const struct gw_question *question, const struct gw_algorithm *algorithm,
+void gw_note_devices(const struct gw_scenario *scenario, const struct gw_algorithm *algorithm,
                      struct gw_result *result);
 
 /*
  * Simulates iterations of the pipeline, whose schedule then has the last one's counts; `trace` (or
  * NULL) gets their timeline, and is the caller's.
  */
-enum gw_status gw_pipeline_predict(const struct gw_question *question, struct gw_pipeline *pipeline,
+enum gw_status gw_pipeline_predict(const struct gw_scenario *scenario, struct gw_pipeline *pipeline,
                                    const struct gw_prediction_options *options,
                                    struct gw_timeline *trace, struct gw_result *out,
                                    struct gw_error *error);
 
 /* The same of an algorithm with a plan by its own policy. */
-enum gw_status gw_predict(const struct gw_question *question, const struct gw_algorithm *algorithm,
+enum gw_status gw_predict(const struct gw_scenario *scenario, const struct gw_algorithm *algorithm,
                           const struct gw_prediction_options *options, struct gw_result *out,
                           struct gw_error *error);
 
@@ -137,11 +137,11 @@ enum gw_status gw_interval_find(struct gw_simulator *simulator, const struct gw_
 
 /* Gives the schedule's compressions the durations that the cluster's curve says, for execution that
  * waits so long. */
-enum gw_status gw_pipeline_time_compression(const struct gw_question *question,
+enum gw_status gw_pipeline_time_compression(const struct gw_scenario *scenario,
                                             struct gw_pipeline *pipeline, struct gw_error *error);
 
 /* Fails unless the file has counts of this pipeline. */
-enum gw_status gw_pipeline_check_counts(const struct gw_question *question,
+enum gw_status gw_pipeline_check_counts(const struct gw_scenario *scenario,
                                         const struct gw_pipeline *pipeline, const char *path,
                                         struct gw_error *error);
 
@@ -169,10 +169,10 @@ struct gw_to_goal {
 };
 
 /*
- * Finds the time by trainings with the nearest number of workers at the question's density; `notes`
- * gets differences from the question. Trainings of one dense pipeline serve for all of them.
+ * Finds the time by trainings with the nearest number of workers at the scenario's density; `notes`
+ * gets differences from the scenario. Trainings of one dense pipeline serve for all of them.
  */
-void gw_to_goal_find(const struct gw_accuracy *accuracy, const struct gw_question *question,
+void gw_to_goal_find(const struct gw_accuracy *accuracy, const struct gw_scenario *scenario,
                      const struct gw_result *result, struct gw_to_goal *out,
                      struct gw_result *notes);
 
@@ -198,7 +198,7 @@ void gw_goal_answer_free(struct gw_goal_answer *answer);
 
 /* Request to export one iteration of a pipeline as a GOAL schedule, and its answer. */
 struct gw_goal_export {
-    struct gw_question *question; /* gets the network's parameters */
+    struct gw_scenario *scenario; /* gets the network's parameters */
     const char *algorithm, *path;
     struct gw_choice_changes changes;
     struct gw_network_options network;

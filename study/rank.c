@@ -9,7 +9,7 @@
 /* ---- pipelines that are compared ------------------------------------------------------------- */
 
 double gw_comparison_alone_s(const struct gw_comparison *comparison) {
-    return gw_model_alone_s(comparison->question->model);
+    return gw_model_alone_s(comparison->scenario->model);
 }
 
 bool gw_comparison_depends_on_data(const struct gw_comparison *comparison, const char *algorithm) {
@@ -38,7 +38,7 @@ static void insert_result(const struct gw_result *result, struct gw_ranking *ran
     const struct gw_comparison *comparison = ranking->comparison;
     struct gw_to_goal to_goal = {0};
     if (ranking->to_goal != NULL) {
-        gw_to_goal_find(comparison->accuracy, comparison->question, result, &to_goal,
+        gw_to_goal_find(comparison->accuracy, comparison->scenario, result, &to_goal,
                         &ranking->notes);
     }
     size_t place = ranking->count++;
@@ -103,12 +103,12 @@ static size_t count_rivals(const struct gw_ranking *ranking) {
 static enum gw_status check_trainings(const struct gw_comparison *comparison,
                                       struct gw_ranking *ranking, struct gw_error *error) {
     const struct gw_accuracy *accuracy = comparison->accuracy;
-    const char *model = comparison->question->model->name;
+    const char *model = comparison->scenario->model->name;
     if (!isfinite(ranking->to_goal[0].seconds)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "%s: expected a pipeline that is compared to reach the goal at density %g, "
                        "got none",
-                       accuracy->path, comparison->question->density);
+                       accuracy->path, comparison->scenario->density);
     }
     if (strcmp(accuracy->model, model) != 0) {
         char note[GW_RESULT_NOTE_SIZE];
@@ -132,7 +132,7 @@ enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking
     struct gw_prediction *predictions =
         gw_arena_zeros(arena, comparison->count, sizeof *predictions);
     GW_TRY(gw_arena_check(arena, "comparing", error));
-    GW_TRY(gw_answer_points(comparison, comparison->question, 1, predictions, error));
+    GW_TRY(gw_answer_points(comparison, comparison->scenario, 1, predictions, error));
     gw_result_note(&out->notes, comparison->note);
     sort_predictions(predictions, out);
     if (out->count == 0) {

@@ -1,13 +1,13 @@
-/* Rankings: pipelines that are compared on a question. */
+/* Rankings: pipelines that are compared on a scenario. */
 #ifndef GW_STUDY_RANK_H
 #define GW_STUDY_RANK_H
 
 #include "study/predict.h"
-#include "study/question.h"
+#include "study/scenario.h"
 
-/* Pipelines that are compared on a question. */
+/* Pipelines that are compared on a scenario. */
 struct gw_comparison {
-    const struct gw_question *question;
+    const struct gw_scenario *scenario;
     const struct gw_algorithm *const *algorithms;
     size_t count;
     struct gw_choice_changes changes; /* of all of them */
@@ -17,7 +17,7 @@ struct gw_comparison {
     bool trained;
     const struct gw_recorded_gradients *gradients;
     const struct gw_accuracy *accuracy; /* ranks by the time to its goal; NULL: by an iteration */
-    char note[GW_RESULT_NOTE_SIZE];     /* on the question, for the reader; "": none */
+    char note[GW_RESULT_NOTE_SIZE];     /* on the scenario, for the reader; "": none */
 };
 enum { GW_COMPARISON_TRAINED = 100 };
 

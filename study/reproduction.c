@@ -6,7 +6,7 @@
 
 #include "kernels/gradients/emulation.h"
 #include "study/predict.h"
-#include "study/question.h"
+#include "study/scenario.h"
 
 /* ---- one number ------------------------------------------------------------------------------ */
 
@@ -16,12 +16,12 @@ static bool is_emulated(enum gw_quantity quantity) {
 
 /* The mean over all iterations that are counted. */
 static enum gw_status emulate_row(const struct gw_paper_row *row,
-                                  const struct gw_question *question,
+                                  const struct gw_scenario *scenario,
                                   const struct gw_algorithm *algorithm, enum gw_quantity quantity,
                                   double *out, struct gw_error *error) {
-    const struct gw_gradient_emulation settings = {.model = question->model->name,
+    const struct gw_gradient_emulation settings = {.model = scenario->model->name,
                                                    .algorithm = algorithm->name,
-                                                   .density = question->density,
+                                                   .density = scenario->density,
                                                    .warmup = row->warm_up,
                                                    .iterations = row->iterations,
                                                    .decay = row->decay,
@@ -30,11 +30,11 @@ static enum gw_status emulate_row(const struct gw_paper_row *row,
                                                    .threads = gw_cores()};
     struct gw_pipeline pipeline;
     struct gw_counts counts = {0};
-    GW_TRY(gw_pipeline_open(question, algorithm, NULL, &pipeline, error));
+    GW_TRY(gw_pipeline_open(scenario, algorithm, NULL, &pipeline, error));
     enum gw_status status = gw_emulate_gradients(&pipeline.schedule, &settings, &counts, error);
     double sum = 0;
     for (size_t i = 0; i < row->iterations && status == GW_OK; i++) {
-        sum += quantity == GW_QUANTITY_DENSITY ? gw_counts_density(&counts, i) / question->density
+        sum += quantity == GW_QUANTITY_DENSITY ? gw_counts_density(&counts, i) / scenario->density
                                                : gw_counts_padding(&counts, i);
     }
     *out = sum / (double)row->iterations;
@@ -65,7 +65,7 @@ static double quantity_of(enum gw_quantity quantity, const struct gw_result *res
 
 static enum gw_status find_value(const struct gw_paper_row *row,
                                  const struct gw_paper_column *column,
-                                 const struct gw_question *question, double *out,
+                                 const struct gw_scenario *scenario, double *out,
                                  struct gw_error *error) {
     const struct gw_choice_changes changes = {.policy = column->policy,
                                               .compressor = column->compressor};
@@ -76,9 +76,9 @@ static enum gw_status find_value(const struct gw_paper_row *row,
     GW_TRY(gw_algorithm_find(column->algorithm, &preset, error));
     GW_TRY(gw_algorithm_change(preset, &changes, &algorithm, error));
     if (is_emulated(column->quantity)) {
-        return emulate_row(row, question, &algorithm, column->quantity, out, error);
+        return emulate_row(row, scenario, &algorithm, column->quantity, out, error);
     }
-    GW_TRY(gw_predict(question, &algorithm, &options, &result, error));
+    GW_TRY(gw_predict(scenario, &algorithm, &options, &result, error));
     *out = quantity_of(column->quantity, &result, row->samples);
     return GW_OK;
 }
@@ -86,12 +86,12 @@ static enum gw_status find_value(const struct gw_paper_row *row,
 /* ---- a row ----------------------------------------------------------------------------------- */
 
 /* A model or a cluster that the table has, or that ships. */
-static enum gw_status open_question(const struct gw_paper_row *row, struct gw_question *out,
+static enum gw_status open_scenario(const struct gw_paper_row *row, struct gw_scenario *out,
                                     struct gw_error *error) {
-    const struct gw_question_options asked = {.density = row->density, .workers = row->workers};
+    const struct gw_scenario_options asked = {.density = row->density, .workers = row->workers};
     const struct gw_json *model = &row->model;
     const struct gw_json *cluster = &row->cluster;
-    struct gw_question_inputs read;
+    struct gw_scenario_inputs read;
     GW_TRY(cJSON_IsString(model->node)
                ? gw_model_open(model->node->valuestring, &read.model, error)
                : gw_fields_decode(&gw_model_fields, model->node, model->file, &read.model, error));
@@ -103,7 +103,7 @@ static enum gw_status open_question(const struct gw_paper_row *row, struct gw_qu
         gw_model_free(&read.model);
         return status;
     }
-    return gw_question_ask(&asked, read.model, read.cluster, out, error);
+    return gw_scenario_ask(&asked, read.model, read.cluster, out, error);
 }
 
 /* Whether the row has a published number in the column, or in a ratio of it. */
@@ -129,7 +129,7 @@ static void judge_cell(const struct gw_paper_cell *published, struct gw_reproduc
 }
 
 static enum gw_status find_row(struct gw_reproduction *found, size_t number,
-                               const struct gw_question *question, struct gw_error *error) {
+                               const struct gw_scenario *scenario, struct gw_error *error) {
     const struct gw_paper_table *table = &found->table;
     const struct gw_paper_row *row = &table->rows[number];
     struct gw_reproduced_cell *cells = &found->cells[number * table->column_count];
@@ -145,7 +145,7 @@ static enum gw_status find_row(struct gw_reproduction *found, size_t number,
             cells[i].fitted =
                 cells[i].fitted || cells[column->over].fitted || cells[column->under].fitted;
         } else {
-            GW_TRY(find_value(row, column, question, &cells[i].value, error));
+            GW_TRY(find_value(row, column, scenario, &cells[i].value, error));
         }
         judge_cell(&row->cells[i], &cells[i]);
     }
@@ -202,10 +202,10 @@ enum gw_status gw_reproduce(const char *name, struct gw_reproduction *out, struc
         gw_arena_zeros(&out->arena, table->row_count * table->column_count + 1, sizeof *out->cells);
     GW_TRY(gw_arena_check(&out->arena, "reproducing a table", error));
     for (size_t i = 0; i < table->row_count; i++) {
-        struct gw_question question;
-        GW_TRY(open_question(&table->rows[i], &question, error));
-        enum gw_status status = find_row(out, i, &question, error);
-        gw_question_close(&question);
+        struct gw_scenario scenario;
+        GW_TRY(open_scenario(&table->rows[i], &scenario, error));
+        enum gw_status status = find_row(out, i, &scenario, error);
+        gw_scenario_close(&scenario);
         GW_TRY(status);
         for (size_t k = 0; k < table->column_count; k++) {
             count_cell(out, &out->cells[i * table->column_count + k]);

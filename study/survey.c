@@ -5,19 +5,19 @@
 
 #include "study/points.h"
 #include "study/predict.h"
-#include "study/question.h"
 #include "study/rank.h"
+#include "study/scenario.h"
 
 /* ---- predicting some of the ranking ---------------------------------------------------------- */
 
-/* iteration_s[question][place]: times of the pipelines in these places of the ranking; NAN: it
+/* iteration_s[scenario][place]: times of the pipelines in these places of the ranking; NAN: it
  * cannot be predicted. */
 static enum gw_status find_times(const struct gw_survey *survey,
-                                 const struct gw_question *questions, size_t question_count,
+                                 const struct gw_scenario *scenarios, size_t scenario_count,
                                  const size_t *places, size_t count, double *iteration_s,
                                  struct gw_error *error) {
     struct gw_arena arena = {0};
-    size_t points = question_count * count;
+    size_t points = scenario_count * count;
     const struct gw_algorithm **algorithms = gw_arena_zeros(&arena, count, sizeof *algorithms);
     struct gw_prediction *predictions = gw_arena_zeros(&arena, points, sizeof *predictions);
     enum gw_status status = gw_arena_check(&arena, "surveying", error);
@@ -26,7 +26,7 @@ static enum gw_status find_times(const struct gw_survey *survey,
     }
     const struct gw_comparison comparison = {.algorithms = algorithms, .count = count};
     if (status == GW_OK) {
-        status = gw_answer_points(&comparison, questions, question_count, predictions, error);
+        status = gw_answer_points(&comparison, scenarios, scenario_count, predictions, error);
     }
     for (size_t i = 0; i < points && status == GW_OK; i++) {
         bool known = predictions[i].status == GW_OK;
@@ -38,14 +38,14 @@ static enum gw_status find_times(const struct gw_survey *survey,
 
 /* Predicts each pipeline with the bytes an element that it sends. */
 static enum gw_status predict_shown(const struct gw_survey *survey,
-                                    const struct gw_question *question,
+                                    const struct gw_scenario *scenario,
                                     double iteration_s[GW_SURVEY_SHOWN], struct gw_error *error) {
     for (size_t i = 0; i < survey->shown_count; i++) {
-        struct gw_question sent = *question;
-        struct gw_model model = *question->model;
+        struct gw_scenario sent = *scenario;
+        struct gw_model model = *scenario->model;
         sent.model = &model;
         model.bytes_per_element =
-            gw_advice_question(survey->advice, survey->shown[i])->model->bytes_per_element;
+            gw_advice_scenario(survey->advice, survey->shown[i])->model->bytes_per_element;
         GW_TRY(find_times(survey, &sent, 1, &survey->shown[i], 1, &iteration_s[i], error));
     }
     return GW_OK;
@@ -78,12 +78,12 @@ static size_t find_next(const struct gw_advice *advice) {
 static enum gw_status trace_shown(struct gw_survey *survey, struct gw_error *error) {
     const struct gw_prediction_options options = {0};
     for (size_t i = 0; i < survey->shown_count; i++) {
-        const struct gw_question *question = gw_advice_question(survey->advice, survey->shown[i]);
+        const struct gw_scenario *scenario = gw_advice_scenario(survey->advice, survey->shown[i]);
         struct gw_pipeline pipeline;
         struct gw_result result;
-        GW_TRY(gw_pipeline_open(question, gw_advice_algorithm(survey->advice, survey->shown[i]),
+        GW_TRY(gw_pipeline_open(scenario, gw_advice_algorithm(survey->advice, survey->shown[i]),
                                 NULL, &pipeline, error));
-        enum gw_status status = gw_pipeline_predict(question, &pipeline, &options,
+        enum gw_status status = gw_pipeline_predict(scenario, &pipeline, &options,
                                                     &survey->timelines[i], &result, error);
         gw_pipeline_close(&pipeline);
         GW_TRY(status);
@@ -117,16 +117,16 @@ static size_t list_workers(size_t asked, size_t out[MOST_COUNTS]) {
  * has. */
 static enum gw_status find_scaling(struct gw_survey *survey, struct gw_error *error) {
     size_t workers[MOST_COUNTS];
-    size_t count = list_workers(survey->advice->question->workers, workers);
+    size_t count = list_workers(survey->advice->scenario->workers, workers);
     survey->scaling = gw_arena_zeros(&survey->arena, count, sizeof *survey->scaling);
     GW_TRY(gw_arena_check(&survey->arena, "surveying", error));
     for (size_t i = 0; i < count; i++) {
         struct gw_survey_times *times = &survey->scaling[survey->scaling_count];
-        struct gw_question question = *survey->advice->question;
+        struct gw_scenario scenario = *survey->advice->scenario;
         bool known = false;
-        question.workers = workers[i];
+        scenario.workers = workers[i];
         times->value = (double)workers[i];
-        GW_TRY(predict_shown(survey, &question, times->iteration_s, error));
+        GW_TRY(predict_shown(survey, &scenario, times->iteration_s, error));
         for (size_t k = 0; k < survey->shown_count; k++) {
             known = known || !isnan(times->iteration_s[k]);
         }
@@ -135,17 +135,17 @@ static enum gw_status find_scaling(struct gw_survey *survey, struct gw_error *er
     return GW_OK;
 }
 
-/* ---- changed questions ----------------------------------------------------------------------- */
+/* ---- changed scenarios ----------------------------------------------------------------------- */
 
 /* Asks about a copy of the model, in the survey's arena, whose passes take so many times as long.
  */
 static enum gw_status slow_down(struct gw_survey *survey, double factor,
-                                struct gw_question *question, struct gw_error *error) {
+                                struct gw_scenario *scenario, struct gw_error *error) {
     struct gw_model *model = gw_arena_zeros(&survey->arena, 1, sizeof *model);
     struct gw_tensor *tensors =
-        gw_arena_zeros(&survey->arena, question->model->tensor_count, sizeof *tensors);
+        gw_arena_zeros(&survey->arena, scenario->model->tensor_count, sizeof *tensors);
     GW_TRY(gw_arena_check(&survey->arena, "surveying", error));
-    *model = *question->model;
+    *model = *scenario->model;
     for (size_t i = 0; i < model->tensor_count; i++) {
         tensors[i] = model->tensors[i];
         tensors[i].backward_s *= factor;
@@ -153,28 +153,28 @@ static enum gw_status slow_down(struct gw_survey *survey, double factor,
     model->tensors = tensors;
     model->forward_s *= factor;
     model->update_s *= factor;
-    question->model = model;
+    scenario->model = model;
     return GW_OK;
 }
 
 static enum gw_status change_bandwidth(struct gw_survey *survey, double factor,
-                                       struct gw_question *question, struct gw_error *error) {
+                                       struct gw_scenario *scenario, struct gw_error *error) {
     (void)survey, (void)error;
-    question->bandwidth *= factor;
+    scenario->bandwidth *= factor;
     return GW_OK;
 }
 
 static enum gw_status change_density(struct gw_survey *survey, double factor,
-                                     struct gw_question *question, struct gw_error *error) {
+                                     struct gw_scenario *scenario, struct gw_error *error) {
     (void)survey, (void)error;
-    question->density = fmin(question->density * factor, 1);
+    scenario->density = fmin(scenario->density * factor, 1);
     return GW_OK;
 }
 
 static const struct {
     const char *name;
     double factor;
-    enum gw_status (*change)(struct gw_survey *survey, double factor, struct gw_question *question,
+    enum gw_status (*change)(struct gw_survey *survey, double factor, struct gw_scenario *scenario,
                              struct gw_error *error);
 } changes[] = {
     {"bandwidth", 0.5, change_bandwidth}, {"bandwidth", 2, change_bandwidth},
@@ -189,12 +189,12 @@ static enum gw_status find_changes(struct gw_survey *survey, struct gw_error *er
     survey->change_count = CHANGES;
     for (size_t i = 0; i < CHANGES; i++) {
         struct gw_survey_change *found = &survey->changes[i];
-        struct gw_question question = *survey->advice->question;
+        struct gw_scenario scenario = *survey->advice->scenario;
         found->name = changes[i].name;
         found->factor = changes[i].factor;
-        enum gw_status status = changes[i].change(survey, found->factor, &question, error);
+        enum gw_status status = changes[i].change(survey, found->factor, &scenario, error);
         status =
-            status == GW_OK ? predict_shown(survey, &question, found->iteration_s, error) : status;
+            status == GW_OK ? predict_shown(survey, &scenario, found->iteration_s, error) : status;
         GW_TRY(status);
     }
     return GW_OK;
@@ -228,7 +228,7 @@ static enum gw_status find_map(struct gw_survey *survey, struct gw_error *error)
     size_t count = 0;
     size_t *places = gw_arena_zeros(arena, advice->ranking.count, sizeof *places);
     double *iteration_s = gw_arena_zeros(arena, CELLS * advice->ranking.count, sizeof *iteration_s);
-    struct gw_question *questions = gw_arena_zeros(arena, CELLS, sizeof *questions);
+    struct gw_scenario *scenarios = gw_arena_zeros(arena, CELLS, sizeof *scenarios);
     survey->bandwidths = gw_arena_zeros(arena, BANDWIDTHS, sizeof *survey->bandwidths);
     survey->densities = gw_arena_zeros(arena, DENSITIES, sizeof *survey->densities);
     survey->fastest = gw_arena_zeros(arena, CELLS, sizeof *survey->fastest);
@@ -248,11 +248,11 @@ static enum gw_status find_map(struct gw_survey *survey, struct gw_error *error)
         survey->bandwidths[i] = pow(10, (double)i / 6 - 1);
     }
     for (size_t i = 0; i < CELLS; i++) {
-        questions[i] = *advice->question;
-        questions[i].density = survey->densities[i / BANDWIDTHS];
-        questions[i].bandwidth *= survey->bandwidths[i % BANDWIDTHS];
+        scenarios[i] = *advice->scenario;
+        scenarios[i].density = survey->densities[i / BANDWIDTHS];
+        scenarios[i].bandwidth *= survey->bandwidths[i % BANDWIDTHS];
     }
-    GW_TRY(find_times(survey, questions, CELLS, places, count, iteration_s, error));
+    GW_TRY(find_times(survey, scenarios, CELLS, places, count, iteration_s, error));
     for (size_t i = 0; i < CELLS; i++) {
         judge_cell(survey, places, count, &iteration_s[i * count], i);
     }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "study/predict.h"
-#include "study/question.h"
+#include "study/scenario.h"
 
 enum gw_status gw_accuracy_check(const struct gw_accuracy *accuracy, struct gw_error *error) {
     for (size_t i = 0; i < accuracy->count; i++) {
@@ -37,17 +37,17 @@ static double workers_distance(const struct gw_trainings *trainings, size_t work
  * workers; NULL: none. */
 static const struct gw_trainings *find_trainings(const struct gw_accuracy *accuracy,
                                                  const char *algorithm,
-                                                 const struct gw_question *question) {
+                                                 const struct gw_scenario *scenario) {
     const struct gw_trainings *found = NULL;
     bool dense = is_dense(algorithm);
     bool is_own = false;
     for (size_t i = 0; i < accuracy->count; i++) {
         const struct gw_trainings *one = &accuracy->trainings[i];
         bool own = strcmp(one->algorithm, algorithm) == 0;
-        bool fits = own ? dense || is_asked_density(one->density, question->density)
+        bool fits = own ? dense || is_asked_density(one->density, scenario->density)
                         : dense && is_dense(one->algorithm);
-        bool nearer = found == NULL || workers_distance(one, question->workers) <
-                                           workers_distance(found, question->workers);
+        bool nearer = found == NULL || workers_distance(one, scenario->workers) <
+                                           workers_distance(found, scenario->workers);
         if (fits && (own > is_own || (own == is_own && nearer))) {
             found = one;
             is_own = own;
@@ -57,12 +57,12 @@ static const struct gw_trainings *find_trainings(const struct gw_accuracy *accur
 }
 
 static void note_differences(const struct gw_trainings *trainings, const char *algorithm,
-                             const struct gw_question *question, struct gw_result *notes) {
+                             const struct gw_scenario *scenario, struct gw_result *notes) {
     char note[GW_RESULT_NOTE_SIZE];
-    if (trainings->workers != question->workers) {
+    if (trainings->workers != scenario->workers) {
         (void)snprintf(note, sizeof note,
                        "iterations to the goal are those of %llu workers: %zu may need others",
-                       (unsigned long long)trainings->workers, question->workers);
+                       (unsigned long long)trainings->workers, scenario->workers);
         gw_result_note(notes, note);
     }
     if (strcmp(trainings->algorithm, algorithm) != 0) {
@@ -80,15 +80,15 @@ static void note_differences(const struct gw_trainings *trainings, const char *a
 
 /* ---- to the goal ---------------------------------------------------------------------------- */
 
-void gw_to_goal_find(const struct gw_accuracy *accuracy, const struct gw_question *question,
+void gw_to_goal_find(const struct gw_accuracy *accuracy, const struct gw_scenario *scenario,
                      const struct gw_result *result, struct gw_to_goal *out,
                      struct gw_result *notes) {
-    const struct gw_trainings *trainings = find_trainings(accuracy, result->algorithm, question);
+    const struct gw_trainings *trainings = find_trainings(accuracy, result->algorithm, scenario);
     *out = (struct gw_to_goal){.trainings = trainings, .seconds = NAN};
     if (trainings == NULL) {
         return;
     }
-    note_differences(trainings, result->algorithm, question, notes);
+    note_differences(trainings, result->algorithm, scenario, notes);
     double iteration_s = result->iteration_s;
     double iterations = trainings->iterations;
     out->seconds = iterations * iteration_s;

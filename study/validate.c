@@ -37,7 +37,7 @@ static enum gw_status check_single(const struct gw_validation *validation, const
 static enum gw_status check_counts_file(const struct gw_validation *validation,
                                         struct gw_error *error) {
     GW_TRY(check_single(validation, "--counts FILE", error));
-    return gw_pipeline_check_counts(&validation->question, &validation->pairs->pipeline,
+    return gw_pipeline_check_counts(&validation->scenario, &validation->pairs->pipeline,
                                     validation->counts, error);
 }
 
@@ -64,7 +64,7 @@ enum gw_status gw_validation_pair_open_counts(const struct gw_validation *valida
     char source[GW_RESULT_NOTE_SIZE];
     (void)snprintf(source, sizeof source, "%zu iterations executed, with seed %llu",
                    pair->iterations, (unsigned long long)validation->seed);
-    const struct gw_counts_about about = {.model = validation->question.model->name,
+    const struct gw_counts_about about = {.model = validation->scenario.model->name,
                                           .algorithm = algorithm->name,
                                           .compressor = compressor->name,
                                           .source = source,
@@ -110,9 +110,9 @@ enum gw_status gw_validation_predict(const struct gw_validation *validation,
                                      struct gw_validation_pair *pair, struct gw_error *error) {
     const struct gw_prediction_options options = once_options(validation);
     GW_TRY(validation->timed_compression
-               ? gw_pipeline_time_compression(&validation->question, &pair->pipeline, error)
+               ? gw_pipeline_time_compression(&validation->scenario, &pair->pipeline, error)
                : GW_OK);
-    return gw_pipeline_predict(&validation->question, &pair->pipeline, &options, NULL,
+    return gw_pipeline_predict(&validation->scenario, &pair->pipeline, &options, NULL,
                                &pair->predicted, error);
 }
 
@@ -136,7 +136,7 @@ static enum gw_status predict_algorithm(const struct gw_validation *validation,
         options.counts = (struct gw_counts_source){.name = validation->counts,
                                                    .recorded = recorded ? &pair->recorded : NULL};
     }
-    return gw_pipeline_predict(&validation->question, &pair->pipeline, &options, trace, out, error);
+    return gw_pipeline_predict(&validation->scenario, &pair->pipeline, &options, trace, out, error);
 }
 
 static size_t count_fitting(double time_s, double iteration_s, size_t least, size_t most) {
@@ -229,7 +229,7 @@ enum gw_status gw_validation_explain(const struct gw_validation *validation,
     GW_TRY(gw_arena_check(arena, "comparing timelines", error));
     enum gw_status status = predict_algorithm(validation, pair, &predicted, &result, error);
     if (status == GW_OK) {
-        status = gw_difference_find(&validation->question, &pair->pipeline, &predicted, measured,
+        status = gw_difference_find(&validation->scenario, &pair->pipeline, &predicted, measured,
                                     arena, difference, error);
     }
     if (status == GW_OK && trace != NULL) {

@@ -3,8 +3,8 @@
 #define GW_STUDY_VALIDATE_H
 
 #include "study/predict.h"
-#include "study/question.h"
 #include "study/rank.h"
+#include "study/scenario.h"
 
 /* A pipeline that is predicted and measured. */
 struct gw_validation_pair {
@@ -37,7 +37,7 @@ struct gw_unpredicted {
 };
 
 struct gw_validation {
-    struct gw_question question;
+    struct gw_scenario scenario;
     struct gw_noise noise;           /* recorded, by which predictions have their spread; or none */
     size_t warm_up, iterations;      /* before and measured, of each pipeline at most */
     double time_s;                   /* of each pipeline, by its prediction; 0: no limit */

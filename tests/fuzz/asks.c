@@ -1,4 +1,4 @@
-/* Questions about an accepted model and cluster, and properties of the answers. */
+/* Scenarios about an accepted model and cluster, and properties of the answers. */
 #include <math.h>
 #include <string.h>
 
@@ -14,11 +14,11 @@ static bool is_at_most(double less, double more) {
 
 /* ---- plans --------------------------------------------------------------------------------- */
 
-static void explain(const struct gw_question *question, const struct gw_plan *plan) {
+static void explain(const struct gw_scenario *scenario, const struct gw_plan *plan) {
     struct gw_arena arena = {0};
     struct gw_explanation explanation;
     double before_s = 0;
-    if (fuzz_accepted(gw_explain(question, plan, NULL, &arena, &explanation, &fuzz_error), "")) {
+    if (fuzz_accepted(gw_explain(scenario, plan, NULL, &arena, &explanation, &fuzz_error), "")) {
         for (size_t g = 0; g < plan->group_count; g++) {
             const struct gw_group_times *times = &explanation.groups[g];
             fuzz_expect(is_time(times->exchange_end_s) && times->ready_s <= times->compressed_s &&
@@ -33,9 +33,9 @@ static void explain(const struct gw_question *question, const struct gw_plan *pl
     gw_arena_free(&arena);
 }
 
-static void plan_all(const struct gw_question *question, const char *compressor) {
+static void plan_all(const struct gw_scenario *scenario, const char *compressor) {
     struct gw_plans plans = {0};
-    if (fuzz_accepted(gw_plans_make(question, compressor, NULL, "all", &plans, &fuzz_error), "")) {
+    if (fuzz_accepted(gw_plans_make(scenario, compressor, NULL, "all", &plans, &fuzz_error), "")) {
         for (size_t i = 0; i < plans.count; i++) {
             const struct gw_plan *plan = &plans.plans[i];
             fuzz_expect(is_time(plan->iteration_s) && is_time(plan->lower_bound_s),
@@ -43,10 +43,10 @@ static void plan_all(const struct gw_question *question, const char *compressor)
             fuzz_expect(is_at_most(plan->lower_bound_s, plan->iteration_s), "a bound above");
             fuzz_expect(is_at_most(plans.plans[0].iteration_s, plan->iteration_s),
                         "plans that are not in order");
-            fuzz_expect(gw_plan_check(plan, question->model, "f", &fuzz_error) == GW_OK,
+            fuzz_expect(gw_plan_check(plan, scenario->model, "f", &fuzz_error) == GW_OK,
                         "a plan for another model");
         }
-        explain(question, &plans.plans[0]);
+        explain(scenario, &plans.plans[0]);
         fuzz_write_plan(&plans.plans[0]);
     }
     gw_plans_free(&plans);
@@ -70,34 +70,34 @@ static void check_result(const struct gw_result *result) {
     }
 }
 
-static void predict(const struct gw_question *question, const struct gw_algorithm *algorithm,
+static void predict(const struct gw_scenario *scenario, const struct gw_algorithm *algorithm,
                     const struct gw_prediction_options *options) {
     struct gw_result result;
-    if (fuzz_accepted(gw_predict(question, algorithm, options, &result, &fuzz_error), "")) {
+    if (fuzz_accepted(gw_predict(scenario, algorithm, options, &result, &fuzz_error), "")) {
         check_result(&result);
     }
 }
 
-void fuzz_ask(const struct gw_question *question, uint64_t choice) {
+void fuzz_ask(const struct gw_scenario *scenario, uint64_t choice) {
     enum { MOST_TENSORS = 24, MOST_RANKS = 8 };
     size_t count = 0;
-    if (question->model->tensor_count > MOST_TENSORS) {
+    if (scenario->model->tensor_count > MOST_TENSORS) {
         return;
     }
     while (gw_algorithms[count].name != NULL) {
         count++;
     }
     const struct gw_algorithm *algorithm = &gw_algorithms[choice % count];
-    plan_all(question, choice / count % 2 == 0 ? "none" : "topk");
-    struct gw_prediction_options options = {.simulation = {.workers = question->workers},
+    plan_all(scenario, choice / count % 2 == 0 ? "none" : "topk");
+    struct gw_prediction_options options = {.simulation = {.workers = scenario->workers},
                                             .interval = true};
-    predict(question, algorithm, &options);
-    struct gw_question apart = *question;
+    predict(scenario, algorithm, &options);
+    struct gw_scenario apart = *scenario;
     apart.interference = GW_INTERFERENCE_NONE;
     options.interval = false;
     predict(&apart, algorithm, &options);
-    if (question->workers <= MOST_RANKS) {
+    if (scenario->workers <= MOST_RANKS) {
         options.simulation.level = GW_LEVEL_MESSAGES;
-        predict(question, algorithm, &options);
+        predict(scenario, algorithm, &options);
     }
 }

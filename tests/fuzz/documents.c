@@ -66,10 +66,10 @@ bool fuzz_model(const char *text, size_t length) {
                     "a tensor");
     }
     uint64_t choice = fuzz_choose(text, length);
-    struct gw_question question = gw_question_of(&model, fuzz_usual_cluster());
-    question.density = 0.01;
-    question.workers = (size_t)2 << choice % 5;
-    fuzz_ask(&question, choice / 5);
+    struct gw_scenario scenario = gw_scenario_of(&model, fuzz_usual_cluster());
+    scenario.density = 0.01;
+    scenario.workers = (size_t)2 << choice % 5;
+    fuzz_ask(&scenario, choice / 5);
     gw_model_free(&model);
     return true;
 }
@@ -196,10 +196,10 @@ bool fuzz_cluster(const char *text, size_t length) {
         (void)fuzz_accepted(
             gw_cluster_derive_network(cluster, NULL, &network, derivation, &fuzz_error), file);
     }
-    struct gw_question question = gw_question_of(fuzz_usual_model(), cluster);
-    question.density = 0.01;
-    question.workers = choice % 2 == 0 ? cluster->workers : 2 + choice / 2 % 6;
-    fuzz_ask(&question, choice / 12);
+    struct gw_scenario scenario = gw_scenario_of(fuzz_usual_model(), cluster);
+    scenario.density = 0.01;
+    scenario.workers = choice % 2 == 0 ? cluster->workers : 2 + choice / 2 % 6;
+    fuzz_ask(&scenario, choice / 12);
     const struct gw_picture picture = {.subject = fuzz_write("cluster.json", text, length),
                                        .data = fuzz_path("calibration.csv")};
     (void)fuzz_accepted(gw_draw_calibration(&picture, &fuzz_error), "");
@@ -245,13 +245,13 @@ static void check_models(const struct gw_plan *plan) {
 }
 
 static void explain(const struct gw_plan *plan) {
-    struct gw_question question = gw_question_of(fuzz_usual_model(), fuzz_usual_cluster());
-    question.workers = plan->workers;
-    question.density = plan->density;
+    struct gw_scenario scenario = gw_scenario_of(fuzz_usual_model(), fuzz_usual_cluster());
+    scenario.workers = plan->workers;
+    scenario.density = plan->density;
     struct gw_arena arena = {0};
     struct gw_explanation explanation;
-    if (gw_plan_check(plan, question.model, file, &fuzz_error) == GW_OK) {
-        (void)fuzz_accepted(gw_explain(&question, plan, NULL, &arena, &explanation, &fuzz_error),
+    if (gw_plan_check(plan, scenario.model, file, &fuzz_error) == GW_OK) {
+        (void)fuzz_accepted(gw_explain(&scenario, plan, NULL, &arena, &explanation, &fuzz_error),
                             "");
     }
     gw_arena_free(&arena);

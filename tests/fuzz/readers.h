@@ -64,8 +64,8 @@ const struct gw_cluster *fuzz_usual_cluster(void);
 /* Written and read again it must be the same plan. */
 void fuzz_write_plan(const struct gw_plan *plan);
 
-/* Plans for the question, explains and simulates it: what is answered must make sense. */
-void fuzz_ask(const struct gw_question *question, uint64_t choice);
+/* Plans for the scenario, explains and simulates it: what is answered must make sense. */
+void fuzz_ask(const struct gw_scenario *scenario, uint64_t choice);
 
 /* ---- damage -------------------------------------------------------------------------------- */
 

@@ -334,14 +334,14 @@ TEST(an_iteration_is_as_uncertain_as_its_model) {
         "{},"
         "\"collectives\": {\"allreduce\": [{\"workers\": 2, \"alpha_s\": 1e-9,"
         "\"beta_s_per_byte\": 0, \"uncertainty\": [[1, 3]]}]}}";
-    struct gw_question_inputs inputs;
+    struct gw_scenario_inputs inputs;
     const struct gw_algorithm *dense = NULL;
     struct gw_result result;
     assert_ok(gw_model_parse(text, strlen(text), "m", &inputs.model, &error));
     assert_ok(gw_cluster_parse(cluster, strlen(cluster), "c", &inputs.cluster, &error));
-    struct gw_question question = gw_question_of(&inputs.model, &inputs.cluster);
+    struct gw_scenario scenario = gw_scenario_of(&inputs.model, &inputs.cluster);
     assert_ok(gw_algorithm_find("dense", &dense, &error));
-    assert_ok(gw_predict(&question, dense, &(struct gw_prediction_options){.interval = true},
+    assert_ok(gw_predict(&scenario, dense, &(struct gw_prediction_options){.interval = true},
                          &result, &error));
     assert_true(near(result.iteration_s, 2, 1e-6));
     assert_true(near(result.iteration_high_s, 2 + hypot(1, GW_UNEXPLAINED * 2), 1e-6));

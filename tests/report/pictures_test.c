@@ -136,10 +136,10 @@ TEST_IN_FOLDER(streams_become_a_table) {
                                        .exchange_start_s = 5,
                                        .exchange_end_s = 6}};
     const struct gw_model model = {.forward_s = 1};
-    const struct gw_question question = {.model = &model};
+    const struct gw_scenario scenario = {.model = &model};
     const struct gw_plan plan = {.group_count = 2};
     const struct gw_explanation explanation = {
-        .question = &question, .plan = &plan, .groups = groups, .update_s = 0.5};
+        .scenario = &scenario, .plan = &plan, .groups = groups, .update_s = 0.5};
     install_gnuplot(folder, showing);
     assert_ok(gw_chart_streams(&explanation, 4.5, "it's a title", path_in(folder, "p.svg"), NULL,
                                &error));
@@ -338,10 +338,10 @@ TEST_IN_FOLDER(crossovers_become_lines_and_marks) {
         {.name = "topk"}, {.name = "ps"}, {.name = "dense"}};
     const struct gw_model model = {.name = (char *)"it's"};
     const struct gw_cluster cluster = {.name = (char *)"c"};
-    const struct gw_question question = {
+    const struct gw_scenario scenario = {
         .model = &model, .cluster = &cluster, .workers = 4, .density = 0.5};
     const struct gw_comparison comparison = {
-        .question = &question,
+        .scenario = &scenario,
         .algorithms = (const struct gw_algorithm *const[]){pipelines, pipelines + 1, pipelines + 2},
         .count = 3};
     const struct gw_axis_values values = {.kind = &gw_axis_kinds[GW_AXIS_BANDWIDTH],

@@ -15,7 +15,7 @@ static struct gw_cluster cluster;
 
 /* Four workers, among which an exchange takes so long for each MiB, to a thousandth; selecting
  * takes so long for each of these tensors. */
-static struct gw_question ask_about(size_t count, double mib_s, double compress_s) {
+static struct gw_scenario ask_about(size_t count, double mib_s, double compress_s) {
     static struct gw_model model;
     char text[1000];
     (void)snprintf(text, sizeof text,
@@ -36,7 +36,7 @@ static struct gw_question ask_about(size_t count, double mib_s, double compress_
                               .forward_s = 0.1,
                               .tensor_count = count,
                               .tensors = tensors};
-    return gw_question_of(&model, &cluster);
+    return gw_scenario_of(&model, &cluster);
 }
 
 /*
@@ -46,9 +46,9 @@ static struct gw_question ask_about(size_t count, double mib_s, double compress_
  */
 TEST(a_cap_is_advised_by_what_its_buckets_take_too) {
     const double passes_s = 0.1 + MOST_TENSORS * 0.002;
-    struct gw_question question = ask_about(MOST_TENSORS, 1e-3, 1e-3);
+    struct gw_scenario scenario = ask_about(MOST_TENSORS, 1e-3, 1e-3);
     struct gw_advice advice;
-    assert_ok(gw_advise(&question, "", &advice, &error));
+    assert_ok(gw_advise(&scenario, "", &advice, &error));
     assert_true(advice.cap_mib == 3);
     assert_true(near(advice.cap_iteration_s, passes_s + 0.002 + 34 * 100e-6, 1e-9));
     assert_true(near(advice.default_iteration_s, passes_s + 0.025 + 5 * 100e-6, 1e-9));
@@ -64,10 +64,10 @@ TEST(a_cap_is_advised_by_what_its_buckets_take_too) {
  * 102 and 104 ms: whole, the exchanges end after 122 ms; halved, after 112.
  */
 TEST(advice_compares_with_half_the_bytes_where_it_recommends_them) {
-    struct gw_question question = ask_about(2, 0.01, 0.1);
+    struct gw_scenario scenario = ask_about(2, 0.01, 0.1);
     struct gw_advice advice;
     struct gw_survey survey;
-    assert_ok(gw_advise(&question, "", &advice, &error));
+    assert_ok(gw_advise(&scenario, "", &advice, &error));
     const struct gw_result *chosen = advice.chosen->result;
     assert_true(chosen == &advice.half && advice.chosen->place == advice.ranking.count);
     assert_true(near(chosen->iteration_s, 0.112, 1e-9));
@@ -99,22 +99,22 @@ TEST(advice_compares_with_half_the_bytes_where_it_recommends_them) {
 TEST(a_plan_that_interference_makes_slower_than_ddp_is_not_advised) {
     static const struct gw_overlap_factor thrice = {.factor = 3, .low = 3, .high = 3};
     const struct gw_overlap_point point = {.bytes = 1, .compute = thrice, .communication = thrice};
-    struct gw_question question = ask_about(26, 1e-3, 1e-3);
+    struct gw_scenario scenario = ask_about(26, 1e-3, 1e-3);
     struct gw_overlap *overlap = calloc(1, sizeof *overlap);
     assert_non_null(overlap);
     overlap->workers = 4;
     assert_ok(gw_overlap_add(overlap, "allreduce", "backward", point, &error));
     gw_cluster_set_overlap(&cluster, overlap);
     struct gw_advice advice;
-    assert_ok(gw_advise(&question, "", &advice, &error));
+    assert_ok(gw_advise(&scenario, "", &advice, &error));
     size_t rows = 0;
     for (size_t i = 0; i < advice.ranking.count; i++) {
         rows += strcmp(advice.ranking.results[i].algorithm, "ddp") == 0;
     }
     assert_true(rows == 1 && advice.ranking.results[advice.dense].policy == NULL);
     gw_advice_free(&advice);
-    question.interference = GW_INTERFERENCE_NONE;
-    assert_ok(gw_advise(&question, "", &advice, &error));
+    scenario.interference = GW_INTERFERENCE_NONE;
+    assert_ok(gw_advise(&scenario, "", &advice, &error));
     assert_string_equal(advice.ranking.results[advice.dense].policy, "optimal");
     gw_advice_free(&advice);
     gw_cluster_free(&cluster);
@@ -132,9 +132,9 @@ TEST(the_recommended_plan_is_found_among_measurements) {
                                                     .density = 0.001,
                                                     .count = 3,
                                                     .results = results};
-    struct gw_question question = ask_about(MOST_TENSORS, 1e-3, 1e-3);
+    struct gw_scenario scenario = ask_about(MOST_TENSORS, 1e-3, 1e-3);
     struct gw_advice advice;
-    assert_ok(gw_advise(&question, "", &advice, &error));
+    assert_ok(gw_advise(&scenario, "", &advice, &error));
     gw_advice_keep_measured(&advice, &measured);
     assert_string_equal(advice.chosen->result->policy, "optimal");
     assert_int_equal(advice.measurements.count, 2);

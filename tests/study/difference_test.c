@@ -14,8 +14,8 @@ enum { BACKWARD = 1, COMPRESS, EXCHANGE };
 #define OF(group, what) (3 * (group) + (what))
 
 static struct gw_error error;
-static struct gw_question_inputs inputs;
-static struct gw_question question;
+static struct gw_scenario_inputs inputs;
+static struct gw_scenario scenario;
 static struct gw_pipeline pipeline;
 static const struct gw_schedule *const schedule = &pipeline.schedule;
 
@@ -42,11 +42,11 @@ static int open_all(void **state) {
     (void)state;
     assert_ok(gw_model_parse(model_text, strlen(model_text), "m", &inputs.model, &error));
     assert_ok(gw_cluster_parse(cluster_text, strlen(cluster_text), "c", &inputs.cluster, &error));
-    question = gw_question_of(&inputs.model, &inputs.cluster);
-    question.workers = WORKERS;
+    scenario = gw_scenario_of(&inputs.model, &inputs.cluster);
+    scenario.workers = WORKERS;
     assert_ok(gw_algorithm_find("lags", &lags, &error));
     algorithm = *lags;
-    assert_ok(gw_pipeline_open(&question, &algorithm, NULL, &pipeline, &error));
+    assert_ok(gw_pipeline_open(&scenario, &algorithm, NULL, &pipeline, &error));
     assert_int_equal(schedule->operation_count, UPDATE + 1);
     return 0;
 }
@@ -54,15 +54,11 @@ static int open_all(void **state) {
 /* Finds the costs of the cluster again, by an exchange of one leg. */
 static void reopen_costs(const struct gw_exchange_kind *exchange) {
     struct gw_algorithm method = *pipeline.algorithm;
-    const struct gw_scenario scenario = {.model = &inputs.model,
-                                         .cluster = &inputs.cluster,
-                                         .method = &method,
-                                         .workers = WORKERS,
-                                         .density = question.density,
-                                         .bandwidth = 1};
+    struct gw_scenario asked = scenario;
     method.exchange = exchange;
+    asked.method = &method;
     gw_costs_close(&pipeline.costs);
-    assert_ok(gw_costs_open(&scenario, &pipeline.costs, &error));
+    assert_ok(gw_costs_open(&asked, &pipeline.costs, &error));
 }
 
 static int close_all(void **state) {
@@ -185,7 +181,7 @@ static void compare_iterations(struct compared *out, const struct work *predicte
     for (size_t i = 0; i < measured_count; i++) {
         run(&out->measured, &measured[i], WORKERS, false);
     }
-    assert_ok(gw_difference_find(&question, &pipeline, &out->predicted, &out->measured, &out->arena,
+    assert_ok(gw_difference_find(&scenario, &pipeline, &out->predicted, &out->measured, &out->arena,
                                  &out->difference, &error));
 }
 
@@ -452,7 +448,7 @@ TEST(everything_adds_up) {
 
 static void assert_refused(struct compared *compared, const char *expected) {
     enum gw_status status =
-        gw_difference_find(&question, &pipeline, &compared->predicted, &compared->measured,
+        gw_difference_find(&scenario, &pipeline, &compared->predicted, &compared->measured,
                            &compared->arena, &compared->difference, &error);
     assert_int_equal(status, GW_FAILED);
     assert_non_null(strstr(error.message, expected));
@@ -534,8 +530,8 @@ TEST(slowed_operations_depend_on_the_concurrent_curve) {
     compress.duration_s = 0.25;
     assert_found(compress, "compressors.topk", "at 2,000, between 1,500 and 2,500 elements");
     struct gw_kernel_cost *topk = &inputs.cluster.compressors.list[0];
-    topk->densities[0] = question.density / 32;
-    topk->densities[1] = question.density / 2;
+    topk->densities[0] = scenario.density / 32;
+    topk->densities[1] = scenario.density / 2;
     topk->denser.per_unit_s = 1e-5;
     assert_found(compress, "compressors.topk.denser", "at 2,000 elements");
     compress.duration_s = 2;

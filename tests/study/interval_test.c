@@ -60,7 +60,7 @@ static struct gw_result ask_wide(const char *pipeline, const struct gw_cluster *
                                    .tensor_count = 1,
                                    .tensors = &tensor};
     struct gw_cluster shared = *cluster;
-    struct gw_question question = {.model = &model,
+    struct gw_scenario scenario = {.model = &model,
                                    .cluster = &shared,
                                    .workers = WORKERS,
                                    .density = 0.5,
@@ -74,7 +74,7 @@ static struct gw_result ask_wide(const char *pipeline, const struct gw_cluster *
         shared.sharing = (struct gw_sharing){WORKERS, WORKERS / 2, WORKERS};
     }
     assert_ok(gw_algorithm_find(pipeline, &algorithm, &error));
-    assert_ok(gw_predict(&question, algorithm, &options, &result, &error));
+    assert_ok(gw_predict(&scenario, algorithm, &options, &result, &error));
     return result;
 }
 
@@ -217,11 +217,11 @@ TEST(overlap_that_was_not_measured_is_in_the_longer_end) {
         cluster.passes_uncertainty = table[i].passes;
         const struct gw_model model = {
             .name = "two", .bytes_per_element = 4, .tensor_count = 2, .tensors = tensors};
-        struct gw_question question = gw_question_of(&model, &cluster);
+        struct gw_scenario scenario = gw_scenario_of(&model, &cluster);
         const struct gw_prediction_options options = {.interval = true,
                                                       .simulation.timed_passes = table[i].timed};
         struct gw_result result;
-        assert_ok(gw_predict(&question, algorithm, &options, &result, &error));
+        assert_ok(gw_predict(&scenario, algorithm, &options, &result, &error));
         assert_true(fabs(result.iteration_s - 3) < 1e-9);
         assert_true(fabs(result.iteration_high_s - table[i].high_s) < 0.05);
         assert_int_equal(result.warning_count, i == 0);

@@ -1,9 +1,9 @@
-/* Questions: a model on a cluster. */
+/* Scenarios: a model on a cluster. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "study/predict.h"
-#include "study/question.h"
+#include "study/scenario.h"
 
 /* Into a gw_model or a gw_cluster. */
 static enum gw_status read_named(enum gw_data_kind kind, const char *name, void *out,
@@ -26,8 +26,8 @@ enum gw_status gw_cluster_open(const char *name, struct gw_cluster *out, struct 
     return read_named(GW_DATA_CLUSTERS, name, out, error);
 }
 
-struct gw_question gw_question_of(const struct gw_model *model, const struct gw_cluster *cluster) {
-    return (struct gw_question){.model = model,
+struct gw_scenario gw_scenario_of(const struct gw_model *model, const struct gw_cluster *cluster) {
+    return (struct gw_scenario){.model = model,
                                 .cluster = cluster,
                                 .workers = cluster->workers,
                                 .density = GW_USUAL_DENSITY,
@@ -35,9 +35,9 @@ struct gw_question gw_question_of(const struct gw_model *model, const struct gw_
                                 .straggler = 1};
 }
 
-bool gw_question_counts_interference(const struct gw_question *question) {
-    return question->interference != GW_INTERFERENCE_NONE &&
-           gw_cluster_interferes(question->cluster);
+bool gw_scenario_counts_interference(const struct gw_scenario *scenario) {
+    return scenario->interference != GW_INTERFERENCE_NONE &&
+           gw_cluster_interferes(scenario->cluster);
 }
 
 enum gw_status gw_interference_check(enum gw_interference_rule interference,
@@ -50,19 +50,19 @@ enum gw_status gw_interference_check(enum gw_interference_rule interference,
                          cluster->path == NULL ? cluster->name : cluster->path);
 }
 
-enum gw_status gw_question_ask(const struct gw_question_options *options, struct gw_model model,
-                               struct gw_cluster cluster, struct gw_question *out,
+enum gw_status gw_scenario_ask(const struct gw_scenario_options *options, struct gw_model model,
+                               struct gw_cluster cluster, struct gw_scenario *out,
                                struct gw_error *error) {
     model.micro_batches = options->micro_batches;
     enum gw_status status = gw_interference_check(options->interference, &cluster, error);
-    struct gw_question_inputs *inputs = status == GW_OK ? malloc(sizeof *inputs) : NULL;
+    struct gw_scenario_inputs *inputs = status == GW_OK ? malloc(sizeof *inputs) : NULL;
     if (inputs == NULL) {
         gw_model_free(&model);
         gw_cluster_free(&cluster);
         return status == GW_OK ? gw_fail_memory(error, "asking about a model") : status;
     }
-    *inputs = (struct gw_question_inputs){.model = model, .cluster = cluster};
-    *out = gw_question_of(&inputs->model, &inputs->cluster);
+    *inputs = (struct gw_scenario_inputs){.model = model, .cluster = cluster};
+    *out = gw_scenario_of(&inputs->model, &inputs->cluster);
     out->inputs = inputs;
     out->interference = options->interference;
     out->density = options->density > 0 ? options->density : out->density;
@@ -70,7 +70,7 @@ enum gw_status gw_question_ask(const struct gw_question_options *options, struct
     return GW_OK;
 }
 
-enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
+enum gw_status gw_scenario_open(const struct gw_scenario_options *options, struct gw_scenario *out,
                                 struct gw_error *error) {
     struct gw_model model;
     struct gw_cluster cluster;
@@ -80,10 +80,10 @@ enum gw_status gw_question_open(const struct gw_question_options *options, struc
         gw_model_free(&model);
         return status;
     }
-    return gw_question_ask(options, model, cluster, out, error);
+    return gw_scenario_ask(options, model, cluster, out, error);
 }
 
-enum gw_status gw_question_read_plan(const char *path, struct gw_question_options *options,
+enum gw_status gw_scenario_read_plan(const char *path, struct gw_scenario_options *options,
                                      struct gw_plan *plan, struct gw_error *error) {
     GW_TRY(gw_plan_read(path, plan, error));
     bool sparse = strcmp(plan->compressor, "none") != 0;
@@ -100,11 +100,11 @@ enum gw_status gw_question_read_plan(const char *path, struct gw_question_option
     return GW_OK;
 }
 
-void gw_question_close(struct gw_question *question) {
-    if (question->inputs != NULL) {
-        gw_model_free(&question->inputs->model);
-        gw_cluster_free(&question->inputs->cluster);
-        free(question->inputs);
+void gw_scenario_close(struct gw_scenario *scenario) {
+    if (scenario->inputs != NULL) {
+        gw_model_free(&scenario->inputs->model);
+        gw_cluster_free(&scenario->inputs->cluster);
+        free(scenario->inputs);
     }
 }
 
@@ -151,15 +151,15 @@ static enum gw_status read_noise(const char *text, const char *option, struct gw
 }
 
 enum gw_status gw_heterogeneity_simulation(const struct gw_heterogeneity *heterogeneity,
-                                           const struct gw_question *question,
+                                           const struct gw_scenario *scenario,
                                            struct gw_arena *arena, struct gw_simulation *out,
                                            struct gw_error *error) {
-    size_t nodes = gw_cluster_nodes(question->cluster, question->workers);
-    *out = (struct gw_simulation){.workers = question->workers,
+    size_t nodes = gw_cluster_nodes(scenario->cluster, scenario->workers);
+    *out = (struct gw_simulation){.workers = scenario->workers,
                                   .background = heterogeneity->background,
                                   .seed = heterogeneity->seed,
                                   .threads = heterogeneity->threads};
-    GW_TRY(spread_factors(&heterogeneity->stragglers, "--straggler", "worker", question->workers,
+    GW_TRY(spread_factors(&heterogeneity->stragglers, "--straggler", "worker", scenario->workers,
                           arena, &out->slowdown, error));
     GW_TRY(spread_factors(&heterogeneity->bandwidths, "--bandwidth", "node", nodes, arena,
                           &out->bandwidth, error));

@@ -1,47 +1,26 @@
-/* A question: a model on a cluster, and the network between its workers. */
-#ifndef GW_STUDY_QUESTION_H
-#define GW_STUDY_QUESTION_H
+/* A scenario: a model on a cluster, and the network between its workers. */
+#ifndef GW_STUDY_SCENARIO_H
+#define GW_STUDY_SCENARIO_H
 
 #include "core/core.h"
 #include "goal/goal.h"
-#include "methods/methods.h"
+#include "methods/costs.h"
 #include "sim/sim.h"
 #include "traces/traces.h"
 
-/* ---- the question -----------------------------------------------------------------------------
+/* ---- the scenario -----------------------------------------------------------------------------
  */
 
-/* Rule for interference in predictions: operations of a worker, and workers of a machine, that run
- * at once slow each other. */
-enum gw_interference_rule {
-    GW_INTERFERENCE_KNOWN,   /* as far as the cluster's file says how much */
-    GW_INTERFERENCE_NONE,    /* they do not */
-    GW_INTERFERENCE_REQUIRED /* as the file says; a file without any is refused */
-};
-
-/* A model and a cluster that were read or made for a question. */
-struct gw_question_inputs {
+/* A model and a cluster that were read or made for a scenario. */
+struct gw_scenario_inputs {
     struct gw_model model;
     struct gw_cluster cluster;
 };
 
-/* A question of a user. May be copied and changed: it borrows both. */
-struct gw_question {
-    const struct gw_model *model;
-    const struct gw_cluster *cluster;
-    size_t workers;
-    double density;
-    double bandwidth; /* of collectives' bytes, a factor of the measured one; startups stay */
-    double straggler; /* a factor on the compute times of worker 0, in sweeps; 1: none */
-    double noise;     /* of the logarithm of each compute time the standard deviation, in sweeps */
-    enum gw_interference_rule interference;
-    struct gw_question_inputs *inputs; /* that gw_question_close frees; NULL: none */
-};
-
 enum { GW_MAX_MICRO_BATCHES = 4096 }; /* of an iteration */
 
-/* Options of a question. */
-struct gw_question_options {
+/* Options of a scenario. */
+struct gw_scenario_options {
     const char *model, *cluster; /* names or paths */
     double density;              /* 0: not given, the usual one */
     size_t workers;              /* 0: not given, as many as the cluster has */
@@ -56,27 +35,27 @@ enum gw_status gw_model_open(const char *name, struct gw_model *out, struct gw_e
 enum gw_status gw_cluster_open(const char *name, struct gw_cluster *out, struct gw_error *error);
 
 /* Asks about a model on a cluster, with as many workers as that has and GW_USUAL_DENSITY. */
-struct gw_question gw_question_of(const struct gw_model *model, const struct gw_cluster *cluster);
+struct gw_scenario gw_scenario_of(const struct gw_model *model, const struct gw_cluster *cluster);
 
 /* Whether predictions count it. */
-bool gw_question_counts_interference(const struct gw_question *question);
+bool gw_scenario_counts_interference(const struct gw_scenario *scenario);
 
 /* Refuses a cluster without interference if it is required. */
 enum gw_status gw_interference_check(enum gw_interference_rule interference,
                                      const struct gw_cluster *cluster, struct gw_error *error);
 
-/* Asks about both, which become the question's inputs, or are freed if it fails. */
-enum gw_status gw_question_ask(const struct gw_question_options *options, struct gw_model model,
-                               struct gw_cluster cluster, struct gw_question *out,
+/* Asks about both, which become the scenario's inputs, or are freed if it fails. */
+enum gw_status gw_scenario_ask(const struct gw_scenario_options *options, struct gw_model model,
+                               struct gw_cluster cluster, struct gw_scenario *out,
                                struct gw_error *error);
 
 /* Reads the model and the cluster, and asks about them. */
-enum gw_status gw_question_open(const struct gw_question_options *options, struct gw_question *out,
+enum gw_status gw_scenario_open(const struct gw_scenario_options *options, struct gw_scenario *out,
                                 struct gw_error *error);
 /* A plan brings its own density and workers; options that were given overrule them. */
-enum gw_status gw_question_read_plan(const char *path, struct gw_question_options *options,
+enum gw_status gw_scenario_read_plan(const char *path, struct gw_scenario_options *options,
                                      struct gw_plan *plan, struct gw_error *error);
-void gw_question_close(struct gw_question *question);
+void gw_scenario_close(struct gw_scenario *scenario);
 
 /* ---- the network ------------------------------------------------------------------------------
  */
@@ -111,10 +90,10 @@ enum gw_status gw_loggp_parse(const char *text, struct gw_loggp_text *out, struc
 enum gw_status gw_loggp_for_goal(const struct gw_loggp_text *text, struct gw_loggops *out,
                                  struct gw_error *error);
 
-/* Changes the cluster of the question's inputs as the options say; refuses unknown collectives and
+/* Changes the cluster of the scenario's inputs as the options say; refuses unknown collectives and
  * algorithms, and options that only messages use without these. */
 enum gw_status gw_network_apply(const struct gw_network_options *options,
-                                struct gw_question *question, struct gw_error *error);
+                                struct gw_scenario *scenario, struct gw_error *error);
 
 /* Has the simulation see the network that the options, which live longer, say. */
 void gw_network_simulate(const struct gw_network_options *options, struct gw_simulation *out);
