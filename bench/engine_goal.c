@@ -29,11 +29,17 @@ struct answer {
 
 /* The repeats of one schedule. */
 struct samples {
-    double *read_s, *run_s, *whole_s, *peak_bytes;
-    double *convert_s, *simulate_s, *their_peak_bytes;
-    double *speedup, *memory, *whole;
+    double *read_s, *run_s, *peak_bytes;
+    double *speedup, *memory, *whole; /* over LogGOPSim's */
 };
 enum { SAMPLES = sizeof(struct samples) / sizeof(double *) };
+
+/* A line of the table. */
+struct row {
+    uint32_t ranks;
+    struct answer ours, theirs;
+    struct samples samples;
+};
 
 static char folder[256];
 static char text_path[sizeof folder + 16], binary_path[sizeof folder + 16],
@@ -60,10 +66,9 @@ static void make_folder(void) {
     (void)snprintf(output_path, sizeof output_path, "%s/output.txt", folder);
 }
 
-enum { BYTES = 8 };
+/* ---- operations ---------------------------------------------------------------------------- */
 
-/* ---- schedules: operations
- * ---------------------------------------------------------------------------- */
+enum { BYTES = 8 };
 
 static uint32_t write_send(struct gw_goal_writer *writer, uint32_t to, uint32_t tag) {
     return gw_goal_write_operation(
@@ -340,10 +345,8 @@ static bool same(const struct answer *a, const struct answer *b) {
 /* ---- repeats ------------------------------------------------------------------------------- */
 
 static void open_samples(struct samples *samples, size_t repeats) {
-    double **each[] = {
-        &samples->read_s,    &samples->run_s,      &samples->whole_s,          &samples->peak_bytes,
-        &samples->convert_s, &samples->simulate_s, &samples->their_peak_bytes, &samples->speedup,
-        &samples->memory,    &samples->whole};
+    double **each[] = {&samples->read_s,  &samples->run_s,  &samples->peak_bytes,
+                       &samples->speedup, &samples->memory, &samples->whole};
     _Static_assert(sizeof each / sizeof *each == SAMPLES, "every sample is opened");
     double *numbers = calloc(SAMPLES * repeats, sizeof *numbers);
     if (numbers == NULL) {
@@ -354,38 +357,27 @@ static void open_samples(struct samples *samples, size_t repeats) {
     }
 }
 
-static void repeat_ours(struct samples *samples, size_t i, struct answer *answer) {
-    struct bench_process process;
-    *answer = (struct answer){0};
-    bench_work_apart(read_and_run, NULL, answer, sizeof *answer, 0, &process);
-    samples->read_s[i] = answer->read_s;
-    samples->run_s[i] = answer->run_s;
-    samples->whole_s[i] = process.wall_s;
-    samples->peak_bytes[i] = process.peak_bytes;
-}
-
-static void repeat_theirs(const char *loggopsim, struct samples *samples, size_t i,
-                          struct answer *answer) {
-    struct bench_process process;
+static void measure_repeat(const char *loggopsim, struct row *row, size_t i) {
+    struct samples *samples = &row->samples;
+    struct bench_process ours, converts, simulates;
+    row->ours = (struct answer){0};
+    bench_work_apart(read_and_run, NULL, &row->ours, sizeof row->ours, 0, &ours);
+    samples->read_s[i] = row->ours.read_s;
+    samples->run_s[i] = row->ours.run_s;
+    samples->peak_bytes[i] = ours.peak_bytes;
+    if (loggopsim == NULL) {
+        return;
+    }
     execute(loggopsim, "txt2bin", (const char *const[]){"-i", text_path, "-o", binary_path, NULL},
-            &process);
-    samples->convert_s[i] = process.wall_s;
-    execute(loggopsim, "LogGOPSim", (const char *const[]){"-f", binary_path, NULL}, &process);
-    samples->simulate_s[i] = process.wall_s;
-    samples->their_peak_bytes[i] = process.peak_bytes;
-    samples->speedup[i] = samples->simulate_s[i] / samples->run_s[i];
-    samples->memory[i] = samples->peak_bytes[i] / samples->their_peak_bytes[i];
-    samples->whole[i] = samples->whole_s[i] / (samples->convert_s[i] + samples->simulate_s[i]);
-    read_answer(answer);
+            &converts);
+    execute(loggopsim, "LogGOPSim", (const char *const[]){"-f", binary_path, NULL}, &simulates);
+    samples->speedup[i] = simulates.wall_s / row->ours.run_s;
+    samples->memory[i] = ours.peak_bytes / simulates.peak_bytes;
+    samples->whole[i] = ours.wall_s / (converts.wall_s + simulates.wall_s);
+    read_answer(&row->theirs);
 }
 
 /* ---- tables -------------------------------------------------------------------------------- */
-
-struct row {
-    uint32_t ranks;
-    struct answer ours, theirs;
-    struct samples samples;
-};
 
 static void print_ours(const struct pattern *pattern, const struct row *row, size_t repeats) {
     char texts[4][GW_UNITS_SIZE];
@@ -399,20 +391,14 @@ static void print_ours(const struct pattern *pattern, const struct row *row, siz
            gw_format_bytes(peak_bytes, texts[3]), peak_bytes / events);
 }
 
-static void print_theirs(const struct pattern *pattern, const struct row *row, size_t repeats) {
-    char texts[3][GW_UNITS_SIZE];
+static void print_ratios(const struct pattern *pattern, const struct row *row, size_t repeats) {
     const struct samples *samples = &row->samples;
-    double events = (double)row->theirs.events;
-    double simulate_s = bench_median(samples->simulate_s, repeats);
-    double peak_bytes = bench_median(samples->their_peak_bytes, repeats);
     double speedup = bench_median(samples->speedup, repeats);
-    printf("| %s | %s | %s | %.2f | %s | %.0f | %s | %.1f (%.1f to %.1f) | %.3f | %.3f |\n",
-           pattern->name, gw_format_seconds(bench_median(samples->convert_s, repeats), texts[0]),
-           gw_format_seconds(simulate_s, texts[1]), 1e-6 * events / simulate_s,
-           gw_format_bytes(peak_bytes, texts[2]), peak_bytes / events,
-           same(&row->ours, &row->theirs) ? "yes" : "NO", speedup, samples->speedup[0],
-           samples->speedup[repeats - 1], bench_median(samples->memory, repeats),
-           bench_median(samples->whole, repeats));
+    printf("| %s | %u | %.1f | %.1f (%.1f to %.1f) | %.2f | %.2f | %s |\n", pattern->name,
+           row->ranks, 1e-6 * (double)row->ours.events / bench_median(samples->run_s, repeats),
+           speedup, samples->speedup[0], samples->speedup[repeats - 1],
+           bench_median(samples->memory, repeats), bench_median(samples->whole, repeats),
+           same(&row->ours, &row->theirs) ? "yes" : "NO");
 }
 
 static void measure(const struct bench_engine_choice *choice, const struct pattern *pattern,
@@ -430,10 +416,7 @@ static void measure(const struct bench_engine_choice *choice, const struct patte
         bench_give_up("writing a schedule", error.message);
     }
     for (size_t i = 0; i < choice->repeats; i++) {
-        repeat_ours(&row->samples, i, &row->ours);
-        if (choice->loggopsim != NULL) {
-            repeat_theirs(choice->loggopsim, &row->samples, i, &row->theirs);
-        }
+        measure_repeat(choice->loggopsim, row, i);
     }
 }
 
@@ -444,29 +427,23 @@ void bench_engine_goal(const struct bench_engine_choice *choice) {
     for (size_t p = 0; p < PATTERNS; p++) {
         measure(choice, &patterns[p], &rows[p]);
     }
-    printf("### GOAL schedules\n\nMedians of %zu repeats on one core. Memory is the largest "
-           "resident size of a process that reads the text and runs it.\n\n"
-           "| schedule | ranks | events | read | run | million events/s | memory | bytes/event |\n"
-           "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+    printf("Medians of %zu repeats on one core. Memory is the largest resident size of a process "
+           "that reads the text and runs it.",
            choice->repeats);
-    for (size_t p = 0; p < PATTERNS; p++) {
-        print_ours(&patterns[p], &rows[p], choice->repeats);
-    }
     if (choice->loggopsim != NULL) {
-        printf("\n### LogGOPSim on the same\n\nIts times are those of its processes, from start to "
-               "end. Ratios are medians of those of single repeats. Equal: the number of events "
-               "and the last finish time (of up to %d ranks, each).\n\n"
-               "| schedule | txt2bin | LogGOPSim | million events/s | memory | bytes/event | equal "
-               "| speed over theirs: target 10 | memory over theirs: target 0.250 | read and run "
-               "over theirs: target "
-               "0.200 |\n"
-               "| --- | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |\n",
+        printf(" Ratios to LogGOPSim are medians of those of single repeats; the whole is reading "
+               "and running over txt2bin and LogGOPSim. Equal: the number of events and the last "
+               "finish time (of up to %d ranks, each).\n\n"
+               "| schedule | ranks | M events/s | speed over LogGOPSim's | memory | whole | equal "
+               "|\n| --- | ---: | ---: | ---: | ---: | ---: | --- |\n",
                TOLD);
-        for (size_t p = 0; p < PATTERNS; p++) {
-            print_theirs(&patterns[p], &rows[p], choice->repeats);
-        }
+    } else {
+        printf("\n\n| schedule | ranks | events | read | run | million events/s | memory | "
+               "bytes/event |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     }
     for (size_t p = 0; p < PATTERNS; p++) {
+        (choice->loggopsim != NULL ? print_ratios : print_ours)(&patterns[p], &rows[p],
+                                                                choice->repeats);
         free(rows[p].samples.read_s);
     }
 }

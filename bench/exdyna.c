@@ -28,19 +28,10 @@ static bool is_close(double ratio) {
     return fabs(ratio - 1) <= 0.1;
 }
 
-/* The first iteration from which all windows until STEADY are within 10%; STEADY if none is. */
-static size_t find_steady(const double *ratios) {
-    size_t from = 0;
-    double sum = 0;
-    for (size_t t = 0; t < STEADY; t++) {
-        sum += ratios[t] - (t >= WINDOW ? ratios[t - WINDOW] : 0);
-        from = t + 1 < WINDOW || is_close(sum / WINDOW) ? from : t + 1;
-    }
-    return from;
-}
-
-static void print_phase(const char *name, const double *ratios, size_t count) {
+static void print_phase(const char *compressor, const char *phase, const double *ratios,
+                        const double *paddings, size_t count) {
     struct gw_running all = {0};
+    struct gw_running padding = {0};
     double low = INFINITY;
     double high = 0;
     size_t close = 0;
@@ -48,6 +39,7 @@ static void print_phase(const char *name, const double *ratios, size_t count) {
     double sum = 0;
     for (size_t t = 0; t < count; t++) {
         gw_running_add(&all, ratios[t]);
+        gw_running_add(&padding, paddings[t]);
         close += is_close(ratios[t]);
         sum += ratios[t] - (t >= WINDOW ? ratios[t - WINDOW] : 0);
         if (t + 1 >= WINDOW) {
@@ -56,27 +48,24 @@ static void print_phase(const char *name, const double *ratios, size_t count) {
             close_windows += is_close(sum / WINDOW);
         }
     }
-    printf("  %s: mean %.3f, sd %.3f, windows %.3f to %.3f; within 10%%: %.0f%% of iterations, "
-           "%.0f%% of windows\n",
-           name, all.mean, gw_running_sd(&all), low, high, 100 * (double)close / (double)count,
-           100 * (double)close_windows / (double)(count - WINDOW + 1));
+    printf("| `%s` | %s | %.3f | %.3f | %.3f to %.3f | %.0f%% | %.0f%% | %.3f |\n", compressor,
+           phase, all.mean, gw_running_sd(&all), low, high, 100 * (double)close / (double)count,
+           100 * (double)close_windows / (double)(count - WINDOW + 1), padding.mean);
 }
 
 static enum gw_status train(struct gw_training *training, const struct gw_training_spec *spec,
                             double change, struct gw_error *error) {
-    static double ratios[ITERATIONS];
-    double padding = 0;
+    static double ratios[ITERATIONS], paddings[ITERATIONS];
+    const char *name = spec->compressor->name;
     GW_TRY(gw_training_open(training, spec, error));
     for (size_t t = 0; t < ITERATIONS; t++) {
         double drifted = t < STEADY ? 0 : (double)(t - STEADY) / DRIFT;
         GW_TRY(gw_training_step(training, pow(change, drifted), error));
         ratios[t] = (double)gw_training_selected(training) / (double)spec->kept;
-        padding += t < STEADY ? 0 : gw_exdyna_padding(training->counts, spec->workers) / DRIFT;
+        paddings[t] = gw_exdyna_padding(training->counts, spec->workers);
     }
-    printf("%s: within 10%% from iteration %zu on; padding %.3f\n", spec->compressor->name,
-           find_steady(ratios), padding);
-    print_phase("steady, last 500", ratios + STEADY - 500, 500);
-    print_phase("changing", ratios + STEADY, DRIFT);
+    print_phase(name, "steady, last 500", ratios + STEADY - 500, paddings + STEADY - 500, 500);
+    print_phase(name, "changing, 2,000", ratios + STEADY, paddings + STEADY, DRIFT);
     return GW_OK;
 }
 
@@ -110,6 +99,9 @@ int main(int argc, char **argv) {
         (void)fputs(usage, stderr);
         return GW_BAD_INPUT;
     }
+    printf("| | iterations | selected / k | sd | windows | within 10%% | windows within 10%% | "
+           "padding |\n"
+           "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct gw_training training;
         struct gw_error error = {0};
