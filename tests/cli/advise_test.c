@@ -79,50 +79,13 @@ TEST_IN_FOLDER(pipelines_that_keep_almost_no_gradient_are_not_recommended) {
                NULL);
 }
 
-/* Names may be written as their makers write them. */
-TEST_IN_FOLDER(names_are_known_whatever_their_case) {
-    struct answer plain = ask(*state, "gradweave " ASKED "--precision fp16");
-    struct answer shouted = ask(*state, "gradweave advise GPT-2 --gpu A100 --nodes 8 --network "
-                                        "10Gb/s --precision FP16");
-    assert_int_equal(plain.status, 0);
-    assert_string_equal(plain.out, shouted.out);
-    plain = ask(*state, "gradweave plan resnet50 --cluster box-4x1gbit --policy omgs");
-    shouted = ask(*state, "gradweave plan ResNet_50 --cluster Box-4x1Gbit --policy OMGS");
-    assert_int_equal(plain.status, 0);
-    assert_string_equal(plain.out, shouted.out);
-    plain = ask(*state, "gradweave compare resnet50 --cluster box-4x1gbit --algo topk,ps");
-    shouted = ask(*state, "gradweave compare resnet50 --cluster box-4x1gbit --algo TopK,PS");
-    assert_int_equal(plain.status, 0);
-    assert_string_equal(plain.out, shouted.out);
-}
-
-/* One question has one answer, whichever verb is asked. */
-TEST_IN_FOLDER(every_verb_answers_about_what_is_made) {
-    static const char *const commands[] = {"compare gpt2 " MADE " --algo ddp --json",
-                                           "simulate gpt2 " MADE " --algo ddp --json",
-                                           "sweep --model gpt2 " MADE " --algo ddp --json"};
+/* One question has one answer, also to who asks for advice. */
+TEST_IN_FOLDER(advice_has_the_times_of_compare) {
     cJSON *advice = ask_for(*state, "gradweave/advice@1", "gradweave advise gpt2 " MADE " --json");
-    double iteration_s = NAN;
-    const cJSON *row = NULL;
-    cJSON_ArrayForEach(row, item_at(advice, "results")) {
-        bool is_planned = cJSON_HasObjectItem(row, "changed");
-        bool is_ddp = strcmp(text_at(row, "algorithm"), "ddp") == 0;
-        iteration_s = is_ddp && !is_planned ? number_at(row, "iteration_s") : iteration_s;
-    }
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        struct answer answer = ask(*state, "gradweave %s", commands[i]);
-        cJSON *document = cJSON_Parse(answer.out);
-        assert_int_equal(answer.status, 0);
-        const cJSON *results = cJSON_GetObjectItem(document, i == 2 ? "points" : "results");
-        const cJSON *result = results == NULL ? document : cJSON_GetArrayItem(results, 0);
-        assert_true(near(number_at(result, "iteration_s"), iteration_s, 1e-12));
-        cJSON_Delete(document);
-    }
-    cJSON *plan = ask_for(*state, "gradweave/plan@1",
-                          "gradweave plan gpt2 " MADE " --policy ddp --compressor none --json");
-    assert_true(near(number_at(plan, "iteration_s"), iteration_s, 1e-12));
-    check_says(*state, "gradweave report gpt2 " MADE " --out page.html", NULL);
-    assert_non_null(strstr(read_text(*state, "page.html"), "gradweave compare gpt2 " MADE));
+    cJSON *compared = ask_for(*state, "gradweave/comparison@1",
+                              "gradweave compare gpt2 " MADE " --algo ddp --json");
+    assert_true(near(number_at(result_of_plan(advice, "ddp", NULL), "iteration_s"),
+                     number_at(result_of(compared, "ddp"), "iteration_s"), 1e-12));
 }
 
 static double with_buckets_s(const cJSON *plan) {
@@ -313,52 +276,6 @@ TEST_IN_FOLDER(recommendations_stand_the_soonest_first) {
                         "too little energy");
     check_says(*state, "gradweave " ASKED, "it pays if training needs fewer than",
                "not recommended: too little energy", "counts as asked of", NULL);
-}
-
-/*
- * Micro-batches but the last one add a forward and a backward pass each, before anything is
- * exchanged: plans and iterations are those of one, so much later.
- */
-TEST_IN_FOLDER(micro_batches_come_before_what_is_exchanged) {
-    static const char *const commands[] = {
-        "simulate r18.json --cluster box-4x1gbit --algo topk",
-        "simulate r18.json --cluster box-4x1gbit --algo ddp",
-        "simulate r18.json --cluster box-4x1gbit --algo ps --workers 3",
-        "plan r18.json --cluster box-4x1gbit --policy optimal",
-        "plan r18.json --cluster box-4x1gbit --policy omgs",
-        "plan r18.json --cluster box-4x1gbit --policy mg-wfbp --compressor none"};
-    cJSON *model = ask_for(*state, "gradweave/model@1",
-                           "gradweave model make resnet18 --backward 40ms --forward 25ms --out "
-                           "r18.json --json");
-    assert_non_null(model);
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        bool plans = commands[i][0] == 'p';
-        const char *schema = plans ? "gradweave/plan@1" : "gradweave/result@1";
-        cJSON *one = ask_for(*state, schema, "gradweave %s --json", commands[i]);
-        cJSON *four = ask_for(*state, schema, "gradweave %s --accumulate 4 --json", commands[i]);
-        double added_s = number_at(four, "iteration_s") - number_at(one, "iteration_s");
-        assert_true(near(added_s, 3 * (0.025 + 0.040), 1e-9));
-        if (plans) {
-            assert_true(cJSON_Compare(item_at(one, "groups"), item_at(four, "groups"), 1));
-        } else {
-            assert_true(near(number_at(four, "breakdown.forward_s"), 4 * 0.025, 1e-9));
-            assert_true(near(number_at(four, "breakdown.backward_s"), 4 * 0.040, 1e-9));
-            assert_true(number_at(four, "bytes_per_worker") == number_at(one, "bytes_per_worker"));
-        }
-    }
-    cJSON *advice = ask_for(*state, "gradweave/advice@1",
-                            "gradweave advise r18.json --cluster box-4x1gbit --accumulate 4 "
-                            "--json");
-    cJSON *compared = ask_for(*state, "gradweave/comparison@1",
-                              "gradweave compare r18.json --cluster box-4x1gbit --accumulate 4 "
-                              "--interference --json");
-    assert_true(near(number_at(result_of_plan(advice, "ddp", NULL), "iteration_s"),
-                     number_at(result_of(compared, "ddp"), "iteration_s"), 1e-9));
-    assert_true(number_at(advice, "rests_on.micro_batches") == 4);
-    check_says(*state,
-               "gradweave advise resnet18 --backward 40ms --batch 32 --cluster box-4x1gbit "
-               "--accumulate 4",
-               ", 128 samples an iteration", NULL);
 }
 
 /* At the bandwidth at which both take equally long they do, by `compare`. */

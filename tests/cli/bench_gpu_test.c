@@ -19,30 +19,6 @@ static void need_gpu(const char *folder) {
     }
 }
 
-static void assert_refused(const char *folder, const char *command, const char *why) {
-    struct answer answer = ask(folder, command);
-    assert_int_equal(answer.status, 2);
-    assert_string_equal(answer.out, "");
-    assert_non_null(strstr(answer.err, why));
-}
-
-TEST_IN_FOLDER(wrong_requests_are_refused) {
-    const char *folder = *state;
-    assert_refused(folder, "gradweave bench compressors --device gpu",
-                   "--device: expected cpu, cuda or cuda:N, got \"gpu\"");
-    assert_refused(folder, "gradweave bench compressors --device cuda:1x", "--device: expected");
-    assert_refused(folder, "gradweave bench compressors --device cuda: -n 10",
-                   "--device: expected");
-    assert_refused(folder, "gradweave bench compressors --device cuda --threads 2",
-                   "--threads: expected --device cpu");
-    assert_refused(folder, "gradweave bench compressors --device cuda:999 -n 10", "expected");
-    assert_refused(folder, "gradweave calibrate --nodes 2 --out c.json --transport nccl",
-                   "--transport: expected --device cuda");
-    assert_refused(folder,
-                   "gradweave calibrate --nodes 2 --out c.json --device cuda --transport udp",
-                   "--transport: expected nccl or mpi, got \"udp\"");
-}
-
 /* Half of a copy is the pass that all is counted in, and a selection reads all there is. */
 static void check_row(const cJSON *document, const cJSON *row) {
     double pass_s = number_at(document, "copy_s") / 2;

@@ -223,33 +223,6 @@ TEST(parts_are_measured_alone_and_added) {
                   "absent.json: cannot be read");
 }
 
-TEST(wrong_options_are_refused) {
-    static const struct {
-        const char *arguments, *message;
-    } cases[] = {
-        {"--out c.json --only allgater", "sendrecv, topk"},
-        {"--out c.json --only allgater", "network, overlap, each once, got \"allgater\""},
-        {"--out c.json --only topk,topk", "got \"topk\""},
-        {"--out c.json --only topk,", "got \"\""},
-        {"--out c.json --only network,network", "got \"network\""},
-        {"--out c.json --only topk --compressor dgc", "neither --compressor nor --no-network"},
-        {"--out c.json --quick --thorough", "not both"},
-        {"--out c.json --time 0", "--time: expected"},
-        {"--out c.json --tolerance 0.1", "--check with it"},
-        {"--out c.json --check c.json", "expected none of --out"},
-        {"--check c.json --resume", "expected none of --out"},
-        {"--check c.json --only network", "neither network nor overlap, as"},
-        {"--check c.json --only topk,overlap", "neither network nor overlap, as"},
-        {"", "expected --out CLUSTER.json, or --check CLUSTER.json"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char command[256];
-        (void)snprintf(command, sizeof command, "gradweave calibrate --nodes 2 %s",
-                       cases[i].arguments);
-        check_refused(*state, command, cases[i].message);
-    }
-}
-
 /* ---- looked at again ----------------------------------------------------------------------- */
 
 /* All compressors' times and spreads multiplied: a file of a machine that was so much slower. */
@@ -308,7 +281,5 @@ TEST(a_check_says_what_moved) {
                   "source.hosts: expected a list");
     check_refused(*state, "gradweave calibrate --nodes 2 --check absent.json", "absent.json");
 }
-
-/* ---- the tests ----------------------------------------------------------------------------- */
 
 FIXTURES(make_inputs, remove_folder)

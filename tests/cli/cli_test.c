@@ -7,7 +7,6 @@
 #include "tests/test.h"
 
 #define TINY "tiny.json --cluster small.json"
-#define IDLE "idle-model.json --cluster idle-cluster.json"
 #define RESNET50 "resnet50 --cluster p102-1gbe-16"
 
 static bool has_name(const cJSON *list, const char *name) {
@@ -51,8 +50,6 @@ TEST(ranks_all_policies) {
         assert_true(number_at(plan, "iteration_s") >= last_s);
         last_s = number_at(plan, "iteration_s");
     }
-    check_says(*state, "gradweave plan " TINY, "policy ", "per-tensor", "no plan takes less than",
-               NULL);
 }
 
 /* The file has what stdout says, and its simulation takes what it says. */
@@ -82,30 +79,6 @@ TEST(simulates_the_plan_it_wrote) {
         check_plan_file(*state, policies[i], "topk", "omgs");
         check_plan_file(*state, policies[i], "none", "mg-wfbp");
     }
-}
-
-TEST(replaces_a_plan_whole) {
-    const char *folder = *state;
-    char old[64] = "";
-    struct stat before;
-    struct stat after;
-    static const char plan[] = "{\"schema\": \"gradweave/plan@1\"}";
-    write_text(folder, "plan.json", plan);
-    FILE *reader = fopen(path_in(folder, "plan.json"), "re");
-    assert_non_null(reader);
-    assert_int_equal(fstat(fileno(reader), &before), 0);
-    (void)ask_for(folder, "gradweave/plan@1",
-                  "gradweave plan " TINY " --policy omgs --out plan.json --json");
-    /* Who reads the old file goes on reading it; who opens it anew finds the new one. */
-    assert_int_equal(fread(old, 1, sizeof old - 1, reader), strlen(plan));
-    assert_string_equal(old, plan);
-    (void)fclose(reader);
-    assert_int_equal(stat(path_in(folder, "plan.json"), &after), 0);
-    assert_true(after.st_ino != before.st_ino);
-    char *text = read_text(folder, "plan.json");
-    (void)parse_document(text, "gradweave/plan@1");
-    char *files = list_files(folder);
-    assert_null(strstr(files, ".gradweave"));
 }
 
 /* ---- simulate and compare ------------------------------------------------------------------ */
@@ -139,60 +112,6 @@ TEST(simulates_as_compare_does) {
                                   text_at(ranked, "algorithm"));
         assert_true(cJSON_Compare(ranked, alone, 1));
     }
-    check_says(*state, "gradweave compare " TINY, "tiny (4 tensors", "algorithm ", "omgs", NULL);
-}
-
-TEST(names_do_not_command_the_terminal) {
-    write_text(*state, "red.json",
-               "{'schema': 'gradweave/model@1', 'name': '\\u001b[31mred\\u009b', 'forward_s': 1, "
-               "'tensors': [{'name': '\\u001b[2J', 'elements': 10, 'backward_s': 0}]}");
-    check_says(*state, "gradweave plan red.json --cluster small.json --explain",
-               "\\x1b[31mred\\u009b (1 tensors", "\\x1b[2J\n", NULL);
-    write_text(*state, "long.json",
-               "{'schema': 'gradweave/model@1', 'name': 'two\\nlines', 'forward_s': 1, "
-               "'tensors': [{'name': 'a', 'elements': 10, 'backward_s': 0}]}");
-    check_says(*state, "gradweave simulate long.json --cluster small.json --algo dense",
-               "two\\x0alines (1 tensors", NULL);
-    struct answer broken = ask(*state, "gradweave plan " TINY " --policy a\nb --density x\ny");
-    assert_non_null(strstr(broken.err, "got \"x\\x0ay\""));
-    static const struct {
-        const char *command, *shown;
-    } refused[] = {
-        {"gradweave plan red.json --cluster small.json --plan", "unrecognized option '--plan'"},
-        {"gradweave plan --x\033[31m", "unrecognized option '--x\\x1b[31m'"},
-        {"gradweave plan --x\033[31m=1", "unrecognized option '--x\\x1b[31m=1'"},
-        {"gradweave plan -qx", "invalid option -- 'x'"},
-        {"gradweave plan -q\033[31m", "invalid option -- '\\x1b'"},
-        {"gradweave simulate --n=\033[31m", "option '--n' is ambiguous"}};
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        struct answer answer = ask(*state, refused[i].command);
-        assert_int_equal(answer.status, 2);
-        assert_null(strchr(answer.err, '\033'));
-        assert_non_null(strstr(answer.err, refused[i].shown));
-    }
-    write_text(*state, "odd.json", "{'schema': '\\u001b[31m'}");
-    struct answer odd = ask(*state, "gradweave plan odd.json --cluster small.json");
-    assert_int_equal(odd.status, 2);
-    assert_non_null(strstr(odd.err, "got \"\\x1b[31m\""));
-}
-
-TEST(repeats_noise_from_its_seed) {
-    static const char *const command =
-        "gradweave simulate " TINY " --algo omgs --iterations 5 --noise 0.1 --json --seed ";
-    char other_command[256];
-    char first_command[256];
-    (void)snprintf(first_command, sizeof first_command, "%s7", command);
-    (void)snprintf(other_command, sizeof other_command, "%s8", command);
-    struct answer first = ask(*state, first_command);
-    struct answer again = ask(*state, first_command);
-    struct answer other = ask(*state, other_command);
-    assert_int_equal(first.status, 0);
-    assert_string_equal(first.out, again.out);
-    assert_string_not_equal(first.out, other.out);
-    cJSON *result = parse_document(first.out, "gradweave/result@1");
-    check_result(result);
-    assert_true(number_at(result, "iterations") == 5);
-    assert_true(number_at(result, "iteration_sd_s") > 0);
 }
 
 TEST(traces_every_worker) {
@@ -210,48 +129,6 @@ TEST(traces_every_worker) {
         }
     }
     assert_true(near(end_us, 2e6 * number_at(result, "iteration_s"), 1e-9));
-}
-
-/* ---- what takes no time --------------------------------------------------------------------- */
-
-/* The place of an entry whose `key` is this text. */
-static int place_of(const cJSON *list, const char *key, const char *text) {
-    int place = 0;
-    const cJSON *entry = NULL;
-    cJSON_ArrayForEach(entry, list) {
-        if (strncmp(text_at(entry, key), text, strcspn(text, ":")) == 0) {
-            return place;
-        }
-        place++;
-    }
-    print_error("%s: not in the list\n", text);
-    fail();
-    return -1;
-}
-
-/* All take as long: algorithms stay in their table's order, plans with few groups come first. */
-TEST(ranks_equals_in_the_tables_order) {
-    cJSON *list = ask_for(*state, "gradweave/list@1", "gradweave list --json");
-    cJSON *comparison =
-        ask_for(*state, "gradweave/comparison@1", "gradweave compare " IDLE " --json");
-    cJSON *plans = ask_for(*state, "gradweave/plans@1", "gradweave plan " IDLE " --json");
-    int place = 0;
-    const cJSON *entry = NULL;
-    cJSON_ArrayForEach(entry, item_at(list, "algorithms")) {
-        const cJSON *result = cJSON_GetArrayItem(item_at(comparison, "results"), place++);
-        assert_string_equal(text_at(result, "algorithm"), text_at(entry, "name"));
-        assert_true(number_at(result, "iteration_s") == 0);
-    }
-    int last_groups = 0;
-    int last_place = -1;
-    cJSON_ArrayForEach(entry, item_at(plans, "plans")) {
-        int groups = cJSON_GetArraySize(item_at(entry, "groups"));
-        place = place_of(item_at(list, "policies"), "name", text_at(entry, "policy"));
-        assert_true(groups > last_groups || (groups == last_groups && place > last_place));
-        last_groups = groups;
-        last_place = place;
-    }
-    assert_true(last_groups == 3);
 }
 
 /* ---- bench --------------------------------------------------------------------------------- */

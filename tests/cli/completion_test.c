@@ -42,19 +42,4 @@ TEST(completes_in_bash) {
     free(searched);
 }
 
-TEST(describes_completions) {
-    static const struct {
-        const char *words, *line;
-    } lines[] = {{"gradweave completion -- pl",
-                  "plan\tfinds which neighbouring tensors to exchange together\n"},
-                 {"gradweave completion -- plan --expl",
-                  "--explain\tSay when each group of the (best) plan"},
-                 {"gradweave completion -- compare --algo=topk,mg-", "--algo=topk,mg-wfbp\n"},
-                 {"gradweave completion zsh", "gradweave completion -- "},
-                 {"gradweave completion fish", "gradweave completion -- "}};
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        check_says(*state, lines[i].words, lines[i].line, NULL);
-    }
-}
-
 FIXTURES(make_folder, remove_folder)

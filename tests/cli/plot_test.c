@@ -110,16 +110,3 @@ TEST_IN_FOLDER(numbers_need_no_gnuplot) {
     free(drawn);
     free(path);
 }
-
-TEST_IN_FOLDER(trainings_have_a_row_each) {
-    write_text(*state, "accuracy.json",
-               "{'schema': 'gradweave/accuracy@1', 'model': 'm', 'goal': 0.9, 'judged_every': 20, "
-               "'trainings': [{'algorithm': 'topk', 'density': 0.01, 'workers': 4, 'iterations': "
-               "[120, 140, null]}, {'algorithm': 'dense', 'workers': 4, 'iterations': [80, 100, "
-               "120]}]}");
-    const char *line = draw(*state, "convergence accuracy.json");
-    assert_int_equal(count_lines(line), 2);
-    assert_true(number_in(line, 1) == 140 && number_in(line, 5) == 1);
-    line = next_line(line);
-    assert_true(number_in(line, 1) == 100 && number_in(line, 3) == 120);
-}

@@ -37,7 +37,8 @@ static inline bool is_refused(const char *folder, const char *program,
     bool as_expected = answer.status == status && answer.out[0] == '\0' && same_files &&
                        strstr(answer.err, refusal->message) != NULL &&
                        count_messages(answer.err) == 1 &&
-                       strstr(answer.err, "\\x0a") == NULL; /* its own line ends are none */
+                       strstr(answer.err, "\\x0a") == NULL && /* its own line ends are none */
+                       strchr(answer.err, '\033') == NULL;
     if (!as_expected) {
         print_error("%s\n  expected status %d and \"%s\"\n  got status %d and \"%s\"%s%s\n",
                     command, status, refusal->message, answer.status, answer.err,

@@ -77,22 +77,7 @@ TEST_IN_FOLDER(names_are_no_markup) {
     assert_string_equal(text_at(item_at(data_of(page), "model"), "name"), name);
 }
 
-TEST_IN_FOLDER(commands_quote_what_a_shell_would_take_apart) {
-    check_says(*state,
-               "gradweave report gpt2 --gpu a100 --nodes 2 --network 10gbit --out it's&.html",
-               NULL);
-    const cJSON *commands = item_at(data_of(read_text(*state, "it's&.html")), "commands");
-    assert_non_null(
-        strstr(text_at(cJSON_GetArrayItem(commands, 0), ""), "10gbit --out 'it'\\''s&.html'"));
-}
-
 /* ---- its numbers ----------------------------------------------------------------------------- */
-
-TEST_IN_FOLDER(an_advice_is_that_of_advise) {
-    cJSON *report = ask_document(*state, "gradweave report " ASKED "--price 2 --json", NULL);
-    cJSON *advice = ask_document(*state, "gradweave advise " ASKED "--price 2 --json", NULL);
-    assert_true(cJSON_Compare(item_at(report, "advice"), advice, 1));
-}
 
 /* The result in that place of the ranking, or behind it that with half the bytes. */
 static const cJSON *result_at(const cJSON *report, const cJSON *place) {

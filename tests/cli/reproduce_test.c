@@ -105,23 +105,6 @@ TEST_IN_FOLDER(gaussiank_table2_is_within_a_tenth) {
     }
 }
 
-TEST_IN_FOLDER(others_are_as_near_as_they_were) {
-    static const struct {
-        const char *table;
-        double largest; /* error of what nothing was fitted to */
-        int unfitted;
-    } tables[] = {{"layer-dropping-table1", 0.01, 2},
-                  {"exdyna-fig7", 0.05, 3},
-                  {"omgs-fig4", 2.4, 4},
-                  {"gs-sgd-table2", 2.5, 4}};
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        cJSON *document = reproduce(*state, tables[i].table);
-        assert_true(summary_at(document, "unfitted") == tables[i].unfitted);
-        assert_true(summary_at(document, "largest_error") < tables[i].largest);
-        assert_true(cJSON_GetArraySize(item_at(document, "inputs")) > 1);
-    }
-}
-
 /* ---- tables of one's own --------------------------------------------------------------------- */
 
 #define TABLE                                                                                      \

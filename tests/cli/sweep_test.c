@@ -59,17 +59,6 @@ TEST_WITH(points_are_all_combinations_in_order, make_inputs, remove_folder) {
     assert_true(number_at(sweep, "infeasible_count") == 0);
 }
 
-TEST_WITH(defaults_are_those_of_simulate, make_inputs, remove_folder) {
-    cJSON *sweep = ask_document(*state, TINY " --json", RESULT);
-    cJSON *list = ask_document(*state, "gradweave list algorithms --json", "gradweave/list@1");
-    const cJSON *algorithms = item_at(list, "algorithms");
-    assert_int_equal(number_at(sweep, "point_count"), cJSON_GetArraySize(algorithms));
-    for (int i = 0; i < cJSON_GetArraySize(algorithms); i++) {
-        check_axes(point_at(sweep, i), "tiny.json", 4, 0.001, 1, 1, 0,
-                   text_at(cJSON_GetArrayItem(algorithms, i), "name"));
-    }
-}
-
 static void check_equal(const char *folder, const char *asked, const cJSON *point) {
     cJSON *simulated = ask_result(folder, asked);
     if (!cJSON_Compare(point, simulated, 1)) {
@@ -143,33 +132,6 @@ TEST_WITH(points_are_what_simulate_says, make_inputs, remove_folder) {
                            "gradweave sweep --model resnet50,lstm-ptb --cluster p102-1gbe-16 "
                            "--algo omgs,mg-wfbp --workers 16,64 --json",
                            "p102-1gbe-16", "");
-}
-
-/* A point without an answer has the reason that `simulate` gives, and the others their answers. */
-TEST_WITH(infeasible_points_are_rows_with_their_reason, make_inputs, remove_folder) {
-    write_text(*state, "sparse.json", sparse_cluster);
-    cJSON *sweep =
-        ask_document(*state,
-                     "gradweave sweep --model tiny.json --cluster sparse.json,small.json "
-                     "--algo dense,omgs --out rows.csv --json",
-                     RESULT);
-    assert_true(number_at(sweep, "point_count") == 4);
-    assert_true(number_at(sweep, "infeasible_count") == 1);
-    sweep = ask_document(*state,
-                         "gradweave sweep --model tiny.json --cluster sparse.json,small.json "
-                         "--algo dense,omgs --json",
-                         RESULT);
-    struct answer simulated =
-        ask(*state, "gradweave simulate tiny.json --cluster sparse.json --algo dense");
-    char expected[600];
-    (void)snprintf(expected, sizeof expected, "gradweave: %s\n",
-                   text_at(point_at(sweep, 0), "reason"));
-    assert_string_equal(simulated.err, expected);
-    assert_string_equal(text_at(point_at(sweep, 0), "schema"), "gradweave/infeasible@1");
-    for (int i = 1; i < 4; i++) {
-        assert_string_equal(text_at(point_at(sweep, i), "schema"), "gradweave/result@1");
-        check_times(point_at(sweep, i));
-    }
 }
 
 /* ---- rows ---------------------------------------------------------------------------------- */
@@ -256,24 +218,6 @@ TEST_WITH(threads_make_no_difference, make_inputs, remove_folder) {
     check_same_file(*state, "one.csv", "five.csv");
     check_same_file(*state, "one.jsonl", "two.jsonl");
     check_same_file(*state, "one.jsonl", "five.jsonl");
-}
-
-TEST_WITH(job_files_are_command_lines, make_inputs, remove_folder) {
-    write_text(*state, "job.json",
-               "{'schema': 'gradweave/sweep-job@1', 'models': ['tiny.json'], "
-               "'clusters': 'small.json', 'algorithms': ['omgs', 'dense'], 'workers': [2, 8, 4], "
-               "'density': '1e-3:1e-1:log5', 'bandwidth': [0.5, '2x'], 'noise': 0.1, "
-               "'straggler': '1,2', 'accumulate': 2, 'iterations': 3, 'seed': 7}");
-    check_done(*state, "gradweave sweep job.json --out job.csv");
-    check_done(*state, TINY " --algo omgs,dense --workers 2,4,8 --density 1e-3:1e-1:log5 "
-                            "--bandwidth 0.5x,2x --noise 0.1 --straggler 1,2 --accumulate 2 "
-                            "--iterations 3 --seed 7 --out line.csv");
-    check_same_file(*state, "job.csv", "line.csv");
-    check_done(*state, "gradweave sweep job.json --algo all --workers 16 --seed 1 --noise 0 "
-                       "--accumulate 1 --iterations 1 --out job.csv");
-    check_done(*state, TINY " --workers 16 --density 1e-3:1e-1:log5 --bandwidth 0.5x,2x "
-                            "--straggler 1,2 --out line.csv");
-    check_same_file(*state, "job.csv", "line.csv");
 }
 
 /* Rows with a path of thousands of characters are rows like others. */
