@@ -90,6 +90,8 @@ static void choose(const struct gw_curve_point *points, size_t count, bool compr
 
 TEST(the_truth_is_chosen) {
     struct gw_random *random = open_random(1);
+    print_message("| truth | straight | nlog2n | two-segment | points |\n"
+                  "| --- | ---: | ---: | ---: | ---: |\n");
     for (size_t s = 0; s < sizeof scenes / sizeof *scenes; s++) {
         const struct scene *scene = &scenes[s];
         int chose[GW_CANDIDATE_KINDS] = {0};
@@ -102,8 +104,8 @@ TEST(the_truth_is_chosen) {
             chose[chosen]++;
             gw_candidates_close(candidates);
         }
-        print_message("%-24s straight %d, nlog2n %d, two-segment %d, points %d of %d\n",
-                      scene->name, chose[0], chose[1], chose[2], chose[3], CALIBRATIONS);
+        print_message("| %s | %d | %d | %d | %d |\n", scene->name, chose[0], chose[1], chose[2],
+                      chose[3]);
         assert_true(chose[scene->expected] >= scene->rate * CALIBRATIONS);
     }
     gw_random_close(random);

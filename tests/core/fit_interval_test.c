@@ -111,9 +111,8 @@ static void check(const char *scene, const char *coefficient, struct tally *tall
     struct gw_summary half_widths;
     gw_summarise(tally->half_widths, tally->count, &half_widths);
     double width = half_widths.median / deviation;
-    print_message("%-24s %-8s within in %.1f%%, off %+.2f%% in the mean, half width %.2f sd\n",
-                  scene, coefficient, 100.0 * tally->held / (double)tally->count,
-                  100 * tally->estimates.mean, width);
+    print_message("| %s | %s | %.1f%% | %+.2f%% | %.2f |\n", scene, coefficient,
+                  100.0 * tally->held / (double)tally->count, 100 * tally->estimates.mean, width);
     double wider = widening(CALIBRATIONS);
     double above = (double)tally->held / (double)tally->count - 0.95;
     assert_true(above > -0.04 * wider - 1e-9);
@@ -155,6 +154,8 @@ TEST(intervals_hold_the_truth_as_often_as_they_say) {
     enum { SCENES = sizeof scenes / sizeof *scenes };
     int held = 0;
     struct gw_random *random = random_stream(1);
+    print_message("| truth | coefficient | inside | off in the mean | half width, sd |\n"
+                  "| --- | --- | ---: | ---: | ---: |\n");
     for (size_t s = 0; s < SCENES; s++) {
         held += run_scene(&scenes[s], random);
     }

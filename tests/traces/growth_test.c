@@ -156,6 +156,7 @@ TEST(noisy_measurements_are_extrapolated_within_a_tenth) {
     int rounds = gw_trials(200);
     static const size_t measured[] = {2, 4};
     struct gw_random *random = random_stream(3);
+    print_message("| law | 8 workers within 10%% | off in the mean |\n| --- | ---: | ---: |\n");
     for (size_t t = 0; t < TRUTHS; t++) {
         int good = 0;
         double sum = 0;
@@ -167,8 +168,8 @@ TEST(noisy_measurements_are_extrapolated_within_a_tenth) {
             sum += error / rounds;
             gw_cluster_free(&cluster);
         }
-        print_message("%s %zu: %d of %d within 10%%, %.1f%% in the mean\n", truths[t].collective, t,
-                      good, rounds, 100 * sum);
+        print_message("| %s %zu | %d of %d | %.1f%% |\n", truths[t].collective, t, good, rounds,
+                      100 * sum);
         double spared = rounds < 200 ? 2 * sqrt(0.85 * 0.15 * rounds) : 0;
         assert_true(good >= 0.85 * rounds - spared);
     }
@@ -182,6 +183,7 @@ TEST(uncertainty_is_of_the_errors_size) {
     static const size_t measured[] = {2, 3, 4, 8};
     static const size_t asked[] = {6, 16, 64};
     struct gw_random *random = random_stream(4);
+    print_message("| workers | off in the mean | said |\n| ---: | ---: | ---: |\n");
     for (size_t a = 0; a < 3; a++) {
         double said = 0;
         double errors = 0;
@@ -196,8 +198,7 @@ TEST(uncertainty_is_of_the_errors_size) {
             said += uncertainty / rounds;
             gw_cluster_free(&cluster);
         }
-        print_message("%zu workers: off by %.1f%%, said %.1f%%\n", asked[a], 100 * errors,
-                      100 * said);
+        print_message("| %zu | %.1f%% | %.1f%% |\n", asked[a], 100 * errors, 100 * said);
         assert_true(said > 0.5 * errors && said < 6 * errors);
     }
 }
