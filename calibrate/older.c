@@ -95,78 +95,64 @@ enum gw_status gw_calibration_require_same_hosts(struct gw_communicator *communi
     return gw_agree(communicator, status, error);
 }
 
+static double number_in(const cJSON *object, const char *key) {
+    const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
+    return cJSON_IsNumber(number) && number->valuedouble > 0 ? number->valuedouble : 0;
+}
+
 /* ---- parts of the older one ---------------------------------------------------------------- */
 
-static enum gw_status copy_cost(const struct gw_curve *curve, const cJSON *kept,
-                                struct gw_curve *curve_out, cJSON **kept_out,
-                                struct gw_error *error) {
-    GW_TRY(gw_curve_copy(curve, curve_out, error));
-    enum gw_status status = gw_json_copy(kept, kept_out, error);
-    if (status != GW_OK) {
-        gw_curve_free(curve_out);
-    }
-    return status;
-}
-
-static enum gw_status add_kernels(struct gw_kernel_costs *costs,
-                                  const struct gw_kernel_costs *older, struct gw_error *error) {
-    struct gw_curve curve;
-    cJSON *kept = NULL;
-    for (size_t i = 0; i < older->count; i++) {
-        const struct gw_kernel_cost *cost = &older->list[i];
-        if (gw_kernel_cost_find(costs, cost->name) == NULL) {
-            GW_TRY(copy_cost(&cost->curve, cost->kept, &curve, &kept, error));
-            GW_TRY(gw_kernel_costs_add(costs, cost->name, curve, kept, error));
-            struct gw_kernel_cost *added = &costs->list[costs->count - 1];
-            GW_TRY(gw_curve_copy(&cost->together, &added->together, error));
-            GW_TRY(gw_curve_copy(&cost->denser, &added->denser, error));
-            GW_TRY(gw_curve_copy(&cost->denser_together, &added->denser_together, error));
-            memcpy(added->densities, cost->densities, sizeof added->densities);
-        }
-    }
-    return GW_OK;
-}
-
-static enum gw_status add_older_curves(struct gw_cluster *cluster, const struct gw_cluster *older,
-                                       struct gw_error *error) {
-    struct gw_curve curve;
-    cJSON *kept = NULL;
-    for (size_t i = 0; i < older->collective_count; i++) {
-        const struct gw_collective_cost *cost = &older->collectives[i];
-        if (gw_cluster_find_collective(cluster, cost->name, cost->workers) == NULL) {
-            GW_TRY(copy_cost(&cost->curve, cost->kept, &curve, &kept, error));
+/* Moves the members of an object that another one lacks. */
+static enum gw_status move_members(cJSON *from, cJSON *into, struct gw_error *error) {
+    cJSON *next = NULL;
+    for (cJSON *member = from == NULL ? NULL : from->child; member != NULL; member = next) {
+        next = member->next;
+        if (cJSON_GetObjectItemCaseSensitive(into, member->string) == NULL) {
             GW_TRY(
-                gw_cluster_add_collective(cluster, cost->name, cost->workers, curve, kept, error));
+                gw_json_put(into, member->string, cJSON_DetachItemViaPointer(from, member), error));
         }
     }
-    GW_TRY(add_kernels(&cluster->compressors, &older->compressors, error));
-    GW_TRY(add_kernels(&cluster->aggregation, &older->aggregation, error));
-    cluster->sharing = cluster->sharing.ranks > 0 ? cluster->sharing : older->sharing;
     return GW_OK;
 }
 
-/* Adds other keys of the document. Growth laws follow from all curves together and are fitted
- * again. "earlier" in the source tells where the older curves come from. */
-static enum gw_status add_keys(struct gw_cluster *cluster, const struct gw_cluster *older,
-                               struct gw_error *error) {
-    static const char *const ours[] = {
-        "schema",      "name",        "workers", "workers_per_node", "collectives",
-        "compressors", "aggregation", "sharing", "network",          "growth"};
-    cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
-    const cJSON *member = NULL;
-    cJSON_ArrayForEach(member, older->kept) {
-        bool is_ours = cJSON_GetObjectItemCaseSensitive(cluster->kept, member->string) != NULL;
-        for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
-            is_ours = is_ours || strcmp(member->string, ours[i]) == 0;
+/* Moves a collective's entries of numbers of workers that another list lacks. */
+static enum gw_status move_entries(cJSON *from, cJSON *into, struct gw_error *error) {
+    cJSON *next = NULL;
+    for (cJSON *entry = from == NULL ? NULL : from->child; entry != NULL; entry = next) {
+        bool is_there = false;
+        const cJSON *other = NULL;
+        next = entry->next;
+        cJSON_ArrayForEach(other, into) {
+            is_there = is_there || number_in(other, "workers") == number_in(entry, "workers");
         }
-        if (!is_ours) {
-            GW_TRY(gw_json_put(cluster->kept, member->string, cJSON_Duplicate(member, 1), error));
-        }
+        GW_TRY(is_there ? GW_OK
+                        : gw_json_append(into, cJSON_DetachItemViaPointer(from, entry), error));
     }
-    const cJSON *earlier = cJSON_GetObjectItemCaseSensitive(older->kept, "source");
-    return source == NULL || earlier == NULL
-               ? GW_OK
-               : gw_json_put(source, "earlier", cJSON_Duplicate(earlier, 1), error);
+    return GW_OK;
+}
+
+/* Moves curves and other keys between documents of clusters. Growth laws follow from all curves
+ * together and are fitted again. "earlier" in the source tells where the older curves come from. */
+static enum gw_status move_older(cJSON *from, cJSON *into, struct gw_error *error) {
+    static const char *const lists[] = {"collectives", "compressors", "aggregation"};
+    cJSON *source = cJSON_GetObjectItemCaseSensitive(into, "source");
+    cJSON *earlier = cJSON_GetObjectItemCaseSensitive(from, "source");
+    cJSON *measured = cJSON_GetObjectItemCaseSensitive(into, lists[0]);
+    cJSON *entries = NULL;
+    cJSON_DeleteItemFromObjectCaseSensitive(from, "growth");
+    if (source != NULL && earlier != NULL) {
+        GW_TRY(gw_json_put(source, "earlier", cJSON_DetachItemViaPointer(from, earlier), error));
+    }
+    cJSON_ArrayForEach(entries, measured) {
+        cJSON *older = cJSON_GetObjectItemCaseSensitive(from, lists[0]);
+        GW_TRY(
+            move_entries(cJSON_GetObjectItemCaseSensitive(older, entries->string), entries, error));
+    }
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        GW_TRY(move_members(cJSON_GetObjectItemCaseSensitive(from, lists[i]),
+                            cJSON_GetObjectItemCaseSensitive(into, lists[i]), error));
+    }
+    return move_members(from, into, error);
 }
 
 enum gw_status gw_calibration_read_older(struct gw_communicator *communicator, const char *path,
@@ -180,14 +166,25 @@ enum gw_status gw_calibration_read_older(struct gw_communicator *communicator, c
 
 enum gw_status gw_calibration_add_older(struct gw_cluster *cluster, const struct gw_cluster *older,
                                         struct gw_error *error) {
-    GW_TRY(add_older_curves(cluster, older, error));
-    if (cluster->network == NULL && older->network != NULL) {
-        struct gw_network network = *older->network;
-        network.kept = cJSON_Duplicate(older->network->kept, 1);
-        GW_TRY(network.kept == NULL ? gw_fail_memory(error, "adding to a cluster")
-                                    : gw_cluster_set_network(cluster, network, error));
+    struct gw_cluster both = {0};
+    struct gw_json root = {.file = older->path};
+    cJSON *from = NULL;
+    cJSON *into = NULL;
+    enum gw_status status = gw_cluster_document(older, &from, error);
+    status = status == GW_OK ? gw_cluster_document(cluster, &into, error) : status;
+    status = status == GW_OK ? move_older(from, into, error) : status;
+    root.node = into;
+    status = status == GW_OK ? gw_fields_read(&gw_cluster_fields, &root, &both, error) : status;
+    cJSON_Delete(from);
+    cJSON_Delete(into);
+    if (status != GW_OK) {
+        gw_cluster_free(&both);
+        return status;
     }
-    GW_TRY(add_keys(cluster, older, error));
+    gw_cluster_free(cluster);
+    free(both.path);
+    *cluster = both;
+    cluster->path = NULL;
     return gw_cluster_put_growth(cluster, error);
 }
 
@@ -220,11 +217,6 @@ static const cJSON *find_document(const struct gw_cluster *cluster,
     const struct gw_collective_cost *cost =
         gw_cluster_find_collective(cluster, subject->name, (size_t)series->workers);
     return cost == NULL ? NULL : cost->kept;
-}
-
-static double number_in(const cJSON *object, const char *key) {
-    const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
-    return cJSON_IsNumber(number) && number->valuedouble > 0 ? number->valuedouble : 0;
 }
 
 static bool is_usable(const cJSON *raw, const struct gw_subject *subject) {
