@@ -51,6 +51,16 @@ void gw_arena_free(struct gw_arena *arena);
  */
 void *gw_grow(void *items, size_t needed, size_t *capacity, size_t size);
 
+/* The same for `list`; like GW_TRY, returns from the calling function when out of memory. */
+#define GW_GROW(list, needed, capacity, what, error)                                               \
+    do {                                                                                           \
+        void *grown_ = gw_grow((list), (needed), &(capacity), sizeof *(list));                     \
+        if (grown_ == NULL) {                                                                      \
+            return gw_fail_memory(error, what);                                                    \
+        }                                                                                          \
+        (list) = grown_;                                                                           \
+    } while (0)
+
 /* Requests large pages, which make random access to many megabytes faster. Call it before the
  * memory is first touched; it has no effect without large pages. */
 void gw_prefer_large_pages(void *items, size_t bytes);

@@ -143,12 +143,8 @@ static bool parse_noise_number(const char *text, char **end, double *out) {
 
 static enum gw_status add_value(struct gw_noise *noise, size_t *capacity, double value,
                                 struct gw_error *error) {
-    double *sample = gw_grow(noise->sample, noise->count + 1, capacity, sizeof *sample);
-    if (sample == NULL) {
-        return gw_fail_memory(error, "reading a sample");
-    }
-    noise->sample = sample;
-    sample[noise->count++] = value;
+    GW_GROW(noise->sample, noise->count + 1, *capacity, "reading a sample", error);
+    noise->sample[noise->count++] = value;
     return GW_OK;
 }
 

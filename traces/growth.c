@@ -464,13 +464,9 @@ enum gw_status gw_cluster_find_growth(struct gw_cluster *cluster, struct gw_erro
         }
         GW_TRY(find_growth(cluster, name, &growth, error));
         if (growth.count >= 2) {
-            struct gw_growth *larger =
-                gw_grow(cluster->growths, cluster->growth_count + 1, &capacity, sizeof *larger);
-            if (larger == NULL) {
-                return gw_fail_memory(error, "finding growth laws");
-            }
-            cluster->growths = larger;
-            larger[cluster->growth_count++] = growth;
+            GW_GROW(cluster->growths, cluster->growth_count + 1, capacity, "finding growth laws",
+                    error);
+            cluster->growths[cluster->growth_count++] = growth;
         }
     }
     return GW_OK;

@@ -103,14 +103,9 @@ static enum gw_status find_communicator(struct reading *reading, const struct gw
                    ? GW_OK
                    : gw_json_expected(header, "the ranks and nodes of the same id before", error);
     }
-    struct inspected_communicator *larger =
-        gw_grow(reading->communicators, reading->communicator_count + 1,
-                &reading->communicator_capacity, sizeof *larger);
-    if (larger == NULL) {
-        return gw_fail_memory(error, "importing calls");
-    }
-    reading->communicators = larger;
-    struct inspected_communicator *added = &larger[reading->communicator_count++];
+    GW_GROW(reading->communicators, reading->communicator_count + 1, reading->communicator_capacity,
+            "importing calls", error);
+    struct inspected_communicator *added = &reading->communicators[reading->communicator_count++];
     *added = (struct inspected_communicator){.id = strdup(line->id),
                                              .name = strdup(line->name == NULL ? "" : line->name),
                                              .ranks = line->ranks,
@@ -138,19 +133,15 @@ static enum gw_status add_call(struct reading *reading, const struct gw_json *he
     if (function == FUNCTIONS || found->ranks < 2 || !is_chosen || !is_timed_on_gpu) {
         return GW_OK;
     }
-    struct inspected_call *larger = gw_grow(reading->calls, reading->record_count + 1,
-                                            &reading->record_capacity, sizeof *larger);
-    if (larger == NULL) {
-        return gw_fail_memory(error, "importing calls");
-    }
-    reading->calls = larger;
-    larger[reading->record_count++] = (struct inspected_call){.communicator = communicator,
-                                                              .ranks = found->ranks,
-                                                              .function = function,
-                                                              .number = line->number,
-                                                              .rank = line->rank,
-                                                              .bytes = (double)line->bytes,
-                                                              .time_us = line->time_us};
+    GW_GROW(reading->calls, reading->record_count + 1, reading->record_capacity, "importing calls",
+            error);
+    reading->calls[reading->record_count++] = (struct inspected_call){.communicator = communicator,
+                                                                      .ranks = found->ranks,
+                                                                      .function = function,
+                                                                      .number = line->number,
+                                                                      .rank = line->rank,
+                                                                      .bytes = (double)line->bytes,
+                                                                      .time_us = line->time_us};
     return GW_OK;
 }
 

@@ -157,13 +157,8 @@ static enum gw_status count_on_host(struct gw_nccl_run *run, const char *name, s
     size_t known = run->hosts.count;
     size_t host = 0;
     GW_TRY(gw_import_find_name(&run->hosts, name, &host, error));
-    size_t *larger =
-        gw_grow(run->host_ranks, run->hosts.count, &run->host_capacity, sizeof *larger);
-    if (larger == NULL) {
-        return gw_fail_memory(error, "importing ranks");
-    }
-    run->host_ranks = larger;
-    larger[host] = host == known ? ranks : larger[host] + ranks;
+    GW_GROW(run->host_ranks, run->hosts.count, run->host_capacity, "importing ranks", error);
+    run->host_ranks[host] = host == known ? ranks : run->host_ranks[host] + ranks;
     return GW_OK;
 }
 

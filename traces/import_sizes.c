@@ -44,13 +44,8 @@ static bool is_total(const struct gw_import_parameter *one) {
 static enum gw_status add_parameter(struct reading *reading, const char *name, size_t length,
                                     const struct gw_import_parameter *parameter,
                                     struct gw_error *error) {
-    struct gw_import_parameter *larger =
-        gw_grow(reading->parameters, reading->count + 1, &reading->capacity, sizeof *larger);
-    if (larger == NULL) {
-        return gw_fail_memory(error, "importing sizes");
-    }
-    reading->parameters = larger;
-    struct gw_import_parameter *added = &larger[reading->count];
+    GW_GROW(reading->parameters, reading->count + 1, reading->capacity, "importing sizes", error);
+    struct gw_import_parameter *added = &reading->parameters[reading->count];
     *added = *parameter;
     added->name = strndup(name, length);
     added->line = reading->text.number;

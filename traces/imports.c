@@ -16,13 +16,8 @@ enum gw_status gw_import_point(struct gw_import_table *table, double bytes, doub
     if (!(bytes > 0) || !(time_us > 0)) {
         return GW_OK;
     }
-    struct gw_import_mean *larger =
-        gw_grow(table->means, table->count + 1, &table->capacity, sizeof *larger);
-    if (larger == NULL) {
-        return gw_fail_memory(error, "importing a curve");
-    }
-    table->means = larger;
-    larger[table->count++] =
+    GW_GROW(table->means, table->count + 1, table->capacity, "importing a curve", error);
+    table->means[table->count++] =
         (struct gw_import_mean){.bytes = bytes, .mean_s = time_us * 1e-6, .rows = rows};
     return GW_OK;
 }

@@ -36,17 +36,13 @@ static struct gw_overlap_pair *find_pair(const struct gw_overlap *overlap, const
 
 static enum gw_status add_point(struct gw_overlap_pair *pair, struct gw_overlap_point point,
                                 struct gw_error *error) {
-    struct gw_overlap_point *larger =
-        gw_grow(pair->points, pair->point_count + 1, &pair->point_capacity, sizeof *larger);
-    if (larger == NULL) {
-        return gw_fail_memory(error, "adding overlap factors");
-    }
-    pair->points = larger;
+    GW_GROW(pair->points, pair->point_count + 1, pair->point_capacity, "adding overlap factors",
+            error);
     size_t at = pair->point_count++;
-    for (; at > 0 && larger[at - 1].bytes > point.bytes; at--) {
-        larger[at] = larger[at - 1];
+    for (; at > 0 && pair->points[at - 1].bytes > point.bytes; at--) {
+        pair->points[at] = pair->points[at - 1];
     }
-    larger[at] = point;
+    pair->points[at] = point;
     return GW_OK;
 }
 

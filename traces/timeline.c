@@ -34,26 +34,17 @@ enum gw_status gw_timeline_create(struct gw_timeline *out, size_t lane_count,
 
 enum gw_status gw_timeline_add(struct gw_timeline *timeline, struct gw_span span,
                                struct gw_error *error) {
-    struct gw_span *spans = gw_grow(timeline->spans, timeline->span_count + 1,
-                                    &timeline->span_capacity, sizeof *timeline->spans);
-    if (spans == NULL) {
-        return gw_fail_memory(error, "recording a timeline");
-    }
-    timeline->spans = spans;
-    spans[timeline->span_count++] = span;
+    GW_GROW(timeline->spans, timeline->span_count + 1, timeline->span_capacity,
+            "recording a timeline", error);
+    timeline->spans[timeline->span_count++] = span;
     return GW_OK;
 }
 
 enum gw_status gw_timeline_add_iteration(struct gw_timeline *timeline, double start_s, double end_s,
                                          struct gw_error *error) {
-    struct gw_iteration *iterations =
-        gw_grow(timeline->iterations, timeline->iteration_count + 1, &timeline->iteration_capacity,
-                sizeof *timeline->iterations);
-    if (iterations == NULL) {
-        return gw_fail_memory(error, "recording a timeline");
-    }
-    timeline->iterations = iterations;
-    iterations[timeline->iteration_count++] =
+    GW_GROW(timeline->iterations, timeline->iteration_count + 1, timeline->iteration_capacity,
+            "recording a timeline", error);
+    timeline->iterations[timeline->iteration_count++] =
         (struct gw_iteration){.start_s = start_s, .end_s = end_s};
     return GW_OK;
 }

@@ -44,25 +44,16 @@ bool gw_series_make_denser(struct gw_series *series, double density, double time
 
 enum gw_status gw_series_list_add(struct gw_series_list *list, struct gw_series series,
                                   struct gw_error *error) {
-    struct gw_series *larger =
-        gw_grow(list->items, list->count + 1, &list->capacity, sizeof *larger);
-    if (larger == NULL) {
-        return gw_fail_memory(error, "choosing points to measure");
-    }
-    list->items = larger;
+    GW_GROW(list->items, list->count + 1, list->capacity, "choosing points to measure", error);
     list->items[list->count++] = series;
     return GW_OK;
 }
 
 enum gw_status gw_points_add(struct gw_points *points, size_t series, size_t size,
                              struct gw_error *error) {
-    struct gw_measured_point *larger =
-        gw_grow(points->items, points->count + 1, &points->capacity, sizeof *larger);
-    if (larger == NULL) {
-        return gw_fail_memory(error, "choosing points to measure");
-    }
     size_t fitting = points->series[series].subject.row_size / size;
-    points->items = larger;
+    GW_GROW(points->items, points->count + 1, points->capacity, "choosing points to measure",
+            error);
     points->items[points->count++] =
         (struct gw_measured_point){.series = series,
                                    .size = size,
@@ -160,13 +151,8 @@ enum gw_status gw_point_add(struct gw_measured_point *point, const struct gw_blo
                             const struct gw_stop_rule *rule, struct gw_error *error) {
     struct gw_summary summary;
     size_t outliers = 0;
-    double *larger =
-        gw_grow(point->seconds, point->count + block->count, &point->capacity, sizeof *larger);
-    if (larger == NULL) {
-        return gw_fail_memory(error, "keeping repeats");
-    }
-    point->seconds = larger;
-    memcpy(point->seconds + point->count, block->seconds, block->count * sizeof *larger);
+    GW_GROW(point->seconds, point->count + block->count, point->capacity, "keeping repeats", error);
+    memcpy(point->seconds + point->count, block->seconds, block->count * sizeof *point->seconds);
     for (size_t i = 0; i < block->count; i++) {
         point->spent_s += gw_runs(point->row) * block->seconds[i];
     }
