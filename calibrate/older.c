@@ -190,19 +190,15 @@ enum gw_status gw_calibration_add_older(struct gw_cluster *cluster, const struct
 
 /* ---- measuring curves again ---------------------------------------------------------------- */
 
-enum {
-    SIZES = 3 /* of each curve: small, medium, large */
-};
-
 struct recheck {
     const struct gw_cluster *cluster;
     double tolerance;
     struct gw_point_survey survey;
 };
 
-/* The file's document of a series' curve, or NULL. */
-static const cJSON *find_document(const struct gw_cluster *cluster,
-                                  const struct gw_series *series) {
+/* The file's measured sizes of a series' curve; NULL: it has no such curve. */
+static const struct gw_raw *find_raw(const struct gw_cluster *cluster,
+                                     const struct gw_series *series) {
     const struct gw_subject *subject = &series->subject;
     if (subject->separate) {
         const struct gw_kernel_cost *cost = gw_kernel_cost_find(
@@ -212,47 +208,45 @@ static const cJSON *find_document(const struct gw_cluster *cluster,
         bool includes_search =
             compressor != NULL && compressor->sketched &&
             gw_kernel_cost_find(&cluster->aggregation, gw_aggregator_names[GW_HEAVYMIX]) == NULL;
-        return cost == NULL || includes_search ? NULL : cost->kept;
+        return cost == NULL || includes_search ? NULL : &cost->raw;
     }
     const struct gw_collective_cost *cost =
         gw_cluster_find_collective(cluster, subject->name, (size_t)series->workers);
-    return cost == NULL ? NULL : cost->kept;
+    return cost == NULL ? NULL : &cost->raw;
 }
 
-static bool is_usable(const cJSON *raw, const struct gw_subject *subject) {
-    double size = number_in(raw, subject->size_key);
-    return size >= 1 && size <= (double)subject->largest && size == floor(size) &&
-           fmod(size, sizeof(float)) == 0 && number_in(raw, "median_s") > 0 &&
-           number_in(raw, "p5_s") > 0 && number_in(raw, "p95_s") > 0;
+static bool is_usable(const struct gw_raw_size *raw, const struct gw_subject *subject,
+                      double limit_s) {
+    return raw->size >= 1 && raw->size <= (double)subject->largest &&
+           raw->size == floor(raw->size) && fmod(raw->size, sizeof(float)) == 0 &&
+           raw->median_s > 0 && raw->p5_s > 0 && raw->p95_s > 0 && raw->median_s < limit_s;
 }
 
-/* Chooses the raw measurements of a curve at 15, 50 and 85% of the sizes that take less than
- * limit_s. */
-static size_t choose_raw(const cJSON *kept, const struct gw_subject *subject, double limit_s,
-                         const cJSON *out[SIZES]) {
-    static const double places[SIZES] = {0.15, 0.5, 0.85};
-    const cJSON *raws = cJSON_GetObjectItemCaseSensitive(kept, "raw");
-    const cJSON *raw = NULL;
+/* Adds the sizes of a series at 15, 50 and 85% of those that take less than limit_s. */
+static enum gw_status add_sizes(struct recheck *recheck, size_t which, double limit_s,
+                                struct gw_error *error) {
+    static const double places[] = {0.15, 0.5, 0.85}; /* small, medium, large */
+    const struct gw_series *series = &recheck->survey.list.items[which];
+    const struct gw_raw *raw = find_raw(recheck->cluster, series);
     size_t usable = 0;
-    size_t chosen = 0;
-    cJSON_ArrayForEach(raw, raws) {
-        usable += is_usable(raw, subject) && number_in(raw, "median_s") < limit_s;
+    size_t seen = 0;
+    for (size_t i = 0; i < raw->count; i++) {
+        usable += is_usable(&raw->sizes[i], &series->subject, limit_s);
     }
-    size_t i = 0;
-    cJSON_ArrayForEach(raw, raws) {
-        if (!is_usable(raw, subject) || !(number_in(raw, "median_s") < limit_s)) {
+    for (size_t i = 0; i < raw->count; i++) {
+        bool wanted = false;
+        if (!is_usable(&raw->sizes[i], &series->subject, limit_s)) {
             continue;
         }
-        bool wanted = false;
-        for (size_t p = 0; p < SIZES; p++) {
-            wanted = wanted || (double)i == rint(places[p] * (double)(usable - 1));
+        for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
+            wanted = wanted || (double)seen == rint(places[p] * (double)(usable - 1));
         }
-        i++;
-        if (wanted && chosen < SIZES) {
-            out[chosen++] = raw;
-        }
+        seen++;
+        GW_TRY(wanted ? gw_points_add(&recheck->survey.points, which, (size_t)raw->sizes[i].size,
+                                      error)
+                      : GW_OK);
     }
-    return chosen;
+    return GW_OK;
 }
 
 static enum gw_status choose_points(struct recheck *recheck, double time_s,
@@ -260,7 +254,7 @@ static enum gw_status choose_points(struct recheck *recheck, double time_s,
     struct gw_series_list *list = &recheck->survey.list;
     size_t known = 0;
     for (size_t s = 0; s < list->count; s++) { /* without spreads as large as time slices */
-        if (!list->items[s].together && find_document(recheck->cluster, &list->items[s]) != NULL) {
+        if (!list->items[s].together && find_raw(recheck->cluster, &list->items[s]) != NULL) {
             list->items[known++] = list->items[s];
         }
     }
@@ -268,14 +262,7 @@ static enum gw_status choose_points(struct recheck *recheck, double time_s,
     recheck->survey.points = (struct gw_points){.series = list->items, .series_count = list->count};
     double limit_s = gw_largest_share_s(recheck->survey.list.count, time_s);
     for (size_t s = 0; s < recheck->survey.list.count; s++) {
-        const cJSON *raw[SIZES];
-        const struct gw_series *series = &recheck->survey.list.items[s];
-        size_t count =
-            choose_raw(find_document(recheck->cluster, series), &series->subject, limit_s, raw);
-        for (size_t i = 0; i < count; i++) {
-            size_t size = (size_t)number_in(raw[i], series->subject.size_key);
-            GW_TRY(gw_points_add(&recheck->survey.points, s, size, error));
-        }
+        GW_TRY(add_sizes(recheck, s, limit_s, error));
     }
     return recheck->survey.points.count > 0
                ? GW_OK
@@ -288,12 +275,9 @@ static enum gw_status choose_points(struct recheck *recheck, double time_s,
 static enum gw_status fill_row(const struct recheck *recheck, const struct gw_measured_point *point,
                                struct gw_check_row *row, struct gw_error *error) {
     const struct gw_series *series = &recheck->survey.list.items[point->series];
-    const cJSON *kept = find_document(recheck->cluster, series);
-    const cJSON *raw = NULL;
-    cJSON_ArrayForEach(raw, cJSON_GetObjectItemCaseSensitive(kept, "raw")) {
-        if (number_in(raw, series->subject.size_key) == (double)point->size) {
-            break;
-        }
+    const struct gw_raw_size *raw = find_raw(recheck->cluster, series)->sizes;
+    while (raw->size != (double)point->size) {
+        raw++;
     }
     struct gw_measurement measurement;
     GW_TRY(gw_point_measurement(point, &recheck->survey.rule, &measurement, error));
@@ -302,9 +286,9 @@ static enum gw_status fill_row(const struct recheck *recheck, const struct gw_me
                                  .aggregates = series->aggregates,
                                  .workers = (size_t)series->workers,
                                  .size = (double)point->size,
-                                 .file_s = number_in(raw, "median_s"),
-                                 .file_p5_s = number_in(raw, "p5_s"),
-                                 .file_p95_s = number_in(raw, "p95_s"),
+                                 .file_s = raw->median_s,
+                                 .file_p5_s = raw->p5_s,
+                                 .file_p95_s = raw->p95_s,
                                  .now_s = measurement.summary};
     row->change = row->now_s.median / row->file_s - 1;
     /* The change exceeds the tolerance, and the interval excludes the file's usual repeats. */

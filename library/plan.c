@@ -123,7 +123,7 @@ static enum gw_status copy_curve(const struct gradweave_curve *curve, struct gw_
 /* Refuses points that fall, as in files. */
 static enum gw_status check_rising(const struct gw_curve *curve, const char *name,
                                    struct gw_error *error) {
-    size_t fall = gw_cluster_find_fall(curve, NULL);
+    size_t fall = gw_cluster_find_fall(curve, &(struct gw_raw){0});
     if (fall == 0) {
         return GW_OK;
     }

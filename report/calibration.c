@@ -66,8 +66,8 @@ struct row {
     const char *name;
     size_t workers; /* 0: a compressor's */
     const struct gw_curve *curve;
+    const struct gw_raw *raw;
     const cJSON *kept;
-    const char *size_key;
     double largest; /* largest size asked for */
 };
 
@@ -78,10 +78,8 @@ static double number_at(const cJSON *object, const char *key) {
 /* Returns the largest measured size; without measurements, the largest that was asked for. */
 static double largest_of(const struct row *row) {
     double largest = 0;
-    const cJSON *entry = NULL;
-    cJSON_ArrayForEach(entry, find_member(row->kept, "raw")) {
-        double size = number_at(entry, row->size_key);
-        largest = isfinite(size) ? fmax(largest, size) : largest;
+    for (size_t i = 0; i < row->raw->count; i++) {
+        largest = fmax(largest, row->raw->sizes[i].size);
     }
     return largest > 0 ? largest : row->largest;
 }
@@ -191,8 +189,8 @@ static void print_collectives(const struct gw_cluster *cluster,
         const struct row row = {.name = cost->name,
                                 .workers = cost->workers,
                                 .curve = &cost->curve,
+                                .raw = &cost->raw,
                                 .kept = cost->kept,
-                                .size_key = "bytes",
                                 .largest = (double)calibration->max_bytes};
         print_row(table, &row, asks_to_exchange(calibration, cost->name) ? verdict : NULL);
     }
@@ -210,8 +208,8 @@ static void print_kernels(const char *what, const struct gw_kernel_costs *costs,
         const struct gw_kernel_cost *cost = &costs->list[i];
         const struct row row = {.name = cost->name,
                                 .curve = &cost->curve,
+                                .raw = &cost->raw,
                                 .kept = cost->kept,
-                                .size_key = "elements",
                                 .largest = (double)calibration->max_elements};
         bool asked = costs == &cluster->aggregation ? asks_to_aggregate(calibration, cost->name)
                                                     : asks_to_compress(calibration, cost->name);

@@ -13,9 +13,10 @@ enum { MOST_COLOURS = 8, SAMPLES = 80, MOST_COLUMNS = 6 };
 /* One curve with the points that it was fitted to. */
 struct plotted_series {
     size_t panel, colour;
-    const char *name, *size_key;
+    const char *name;
     size_t workers; /* 0: a compressor's */
     const struct gw_curve *curve;
+    const struct gw_raw *raw;
     const cJSON *kept;
 };
 
@@ -48,26 +49,23 @@ struct plotted_point {
     double size, time_s, low_s, high_s;
 };
 
-/* Reads a point of "raw"; false if its size or time is not above 0 (the axes are logarithmic). */
-static bool read_point(const struct plotted_series *series, const cJSON *entry,
-                       struct plotted_point *out) {
-    *out = (struct plotted_point){.size = number_at(entry, series->size_key),
-                                  .time_s = number_at(entry, "median_s"),
-                                  .low_s = number_at(entry, "p5_s"),
-                                  .high_s = number_at(entry, "p95_s")};
-    out->low_s = is_drawable(out->low_s) ? fmin(out->low_s, out->time_s) : out->time_s;
-    out->high_s = is_drawable(out->high_s) ? fmax(out->high_s, out->time_s) : out->time_s;
+/* Makes a measured point; false if its size or time is not above 0 (the axes are logarithmic). */
+static bool make_point(const struct gw_raw_size *raw, struct plotted_point *out) {
+    *out = (struct plotted_point){
+        .size = raw->size,
+        .time_s = raw->median_s,
+        .low_s = is_drawable(raw->p5_s) ? fmin(raw->p5_s, raw->median_s) : raw->median_s,
+        .high_s = is_drawable(raw->p95_s) ? fmax(raw->p95_s, raw->median_s) : raw->median_s};
     return is_drawable(out->size) && is_drawable(out->time_s);
 }
 
 /* Finds the range of measured sizes; without measurements, the range that calibrate measures. */
 static void find_sizes(const struct plotted_series *series, double *low, double *high) {
-    const cJSON *entry = NULL;
     struct plotted_point point;
     *low = INFINITY;
     *high = 0;
-    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(series->kept, "raw")) {
-        if (read_point(series, entry, &point)) {
+    for (size_t i = 0; i < series->raw->count; i++) {
+        if (make_point(&series->raw->sizes[i], &point)) {
             *low = fmin(*low, point.size);
             *high = fmax(*high, point.size);
         }
@@ -93,7 +91,6 @@ static void plot_series_points(const struct plotted_series *series,
     double low = 0;
     double high = 0;
     struct plotted_point point;
-    const cJSON *entry = NULL;
     find_sizes(series, &low, &high);
     for (int i = 0; i < SAMPLES; i++) {
         double size = low * pow(high / low, (double)i / (SAMPLES - 1));
@@ -103,8 +100,8 @@ static void plot_series_points(const struct plotted_series *series,
             draw(context, series, "curve", &point);
         }
     }
-    cJSON_ArrayForEach(entry, cJSON_GetObjectItemCaseSensitive(series->kept, "raw")) {
-        if (read_point(series, entry, &point)) {
+    for (size_t i = 0; i < series->raw->count; i++) {
+        if (make_point(&series->raw->sizes[i], &point)) {
             draw(context, series, "point", &point);
         }
     }
@@ -134,9 +131,9 @@ static void add_collectives(struct chart *chart) {
                 chart->series[chart->series_count++] =
                     (struct plotted_series){.panel = chart->collectives.panels,
                                             .name = name,
-                                            .size_key = "bytes",
                                             .workers = cost->workers,
                                             .curve = &cost->curve,
+                                            .raw = &cost->raw,
                                             .kept = cost->kept};
             }
         }
@@ -185,8 +182,8 @@ static enum gw_status open_chart(const struct gw_cluster *cluster, struct chart 
         out->series[out->series_count++] =
             (struct plotted_series){.panel = out->collectives.panels + out->compressors.panels++,
                                     .name = cost->name,
-                                    .size_key = "elements",
                                     .curve = &cost->curve,
+                                    .raw = &cost->raw,
                                     .kept = cost->kept};
     }
     choose_colours(out);

@@ -228,45 +228,28 @@ static void note_workers(struct gw_checking *check, const struct gw_cluster *clu
     }
 }
 
-static double number_of(const cJSON *object, const char *key) {
-    const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
-    return cJSON_IsNumber(number) ? number->valuedouble : -1;
-}
-
-/* Half of the 95% interval of a point's median, relative to it; negative: it does not say. */
-static double half_interval(const cJSON *point) {
-    double low_s = number_of(point, "median_low_s");
-    double high_s = number_of(point, "median_high_s");
-    double median_s = number_of(point, "median_s");
-    return low_s > 0 && median_s >= low_s ? (high_s - low_s) / 2 / median_s : -1;
-}
-
-static const cJSON *points_of(const cJSON *entry) {
-    return cJSON_GetObjectItemCaseSensitive(entry, "raw");
-}
-
 /*
  * Notes the precision of medians, and errors of curves at sizes that were held out, by entries that
  * calibrate wrote. Other entries are left out.
  */
-static void note_precision(struct gw_checking *check, const char *what, const cJSON *const *entries,
-                           size_t count) {
+static void note_precision(struct gw_checking *check, const char *what,
+                           const struct gw_raw *const *raws, size_t count) {
     size_t most = 0, points = 0, curves = 0;
     struct gw_summary summary;
     for (size_t i = 0; i < count; i++) {
-        most += (size_t)cJSON_GetArraySize(points_of(entries[i]));
+        most += raws[i]->count;
     }
     double *halves = gw_arena_zeros(check->arena, most + 1, sizeof *halves);
     double *held_out = gw_arena_zeros(check->arena, count + 1, sizeof *held_out);
     for (size_t i = 0; i < count && halves != NULL && held_out != NULL; i++) {
-        const cJSON *point = NULL;
-        cJSON_ArrayForEach(point, points_of(entries[i])) {
-            halves[points] = half_interval(point);
-            points += halves[points] >= 0;
+        for (size_t s = 0; s < raws[i]->count; s++) {
+            const struct gw_raw_size *one = &raws[i]->sizes[s];
+            if (one->low_s > 0 && one->median_s >= one->low_s && one->high_s >= one->low_s) {
+                halves[points++] = (one->high_s - one->low_s) / 2 / one->median_s;
+            }
         }
-        const cJSON *fit = cJSON_GetObjectItemCaseSensitive(entries[i], "fit");
-        held_out[curves] = number_of(fit, "held_out_error");
-        curves += held_out[curves] >= 0;
+        held_out[curves] = raws[i]->held_out_error;
+        curves += held_out[curves] > 0;
     }
     if (points > 0) {
         gw_summarise(halves, points, &summary);
@@ -286,24 +269,24 @@ static void note_precision(struct gw_checking *check, const char *what, const cJ
 
 static void note_kernels(struct gw_checking *check, const char *what,
                          const struct gw_kernel_costs *costs) {
-    const cJSON **entries = gw_arena_zeros(check->arena, costs->count + 1, sizeof *entries);
-    for (size_t i = 0; entries != NULL && i < costs->count; i++) {
-        entries[i] = costs->list[i].kept;
+    const struct gw_raw **raws = gw_arena_zeros(check->arena, costs->count + 1, sizeof(*raws));
+    for (size_t i = 0; raws != NULL && i < costs->count; i++) {
+        raws[i] = &costs->list[i].raw;
     }
-    if (entries != NULL) {
-        note_precision(check, what, entries, costs->count);
+    if (raws != NULL) {
+        note_precision(check, what, raws, costs->count);
     }
 }
 
 /* Notes the precision of all curves of a calibrated file. */
 static void note_measured(struct gw_checking *check, const struct gw_cluster *cluster) {
     size_t count = cluster->collective_count;
-    const cJSON **entries = gw_arena_zeros(check->arena, count + 1, sizeof *entries);
-    for (size_t i = 0; entries != NULL && i < count; i++) {
-        entries[i] = cluster->collectives[i].kept;
+    const struct gw_raw **raws = gw_arena_zeros(check->arena, count + 1, sizeof(*raws));
+    for (size_t i = 0; raws != NULL && i < count; i++) {
+        raws[i] = &cluster->collectives[i].raw;
     }
-    if (entries != NULL) {
-        note_precision(check, "collectives", entries, count);
+    if (raws != NULL) {
+        note_precision(check, "collectives", raws, count);
     }
     note_kernels(check, "compressors", &cluster->compressors);
     note_kernels(check, "aggregation", &cluster->aggregation);

@@ -13,8 +13,10 @@ static const char schema[] = "gradweave/cluster@1";
 
 static void free_details(struct gw_collective_cost *cost) {
     gw_margins_free(&cost->margins);
+    free(cost->raw.sizes);
     free(cost->skew);
     free(cost->assumed_from);
+    cost->raw = (struct gw_raw){0};
     cost->skew = NULL;
     cost->assumed_from = NULL;
     cost->skew_count = 0;
@@ -350,17 +352,16 @@ enum gw_status gw_collective_read_details(struct gw_collective_cost *cost, struc
     const cJSON *source = cJSON_GetObjectItemCaseSensitive(cost->kept, "source");
     const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "kind"));
     const char *from = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(source, "measured"));
-    const cJSON *fit = cJSON_GetObjectItemCaseSensitive(cost->kept, "fit");
-    const cJSON *held_out = cJSON_GetObjectItemCaseSensitive(fit, "held_out_error");
     free_details(cost);
-    cost->held_out_error = cJSON_IsNumber(held_out) ? fmin(fmax(held_out->valuedouble, 0), 1) : 0;
     if (kind != NULL && strcmp(kind, "assumed") == 0 && from != NULL) {
         cost->assumed_from = strdup(from);
         GW_TRY(cost->assumed_from == NULL ? gw_fail_memory(error, "reading a collective") : GW_OK);
     }
     GW_TRY(read_skew(cJSON_GetObjectItemCaseSensitive(cost->kept, "skew"), cost, error));
-    return gw_margins_read(cost->kept, "bytes", &cost->curve, GW_COLLECTIVE_MARGIN, &cost->margins,
-                           error);
+    GW_TRY(gw_raw_read(cost->kept, &cost->raw, error));
+    GW_TRY(gw_curve_make_rise(&cost->curve, &cost->raw, error));
+    return gw_margins_read(cost->kept, &cost->raw, &cost->curve, GW_COLLECTIVE_MARGIN,
+                           &cost->margins, error);
 }
 
 enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char *name,
@@ -368,26 +369,16 @@ enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char 
                                          struct gw_error *error) {
     struct gw_collective_cost *larger = gw_grow(cluster->collectives, cluster->collective_count + 1,
                                                 &cluster->collective_capacity, sizeof *larger);
-    char *copy = strdup(name);
-    enum gw_status status = GW_OK;
-    if (larger != NULL) {
-        cluster->collectives = larger;
+    struct gw_collective_cost added = {
+        .name = strdup(name), .workers = workers, .curve = curve, .kept = details};
+    cluster->collectives = larger == NULL ? cluster->collectives : larger;
+    if (larger == NULL || added.name == NULL) {
+        free_collective(&added);
+        return gw_fail_memory(error, "adding a collective to a cluster");
     }
-    if (larger == NULL || copy == NULL) {
-        status = gw_fail_memory(error, "adding a collective to a cluster");
-    }
-    status = status == GW_OK ? gw_curve_make_rise(&curve, details, error) : status;
-    if (status != GW_OK) {
-        free(copy);
-        gw_curve_free(&curve);
-        cJSON_Delete(details);
-        return status;
-    }
-    struct gw_collective_cost *added = &larger[cluster->collective_count++];
-    *added = (struct gw_collective_cost){
-        .name = copy, .workers = workers, .curve = curve, .kept = details};
     forget_growth(cluster);
-    return gw_collective_read_details(added, error);
+    larger[cluster->collective_count] = added;
+    return gw_collective_read_details(&larger[cluster->collective_count++], error);
 }
 
 void gw_cluster_remove_collective(struct gw_cluster *cluster, size_t index) {

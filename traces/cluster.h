@@ -99,8 +99,8 @@ struct gw_collective_cost {
     char *name;
     size_t workers;
     struct gw_curve curve; /* of the bytes that one worker contributes */
+    struct gw_raw raw;
     struct gw_margins margins;
-    double held_out_error; /* relative, of the curve at sizes left out, 0 to 1; 0: not known */
     /* Share of the curve's time between the first worker's end and the last one's, by size: linear
      * between sizes, constant beyond them. */
     size_t skew_count;
@@ -113,6 +113,7 @@ struct gw_collective_cost {
 struct gw_kernel_cost {
     char *name;
     struct gw_curve curve; /* of elements, of one rank that has its machine alone */
+    struct gw_raw raw;     /* of this curve */
     /* Time of the last to end if all ranks of a machine begin at once; zero if not measured
      * (gw_kernel_shares). */
     struct gw_curve together;
@@ -190,10 +191,10 @@ enum gw_status gw_cluster_write(const struct gw_cluster *cluster, const char *pa
 
 /*
  * Finds the first point whose time lies below a smaller size's by more than noise; 0: none. Noise
- * explains 5%, and, if `details` (the entry of a cluster file, or NULL) has in "raw" the 5th and
- * 95th percentiles at both sizes, falls within these ranges where they overlap.
+ * explains 5%, and, if `raw` has percentiles at both sizes, falls within these ranges where they
+ * overlap.
  */
-size_t gw_cluster_find_fall(const struct gw_curve *curve, const cJSON *details);
+size_t gw_cluster_find_fall(const struct gw_curve *curve, const struct gw_raw *raw);
 
 /*
  * Build a cluster of measurements. The curve and `details` (an object of further keys, or NULL), or

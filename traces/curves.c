@@ -56,9 +56,12 @@ static enum gw_status read_points(const struct gw_json *list, const char *expect
 /* Refuses a point that falls by more than noise. */
 static enum gw_status check_rising(const struct gw_json *place, const struct gw_json *points,
                                    const struct gw_curve *curve, struct gw_error *error) {
-    size_t fall = gw_cluster_find_fall(curve, place->node);
-    if (fall == 0) {
-        return GW_OK;
+    struct gw_raw raw = {0};
+    enum gw_status status = gw_raw_read(place->node, &raw, error);
+    size_t fall = gw_cluster_find_fall(curve, &raw);
+    free(raw.sizes);
+    if (status != GW_OK || fall == 0) {
+        return status;
     }
     const cJSON *node = cJSON_GetArrayItem(points->node, (int)fall);
     struct gw_json point = gw_json_item(points, node, fall);
@@ -137,47 +140,32 @@ enum gw_status gw_curve_read(const struct gw_json *place, enum gw_curve_names na
 
 /* ---- falling ------------------------------------------------------------------------------- */
 
-/* Finds the range from the 5th to the 95th percentile measured at a size. */
-static bool find_range(const cJSON *details, double size, double range[2]) {
-    const cJSON *raw = NULL;
-    cJSON_ArrayForEach(raw, cJSON_GetObjectItemCaseSensitive(details, "raw")) {
-        const cJSON *bytes = cJSON_GetObjectItemCaseSensitive(raw, "bytes");
-        const cJSON *elements = cJSON_GetObjectItemCaseSensitive(raw, "elements");
-        const cJSON *p5 = cJSON_GetObjectItemCaseSensitive(raw, "p5_s");
-        const cJSON *p95 = cJSON_GetObjectItemCaseSensitive(raw, "p95_s");
-        range[0] = cJSON_GetNumberValue(p5);
-        range[1] = cJSON_GetNumberValue(p95);
-        if (cJSON_GetNumberValue(bytes != NULL ? bytes : elements) == size && isfinite(range[0]) &&
-            isfinite(range[1])) {
-            return true;
+/* Finds the measured size; NULL: it has no percentiles. */
+static const struct gw_raw_size *find_range(const struct gw_raw *raw, double size) {
+    for (size_t i = 0; i < raw->count; i++) {
+        const struct gw_raw_size *one = &raw->sizes[i];
+        if (one->size == size && isfinite(one->p5_s) && isfinite(one->p95_s)) {
+            return one;
         }
     }
-    return false;
+    return NULL;
 }
 
-/* Relative fall of a time that noise alone explains. */
-static const double noise = 0.05;
-
-/* Whether both points' ranges explain the fall between them. */
-static bool explains_fall(const cJSON *details, const struct gw_curve_point *before,
-                          const struct gw_curve_point *point) {
-    double range_before[2] = {0};
-    double range[2] = {0};
-    return find_range(details, before->size, range_before) &&
-           find_range(details, point->size, range) && range[1] >= range_before[0] &&
-           before->time_s <= (1 + noise) * range_before[1] &&
-           point->time_s >= (1 - noise) * range[0];
-}
-
-size_t gw_cluster_find_fall(const struct gw_curve *curve, const cJSON *details) {
-    enum { most_falls = 1000 }; /* each searches all of "raw" */
+size_t gw_cluster_find_fall(const struct gw_curve *curve, const struct gw_raw *raw) {
+    static const double noise = 0.05; /* relative fall of a time that noise alone explains */
+    enum { most_falls = 1000 };       /* each searches all measured sizes */
     double highest_s = 0;
     size_t falls = 0;
     for (size_t i = 0; i < curve->point_count; i++) {
         const struct gw_curve_point *point = &curve->points[i];
-        if (i > 0 && point->time_s < point[-1].time_s && point->time_s < (1 - noise) * highest_s &&
-            (++falls > most_falls || !explains_fall(details, &point[-1], point))) {
-            return i;
+        if (i > 0 && point->time_s < point[-1].time_s && point->time_s < (1 - noise) * highest_s) {
+            const struct gw_raw_size *before = find_range(raw, point[-1].size);
+            const struct gw_raw_size *here = find_range(raw, point->size);
+            if (++falls > most_falls || before == NULL || here == NULL ||
+                here->p95_s < before->p5_s || point[-1].time_s > (1 + noise) * before->p95_s ||
+                point->time_s < (1 - noise) * here->p5_s) {
+                return i;
+            }
         }
         highest_s = fmax(highest_s, point->time_s);
     }
@@ -234,9 +222,9 @@ static void move_others(struct gw_curve *curve, const bool *rises) {
     }
 }
 
-enum gw_status gw_curve_make_rise(struct gw_curve *curve, const cJSON *details,
+enum gw_status gw_curve_make_rise(struct gw_curve *curve, const struct gw_raw *raw,
                                   struct gw_error *error) {
-    if (gw_cluster_find_fall(curve, details) == 0) {
+    if (gw_cluster_find_fall(curve, raw) == 0) {
         return GW_OK;
     }
     bool *rises = calloc(curve->point_count, sizeof *rises);

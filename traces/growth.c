@@ -182,9 +182,10 @@ static void collect_samples(const struct gw_cluster *cluster, const char *collec
         for (; place > 0 && growth->samples[place - 1].workers > cost->workers; place--) {
             growth->samples[place] = growth->samples[place - 1];
         }
-        growth->samples[place] = (struct gw_growth_sample){.workers = cost->workers,
-                                                           .curve = &cost->curve,
-                                                           .held_out_error = cost->held_out_error};
+        growth->samples[place] =
+            (struct gw_growth_sample){.workers = cost->workers,
+                                      .curve = &cost->curve,
+                                      .held_out_error = fmin(cost->raw.held_out_error, 1)};
     }
 }
 

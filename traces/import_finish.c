@@ -8,43 +8,29 @@
 
 /* ---- curves -------------------------------------------------------------------------------- */
 
-/* The mean time of all rows of one size, of which one took least and one most. */
-struct size_mean {
-    double bytes, mean_s, rows, least_s, most_s;
-};
-
-static int by_bytes_and_time(const void *a, const void *b) {
-    const struct size_mean *left = a, *right = b;
-    int order = (left->bytes > right->bytes) - (left->bytes < right->bytes);
-    return order != 0 ? order : (left->mean_s > right->mean_s) - (left->mean_s < right->mean_s);
+static int by_size_and_time(const void *a, const void *b) {
+    const struct gw_raw_size *left = a, *right = b;
+    int order = (left->size > right->size) - (left->size < right->size);
+    return order != 0 ? order
+                      : (left->median_s > right->median_s) - (left->median_s < right->median_s);
 }
 
-/* Makes one mean of the rows of each size, in ascending order; room for all rows is the caller's.
- */
-static size_t merge_rows(const cJSON *rows, struct size_mean *means) {
-    size_t count = 0;
-    size_t kept = 0;
-    const cJSON *row = NULL;
-    cJSON_ArrayForEach(row, rows) {
-        double mean_s = row->child->next->valuedouble;
-        means[count++] = (struct size_mean){.bytes = row->child->valuedouble,
-                                            .mean_s = mean_s,
-                                            .rows = row->child->next->next->valuedouble,
-                                            .least_s = mean_s,
-                                            .most_s = mean_s};
-    }
-    qsort(means, count, sizeof *means, by_bytes_and_time);
+/* Makes one mean of the rows of each size, in ascending order, with the range of their times. */
+static void merge_rows(struct gw_raw *raw) {
+    size_t count = raw->count;
+    raw->count = 0;
+    qsort(raw->sizes, count, sizeof *raw->sizes, by_size_and_time);
     for (size_t i = 0; i < count; i++) {
-        struct size_mean *last = kept > 0 ? &means[kept - 1] : NULL;
-        if (last == NULL || last->bytes < means[i].bytes) {
-            means[kept++] = means[i];
+        const struct gw_raw_size *row = &raw->sizes[i];
+        struct gw_raw_size *last = &raw->sizes[raw->count - (raw->count > 0)];
+        if (raw->count == 0 || last->size < row->size) {
+            raw->sizes[raw->count++] = *row;
         } else {
-            last->rows += means[i].rows;
-            last->mean_s += (means[i].mean_s - last->mean_s) * means[i].rows / last->rows;
-            last->most_s = means[i].mean_s;
+            last->rows += row->rows;
+            last->median_s += (row->median_s - last->median_s) * row->rows / last->rows;
+            last->high_s = row->high_s;
         }
     }
-    return kept;
 }
 
 /* A row that takes so many times as long as a larger one was disturbed, if most rows rise. */
@@ -52,25 +38,26 @@ static const double disturbed = 1.5;
 
 /* Makes points of all means, takes disturbed ones out of both, and keeps a reason for each. */
 static enum gw_status drop_disturbed(struct gw_cluster *cluster, struct gw_collective_cost *entry,
-                                     struct size_mean *means, size_t count, bool *rises,
-                                     struct gw_error *error) {
+                                     bool *rises, struct gw_error *error) {
     const cJSON *files = cJSON_GetObjectItemCaseSensitive(gw_import_source(entry), "files");
     struct gw_curve_point *points = entry->curve.points;
-    size_t kept = 0;
+    struct gw_raw *raw = &entry->raw;
+    size_t count = raw->count;
     size_t next = 0;
     for (size_t i = 0; i < count; i++) {
-        points[i] = (struct gw_curve_point){.size = means[i].bytes, .time_s = means[i].mean_s};
+        points[i] = (struct gw_curve_point){raw->sizes[i].size, raw->sizes[i].median_s};
     }
     entry->curve.point_count = count;
     GW_TRY(gw_curve_find_rising(&entry->curve, rises, error));
+    raw->count = 0;
     for (size_t i = 0; i < count; i++) {
         next = next < i ? i : next;
         while (next < count && !rises[next]) {
             next++;
         }
         if (next == count || points[i].time_s <= disturbed * points[next].time_s) {
-            means[kept] = means[i];
-            points[kept++] = points[i];
+            raw->sizes[raw->count] = raw->sizes[i];
+            points[raw->count++] = points[i];
             continue;
         }
         GW_TRY(gw_import_pass_over(cluster, error,
@@ -80,56 +67,46 @@ static enum gw_status drop_disturbed(struct gw_cluster *cluster, struct gw_colle
                                    entry->workers, 1e6 * points[i].time_s, points[i].size,
                                    1e6 * points[next].time_s, points[next].size));
     }
-    entry->curve.point_count = kept;
+    entry->curve.point_count = raw->count;
     return GW_OK;
 }
 
 /* Writes "raw" as calibrate does, with means for medians, and an interval where rows differ. */
-static enum gw_status put_raw(cJSON *details, const struct size_mean *means, size_t count,
-                              struct gw_error *error) {
+static enum gw_status put_raw(struct gw_collective_cost *entry, struct gw_error *error) {
     struct gw_json_writer writer;
-    cJSON *document = NULL;
-    gw_writer_begin(&writer);
+    gw_writer_begin_with(&writer, entry->kept);
     gw_writer_array(&writer, "raw");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < entry->raw.count; i++) {
+        const struct gw_raw_size *mean = &entry->raw.sizes[i];
         gw_writer_object(&writer, NULL);
-        gw_writer_number(&writer, "bytes", means[i].bytes);
-        gw_writer_number(&writer, "median_s", means[i].mean_s);
-        gw_writer_number(&writer, "rows", means[i].rows);
-        if (means[i].least_s < means[i].most_s) {
-            gw_writer_number(&writer, "median_low_s", means[i].least_s);
-            gw_writer_number(&writer, "median_high_s", means[i].most_s);
+        gw_writer_number(&writer, "bytes", mean->size);
+        gw_writer_number(&writer, "median_s", mean->median_s);
+        gw_writer_number(&writer, "rows", mean->rows);
+        if (mean->low_s < mean->high_s) {
+            gw_writer_number(&writer, "median_low_s", mean->low_s);
+            gw_writer_number(&writer, "median_high_s", mean->high_s);
         }
         gw_writer_end(&writer);
     }
     gw_writer_end(&writer);
-    GW_TRY(gw_writer_finish(&writer, &document, error));
-    cJSON *raw = cJSON_DetachItemFromObjectCaseSensitive(document, "raw");
-    cJSON_Delete(document);
-    return gw_json_put(details, "raw", raw, error);
+    return gw_writer_finish(&writer, &entry->kept, error);
 }
 
 static enum gw_status make_curve(struct gw_cluster *cluster, struct gw_collective_cost *entry,
-                                 const cJSON *rows, struct gw_error *error) {
-    size_t most = (size_t)cJSON_GetArraySize(rows);
-    struct size_mean *means = calloc(most, sizeof *means);
-    bool *rises = calloc(most, sizeof *rises);
-    entry->curve = (struct gw_curve){.points = calloc(most, sizeof *entry->curve.points)};
-    enum gw_status status = GW_OK;
-    if (means == NULL || rises == NULL || entry->curve.points == NULL) {
-        status = gw_fail_memory(error, "importing a curve");
-    } else {
-        status = drop_disturbed(cluster, entry, means, merge_rows(rows, means), rises, error);
-    }
-    status =
-        status == GW_OK ? put_raw(entry->kept, means, entry->curve.point_count, error) : status;
+                                 struct gw_error *error) {
+    bool *rises = calloc(entry->raw.count, sizeof *rises);
+    merge_rows(&entry->raw);
+    entry->curve.points = calloc(entry->raw.count, sizeof *entry->curve.points);
+    enum gw_status status = rises == NULL || entry->curve.points == NULL
+                                ? gw_fail_memory(error, "importing a curve")
+                                : drop_disturbed(cluster, entry, rises, error);
     free(rises);
-    free(means);
     GW_TRY(status);
+    GW_TRY(put_raw(entry, error));
     if (entry->curve.point_count < 2) {
         return GW_OK; /* it is taken out */
     }
-    GW_TRY(gw_curve_make_rise(&entry->curve, NULL, error));
+    GW_TRY(gw_curve_make_rise(&entry->curve, &entry->raw, error));
     GW_TRY(gw_curve_begin_above_zero(&entry->curve, error));
     return gw_collective_read_details(entry, error);
 }
@@ -137,10 +114,8 @@ static enum gw_status make_curve(struct gw_cluster *cluster, struct gw_collectiv
 static enum gw_status make_curves(struct gw_cluster *cluster, struct gw_error *error) {
     for (size_t i = 0; i < cluster->collective_count;) {
         struct gw_collective_cost *entry = &cluster->collectives[i];
-        cJSON *rows = cJSON_DetachItemFromObjectCaseSensitive(entry->kept, gw_import_rows);
-        enum gw_status status = rows == NULL ? GW_OK : make_curve(cluster, entry, rows, error);
-        cJSON_Delete(rows);
-        GW_TRY(status);
+        bool has_rows = entry->raw.count > 0 && !gw_curve_costs(&entry->curve);
+        GW_TRY(has_rows ? make_curve(cluster, entry, error) : GW_OK);
         if (entry->curve.point_count == 1) {
             const cJSON *files = cJSON_GetObjectItemCaseSensitive(gw_import_source(entry), "files");
             GW_TRY(gw_import_pass_over(

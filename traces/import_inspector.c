@@ -372,12 +372,12 @@ static enum gw_status add_curve(const struct reading *reading, const struct insp
             struct gw_summary summary;
             gw_summarise(times_us, of_size, &summary);
             status =
-                gw_import_point(&table, calls[i].bytes, summary.median, (double)of_size, error);
+                gw_import_point(&table.raw, calls[i].bytes, summary.median, (double)of_size, error);
             of_size = 0;
         }
     }
     status = status == GW_OK ? gw_import_add(&table, paths, cluster, error) : status;
-    free(table.means);
+    free(table.raw.sizes);
     return status;
 }
 

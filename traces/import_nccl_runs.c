@@ -90,7 +90,7 @@ bool gw_nccl_is_size_of(const struct gw_nccl_run *run, double bytes, double elem
 enum gw_status gw_nccl_add_row(struct gw_nccl_run *run, double bytes, double time_us,
                                struct gw_error *error) {
     double parts = run->test->is_total ? (double)run->ranks : 1;
-    return gw_import_point(&run->table, bytes / parts, time_us, 1, error);
+    return gw_import_point(&run->table.raw, bytes / parts, time_us, 1, error);
 }
 
 bool gw_nccl_put_type(struct gw_nccl_run *run, const char *type, const char *operation) {
@@ -149,7 +149,7 @@ void gw_nccl_begin_run(struct gw_nccl_run *run) {
 void gw_nccl_free_run(struct gw_nccl_run *run) {
     gw_import_free_names(&run->hosts);
     free(run->host_ranks);
-    free(run->table.means);
+    free(run->table.raw.sizes);
 }
 
 static enum gw_status count_on_host(struct gw_nccl_run *run, const char *name, size_t ranks,

@@ -203,7 +203,7 @@ static enum gw_status read_row(struct reading *reading, struct gw_error *error) 
                              "expected a size in bytes and a time in us, up to 1e12, got %s and %s",
                              words[0], words[1]);
     }
-    return gw_import_point(&reading->table, bytes, time_us, 1, error);
+    return gw_import_point(&reading->table.raw, bytes, time_us, 1, error);
 }
 
 static bool is_title(const char *line) {
@@ -254,7 +254,7 @@ enum gw_status gw_import_osu(const char *path, size_t workers, struct gw_cluster
     GW_TRY(gw_import_open(path, is_header, &reading.text, error));
     reading.text.cluster = cluster;
     enum gw_status status = read_text(&reading, error);
-    free(reading.table.means);
+    free(reading.table.raw.sizes);
     gw_import_close(&reading.text);
     return status;
 }

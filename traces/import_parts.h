@@ -70,14 +70,6 @@ bool gw_import_number(const char *word, double *out);
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* The mean time of so many rows of one size. */
-struct gw_import_mean {
-    double bytes, mean_s, rows;
-};
-
-/* The key of an entry's list of [bytes, mean_s, rows], until gw_import_finish makes a curve. */
-extern const char gw_import_rows[];
-
 /* Settings of a table: two tables that differ in one have no mean. "": not known. */
 enum gw_import_setting {
     GW_IMPORT_LAYOUT,    /* ranks of each node */
@@ -102,8 +94,7 @@ struct gw_import_table {
     size_t line;                /* where it stands; 0: a whole file */
     char version[32], date[32]; /* "": not known */
     char settings[GW_IMPORT_SETTINGS][GW_IMPORT_MAX_SETTING];
-    size_t count, capacity;
-    struct gw_import_mean *means; /* owned; in any order */
+    struct gw_raw raw; /* means of rows in any order; owned */
 };
 
 /* An entry's source; NULL: it was not imported. */
@@ -123,8 +114,8 @@ void gw_import_print_place(const struct gw_import_table *table, const char *path
  * Adds the mean time of `rows` rows, of bytes that one worker contributes; rows of zero bytes or
  * zero time are skipped.
  */
-enum gw_status gw_import_point(struct gw_import_table *table, double bytes, double time_us,
-                               double rows, struct gw_error *error);
+enum gw_status gw_import_point(struct gw_raw *raw, double bytes, double time_us, double rows,
+                               struct gw_error *error);
 
 /*
  * Adds a table's points, which stand in the files `paths`, to the cluster's curve, and forgets

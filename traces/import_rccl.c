@@ -12,7 +12,7 @@ enum { MOST_FIELDS = 32, MOST_RUNS = 1024 };
 /* All measurements of a test among as many ranks, and as many of a node. */
 struct run {
     struct gw_nccl_run out_of_place;
-    struct gw_import_table in_place; /* its rows, for where there are none out of place */
+    struct gw_raw in_place; /* its rows, for where there are none out of place */
 };
 
 struct reading {
@@ -43,11 +43,10 @@ static enum gw_status end_run(struct reading *reading, struct run *run, struct g
     if (table->collective == NULL) {
         return GW_OK;
     }
-    if (table->count == 0) {
-        struct gw_import_mean *none = table->means;
-        table->means = run->in_place.means;
-        table->count = run->in_place.count;
-        run->in_place.means = none;
+    if (table->raw.count == 0) {
+        struct gw_raw none = table->raw;
+        table->raw = run->in_place;
+        run->in_place = none;
     }
     return gw_nccl_end_table(&run->out_of_place, reading->text->path, reading->cluster, error);
 }
@@ -176,7 +175,7 @@ static enum gw_status read_record(struct reading *reading, const struct gw_json 
         return GW_OK;
     }
     double parts = run->out_of_place.test->is_total ? (double)ranks : 1;
-    return gw_import_point(in_place > 0 ? &run->in_place : &run->out_of_place.table,
+    return gw_import_point(in_place > 0 ? &run->in_place : &run->out_of_place.table.raw,
                            (double)size / parts, time_us, 1, error);
 }
 
@@ -294,7 +293,7 @@ enum gw_status gw_nccl_read_rccl(struct gw_import_text *text, struct gw_cluster 
     for (size_t i = 0; i < reading.keys.count; i++) {
         status = status == GW_OK ? end_run(&reading, &reading.runs[i], error) : status;
         gw_nccl_free_run(&reading.runs[i].out_of_place);
-        free(reading.runs[i].in_place.means);
+        free(reading.runs[i].in_place.sizes);
     }
     free(reading.runs);
     gw_import_free_names(&reading.keys);

@@ -1,5 +1,6 @@
 #include "traces/imports.h"
 
+#include <math.h>
 #include <search.h>
 #include <stdarg.h>
 #include <string.h>
@@ -9,16 +10,14 @@
 
 /* ---- adding to a cluster ------------------------------------------------------------------- */
 
-const char gw_import_rows[] = "rows";
-
-enum gw_status gw_import_point(struct gw_import_table *table, double bytes, double time_us,
-                               double rows, struct gw_error *error) {
-    if (!(bytes > 0) || !(time_us > 0)) {
-        return GW_OK;
+enum gw_status gw_import_point(struct gw_raw *raw, double bytes, double time_us, double rows,
+                               struct gw_error *error) {
+    if (bytes > 0 && time_us > 0) {
+        double mean_s = time_us * 1e-6;
+        GW_GROW(raw->sizes, raw->count + 1, raw->capacity, "importing a curve", error);
+        raw->sizes[raw->count++] =
+            (struct gw_raw_size){bytes, mean_s, mean_s, mean_s, NAN, NAN, rows};
     }
-    GW_GROW(table->means, table->count + 1, table->capacity, "importing a curve", error);
-    table->means[table->count++] =
-        (struct gw_import_mean){.bytes = bytes, .mean_s = time_us * 1e-6, .rows = rows};
     return GW_OK;
 }
 
@@ -255,21 +254,6 @@ static enum gw_status find_entry(struct gw_cluster *cluster, const struct gw_imp
     return GW_OK;
 }
 
-/* Appends the table's rows to the entry's "rows", of which gw_import_finish makes its curve. */
-static enum gw_status add_rows(struct gw_collective_cost *entry,
-                               const struct gw_import_table *table, struct gw_error *error) {
-    if (cJSON_GetObjectItemCaseSensitive(entry->kept, gw_import_rows) == NULL) {
-        GW_TRY(gw_json_put(entry->kept, gw_import_rows, cJSON_CreateArray(), error));
-    }
-    cJSON *rows = cJSON_GetObjectItemCaseSensitive(entry->kept, gw_import_rows);
-    for (size_t i = 0; i < table->count; i++) {
-        const struct gw_import_mean *mean = &table->means[i];
-        const double row[] = {mean->bytes, mean->mean_s, mean->rows};
-        GW_TRY(gw_json_append(rows, cJSON_CreateDoubleArray(row, 3), error));
-    }
-    return GW_OK;
-}
-
 enum gw_status gw_import_add(struct gw_import_table *table, const struct gw_import_paths *paths,
                              struct gw_cluster *cluster, struct gw_error *error) {
     const char *path = paths->list[0];
@@ -277,19 +261,22 @@ enum gw_status gw_import_add(struct gw_import_table *table, const struct gw_impo
     struct gw_collective_cost *entry = NULL;
     gw_import_print_place(table, path, place, sizeof place);
     if (table->workers < 2) {
-        table->count = 0;
+        table->raw.count = 0;
         return gw_import_pass_over(cluster, error, "%s: %s: expected two ranks or more, got %zu",
                                    place, table->collective, table->workers);
     }
-    if (table->count == 0) {
+    if (table->raw.count == 0) {
         return gw_import_pass_over(
             cluster, error,
             "%s: %s among %zu: expected rows of more than 0 bytes and 0 us, got none", place,
             table->collective, table->workers);
     }
     GW_TRY(find_entry(cluster, table, path, &entry, error));
-    GW_TRY(add_rows(entry, table, error));
-    table->count = 0;
+    struct gw_raw *raw = &entry->raw;
+    GW_GROW(raw->sizes, raw->count + table->raw.count, raw->capacity, "importing a curve", error);
+    memcpy(raw->sizes + raw->count, table->raw.sizes, table->raw.count * sizeof *raw->sizes);
+    raw->count += table->raw.count;
+    table->raw.count = 0;
     return put_source(entry->kept, table, paths, error);
 }
 

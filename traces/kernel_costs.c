@@ -35,11 +35,20 @@ static enum gw_status set_curve(struct gw_kernel_cost *cost, bool denser, bool t
                                 struct gw_curve curve, const cJSON *entry, struct gw_error *error) {
     struct gw_curve *out = curve_of(cost, denser, together);
     struct gw_margins *margins = &cost->margins[denser][together];
+    struct gw_raw raw = {0};
     gw_curve_free(out);
     gw_margins_free(margins);
     *out = curve;
-    GW_TRY(gw_curve_make_rise(out, entry, error));
-    return gw_margins_read(entry, "elements", out, GW_KERNEL_MARGIN, margins, error);
+    enum gw_status status = gw_raw_read(entry, &raw, error);
+    status = status == GW_OK ? gw_curve_make_rise(out, &raw, error) : status;
+    status = status == GW_OK ? gw_margins_read(entry, &raw, out, GW_KERNEL_MARGIN, margins, error)
+                             : status;
+    if (denser || together) {
+        free(raw.sizes);
+    } else {
+        cost->raw = raw;
+    }
+    return status;
 }
 
 /* Adds a kernel without curves; its entry is taken over, also on failure. */
@@ -107,6 +116,7 @@ void gw_kernel_costs_free(struct gw_kernel_costs *costs) {
     for (size_t i = 0; i < costs->count; i++) {
         struct gw_kernel_cost *cost = &costs->list[i];
         free(cost->name);
+        free(cost->raw.sizes);
         for (size_t c = 0; c < 4; c++) {
             gw_curve_free(curve_of(cost, c / 2, c % 2));
             gw_margins_free(&cost->margins[c / 2][c % 2]);

@@ -10,33 +10,38 @@ static const double largest = 1000;
 
 /* ---- at a size ------------------------------------------------------------------------------- */
 
-/* A median of repeats with its 95% interval; without one both ends are the median. */
-struct measured_median {
-    double size, median_s, low_s, high_s;
-};
-
-static double number_of(const cJSON *object, const char *key) {
-    return cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(object, key));
-}
-
-/* Returns an end of the median's interval; the median if the entry, imported perhaps, has none. */
-static double end_of(const cJSON *object, const char *key, double median_s) {
-    bool is_there = cJSON_GetObjectItemCaseSensitive(object, key) != NULL;
-    return is_there ? number_of(object, key) : median_s;
-}
-
-/* Reads medians; skips invalid numbers and sizes that do not ascend. */
-static size_t read_measured(const cJSON *raw, const char *unit, struct measured_median *out) {
-    size_t count = 0;
+enum gw_status gw_raw_read(const cJSON *entry, struct gw_raw *out, struct gw_error *error) {
+    static const char *const keys[] = {"bytes",         "median_s", "median_low_s",
+                                       "median_high_s", "p5_s",     "p95_s"};
     const cJSON *item = NULL;
-    cJSON_ArrayForEach(item, raw) {
-        double median_s = number_of(item, "median_s");
-        struct measured_median one = {.size = number_of(item, unit),
-                                      .median_s = median_s,
-                                      .low_s = end_of(item, "median_low_s", median_s),
-                                      .high_s = end_of(item, "median_high_s", median_s)};
-        bool ascends = count == 0 || one.size > out[count - 1].size;
-        if (one.size > 0 && ascends && one.median_s > 0 && one.low_s <= one.high_s) {
+    const cJSON *fit = cJSON_GetObjectItemCaseSensitive(entry, "fit");
+    out->held_out_error =
+        fmax(cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(fit, "held_out_error")), 0);
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(entry, "raw")) {
+        double numbers[sizeof keys / sizeof *keys];
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+            const cJSON *number = cJSON_GetObjectItemCaseSensitive(item, keys[i]);
+            number = number != NULL || i > 0 ? number
+                                             : cJSON_GetObjectItemCaseSensitive(item, "elements");
+            numbers[i] = cJSON_GetNumberValue(number);
+        }
+        GW_GROW(out->sizes, out->count + 1, out->capacity, "reading measured sizes", error);
+        out->sizes[out->count++] = (struct gw_raw_size){
+            numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], 0};
+    }
+    return GW_OK;
+}
+
+/* Lists medians, each within its interval or alone; skips numbers that make no sense, and sizes
+ * that do not ascend. */
+static size_t list_medians(const struct gw_raw *raw, struct gw_raw_size *out) {
+    size_t count = 0;
+    for (size_t i = 0; i < raw->count; i++) {
+        struct gw_raw_size one = raw->sizes[i];
+        one.low_s = isnan(one.low_s) ? one.median_s : one.low_s;
+        one.high_s = isnan(one.high_s) ? one.median_s : one.high_s;
+        if (one.size > (count == 0 ? 0 : out[count - 1].size) && one.median_s > 0 &&
+            one.low_s <= one.high_s) {
             out[count++] = one;
         }
     }
@@ -44,7 +49,7 @@ static size_t read_measured(const cJSON *raw, const char *unit, struct measured_
 }
 
 /* Returns the curve's distance, relative, from the line between its neighbours; 0 at the ends. */
-static double bend_at(const struct measured_median *all, size_t count, size_t i,
+static double bend_at(const struct gw_raw_size *all, size_t count, size_t i,
                       const struct gw_curve *curve) {
     if (i == 0 || i + 1 >= count) {
         return 0;
@@ -175,12 +180,12 @@ double gw_margins_distance(const struct gw_margins *margins, double size) {
 
 /* ---- margins --------------------------------------------------------------------------------- */
 
-static void find_measured_margins(const struct gw_curve *curve, const struct measured_median *all,
+static void find_measured_margins(const struct gw_curve *curve, const struct gw_raw_size *all,
                                   double *off_s, struct gw_margins *out) {
     out->startup_s = gw_curve_startup(curve);
     out->first_s = out->count > 0 ? gw_curve_time(curve, all[0].size) : 0;
     for (size_t i = 0; i < out->count; i++) {
-        const struct measured_median *one = &all[i];
+        const struct gw_raw_size *one = &all[i];
         double half = (one->high_s - one->low_s) / (2 * one->median_s);
         double off = fabs(gw_curve_time(curve, one->size) / one->median_s - 1);
         double bend = bend_at(all, out->count, i, curve);
@@ -192,16 +197,16 @@ static void find_measured_margins(const struct gw_curve *curve, const struct mea
     choose_line(curve, off_s, out);
 }
 
-enum gw_status gw_margins_read(const cJSON *entry, const char *unit, const struct gw_curve *curve,
-                               double elsewhere, struct gw_margins *out, struct gw_error *error) {
-    const cJSON *raw = cJSON_GetObjectItemCaseSensitive(entry, "raw");
+enum gw_status gw_margins_read(const cJSON *entry, const struct gw_raw *raw,
+                               const struct gw_curve *curve, double elsewhere,
+                               struct gw_margins *out, struct gw_error *error) {
     const cJSON *stated = cJSON_GetObjectItemCaseSensitive(entry, "uncertainty");
-    size_t most = (size_t)cJSON_GetArraySize(raw) + (size_t)cJSON_GetArraySize(stated);
+    size_t most = raw->count + (size_t)cJSON_GetArraySize(stated);
     *out = (struct gw_margins){0};
     if (most == 0) {
         return GW_OK;
     }
-    struct measured_median *all = calloc(most, sizeof *all);
+    struct gw_raw_size *all = calloc(most, sizeof *all);
     out->medians = calloc(most, sizeof *out->medians + 2 * sizeof(double));
     if (all == NULL || out->medians == NULL) {
         free(all);
@@ -209,10 +214,10 @@ enum gw_status gw_margins_read(const cJSON *entry, const char *unit, const struc
         return gw_fail_memory(error, "reading the margins of a curve");
     }
     out->relative = (double *)(out->medians + most);
-    if (raw == NULL) {
+    if (raw->count == 0) {
         out->count = read_stated(entry, out);
     } else {
-        out->count = read_measured(raw, unit, all);
+        out->count = list_medians(raw, all);
         out->elsewhere = elsewhere;
         find_measured_margins(curve, all, out->relative + most, out);
     }

@@ -15,6 +15,28 @@
 #define GW_COLLECTIVE_MARGIN 0.04
 #define GW_KERNEL_MARGIN 0.5
 
+/* ---- measured sizes -------------------------------------------------------------------------- */
+
+/* A size that was measured: bytes or elements, and times; NAN: not given. */
+struct gw_raw_size {
+    double size, median_s, low_s, high_s; /* the median with its 95% interval */
+    double p5_s, p95_s;                   /* percentiles */
+    double rows;                          /* of an imported median, which is their mean */
+};
+
+/* The measured sizes of a curve; all 0: none. */
+struct gw_raw {
+    size_t count, capacity;
+    struct gw_raw_size *sizes; /* owned */
+    double held_out_error;     /* relative, of the curve at sizes left out; 0: not known */
+};
+
+/* Reads "raw" of an entry of a cluster file, and what its "fit" says of the curve; numbers that are
+ * none count as not given. */
+enum gw_status gw_raw_read(const cJSON *entry, struct gw_raw *out, struct gw_error *error);
+
+/* ---- margins --------------------------------------------------------------------------------- */
+
 /* Halves of 95% intervals, relative to the curve's times, by ascending sizes; all 0: none. */
 struct gw_margins {
     size_t count;
@@ -32,17 +54,17 @@ struct gw_margins {
 };
 
 /*
- * Reads the margins of an entry of a cluster file, whose curve is `curve`. Its "raw" has sizes as
- * "bytes" or "elements" (`unit`), each with its median and the median's 95% interval. Without
- * "raw", the margins are its "uncertainty": pairs of sizes and margins; without either there are
- * none. At a measured size the margin combines, as independent errors, `elsewhere` (a constant
- * above), half of the interval, and twice the larger of two distances: the curve's from the median,
- * and a quarter of the curve's from the line between the neighbouring sizes, which is a smooth
- * curve's error halfway between sizes. A median without an interval, an imported one for example,
- * counts as exact.
+ * Finds the margins of an entry of a cluster file, whose curve is `curve` and whose measured sizes
+ * are `raw`. Without these, the margins are its "uncertainty": pairs of sizes and margins; without
+ * either there are none. At a measured size the margin combines, as independent errors, `elsewhere`
+ * (a constant above), half of the interval, and twice the larger of two distances: the curve's from
+ * the median, and a quarter of the curve's from the line between the neighbouring sizes, which is a
+ * smooth curve's error halfway between sizes. A median without an interval, an imported one for
+ * example, counts as exact.
  */
-enum gw_status gw_margins_read(const cJSON *entry, const char *unit, const struct gw_curve *curve,
-                               double elsewhere, struct gw_margins *out, struct gw_error *error);
+enum gw_status gw_margins_read(const cJSON *entry, const struct gw_raw *raw,
+                               const struct gw_curve *curve, double elsewhere,
+                               struct gw_margins *out, struct gw_error *error);
 void gw_margins_free(struct gw_margins *margins);
 
 /*

@@ -33,7 +33,7 @@ enum gw_status gw_curve_find_rising(const struct gw_curve *curve, bool *rises,
  * times, and each other one gets the time nearest to its own between those of its neighbours in
  * it. A single slow size moves alone.
  */
-enum gw_status gw_curve_make_rise(struct gw_curve *curve, const cJSON *details,
+enum gw_status gw_curve_make_rise(struct gw_curve *curve, const struct gw_raw *raw,
                                   struct gw_error *error);
 
 /*
@@ -44,7 +44,8 @@ enum gw_status gw_curve_make_rise(struct gw_curve *curve, const cJSON *details,
 enum { GW_MIN_BEGUN_SIZE = 1024 }; /* chosen */
 enum gw_status gw_curve_begin_above_zero(struct gw_curve *curve, struct gw_error *error);
 
-/* Reads the details in the entry's `kept`: margins, skew, held-out error, origin. */
+/* Reads the details in the entry's `kept`: measured sizes, margins, skew, held-out error, origin.
+ */
 enum gw_status gw_collective_read_details(struct gw_collective_cost *cost, struct gw_error *error);
 
 /* Removes an entry of the cluster's collectives; those behind it move up. */

@@ -264,16 +264,13 @@ static enum gw_status check(struct gw_communicator *communicator, void *context,
 
 /* The file says of all sizes of a compressor that they took so many times what they took. */
 static void pretend(const struct gw_cluster *cluster, const char *compressor, double factor) {
-    static const char *const keys[] = {"median_s", "p5_s", "p95_s"};
-    static const double spread[] = {1, 0.9, 1.1};
     const struct gw_kernel_cost *cost = gw_kernel_cost_find(&cluster->compressors, compressor);
-    cJSON *raw = NULL;
     assert_non_null(cost);
-    cJSON_ArrayForEach(raw, cJSON_GetObjectItem(cost->kept, "raw")) {
-        double median_s = cJSON_GetObjectItem(raw, keys[0])->valuedouble * factor;
-        for (size_t k = 0; k < 3; k++) {
-            cJSON_SetNumberValue(cJSON_GetObjectItem(raw, keys[k]), median_s * spread[k]);
-        }
+    for (size_t i = 0; i < cost->raw.count; i++) {
+        struct gw_raw_size *raw = &cost->raw.sizes[i];
+        raw->median_s *= factor;
+        raw->p5_s = 0.9 * raw->median_s;
+        raw->p95_s = 1.1 * raw->median_s;
     }
 }
 
