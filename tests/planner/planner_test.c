@@ -1,6 +1,5 @@
 /*
- * The arithmetic against the contract's text, the lower bound against all plans, and what a user
- * may write as a policy.
+ * The arithmetic against the contract's text, and what a user may write as a policy.
  */
 #include <float.h>
 
@@ -77,38 +76,6 @@ TEST(the_arithmetic_by_hand) {
     assert_true(near(gw_plan_iteration_s(&sparse, all, 1), 9.75 + 0.125, 0));
 }
 
-/* ---- the lower bound ----------------------------------------------------------------------- */
-
-TEST(the_bound_of_every_plan_is_the_optimum) {
-    enum { trials = 3000 };
-    struct gw_random *random = random_stream(2);
-    for (int trial = 0; trial < gw_trials(trials); trial++) {
-        struct planning_case x;
-        struct gw_plan alone;
-        struct gw_plan beside;
-        struct gw_optimum optimum;
-        make_case(random, 1 + gw_random_below(random, trial % 20 == 0 ? 12 : 8), &x);
-        double best_s = best_of_all_plans(&x);
-        assert_int_equal(gw_planner_optimum(&x.costs, &optimum, &error), GW_OK);
-        assert_true(optimum.lower_bound_s == optimum.iteration_s);
-        assert_int_equal(gw_planner_plan(&x.costs, "per-tensor", &alone, &error), GW_OK);
-        assert_int_equal(gw_planner_plan_beside(&x.costs, "per-tensor", &optimum, &beside, &error),
-                         GW_OK);
-        if (!near(alone.lower_bound_s, best_s, 1e-12)) {
-            fail_msg("trial %d: bound %.17g, optimum %.17g", trial, alone.lower_bound_s, best_s);
-        }
-        assert_true(alone.lower_bound_s <= alone.iteration_s);
-        assert_true(alone.lower_bound_s == beside.lower_bound_s);
-        gw_plan_free(&beside);
-        assert_int_equal(gw_planner_plan_beside(&x.costs, "per-tensor", NULL, &beside, &error),
-                         GW_OK);
-        assert_true(beside.lower_bound_s == 0 && beside.iteration_s == alone.iteration_s);
-        gw_plan_free(&beside);
-        gw_plan_free(&alone);
-        gw_optimum_free(&optimum);
-    }
-}
-
 /* ---- policies as a user writes them -------------------------------------------------------- */
 
 TEST(good_policies_are_parsed) {
@@ -135,21 +102,6 @@ TEST(good_policies_are_parsed) {
         assert_int_equal(gw_policy_parse(table[i].text, &policy, &argument, &error), GW_OK);
         assert_string_equal(policy->name, table[i].name);
         assert_true(argument == table[i].argument);
-    }
-}
-
-TEST(policies_describe_themselves) {
-    for (size_t i = 0; gw_policies[i].name != NULL; i++) {
-        const struct gw_policy *policy = &gw_policies[i];
-        const struct gw_policy *parsed = NULL;
-        uint64_t argument = 0;
-        char text[64];
-        assert_true(strlen(policy->title) > 0 && strlen(policy->paper) > 0);
-        (void)snprintf(text, sizeof text, policy->argument == NULL ? "%s" : "%s:%llu", policy->name,
-                       (unsigned long long)policy->default_argument);
-        assert_int_equal(gw_policy_parse(text, &parsed, &argument, &error), GW_OK);
-        assert_ptr_equal(parsed, policy);
-        assert_true(argument == policy->default_argument);
     }
 }
 
@@ -195,89 +147,4 @@ TEST(bad_policies_are_refused) {
         assert_int_equal(gw_policy_parse(table[i][0], &policy, &argument, &error), GW_BAD_INPUT);
         assert_string_equal(error.message, message);
     }
-}
-
-/* ---- edges --------------------------------------------------------------------------------- */
-
-static const char *const texts[] = {"per-tensor",  "single",
-                                    "threshold:1", "threshold:8192",
-                                    "bucket:64",   "bucket:9007199254740992",
-                                    "ddp",         "mg-wfbp",
-                                    "omgs"};
-enum { text_count = sizeof texts / sizeof *texts };
-
-static void plan(const struct planning_case *x, const char *text, struct gw_plan *out) {
-    assert_int_equal(gw_planner_plan(&x->costs, text, out, &error), GW_OK);
-}
-
-TEST(one_tensor_is_one_group) {
-    struct gw_random *random = random_stream(3);
-    for (int trial = 0; trial < 200; trial++) {
-        struct planning_case x;
-        make_case(random, 1, &x);
-        for (size_t i = 0; i < text_count; i++) {
-            struct gw_plan made;
-            plan(&x, texts[i], &made);
-            assert_int_equal(made.group_count, 1);
-            assert_true(made.groups[0].first == 0 && made.groups[0].last == 0);
-            assert_true(near(made.lower_bound_s, made.iteration_s, 1e-13));
-            gw_plan_free(&made);
-        }
-    }
-}
-
-TEST(plans_without_costs_take_the_compute_time) {
-    struct gw_random *random = random_stream(4);
-    for (int trial = 0; trial < 200; trial++) {
-        struct planning_case x;
-        make_case(random, 1 + gw_random_below(random, 20), &x);
-        x.costs.compress = x.costs.exchange = (struct gw_curve){0};
-        if (trial % 4 == 0) { /* and without times */
-            x.model.forward_s = x.model.update_s = 0;
-            for (size_t l = 0; l < x.model.tensor_count; l++) {
-                x.tensors[l].backward_s = 0;
-            }
-        }
-        double compute = x.model.forward_s + gw_model_backward_s(&x.model) + x.model.update_s;
-        for (size_t i = 0; i < text_count; i++) {
-            struct gw_plan made;
-            plan(&x, texts[i], &made);
-            assert_true(near(made.iteration_s, compute, 1e-14));
-            assert_true(near(made.lower_bound_s, compute, 1e-13));
-            assert_true(made.lower_bound_s <= made.iteration_s);
-            gw_plan_free(&made);
-        }
-    }
-}
-
-/* Sums and products far beyond 32 bits, exact in a double. */
-TEST(huge_tensors_do_not_overflow) {
-    struct planning_case x = {
-        .tensors = {{"a", UINT64_C(1) << 50, 0}, {"b", UINT64_C(1) << 50, 1}}};
-    x.model = (struct gw_model){
-        .name = "huge", .bytes_per_element = 4, .tensor_count = 2, .tensors = x.tensors};
-    x.costs = (struct gw_costs){.model = &x.model,
-                                .workers = 2,
-                                .density = 1,
-                                .compress = {.per_unit_s = 0x1p-50},
-                                .exchange = {.fixed_s = 1, .per_unit_s = 0x1p-50}};
-    for (int sparse = 0; sparse < 2; sparse++) {
-        const double expected[2][2] = {{1 + 5 + 5, 1 + 9}, {2 + 9 + 9, 3 + 17}};
-        const char *policies[] = {"per-tensor", "single"};
-        x.costs.compressor = sparse ? &gw_compressor_topk : &gw_compressor_none;
-        for (size_t i = 0; i < 2; i++) {
-            struct gw_plan made;
-            plan(&x, policies[i], &made);
-            assert_true(near(made.iteration_s, expected[sparse][i], 0));
-            assert_true(made.lower_bound_s <= expected[sparse][1]);
-            gw_plan_free(&made);
-        }
-    }
-    struct gw_plan made;
-    plan(&x, "threshold:1125899906842624", &made);
-    assert_int_equal(made.group_count, 2);
-    gw_plan_free(&made);
-    plan(&x, "threshold:1125899906842625", &made);
-    assert_int_equal(made.group_count, 1);
-    gw_plan_free(&made);
 }

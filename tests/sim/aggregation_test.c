@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "goal/goal.h"
 #include "planner/planner.h"
 #include "tests/methods/exchange_definition.h"
-#include "tests/sim/simulate.h"
+#include "tests/sim/scenes.h"
 
 static struct gw_error error;
 
@@ -42,8 +41,7 @@ static void add_aggregation(struct gw_cluster *cluster, double together) {
 static void open_scene(struct scene *scene, const char *algorithm) {
     static const char *const collectives[] = {"allgather", "allreduce", "gather",
                                               "scatter",   "broadcast", "sendrecv"};
-    struct gw_loggp loggp = {.latency_s = 1e-5, .gap_s_per_byte = 1e-9};
-    struct gw_network network = {.within = loggp, .between = loggp, .oversubscription = 1};
+    struct gw_network network = flat_network(1e-5, 1e-9);
     *scene = (struct scene){.tensor = {.name = "t", .elements = ELEMENTS, .backward_s = 1e-3},
                             .simulation = {.workers = WORKERS}};
     scene->model = (struct gw_model){.name = "one",
@@ -116,17 +114,6 @@ TEST(aggregation_comes_on_top_by_curves_and_by_messages) {
     }
 }
 
-/* Removes all slowing. */
-static void set_no_overlap(struct gw_cluster *cluster) {
-    const struct gw_overlap_factor one = {.factor = 1, .low = 1, .high = 1};
-    const struct gw_overlap_point point = {.bytes = 1, .compute = one, .communication = one};
-    struct gw_overlap *overlap = calloc(1, sizeof *overlap);
-    assert_non_null(overlap);
-    overlap->workers = WORKERS;
-    assert_int_equal(gw_overlap_add(overlap, "allgather", "topk", point, &error), GW_OK);
-    gw_cluster_set_overlap(cluster, overlap);
-}
-
 /*
  * Work that all ranks do at once takes its concurrent time, but only if ranks share a machine; with
  * fewer workers than ranks, as many of its time slices as they need. Each call starts as alone: the
@@ -154,7 +141,7 @@ TEST(workers_of_a_machine_aggregate_together) {
         scene.cluster.sharing = cases[i].sharing;
         scene.simulation.timed_compression = true;
         double alone_s = iteration_s(&scene);
-        set_no_overlap(&scene.cluster);
+        set_no_slowing(&scene.cluster, WORKERS);
         scene.simulation.interference = true;
         double more_s = (cases[i].times - 1) * entries_s;
         assert_true(fabs(iteration_s(&scene) - alone_s - more_s) < 1e-10);
@@ -175,7 +162,7 @@ TEST(first_ranks_take_their_turns_before_the_last) {
         scene.cluster.sharing = (struct gw_sharing){WORKERS, 2, WORKERS};
         scene.simulation.timed_compression = true;
         double alone_s = iteration_s(&scene);
-        set_no_overlap(&scene.cluster);
+        set_no_slowing(&scene.cluster, WORKERS);
         struct gw_collective_cost *exchange = &scene.cluster.collectives[0];
         exchange->skew = calloc(1, sizeof *exchange->skew);
         exchange->skew[exchange->skew_count++] = (struct gw_curve_point){1, shares[i]};
@@ -196,7 +183,7 @@ TEST(adding_nothing_takes_nothing) {
     scene.simulation.interference = true;
     scene.cluster.sharing = (struct gw_sharing){64, 2, 64}; /* of whose turns four need few */
     scene.cluster.compressors.list[0].together = (struct gw_curve){.per_unit_s = 1e-9};
-    set_no_overlap(&scene.cluster);
+    set_no_slowing(&scene.cluster, WORKERS);
     double without_s = iteration_s(&scene);
     add_aggregation(&scene.cluster, 1);
     assert_true(iteration_s(&scene) == without_s);
@@ -229,24 +216,10 @@ TEST(larger_selections_take_longer) {
 }
 
 static double finish_ns(const struct scene *scene, const char *path) {
-    char loggp[GW_EXPORT_LOGGP_SIZE];
-    struct simulation_run run;
-    open_simulator(&run, &scene->schedule, &scene->cluster, &scene->simulation);
-    struct gw_goal goal = {0};
-    const struct gw_loggops parameters = {.L = 10000, .G = 1, .S = UINT64_MAX};
-    struct gw_goal_result result;
     struct gw_result notes = {0};
-    uint64_t last = 0;
-    assert_int_equal(gw_simulator_export_goal(run.simulator, path, loggp, &notes, &error), GW_OK);
-    assert_int_equal(gw_goal_read(path, &goal, &error), GW_OK);
-    assert_int_equal(gw_goal_run(&goal, &parameters, NULL, &result, &error), GW_OK);
-    for (uint32_t rank = 0; rank < goal.rank_count; rank++) {
-        last = result.finish_ns[rank] > last ? result.finish_ns[rank] : last;
-    }
-    free(result.finish_ns);
-    gw_goal_free(&goal);
-    close_run(&run);
-    return (double)last;
+    struct gw_goal goal =
+        exported_goal(&scene->schedule, &scene->cluster, &scene->simulation, path, &notes);
+    return goal_finish_ns(&goal, 10000, 1);
 }
 
 TEST_IN_FOLDER(exported_schedules_aggregate) {

@@ -403,52 +403,6 @@ TEST(the_largest_of_normal_times_is_as_in_theory) {
     }
 }
 
-/* On one worker alone nothing is waited for: the mean stays. Of the sample: a third each. */
-TEST(noise_keeps_means) {
-    static double sample[] = {0, 1, 2};
-    static const struct gw_noise table[] = {
-        {.kind = GW_NOISE_NORMAL, .sigma = 0.2},
-        {.kind = GW_NOISE_LOGNORMAL, .sigma = 0.2},
-        {.kind = GW_NOISE_SAMPLE, .count = 3, .sample = sample}};
-    static const double sds[] = {0.2, 0.2020, 0.8165};
-    enum { iterations = 20000 };
-    for (size_t t = 0; t < 3; t++) {
-        struct scene x;
-        open_simple(&x, 1);
-        x.simulation.compute_noise = table[t];
-        double alone = mean_iteration(&x, iterations); /* as measured: also for a single worker */
-        assert_true(fabs(alone - 0.012) < 5 * 0.010 * sds[t] / sqrt(iterations));
-        close_scene(&x);
-        open_simple(&x, 6);
-        x.simulation.network_noise = table[t];
-        double network = mean_iteration(&x, iterations);
-        assert_true(fabs(network - 0.012) < 5 * 0.002 * sds[t] / sqrt(iterations));
-        close_scene(&x);
-    }
-}
-
-/* ---- what must not get better -------------------------------------------------------------- */
-
-static void check_monotony(struct scene *x) {
-    struct gw_measure before, after;
-    simulate(x, 1, NULL, &before);
-    struct scene worse = *x;
-    worse.slowdown[0] += 0.5;
-    worse.simulation.slowdown = worse.slowdown;
-    worse.simulation.bandwidth = worse.bandwidth;
-    simulate(&worse, 1, NULL, &after);
-    assert_true(after.iteration_s >= before.iteration_s);
-    worse.slowdown[0] -= 0.5;
-    worse.bandwidth[0] *= 0.5;
-    worse.simulation.background += 0.1;
-    simulate(&worse, 1, NULL, &after);
-    assert_true(after.iteration_s >= before.iteration_s);
-}
-
-TEST(worse_clusters_are_never_faster) {
-    for_random_schedules(5, 2000, check_monotony);
-}
-
 /* ---- memory -------------------------------------------------------------------------------- */
 
 /* However many operations: an algorithm's schedule keeps two ends a lane. */
@@ -471,7 +425,7 @@ TEST(few_ends_are_kept) {
     close_scene(&x);
 }
 
-/* Every worker its own speed: lanes as many, found without comparing each with each. */
+/* Lanes as many as speeds, found without comparing each worker with each. */
 TEST(a_million_speeds_are_a_million_lanes) {
     enum { workers = 1 << 20 };
     double *slowdown = calloc(workers, sizeof *slowdown);
@@ -481,8 +435,12 @@ TEST(a_million_speeds_are_a_million_lanes) {
     for (size_t w = 0; w < workers; w++) {
         slowdown[w] = 1 + (double)((w * 7919) % workers);
     }
-    x.simulation.slowdown = slowdown;
     struct simulation_run run;
+    open_simulator(&run, &x.schedule, &x.cluster, &x.simulation);
+    assert_int_equal(run.simulator->lane_count, 1);
+    assert_int_equal(run.simulator->lanes[0].workers, workers);
+    close_run(&run);
+    x.simulation.slowdown = slowdown;
     open_simulator(&run, &x.schedule, &x.cluster, &x.simulation);
     assert_int_equal(run.simulator->lane_count, workers);
     assert_int_equal(run.simulator->lanes[12345].worker, 12345);

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "methods/schedule.h"
-#include "tests/sim/schedules.h"
-#include "tests/sim/simulate.h"
+#include "tests/sim/scenes.h"
 
 enum { MOST_OPERATIONS = 60, MOST_WORKERS = 6, CASES = 3000 };
 
@@ -62,9 +61,8 @@ static void add_operation(struct scene *scene, struct gw_random *random) {
     append_operation(&scene->schedule, operation, after, dependency_count);
 }
 
-static struct gw_overlap_factor drawn(struct gw_random *random, double least, double most) {
-    double factor = least * exp(log(most / least) * gw_random_uniform(random));
-    return (struct gw_overlap_factor){.factor = factor, .low = factor, .high = factor};
+static double draw_factor(struct gw_random *random, double least, double most) {
+    return least * exp(log(most / least) * gw_random_uniform(random));
 }
 
 /* Factors up to `most`, of one size for each pair: which is then of all sizes. */
@@ -72,19 +70,14 @@ static void set_factors(struct scene *scene, struct gw_random *random, double mo
     static const char *const collectives[] = {"allgather", "allreduce"};
     const char *const computes[] = {"topk", "scan", scene->timed ? GW_OVERLAP_TIMED : NULL,
                                     scene->backward ? GW_OVERLAP_BACKWARD : NULL};
-    struct gw_overlap *overlap = calloc(1, sizeof *overlap);
-    assert_non_null(overlap);
-    overlap->workers = scene->workers;
+    struct gw_overlap *overlap = new_overlap(scene->workers);
     for (size_t c = 0; c < 2; c++) {
         for (size_t m = 0; m < sizeof computes / sizeof *computes; m++) {
             bool beside_pass = m == 3; /* where an exchange may be the faster */
-            struct gw_overlap_point point = {
-                .bytes = 1,
-                .compute = drawn(random, 1, most),
-                .communication = drawn(random, beside_pass && most > 1 ? 0.5 : 1, most)};
+            double of_compute = draw_factor(random, 1, most);
+            double of_communication = draw_factor(random, beside_pass && most > 1 ? 0.5 : 1, most);
             if (computes[m] != NULL) {
-                assert_int_equal(
-                    gw_overlap_add(overlap, collectives[c], computes[m], point, &error), GW_OK);
+                add_factors(overlap, collectives[c], computes[m], of_compute, of_communication);
             }
         }
     }
@@ -535,34 +528,4 @@ static void check_machines(struct scene *scene, struct gw_random *random) {
 
 TEST(machines_that_are_alike_share_lanes) {
     for_each_scene(8, 7, check_machines);
-}
-
-/*
- * With the same pair of factors whatever runs. With others, what delays a compression can move it
- * beside an exchange that minds it less, and the whole takes less time.
- */
-static void check_growth(struct scene *scene, struct gw_random *random) {
-    struct gw_simulation simulation = {
-        .workers = scene->workers, .slowdown = NULL, .interference = true};
-    struct gw_overlap *overlap = scene->cluster.overlap;
-    struct gw_slowing slowing = {1, 1};
-    double before_s = 0;
-    for (int step = 0; step < 6; step++) {
-        for (size_t p = 0; p < overlap->pair_count; p++) {
-            const char *compute = overlap->pairs[p].compute;
-            bool passes =
-                strcmp(compute, GW_OVERLAP_TIMED) == 0 || strcmp(compute, GW_OVERLAP_BACKWARD) == 0;
-            overlap->pairs[p].points[0].compute.factor = passes ? 1 : slowing.compute;
-            overlap->pairs[p].points[0].communication.factor = passes ? 1 : slowing.communication;
-        }
-        double after_s = simulate(scene, &simulation).iteration_s;
-        assert_true(after_s >= before_s * (1 - 1e-12));
-        before_s = after_s;
-        double *grown = gw_random_below(random, 2) == 0 ? &slowing.compute : &slowing.communication;
-        *grown *= 1 + 3 * gw_random_uniform(random);
-    }
-}
-
-TEST(larger_factors_take_no_less_time) {
-    for_each_scene(8, 4, check_growth);
 }

@@ -3,43 +3,25 @@
  * hand, and against themselves.
  */
 #include "collectives/collectives.h"
-#include "tests/sim/schedules.h"
-#include "tests/sim/simulate.h"
+#include "tests/sim/scenes.h"
 
 static const double ALPHA_S = 1e-5;
 static const double BETA_S = 1e-9;
 
 /* ---- scenes -------------------------------------------------------------------------------- */
 
-/* A cluster of one switch whose messages take alpha + n beta and cost nobody any time of his own.
- */
-struct scene {
-    struct gw_network network;
-    struct gw_cluster cluster;
-    struct gw_model model;
-    struct gw_schedule schedule;
-    struct gw_simulation simulation;
-    struct gw_collective_choice choice;
-};
-
-static void make_scene(struct scene *scene, const char *operation, const char *name,
+static void make_scene(struct message_scene *scene, const char *operation, const char *name,
                        size_t workers) {
-    *scene = (struct scene){.choice = {.operation = operation, .name = name}};
-    struct gw_loggp loggp = {.latency_s = ALPHA_S, .gap_s_per_byte = BETA_S};
-    scene->network = (struct gw_network){.within = loggp, .between = loggp, .oversubscription = 1};
-    scene->cluster = (struct gw_cluster){
-        .name = "scene", .workers = workers, .workers_per_node = 1, .network = &scene->network};
-    scene->simulation = (struct gw_simulation){
-        .workers = workers, .level = GW_LEVEL_MESSAGES, .choices = &scene->choice};
-    scene->simulation.choice_count = 1;
+    make_message_scene(scene, operation, name, workers, ALPHA_S, BETA_S);
 }
 
-static size_t add_operation(struct scene *scene, struct gw_operation operation, size_t after) {
+static size_t add_operation(struct message_scene *scene, struct gw_operation operation,
+                            size_t after) {
     bool first = scene->schedule.operation_count == 0;
     return append_operation(&scene->schedule, operation, &after, first ? 0 : 1);
 }
 
-static size_t add_exchange(struct scene *scene, const char *operation, uint64_t bytes,
+static size_t add_exchange(struct message_scene *scene, const char *operation, uint64_t bytes,
                            size_t after) {
     struct gw_operation exchange = {.kind = GW_EXCHANGE,
                                     .stream = GW_STREAM_COMMUNICATION,
@@ -49,13 +31,13 @@ static size_t add_exchange(struct scene *scene, const char *operation, uint64_t 
     return add_operation(scene, exchange, after);
 }
 
-static size_t add_compute(struct scene *scene, double seconds, size_t after) {
+static size_t add_compute(struct message_scene *scene, double seconds, size_t after) {
     struct gw_operation compute = {
         .kind = GW_BACKWARD, .stream = GW_STREAM_COMPUTE, .label = "", .duration_s = seconds};
     return add_operation(scene, compute, after);
 }
 
-static struct gw_measure run_scene(struct scene *scene) {
+static struct gw_measure run_scene(struct message_scene *scene) {
     struct gw_measure measure;
     run_simulation(&scene->schedule, &scene->cluster, &scene->simulation, 1, NULL, &measure);
     return measure;
@@ -63,7 +45,7 @@ static struct gw_measure run_scene(struct scene *scene) {
 
 static double time_of(const char *operation, const char *name, size_t workers, uint64_t bytes,
                       bool every_worker) {
-    struct scene scene;
+    struct message_scene scene;
     make_scene(&scene, operation, name, workers);
     scene.simulation.every_worker = every_worker;
     add_exchange(&scene, operation, bytes, 0);
@@ -112,24 +94,6 @@ TEST(agrees_with_closed_forms) {
     printf("%zu cases to 1e-9\n", exact);
 }
 
-/* One worker for all gives the same bits as all of them. */
-TEST(collapses_without_a_trace) {
-    struct gw_random *random = random_stream(1);
-    for (size_t c = 0; gw_collectives[c] != NULL; c++) {
-        const struct gw_collective *collective = gw_collectives[c];
-        for (int i = 0; i < 40; i++) {
-            size_t workers = 1 + gw_random_below(random, 70);
-            uint64_t bytes = gw_random_below(random, 1000000);
-            double one = time_of(collective->operation, collective->name, workers, bytes, false);
-            double all = time_of(collective->operation, collective->name, workers, bytes, true);
-            if (one != all) {
-                fail_msg("%s %s, %zu workers, %llu bytes: %.17g and %.17g s", collective->operation,
-                         collective->name, workers, (unsigned long long)bytes, one, all);
-            }
-        }
-    }
-}
-
 /* Also in a schedule of several exchanges, some of which wait for others. */
 TEST(schedules_collapse) {
     static const char *const names[][2] = {{"allreduce", "ring"},
@@ -139,7 +103,7 @@ TEST(schedules_collapse) {
     struct gw_random *random = random_stream(4);
     for (int i = 0, cases = gw_trials(200); i < cases; i++) {
         const char *const *name = names[gw_random_below(random, 4)];
-        struct scene scene;
+        struct message_scene scene;
         make_scene(&scene, name[0], name[1], (size_t)1 << gw_random_below(random, 6));
         scene.network.between.overhead_s = 1e-6 * (double)gw_random_below(random, 3);
         scene.network.between.gap_s = 1e-5 * (double)gw_random_below(random, 3);
@@ -159,17 +123,18 @@ TEST(schedules_collapse) {
     }
 }
 
-/* Nor do workers of one node share anything: each has its own way to the others. */
-TEST(collapses_within_a_node) {
+/* One worker for all gives the same bits as all of them; also within a node, where each has its own
+ * way to the others. */
+TEST(collapses_without_a_trace) {
     struct gw_random *random = random_stream(4);
     for (size_t c = 0; gw_collectives[c] != NULL; c++) {
-        for (int i = 0; i < 20; i++) {
+        for (int i = 0; i < 40; i++) {
             double seconds[2];
-            size_t workers = 1 + gw_random_below(random, 20);
-            size_t per_node = workers + gw_random_below(random, 3);
+            size_t workers = 1 + gw_random_below(random, i % 2 == 0 ? 20 : 70);
+            size_t per_node = i % 2 == 0 ? workers + gw_random_below(random, 3) : 1;
             uint64_t bytes = gw_random_below(random, 1000000);
             for (int every = 0; every < 2; every++) {
-                struct scene scene;
+                struct message_scene scene;
                 make_scene(&scene, gw_collectives[c]->operation, gw_collectives[c]->name, workers);
                 scene.cluster.workers_per_node = per_node;
                 scene.network.within = (struct gw_loggp){
@@ -186,19 +151,10 @@ TEST(collapses_within_a_node) {
 
 /* ---- queues ---------------------------------------------------------------------------------- */
 
-/* All push at once: the server's link takes them one after another, and hands them back so.
- */
-TEST(incast_queues) {
-    for (size_t workers = 2; workers <= 64; workers *= 2) {
-        double one_way = ALPHA_S + (double)workers * 1e6 * BETA_S;
-        assert_true(near(time_of("ps", NULL, workers, 1000000, true), 2 * one_way, 1e-9));
-    }
-}
-
 /* Workers of a node share its interface: their messages to another node queue for it. */
 TEST(workers_of_a_node_share_its_interface) {
     for (size_t per_node = 1; per_node <= 4; per_node++) {
-        struct scene scene;
+        struct message_scene scene;
         make_scene(&scene, "sendrecv", NULL, 2);
         scene.cluster.workers_per_node = per_node;
         scene.network.within = (struct gw_loggp){0};
@@ -219,7 +175,7 @@ TEST(workers_of_a_node_share_its_interface) {
 /* Four nodes on each of two switches, all of which cross: the uplink makes them wait. */
 TEST(uplinks_are_oversubscribed) {
     for (double factor = 1; factor <= 8; factor *= 2) {
-        struct scene scene;
+        struct message_scene scene;
         make_scene(&scene, "allreduce", "recursive-doubling", 8);
         scene.network.nodes_per_switch = 4;
         scene.network.oversubscription = factor;
@@ -234,7 +190,7 @@ TEST(uplinks_are_oversubscribed) {
 TEST(slow_links_slow_the_ring) {
     enum { WORKERS = 6 };
     double bandwidth[WORKERS] = {1, 1, 0.25, 1, 1, 1};
-    struct scene scene;
+    struct message_scene scene;
     make_scene(&scene, "allgather", "ring", WORKERS);
     add_exchange(&scene, "allgather", 1000000, 0);
     scene.simulation.bandwidth = bandwidth;
@@ -256,7 +212,7 @@ TEST(slow_links_slow_the_ring) {
 TEST(servers_have_no_factor) {
     enum { WORKERS = 3 };
     double *bandwidth = malloc(WORKERS * sizeof *bandwidth);
-    struct scene scene;
+    struct message_scene scene;
     assert_non_null(bandwidth);
     for (size_t i = 0; i < WORKERS; i++) {
         bandwidth[i] = 0.5;
@@ -278,7 +234,7 @@ TEST(long_times_are_refused) {
     static const double seconds[] = {1e3, 1e6, 4.7e6, 1e9, 1e300};
     for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
         for (int where = 0; where < 4; where++) {
-            struct scene scene;
+            struct message_scene scene;
             struct gw_measure measure;
             struct gw_error error = {0};
             make_scene(&scene, "allgather", "ring", 2);
@@ -303,7 +259,7 @@ TEST(long_times_are_refused) {
 /* A message: o at both ends, n O at its sender, n G on the wire, L; the next leaves g
  * later. */
 TEST(charges_loggp) {
-    struct scene scene;
+    struct message_scene scene;
     make_scene(&scene, "allgather", "ring", 2);
     scene.network.between = (struct gw_loggp){.latency_s = 3e-6,
                                               .overhead_s = 2e-6,
@@ -328,7 +284,7 @@ TEST(charges_loggp) {
 TEST(waits_for_stragglers) {
     enum { WORKERS = 4 };
     double slowdown[WORKERS] = {1, 1, 3, 1};
-    struct scene scene;
+    struct message_scene scene;
     make_scene(&scene, "allreduce", "ring", WORKERS);
     scene.simulation.slowdown = slowdown;
     size_t compute = add_compute(&scene, 1e-3, 0);
@@ -349,7 +305,7 @@ TEST(waits_for_stragglers) {
 TEST(timeline_agrees) {
     struct gw_random *random = random_stream(2);
     for (int i = 0; i < 50; i++) {
-        struct scene scene;
+        struct message_scene scene;
         make_scene(&scene, "allreduce", i % 2 == 0 ? "ring" : "halving-doubling",
                    1 + gw_random_below(random, 12));
         scene.simulation.compute_noise =
@@ -376,29 +332,12 @@ TEST(timeline_agrees) {
     }
 }
 
-/* More bytes, slower links and more latency never make an exchange faster where none
- * contend. */
-TEST(is_monotone) {
-    struct gw_random *random = random_stream(3);
-    for (size_t c = 0; gw_collectives[c] != NULL; c++) {
-        const struct gw_collective *collective = gw_collectives[c];
-        size_t workers = 1u << (1 + gw_random_below(random, 5));
-        uint64_t bytes = 4 * workers * (1 + gw_random_below(random, 1000));
-        double before_s = 0;
-        for (int i = 0; i < 6; i++, bytes *= 2) {
-            double seconds = time_of(collective->operation, collective->name, workers, bytes, true);
-            assert_true(seconds > before_s);
-            before_s = seconds;
-        }
-    }
-}
-
 /* Repetitions are the same bits however many threads share them. */
 TEST(threads_change_nothing) {
     enum { ITERATIONS = 12, WORKERS = 7 };
     struct gw_measure alone[ITERATIONS];
     struct gw_measure shared[ITERATIONS];
-    struct scene scene;
+    struct message_scene scene;
     make_scene(&scene, "allreduce", "ring", WORKERS);
     scene.simulation.compute_noise = (struct gw_noise){.kind = GW_NOISE_LOGNORMAL, .sigma = 0.3};
     scene.simulation.network_noise = (struct gw_noise){.kind = GW_NOISE_NORMAL, .sigma = 0.2};
@@ -414,7 +353,7 @@ TEST(threads_change_nothing) {
 }
 
 TEST(needs_a_network) {
-    struct scene scene;
+    struct message_scene scene;
     struct simulation_run run;
     struct gw_error error = {0};
     make_scene(&scene, "allreduce", "ring", 4);
@@ -438,7 +377,7 @@ TEST(needs_a_network) {
 TEST(derives_a_network) {
     static const char *const names[] = {"allreduce", "allgather"};
     for (size_t i = 0; i < 2; i++) {
-        struct scene scene;
+        struct message_scene scene;
         make_scene(&scene, names[i], "ring", 16);
         struct gw_collective_cost cost = {.name = (char *)names[i],
                                           .workers = 16,

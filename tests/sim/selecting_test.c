@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "methods/schedule.h"
-#include "tests/sim/simulate.h"
+#include "tests/sim/scenes.h"
 
 static struct gw_cluster cluster; /* for all tests: reading it takes longer than they */
 
@@ -179,9 +179,6 @@ static void crowd(struct gw_cluster *crowded) {
     static const double densities[] = {0.001, 0.016};
     static const struct gw_curve nanosecond = {.per_unit_s = 1e-9};
     static const struct gw_curve three = {.per_unit_s = 3e-9};
-    const struct gw_overlap_factor one = {.factor = 1, .low = 1, .high = 1};
-    const struct gw_overlap_point point = {.bytes = 1, .compute = one, .communication = one};
-    struct gw_overlap *overlap = calloc(1, sizeof *overlap);
     struct gw_kernel_costs *costs = &crowded->compressors;
     assert_int_equal(gw_cluster_create(crowded, "crowded", WORKERS, 1, NULL), GW_OK);
     assert_int_equal(
@@ -198,10 +195,7 @@ static void crowd(struct gw_cluster *crowded) {
         gw_kernel_costs_add_together(costs, "topk", true, three, cJSON_CreateObject(), NULL),
         GW_OK);
     crowded->sharing = (struct gw_sharing){WORKERS, WORKERS, WORKERS};
-    assert_non_null(overlap);
-    overlap->workers = WORKERS;
-    assert_int_equal(gw_overlap_add(overlap, "allgather", "topk", point, NULL), GW_OK);
-    gw_cluster_set_overlap(crowded, overlap);
+    set_no_slowing(crowded, WORKERS);
 }
 
 /* The wanted number, sixteen times as many, and halfway between. */
