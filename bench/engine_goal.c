@@ -54,18 +54,6 @@ static void remove_folder(void) {
     (void)rmdir(folder);
 }
 
-static void make_folder(void) {
-    const char *parent = getenv("TMPDIR");
-    int length = snprintf(folder, sizeof folder, "%s/engine-XXXXXX",
-                          parent == NULL || parent[0] == '\0' ? "/tmp" : parent);
-    if (length >= (int)sizeof folder || mkdtemp(folder) == NULL) {
-        bench_give_up("making a temporary folder", strerror(errno));
-    }
-    (void)snprintf(text_path, sizeof text_path, "%s/schedule.goal", folder);
-    (void)snprintf(binary_path, sizeof binary_path, "%s/schedule.bin", folder);
-    (void)snprintf(output_path, sizeof output_path, "%s/output.txt", folder);
-}
-
 /* ---- operations ---------------------------------------------------------------------------- */
 
 enum { BYTES = 8 };
@@ -422,7 +410,15 @@ static void measure(const struct bench_engine_choice *choice, const struct patte
 
 void bench_engine_goal(const struct bench_engine_choice *choice) {
     struct row rows[PATTERNS] = {0};
-    make_folder();
+    const char *parent = getenv("TMPDIR");
+    int length = snprintf(folder, sizeof folder, "%s/engine-XXXXXX",
+                          parent == NULL || parent[0] == '\0' ? "/tmp" : parent);
+    if (length >= (int)sizeof folder || mkdtemp(folder) == NULL) {
+        bench_give_up("making a temporary folder", strerror(errno));
+    }
+    (void)snprintf(text_path, sizeof text_path, "%s/schedule.goal", folder);
+    (void)snprintf(binary_path, sizeof binary_path, "%s/schedule.bin", folder);
+    (void)snprintf(output_path, sizeof output_path, "%s/output.txt", folder);
     (void)atexit(remove_folder);
     for (size_t p = 0; p < PATTERNS; p++) {
         measure(choice, &patterns[p], &rows[p]);

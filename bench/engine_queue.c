@@ -33,27 +33,12 @@ static const struct law {
     double (*of)(double uniform); /* in [0, 1) */
 } laws[] = {{"exponential", exponential}, {"uniform", uniform_to_two}, {"constant", constant}};
 
-static enum gw_status draw_delays(const struct law *law, struct gw_error *error) {
-    struct gw_random *random = NULL;
-    GW_TRY(gw_random_open(&random, 1, 0, error));
-    for (size_t i = 0; i < DELAYS; i++) {
-        delays[i] = (uint64_t)(mean_delay * law->of(gw_random_uniform(random)));
-    }
-    gw_random_close(random);
-    return GW_OK;
-}
-
 /* ---- holding ------------------------------------------------------------------------------- */
 
 struct queue_question {
     const struct law *law;
     size_t pending;
 };
-
-static size_t holds_of(size_t pending) {
-    const size_t least = 1000000;
-    return pending > least ? pending : least;
-}
 
 static enum gw_status hold_queue(struct gw_queue *queue, size_t holds, uint32_t *order,
                                  struct gw_error *error) {
@@ -76,10 +61,16 @@ static struct gw_event first_event(uint32_t order) {
 static enum gw_status run_hold(const void *context, void *result, struct gw_error *error) {
     const struct queue_question *question = context;
     struct gw_queue *queue = NULL;
-    size_t holds = holds_of(question->pending);
+    const size_t least = 1000000;
+    size_t holds = question->pending > least ? question->pending : least;
     double *ns = result;
     uint32_t order = 0;
-    GW_TRY(draw_delays(question->law, error));
+    struct gw_random *random = NULL;
+    GW_TRY(gw_random_open(&random, 1, 0, error));
+    for (size_t i = 0; i < DELAYS; i++) {
+        delays[i] = (uint64_t)(mean_delay * question->law->of(gw_random_uniform(random)));
+    }
+    gw_random_close(random);
     GW_TRY(gw_queue_open(&queue, error));
     while (order < question->pending) {
         GW_TRY(gw_queue_push(queue, first_event(order), error));

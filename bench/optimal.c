@@ -18,12 +18,6 @@ static struct numbers startups(const struct bench_choice *choice) {
                                     : (struct numbers){&choice->startup_s, 1};
 }
 
-static struct numbers scales(const struct bench_choice *choice) {
-    size_t count = sizeof compute_scales / sizeof *compute_scales;
-    return isnan(choice->compute_scale) ? (struct numbers){compute_scales, count}
-                                        : (struct numbers){&choice->compute_scale, 1};
-}
-
 static const double target_bytes = 1073741824;
 
 static const struct {
@@ -49,18 +43,6 @@ struct verdict {
     struct bench_cell worst;
 };
 
-static void count_cell(const struct bench_choice *choice, const struct bench_cell *cell,
-                       const struct bench_planning_times *result, struct verdict *verdict) {
-    verdict->cells++;
-    verdict->within += result->worst_s <= target_s(cell->sparse, cell->tensors);
-    verdict->proven += result->proven == choice->networks;
-    verdict->peak_bytes = fmax(verdict->peak_bytes, result->peak_bytes);
-    if (result->worst_s > verdict->worst_s) {
-        verdict->worst_s = result->worst_s;
-        verdict->worst = *cell;
-    }
-}
-
 static const char *format_time(const struct bench_choice *choice, double seconds,
                                char out[GW_UNITS_SIZE]) {
     if (isfinite(seconds)) {
@@ -68,16 +50,6 @@ static const char *format_time(const struct bench_choice *choice, double seconds
     }
     (void)snprintf(out, GW_UNITS_SIZE, "> %zu s", choice->limit_s);
     return out;
-}
-
-static void print_cell(const struct bench_choice *choice,
-                       const struct bench_planning_times *result) {
-    char median[GW_UNITS_SIZE];
-    char worst[GW_UNITS_SIZE];
-    printf(" %s / %s%s |", format_time(choice, result->median_s, median),
-           format_time(choice, result->worst_s, worst),
-           result->proven == choice->networks ? "" : " *");
-    (void)fflush(stdout);
 }
 
 static void measure_row(const struct bench_choice *choice, struct bench_cell *cell,
@@ -92,8 +64,20 @@ static void measure_row(const struct bench_choice *choice, struct bench_cell *ce
         struct bench_planning_times result;
         cell->startup_s = columns.values[i];
         bench_measure(cell, choice, &result);
-        print_cell(choice, &result);
-        count_cell(choice, cell, &result, verdict);
+        char median[GW_UNITS_SIZE];
+        char worst[GW_UNITS_SIZE];
+        printf(" %s / %s%s |", format_time(choice, result.median_s, median),
+               format_time(choice, result.worst_s, worst),
+               result.proven == choice->networks ? "" : " *");
+        (void)fflush(stdout);
+        verdict->cells++;
+        verdict->within += result.worst_s <= target_s(cell->sparse, cell->tensors);
+        verdict->proven += result.proven == choice->networks;
+        verdict->peak_bytes = fmax(verdict->peak_bytes, result.peak_bytes);
+        if (result.worst_s > verdict->worst_s) {
+            verdict->worst_s = result.worst_s;
+            verdict->worst = *cell;
+        }
         peak_bytes = fmax(peak_bytes, result.peak_bytes);
     }
     printf(" %s |\n", gw_format_bytes(peak_bytes, memory));
@@ -119,21 +103,11 @@ static void print_head(const struct bench_choice *choice, const struct bench_cel
     printf("\n");
 }
 
-static void print_verdict(const struct bench_choice *choice, const struct verdict *verdict) {
-    char worst[GW_UNITS_SIZE];
-    char startup[GW_UNITS_SIZE];
-    char peak[GW_UNITS_SIZE];
-    char most[GW_UNITS_SIZE];
-    printf("\nWithin the target time: %zu of %zu cells; all proven optimal: %zu. Worst: %s, on %s,"
-           " compute x %g, startup %s. Memory: %s, target %s.\n",
-           verdict->within, verdict->cells, verdict->proven,
-           format_time(choice, verdict->worst_s, worst), verdict->worst.family->name,
-           verdict->worst.compute_scale, gw_format_seconds(verdict->worst.startup_s, startup),
-           gw_format_bytes(verdict->peak_bytes, peak), gw_format_bytes(target_bytes, most));
-}
-
 static void measure_table(const struct bench_choice *choice, size_t tensors, bool sparse) {
-    struct numbers rows = scales(choice);
+    size_t count = sizeof compute_scales / sizeof *compute_scales;
+    struct numbers rows = isnan(choice->compute_scale)
+                              ? (struct numbers){compute_scales, count}
+                              : (struct numbers){&choice->compute_scale, 1};
     struct bench_cell cell = {.policy = "optimal",
                               .whole = true,
                               .sparse = sparse,
@@ -150,7 +124,16 @@ static void measure_table(const struct bench_choice *choice, size_t tensors, boo
             measure_row(choice, &cell, &verdict);
         }
     }
-    print_verdict(choice, &verdict);
+    char worst[GW_UNITS_SIZE];
+    char startup[GW_UNITS_SIZE];
+    char peak[GW_UNITS_SIZE];
+    char most[GW_UNITS_SIZE];
+    printf("\nWithin the target time: %zu of %zu cells; all proven optimal: %zu. Worst: %s, on %s,"
+           " compute x %g, startup %s. Memory: %s, target %s.\n",
+           verdict.within, verdict.cells, verdict.proven,
+           format_time(choice, verdict.worst_s, worst), verdict.worst.family->name,
+           verdict.worst.compute_scale, gw_format_seconds(verdict.worst.startup_s, startup),
+           gw_format_bytes(verdict.peak_bytes, peak), gw_format_bytes(target_bytes, most));
 }
 
 void bench_optimal(const struct bench_choice *choice) {

@@ -35,12 +35,6 @@ static void check_family(const char *name) {
     bench_refuse(names, name);
 }
 
-static void check_exchange(const char *name) {
-    if (name != NULL && strcmp(name, "sparse") != 0 && strcmp(name, "dense") != 0) {
-        bench_refuse("sparse or dense", name);
-    }
-}
-
 static void read_sizes(char **texts, struct bench_choice *choice) {
     for (; *texts != NULL; texts++) {
         if (choice->size_count == bench_most_sizes) {
@@ -77,7 +71,10 @@ int main(int argc, char **argv) {
         {0}};
     int first = bench_options(argc, argv, options, usage);
     check_family(choice.family);
-    check_exchange(choice.exchange);
+    if (choice.exchange != NULL && strcmp(choice.exchange, "sparse") != 0 &&
+        strcmp(choice.exchange, "dense") != 0) {
+        bench_refuse("sparse or dense", choice.exchange);
+    }
     const char *table = first < argc ? argv[first] : "";
     bool growth = strcmp(table, "growth") == 0;
     bool optimal = strcmp(table, "optimal") == 0;

@@ -62,20 +62,6 @@ size_t bench_count(const char *text, size_t least, size_t most, const char *expe
     return (size_t)count;
 }
 
-static void read_option(const struct bench_option *option, const char *text) {
-    char *end = NULL;
-    if (option->text != NULL) {
-        *option->text = text;
-    } else if (option->count != NULL) {
-        *option->count = bench_count(text, option->least, option->most, option->expected);
-    } else {
-        *option->number = strtod(text, &end);
-        if (end == text || *end != '\0' || !(*option->number >= 0 && isfinite(*option->number))) {
-            bench_refuse(option->expected, text);
-        }
-    }
-}
-
 int bench_options(int argc, char **argv, const struct bench_option *options, const char *text) {
     enum { MAX_OPTIONS = 16, HELP = 1000 };
     struct option known[MAX_OPTIONS + 2] = {{"help", no_argument, NULL, HELP}};
@@ -89,18 +75,24 @@ int bench_options(int argc, char **argv, const struct bench_option *options, con
                           shown_usage);
             exit(option == HELP ? GW_OK : GW_BAD_INPUT);
         }
-        read_option(&options[option], optarg);
+        char *end = NULL;
+        if (options[option].text != NULL) {
+            *options[option].text = optarg;
+        } else if (options[option].count != NULL) {
+            *options[option].count = bench_count(optarg, options[option].least,
+                                                 options[option].most, options[option].expected);
+        } else {
+            *options[option].number = strtod(optarg, &end);
+            if (end == optarg || *end != '\0' ||
+                !(*options[option].number >= 0 && isfinite(*options[option].number))) {
+                bench_refuse(options[option].expected, optarg);
+            }
+        }
     }
     return optind;
 }
 
 /* ---- in the child -------------------------------------------------------------------------- */
-
-static void limit_cpu(size_t seconds) {
-    if (seconds > 0) {
-        (void)setrlimit(RLIMIT_CPU, &(struct rlimit){.rlim_cur = seconds, .rlim_max = seconds});
-    }
-}
 
 static _Noreturn void work_and_exit(bench_work *work, const void *context, void *result,
                                     size_t size, int pipe_end) {
@@ -178,7 +170,9 @@ void bench_work_apart(bench_work *work, const void *context, void *result, size_
     double start_s = gw_clock_now_s();
     pid_t child = start_child();
     if (child == 0) {
-        limit_cpu(limit_s);
+        if (limit_s > 0) {
+            (void)setrlimit(RLIMIT_CPU, &(struct rlimit){.rlim_cur = limit_s, .rlim_max = limit_s});
+        }
         work_and_exit(work, context, result, size, ends[1]);
     }
     (void)close(ends[1]);

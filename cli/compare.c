@@ -136,22 +136,6 @@ static enum gw_status read_gradients(const char *path, struct gw_recorded_gradie
                    "--counts: expected asked, trained or a file of gradients, got \"%s\"", path);
 }
 
-static enum gw_status answer_compare(const struct options *options,
-                                     const struct gw_scenario *scenario,
-                                     const struct gw_axis_values *bandwidth,
-                                     const struct gw_axis_values *varied, struct gw_error *error) {
-    if (strcmp(options->counts, "asked") == 0 || strcmp(options->counts, "trained") == 0) {
-        return answer_with(options, scenario, bandwidth, varied, NULL, error);
-    }
-    struct gw_recorded_gradients gradients;
-    GW_TRY(read_gradients(options->counts, &gradients, error));
-    enum gw_status status = gw_recorded_gradients_check(&gradients, scenario, error);
-    status = status == GW_OK ? answer_with(options, scenario, bandwidth, varied, &gradients, error)
-                             : status;
-    gw_recorded_gradients_free(&gradients);
-    return status;
-}
-
 /* ---- parameters ---------------------------------------------------------------------------- */
 
 enum { PARAMETERS = 2 };
@@ -203,7 +187,17 @@ static enum gw_status apply_and_answer(const struct options *options,
         }
     }
     GW_TRY(check_varied(options, varied != NULL, error));
-    return answer_compare(options, &changed, &parameters[1], varied, error);
+    if (strcmp(options->counts, "asked") == 0 || strcmp(options->counts, "trained") == 0) {
+        return answer_with(options, &changed, &parameters[1], varied, NULL, error);
+    }
+    struct gw_recorded_gradients gradients;
+    GW_TRY(read_gradients(options->counts, &gradients, error));
+    enum gw_status status = gw_recorded_gradients_check(&gradients, &changed, error);
+    status = status == GW_OK
+                 ? answer_with(options, &changed, &parameters[1], varied, &gradients, error)
+                 : status;
+    gw_recorded_gradients_free(&gradients);
+    return status;
 }
 
 static enum gw_status answer_compare_scenario(void *values, struct gw_error *error) {

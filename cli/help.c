@@ -143,20 +143,6 @@ static void print_terms(const char *terms, const char *last) {
     printf(".\n");
 }
 
-static void print_rules(const struct gw_verb *verb, const struct gw_option *option) {
-    for (const struct gw_option_rule *rule = verb->rules; rule != NULL && rule->kind != 0; rule++) {
-        if (rule->option == NULL && strcmp(rule->others, option->name) == 0) {
-            printf("Required.\n");
-        }
-        if (rule->option != NULL && strcmp(rule->option, option->name) == 0) {
-            printf(rule->kind == GW_NEEDS      ? "Only with "
-                   : rule->kind == GW_EXCLUDES ? "Not with "
-                                               : "With nothing but ");
-            print_terms(rule->others, rule->kind == GW_ALLOWS ? " and " : " or ");
-        }
-    }
-}
-
 /* Prints the text with a backslash before each hyphen and backslash. */
 static void print_mdoc(const char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
@@ -180,7 +166,17 @@ static void print_manual_option(const struct gw_verb *verb, const struct gw_opti
     if (default_of(option) != NULL) {
         printf("Default: %s.\n", default_of(option));
     }
-    print_rules(verb, option);
+    for (const struct gw_option_rule *rule = verb->rules; rule != NULL && rule->kind != 0; rule++) {
+        if (rule->option == NULL && strcmp(rule->others, option->name) == 0) {
+            printf("Required.\n");
+        }
+        if (rule->option != NULL && strcmp(rule->option, option->name) == 0) {
+            printf(rule->kind == GW_NEEDS      ? "Only with "
+                   : rule->kind == GW_EXCLUDES ? "Not with "
+                                               : "With nothing but ");
+            print_terms(rule->others, rule->kind == GW_ALLOWS ? " and " : " or ");
+        }
+    }
     printf(".\\\" --%s\n", option->name);
 }
 

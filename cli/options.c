@@ -415,20 +415,6 @@ static bool others_hold(const char *option, const char *allowed) {
     return false;
 }
 
-static void check_rules(const struct gw_option_rule *rules) {
-    for (const struct gw_option_rule *rule = rules; rule != NULL && rule->kind != 0; rule++) {
-        if (rule->option != NULL && !some_hold(rule->option)) {
-            continue;
-        }
-        bool is_kept = rule->kind == GW_NEEDS      ? some_hold(rule->others)
-                       : rule->kind == GW_EXCLUDES ? !some_hold(rule->others)
-                                                   : !others_hold(rule->option, rule->others);
-        if (!is_kept) {
-            gw_refuse("%s", rule->message);
-        }
-    }
-}
-
 /* ---- parsing -------------------------------------------------------------------------------- */
 
 static void take_value(size_t row, const char *argument) {
@@ -549,7 +535,17 @@ void gw_parse_options(const struct gw_verb *verb, char **argv) {
             are_operands = true;
         }
     }
-    check_rules(verb->rules);
+    for (const struct gw_option_rule *rule = verb->rules; rule != NULL && rule->kind != 0; rule++) {
+        if (rule->option != NULL && !some_hold(rule->option)) {
+            continue;
+        }
+        bool is_kept = rule->kind == GW_NEEDS      ? some_hold(rule->others)
+                       : rule->kind == GW_EXCLUDES ? !some_hold(rule->others)
+                                                   : !others_hold(rule->option, rule->others);
+        if (!is_kept) {
+            gw_refuse("%s", rule->message);
+        }
+    }
     if (verb->check != NULL) {
         verb->check(verb->values);
     }

@@ -124,8 +124,9 @@ static enum gw_status plot_kind(const struct options *options, struct gw_result 
     return kind->draw(&picture, error);
 }
 
-static enum gw_status draw_kind(const struct options *options, struct gw_result *notes,
-                                struct gw_error *error) {
+static enum gw_status answer_plot(void *values, struct gw_error *error) {
+    const struct options *options = values;
+    struct gw_result notes = {0};
     if (options->picture.out != NULL) {
         GW_TRY(gw_plot_check(options->picture.out, error));
         GW_TRY(gw_file_check_target(options->picture.out, NULL, error));
@@ -133,31 +134,20 @@ static enum gw_status draw_kind(const struct options *options, struct gw_result 
     if (options->picture.data != NULL) {
         GW_TRY(gw_file_check_target(options->picture.data, NULL, error));
     }
-    return plot_kind(options, notes, error);
-}
-
-static enum gw_status print_json(const struct options *options, const struct gw_result *notes,
-                                 struct gw_error *error) {
-    struct gw_json_writer writer;
-    gw_writer_begin(&writer);
-    gw_writer_text(&writer, "schema", "gradweave/plot@1");
-    gw_writer_text(&writer, "kind", kind_names[options->kind]);
-    if (options->picture.out != NULL) {
-        gw_writer_text(&writer, "picture", options->picture.out);
-    }
-    if (options->picture.data != NULL) {
-        gw_writer_text(&writer, "data", options->picture.data);
-    }
-    gw_result_write_notes(notes, &writer);
-    return gw_print_written(&writer, error);
-}
-
-static enum gw_status answer_plot(void *values, struct gw_error *error) {
-    const struct options *options = values;
-    struct gw_result notes = {0};
-    GW_TRY(draw_kind(options, &notes, error));
+    GW_TRY(plot_kind(options, &notes, error));
     if (options->output.json) {
-        return print_json(options, &notes, error);
+        struct gw_json_writer writer;
+        gw_writer_begin(&writer);
+        gw_writer_text(&writer, "schema", "gradweave/plot@1");
+        gw_writer_text(&writer, "kind", kind_names[options->kind]);
+        if (options->picture.out != NULL) {
+            gw_writer_text(&writer, "picture", options->picture.out);
+        }
+        if (options->picture.data != NULL) {
+            gw_writer_text(&writer, "data", options->picture.data);
+        }
+        gw_result_write_notes(&notes, &writer);
+        return gw_print_written(&writer, error);
     }
     gw_print_collected_notes(&notes);
     return GW_OK;

@@ -16,17 +16,13 @@
 static struct gw_text held;
 static FILE *real_stdout;
 
-/* Makes writes to a closed stdout fail as before. */
-static void open_standard_streams(void) {
+bool gw_answer_begin(void) {
+    /* Make writes to a closed stdout fail as before. */
     for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; descriptor++) {
         if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF) {
             (void)open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY);
         }
     }
-}
-
-bool gw_answer_begin(void) {
-    open_standard_streams();
     gw_outputs_hold();
     FILE *stream = gw_text_open(&held);
     if (stream == NULL) {

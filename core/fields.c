@@ -90,22 +90,6 @@ static enum gw_status read_double(const struct gw_field *row, const struct gw_js
     }
 }
 
-static enum gw_status read_number(const struct gw_field *row, const struct gw_json *place,
-                                  void *member, struct gw_error *error) {
-    uint64_t whole = (uint64_t)row->otherwise;
-    double number = row->otherwise;
-    if (place->node != NULL || !row->optional) {
-        GW_TRY(is_whole(row) ? gw_json_integer(place, row->type == GW_AS_COUNT, &whole, error)
-                             : read_double(row, place, &number, error));
-        number = is_whole(row) ? (double)whole : number;
-        if (row->maximum > 0 && number > row->maximum) {
-            return gw_json_expected(place, row->expected, error);
-        }
-    }
-    memcpy(member, is_whole(row) ? (const void *)&whole : (const void *)&number, sizeof number);
-    return GW_OK;
-}
-
 static enum gw_status read_text(const struct gw_json *place, char **out, struct gw_error *error) {
     const char *text = NULL;
     GW_TRY(gw_json_text(place, &text, error));
@@ -150,7 +134,18 @@ static enum gw_status read_row(const struct gw_field *row, const struct gw_json 
                                const struct gw_json *object, void *out, struct gw_error *error) {
     void *member = member_at(out, row->at);
     if (is_number(row)) {
-        return read_number(row, place, member, error);
+        uint64_t whole = (uint64_t)row->otherwise;
+        double number = row->otherwise;
+        if (place->node != NULL || !row->optional) {
+            GW_TRY(is_whole(row) ? gw_json_integer(place, row->type == GW_AS_COUNT, &whole, error)
+                                 : read_double(row, place, &number, error));
+            number = is_whole(row) ? (double)whole : number;
+            if (row->maximum > 0 && number > row->maximum) {
+                return gw_json_expected(place, row->expected, error);
+            }
+        }
+        memcpy(member, is_whole(row) ? (const void *)&whole : (const void *)&number, sizeof number);
+        return GW_OK;
     }
     if (row->type == GW_AS_FILE_NAME) {
         *(char **)member = strdup(object->file);

@@ -286,17 +286,6 @@ static enum gw_status check_replaced_file(const char *path, const char *kind,
     return check_kind(path, kind, "--force", error);
 }
 
-/* Checks that a file of that name can be created and renamed. */
-static enum gw_status check_folder(const char *path, struct gw_error *error) {
-    char *target = NULL;
-    GW_TRY(resolve_target(path, &target, error));
-    target[gw_folder_length(target)] = '\0';
-    bool good = access(target[0] == '\0' ? "." : target, W_OK) == 0;
-    int cause = errno;
-    free(target);
-    return good ? GW_OK : gw_file_unwritable(path, cause, error);
-}
-
 enum gw_status gw_file_check_target(const char *path, const char *like, struct gw_error *error) {
     char kind[KIND_SIZE];
     struct stat about;
@@ -307,7 +296,14 @@ enum gw_status gw_file_check_target(const char *path, const char *like, struct g
     if (!is_replaceable(&about)) {
         return access(path, W_OK) == 0 ? GW_OK : gw_file_unwritable(path, errno, error);
     }
-    GW_TRY(check_folder(path, error));
+    /* Check that a file of that name can be created and renamed. */
+    char *target = NULL;
+    GW_TRY(resolve_target(path, &target, error));
+    target[gw_folder_length(target)] = '\0';
+    bool good = access(target[0] == '\0' ? "." : target, W_OK) == 0;
+    int cause = errno;
+    free(target);
+    GW_TRY(good ? GW_OK : gw_file_unwritable(path, cause, error));
     return check_replaced_file(path, like == NULL ? NULL : name_kind(like, strlen(like), kind),
                                error);
 }

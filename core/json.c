@@ -47,18 +47,6 @@ static size_t find_depth(const char *text, const char *end) {
     return depth;
 }
 
-/* Limits the number of values, each of which takes some 64 bytes, however short its text is. */
-static enum gw_status check_count(const char *text, const char *file, struct gw_error *error) {
-    size_t values = 1;
-    for (const char *c = text; *c != '\0'; c++) {
-        values += *c == ',' || *c == '[' || *c == '{';
-    }
-    return values <= GW_JSON_MAX_VALUES
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT, "%s: expected at most %d values, got more", file,
-                         GW_JSON_MAX_VALUES);
-}
-
 static const char *skip_digits(const char *c) {
     while (*c >= '0' && *c <= '9') {
         c++;
@@ -166,7 +154,15 @@ enum gw_status gw_json_parse(const char *text, size_t length, const char *file, 
         return gw_fail(error, GW_BAD_INPUT, "%s: expected JSON text, found a zero byte", file);
     }
     GW_TRY(check_utf8(text, file, error));
-    GW_TRY(check_count(text, file, error));
+    /* Limit the number of values, each of which takes some 64 bytes, however short its text is. */
+    size_t values = 1;
+    for (const char *c = text; *c != '\0'; c++) {
+        values += *c == ',' || *c == '[' || *c == '{';
+    }
+    GW_TRY(values <= GW_JSON_MAX_VALUES
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "%s: expected at most %d values, got more", file,
+                         GW_JSON_MAX_VALUES));
     memory_ran_out = false;
     *document = cJSON_ParseWithOpts(text, &end, 1);
     if (*document != NULL) {

@@ -283,18 +283,6 @@ static double range_value(const struct value_range *range, size_t step) {
     return range->logarithmic ? pow(10, value) : value;
 }
 
-static void fill_range(const struct value_range *range, bool whole, double *values) {
-    double stepped = range->from;
-    for (size_t i = 0; i < range->count; i++) {
-        double value = range->step > 0 ? stepped : range_value(range, i);
-        value = fmin(fmax(value, range->from), range->to);
-        values[i] = whole ? round(value) : value;
-        stepped = next_value(range, stepped);
-    }
-    values[0] = range->from;
-    values[range->count - 1] = range->to;
-}
-
 /* ---- lists --------------------------------------------------------------------------------- */
 
 static size_t count_items(const char *text) {
@@ -350,7 +338,15 @@ enum gw_status gw_values_parse(const char *text, const struct gw_values_rule *ru
         return gw_fail_memory(error, "reading values");
     }
     if (is_range) {
-        fill_range(&range, rule->whole, found);
+        double stepped = range.from;
+        for (size_t i = 0; i < range.count; i++) {
+            double value = range.step > 0 ? stepped : range_value(&range, i);
+            value = fmin(fmax(value, range.from), range.to);
+            found[i] = rule->whole ? round(value) : value;
+            stepped = next_value(&range, stepped);
+        }
+        found[0] = range.from;
+        found[range.count - 1] = range.to;
     } else if (fill_list(text, rule, found, error) != GW_OK) {
         free(found);
         return GW_BAD_INPUT;

@@ -71,19 +71,6 @@ size_t gw_cuda_devices(struct gw_gpu *gpus, size_t capacity) {
 
 /* ---- a GPU --------------------------------------------------------------------------------- */
 
-static enum gw_status check_ordinal(size_t ordinal, struct gw_error *error) {
-    int count = 0;
-    cudaError_t result = cudaGetDeviceCount(&count);
-    if (result != cudaSuccess || count == 0) {
-        const char *why = result == cudaSuccess ? "none is visible" : cudaGetErrorString(result);
-        return gw_fail(error, GW_BAD_INPUT, "expected a GPU on this machine: %s", why);
-    }
-    return ordinal < (size_t)count
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT, "GPU %zu: expected one of the %d here, from 0 on",
-                         ordinal, count);
-}
-
 static enum gw_status read_attribute(const struct gw_device *device, enum cudaDeviceAttr attribute,
                                      size_t *out, struct gw_error *error) {
     int value = 0;
@@ -100,7 +87,16 @@ static enum gw_status open_ordinal(struct gw_device *device, struct gw_error *er
 }
 
 enum gw_status gw_device_join(struct gw_device **out, size_t ordinal, struct gw_error *error) {
-    GW_TRY(check_ordinal(ordinal, error));
+    int count = 0;
+    cudaError_t result = cudaGetDeviceCount(&count);
+    if (result != cudaSuccess || count == 0) {
+        const char *why = result == cudaSuccess ? "none is visible" : cudaGetErrorString(result);
+        return gw_fail(error, GW_BAD_INPUT, "expected a GPU on this machine: %s", why);
+    }
+    GW_TRY(ordinal < (size_t)count
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "GPU %zu: expected one of the %d here, from 0 on",
+                         ordinal, count));
     struct gw_device *device = malloc(sizeof *device);
     if (device == NULL) {
         return gw_fail_memory(error, "opening a GPU");

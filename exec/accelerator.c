@@ -5,21 +5,6 @@
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-static enum gw_status open_events(struct gw_accelerator *accelerator, struct gw_device *device,
-                                  struct gw_error *error) {
-    size_t count = accelerator->schedule->operation_count;
-    accelerator->begins = calloc(count, sizeof(struct gw_device_event *));
-    accelerator->ends = calloc(count, sizeof(struct gw_device_event *));
-    if (accelerator->begins == NULL || accelerator->ends == NULL) {
-        return gw_fail_memory(error, "opening a GPU's events");
-    }
-    for (size_t i = 0; i < count; i++) {
-        GW_TRY(gw_device_event_open(device, true, &accelerator->begins[i], error));
-        GW_TRY(gw_device_event_open(device, true, &accelerator->ends[i], error));
-    }
-    return GW_OK;
-}
-
 enum gw_status gw_accelerator_open(struct gw_accelerator *out, const struct gw_schedule *schedule,
                                    const struct gw_session_options *options,
                                    struct gw_error *error) {
@@ -30,7 +15,17 @@ enum gw_status gw_accelerator_open(struct gw_accelerator *out, const struct gw_s
         GW_TRY(gw_gpu_work_open(&out->work[stream], out->streams[stream], options->compute, error));
     }
     GW_TRY(gw_gpu_clock_open(&out->clock, options->device, error));
-    return open_events(out, options->device, error);
+    size_t count = out->schedule->operation_count;
+    out->begins = calloc(count, sizeof(struct gw_device_event *));
+    out->ends = calloc(count, sizeof(struct gw_device_event *));
+    if (out->begins == NULL || out->ends == NULL) {
+        return gw_fail_memory(error, "opening a GPU's events");
+    }
+    for (size_t i = 0; i < count; i++) {
+        GW_TRY(gw_device_event_open(options->device, true, &out->begins[i], error));
+        GW_TRY(gw_device_event_open(options->device, true, &out->ends[i], error));
+    }
+    return GW_OK;
 }
 
 void gw_accelerator_close(struct gw_accelerator *accelerator) {

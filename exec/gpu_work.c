@@ -20,18 +20,6 @@ enum { DEPTHS = sizeof measured_depths / sizeof *measured_depths };
 
 /* ---- calibration --------------------------------------------------------------------------- */
 
-/* Times a product after another one, during which the host launches it, so the GPU has no gap. */
-static enum gw_status time_product(const struct gw_gpu_work *work,
-                                   struct gw_device_event *const *events, size_t depth,
-                                   double *seconds, struct gw_error *error) {
-    GW_TRY(gw_products_multiply(&work->products, measured_depths[DEPTHS - 1], error));
-    GW_TRY(gw_device_event_record(events[0], work->stream, error));
-    GW_TRY(gw_products_multiply(&work->products, depth, error));
-    GW_TRY(gw_device_event_record(events[1], work->stream, error));
-    GW_TRY(gw_device_event_finish(events[1], error));
-    return gw_device_event_elapsed_s(events[0], events[1], seconds, error);
-}
-
 /* Takes the shortest time of each depth, by events before and after. */
 static enum gw_status calibrate_depths(struct gw_gpu_work *work,
                                        struct gw_device_event *const *events,
@@ -45,7 +33,14 @@ static enum gw_status calibrate_depths(struct gw_gpu_work *work,
          round++) {
         for (size_t i = 0; i < DEPTHS; i++) {
             double seconds = 0;
-            GW_TRY(time_product(work, events, measured_depths[i], &seconds, error));
+            /* Time a product after another one, during which the host launches it, so the GPU has
+             * no gap. */
+            GW_TRY(gw_products_multiply(&work->products, measured_depths[DEPTHS - 1], error));
+            GW_TRY(gw_device_event_record(events[0], work->stream, error));
+            GW_TRY(gw_products_multiply(&work->products, measured_depths[i], error));
+            GW_TRY(gw_device_event_record(events[1], work->stream, error));
+            GW_TRY(gw_device_event_finish(events[1], error));
+            GW_TRY(gw_device_event_elapsed_s(events[0], events[1], &seconds, error));
             measured[i] =
                 (struct gw_curve_point){(double)measured_depths[i],
                                         round == 0 ? seconds : fmin(measured[i].time_s, seconds)};

@@ -206,17 +206,6 @@ void gw_session_run_operation(struct gw_session *session, size_t index) {
 
 /* ---- opening and closing ------------------------------------------------------------------- */
 
-static enum gw_status check_ranks(const struct gw_schedule *schedule,
-                                  const struct gw_communicator *communicator,
-                                  struct gw_error *error) {
-    size_t ranks = schedule->workers + (schedule->server ? 1 : 0);
-    return (size_t)communicator->size == ranks
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT, "execution: expected %zu ranks%s, got %d", ranks,
-                         schedule->server ? ", the last of which is the server" : "",
-                         communicator->size);
-}
-
 static enum gw_status open_worker(struct gw_session *session, struct gw_communicator *communicator,
                                   const struct gw_session_options *options,
                                   struct gw_error *error) {
@@ -249,7 +238,12 @@ static enum gw_status open_parts(struct gw_session *session, struct gw_communica
     size_t count = schedule->operation_count;
     session->on_gpu = options->device != NULL;
     GW_TRY(gw_session_check(schedule, session->on_gpu, error));
-    GW_TRY(check_ranks(schedule, communicator, error));
+    size_t ranks = schedule->workers + (schedule->server ? 1 : 0);
+    GW_TRY((size_t)communicator->size == ranks
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "execution: expected %zu ranks%s, got %d", ranks,
+                         schedule->server ? ", the last of which is the server" : "",
+                         communicator->size));
     /* Timed compression puts selections in the host's memory, from gradients that are there before
      * an iteration. */
     if (options->timed_compression && (session->on_gpu || options->compute != GW_COMPUTE_WAIT)) {

@@ -203,8 +203,9 @@ enum gw_status gw_session_ready(struct gw_session *session, size_t tensor, const
     return GW_OK;
 }
 
-/* Sets missing gradients to zero; a server has none. */
-static enum gw_status zero_missing(struct gw_session *session, struct gw_error *error) {
+enum gw_status gw_session_wait(struct gw_session *session, struct gw_error *error) {
+    GW_TRY(gw_session_check_begun(session, true, error));
+    /* Set missing gradients to zero; a server has none. */
     for (size_t i = 0; i < session->tensor_count; i++) {
         struct gw_session_tensor *tensor = &session->tensors[i];
         if (!tensor->ready && !session->worker.serves) {
@@ -212,12 +213,6 @@ static enum gw_status zero_missing(struct gw_session *session, struct gw_error *
         }
         tensor->ready = true;
     }
-    return GW_OK;
-}
-
-enum gw_status gw_session_wait(struct gw_session *session, struct gw_error *error) {
-    GW_TRY(gw_session_check_begun(session, true, error));
-    GW_TRY(zero_missing(session, error));
     if (session->held_back) {
         GW_TRY(set_thresholds(session, error));
         session->held_back = false;

@@ -11,17 +11,6 @@
 /* The size of the description of an operation. */
 enum { PLACE_SIZE = 160 };
 
-static void describe_statement(const struct gw_statement *statement, char out[PLACE_SIZE]) {
-    enum { max_shown = 40 };
-    const struct gw_word *label = &statement->label;
-    bool cut = label->length > max_shown;
-    char operation[GW_OPERATION_TEXT_SIZE];
-    (void)gw_operation_format(&statement->operation, operation);
-    (void)snprintf(out, PLACE_SIZE, "line %llu: %.*s%s%s%s", (unsigned long long)statement->line,
-                   cut ? max_shown : (int)label->length, label->bytes, cut ? "..." : "",
-                   label->length > 0 ? ": " : "", operation);
-}
-
 static enum gw_status find_operation(struct gw_goal_text *text, uint32_t index,
                                      char out[PLACE_SIZE], struct gw_error *error) {
     struct gw_statement statement;
@@ -32,7 +21,15 @@ static enum gw_status find_operation(struct gw_goal_text *text, uint32_t index,
             return gw_scanner_expected(&text->scanner, error, "more than %u operations", index);
         }
         if (statement.kind == GW_STATEMENT_OPERATION && count++ == index) {
-            describe_statement(&statement, out);
+            enum { max_shown = 40 };
+            const struct gw_word *label = &statement.label;
+            bool cut = label->length > max_shown;
+            char operation[GW_OPERATION_TEXT_SIZE];
+            (void)gw_operation_format(&statement.operation, operation);
+            (void)snprintf(out, PLACE_SIZE, "line %llu: %.*s%s%s%s",
+                           (unsigned long long)statement.line, cut ? max_shown : (int)label->length,
+                           label->bytes, cut ? "..." : "", label->length > 0 ? ": " : "",
+                           operation);
             return GW_OK;
         }
     }

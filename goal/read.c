@@ -42,16 +42,6 @@ static enum gw_status labels_resize(struct labels *labels, size_t slot_count,
     return GW_OK;
 }
 
-/* Removes all labels, for the next rank, in time proportional to their number. */
-static void labels_clear(struct labels *labels) {
-    labels->count = 0;
-    labels->text_used = 0;
-    labels->slot_count = labels->slot_count < first_slots ? labels->slot_count : first_slots;
-    if (labels->slot_count > 0) {
-        memset(labels->slots, 0, labels->slot_count * sizeof *labels->slots);
-    }
-}
-
 /*
  * Hashes of neighbouring labels ("l1", "l2") differ in their lowest bits, so they rarely collide.
  */
@@ -265,7 +255,14 @@ static enum gw_status open_rank(struct reader *reader, struct gw_error *error) {
         .rank = reader->statement.number,
         .operations = {.first = reader->goal.operation_count},
     };
-    labels_clear(&reader->labels);
+    /* Remove all labels, for the next rank, in time proportional to their number. */
+    reader->labels.count = 0;
+    reader->labels.text_used = 0;
+    reader->labels.slot_count =
+        reader->labels.slot_count < first_slots ? reader->labels.slot_count : first_slots;
+    if (reader->labels.slot_count > 0) {
+        memset(reader->labels.slots, 0, reader->labels.slot_count * sizeof *reader->labels.slots);
+    }
     reader->dependency_count = 0;
     return GW_OK;
 }
@@ -327,24 +324,6 @@ static enum gw_status close_rank(struct reader *reader, struct gw_error *error) 
     }
     reader->dependent_count = end;
     return GW_OK;
-}
-
-/*
- * Reserves memory for one operation per BYTES_PER_OPERATION bytes of text, which mostly suffices:
- * untouched memory costs nothing, and nothing has to be moved. Without that much memory, arrays
- * grow later. A text that is too long is refused when it is read.
- */
-static void reserve_operations(struct reader *reader) {
-    enum { BYTES_PER_OPERATION = 16 };
-    struct gw_goal *goal = &reader->goal;
-    uint64_t length = gw_scanner_length(&reader->text.scanner);
-    size_t count = length > GW_GOAL_MAX_BYTES ? 1 : (size_t)(length / BYTES_PER_OPERATION) + 1;
-    goal->operations = malloc(count * sizeof *goal->operations);
-    goal->dependents = malloc(count * sizeof *goal->dependents);
-    reader->operation_capacity = goal->operations == NULL ? 0 : count;
-    reader->dependent_capacity = goal->dependents == NULL ? 0 : count;
-    gw_prefer_large_pages(goal->operations, count * sizeof *goal->operations);
-    gw_prefer_large_pages(goal->dependents, count * sizeof *goal->dependents);
 }
 
 /* ---- the schedule -------------------------------------------------------------------------- */
@@ -430,7 +409,21 @@ enum gw_status gw_goal_read(const char *path, struct gw_goal *out, struct gw_err
     struct reader reader = {.goal = {.cpus = 1, .nics = 1}};
     *out = (struct gw_goal){0};
     GW_TRY(gw_scanner_open(&reader.text.scanner, path, error));
-    reserve_operations(&reader);
+    /*
+     * Reserve memory for one operation per BYTES_PER_OPERATION bytes of text, which mostly
+     * suffices: untouched memory costs nothing, and nothing has to be moved. Without that much
+     * memory, arrays grow later. A text that is too long is refused when it is read.
+     */
+    enum { BYTES_PER_OPERATION = 16 };
+    struct gw_goal *goal = &reader.goal;
+    uint64_t length = gw_scanner_length(&reader.text.scanner);
+    size_t count = length > GW_GOAL_MAX_BYTES ? 1 : (size_t)(length / BYTES_PER_OPERATION) + 1;
+    goal->operations = malloc(count * sizeof *goal->operations);
+    goal->dependents = malloc(count * sizeof *goal->dependents);
+    reader.operation_capacity = goal->operations == NULL ? 0 : count;
+    reader.dependent_capacity = goal->dependents == NULL ? 0 : count;
+    gw_prefer_large_pages(goal->operations, count * sizeof *goal->operations);
+    gw_prefer_large_pages(goal->dependents, count * sizeof *goal->dependents);
     enum gw_status status = read_statements(&reader, error);
     memcpy(reader.goal.loggp, reader.text.scanner.loggp, sizeof reader.goal.loggp);
     gw_scanner_close(&reader.text.scanner);

@@ -468,9 +468,10 @@ static enum gw_status collect_result(struct run *run, struct gw_goal_result *out
     return GW_OK;
 }
 
-/* Counts operations without dependencies, and those that are matched; finds whether a charge may be
- * negative. */
-static void survey_operations(struct run *run, struct gw_matched *matched) {
+static enum gw_status open_run(struct run *run) {
+    struct gw_matched matched = {0};
+    /* Count operations without dependencies, and those that are matched; find whether a charge may
+     * be negative. */
     uint64_t gap = run->p.G + (run->p.G_part > 0);
     uint64_t per_byte = later(run->p.O + (run->p.O_part > 0), gap);
     bool negative = run->p.o < per_byte || run->p.g < gap;
@@ -479,16 +480,11 @@ static void survey_operations(struct run *run, struct gw_matched *matched) {
         bool root = operation->waits == 0;
         bool wildcard = operation->tag == GW_GOAL_ANY || operation->peer == GW_GOAL_ANY;
         run->next_order += root;
-        matched->posted += root && operation->kind == GW_GOAL_RECEIVE;
-        matched->wildcards |= wildcard && operation->kind != GW_GOAL_CALC;
+        matched.posted += root && operation->kind == GW_GOAL_RECEIVE;
+        matched.wildcards |= wildcard && operation->kind != GW_GOAL_CALC;
         run->clocks_go_back |= negative && operation->kind == GW_GOAL_SEND && operation->size == 0;
     }
     run->waiting = run->goal->operation_count;
-}
-
-static enum gw_status open_run(struct run *run) {
-    struct gw_matched matched = {0};
-    survey_operations(run, &matched);
     run->clocks_per_rank = run->goal->cpus + 2 * (size_t)run->goal->nics;
     run->clocks = calloc(run->goal->rank_count * run->clocks_per_rank + 1, sizeof *run->clocks);
     if (run->clocks == NULL) {

@@ -38,22 +38,19 @@ uint64_t gw_scanner_length(const struct gw_scanner *scanner) {
     return known ? (uint64_t)status.st_size : 0;
 }
 
-/* Refuses a text that is too long, and endless blanks and comments. */
-static enum gw_status check_size(const struct gw_scanner *scanner, struct gw_error *error) {
+/* Moves the rest of the piece to its front and fills the piece up. */
+static enum gw_status fill_piece(struct gw_scanner *scanner, struct gw_error *error) {
+    /* Refuse a text that is too long, and endless blanks and comments. */
     if (scanner->bytes > GW_GOAL_MAX_BYTES || gw_scanner_length(scanner) > GW_GOAL_MAX_BYTES) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected at most %d GiB, got more", scanner->name,
                        (int)(GW_GOAL_MAX_BYTES >> 30));
     }
-    return scanner->bytes - scanner->bytes_before <= GW_FILE_MAX_BYTES
+    GW_TRY(scanner->bytes - scanner->bytes_before <= GW_FILE_MAX_BYTES
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT,
                          "%s:%llu: expected at most %d MiB of blanks and comments, got more",
-                         scanner->name, (unsigned long long)scanner->line, GW_FILE_MAX_BYTES >> 20);
-}
-
-/* Moves the rest of the piece to its front and fills the piece up. */
-static enum gw_status fill_piece(struct gw_scanner *scanner, struct gw_error *error) {
-    GW_TRY(check_size(scanner, error));
+                         scanner->name, (unsigned long long)scanner->line,
+                         GW_FILE_MAX_BYTES >> 20));
     size_t kept = (size_t)(scanner->end - scanner->at);
     size_t room = PIECE_SIZE - kept;
     memmove(scanner->piece, scanner->at, kept);
@@ -448,20 +445,6 @@ static enum gw_status read_in_rank(struct gw_goal_text *text, struct gw_statemen
 
 /* ---- around ranks -------------------------------------------------------------------------- */
 
-static enum gw_status read_num_ranks(struct gw_goal_text *text, struct gw_statement *out,
-                                     struct gw_error *error) {
-    const struct number expected = {.what = "a number", .least = 1, .most = UINT32_MAX};
-    uint64_t number = 0;
-    if (!pass_word(&text->scanner, "num_ranks")) {
-        return gw_scanner_expected(&text->scanner, error, "num_ranks");
-    }
-    GW_TRY(read_number(&text->scanner, &expected, &number, error));
-    text->rank_count = (uint32_t)number;
-    out->kind = GW_STATEMENT_NUM_RANKS;
-    out->number = text->rank_count;
-    return GW_OK;
-}
-
 static enum gw_status read_rank(struct gw_goal_text *text, struct gw_statement *out,
                                 struct gw_error *error) {
     const struct number expected = {.what = "a rank", .most = text->rank_count - 1};
@@ -488,7 +471,16 @@ enum gw_status gw_statement_read(struct gw_goal_text *text, struct gw_statement 
         return read_in_rank(text, out, error);
     }
     if (text->rank_count == 0) {
-        return read_num_ranks(text, out, error);
+        const struct number expected = {.what = "a number", .least = 1, .most = UINT32_MAX};
+        uint64_t number = 0;
+        if (!pass_word(&text->scanner, "num_ranks")) {
+            return gw_scanner_expected(&text->scanner, error, "num_ranks");
+        }
+        GW_TRY(read_number(&text->scanner, &expected, &number, error));
+        text->rank_count = (uint32_t)number;
+        out->kind = GW_STATEMENT_NUM_RANKS;
+        out->number = text->rank_count;
+        return GW_OK;
     }
     if (at_end(&text->scanner)) {
         out->kind = GW_STATEMENT_END;

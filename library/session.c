@@ -48,20 +48,6 @@ static enum gw_status check_tensors(const struct gradweave_training *training,
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-static enum gw_status copy_names(const struct gradweave_training *training,
-                                 struct gradweave_session *out, struct gw_error *error) {
-    out->names = calloc(training->tensor_count, sizeof *out->names);
-    out->tensor_count = out->names == NULL ? 0 : training->tensor_count;
-    bool complete = out->names != NULL;
-    for (size_t i = 0; i < training->tensor_count && complete; i++) {
-        char number[32];
-        (void)snprintf(number, sizeof number, "tensor %zu", i);
-        out->names[i] = strdup(training->names == NULL ? number : training->names[i]);
-        complete = out->names[i] != NULL;
-    }
-    return complete ? GW_OK : gw_fail_memory(error, "opening a session");
-}
-
 static enum gw_status build_schedule(const struct gradweave_training *training, size_t workers,
                                      struct gradweave_session *out, struct gw_error *error) {
     struct gw_tensor *tensors = calloc(training->tensor_count, sizeof *tensors);
@@ -92,21 +78,6 @@ static enum gw_status build_schedule(const struct gradweave_training *training, 
     return status;
 }
 
-/* Opens each rank's GPU and chooses the transport between them; all ranks fail alike. */
-static enum gw_status open_gpu(const struct gradweave_gpu *gpu, struct gw_communicator *ranks,
-                               struct gradweave_session *out, struct gw_session_options *options,
-                               struct gw_error *error) {
-    size_t sharing = 0;
-    enum gw_status status = gw_device_join(&out->device, gpu->ordinal, error);
-    if (status == GW_OK) {
-        status = gw_device_stream_borrow(out->device, gpu->stream, &out->trainer, error);
-    }
-    GW_TRY(gw_agree(ranks, status, error));
-    options->device = out->device;
-    options->trainer = out->trainer;
-    return gw_gpu_transport_choose(ranks, out->device, &options->transport, &sharing, error);
-}
-
 static enum gw_status choose_algorithm(const struct gradweave_training *training,
                                        struct gw_algorithm *out, struct gw_error *error) {
     GW_TRY(check_tensors(training, error));
@@ -134,13 +105,33 @@ static enum gw_status open_session(const struct gradweave_training *training,
                        "algorithm %s: expected a rank more than its workers, the server, got %zu",
                        out->algorithm.name, size);
     }
-    GW_TRY(copy_names(training, out, error));
+    out->names = calloc(training->tensor_count, sizeof *out->names);
+    out->tensor_count = out->names == NULL ? 0 : training->tensor_count;
+    bool complete = out->names != NULL;
+    for (size_t i = 0; i < training->tensor_count && complete; i++) {
+        char number[32];
+        (void)snprintf(number, sizeof number, "tensor %zu", i);
+        out->names[i] = strdup(training->names == NULL ? number : training->names[i]);
+        complete = out->names[i] != NULL;
+    }
+    GW_TRY(complete ? GW_OK : gw_fail_memory(error, "opening a session"));
     out->serves = servers > 0 && (size_t)ranks->communicator.rank == size - servers;
     GW_TRY(build_schedule(training, size - servers, out, error));
     struct gw_session_options options = {
         .seed = training->seed, .compute = GW_COMPUTE_TRAINER, .average = training->average != 0};
     if (training->gpu != NULL) {
-        GW_TRY(open_gpu(training->gpu, &ranks->communicator, out, &options, error));
+        /* Open each rank's GPU and choose the transport between them; all ranks fail alike. */
+        size_t sharing = 0;
+        enum gw_status status = gw_device_join(&out->device, training->gpu->ordinal, error);
+        if (status == GW_OK) {
+            status =
+                gw_device_stream_borrow(out->device, training->gpu->stream, &out->trainer, error);
+        }
+        GW_TRY(gw_agree(&ranks->communicator, status, error));
+        options.device = out->device;
+        options.trainer = out->trainer;
+        GW_TRY(gw_gpu_transport_choose(&ranks->communicator, out->device, &options.transport,
+                                       &sharing, error));
     }
     GW_TRY(gw_session_open(&out->session, &out->schedule, &ranks->communicator, &options, error));
     return gw_session_timeline(out->session, &out->timeline, error);

@@ -246,23 +246,18 @@ const struct gw_published_gpu gw_published_gpus[] = {
 
 /* ---- finding a GPU --------------------------------------------------------------------------- */
 
-/* Takes the maker and the brand off a name: "NVIDIA GeForce RTX 3090" is "RTX 3090". */
-static const char *find_model(const char *name) {
+enum gw_status gw_published_gpu_find(const char *name, const struct gw_published_gpu **out,
+                                     struct gw_error *error) {
+    char names[256] = "";
+    /* Take the maker and the brand off a name: "NVIDIA GeForce RTX 3090" is "RTX 3090". */
     static const char *const before[] = {"NVIDIA", "Tesla", "GeForce"};
     for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
         size_t length = strlen(before[i]);
         size_t gap = strncasecmp(name, before[i], length) == 0 ? strspn(name + length, "-_ ") : 0;
         name += gap > 0 ? length + gap : 0;
     }
-    return name;
-}
-
-enum gw_status gw_published_gpu_find(const char *name, const struct gw_published_gpu **out,
-                                     struct gw_error *error) {
-    char names[256] = "";
-    const char *model = find_model(name);
     for (const struct gw_published_gpu *row = gw_published_gpus; row->name != NULL; row++) {
-        if (gw_name_is_one_of(model, row->name, row->aliases)) {
+        if (gw_name_is_one_of(name, row->name, row->aliases)) {
             *out = row;
             return GW_OK;
         }

@@ -54,20 +54,6 @@ struct use {
 /* The GPU if none is named: then only the tensors' shares of the work depend on it. */
 static const char usual_gpu[] = "a100";
 
-static enum gw_status choose_gpu(const struct gw_model_request *request, struct use *out,
-                                 struct gw_error *error) {
-    GW_TRY(
-        gw_published_gpu_find(request->gpu == NULL ? usual_gpu : request->gpu, &out->gpu, error));
-    out->precision = request->precision;
-    if (request->precision == GW_PRECISIONS) {
-        out->precision = out->gpu->flops[GW_TF32] > 0 ? GW_TF32 : GW_FP32;
-    }
-    return out->gpu->flops[out->precision] > 0
-               ? GW_OK
-               : gw_fail(error, GW_BAD_INPUT, "--precision: expected one that %s has, got \"%s\"",
-                         out->gpu->title, gw_precision_names[out->precision]);
-}
-
 /* The typical or the slow end of a GPU's ranges. */
 enum end { TYPICAL, SLOW };
 
@@ -140,32 +126,6 @@ static enum gw_status time_as_told(const struct gw_model_request *request,
 
 /* ---- the document ---------------------------------------------------------------------------- */
 
-static void write_source(const struct times *times, struct gw_json_writer *writer) {
-    gw_writer_object(writer, "source");
-    gw_writer_text(writer, "kind", times->device != NULL ? "assumed" : "given");
-    if (times->device != NULL) {
-        gw_writer_text(writer, "device", times->device);
-        gw_writer_text(writer, "precision", times->precision);
-    }
-    gw_writer_text(writer, "note", times->note);
-    gw_writer_end(writer);
-}
-
-static void write_tensors(const struct gw_tensor_shapes *shapes, const struct gpu_pace *pace,
-                          double backward_s, struct gw_json_writer *writer) {
-    double all_s = all_forward_s(shapes, 1, pace);
-    gw_writer_array(writer, "tensors");
-    for (size_t i = 0; i < shapes->count; i++) {
-        const struct gw_tensor_shape *shape = &shapes->list[i];
-        gw_writer_object(writer, NULL);
-        gw_writer_text(writer, "name", shape->name);
-        gw_writer_number(writer, "elements", (double)shape->elements);
-        gw_writer_number(writer, "backward_s", backward_s * forward_s(shape, 1, pace) / all_s);
-        gw_writer_end(writer);
-    }
-    gw_writer_end(writer);
-}
-
 static enum gw_status write_model(const char *name, const struct gw_tensor_shapes *shapes,
                                   const struct gpu_pace *pace, const struct times *times,
                                   cJSON **out, struct gw_error *error) {
@@ -180,8 +140,26 @@ static enum gw_status write_model(const char *name, const struct gw_tensor_shape
     if (times->uncertainty > 0) {
         gw_writer_number(&writer, "uncertainty", times->uncertainty);
     }
-    write_source(times, &writer);
-    write_tensors(shapes, pace, times->backward_s, &writer);
+    gw_writer_object(&writer, "source");
+    gw_writer_text(&writer, "kind", times->device != NULL ? "assumed" : "given");
+    if (times->device != NULL) {
+        gw_writer_text(&writer, "device", times->device);
+        gw_writer_text(&writer, "precision", times->precision);
+    }
+    gw_writer_text(&writer, "note", times->note);
+    gw_writer_end(&writer);
+    double all_s = all_forward_s(shapes, 1, pace);
+    gw_writer_array(&writer, "tensors");
+    for (size_t i = 0; i < shapes->count; i++) {
+        const struct gw_tensor_shape *shape = &shapes->list[i];
+        gw_writer_object(&writer, NULL);
+        gw_writer_text(&writer, "name", shape->name);
+        gw_writer_number(&writer, "elements", (double)shape->elements);
+        gw_writer_number(&writer, "backward_s",
+                         times->backward_s * forward_s(shape, 1, pace) / all_s);
+        gw_writer_end(&writer);
+    }
+    gw_writer_end(&writer);
     return gw_writer_finish(&writer, out, error);
 }
 
@@ -192,7 +170,15 @@ static enum gw_status make_model(const struct gw_model_request *request,
     struct use use;
     struct times times = {.batch_size = request->batch_size > 0 ? request->batch_size
                                                                 : architecture->batch_size};
-    GW_TRY(choose_gpu(request, &use, error));
+    GW_TRY(gw_published_gpu_find(request->gpu == NULL ? usual_gpu : request->gpu, &use.gpu, error));
+    use.precision = request->precision;
+    if (request->precision == GW_PRECISIONS) {
+        use.precision = use.gpu->flops[GW_TF32] > 0 ? GW_TF32 : GW_FP32;
+    }
+    GW_TRY(use.gpu->flops[use.precision] > 0
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "--precision: expected one that %s has, got \"%s\"",
+                         use.gpu->title, gw_precision_names[use.precision]));
     GW_TRY(architecture->build(architecture, arena, &shapes, error));
     GW_TRY(request->backward_s > 0
                ? time_as_told(request, architecture, arena, &times, error)

@@ -83,25 +83,20 @@ struct gw_exdyna_aim gw_exdyna_aim_of(const struct gw_task *task) {
                                   .threshold = state->threshold.value};
 }
 
-/* Sends one element if a worker has selected none. */
-static enum gw_status add_lone_element(const struct gw_task *task, const struct gw_exdyna_aim *aim,
-                                       struct gw_selection *out, struct gw_error *error) {
-    if (out->count > 0 || aim->begin == aim->end) {
-        return GW_OK;
-    }
-    GW_TRY(gw_selection_reserve(out, 1, error));
-    out->entries[out->count++] =
-        (struct gw_entry){.value = task->u[aim->lone], .index = (uint32_t)aim->lone};
-    return GW_OK;
-}
-
 static enum gw_status select_exdyna(const struct gw_task *task, struct gw_selection *out,
                                     struct gw_error *error) {
     struct gw_exdyna_aim aim = gw_exdyna_aim_of(task);
     GW_TRY(gw_accumulate(task, 0, aim.begin, error));
     GW_TRY(gw_threshold_select_range(task, aim.begin, aim.end, aim.threshold, out, error));
     GW_TRY(gw_accumulate(task, aim.end, task->n, error));
-    return add_lone_element(task, &aim, out, error);
+    /* Send one element if a worker has selected none. */
+    if (out->count > 0 || aim.begin == aim.end) {
+        return GW_OK;
+    }
+    GW_TRY(gw_selection_reserve(out, 1, error));
+    out->entries[out->count++] =
+        (struct gw_entry){.value = task->u[aim.lone], .index = (uint32_t)aim.lone};
+    return GW_OK;
 }
 
 /* The published variant: the threshold by Algorithm 5, and dynamic allocation. */

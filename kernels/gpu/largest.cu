@@ -10,11 +10,6 @@ size_t gw_gpu_candidates_capacity(size_t n) {
 
 /* ---- narrowing a range of magnitudes ------------------------------------------------------- */
 
-/* Half of the remaining bits of the range, or all of them. */
-static __device__ int shift_of(uint32_t width, bool last) {
-    return last ? 0 : (GW_GPU_WARP - __clz((int)width)) / 2;
-}
-
 static __device__ int64_t bin_of(uint32_t magnitude, uint32_t low, uint32_t width, int shift) {
     uint32_t offset = magnitude - low;
     return offset <= width ? (int64_t)(offset >> shift) : -1;
@@ -41,7 +36,7 @@ static __global__ void narrow_range(const float *u, uint64_t n, const gw_entry *
     uint32_t low = control->low;
     uint32_t width = control->width;
     uint32_t rank = (uint32_t)control->rank;
-    int shift = shift_of(width, last);
+    int shift = (last ? 0 : (GW_GPU_WARP - __clz((int)width)) / 2);
     bool dense = control->dense;
     uint64_t count = dense ? n : control->listed;
     uint64_t threads = (uint64_t)gridDim.x * GW_GPU_THREADS;

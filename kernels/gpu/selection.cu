@@ -92,12 +92,6 @@ enum gw_status gw_gpu_compress(const struct gw_gpu_kernel *compressor, const str
 
 /* ---- a pass that only reads ---------------------------------------------------------------- */
 
-/* The number of elements before the first that is aligned for float4. */
-static size_t before_aligned(const float *u, size_t n) {
-    size_t before = (16 - (uintptr_t)u % 16) % 16 / sizeof *u;
-    return before < n ? before : n;
-}
-
 static __device__ float add_magnitudes(float4 four) {
     return fabsf(four.x) + fabsf(four.y) + fabsf(four.z) + fabsf(four.w);
 }
@@ -137,7 +131,9 @@ static __global__ void sum_all(const float *u, size_t first, const float4 *fours
 
 enum gw_status gw_gpu_read_pass(const float *u, size_t n, struct gw_device_stream *stream,
                                 float *sum, struct gw_error *error) {
-    size_t first = before_aligned(u, n);
+    /* The number of elements before the first that is aligned for float4. */
+    size_t before = (16 - (uintptr_t)u % 16) % 16 / sizeof *u;
+    size_t first = before < n ? before : n;
     size_t count = (n - first) / 4;
     size_t blocks = gw_gpu_blocks(
         stream, (count + LOADS * GW_GPU_THREADS - 1) / (LOADS * GW_GPU_THREADS), READING_BLOCKS);

@@ -109,18 +109,6 @@ static enum gw_status sample_group(struct emulation *emulation, size_t group,
                          settings->density, out->kept);
 }
 
-static enum gw_status sample_groups(struct emulation *emulation, struct gw_error *error) {
-    const struct gw_schedule *schedule = emulation->schedule;
-    emulation->shrunk =
-        gw_arena_zeros(&emulation->arena, schedule->group_count, sizeof *emulation->shrunk);
-    GW_TRY(gw_arena_check(&emulation->arena, "emulation", error));
-    for (size_t g = 0; g < schedule->group_count; g++) {
-        GW_TRY(sample_group(emulation, g, error));
-        GW_TRY(check_memory(emulation, emulation->shrunk[g].elements, error));
-    }
-    return GW_OK;
-}
-
 static enum gw_status shrink_groups(struct emulation *emulation, struct gw_error *error) {
     const struct gw_schedule *schedule = emulation->schedule;
     const struct gw_gradient_emulation *settings = emulation->settings;
@@ -168,21 +156,6 @@ static enum gw_status create_counts(struct emulation *emulation, struct gw_error
 
 /* ---- a group ------------------------------------------------------------------------------- */
 
-/* Sets the scale with which all tensors together have norm 1. */
-static enum gw_status normalise_groups(struct gw_gradients_spec *spec, struct gw_error *error) {
-    struct gw_gradients *gradients = NULL;
-    double squares = 0;
-    spec->scale = 1;
-    GW_TRY(gw_gradients_open(&gradients, spec, error));
-    for (size_t t = 0; t < spec->tensor_count; t++) {
-        double scale = gw_gradients_scale(gradients, t, 0);
-        squares += (double)spec->sizes[t] * scale * scale;
-    }
-    gw_gradients_close(gradients);
-    spec->scale = 1 / sqrt(squares);
-    return GW_OK;
-}
-
 static enum gw_status specify_training(const struct emulation *emulation, size_t group,
                                        struct gw_training_spec *out, struct gw_error *error) {
     const struct gw_shrunk *shrunk = &emulation->shrunk[group];
@@ -208,7 +181,17 @@ static enum gw_status specify_training(const struct emulation *emulation, size_t
         out->gradients.recorded_tensors =
             emulation->settings->recorded_tensors + slice->first_layer;
     } else {
-        GW_TRY(normalise_groups(&out->gradients, error));
+        /* Set the scale with which all tensors together have norm 1. */
+        struct gw_gradients *gradients = NULL;
+        double squares = 0;
+        out->gradients.scale = 1;
+        GW_TRY(gw_gradients_open(&gradients, &out->gradients, error));
+        for (size_t t = 0; t < out->gradients.tensor_count; t++) {
+            double scale = gw_gradients_scale(gradients, t, 0);
+            squares += (double)out->gradients.sizes[t] * scale * scale;
+        }
+        gw_gradients_close(gradients);
+        out->gradients.scale = 1 / sqrt(squares);
     }
     /* Normal gradients of norm 1 suit ExDyna's published first threshold. */
     bool found = recorded == NULL ? compressor->stateful : !compressor->thresholded;
@@ -266,7 +249,14 @@ static enum gw_status emulate_groups(struct emulation *emulation, struct gw_erro
         GW_TRY(fill_pool(emulation, error));
         GW_TRY(shrink_groups(emulation, error));
     } else {
-        GW_TRY(sample_groups(emulation, error));
+        const struct gw_schedule *schedule = emulation->schedule;
+        emulation->shrunk =
+            gw_arena_zeros(&emulation->arena, schedule->group_count, sizeof *emulation->shrunk);
+        GW_TRY(gw_arena_check(&emulation->arena, "emulation", error));
+        for (size_t g = 0; g < schedule->group_count; g++) {
+            GW_TRY(sample_group(emulation, g, error));
+            GW_TRY(check_memory(emulation, emulation->shrunk[g].elements, error));
+        }
     }
     GW_TRY(create_counts(emulation, error));
     struct gw_progress progress = gw_progress_begin("emulate training", 1);

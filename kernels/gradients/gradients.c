@@ -145,7 +145,8 @@ double gw_gradients_scale(const struct gw_gradients *gradients, size_t tensor, u
 
 /* ---- the series ---------------------------------------------------------------------------- */
 
-static enum gw_status check_spec(const struct gw_gradients_spec *spec, struct gw_error *error) {
+enum gw_status gw_gradients_open(struct gw_gradients **out, const struct gw_gradients_spec *spec,
+                                 struct gw_error *error) {
     if (!(spec->scale >= 0) || !(spec->spread >= 0) || !(spec->walk >= 0)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "gradients: expected scale, spread and walk >= 0, got %g, %g and %g",
@@ -158,12 +159,6 @@ static enum gw_status check_spec(const struct gw_gradients_spec *spec, struct gw
         return gw_fail(error, GW_BAD_INPUT, "gradients: expected degrees of freedom > 0, got %g",
                        spec->freedom);
     }
-    return GW_OK;
-}
-
-enum gw_status gw_gradients_open(struct gw_gradients **out, const struct gw_gradients_spec *spec,
-                                 struct gw_error *error) {
-    GW_TRY(check_spec(spec, error));
     size_t bytes = spec->tensor_count * sizeof *spec->sizes;
     struct gw_gradients *gradients = malloc(sizeof *gradients + bytes);
     if (gradients == NULL) {
@@ -223,18 +218,14 @@ static void fill_from_pool(const struct gw_gradients_spec *spec, float scale, ui
     }
 }
 
-static void fill_recorded(const struct gw_gradients_spec *spec, uint32_t iteration, float *out) {
-    for (size_t t = 0; t < spec->tensor_count; t++) {
-        gw_recorded_gradients_fill(spec->recorded, iteration, spec->worker,
-                                   spec->recorded_tensors[t], out);
-        out += spec->sizes[t];
-    }
-}
-
 void gw_gradients_fill(const struct gw_gradients *gradients, uint32_t iteration, float *out) {
     const struct gw_gradients_spec *spec = &gradients->spec;
     if (spec->recorded != NULL) {
-        fill_recorded(spec, iteration, out);
+        for (size_t t = 0; t < spec->tensor_count; t++) {
+            gw_recorded_gradients_fill(spec->recorded, iteration, spec->worker,
+                                       spec->recorded_tensors[t], out);
+            out += spec->sizes[t];
+        }
         return;
     }
     uint64_t key = derive_key(derive_key(derive_key(spec->seed, 2), spec->worker), iteration);

@@ -275,8 +275,10 @@ static enum gw_status reserve_query(struct gw_gpu_workspace *workspace,
     return GW_OK;
 }
 
-static enum gw_status sum_rows(const struct gw_gpu_sketch *sketch, const struct query *query,
-                               struct gw_device_stream *stream, struct gw_error *error) {
+/* Lists the heavy hitters. Waits for their number. */
+static enum gw_status find_heavy(const struct gw_gpu_sketch *sketch, size_t n, size_t k,
+                                 const struct query *query, struct gw_device_stream *stream,
+                                 struct gw_error *error) {
     size_t rows = sketch->shape.rows;
     size_t sizes[GW_SKETCH_ROWS_LIMIT];
     for (size_t row = 0; row < rows; row++) {
@@ -285,14 +287,8 @@ static enum gw_status sum_rows(const struct gw_gpu_sketch *sketch, const struct 
     struct gw_gpu_parts parts = gw_gpu_parts_of(sizes, rows, query->table_on_host, query->table);
     GW_TRY(gw_device_copy(stream, query->table, query->table_on_host,
                           gw_gpu_parts_words(rows) * sizeof *query->table, error));
-    return gw_gpu_sum_squares(sketch->table, &parts, query->partial, query->squares, stream, error);
-}
-
-/* Lists the heavy hitters. Waits for their number. */
-static enum gw_status find_heavy(const struct gw_gpu_sketch *sketch, size_t n, size_t k,
-                                 const struct query *query, struct gw_device_stream *stream,
-                                 struct gw_error *error) {
-    GW_TRY(sum_rows(sketch, query, stream, error));
+    GW_TRY(
+        gw_gpu_sum_squares(sketch->table, &parts, query->partial, query->squares, stream, error));
     GW_TRY(gw_gpu_sketch_threshold(sketch, query->squares, k, query->threshold, stream, error));
     GW_TRY(gw_gpu_sketch_mark(sketch, n, query->threshold, query->marks, stream, error));
     GW_TRY(gw_gpu_marks_list(query->marks, query->words, query->counts, query->capacity,

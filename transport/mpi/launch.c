@@ -196,19 +196,6 @@ static void set_deadline(struct wait *wait) {
     }
 }
 
-/* Waits for output of mpirun or a rank, a signal, or the deadline. */
-static void wait_for_event(struct wait *wait, const sigset_t *unblocked) {
-    double left_s = fmax(wait->deadline_s - gw_clock_now_s(), 0);
-    struct timespec left = {0};
-    struct pollfd pipe = {.fd = wait->report.pipe, .events = POLLIN};
-    if (isfinite(left_s)) {
-        left.tv_sec = (time_t)left_s;
-        left.tv_nsec = (long)(1e9 * (left_s - floor(left_s)));
-    }
-    (void)ppoll(&pipe, 1, isfinite(left_s) ? &left : NULL, unblocked);
-    gw_launch_report_read(&wait->report);
-}
-
 /* Kills mpirun. Its ranks on this host end with it, those on others when their daemons miss it. */
 static enum gw_status kill_job(const struct wait *wait, struct gw_error *error) {
     (void)kill(-wait->child, SIGKILL);
@@ -245,7 +232,16 @@ static enum gw_status wait_for_job(struct wait *wait, const sigset_t *unblocked,
         if (gw_clock_now_s() > wait->deadline_s) {
             return kill_job(wait, error);
         }
-        wait_for_event(wait, unblocked);
+        /* Wait for output of mpirun or a rank, a signal, or the deadline. */
+        double left_s = fmax(wait->deadline_s - gw_clock_now_s(), 0);
+        struct timespec left = {0};
+        struct pollfd pipe = {.fd = wait->report.pipe, .events = POLLIN};
+        if (isfinite(left_s)) {
+            left.tv_sec = (time_t)left_s;
+            left.tv_nsec = (long)(1e9 * (left_s - floor(left_s)));
+        }
+        (void)ppoll(&pipe, 1, isfinite(left_s) ? &left : NULL, unblocked);
+        gw_launch_report_read(&wait->report);
     }
     if (ended < 0) {
         return gw_fail(error, GW_FAILED, "mpirun: cannot be waited for: %s", strerror(errno));
