@@ -47,7 +47,8 @@ static void read_compressors(const char *argument, void *target) {
 /* Sizes begin at 1024 and a curve needs two: hence the minima of the largest sizes. */
 static const struct gw_option option_table[] = {
     {"out", 'o', "CLUSTER.json", GW_TEXT, IN(out),
-     .help = "Where to write the cluster (required without --check)", .names = GW_NAMES_FILES},
+     .help = "Where to write the cluster (required without --check)", .names = GW_NAMES_FILES,
+     .writes = true},
     {.kind = GW_INCLUDE, .offset = IN(job), .table = gw_job_table},
     {"name", 0, "NAME", GW_TEXT, IN(name), .help = "The cluster's name",
      .otherwise = "that of the file, without folder and ending"},

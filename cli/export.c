@@ -20,7 +20,7 @@ static const struct gw_option option_table[] = {
     {"algo", 'a', "ALGORITHM", GW_TEXT, offsetof(struct options, algorithm),
      .help = "The pipeline (see gradweave list algorithms)", .names = GW_NAMES_ALGORITHMS},
     {"out", 0, "FILE", GW_TEXT, offsetof(struct options, out),
-     .help = "Where to write the schedule", .names = GW_NAMES_FILES},
+     .help = "Where to write the schedule", .names = GW_NAMES_FILES, .writes = true},
     {.kind = GW_INCLUDE, .offset = offsetof(struct options, changes), .table = gw_changes_table},
     {.kind = GW_INCLUDE,
      .offset = offsetof(struct options, network.choices),

@@ -203,29 +203,24 @@ const struct gw_option gw_asking_table[] = {
     {0},
 };
 
-/* Warns if weights, gradients, momentum and residual alone exceed the GPU's memory. */
-static void warn_of_memory(const struct gw_asking_options *options, const struct gw_model *model,
-                           char warning[GW_RESULT_NOTE_SIZE]) {
+static enum gw_status advise_scenario(const struct gw_asking_options *options,
+                                      const struct gw_scenario *scenario, struct gw_advice *advice,
+                                      struct gw_error *error) {
     enum { COPIES = 4, BYTES_PER_ELEMENT = 4 };
+    char warning[GW_RESULT_NOTE_SIZE] = "";
     const struct gw_published_gpu *gpu = NULL;
-    double bytes = (double)gw_model_elements(model) * COPIES * BYTES_PER_ELEMENT;
-    warning[0] = '\0';
-    if (options->made.model.gpu != NULL &&
-        gw_published_gpu_find(options->made.model.gpu, &gpu, NULL) == GW_OK &&
-        bytes > gpu->memory_bytes) {
-        (void)snprintf(warning, GW_RESULT_NOTE_SIZE,
+    double bytes = (double)gw_model_elements(scenario->model) * COPIES * BYTES_PER_ELEMENT;
+    if (options->made.model.gpu != NULL) {
+        GW_TRY(gw_published_gpu_find(options->made.model.gpu, &gpu, error));
+    }
+    if (gpu != NULL && bytes > gpu->memory_bytes) {
+        (void)snprintf(warning, sizeof warning,
                        "One GPU cannot hold a replica: weights, gradients, momentum and residuals "
                        "of compression take %.3g GB without activations, one %s has %.3g GB",
                        bytes / 1e9, gpu->name, gpu->memory_bytes / 1e9);
     }
-}
-
-static enum gw_status advise_scenario(const struct gw_asking_options *options,
-                                      const struct gw_scenario *scenario, struct gw_advice *advice,
-                                      struct gw_error *error) {
-    char warning[GW_RESULT_NOTE_SIZE];
-    warn_of_memory(options, scenario->model, warning);
     enum gw_status status = gw_advise(scenario, warning, advice, error);
+    advice->gpu = gpu == NULL ? NULL : gpu->title;
     if (status != GW_OK) {
         gw_advice_free(advice);
     }

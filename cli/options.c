@@ -415,6 +415,21 @@ static bool others_hold(const char *option, const char *allowed) {
     return false;
 }
 
+/* Refuses an output that would replace a file that another option reads. */
+static void check_outputs(void) {
+    for (size_t i = 0; i < command.count * command.count; i++) {
+        const struct gw_option *out = command.rows[i / command.count].option;
+        const struct gw_option *in = command.rows[i % command.count].option;
+        const char *written = command.given[i / command.count];
+        const char *read = command.given[i % command.count];
+        if (out->writes && !in->writes && gw_option_takes_value(in) && written != NULL &&
+            read != NULL && gw_file_exists(read) && gw_file_is_same(written, read)) {
+            gw_refuse("--%s: expected another file than that of %s%s, %s, which --force replaces",
+                      out->name, in->name == NULL ? "" : "--", name_of(in), read);
+        }
+    }
+}
+
 /* ---- parsing -------------------------------------------------------------------------------- */
 
 static void take_value(size_t row, const char *argument) {
@@ -545,6 +560,9 @@ void gw_parse_options(const struct gw_verb *verb, char **argv) {
         if (!is_kept) {
             gw_refuse("%s", rule->message);
         }
+    }
+    if (!gw_outputs_forced) {
+        check_outputs();
     }
     if (verb->check != NULL) {
         verb->check(verb->values);

@@ -74,6 +74,7 @@ struct gw_option {
     const char *const *choices; /* ended by NULL */
     enum gw_names names;
     bool is_list; /* of names with commas between */
+    bool writes;  /* the value is a file that the verb writes: no other option's without --force */
     void (*read)(const char *argument, void *target);
     void *global; /* where a GW_FLAG or GW_SET is stored if not in the verb's struct; or NULL */
     int set;

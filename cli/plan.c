@@ -37,7 +37,7 @@ static const struct gw_option option_table[] = {
     {"out", 'o', "FILE", GW_TEXT, IN(out),
      .help = "Write the (best) plan to a .json file, or draw it as a .png, .svg or .pdf; "
              "with --sweep write a .csv or .json, or draw a .png, .svg or .pdf",
-     .names = GW_NAMES_FILES},
+     .names = GW_NAMES_FILES, .writes = true},
     {"sweep", 0, "PARAMETER=VALUES", GW_TEXT, IN(sweep),
      .help = "Plan at many values of density, workers or bandwidth, sparse and dense, such as "
              "density=1e-4:1e-1:log20, workers=2:64 or bandwidth=1gbit:100gbit",

@@ -44,10 +44,10 @@ static const struct gw_option option_table[] = {
     {NULL, 0, "SUBJECT", GW_TEXT, IN(picture.subject), .help = "What is drawn",
      .names = GW_NAMES_DATA},
     {"out", 'o', "FILE", GW_TEXT, IN(picture.out), .help = "The picture: .png, .svg or .pdf",
-     .names = GW_NAMES_FILES},
+     .names = GW_NAMES_FILES, .writes = true},
     {"data", 0, "FILE.csv", GW_TEXT, IN(picture.data),
      .help = "Write the plotted numbers; without --out nothing is drawn, and no gnuplot is needed",
-     .names = GW_NAMES_FILES},
+     .names = GW_NAMES_FILES, .writes = true},
     {"cluster", 0, "CLUSTER", GW_TEXT, IN(picture.cluster),
      .help = "timeline, breakdown, plan, scaling, crossover, front: cluster file, or the name of "
              "one that ships",

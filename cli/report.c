@@ -25,7 +25,7 @@ static const struct gw_option option_table[] = {
      .help = "Also show the iterations in which pipelines learnt, from a file of trainings",
      .names = GW_NAMES_FILES},
     {"out", 'o', "PAGE.html", GW_TEXT, IN(out), .help = "Where to write the page",
-     .names = GW_NAMES_FILES},
+     .names = GW_NAMES_FILES, .writes = true},
     {.kind = GW_INCLUDE, .table = gw_strict_table},
     {.kind = GW_INCLUDE, .table = gw_force_table},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},

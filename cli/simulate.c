@@ -130,9 +130,9 @@ static const struct gw_option option_table[] = {
              "\"trained\" with generated ones, or a file of counts or of gradients",
      .otherwise = "asked", .names = GW_NAMES_COUNTS},
     {"counts-out", 0, "FILE", GW_TEXT, IN(counts.out), .help = "Write the trained counts",
-     .names = GW_NAMES_FILES},
+     .names = GW_NAMES_FILES, .writes = true},
     {"trace", 0, "FILE", GW_TEXT, IN(trace), .help = "Write the timeline for ui.perfetto.dev",
-     .names = GW_NAMES_FILES},
+     .names = GW_NAMES_FILES, .writes = true},
     {.kind = GW_INCLUDE, .offset = IN(network), .table = gw_network_table},
     {"goal", 0, "FILE", GW_TEXT, IN(goal),
      .help = "Run a GOAL schedule under the LogGOPS model instead of a model's pipeline, with the "

@@ -67,7 +67,7 @@ static const struct gw_option option_table[] = {
     {"seed", 's', "S", GW_INTEGER, IN(request.seed),
      .help = "Seed of the noise, for each point alike", .otherwise = "1"},
     {"out", 'o', "FILE.csv|.jsonl", GW_CUSTOM, IN(outs),
-     .help = "Write a row for each point; can be repeated", .names = GW_NAMES_FILES,
+     .help = "Write a row for each point; can be repeated", .names = GW_NAMES_FILES, .writes = true,
      .read = read_out},
     {"resume", 0, NULL, GW_FLAG, IN(resume),
      .help = "Continue an interrupted sweep, if there is one"},

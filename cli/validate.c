@@ -85,7 +85,7 @@ static const struct gw_option option_table[] = {
      .value = "recorded", .names = GW_NAMES_MEASURED_COUNTS},
     {"counts-out", 0, "FILE", GW_TEXT, IN(counts.out),
      .help = "Write the recorded counts of a single algorithm, for simulate --counts",
-     .names = GW_NAMES_FILES},
+     .names = GW_NAMES_FILES, .writes = true},
     {"iterations", 'n', "N", GW_COUNT, IN(iterations), .help = "Iterations to measure",
      .value = "20"},
     {"warm-up", 0, "N", GW_COUNT, IN(warm_up), .help = "Warm-up iterations before them",
@@ -120,9 +120,9 @@ static const struct gw_option option_table[] = {
      .help =
          "Write the measured timeline of a single algorithm for ui.perfetto.dev, with --explain "
          "beside the predicted one",
-     .names = GW_NAMES_FILES},
+     .names = GW_NAMES_FILES, .writes = true},
     {"out", 'o', "VALIDATION.json", GW_TEXT, IN(out),
-     .help = "Also write the JSON document to a file", .names = GW_NAMES_FILES},
+     .help = "Also write the JSON document to a file", .names = GW_NAMES_FILES, .writes = true},
     {.kind = GW_INCLUDE, .table = gw_strict_table},
     {.kind = GW_INCLUDE, .table = gw_force_table},
     {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},

@@ -69,6 +69,11 @@ const char *gw_format_count(double count, char out[GW_UNITS_SIZE]) {
     return out;
 }
 
+const char *gw_format_counted(size_t count, const char *noun, char out[GW_UNITS_SIZE]) {
+    (void)snprintf(out, GW_UNITS_SIZE, "%zu %s%s", count, noun, count == 1 ? "" : "s");
+    return out;
+}
+
 const char *gw_format_percent(double share, char out[GW_UNITS_SIZE]) {
     double percent = 100 * share;
     snprintf(out, GW_UNITS_SIZE, fabs(percent) < MAX_PLAIN ? "%+.1f%%" : "%+.3e%%", percent);

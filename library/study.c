@@ -134,8 +134,8 @@ enum gradweave_status gradweave_predict(const struct gradweave_question *questio
 static enum gw_status copy_plan(const struct gw_plan *plan, struct gradweave_group *groups,
                                 size_t *count, struct gradweave_plan *out, struct gw_error *error) {
     if (plan->group_count > *count) {
-        return gw_fail(error, GW_BAD_INPUT, "count: expected room for %zu groups, got %zu",
-                       plan->group_count, *count);
+        return gw_fail(error, GW_BAD_INPUT, "count: expected room for %s, got %zu",
+                       GW_COUNTED(plan->group_count, "group"), *count);
     }
     *count = plan->group_count;
     for (size_t g = 0; g < plan->group_count; g++) {
@@ -267,8 +267,8 @@ static enum gw_status copy_groups(const struct gw_explanation *explanation,
                                   struct gw_error *error) {
     const struct gw_plan *plan = explanation->plan;
     if (plan->group_count > *count) {
-        return gw_fail(error, GW_BAD_INPUT, "count: expected room for %zu groups, got %zu",
-                       plan->group_count, *count);
+        return gw_fail(error, GW_BAD_INPUT, "count: expected room for %s, got %zu",
+                       GW_COUNTED(plan->group_count, "group"), *count);
     }
     *count = plan->group_count;
     for (size_t g = 0; g < plan->group_count; g++) {

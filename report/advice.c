@@ -88,9 +88,8 @@ static void print_verdict(const struct gw_advice *advice) {
     gw_print(".\n");
     print_trainings(advice);
     const struct gw_result *chosen = advice->chosen->result;
-    gw_print("Recommended: %s, %zu group%s.\n\n",
-             gw_advice_name(advice, advice->chosen->place, name), chosen->groups,
-             chosen->groups == 1 ? "" : "s");
+    gw_print("Recommended: %s, %s.\n\n", gw_advice_name(advice, advice->chosen->place, name),
+             GW_COUNTED(chosen->groups, "group"));
 }
 
 enum { MOST_ROWS = 6 };
@@ -254,13 +253,17 @@ static void print_widest(const struct gw_advice *advice) {
 static const double bits_per_gb = 8e9;
 
 /* Prints the GPU, precision and batch of the model's times, and the bandwidth of the cluster. */
-static void print_basis(const struct gw_scenario *scenario) {
+static void print_basis(const struct gw_scenario *scenario, const char *gpu) {
     const struct gw_model *model = scenario->model;
     const char *reach = gw_cluster_source(scenario->cluster, GW_CLUSTER_NETWORK_REACH);
     const char *within = gw_cluster_source(scenario->cluster, "within");
     struct gw_axis_values own;
-    gw_print("A worker: %s",
-             model->device == NULL ? "a device that the model does not name" : model->device);
+    if (model->device != NULL) {
+        gw_print("A worker: %s", model->device);
+    } else {
+        gw_print("A worker: %s%sa device that the model does not name", gpu == NULL ? "" : gpu,
+                 gpu == NULL ? "" : " for compression; times of ");
+    }
     if (model->precision != NULL) {
         gw_print(" in %s", model->precision);
     }
@@ -293,7 +296,7 @@ static void print_text(const struct gw_advice *advice, double price) {
         gw_print("%s.\n\n", advice->warning);
     }
     gw_print_heading(advice->scenario, false);
-    print_basis(advice->scenario);
+    print_basis(advice->scenario, advice->gpu);
     print_verdict(advice);
     print_pipelines(advice);
     print_even(advice);

@@ -48,9 +48,8 @@ static void print_range(struct gw_table *table, const struct gw_summary *times) 
 
 static void print_cpu(const struct gw_bench_request *request,
                       const struct gw_bench_result *result) {
-    gw_print("%zu thread%s, %s; one pass of reading takes %s\n\n", request->threads,
-             request->threads == 1 ? "" : "s", gw_instruction_set(),
-             GW_SECONDS(result->read_pass_s.median));
+    gw_print("%s, %s; one pass of reading takes %s\n\n", GW_COUNTED(request->threads, "thread"),
+             gw_instruction_set(), GW_SECONDS(result->read_pass_s.median));
     struct gw_table *table = gw_table_open(
         "lrrrrrr", "compressor\tmedian\tp5, p95\tpasses\twith residual\tselected / k\tenergy");
     for (size_t i = 0; i < result->count; i++) {

@@ -406,7 +406,7 @@ static void print_verdict(const struct verdict *verdict, const struct gw_calibra
 void gw_calibration_print(const struct gw_cluster *cluster, const cJSON *document,
                           const struct gw_calibration *calibration, const char *out) {
     struct verdict verdict = {0};
-    gw_print("%s: %zu workers, %zu per node\n\n", cluster->name, cluster->workers,
+    gw_print("%s: %s, %zu per node\n\n", cluster->name, GW_COUNTED(cluster->workers, "worker"),
              cluster->workers_per_node);
     if (cluster->collective_count > 0) {
         print_collectives(cluster, calibration, &verdict);

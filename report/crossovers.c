@@ -45,11 +45,11 @@ static void print_crossovers_heading(const struct gw_crossovers *crossovers) {
     const struct gw_scenario *scenario = crossovers->comparison->scenario;
     const struct gw_axis_values *values = crossovers->values;
     char texts[3][GW_UNITS_SIZE];
-    gw_print("%s (%zu tensors, %s elements), ", scenario->model->name,
-             scenario->model->tensor_count,
+    gw_print("%s (%s, %s elements), ", scenario->model->name,
+             GW_COUNTED(scenario->model->tensor_count, "tensor"),
              gw_format_count((double)gw_model_elements(scenario->model), texts[0]));
     if (!varies_workers(crossovers)) {
-        gw_print("%zu worker%s, ", scenario->workers, scenario->workers == 1 ? "" : "s");
+        gw_print("%s, ", GW_COUNTED(scenario->workers, "worker"));
     }
     gw_print("cluster %s, density %g; %s from %s to %s\n\n", scenario->cluster->name,
              scenario->density, values->kind->name,
@@ -505,7 +505,7 @@ enum gw_status gw_crossovers_draw(const struct gw_crossovers *crossovers, const 
         put_lines(crossovers, order, order_lines(crossovers, order), drawing.settings);
         put_marks(crossovers, unit, drawing.settings);
         if (!varies_workers(crossovers)) {
-            snprintf(workers, sizeof workers, ", %zu workers", scenario->workers);
+            snprintf(workers, sizeof workers, ", %s", GW_COUNTED(scenario->workers, "worker"));
         }
         snprintf(title, sizeof title, "%.80s on %.80s%s, density %g%s: predicted",
                  scenario->model->name, scenario->cluster->name, workers, scenario->density,

@@ -36,10 +36,10 @@ static void print_difference_heading(const struct gw_difference *difference,
         gw_format_seconds(difference->iteration_s[side], times[side]);
     }
     gw_print("\n%s explained: measured %s, predicted %s: %s %s, along the %s critical path (means "
-             "of %zu iteration%s)\n\n",
+             "of %s)\n\n",
              algorithm, times[GW_MEASURED], times[GW_PREDICTED], GW_SECONDS(fabs(whole_s)),
-             whole_s < 0 ? "less" : "more", side_names[difference->path], difference->iterations,
-             difference->iterations == 1 ? "" : "s");
+             whole_s < 0 ? "less" : "more", side_names[difference->path],
+             GW_COUNTED(difference->iterations, "iteration"));
 }
 
 static void add_operation(struct gw_table *table, const struct gw_difference *difference,

@@ -226,8 +226,8 @@ static enum gw_status draw_densities(const struct density_plot *plot, struct gw_
                                        .heights = heights};
         GW_TRY(fill_line(plot, line, heights, error));
     }
-    snprintf(title, sizeof title, "%s on %zu workers: elements that a worker selects",
-             plot->counts.model.name, plot->counts.workers);
+    snprintf(title, sizeof title, "%s on %s: elements that a worker selects",
+             plot->counts.model.name, GW_COUNTED(plot->counts.workers, "worker"));
     return draw_windows(&plot->counts, title, "actual density", lines, plot->count + 1, error);
 }
 
@@ -262,8 +262,8 @@ static enum gw_status draw_paddings(const struct counts_plot *plot, struct gw_er
         GW_TRY(train_windows(plot, compressors[i], gw_counts_padding, heights[i], error));
         lines[i] = (struct gw_line){.label = labels[i], .colour = i, .heights = heights[i]};
     }
-    snprintf(title, sizeof title, "ExDyna, %s on %zu workers: factor of padding on traffic",
-             plot->model.name, plot->workers);
+    snprintf(title, sizeof title, "ExDyna, %s on %s: factor of padding on traffic",
+             plot->model.name, GW_COUNTED(plot->workers, "worker"));
     return draw_windows(plot, title, "f(t) = P max k / sum k", lines, LINES, error);
 }
 

@@ -118,7 +118,7 @@ static enum gw_status describe_model(const char *name, char *out, size_t size,
     enum gw_status status = gw_model_read(path, &model, error);
     free(path);
     GW_TRY(status);
-    snprintf(out, size, "%zu tensors, %s elements, compute %s", model.tensor_count,
+    snprintf(out, size, "%s, %s elements, compute %s", GW_COUNTED(model.tensor_count, "tensor"),
              GW_NUMBER(gw_model_elements(&model)),
              GW_SECONDS(model.forward_s + gw_model_backward_s(&model)));
     gw_model_free(&model);
@@ -133,7 +133,7 @@ static enum gw_status describe_cluster(const char *name, char *out, size_t size,
     enum gw_status status = gw_cluster_read(path, &cluster, error);
     free(path);
     GW_TRY(status);
-    snprintf(out, size, "%zu workers, %zu per node, %s%s", cluster.workers,
+    snprintf(out, size, "%s, %zu per node, %s%s", GW_COUNTED(cluster.workers, "worker"),
              cluster.workers_per_node, gw_cluster_origin(&cluster),
              cluster.network == NULL ? "" : ", with a network");
     gw_cluster_free(&cluster);

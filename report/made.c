@@ -32,8 +32,8 @@ static size_t find_largest(const struct gw_model *model, size_t places[MOST_TENS
 void gw_print_model(const struct gw_model *model) {
     size_t places[MOST_TENSORS];
     size_t count = find_largest(model, places);
-    gw_print("%s: %zu tensors, %s elements, %s of gradients", model->name, model->tensor_count,
-             GW_NUMBER(gw_model_elements(model)),
+    gw_print("%s: %s, %s elements, %s of gradients", model->name,
+             GW_COUNTED(model->tensor_count, "tensor"), GW_NUMBER(gw_model_elements(model)),
              GW_BYTES((double)(gw_model_elements(model) * model->bytes_per_element)));
     if (model->batch_size > 0) {
         gw_print(", %g samples a worker", model->batch_size);
@@ -163,7 +163,7 @@ void gw_print_cluster(const struct gw_cluster *cluster) {
     const char *reach = gw_cluster_source(cluster, GW_CLUSTER_NETWORK_REACH);
     const char *const notes[] = {gw_cluster_source(cluster, "note"),
                                  gw_cluster_source(cluster, GW_CLUSTER_ASSUMED_COMPRESSORS)};
-    gw_print("%s: %zu workers, %zu a node, %s\n", cluster->name, cluster->workers,
+    gw_print("%s: %s, %zu a node, %s\n", cluster->name, GW_COUNTED(cluster->workers, "worker"),
              cluster->workers_per_node, gw_cluster_origin(cluster));
     if (reach != NULL) {
         gw_print("network: %s\n", reach);

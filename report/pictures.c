@@ -26,8 +26,8 @@ enum { TITLE_SIZE = 320 };
 
 static void write_title(const struct gw_scenario *scenario, const char *what,
                         char title[TITLE_SIZE]) {
-    (void)snprintf(title, TITLE_SIZE, "%.80s on %.80s, %zu workers, density %g: %s",
-                   scenario->model->name, scenario->cluster->name, scenario->workers,
+    (void)snprintf(title, TITLE_SIZE, "%.80s on %.80s, %s, density %g: %s", scenario->model->name,
+                   scenario->cluster->name, GW_COUNTED(scenario->workers, "worker"),
                    scenario->density, what);
 }
 
@@ -206,10 +206,10 @@ static enum gw_status draw_cells(const struct gw_picture *picture, struct gw_sur
     size_t count = 0;
     struct gw_drawing drawing;
     char title[TITLE_SIZE];
-    (void)snprintf(title, sizeof title,
-                   "%.80s on %.80s, %zu workers: the fastest, and how many times as fast as "
-                   "without compression",
-                   scenario->model->name, scenario->cluster->name, scenario->workers);
+    (void)snprintf(
+        title, sizeof title,
+        "%.80s on %.80s, %s: the fastest, and how many times as fast as without compression",
+        scenario->model->name, scenario->cluster->name, GW_COUNTED(scenario->workers, "worker"));
     GW_TRY(gw_arena_check(&survey->arena, "plotting", error));
     GW_TRY(gw_drawing_open(&drawing, error));
     (void)fputs("#bandwidth,density,number,fastest,speedup\n", drawing.table);

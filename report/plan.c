@@ -138,7 +138,7 @@ static void print_critical_path(const struct gw_explanation *explanation) {
 
 static void print_explanation(const struct gw_explanation *explanation) {
     size_t count = explanation->plan->group_count;
-    gw_print("\n%s, %zu group%s:\n\n", explanation->plan->policy, count, count == 1 ? "" : "s");
+    gw_print("\n%s, %s:\n\n", explanation->plan->policy, GW_COUNTED(count, "group"));
     print_groups(explanation);
     double hidden_s = fmax(0, explanation->comm_s - explanation->exposed_comm_s);
     double share = explanation->comm_s > 0 ? hidden_s / explanation->comm_s : 0;
@@ -162,9 +162,9 @@ enum gw_status gw_draw_explanation(const struct gw_explanation *explanation, con
     } else {
         snprintf(exchange, sizeof exchange, "%s, density %g", plan->compressor, plan->density);
     }
-    snprintf(title, sizeof title, "%s on %s, %zu worker%s, %s: policy %s, %zu group%s", plan->model,
-             scenario->cluster->name, scenario->workers, scenario->workers == 1 ? "" : "s",
-             exchange, plan->policy, plan->group_count, plan->group_count == 1 ? "" : "s");
+    snprintf(title, sizeof title, "%s on %s, %s, %s: policy %s, %s", plan->model,
+             scenario->cluster->name, GW_COUNTED(scenario->workers, "worker"), exchange,
+             plan->policy, GW_COUNTED(plan->group_count, "group"));
     return gw_chart_streams(explanation, plan->lower_bound_s, title, path, NULL, error);
 }
 

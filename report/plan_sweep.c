@@ -59,11 +59,11 @@ static void print_plan_sweep_heading(const struct gw_plan_sweep *sweep) {
     char last[GW_UNITS_SIZE];
     value_text(sweep, 0, first);
     value_text(sweep, sweep->values.count - 1, last);
-    gw_print("%s (%zu tensors, %s elements), cluster %s", scenario->model->name,
-             scenario->model->tensor_count, GW_NUMBER(gw_model_elements(scenario->model)),
-             scenario->cluster->name);
+    gw_print("%s (%s, %s elements), cluster %s", scenario->model->name,
+             GW_COUNTED(scenario->model->tensor_count, "tensor"),
+             GW_NUMBER(gw_model_elements(scenario->model)), scenario->cluster->name);
     if (!axis_varies(sweep, GW_AXIS_WORKERS)) {
-        gw_print(", %zu worker%s", scenario->workers, scenario->workers == 1 ? "" : "s");
+        gw_print(", %s", GW_COUNTED(scenario->workers, "worker"));
     }
     if (sweep->exchange_count == 1 && strcmp(sweep->compressors[0], "none") == 0) {
         gw_print(", dense");
@@ -505,7 +505,7 @@ static enum gw_status draw_plan_sweep(const struct gw_plan_sweep *sweep, const c
     char title[256];
     char workers[64];
     char density[64];
-    snprintf(workers, sizeof workers, ", %zu workers", scenario->workers);
+    snprintf(workers, sizeof workers, ", %s", GW_COUNTED(scenario->workers, "worker"));
     snprintf(density, sizeof density, ", density %g", scenario->density);
     snprintf(title, sizeof title, "%s on %s%s%s: predicted", scenario->model->name,
              scenario->cluster->name, axis_varies(sweep, GW_AXIS_WORKERS) ? "" : workers,

@@ -88,8 +88,8 @@ static void print_text(const struct gw_scenario *scenario, const struct gw_algor
     if (result->iterations > 1) {
         print_spread(&result->spread);
     }
-    gw_print("\n%s%s: %zu group%s", result->algorithm, gw_result_changes_text(result, changed),
-             result->groups, result->groups == 1 ? "" : "s");
+    gw_print("\n%s%s: %s", result->algorithm, gw_result_changes_text(result, changed),
+             GW_COUNTED(result->groups, "group"));
     gw_print(", %s from each worker", GW_BYTES(result->bytes_per_worker));
     gw_print(", network busy %s\n", GW_SECONDS(result->comm_s));
     if (gw_counts_depend_on_data(algorithm->compressor)) {
@@ -189,8 +189,9 @@ enum gw_status gw_print_export(const struct gw_goal_export *export, bool json,
     char changed[GW_CHANGES_SIZE];
     const struct gw_choice_changes *changes = &export->changes;
     if (!json) {
-        gw_print("%s: %s%s, %zu workers; for --loggp %s\n", export->path, export->algorithm,
-                 gw_changes_text(changes, changed), export->scenario->workers, export->loggp);
+        gw_print("%s: %s%s, %s; for --loggp %s\n", export->path, export->algorithm,
+                 gw_changes_text(changes, changed), GW_COUNTED(export->scenario->workers, "worker"),
+                 export->loggp);
         gw_print_result_notes(&export->notes);
         return GW_OK;
     }

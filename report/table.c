@@ -141,10 +141,10 @@ void gw_print_heading(const struct gw_scenario *scenario, bool dense) {
     if (!dense) {
         (void)snprintf(density, sizeof density, "density %g", scenario->density);
     }
-    gw_print("%s (%zu tensors, %s elements), %zu worker%s, cluster %s, %s", scenario->model->name,
-             scenario->model->tensor_count, GW_NUMBER(gw_model_elements(scenario->model)),
-             scenario->workers, scenario->workers == 1 ? "" : "s", scenario->cluster->name,
-             density);
+    gw_print("%s (%s, %s elements), %s, cluster %s, %s", scenario->model->name,
+             GW_COUNTED(scenario->model->tensor_count, "tensor"),
+             GW_NUMBER(gw_model_elements(scenario->model)), GW_COUNTED(scenario->workers, "worker"),
+             scenario->cluster->name, density);
     if (scenario->model->micro_batches > 1) {
         gw_print(", %zu micro-batches an iteration", scenario->model->micro_batches);
     }

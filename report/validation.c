@@ -95,9 +95,9 @@ static void print_warm_up(const struct gw_warmed_up *warmed_up) {
         gw_print(", not settled before\n");
         return;
     }
-    gw_print(", %s %zu iteration%s of compression alone (%s)",
-             warmed_up->reached ? "settled in" : "not settled after", warmed_up->iterations,
-             warmed_up->iterations == 1 ? "" : "s", GW_SECONDS(warmed_up->seconds));
+    gw_print(", %s %s of compression alone (%s)",
+             warmed_up->reached ? "settled in" : "not settled after",
+             GW_COUNTED(warmed_up->iterations, "iteration"), GW_SECONDS(warmed_up->seconds));
     if (!warmed_up->reached) {
         gw_print(", %.3g in the last", warmed_up->ratio);
     }
@@ -171,9 +171,9 @@ static void print_errors(const struct gw_validation *validation) {
     if (fewest < validation->iterations) {
         gw_print("%zu to ", fewest);
     }
-    gw_print("%zu iterations; mean error %.1f%%, largest %.1f%%\n", validation->iterations,
-             100 * gw_validation_mean_error(validation),
-             100 * gw_validation_largest_error(validation));
+    gw_print(
+        "%s; mean error %.1f%%, largest %.1f%%\n", GW_COUNTED(validation->iterations, "iteration"),
+        100 * gw_validation_mean_error(validation), 100 * gw_validation_largest_error(validation));
 }
 
 /* Prints how many measurements lie within their predictions' 95% intervals. */

@@ -46,6 +46,7 @@ extern const double gw_bucket_besides_s;
 /* Compressed beside dense: the soonest of each kind that one may advise. */
 struct gw_advice {
     const struct gw_scenario *scenario;
+    const char *gpu;                   /* that the user named, for compression; NULL: none */
     char warning[GW_RESULT_NOTE_SIZE]; /* why nothing of this can be trained so; "": it can */
     /* DistributedDataParallel with the optimal plan, or where interference is counted and makes
      * that no faster, with its own. */

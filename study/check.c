@@ -83,8 +83,9 @@ static void check_model(struct gw_checking *check, const void *read) {
         ODD(check, "%s: computing takes no time", model->forward_s == 0 ? "forward_s" : "tensors");
     }
     check_names(check, model);
-    NOTE(check, "%zu tensors, %llu elements, forward %g s, backward %g s", model->tensor_count,
-         (unsigned long long)gw_model_elements(model), model->forward_s, backward_s);
+    NOTE(check, "%s, %llu elements, forward %g s, backward %g s",
+         GW_COUNTED(model->tensor_count, "tensor"), (unsigned long long)gw_model_elements(model),
+         model->forward_s, backward_s);
 }
 
 /* ---- plans --------------------------------------------------------------------------------- */
@@ -105,8 +106,8 @@ static void check_plan(struct gw_checking *check, const void *read) {
         ODD(check, "iteration_s: %g seconds is below lower_bound_s, %g", plan->iteration_s,
             plan->lower_bound_s);
     }
-    NOTE(check, "%zu groups for model %s among %zu workers", plan->group_count, plan->model,
-         plan->workers);
+    NOTE(check, "%s for model %s among %s", GW_COUNTED(plan->group_count, "group"), plan->model,
+         GW_COUNTED(plan->workers, "worker"));
 }
 
 /* ---- noise --------------------------------------------------------------------------------- */
@@ -138,8 +139,8 @@ static void check_noise(struct gw_checking *check, const void *read) {
     size_t iterations = gw_noise_iterations(noise);
     double *factors = gw_arena_zeros(check->arena, iterations + noise->ranks, sizeof *factors);
     struct gw_summary of_ranks;
-    NOTE(check, "%zu iterations of %zu rank%s; percentiles: %s", iterations, noise->ranks,
-         noise->ranks == 1 ? "" : "s",
+    NOTE(check, "%s of %s; percentiles: %s", GW_COUNTED(iterations, "iteration"),
+         GW_COUNTED(noise->ranks, "rank"),
          iterations < gw_percentile_least(95)   ? "too few but for the 50th"
          : iterations < gw_percentile_least(99) ? "the 50th and 95th, too few for the 99th"
                                                 : "the 50th, 95th and 99th");
@@ -208,9 +209,10 @@ static void check_gradients(struct gw_checking *check, const void *read) {
                 i % recorded->workers);
         }
     }
-    NOTE(check, "%zu of %llu elements of %zu tensors, %zu iterations of %zu worker%s",
-         recorded->sample, (unsigned long long)elements, recorded->tensor_count,
-         recorded->iteration_count, recorded->workers, recorded->workers == 1 ? "" : "s");
+    NOTE(check, "%zu of %llu elements of %s, %s of %s", recorded->sample,
+         (unsigned long long)elements, GW_COUNTED(recorded->tensor_count, "tensor"),
+         GW_COUNTED(recorded->iteration_count, "iteration"),
+         GW_COUNTED(recorded->workers, "worker"));
 }
 
 /* ---- trainings ------------------------------------------------------------------------------ */

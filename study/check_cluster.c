@@ -198,11 +198,11 @@ static void note_answers(struct gw_checking *check, const struct gw_cluster *clu
         NOTE(check, "cannot predict %s: no %s", missing.algorithms[i], missing.curves[i]);
     }
     if (predicted[0] != '\0') {
-        NOTE(check, "predicts among %zu workers: %s", cluster->workers, predicted);
+        NOTE(check, "predicts among %s: %s", GW_COUNTED(cluster->workers, "worker"), predicted);
     }
     if (derived[0] != '\0') {
-        NOTE(check, "predicts among %zu workers from other numbers of them: %s", cluster->workers,
-             derived);
+        NOTE(check, "predicts among %s from other numbers of them: %s",
+             GW_COUNTED(cluster->workers, "worker"), derived);
     }
     NOTE(check, "messages (--network messages): %s",
          cluster->network == NULL ? "by parameters derived from curves" : "by its network");

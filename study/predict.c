@@ -227,9 +227,8 @@ static void note_noise(const struct gw_noise *noise, size_t iterations, struct g
     }
     char note[GW_RESULT_NOTE_SIZE];
     (void)snprintf(note, sizeof note,
-                   "noise was recorded in %zu iteration%s: of these a 95th percentile wants %zu, a "
-                   "99th %zu",
-                   recorded, recorded == 1 ? "" : "s", for_95, for_99);
+                   "noise was recorded in %s: of these a 95th percentile wants %zu, a 99th %zu",
+                   GW_COUNTED(recorded, "iteration"), for_95, for_99);
     gw_result_note(result, note);
 }
 

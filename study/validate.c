@@ -62,8 +62,8 @@ enum gw_status gw_validation_pair_open_counts(const struct gw_validation *valida
         return GW_OK;
     }
     char source[GW_RESULT_NOTE_SIZE];
-    (void)snprintf(source, sizeof source, "%zu iterations executed, with seed %llu",
-                   pair->iterations, (unsigned long long)validation->seed);
+    (void)snprintf(source, sizeof source, "%s executed, with seed %llu",
+                   GW_COUNTED(pair->iterations, "iteration"), (unsigned long long)validation->seed);
     const struct gw_counts_about about = {.model = validation->scenario.model->name,
                                           .algorithm = algorithm->name,
                                           .compressor = compressor->name,

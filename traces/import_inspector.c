@@ -274,9 +274,10 @@ static void list_communicators(const struct reading *reading, char *out, size_t 
     out[0] = '\0';
     for (size_t i = 0; i < reading->communicator_count && length + 1 < size; i++) {
         const struct inspected_communicator *one = &reading->communicators[i];
-        int written = snprintf(out + length, size - length, "%s%s%s%s%s of %zu ranks in %zu nodes",
+        int written = snprintf(out + length, size - length, "%s%s%s%s%s of %s in %s",
                                i == 0 ? "" : "; ", one->id, one->name[0] == '\0' ? "" : " (",
-                               one->name, one->name[0] == '\0' ? "" : ")", one->ranks, one->nodes);
+                               one->name, one->name[0] == '\0' ? "" : ")",
+                               GW_COUNTED(one->ranks, "rank"), GW_COUNTED(one->nodes, "node"));
         length += written > 0 ? (size_t)written : 0;
     }
 }

@@ -268,11 +268,11 @@ static enum gw_status warn_of_shared(const struct bound *bound, const char *host
         return GW_OK;
     }
     gw_cpus_print(&bound->cores[worst], text);
-    return add_warning(source, error,
-                       "%s: %zu ranks share %zu core%s (%.60s): start fewer ranks there, or bind "
-                       "each to cores of its own",
-                       host, count_within(bound, &bound->cores[worst]), cores,
-                       cores == 1 ? "" : "s", text);
+    return add_warning(
+        source, error,
+        "%s: %s share %s (%.60s): start fewer ranks there, or bind each to cores of its own", host,
+        GW_COUNTED(count_within(bound, &bound->cores[worst]), "rank"), GW_COUNTED(cores, "core"),
+        text);
 }
 
 /* Warns of a container that has a share of its host's processors. */

@@ -122,7 +122,7 @@ TEST(explains_a_plan) {
     size_t none = 0;
     assert_int_equal(gradweave_explain(&resnet, "single", "topk", groups, &none, &why, &error),
                      GRADWEAVE_BAD_INPUT);
-    assert_string_equal(error.message, "count: expected room for 1 groups, got 0");
+    assert_string_equal(error.message, "count: expected room for 1 group, got 0");
 }
 
 /* ---- sweeps -------------------------------------------------------------------------------- */

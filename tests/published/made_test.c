@@ -150,7 +150,9 @@ TEST(compressors_take_what_they_took_on_an_h200) {
         {"exdyna-trend", {3.59, 3.27}}, {"exdyna-static", {3.55, 3.25}},
     };
     struct gw_cluster cluster = make_cluster(2, 1, "10gbit", NULL);
-    assert_int_equal(cluster.compressors.count, sizeof table / sizeof *table);
+    for (size_t i = 0; gw_compressors[i] != NULL; i++) { /* each can be asked about with --gpu */
+        assert_non_null(gw_kernel_cost_find(&cluster.compressors, gw_compressors[i]->name));
+    }
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct gw_kernel_cost *cost =
             gw_kernel_cost_find(&cluster.compressors, table[i].name);

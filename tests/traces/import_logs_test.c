@@ -214,7 +214,7 @@ TEST_IN_FOLDER(communicators_are_told_apart) {
     struct gw_import_paths paths = write_ranks(*state, texts, RANKS);
     assert_int_equal(import(&paths, NULL, &cluster), GW_BAD_INPUT);
     assert_non_null(strstr(error.message, "expected --communicator, one of 0x7f8c (DP Group 0) of "
-                                          "4 ranks in 2 nodes; 0x99 (TP) of 4 ranks in 1 nodes"));
+                                          "4 ranks in 2 nodes; 0x99 (TP) of 4 ranks in 1 node"));
     gw_cluster_free(&cluster);
     static const char *const chosen[] = {"TP", "0x99", "DP Group 0"};
     for (size_t i = 0; i < 3; i++) {
