@@ -1,29 +1,29 @@
 #include "core/curve.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/portable.h"
 
 /* The time on the line through the two points around n, or through the two at the nearest end. */
-static double points_time(const struct gw_curve *curve, double n, size_t *near) {
+static inline double points_time(const struct gw_curve *curve, double n,
+                                 struct gw_curve_segment *segment) {
     const struct gw_curve_point *points = curve->points;
-    size_t low = near == NULL ? 0 : *near;
-    for (size_t left = near == NULL ? curve->point_count - 1 : 0; left > 1; left -= left / 2) {
+    size_t low = 0;
+    for (size_t left = curve->point_count - 1; left > 1; left -= left / 2) {
         low += points[low + left / 2].size <= n ? left / 2 : 0; /* without a branch */
-    }
-    if (near != NULL) {
-        while (low > 0 && points[low].size > n) {
-            low--;
-        }
-        while (low + 2 < curve->point_count && points[low + 1].size <= n) {
-            low++;
-        }
-        *near = low;
     }
     size_t high = low + 1;
     double slope =
         (points[high].time_s - points[low].time_s) / (points[high].size - points[low].size);
+    bool is_last = high + 1 == curve->point_count;
+    *segment = (struct gw_curve_segment){.from = low == 0 ? DBL_TRUE_MIN : points[low].size,
+                                         .to = is_last && slope >= 0 ? INFINITY : points[high].size,
+                                         .size = points[low].size,
+                                         .time_s = points[low].time_s,
+                                         .slope = slope};
     if (slope < 0 && n > points[high].size) {
         return points[high].time_s;
     }
@@ -31,22 +31,32 @@ static double points_time(const struct gw_curve *curve, double n, size_t *near) 
     return time > 0 ? time : 0;
 }
 
-double gw_curve_time(const struct gw_curve *curve, double n) {
-    return gw_curve_time_near(curve, n, NULL);
-}
-
-double gw_curve_time_near(const struct gw_curve *curve, double n, size_t *near) {
+static inline double look_up(const struct gw_curve *curve, double n,
+                             struct gw_curve_segment *segment) {
+    *segment = (struct gw_curve_segment){0};
     if (!(n > 0)) {
         return 0;
     }
     if (curve->point_count > 0) {
-        return points_time(curve, n, near);
+        return points_time(curve, n, segment);
     }
     double time = curve->fixed_s + curve->per_unit_s * n;
     if (curve->per_nlog2n_s > 0) {
         time += curve->per_nlog2n_s * n * gw_portable_log2(n);
+    } else {
+        *segment = (struct gw_curve_segment){DBL_TRUE_MIN, INFINITY, .time_s = curve->fixed_s,
+                                             .slope = curve->per_unit_s};
     }
     return time > 0 ? time : 0;
+}
+
+double gw_curve_time(const struct gw_curve *curve, double n) {
+    struct gw_curve_segment segment;
+    return look_up(curve, n, &segment);
+}
+
+double gw_curve_find(const struct gw_curve *curve, double n, struct gw_curve_segment *segment) {
+    return look_up(curve, n, segment);
 }
 
 bool gw_curve_costs(const struct gw_curve *curve) {
@@ -55,7 +65,8 @@ bool gw_curve_costs(const struct gw_curve *curve) {
 }
 
 double gw_curve_startup(const struct gw_curve *curve) {
-    return curve->point_count > 0 ? points_time(curve, 0, NULL) : curve->fixed_s;
+    struct gw_curve_segment segment;
+    return curve->point_count > 0 ? points_time(curve, 0, &segment) : curve->fixed_s;
 }
 
 enum gw_status gw_curve_copy(const struct gw_curve *curve, struct gw_curve *out,

@@ -35,9 +35,25 @@ struct gw_curve {
  * segment at that end, but never falls, and is never below zero. */
 double gw_curve_time(const struct gw_curve *curve, double n);
 
-/* The same by a search from *near on, the segment of a size that was looked up before, or 0; sets
- * it to that of n. NULL: by bisection. */
-double gw_curve_time_near(const struct gw_curve *curve, double n, size_t *near);
+/* Sizes from `from` to less than `to`, on one line of a curve; all 0 before the first look-up. */
+struct gw_curve_segment {
+    double from, to;
+    double size, time_s,
+        slope; /* the time at n is time_s + slope * (n - size), but never negative */
+};
+
+/* The same as gw_curve_time; finds the segment of n, where a line has the curve's times. */
+double gw_curve_find(const struct gw_curve *curve, double n, struct gw_curve_segment *segment);
+
+/* The same for many sizes in turn, of which most are in the segment of the one before. */
+static inline double gw_curve_time_near(const struct gw_curve *curve, double n,
+                                        struct gw_curve_segment *segment) {
+    if (!(n >= segment->from && n < segment->to)) {
+        return gw_curve_find(curve, n, segment);
+    }
+    double time_s = segment->time_s + segment->slope * (n - segment->size);
+    return time_s > 0 ? time_s : 0;
+}
 
 /* True if the curve is not zero, as every measured one. */
 bool gw_curve_costs(const struct gw_curve *curve);

@@ -47,27 +47,22 @@ bool gw_aggregator_shares(const struct gw_aggregator_cost *aggregator, double pa
     return part > 0 && aggregator->everywhere && gw_kernel_shares(aggregator->kernel);
 }
 
-struct gw_aggregator_call gw_aggregator_call_of(const struct gw_leg *leg,
-                                                const struct gw_aggregator_cost *aggregator,
-                                                const struct gw_extent *extent) {
-    const struct gw_kernel_cost *kernel = aggregator->kernel;
-    double of_each = (double)gw_aggregation_elements(leg, aggregator->by, extent);
-    struct gw_aggregator_call call = {.elements = aggregator->contributions * of_each};
-    if (gw_aggregator_scatters(aggregator->by)) {
-        call.share = gw_scatter_share(kernel, of_each / (double)extent->elements);
-    } else if (aggregator->by == GW_HEAVYMIX) {
-        uint64_t columns = extent->sketch_cells / GW_SKETCH_ROWS;
-        call.share = gw_search_share(kernel, call.elements, (double)columns);
-    }
-    return call;
+/* Time by a curve; `near` NULL: of a single look-up. */
+static inline double time_near(const struct gw_curve *curve, double n,
+                               struct gw_curve_segment *near) {
+    return near == NULL ? gw_curve_time(curve, n) : gw_curve_time_near(curve, n, near);
 }
 
-/* Seconds of a call by one rank, and (together_s) by all ranks of a machine at once. */
-static double alone_s(const struct gw_aggregator_cost *aggregator, double elements, double share,
-                      size_t *near) {
+/* Seconds of a call by one rank, and (together_s) by all ranks of a machine at once. `near`: of the
+ * kernel's curves at both densities, or NULL. */
+static inline double alone_s(const struct gw_aggregator_cost *aggregator, double elements,
+                             double share, struct gw_curve_segment *near) {
+    const struct gw_kernel_cost *kernel = aggregator->kernel;
     return gw_aggregator_scatters(aggregator->by)
-               ? gw_scatter_s(aggregator->kernel, elements, share, near)
-               : gw_kernel_s(aggregator->kernel, elements, share);
+               ? gw_scatter_s(time_near(&kernel->curve, elements, near),
+                              time_near(&kernel->denser, elements, near == NULL ? NULL : near + 1),
+                              share)
+               : gw_kernel_s(kernel, elements, share);
 }
 
 static double together_s(const struct gw_aggregator_cost *aggregator, double elements,
@@ -82,11 +77,11 @@ static double together_s(const struct gw_aggregator_cost *aggregator, double ele
  * by up to ahead_s before the last one.
  */
 double gw_aggregator_s(const struct gw_aggregator_cost *aggregator, struct gw_aggregator_call call,
-                       struct gw_turns *turns, size_t *near) {
+                       struct gw_turns *turns) {
     if (!(call.elements > 0)) {
         return 0;
     }
-    double call_s = alone_s(aggregator, call.elements, call.share, near);
+    double call_s = alone_s(aggregator, call.elements, call.share, NULL);
     if (gw_aggregator_shares(aggregator, turns->part)) {
         double turns_s = together_s(aggregator, call.elements, call.share) -
                          together_s(aggregator, 1, call.share);
@@ -97,17 +92,6 @@ double gw_aggregator_s(const struct gw_aggregator_cost *aggregator, struct gw_ag
         call_s += others_s - ahead_s;
     }
     return aggregator->calls * call_s;
-}
-
-double gw_aggregation_s(const struct gw_leg_cost *leg, const struct gw_extent *extent,
-                        struct gw_turns turns, size_t (*near)[2]) {
-    double seconds = 0;
-    for (size_t i = 0; i < leg->aggregator_count; i++) {
-        const struct gw_aggregator_cost *one = &leg->aggregators[i];
-        seconds += gw_aggregator_s(one, gw_aggregator_call_of(leg->leg, one, extent), &turns,
-                                   near == NULL ? NULL : near[i]);
-    }
-    return seconds;
 }
 
 /* ---- a group ------------------------------------------------------------------------------- */
@@ -127,20 +111,39 @@ uint64_t gw_costs_bytes(const struct gw_costs *costs, uint64_t n) {
                              costs->density);
 }
 
-/* The sum of the legs' costs; `near` NULL: by bisection. */
-static double legs_s(const struct gw_costs *costs, uint64_t n, size_t tensors,
-                     struct gw_costs_near *near) {
-    struct gw_extent extent = extent_of(costs, n, tensors);
-    double seconds = costs->update_s_per_element * (double)n;
-    for (size_t i = 0; i < costs->leg_count; i++) {
-        const struct gw_leg_cost *leg = &costs->legs[i];
-        double bytes = (double)gw_payload_bytes(leg->leg->payload, &extent);
-        seconds +=
-            gw_curve_time_near(&leg->curve, bytes, near == NULL ? NULL : &near->legs[i].curve);
-        seconds += gw_aggregation_s(leg, &extent, (struct gw_turns){0},
-                                    near == NULL ? NULL : near->legs[i].kernels);
+/* Adds seconds in which workers aggregate a leg's data of each group, without turns. */
+static void add_aggregation(const struct gw_leg *leg, const struct gw_aggregator_cost *aggregator,
+                            const struct gw_extent *extents, size_t count,
+                            struct gw_curve_segment *near, double *seconds) {
+    const struct gw_aggregator_cost one = *aggregator; /* of which no `seconds` is a part */
+    for (size_t i = 0; i < count; i++) {
+        struct gw_aggregator_call call = gw_aggregator_call_of(leg, &one, &extents[i]);
+        seconds[i] +=
+            call.elements > 0 ? one.calls * alone_s(&one, call.elements, call.share, near) : 0;
     }
-    return seconds;
+}
+
+/* Sets the sums of the legs' costs of at most GW_COSTS_ROW groups; `near` NULL: of a single one. */
+static void find_legs_s(const struct gw_costs *costs, const uint64_t *n, size_t tensors,
+                        size_t count, struct gw_costs_near *near, double *seconds) {
+    struct gw_extent extents[GW_COSTS_ROW];
+    for (size_t i = 0; i < count; i++) {
+        extents[i] = extent_of(costs, n[i], tensors + i);
+        seconds[i] = costs->update_s_per_element * (double)n[i];
+    }
+    for (size_t l = 0; l < costs->leg_count; l++) {
+        const struct gw_leg_cost *leg = &costs->legs[l];
+        double aggregation_s[GW_COSTS_ROW] = {0};
+        for (size_t k = 0; k < leg->aggregator_count; k++) {
+            add_aggregation(leg->leg, &leg->aggregators[k], extents, count,
+                            near == NULL ? NULL : near->kernels[l][k], aggregation_s);
+        }
+        for (size_t i = 0; i < count; i++) {
+            double bytes = (double)gw_payload_bytes(leg->leg->payload, &extents[i]);
+            seconds[i] += time_near(&leg->curve, bytes, near == NULL ? NULL : &near->legs[l]);
+            seconds[i] += aggregation_s[i];
+        }
+    }
 }
 
 double gw_costs_compress_s(const struct gw_costs *costs, uint64_t n) {
@@ -148,19 +151,28 @@ double gw_costs_compress_s(const struct gw_costs *costs, uint64_t n) {
 }
 
 double gw_costs_exchange_s(const struct gw_costs *costs, uint64_t n, size_t tensors) {
-    return costs->by_legs ? legs_s(costs, n, tensors, NULL)
-                          : gw_curve_time(&costs->exchange, (double)gw_costs_bytes(costs, n));
+    double seconds = 0;
+    if (!costs->by_legs) {
+        return gw_curve_time(&costs->exchange, (double)gw_costs_bytes(costs, n));
+    }
+    find_legs_s(costs, &n, tensors, 1, NULL, &seconds);
+    return seconds;
 }
 
-void gw_costs_near_s(const struct gw_costs *costs, uint64_t n, size_t tensors,
-                     struct gw_costs_near *near, double *compress_s, double *exchange_s) {
-    *compress_s = gw_costs_compress(costs)
-                      ? gw_curve_time_near(&costs->compress, (double)n, &near->compress)
-                      : 0;
-    *exchange_s = costs->by_legs
-                      ? legs_s(costs, n, tensors, near)
-                      : gw_curve_time_near(&costs->exchange, (double)gw_costs_bytes(costs, n),
-                                           &near->exchange);
+void gw_costs_row(const struct gw_costs *costs, const uint64_t *n, size_t tensors, size_t count,
+                  struct gw_costs_near *near, double *compress_s, double *exchange_s) {
+    bool compresses = gw_costs_compress(costs);
+    for (size_t i = 0; i < count; i++) {
+        compress_s[i] =
+            compresses ? gw_curve_time_near(&costs->compress, (double)n[i], &near->compress) : 0;
+    }
+    if (costs->by_legs) {
+        find_legs_s(costs, n, tensors, count, near, exchange_s);
+    }
+    for (size_t i = 0; i < count && !costs->by_legs; i++) {
+        double bytes = (double)gw_costs_bytes(costs, n[i]);
+        exchange_s[i] = gw_curve_time_near(&costs->exchange, bytes, &near->exchange);
+    }
 }
 
 double gw_costs_startup_s(const struct gw_costs *costs) {

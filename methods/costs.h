@@ -3,6 +3,7 @@
 #define GW_METHODS_COSTS_H
 
 #include "core/core.h"
+#include "methods/kernel_cost.h"
 #include "methods/methods.h"
 #include "traces/traces.h"
 
@@ -99,15 +100,15 @@ double gw_costs_exchange_s(const struct gw_costs *costs, uint64_t n, size_t tens
 
 /* Segments of the costs' curves in which a group was looked up; all 0 at first. */
 struct gw_costs_near {
-    size_t compress, exchange;
-    struct {
-        size_t curve, kernels[GW_MAX_AGGREGATIONS][2];
-    } legs[GW_MAX_LEGS];
+    struct gw_curve_segment compress, exchange, legs[GW_MAX_LEGS];
+    struct gw_curve_segment kernels[GW_MAX_LEGS][GW_MAX_AGGREGATIONS][2];
 };
 
-/* Sets both costs of a group, for which many groups of rising sizes are looked up. */
-void gw_costs_near_s(const struct gw_costs *costs, uint64_t n, size_t tensors,
-                     struct gw_costs_near *near, double *compress_s, double *exchange_s);
+/* Sets both costs of `count` groups, at most GW_COSTS_ROW, of n[i] elements in tensors + i tensors;
+ * n rises, from one row to the next too. */
+enum { GW_COSTS_ROW = 16 };
+void gw_costs_row(const struct gw_costs *costs, const uint64_t *n, size_t tensors, size_t count,
+                  struct gw_costs_near *near, double *compress_s, double *exchange_s);
 
 /* The part of every exchange that does not depend on its size. */
 double gw_costs_startup_s(const struct gw_costs *costs);
@@ -140,18 +141,24 @@ bool gw_aggregator_shares(const struct gw_aggregator_cost *aggregator, double pa
 struct gw_aggregator_call {
     double elements, share;
 };
-struct gw_aggregator_call gw_aggregator_call_of(const struct gw_leg *leg,
-                                                const struct gw_aggregator_cost *aggregator,
-                                                const struct gw_extent *extent);
+static inline struct gw_aggregator_call
+gw_aggregator_call_of(const struct gw_leg *leg, const struct gw_aggregator_cost *aggregator,
+                      const struct gw_extent *extent) {
+    const struct gw_kernel_cost *kernel = aggregator->kernel;
+    double of_each = (double)gw_aggregation_elements(leg, aggregator->by, extent);
+    struct gw_aggregator_call call = {.elements = aggregator->contributions * of_each};
+    if (gw_aggregator_scatters(aggregator->by)) {
+        call.share = gw_scatter_share(kernel->densities, of_each / (double)extent->elements);
+    } else if (aggregator->by == GW_HEAVYMIX) {
+        uint64_t columns = extent->sketch_cells / GW_SKETCH_ROWS;
+        call.share = gw_search_share(kernel, call.elements, (double)columns);
+    }
+    return call;
+}
 
-/*
- * Seconds in which workers aggregate the leg's data, after the last one has them: by one
- * aggregator, which subtracts its part from turns->ahead_s, or (gw_aggregation_s) by all.
- * `near`: in the kernel's curves (gw_curve_time_near), or NULL.
- */
+/* Seconds in which workers aggregate the leg's data by it, after the last one has them; subtracts
+ * its part from turns->ahead_s. */
 double gw_aggregator_s(const struct gw_aggregator_cost *aggregator, struct gw_aggregator_call call,
-                       struct gw_turns *turns, size_t *near);
-double gw_aggregation_s(const struct gw_leg_cost *leg, const struct gw_extent *extent,
-                        struct gw_turns turns, size_t (*near)[2]);
+                       struct gw_turns *turns);
 
 #endif

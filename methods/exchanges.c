@@ -47,10 +47,6 @@ const char *const gw_aggregator_names[] = {
     [GW_SCATTER_ADD] = "scatter-add",   [GW_MERGE] = "merge", [GW_GIVE_BACK] = "give-back",
     [GW_TAKE_AND_PUT] = "take-and-put", [GW_SUM] = "sum",     [GW_HEAVYMIX] = "heavymix"};
 
-bool gw_aggregator_scatters(enum gw_aggregator by) {
-    return by == GW_SCATTER_ADD || by == GW_GIVE_BACK || by == GW_TAKE_AND_PUT;
-}
-
 uint64_t gw_aggregation_elements(const struct gw_leg *leg, enum gw_aggregator by,
                                  const struct gw_extent *extent) {
     if (by == GW_HEAVYMIX) {

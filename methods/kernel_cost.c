@@ -57,14 +57,6 @@ static double columns_for(double elements, const struct sketch_sizes *sizes) {
     return i > 0 ? sizes->columns[i - 1] : (double)columns_at(n, sizes->density);
 }
 
-/*
- * Interpolation weight of `amount` between those of the first and the second density; 0 if both are
- * equal.
- */
-static double share_of(const double amounts[2], double amount) {
-    return amounts[0] == amounts[1] ? 0 : (amount - amounts[0]) / (amounts[1] - amounts[0]);
-}
-
 /* The first listed size whose sketch has at least, or more than, so many columns; 2^32 - 1: none.
  */
 static double find_first_with(const struct sketch_sizes *sizes, double columns, bool more) {
@@ -147,22 +139,7 @@ double gw_compressor_share(const struct gw_compressor *compressor,
     const struct sketch_sizes asked = {.density = density};
     return compressor != NULL && compressor->sketched
                ? gw_search_share(cost, elements, columns_for(elements, &asked))
-               : share_of(cost->densities, density);
-}
-
-/* Cache lines of 16 elements that hold no entry, a share of all. */
-static double empty_lines(double density) {
-    double empty = density < 0 ? 1 : density > 1 ? 0 : 1 - density;
-    for (size_t elements = 1; elements < 16; elements *= 2) {
-        empty *= empty;
-    }
-    return empty;
-}
-
-double gw_scatter_share(const struct gw_kernel_cost *cost, double density) {
-    const double measured[2] = {empty_lines(cost->densities[0]), empty_lines(cost->densities[1])};
-    double share = share_of(measured, empty_lines(density));
-    return share > 0 ? share : 0;
+               : gw_share_between(cost->densities, density);
 }
 
 /* ---- seconds --------------------------------------------------------------------------------- */
@@ -180,13 +157,6 @@ static double on_line_s(const struct gw_kernel_cost *cost, double elements, doub
 double gw_kernel_s(const struct gw_kernel_cost *cost, double elements, double share) {
     return share == 0 ? gw_curve_time(&cost->curve, elements)
                       : fmax(on_line_s(cost, elements, share), half_s(cost, elements));
-}
-
-double gw_scatter_s(const struct gw_kernel_cost *cost, double entries, double share, size_t *near) {
-    double usual_s = gw_curve_time_near(&cost->curve, entries, near);
-    double denser_s = gw_curve_time_near(&cost->denser, entries, near == NULL ? NULL : near + 1);
-    double time_s = share == 0 ? usual_s : usual_s + share * (denser_s - usual_s);
-    return time_s > denser_s / 2 ? time_s : denser_s / 2;
 }
 
 double gw_kernel_together_s(const struct gw_kernel_cost *cost, double elements, double share,
@@ -229,7 +199,7 @@ struct sizes {
 static double find_share(const struct sizes *sizes, double elements) {
     return sizes->compressor->sketched ? sketch_search_share(sizes->cost, sizes->measured, elements,
                                                              columns_for(elements, &sizes->asked))
-                                       : share_of(sizes->cost->densities, sizes->density);
+                                       : gw_share_between(sizes->cost->densities, sizes->density);
 }
 
 /*

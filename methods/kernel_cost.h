@@ -12,32 +12,29 @@
  */
 size_t gw_sketch_last_alike(size_t smaller, size_t larger, double density);
 
+/* Weight of `amount` between those of the first and the second density; 0 if both are equal. */
+static inline double gw_share_between(const double amounts[2], double amount) {
+    return amounts[0] == amounts[1] ? 0 : (amount - amounts[0]) / (amounts[1] - amounts[0]);
+}
+
 /*
  * Interpolation weight between the curves of densities[0] and densities[1]; 0 if only one was
  * measured. Of a compressor that selects the share `density` of `elements`: by density, or of one
  * with sketches (NULL, as in schedules without a pipeline: without) by the times of elements at
- * other sizes with tables of as many columns. Of a search in a sketch of `columns`: the same. Of
- * access to entries at random places, the share `density` of a vector: by the share of cache lines
- * without entries, as others are prefetched; at least 0.
+ * other sizes with tables of as many columns. Of a search in a sketch of `columns`: the same.
  */
 double gw_compressor_share(const struct gw_compressor *compressor,
                            const struct gw_kernel_cost *cost, double elements, double density);
 double gw_search_share(const struct gw_kernel_cost *cost, double elements, double columns);
-double gw_scatter_share(const struct gw_kernel_cost *cost, double density);
 
 /* Whether the second density is the nearer one. */
 static inline bool gw_is_denser(double share) {
     return share > 0.5;
 }
 
-/*
- * Seconds of compressors and searches on `elements`, on the line through the times at both
- * densities, at least half of the first; and (gw_scatter_s) of access to `entries` at random
- * places, on that line, at least half of the second. `near`: in both curves (gw_curve_time_near),
- * or NULL.
- */
+/* Seconds of compressors and searches on `elements`, on the line through the times at both
+ * densities, at least half of the first. */
 double gw_kernel_s(const struct gw_kernel_cost *cost, double elements, double share);
-double gw_scatter_s(const struct gw_kernel_cost *cost, double entries, double share, size_t *near);
 
 /*
  * Seconds of all ranks of a machine that begin at once, each of which takes `alone_s` alone: on the
@@ -46,6 +43,34 @@ double gw_scatter_s(const struct gw_kernel_cost *cost, double entries, double sh
  */
 double gw_kernel_together_s(const struct gw_kernel_cost *cost, double elements, double share,
                             double alone_s);
+
+/* ---- access to entries at random places ------------------------------------------------------ */
+
+/* Share of cache lines of 16 elements that hold no entry, in a vector with `density` entries. */
+static inline double gw_empty_lines(double density) {
+    double empty = density < 0 ? 1 : density > 1 ? 0 : 1 - density;
+    for (size_t elements = 1; elements < 16; elements *= 2) {
+        empty *= empty;
+    }
+    return empty;
+}
+
+/* Interpolation weight for `density` entries of a vector: by the share of cache lines without
+ * entries, as others are prefetched; at least 0. */
+static inline double gw_scatter_share(const double densities[2], double density) {
+    const double measured[2] = {gw_empty_lines(densities[0]), gw_empty_lines(densities[1])};
+    double share = gw_share_between(measured, gw_empty_lines(density));
+    return share > 0 ? share : 0;
+}
+
+/* Seconds of access to entries, by the times at both densities: on the line through them, at least
+ * half of the second. */
+static inline double gw_scatter_s(double usual_s, double denser_s, double share) {
+    double time_s = share == 0 ? usual_s : usual_s + share * (denser_s - usual_s);
+    return time_s > denser_s / 2 ? time_s : denser_s / 2;
+}
+
+/* ---- compressors ----------------------------------------------------------------------------- */
 
 /* Seconds of a compressor on so many elements of which it selects this share. */
 double gw_compressor_s(const struct gw_compressor *compressor, const struct gw_kernel_cost *cost,

@@ -145,7 +145,9 @@ enum gw_aggregator {
 };
 
 /* Whether the aggregator accesses entries at random places of a vector. */
-bool gw_aggregator_scatters(enum gw_aggregator by);
+static inline bool gw_aggregator_scatters(enum gw_aggregator by) {
+    return by == GW_SCATTER_ADD || by == GW_GIVE_BACK || by == GW_TAKE_AND_PUT;
+}
 
 /* Names of aggregators in cluster files. */
 extern const char *const gw_aggregator_names[GW_AGGREGATOR_COUNT];

@@ -167,21 +167,34 @@ void gw_arcs_close(struct gw_arcs *arcs) {
     free(arcs->stored);
 }
 
-/* `near`: where the costs of other groups were found. */
-static struct gw_arc find_cost(const struct gw_arcs *arcs, size_t from, size_t to,
-                               struct gw_costs_near *near) {
-    double compress_s = 0;
-    double exchange_s = 0;
-    gw_costs_near_s(arcs->costs, arcs->elements[to] - arcs->elements[from], to - from, near,
-                    &compress_s, &exchange_s);
+static struct gw_arc arc_of(const struct gw_arcs *arcs, size_t to, double compress_s,
+                            double exchange_s) {
     return (struct gw_arc){.to = to,
                            .compress = to_steps(arcs, compress_s) + gw_arcs_tie_break,
                            .exchange = to_steps(arcs, exchange_s) + gw_arcs_tie_break};
 }
 
 struct gw_arc gw_arcs_cost(const struct gw_arcs *arcs, size_t from, size_t to) {
-    struct gw_costs_near near = {0};
-    return find_cost(arcs, from, to, &near);
+    uint64_t n = arcs->elements[to] - arcs->elements[from];
+    return arc_of(arcs, to, gw_costs_compress_s(arcs->costs, n),
+                  gw_costs_exchange_s(arcs->costs, n, to - from));
+}
+
+bool gw_arcs_find(const struct gw_arcs *arcs, size_t from, size_t to, struct gw_arc *out) {
+    const struct gw_arc_row *row = &arcs->rows[from];
+    if (to < row->first || to > row->last) {
+        return false;
+    }
+    if (arcs->storage != GW_ARCS_STORED) {
+        *out = gw_arcs_cost(arcs, from, to);
+        return true;
+    }
+    const struct gw_arc *low = arcs->stored + row->start;
+    for (size_t left = row->count; left > 1; left -= left / 2) {
+        low += low[left / 2].to <= to ? left / 2 : 0;
+    }
+    *out = *low;
+    return out->to == to;
 }
 
 void gw_arcs_begin_pass(struct gw_arcs *arcs, bool dropping) {
@@ -209,17 +222,28 @@ size_t gw_arcs_row(struct gw_arcs *arcs, size_t from, struct gw_front_pair least
     /* The least compression time grows from one arc to the next, but for the startup that the last
      * arc does not share with a rest. */
     double end = arcs->ready[arcs->tensors] - (arcs->superadditive ? arcs->startup : 0);
-    for (size_t to = arcs->rows[from].first; to <= arcs->rows[from].last; to++) {
-        struct gw_arc arc = find_cost(arcs, from, to, &near);
-        double compress = least.first + arc.compress;
-        double ready = arcs->ready[to] + compress;
-        if ((arcs->rising && ready + arcs->rest_exchange[from] >= limit) ||
-            (arcs->superadditive && end + compress + arcs->rest_compress[to] >= limit)) {
-            break;
+    size_t last = arcs->rows[from].last;
+    for (size_t first = arcs->rows[from].first; first <= last; first += GW_COSTS_ROW) {
+        uint64_t n[GW_COSTS_ROW];
+        double compress_s[GW_COSTS_ROW];
+        double exchange_s[GW_COSTS_ROW];
+        size_t left = last + 1 - first < GW_COSTS_ROW ? last + 1 - first : GW_COSTS_ROW;
+        for (size_t i = 0; i < left; i++) {
+            n[i] = arcs->elements[first + i] - arcs->elements[from];
         }
-        double begin = ready > least.second ? ready : least.second;
-        if (begin + arc.exchange + arcs->rest_exchange[to] < limit) {
-            arcs->scratch[count++] = arc;
+        gw_costs_row(arcs->costs, n, first - from, left, &near, compress_s, exchange_s);
+        for (size_t to = first; to < first + left; to++) {
+            struct gw_arc arc = arc_of(arcs, to, compress_s[to - first], exchange_s[to - first]);
+            double compress = least.first + arc.compress;
+            double ready = arcs->ready[to] + compress;
+            if ((arcs->rising && ready + arcs->rest_exchange[from] >= limit) ||
+                (arcs->superadditive && end + compress + arcs->rest_compress[to] >= limit)) {
+                return count;
+            }
+            double begin = ready > least.second ? ready : least.second;
+            if (begin + arc.exchange + arcs->rest_exchange[to] < limit) {
+                arcs->scratch[count++] = arc;
+            }
         }
     }
     return count;

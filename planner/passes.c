@@ -231,11 +231,10 @@ bool gw_passes_trace_back(struct gw_passes *x, enum gw_front_kind kind, bool *en
         struct gw_front_pair next = rest;
         size_t from = q;
         for (size_t p = q; p-- > 0 && q - p <= x->arcs.longest;) {
-            const struct gw_arc_row *row = &x->arcs.rows[p];
-            if (x->forward[kind][p].count == 0 || q < row->first || q > row->last) {
+            struct gw_arc arc;
+            if (x->forward[kind][p].count == 0 || !gw_arcs_find(&x->arcs, p, q, &arc)) {
                 continue;
             }
-            struct gw_arc arc = gw_arcs_cost(&x->arcs, p, q);
             double second = arc.exchange + rest.second;
             double first = arc.compress + fmax(rest.first, x->arcs.ready[q] + second);
             double time = gw_front_complete(&x->forward[kind][p], first, second);

@@ -78,6 +78,9 @@ static const double gw_arcs_tie_break = 4;
 /* Costs of the group between two positions, rounded up. */
 struct gw_arc gw_arcs_cost(const struct gw_arcs *arcs, size_t from, size_t to);
 
+/* Finds the arc between two positions; false: none is kept. */
+bool gw_arcs_find(const struct gw_arcs *arcs, size_t from, size_t to, struct gw_arc *out);
+
 /* ---- a pass over all rows, in any order ---------------------------------------------------- */
 
 /* Begins a pass over all rows; without `dropping` it drops no arcs. */

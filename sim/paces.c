@@ -202,21 +202,30 @@ static double seconds_of(const struct paces *paces, size_t lane, size_t index) {
                         gw_noise_factor(&simulation->compute_noise, paces->noise[lane], index));
 }
 
-static void end_compute(struct paces *paces, size_t lane, double now_s) {
-    struct work *work = &paces->lanes[lane];
-    enum gw_activity kind = paces->simulator->schedule->operations[work->operation].kind;
+static inline void add_busy(struct paces *paces, size_t lane, enum gw_activity kind,
+                            double seconds) {
     if ((int)kind < GW_TALLIED) {
-        paces->tally.busy[kind][lane] += now_s - work->started_s;
+        paces->tally.busy[kind][lane] += seconds;
     }
-    paces->tally.clock[GW_STREAM_COMPUTE][lane] = now_s;
-    record_activity(paces, lane, work->operation, kind, work->started_s, now_s);
-    work->running = false;
-    size_t done = ++paces->next_compute[lane];
+}
+
+/* Notes at which exchanges the lane has arrived, after so many compute operations. */
+static inline void note_arrivals(struct paces *paces, size_t lane, size_t done, double now_s) {
     for (size_t i = paces->order.first_waiting[done]; i != GW_NO_EXCHANGE;
          i = paces->order.next_waiting[i]) {
         paces->arrived[i]++;
         paces->arrivals[i * paces->lane_count + lane] = now_s;
     }
+}
+
+static void end_compute(struct paces *paces, size_t lane, double now_s) {
+    struct work *work = &paces->lanes[lane];
+    enum gw_activity kind = paces->simulator->schedule->operations[work->operation].kind;
+    add_busy(paces, lane, kind, now_s - work->started_s);
+    paces->tally.clock[GW_STREAM_COMPUTE][lane] = now_s;
+    record_activity(paces, lane, work->operation, kind, work->started_s, now_s);
+    work->running = false;
+    note_arrivals(paces, lane, ++paces->next_compute[lane], now_s);
 }
 
 static void count_class(struct paces *paces, size_t lane, bool runs) {
@@ -238,10 +247,10 @@ static size_t machine_of(const struct paces *paces, size_t lane) {
     return lane / paces->simulator->cluster->sharing.ranks;
 }
 
-/* Whether what the lane does needs one of its machine's processors. */
-static bool needs_processor(const struct paces *paces, size_t lane) {
+/* Whether the operation needs one of its machine's processors. */
+static bool needs_processor(const struct paces *paces, size_t index) {
     const double *crowding = paces->simulator->interference.crowding;
-    return crowding != NULL && crowding[paces->lanes[lane].operation] > 0;
+    return crowding != NULL && crowding[index] > 0;
 }
 
 /*
@@ -252,7 +261,7 @@ static bool needs_processor(const struct paces *paces, size_t lane) {
 static double seconds_left(struct paces *paces, size_t lane, size_t index) {
     const struct gw_operation *operation = &paces->simulator->schedule->operations[index];
     double seconds = seconds_of(paces, lane, index);
-    if (operation->kind == GW_COMPRESS) {
+    if (operation->kind == GW_COMPRESS || paces->late_s[lane] == 0) {
         return seconds;
     }
     double late_s = operation->dependency_count > 0 ? 0 : paces->late_s[lane];
@@ -261,48 +270,72 @@ static double seconds_left(struct paces *paces, size_t lane, size_t index) {
 }
 
 /*
- * Whether nothing else happens to the lane's operation before it ends, nor at its end: no exchange
- * runs, or can begin before the lane has computed more, and the next operation needs no processor
- * and takes time.
+ * Runs the lane's operations as long as nothing else happens to them, nor at their ends: no
+ * exchange runs, or can begin before the lane has computed more, and neither an operation nor the
+ * next one needs a processor or takes no time. Returns the time at which the last one ends.
  */
-static bool is_undisturbed(const struct paces *paces, size_t lane) {
+static double run_undisturbed(struct paces *paces, size_t lane, double now_s) {
     const struct gw_order *order = &paces->order;
-    const double *crowding = paces->simulator->interference.crowding;
-    size_t next = paces->next_compute[lane] + 1;
+    const struct gw_operation *operations = paces->simulator->schedule->operations;
+    size_t done = paces->exchanges_done;
+    size_t end = order->compute_count;
+    size_t place = paces->next_compute[lane];
     if (paces->exchange.running || paces->lanes[lane].holds || paces->late_s[lane] > 0 ||
-        paces->recorder.timeline != NULL || next >= order->compute_count ||
-        (paces->exchanges_done < order->exchange_count &&
-         next >= order->awaited_computes[paces->exchanges_done])) {
-        return false;
+        paces->recorder.timeline != NULL || place >= end) {
+        return now_s;
     }
-    size_t index = order->computes[next];
-    return (crowding == NULL || crowding[index] == 0) && seconds_of(paces, lane, index) > 0;
+    if (done < order->exchange_count && order->awaited_computes[done] < end) {
+        end = order->awaited_computes[done];
+    }
+    double seconds = seconds_of(paces, lane, order->computes[place]);
+    double begin_s = now_s;
+    while (place + 1 < end && order->awaited_exchanges[place] <= done && seconds > 0 &&
+           !needs_processor(paces, order->computes[place])) {
+        size_t next = order->computes[place + 1];
+        double next_s = seconds_of(paces, lane, next);
+        if (needs_processor(paces, next) || !(next_s > 0)) {
+            break;
+        }
+        double started_s = now_s;
+        now_s += seconds;
+        enum gw_activity kind = operations[order->computes[place]].kind;
+        add_busy(paces, lane, kind, now_s - started_s);
+        note_arrivals(paces, lane, ++place, now_s);
+        seconds = next_s;
+    }
+    if (place > paces->next_compute[lane]) {
+        double *clock = &paces->tally.clock[GW_STREAM_COMPUTE][lane];
+        paces->tally.idle[lane] += begin_s - *clock;
+        *clock = now_s;
+        paces->next_compute[lane] = place;
+    }
+    return now_s;
 }
 
 /* Runs the lane's operations up to one that others may disturb, or that must wait. */
 static void go_on(struct paces *paces, size_t lane, double now_s) {
     struct work *work = &paces->lanes[lane];
-    while (!work->running && paces->next_compute[lane] < paces->order.compute_count) {
+    while (!work->running) {
+        now_s = run_undisturbed(paces, lane, now_s);
         size_t place = paces->next_compute[lane];
-        size_t index = paces->order.computes[place];
-        if (paces->order.awaited_exchanges[place] > paces->exchanges_done) {
+        if (place >= paces->order.compute_count ||
+            paces->order.awaited_exchanges[place] > paces->exchanges_done) {
             return;
         }
+        size_t index = paces->order.computes[place];
         paces->tally.idle[lane] += now_s - paces->tally.clock[GW_STREAM_COMPUTE][lane];
         begin_work(work, index, now_s, seconds_left(paces, lane, index));
-        if (work->left_s > 0 && needs_processor(paces, lane) && !work->holds) {
+        if (!(work->left_s > 0)) {
+            end_compute(paces, lane, now_s);
+            continue;
+        }
+        if (needs_processor(paces, index) && !work->holds) {
             work->waits = true;
             work->factor = work->end_s = INFINITY;
-            note_change(paces, lane);
-        } else if (work->left_s > 0 && is_undisturbed(paces, lane)) {
-            now_s = work->end_s;
-            end_compute(paces, lane, now_s);
-        } else if (work->left_s > 0) {
-            count_class(paces, lane, true);
-            note_change(paces, lane);
         } else {
-            end_compute(paces, lane, now_s);
+            count_class(paces, lane, true);
         }
+        note_change(paces, lane);
     }
 }
 
@@ -429,7 +462,7 @@ static void pace_lane(struct paces *paces, size_t lane, double now_s) {
         return;
     }
     double factor = slowing_of_lane(paces, lane);
-    if (needs_processor(paces, lane) && paces->busy[machine_of(paces, lane)] > 1) {
+    if (needs_processor(paces, work->operation) && paces->busy[machine_of(paces, lane)] > 1) {
         factor *= paces->simulator->interference.crowding[work->operation];
     }
     set_pace(work, now_s, factor);
@@ -458,7 +491,7 @@ static const double shortest_pause_s = 20e-6;
  * shortest_pause_s. */
 static void leave_processor(struct paces *paces, size_t lane, double now_s) {
     struct work *work = &paces->lanes[lane];
-    if (work->holds && !(work->running && (needs_processor(paces, lane) ||
+    if (work->holds && !(work->running && (needs_processor(paces, work->operation) ||
                                            left_at(work, now_s) * slowing_of_lane(paces, lane) <
                                                shortest_pause_s))) {
         work->holds = false;

@@ -89,14 +89,16 @@ static double find_aggregation(const struct gw_costs *costs, const struct gw_leg
     }
     struct gw_extent extent =
         gw_schedule_extent(schedule, schedule->operations[predicted->number].group);
+    double seconds = 0;
     names[0] = '\0';
     for (size_t i = 0; i < leg->aggregator_count; i++) {
         const struct gw_aggregator_cost *one = &leg->aggregators[i];
+        struct gw_aggregator_call call = gw_aggregator_call_of(leg->leg, one, &extent);
         append_text(names, " + aggregation.%s", one->kernel->name);
-        append_curve(names, one->kernel, gw_aggregator_call_of(leg->leg, one, &extent).share,
-                     gw_aggregator_shares(one, turns.part));
+        append_curve(names, one->kernel, call.share, gw_aggregator_shares(one, turns.part));
+        seconds += gw_aggregator_s(one, call, &turns);
     }
-    return gw_aggregation_s(leg, &extent, turns, NULL);
+    return seconds;
 }
 
 /* "collectives.sendrecv + broadcast[workers=4] + aggregation.merge" */

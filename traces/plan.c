@@ -147,11 +147,6 @@ uint64_t gw_group_elements(const struct gw_group *group, const struct gw_model *
     return total;
 }
 
-uint64_t gw_elements_kept(uint64_t n, double density) {
-    double kept = density * (double)n;
-    return kept < 1 ? 1 : (uint64_t)kept;
-}
-
 uint64_t gw_exchange_bytes(bool sparse, uint64_t bytes_per_element, uint64_t n, double density) {
     return sparse ? sparse_entry_bytes * gw_elements_kept(n, density) : bytes_per_element * n;
 }

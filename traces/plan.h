@@ -39,7 +39,10 @@ enum gw_status gw_plan_check(const struct gw_plan *plan, const struct gw_model *
 uint64_t gw_group_elements(const struct gw_group *group, const struct gw_model *model);
 
 /* Returns the number of elements kept of n: max(1, floor(density * n)). */
-uint64_t gw_elements_kept(uint64_t n, double density);
+static inline uint64_t gw_elements_kept(uint64_t n, double density) {
+    double kept = density * (double)n;
+    return kept < 1 ? 1 : (uint64_t)kept;
+}
 
 /*
  * Returns the bytes of one worker's contribution to the exchange of a group of n elements: sparse,

@@ -332,7 +332,9 @@ static enum gw_status find_parts(struct overlap_measuring *measuring, double *ou
     }
     if (adds != NULL) {
         double entries = (double)kept * measuring->exchanges.world->size;
-        *out += gw_scatter_s(adds, entries, gw_scatter_share(adds, calibration->density), NULL);
+        *out += gw_scatter_s(gw_curve_time(&adds->curve, entries),
+                             gw_curve_time(&adds->denser, entries),
+                             gw_scatter_share(adds->densities, calibration->density));
     }
     return GW_OK;
 }

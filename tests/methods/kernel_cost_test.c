@@ -175,14 +175,18 @@ TEST(entries_take_what_lines_without_any_let_them) {
         double density, share;
     } cases[] = {{0, 0}, {1e-9, 0}, {0.1, 0.8147103}, {0.5, 1}, {0.7, 1.0000153}, {1, 1.0000153}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        double share = gw_scatter_share(cost, cases[i].density);
+        double share = gw_scatter_share(cost->densities, cases[i].density);
         assert_true(fabs(share - cases[i].share) < 1e-6);
-        assert_true(near(gw_scatter_s(cost, 1e6, share, NULL), 1e-2 - share * 0.9e-2, 1e-9));
+        assert_true(near(gw_scatter_s(gw_curve_time(&cost->curve, 1e6),
+                                      gw_curve_time(&cost->denser, 1e6), share),
+                         1e-2 - share * 0.9e-2, 1e-9));
     }
     gw_cluster_free(&cluster);
     parse_scattered("{\"densities\": [0.01, 0.5], \"per_element_s\": 4e-8}", &cluster);
     assert_ok(gw_cluster_compressor(&cluster, "topk", &cost, &error));
-    assert_true(near(gw_scatter_s(cost, 1e6, 0, NULL), 2e-2, 1e-12)); /* at least half of the second */
+    assert_true(
+        near(gw_scatter_s(gw_curve_time(&cost->curve, 1e6), gw_curve_time(&cost->denser, 1e6), 0),
+             2e-2, 1e-12)); /* at least half of the second */
     gw_cluster_free(&cluster);
 }
 
