@@ -289,24 +289,6 @@ TEST(pieces_may_end_anywhere) {
     expect_everywhere(' ', 2);
 }
 
-/* A file is read as the same text in memory is, whatever its length. */
-TEST_IN_FOLDER(files_read_as_texts_do) {
-    static char text[2 * piece + 4 * around];
-    const char *path = path_in(*state, "f.goal");
-    for (size_t length = piece - 40; length < piece + 40; length += 3) {
-        const char *body = "num_ranks 1\nrank 0 {\na: calc 1\na requires a\n}\n";
-        size_t used = fill(text, length, 'x', strlen(body), body);
-        struct gw_goal goal;
-        assert_int_equal(used, length);
-        put_file(path, text);
-        assert_int_equal(gw_goal_read(path, &goal, &error), GW_OK);
-        char *shown = show(&goal);
-        assert_string_equal(shown, "1 x 1: 0+1; calc 1 (0, 0, 0, 0) waits 1 < 0");
-        free(shown);
-        gw_goal_free(&goal);
-    }
-}
-
 TEST(zeros_without_end_are_no_number) {
     static char text[2 * piece];
     int start = snprintf(text, sizeof text, "num_ranks 1\nrank 0 {\ncalc ");

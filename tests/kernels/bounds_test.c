@@ -64,32 +64,6 @@ TEST(errors_are_those_of_the_distributions) {
     free(u);
 }
 
-/* The mean error of k at random, which the bound `random` expects. */
-TEST(random_selections_leave_what_is_expected) {
-    enum { D = 2000, K = 500, ROUNDS = 300 };
-    struct gw_random *random = random_stream(1);
-    double u[D];
-    double total = 0;
-    for (size_t i = 0; i < D; i++) {
-        u[i] = gw_random_normal(random, 1);
-        total += u[i] * u[i];
-    }
-    struct gw_running running = {0};
-    for (size_t round = 0; round < ROUNDS; round++) {
-        double left = total;
-        for (size_t i = 0; i < K; i++) { /* Fisher and Yates's shuffle, as far as it is needed */
-            size_t other = i + (size_t)gw_random_below(random, D - i);
-            double value = u[other];
-            u[other] = u[i];
-            u[i] = value;
-            left -= value * value;
-        }
-        gw_running_add(&running, left / total);
-    }
-    double tolerance = 6 * gw_running_sd(&running) / sqrt(ROUNDS);
-    assert_true(fabs(running.mean - (1 - (double)K / D)) < tolerance);
-}
-
 /* All equal: 1 - k / d is left, more than (1 - k / d)^2. The theorem does not speak of it. */
 TEST(a_constant_is_above_the_bound) {
     float *u = allocate(N, sizeof *u);

@@ -5,7 +5,7 @@
 #include "kernels/threshold.h"
 #include "tests/kernels/kernels_support.h"
 
-enum { N = 200000, K = N / 1000, LAYERS = 400 };
+enum { N = 200000, K = N / 1000 };
 
 static void draw(enum gw_shape shape, float *u) {
     draw_gradient(shape, 1e-3, 2, seed, N, u);
@@ -164,48 +164,6 @@ TEST(dgc_selects_about_as_many_as_its_sample_says) {
 
 /* ---- random-k ------------------------------------------------------------------------------ */
 
-TEST(random_k_is_common_to_workers) {
-    float *u = allocate(N, sizeof *u);
-    float *other = allocate(N, sizeof *other);
-    struct gw_selection first = {0};
-    struct gw_selection selection = {0};
-    draw(GW_SHAPE_NORMAL, u);
-    draw(GW_SHAPE_LAPLACE, other);
-    const struct gw_kernel *randk = gw_kernel_of(&gw_compressor_randk);
-    assert_true(gw_compressor_randk.common && gw_compressor_randk.exact);
-    for (size_t worker = 0; worker < 4; worker++) {
-        struct gw_workspace workspace = {0};
-        struct gw_task task = {.u = worker % 2 ? other : u,
-                               .n = N,
-                               .k = K,
-                               .worker = worker,
-                               .workers = 4,
-                               .seed = seed,
-                               .iteration = 17,
-                               .workspace = &workspace};
-        assert_ok(randk->select(&task, worker == 0 ? &first : &selection, NULL));
-        for (size_t i = 0; i < K && worker > 0; i++) {
-            assert_int_equal(selection.entries[i].index, first.entries[i].index);
-        }
-        task.iteration++;
-        assert_ok(randk->select(&task, &selection, NULL));
-        size_t same = 0;
-        for (size_t i = 0, j = 0; i < K && j < K;) {
-            uint32_t a = first.entries[i].index;
-            uint32_t b = selection.entries[j].index;
-            same += a == b;
-            i += a <= b;
-            j += b <= a;
-        }
-        assert_true(same < 10); /* 0.2 expected */
-        gw_workspace_free(&workspace);
-    }
-    gw_selection_free(&first);
-    gw_selection_free(&selection);
-    free(u);
-    free(other);
-}
-
 /*
  * Each element is as likely as any other, and each pair of neighbours too: chi-squared over many
  * iterations, with a chance of 1e-6 to fail.
@@ -237,33 +195,4 @@ TEST(random_k_is_fair) {
     assert_true(fabs((double)neighbours - pairs) < 6 * sqrt(pairs));
     gw_selection_free(&selection);
     gw_workspace_free(&workspace);
-}
-
-/* ---- layer dropping ------------------------------------------------------------------------ */
-
-/* Whole layers, those of the largest means, about as much as is asked for and none lost. */
-TEST(layers_travel_whole) {
-    float *u = allocate(N, sizeof *u);
-    size_t layers[LAYERS];
-    struct gw_selection selection = {0};
-    draw(GW_SHAPE_NORMAL, u);
-    for (size_t layer = 0; layer < LAYERS; layer++) {
-        layers[layer] = N / LAYERS;
-        for (size_t i = 0; i < N / LAYERS; i++) {
-            u[layer * (N / LAYERS) + i] *= 1 + (float)(layer * 7 % LAYERS);
-        }
-    }
-    struct gw_task task = {
-        .u = u, .n = N, .k = N / 10, .layers = layers, .layer_count = LAYERS, .seed = seed};
-    run("layer-drop", &task, &selection);
-    assert_true(selection.count >= N / 10); /* at least 1 - R */
-    assert_true(selection.count <= N / 10 + N / LAYERS);
-    assert_int_equal(selection.count % (N / LAYERS), 0);
-    for (size_t i = 0; i < selection.count; i++) {
-        size_t layer = selection.entries[i].index / (N / LAYERS);
-        /* means of 500 elements err by 3.4%, the threshold's scale is 360: four times that */
-        assert_true(layer * 7 % LAYERS >= LAYERS - LAYERS / 10 - 50);
-    }
-    gw_selection_free(&selection);
-    free(u);
 }

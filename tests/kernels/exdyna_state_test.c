@@ -4,39 +4,25 @@
 
 enum { MOST_WORKERS = 64 };
 
-static void assert_blocks(const size_t *blocks_of, const size_t *expected, size_t workers) {
-    for (size_t p = 0; p < workers; p++) {
-        assert_int_equal(blocks_of[p], expected[p]);
-    }
-}
-
 /* ---- layout and topology ------------------------------------------------------------------- */
 
-TEST(large_vectors_have_the_published_layout) {
-    /* ResNet-50: 25,557,032 / 1,024 = 24,958.04, of which 24,928 is a multiple of 32 */
-    struct gw_exdyna_layout layout = gw_exdyna_layout_of(25557032, 16);
-    assert_int_equal(layout.blocks, 1024);
-    assert_int_equal(layout.block_size, 24928);
-    assert_int_equal(layout.least, 16); /* 1,024 / (4 x 16) */
-    layout = gw_exdyna_layout_of(1 << 20, 3);
-    assert_int_equal(layout.blocks, 1024);
-    assert_int_equal(layout.block_size, 1024);
-    assert_int_equal(layout.least, 86); /* 1,024 / 12 = 85.3 */
-    layout = gw_exdyna_layout_of((size_t)1 << 24, 1000);
-    assert_int_equal(layout.blocks, 4000);
-    assert_int_equal(layout.block_size, 4192);
-    assert_int_equal(layout.least, 1);
-}
-
-TEST(small_vectors_have_as_many_blocks_as_fit) {
+TEST(blocks_are_those_of_the_paper_or_as_many_as_fit) {
     const struct {
         size_t elements, workers, blocks, block_size, least;
     } cases[] = {
-        {100000, 4, 1041, 96, 66}, {64000, 4, 2000, 32, 125},
-        {20000, 4, 625, 32, 40},   {1000, 4, 31, 32, 2},
-        {511, 4, 16, 31, 1},       {17, 4, 17, 1, 2},
-        {5, 4, 5, 1, 1},           {3, 4, 3, 1, 0},
-        {1, 1, 1, 1, 1},           {((size_t)1 << 20) - 1, 1, 1057, 992, 265},
+        {25557032, 16, 1024, 24928, 16}, /* ResNet-50: 24,958.04 to a multiple of 32; 1,024 / 64 */
+        {1 << 20, 3, 1024, 1024, 86},    /* 1,024 / 12 = 85.3 */
+        {(size_t)1 << 24, 1000, 4000, 4192, 1},
+        {100000, 4, 1041, 96, 66},
+        {64000, 4, 2000, 32, 125},
+        {20000, 4, 625, 32, 40},
+        {1000, 4, 31, 32, 2},
+        {511, 4, 16, 31, 1},
+        {17, 4, 17, 1, 2},
+        {5, 4, 5, 1, 1},
+        {3, 4, 3, 1, 0},
+        {1, 1, 1, 1, 1},
+        {((size_t)1 << 20) - 1, 1, 1057, 992, 265},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gw_exdyna_layout layout = gw_exdyna_layout_of(cases[i].elements, cases[i].workers);
@@ -52,7 +38,7 @@ TEST(topology_gives_the_remainder_to_the_first) {
         .elements = 330, .workers = 4, .blocks = 10, .block_size = 32, .least = 1};
     size_t blocks_of[4];
     gw_exdyna_topology(&layout, blocks_of);
-    assert_blocks(blocks_of, (const size_t[]){3, 3, 2, 2}, 4);
+    assert_memory_equal(blocks_of, ((size_t[]){3, 3, 2, 2}), sizeof blocks_of);
     const size_t ends[] = {96, 192, 256, 330}; /* the last one has the 10 elements left over */
     for (size_t p = 0; p < 4; p++) {
         struct gw_exdyna_range range = gw_exdyna_range_of(&layout, blocks_of, p);
@@ -67,56 +53,34 @@ TEST(topology_gives_the_remainder_to_the_first) {
 static const struct gw_exdyna_layout quarters = {
     .elements = 512, .workers = 4, .blocks = 16, .block_size = 32, .least = 2};
 
-/*
- * Partitions selected 40, 10, 20, 10: mean 20, of which 21 is too much and 19.05 too little; a
- * block has 80 / 16 = 5. Pair 0, 1: a block moves right, loads 35, 15. Pair 1, 2: 15 is too little,
- * 20 is not too much. Pair 2, 3: 20 is not too much.
- */
-TEST(a_block_moves_from_much_to_little) {
-    size_t blocks_of[] = {4, 4, 4, 4};
-    gw_exdyna_allocate(&quarters, 0, (const size_t[]){40, 10, 20, 10}, blocks_of);
-    assert_blocks(blocks_of, (const size_t[]){3, 5, 4, 4}, 4);
-}
-
-/*
- * The same loads after iteration 6, in which worker r had partition (6 + r) mod 4: worker 2 had
- * partition 0, worker 3 had 1, worker 0 had 2, worker 1 had 3.
- */
-TEST(counts_of_workers_are_rotated_back) {
-    size_t blocks_of[] = {4, 4, 4, 4};
-    gw_exdyna_allocate(&quarters, 6, (const size_t[]){20, 10, 40, 10}, blocks_of);
-    assert_blocks(blocks_of, (const size_t[]){3, 5, 4, 4}, 4);
-}
-
-/*
- * 10, 22, 18, 30: mean 20, a block has 5. Pair 0, 1: a block moves left, loads 15, 17. Pair 1, 2:
- * both too little; without the move, a block would go right. Pair 2, 3: a block moves left. And
- * the same from right to left.
- */
-TEST(a_moved_block_counts_in_the_next_pair) {
-    size_t blocks_of[] = {4, 4, 4, 4};
-    gw_exdyna_allocate(&quarters, 0, (const size_t[]){10, 22, 18, 30}, blocks_of);
-    assert_blocks(blocks_of, (const size_t[]){5, 3, 5, 3}, 4);
-    gw_exdyna_allocate(&quarters, 0, (const size_t[]){30, 18, 22, 10}, blocks_of);
-    assert_blocks(blocks_of, (const size_t[]){4, 4, 4, 4}, 4);
-}
-
-/* 100, 104, 96, 100: within 1 / 1.05 and 1.05 of the mean. 106, 100, 100, 94: neighbours are. */
-TEST(blocks_move_only_between_unequal_neighbours) {
-    const size_t even[] = {4, 4, 4, 4};
-    size_t blocks_of[] = {4, 4, 4, 4};
-    gw_exdyna_allocate(&quarters, 0, (const size_t[]){100, 104, 96, 100}, blocks_of);
-    assert_blocks(blocks_of, even, 4);
-    gw_exdyna_allocate(&quarters, 0, (const size_t[]){106, 100, 100, 94}, blocks_of);
-    assert_blocks(blocks_of, even, 4);
-    gw_exdyna_allocate(&quarters, 0, (const size_t[]){0, 0, 0, 0}, blocks_of);
-    assert_blocks(blocks_of, even, 4);
-}
-
-TEST(a_partition_keeps_its_least) {
-    size_t blocks_of[] = {2, 6, 6, 2};
-    gw_exdyna_allocate(&quarters, 0, (const size_t[]){40, 10, 10, 40}, blocks_of);
-    assert_blocks(blocks_of, (const size_t[]){2, 6, 6, 2}, 4);
+TEST(blocks_move_between_unequal_neighbours_alone) {
+    static const struct {
+        size_t before[4], counts[4], after[4];
+        uint64_t iteration;
+    } cases[] = {
+        /* The mean is 20, of which 21 is too much and 19.05 too little; a block has 80 / 16 = 5.
+         * Pair 0, 1: a block moves right, loads 35, 15. Pair 1, 2: 15 is too little, 20 is not too
+         * much. Pair 2, 3: 20 is not too much. */
+        {{4, 4, 4, 4}, {40, 10, 20, 10}, {3, 5, 4, 4}, 0},
+        /* The same loads: in iteration 6, worker r had partition (6 + r) mod 4. */
+        {{4, 4, 4, 4}, {20, 10, 40, 10}, {3, 5, 4, 4}, 6},
+        /* Pair 0, 1: a block moves left, loads 15, 17. Pair 1, 2: both too little; without the
+         * move, a block would go right. Pair 2, 3: a block moves left. And from right to left. */
+        {{4, 4, 4, 4}, {10, 22, 18, 30}, {5, 3, 5, 3}, 0},
+        {{5, 3, 5, 3}, {30, 18, 22, 10}, {4, 4, 4, 4}, 0},
+        /* Within 1 / 1.05 and 1.05 of the mean; or neighbours are. */
+        {{4, 4, 4, 4}, {100, 104, 96, 100}, {4, 4, 4, 4}, 0},
+        {{4, 4, 4, 4}, {106, 100, 100, 94}, {4, 4, 4, 4}, 0},
+        {{4, 4, 4, 4}, {0, 0, 0, 0}, {4, 4, 4, 4}, 0},
+        /* A partition keeps its least. */
+        {{2, 6, 6, 2}, {40, 10, 10, 40}, {2, 6, 6, 2}, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t blocks_of[4];
+        memcpy(blocks_of, cases[i].before, sizeof blocks_of);
+        gw_exdyna_allocate(&quarters, cases[i].iteration, cases[i].counts, blocks_of);
+        assert_memory_equal(blocks_of, cases[i].after, sizeof blocks_of);
+    }
 }
 
 TEST(padding_is_largest_over_mean) {

@@ -89,43 +89,6 @@ static void free_twins(const struct twins *twins) {
     }
 }
 
-/* ---- memory -------------------------------------------------------------------------------- */
-
-TEST(scatter_add_adds_in_order) {
-    float dense[] = {0, 10, 20, 30};
-    const struct gw_entry entries[] = {
-        {.value = 1, .index = 3},  {.value = 0x1p60f, .index = 0}, {.value = -0x1p60f, .index = 0},
-        {.value = 5, .index = 0}, /* 0, were it added before the one above */
-        {.value = -2, .index = 1},
-    };
-    gw_scatter_add(entries, 5, dense);
-    const float expected[] = {5, 8, 20, 31};
-    assert_memory_equal(dense, expected, sizeof expected);
-    gw_scatter_add(entries, 0, dense);
-    assert_memory_equal(dense, expected, sizeof expected);
-}
-
-/* ---- gradients ----------------------------------------------------------------------------- */
-
-TEST(gradients_are_normal) {
-    enum { N = 1000000 };
-    const double sigma = 0.25;
-    float *values = allocate(N, sizeof *values);
-    assert_ok(gw_gradient_fill(values, N, sigma, seed, 8, NULL));
-    struct gw_running running = {0};
-    size_t within = 0;
-    for (size_t i = 0; i < N; i++) {
-        gw_running_add(&running, values[i]);
-        within += fabs((double)values[i]) < sigma;
-    }
-    /* six standard deviations of each estimate */
-    assert_true(fabs(running.mean) < 6 * sigma / sqrt(N));
-    assert_true(fabs(gw_running_sd(&running) - sigma) < 6 * sigma / sqrt(2.0 * N));
-    double share = erf(sqrt(0.5)); /* of a normal distribution within one sigma */
-    assert_true(fabs((double)within / N - share) < 6 * sqrt(share * (1 - share) / N));
-    free(values);
-}
-
 /* ---- inputs -------------------------------------------------------------------------------- */
 
 /* Sizes in which threads, warps, blocks and tiles end at any place. */

@@ -314,29 +314,6 @@ TEST(a_wrong_guess_of_the_threshold_is_corrected) {
     free(u);
 }
 
-TEST(ties_go_to_the_lower_index) {
-    float u[] = {1, -2, 0, 2, -3, 2, -2, 1};
-    const uint32_t expected[][4] = {{4}, {1, 4}, {1, 3, 4}, {1, 3, 4, 5}};
-    const struct gw_kernel *topk = gw_kernel_of(&gw_compressor_topk);
-    gw_select *const selects[] = {topk->select, gw_reference_of(&gw_compressor_topk)};
-    struct gw_workspace workspace = {0};
-    struct gw_selection selection = {0};
-    for (size_t s = 0; s < 2; s++) {
-        for (size_t k = 1; k <= 4; k++) {
-            struct gw_task task = {.u = u, .n = 8, .k = k, .workspace = &workspace};
-            assert_ok(selects[s](&task, &selection, NULL));
-            assert_int_equal(selection.count, k);
-            for (size_t i = 0; i < k; i++) {
-                const struct gw_entry *entry = &selection.entries[i];
-                assert_int_equal(entry->index, expected[k - 1][i]);
-                assert_true(bits_of(entry->value) == bits_of(u[entry->index]));
-            }
-        }
-    }
-    gw_selection_free(&selection);
-    gw_workspace_free(&workspace);
-}
-
 /* ---- on a GPU ------------------------------------------------------------------------------ */
 
 static size_t draw_size(struct gw_random *random) {
@@ -563,25 +540,5 @@ TEST(first_nan_is_named_among_many) {
             u[i] = i < first ? 1 : float_of(i == first ? 0x7f800001u : 0x7fffffffu);
         }
         check_nan(u, N, 1, first, REFERENCE);
-    }
-}
-
-/* ---- memory ------------------------------------------------------------------------------- */
-
-TEST(scratch_can_be_freed_and_used_again) {
-    float u[] = {1, 3, 2};
-    struct gw_workspace workspace = {0};
-    struct gw_selection selection = {0};
-    for (size_t round = 0; round < 2; round++) {
-        struct gw_task task = {.u = u, .n = 3, .k = 1, .workspace = &workspace};
-        assert_ok(gw_kernel_of(&gw_compressor_topk)->select(&task, &selection, NULL));
-        assert_int_equal(selection.entries[0].index, 1);
-        for (size_t twice = 0; twice < 2; twice++) {
-            gw_workspace_free(&workspace);
-            gw_selection_free(&selection);
-        }
-        assert_null(workspace.memory);
-        assert_null(workspace.parts);
-        assert_null(selection.entries);
     }
 }

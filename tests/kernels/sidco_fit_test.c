@@ -136,23 +136,21 @@ TEST(stages_adapt_to_the_mean_of_five) {
 }
 
 TEST(stages_stay_within_their_bounds) {
+    static const struct {
+        size_t selected;
+        double rho;
+        size_t stages;
+    } turns[] = {{1, 0.001, 10}, /* log2(1000) = 9.97 */
+                 {1000, 0.001, 1},
+                 {1, 1e-12, GW_SIDCO_STAGES},
+                 {1, 1, GW_SIDCO_STAGES}}; /* they stay until they select too much */
     struct gw_sidco sidco = {.stages = 1};
-    for (size_t i = 0; i < 500; i++) {
-        gw_sidco_stages_adapt(&sidco, 1, 100, 0.001);
+    for (size_t turn = 0; turn < sizeof turns / sizeof *turns; turn++) {
+        for (size_t i = 0; i < 500; i++) {
+            gw_sidco_stages_adapt(&sidco, turns[turn].selected, 100, turns[turn].rho);
+        }
+        assert_int_equal(sidco.stages, turns[turn].stages);
     }
-    assert_int_equal(sidco.stages, 10); /* log2(1000) = 9.97 */
-    for (size_t i = 0; i < 500; i++) {
-        gw_sidco_stages_adapt(&sidco, 1000, 100, 0.001);
-    }
-    assert_int_equal(sidco.stages, 1);
-    for (size_t i = 0; i < 500; i++) {
-        gw_sidco_stages_adapt(&sidco, 1, 100, 1e-12);
-    }
-    assert_int_equal(sidco.stages, GW_SIDCO_STAGES);
-    for (size_t i = 0; i < 500; i++) {
-        gw_sidco_stages_adapt(&sidco, 1, 100, 1);
-    }
-    assert_int_equal(sidco.stages, GW_SIDCO_STAGES); /* what is there stays until it is too much */
 }
 
 static size_t select_adaptively(const float *u, struct gw_sidco *sidco) {
