@@ -1,7 +1,6 @@
 /*
- * The messages of collectives: every send has its receive, also where sends wait for them; steps
- * depend on nothing but what is asked; symmetric is said of none that is not; sizes near the limits
- * do not overflow.
+ * The messages of collectives: sizes near the limits do not overflow; symmetric is said of none
+ * that is not, and uniform of none whose steps differ.
  */
 #include "tests/collectives/collectives_support.h"
 #include "tests/test.h"
@@ -17,85 +16,6 @@ static const struct gw_collective *any_collective(struct gw_random *random) {
         count++;
     }
     return gw_collectives[gw_random_below(random, count)];
-}
-
-/* ---- sends that wait ------------------------------------------------------------------------ */
-
-struct rank {
-    uint32_t index, steps;
-    struct gw_step step;
-    bool sent, received;
-};
-
-static void enter(const struct gw_collective *collective, const struct gw_call *call,
-                  struct rank *ranks, uint32_t number) {
-    struct rank *rank = &ranks[number];
-    if (rank->index < rank->steps) {
-        rank->step = step_of(collective, call, number, rank->index);
-        rank->sent = rank->step.to == GW_NOBODY;
-        rank->received = rank->step.from == GW_NOBODY;
-    }
-}
-
-/* Hands over what `number` sends if its receiver is at a step that takes it. */
-static bool hand_over(const struct gw_collective *collective, const struct gw_call *call,
-                      struct rank *ranks, uint32_t number) {
-    struct rank *from = &ranks[number];
-    if (from->index == from->steps || from->sent) {
-        return false;
-    }
-    struct rank *to = &ranks[from->step.to];
-    if (to->index == to->steps || to->received ||
-        (to->step.from != number && to->step.from != GW_ANYBODY)) {
-        return false;
-    }
-    check(call, collective, from->step.send_bytes == to->step.receive_bytes);
-    from->sent = true;
-    to->received = true;
-    return true;
-}
-
-static bool go_on(const struct gw_collective *collective, const struct gw_call *call,
-                  struct rank *ranks, uint32_t number) {
-    struct rank *rank = &ranks[number];
-    if (rank->index == rank->steps || !rank->sent || !rank->received) {
-        return false;
-    }
-    rank->index++;
-    enter(collective, call, ranks, number);
-    return true;
-}
-
-static void run_waiting(const struct gw_collective *collective, struct gw_call call) {
-    uint32_t count = gw_collective_ranks(collective, call.workers);
-    struct rank *ranks = calloc(count, sizeof *ranks);
-    assert_non_null(ranks);
-    for (uint32_t r = 0; r < count; r++) {
-        ranks[r].steps = collective->steps(&call, r);
-        enter(collective, &call, ranks, r);
-    }
-    bool moved = true;
-    while (moved) {
-        moved = false;
-        for (uint32_t r = 0; r < count; r++) {
-            moved |= hand_over(collective, &call, ranks, r);
-            moved |= go_on(collective, &call, ranks, r);
-        }
-    }
-    for (uint32_t r = 0; r < count; r++) {
-        check(&call, collective, ranks[r].index == ranks[r].steps);
-    }
-    free(ranks);
-}
-
-TEST(sends_may_wait_for_their_receives) {
-    for (size_t i = 0; gw_collectives[i] != NULL; i++) {
-        for (uint32_t workers = 1; workers <= 64; workers++) {
-            run_waiting(gw_collectives[i], (struct gw_call){workers, 1001});
-        }
-        run_waiting(gw_collectives[i], (struct gw_call){100, 1000});
-        run_waiting(gw_collectives[i], (struct gw_call){255, 1000});
-    }
 }
 
 /* ---- large calls ---------------------------------------------------------------------------- */
@@ -195,35 +115,6 @@ TEST(bytes_beyond_64_bits_saturate) {
     assert_true(near(bruck->cost(&call, 0, 1), 0x1p70 - 0x1p50, 1e-15));
 }
 
-/* ---- purity --------------------------------------------------------------------------------- */
-
-TEST(steps_depend_on_nothing_but_the_question) {
-    struct gw_random *random = random_stream(2);
-    for (int i = 0, trials = gw_trials(200); i < trials; i++) {
-        const struct gw_collective *collective = any_collective(random);
-        const struct gw_call call = {1 + (uint32_t)gw_random_below(random, 200),
-                                     any_size(random, 50)};
-        uint32_t rank =
-            (uint32_t)gw_random_below(random, gw_collective_ranks(collective, call.workers));
-        uint32_t steps = collective->steps(&call, rank);
-        struct gw_step *in_order = calloc(steps + 1, sizeof *in_order);
-        assert_non_null(in_order);
-        for (uint32_t s = 0; s < steps; s++) {
-            in_order[s] = step_of(collective, &call, rank, s);
-        }
-        for (uint32_t s = 0; s < steps; s++) {
-            const struct gw_call another = {1 + (uint32_t)gw_random_below(random, 200), 12};
-            if (collective->steps(&another, 0) > 0) {
-                (void)step_of(collective, &another, 0, 0);
-            }
-            uint32_t index = (uint32_t)gw_random_below(random, steps);
-            struct gw_step again = step_of(collective, &call, rank, index);
-            check(&call, collective, memcmp(&again, &in_order[index], sizeof again) == 0);
-        }
-        free(in_order);
-    }
-}
-
 /* ---- symmetry ------------------------------------------------------------------------------- */
 
 /* Checks the header's promises for one step of all ranks. */
@@ -263,7 +154,6 @@ static bool is_symmetric(const struct gw_collective *collective, const struct gw
     return symmetric;
 }
 
-/* Promised where it holds, except for one worker and two that exchange whole vectors. */
 /* Steps that are said to be alike have the same bytes, on a network where only bytes count. */
 TEST(uniform_steps_are_alike) {
     for (size_t i = 0; gw_collectives[i] != NULL; i++) {
@@ -279,6 +169,7 @@ TEST(uniform_steps_are_alike) {
     }
 }
 
+/* Promised where it holds, except for one worker and two that exchange whole vectors. */
 TEST(symmetric_is_what_the_header_promises) {
     for (size_t i = 0; gw_collectives[i] != NULL; i++) {
         for (uint32_t workers = 2; workers <= 64; workers++) {
