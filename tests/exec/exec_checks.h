@@ -6,61 +6,9 @@
 #ifndef GW_TESTS_EXEC_CHECKS_H
 #define GW_TESTS_EXEC_CHECKS_H
 
-#include <stdio.h>
-
-#include "exec/exec.h"
-#include "methods/schedule.h"
 #include "tests/exec/exec_reference.h"
+#include "tests/exec/exec_scene.h"
 #include "tests/timeline_order.h"
-
-/* ---- a scenario ---------------------------------------------------------------------------- */
-
-enum { TENSORS = 8 };
-
-/* The tested scenario: a pair of choices, and settings. */
-struct scenario {
-    const struct gw_algorithm *algorithm;
-    size_t workers, iterations;
-    double density;
-    struct gw_tensor tensors[TENSORS];
-    struct gw_model model;
-    struct gw_plan plan;
-    struct gw_schedule schedule;
-};
-
-/* ---- a rank -------------------------------------------------------------------------------- */
-
-struct rank {
-    const struct scenario *scenario;
-    struct gw_communicator *communicator;
-    struct gw_session_options options;
-    struct gw_session *executor;
-    struct gw_timeline timeline;
-    float *own;        /* [elements], of one of these: */
-    float *gradients;  /* [ranks * elements], of all ranks; and likewise: */
-    float *before;     /* residuals before the iteration */
-    float *residuals;  /* and after it */
-    float *aggregates; /* [ranks * elements] */
-    size_t elements;
-    uint64_t trained; /* iterations of a trainer's */
-};
-
-/* Ends the test: a rank that gave up alone would leave the others waiting. */
-static inline void require(const struct rank *rank, bool holds, const char *what) {
-    const struct scenario *scenario = rank->scenario;
-    if (!holds) {
-        (void)fprintf(stderr, "%s by %s, %zu workers, density %g, %zu groups, rank %d: %s\n",
-                      scenario->algorithm->compressor->name, scenario->algorithm->exchange->name,
-                      scenario->workers, scenario->density, scenario->schedule.group_count,
-                      rank->communicator->rank, what);
-        rank->communicator->transport->abort(rank->communicator, 1);
-    }
-}
-
-static inline void require_ok(const struct rank *rank, enum gw_status status,
-                              const struct gw_error *error) {
-    require(rank, status == GW_OK, error->message);
-}
 
 /* ---- checks, on rank 0 --------------------------------------------------------------------- */
 

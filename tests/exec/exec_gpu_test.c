@@ -41,13 +41,13 @@ static void run_pair(const struct gw_algorithm *algorithm) {
 }
 
 TEST(every_pair_computes_the_reference) {
-    executor_options.device = need_device();
-    executor_options.transport = GW_GPU_MPI;
+    session_options.device = need_device();
+    session_options.transport = GW_GPU_MPI;
     for_each_pair(run_pair);
     print_message("%zu pairs on the GPU, %zu left out\n", run_on_gpu, left_out);
     assert_true(run_on_gpu > 0 && left_out == 0);
-    gw_device_close(executor_options.device);
-    executor_options.device = NULL;
+    gw_device_close(session_options.device);
+    session_options.device = NULL;
 }
 
 /*
@@ -55,21 +55,21 @@ TEST(every_pair_computes_the_reference) {
  */
 static void train_pair(const struct gw_algorithm *algorithm) {
     static size_t pair;
-    executor_options.average = ++pair % 4 < 2;
+    session_options.average = ++pair % 4 < 2;
     if (is_tried(pair, 1)) {
         run_scenario(algorithm, gw_algorithm_overlaps(algorithm) ? 2 : 3, 0.01, 1 + iterations());
     }
 }
 
 TEST(trainers_get_the_reference) {
-    executor_options.device = need_device();
-    executor_options.transport = GW_GPU_MPI;
-    executor_options.compute = GW_COMPUTE_TRAINER;
+    session_options.device = need_device();
+    session_options.transport = GW_GPU_MPI;
+    session_options.compute = GW_COMPUTE_TRAINER;
     restart_after = 1;
     for_each_pair(train_pair);
     restart_after = 0;
-    gw_device_close(executor_options.device);
-    executor_options = (struct gw_session_options){.seed = SEED};
+    gw_device_close(session_options.device);
+    session_options = (struct gw_session_options){.seed = SEED};
 }
 
 /* ---- pairs over NCCL ----------------------------------------------------------------------- */
@@ -103,7 +103,7 @@ static void run_pair_over_nccl(const struct gw_algorithm *algorithm) {
 
 TEST(every_pair_computes_the_reference_over_nccl) {
     need_gpu_for_each_rank();
-    executor_options.transport = GW_GPU_NCCL;
+    session_options.transport = GW_GPU_NCCL;
     for (size_t rank = 0; rank < NCCL_RANKS; rank++) {
         assert_ok(gw_device_open(&rank_devices[rank], rank, NULL));
     }
@@ -122,66 +122,44 @@ enum { WARM_UPS = 12 };
  * elements. */
 struct warmed_up_rank {
     const struct scenario *scenario;
-    struct gw_session_options options;
     struct gw_warmed_up warmed_up;
-    float *residual; /* [elements] */
-    size_t elements;
+    float residual[MOST_ELEMENTS];
 };
 
 static void warm_up_rank(struct gw_communicator *communicator, void *context) {
     static const struct gw_warm_up_limits limits = {.iterations = WARM_UPS};
-    struct warmed_up_rank *rank = context;
-    struct gw_session *executor = NULL;
+    struct warmed_up_rank *warmed_up = context;
+    struct rank rank = {.scenario = warmed_up->scenario, .communicator = communicator};
     struct gw_error error = {0};
-    enum gw_status status =
-        gw_session_open(&executor, &rank->scenario->schedule, communicator, &rank->options, &error);
-    if (status == GW_OK) {
-        status = gw_session_warm_up(executor, &limits, &rank->warmed_up, &error);
-    }
-    if (status == GW_OK) {
-        rank->elements = gw_vectors_elements(&rank->scenario->schedule);
-        rank->residual = calloc(rank->elements, sizeof *rank->residual);
-        status = gw_session_copy(executor, GW_RESIDUAL, rank->residual, &error);
-    }
-    if (status != GW_OK) {
-        (void)fprintf(stderr, "limits: %s\n", error.message);
-        _exit(1);
-    }
-    gw_session_close(executor);
-}
-
-static void warm_up_ranks(const struct scenario *scenario, struct gw_device *device,
-                          struct warmed_up_rank *ranks) {
-    for (int r = 0; r < 2; r++) {
-        ranks[r] = (struct warmed_up_rank){
-            .scenario = scenario,
-            .options = {.seed = SEED, .device = device, .transport = GW_GPU_MPI}};
-    }
-    run_local_ranks(2, warm_up_rank, ranks, sizeof *ranks);
+    open_rank(&rank, &error);
+    warmed_up->warmed_up = warm_up(&rank, limits);
+    require_ok(&rank, gw_session_copy(rank.executor, GW_RESIDUAL, warmed_up->residual, &error),
+               &error);
+    close_rank(&rank);
 }
 
 TEST(warming_up_is_the_hosts) {
     static const char *const names[] = {"hard-threshold", "sidco", "exdyna"};
+    static struct warmed_up_rank ranks[2][2]; /* of the host, of a GPU */
     struct gw_device *device = need_device();
+    session_options.transport = GW_GPU_MPI;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const struct gw_algorithm *algorithm = NULL;
-        struct warmed_up_rank host[2];
-        struct warmed_up_rank gpu[2];
-        assert_ok(gw_algorithm_find(names[i], &algorithm, NULL));
-        struct scenario scenario = {.algorithm = algorithm, .workers = 2, .density = 0.02};
-        open_scenario(&scenario);
-        warm_up_ranks(&scenario, NULL, host);
-        warm_up_ranks(&scenario, device, gpu);
+        struct scenario scenario;
+        open_named(&scenario, names[i], 2, 0.01);
+        for (int gpu = 0; gpu < 2; gpu++) {
+            session_options.device = gpu ? device : NULL;
+            ranks[gpu][0].scenario = ranks[gpu][1].scenario = &scenario;
+            run_local_ranks(2, warm_up_rank, ranks[gpu], sizeof ranks[gpu][0]);
+        }
         for (int r = 0; r < 2; r++) {
-            assert_int_equal(gpu[r].warmed_up.iterations, WARM_UPS);
-            assert_true(gpu[r].warmed_up.ratio == host[r].warmed_up.ratio);
-            assert_memory_equal(gpu[r].residual, host[r].residual,
-                                host[r].elements * sizeof(float));
-            free(gpu[r].residual);
-            free(host[r].residual);
+            assert_int_equal(ranks[1][r].warmed_up.iterations, WARM_UPS);
+            assert_true(ranks[1][r].warmed_up.ratio == ranks[0][r].warmed_up.ratio);
+            assert_memory_equal(ranks[1][r].residual, ranks[0][r].residual,
+                                sizeof ranks[0][r].residual);
         }
         close_scenario(&scenario);
     }
+    session_options = (struct gw_session_options){.seed = SEED};
     gw_device_close(device);
 }
 
@@ -242,7 +220,7 @@ static void open_where_gpus_are_shared(struct gw_communicator *communicator, voi
     struct gw_session *executor = NULL;
     struct gw_error error = {0};
     enum gw_status status =
-        gw_session_open(&executor, &scenario->schedule, communicator, &executor_options, &error);
+        gw_session_open(&executor, &scenario->schedule, communicator, &session_options, &error);
     if (status != GW_BAD_INPUT || error.message[0] == '\0') {
         (void)fprintf(stderr, "NCCL with two ranks on a GPU: status %d: %s\n", (int)status,
                       error.message);
@@ -251,14 +229,12 @@ static void open_where_gpus_are_shared(struct gw_communicator *communicator, voi
 }
 
 TEST(nccl_does_not_share_a_gpu) {
-    executor_options.device = need_device();
-    executor_options.transport = GW_GPU_NCCL;
-    const struct gw_algorithm *algorithm = NULL;
-    assert_ok(gw_algorithm_find("p-sgd", &algorithm, NULL));
-    struct scenario scenario = {.algorithm = algorithm, .workers = 2, .density = 1};
-    open_scenario(&scenario);
+    session_options.device = need_device();
+    session_options.transport = GW_GPU_NCCL;
+    struct scenario scenario;
+    open_named(&scenario, "p-sgd", 2, 0.01);
     run_local_ranks(2, open_where_gpus_are_shared, &scenario, 0);
     close_scenario(&scenario);
-    gw_device_close(executor_options.device);
-    executor_options.device = NULL;
+    gw_device_close(session_options.device);
+    session_options.device = NULL;
 }

@@ -10,52 +10,8 @@
 
 #include "exec/worker.h"
 #include "tests/exec/exec_checks.h"
-#include "tests/local_transport.h"
-#include "tests/test.h"
 
-/* ---- a small model ------------------------------------------------------------------------- */
-
-enum { SEED = 5 };
-
-static const uint64_t tensor_elements[TENSORS] = {300, 1, 1500, 64, 1, 400, 3, 700};
-
-static inline void open_scenario(struct scenario *scenario) {
-    static char name[] = "tensor";
-    /* one group of a single element, one of two */
-    static const struct gw_group one[] = {{TENSORS - 1, 0}};
-    static const struct gw_group several[] = {{7, 5}, {4, 4}, {3, 2}, {1, 0}};
-    const struct gw_algorithm *algorithm = scenario->algorithm;
-    for (size_t i = 0; i < TENSORS; i++) {
-        scenario->tensors[i] = (struct gw_tensor){.name = name, .elements = tensor_elements[i]};
-    }
-    scenario->model = (struct gw_model){.name = name,
-                                        .bytes_per_element = 4,
-                                        .tensor_count = TENSORS,
-                                        .tensors = scenario->tensors};
-    assert_ok(gw_plan_create(&scenario->plan, "small", "by hand", algorithm->compressor->name,
-                             scenario->density, scenario->workers, NULL));
-    scenario->plan.group_count = gw_algorithm_overlaps(algorithm) ? 4 : 1;
-    scenario->plan.groups = calloc(4, sizeof *scenario->plan.groups);
-    memcpy(scenario->plan.groups, gw_algorithm_overlaps(algorithm) ? several : one,
-           scenario->plan.group_count * sizeof *scenario->plan.groups);
-    assert_ok(gw_algorithm_schedule(algorithm, &scenario->model, &scenario->plan,
-                                    &scenario->schedule, NULL));
-}
-
-static inline void close_scenario(struct scenario *scenario) {
-    gw_schedule_free(&scenario->schedule);
-    gw_plan_free(&scenario->plan);
-}
-
-/* ---- where ranks work ---------------------------------------------------------------------- */
-
-/* The options of each rank's executor; on the host unless a test says otherwise. */
-static struct gw_session_options executor_options = {.seed = SEED};
-
-/* Each rank's own GPU, in place of the options' one that all ranks share; NULL: there is none. */
-static struct gw_device *rank_devices[MOST_WORKERS + 1];
-
-/* ---- a rank -------------------------------------------------------------------------------- */
+/* ---- a trainer ----------------------------------------------------------------------------- */
 
 static inline void gather(const struct rank *rank, enum gw_vector vector, float *all) {
     struct gw_communicator *communicator = rank->communicator;
@@ -63,43 +19,6 @@ static inline void gather(const struct rank *rank, enum gw_vector vector, float 
     require_ok(rank, gw_session_copy(rank->executor, vector, rank->own, &error), &error);
     (void)gw_allgather(communicator, rank->own, rank->elements * sizeof *all, all, NULL);
 }
-
-static inline void open_rank(struct rank *rank, struct gw_error *error) {
-    struct gw_session_options *options = &rank->options;
-    *options = executor_options;
-    if (rank_devices[rank->communicator->rank] != NULL) {
-        options->device = rank_devices[rank->communicator->rank];
-    }
-    if (options->device != NULL && options->compute == GW_COMPUTE_TRAINER) {
-        require_ok(rank, gw_device_stream_open(options->device, false, &options->trainer, error),
-                   error);
-    }
-    require_ok(rank,
-               gw_session_open(&rank->executor, &rank->scenario->schedule, rank->communicator,
-                               options, error),
-               error);
-    require_ok(rank, gw_session_timeline(rank->executor, &rank->timeline, error), error);
-    rank->elements = gw_vectors_elements(&rank->scenario->schedule);
-    size_t all = (size_t)rank->communicator->size * rank->elements;
-    rank->own = calloc(rank->elements, sizeof *rank->own);
-    rank->gradients = calloc(all, sizeof *rank->gradients);
-    rank->before = calloc(all, sizeof *rank->before);
-    rank->residuals = calloc(all, sizeof *rank->residuals);
-    rank->aggregates = calloc(all, sizeof *rank->aggregates);
-}
-
-static inline void close_rank(struct rank *rank) {
-    free(rank->own);
-    free(rank->gradients);
-    free(rank->before);
-    free(rank->residuals);
-    free(rank->aggregates);
-    gw_timeline_free(&rank->timeline);
-    gw_session_close(rank->executor);
-    gw_device_stream_close(rank->options.trainer);
-}
-
-/* ---- a trainer ----------------------------------------------------------------------------- */
 
 enum { REPORTERS = 3 };
 
@@ -194,7 +113,7 @@ static inline void train(struct rank *rank, struct reference *reference) {
     size_t order[TENSORS];
     size_t own_rank = (size_t)rank->communicator->rank;
     bool serves = own_rank == rank->scenario->workers;
-    float scale = executor_options.average ? 1 / (float)rank->scenario->workers : 1;
+    float scale = session_options.average ? 1 / (float)rank->scenario->workers : 1;
     uint64_t stream = rank->trained++;
     float *values = calloc(rank->elements, sizeof *values);
     void *on_gpu = NULL;
@@ -276,15 +195,15 @@ static inline void note_luck(const struct rank *rank) {
     }
 }
 
-static inline void iterate(struct rank *rank, struct reference *reference) {
-    struct gw_error error = {0};
+static inline void compare_iteration(struct rank *rank, struct reference *reference) {
     gather(rank, GW_RESIDUAL, rank->before);
-    gw_timeline_clear(&rank->timeline);
-    if (executor_options.compute == GW_COMPUTE_TRAINER) {
+    if (session_options.compute == GW_COMPUTE_TRAINER) {
+        gw_timeline_clear(&rank->timeline);
         train(rank, reference);
     } else {
-        require_ok(rank, gw_session_iterate(rank->executor, 0, &rank->timeline, &error), &error);
+        iterate(rank);
         gather(rank, GW_GRADIENT, rank->gradients);
+        check_durations(rank);
     }
     gather(rank, GW_RESIDUAL, rank->residuals);
     gather(rank, GW_AGGREGATE, rank->aggregates);
@@ -319,39 +238,27 @@ static inline void restart(struct rank *rank) {
     free(block);
 }
 
-static inline void run_rank(const struct scenario *scenario, struct gw_communicator *communicator) {
-    struct rank rank = {.scenario = scenario, .communicator = communicator};
-    struct gw_error error = {0};
-    open_rank(&rank, &error);
+static inline void compare_iterations(struct rank *rank) {
+    const struct scenario *scenario = rank->scenario;
     struct reference *reference = calloc(1, sizeof *reference);
     *reference = (struct reference){.schedule = &scenario->schedule,
                                     .compressor = scenario->algorithm->compressor,
                                     .exchange = scenario->algorithm->exchange->name,
                                     .workers = scenario->workers,
-                                    .elements = rank.elements,
+                                    .elements = rank->elements,
                                     .seed = SEED};
     reference_open(reference);
     for (size_t i = 0; i < scenario->iterations; i++) {
         if (i > 0 && i == restart_after) {
-            restart(&rank);
+            restart(rank);
         }
-        iterate(&rank, reference);
+        compare_iteration(rank, reference);
     }
     reference_close(reference);
     free(reference);
-    close_rank(&rank);
 }
 
-/* ---- ranks --------------------------------------------------------------------------------- */
-
-static inline void run_thread(struct gw_communicator *communicator, void *context) {
-    run_rank(context, communicator);
-}
-
-static inline void run_threads(struct scenario *scenario) {
-    int size = (int)scenario->workers + (scenario->schedule.server ? 1 : 0);
-    run_local_ranks(size, run_thread, scenario, 0);
-}
+/* ---- jobs ---------------------------------------------------------------------------------- */
 
 /* A job that this process is a rank of; NULL: ranks are threads. */
 static struct gw_communicator *job;
@@ -362,19 +269,16 @@ static inline void run_scenario(const struct gw_algorithm *algorithm, size_t mos
     if (job != NULL) {
         most = (size_t)job->size - (algorithm->exchange->server ? 1 : 0);
     }
-    bool dense = !gw_algorithm_is_sparse(algorithm);
-    struct scenario scenario = {.algorithm = algorithm,
-                                .workers = most,
-                                .iterations = iterations,
-                                .density = dense ? 1 : density};
     if (most == 0) {
         return;
     }
+    struct scenario scenario = scenario_of(algorithm, most, density);
+    scenario.iterations = iterations;
     open_scenario(&scenario);
     if (job != NULL) {
-        run_rank(&scenario, job);
+        run_rank(job, &(struct job){.scenario = &scenario, .run = compare_iterations});
     } else {
-        run_threads(&scenario);
+        run_ranks(&scenario, NULL, compare_iterations);
     }
     close_scenario(&scenario);
 }

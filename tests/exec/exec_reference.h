@@ -13,9 +13,10 @@
 
 #include "kernels/kernels.h"
 #include "methods/schedule.h"
+#include "tests/exec/exec_scene.h"
 #include "tests/kernels/references.h"
 
-enum { MOST_WORKERS = 5, MOST_ELEMENTS = 3000, MOST_GROUPS = 8 };
+enum { MOST_GROUPS = 8 };
 
 struct reference {
     const struct gw_schedule *schedule;
