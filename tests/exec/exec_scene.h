@@ -63,7 +63,7 @@ static inline void close_scenario(struct scenario *scenario) {
     gw_plan_free(&scenario->plan);
 }
 
-/* Of an algorithm, which sends `density` unless it sends everything. */
+/* A scenario of an algorithm that sends `density`, or everything. */
 static inline struct scenario scenario_of(const struct gw_algorithm *algorithm, size_t workers,
                                           double density) {
     return (struct scenario){.algorithm = algorithm,
