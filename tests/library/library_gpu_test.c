@@ -1,48 +1,16 @@
 /*
- * Sessions of the library whose gradients are on a GPU, held to sessions on the host, bit for bit:
- * of a rank that is alone or, inside an MPI job, of its processes.
+ * Training sessions of the library with every pipeline, and with gradients on a GPU, held to
+ * sessions on the host, bit for bit: of a rank that is alone or, inside an MPI job, of its
+ * processes.
  */
-#include <stdlib.h>
-
 #ifdef GW_HAVE_CUDA
 #include "device/cuda.h"
 #endif
 #include "tests/device/device_support.h"
 #include "tests/library/alone.h"
-#include "tests/test.h"
 
-enum { ELEMENTS = 820, ITERATIONS = 4 };
+enum { ITERATIONS = 4 };
 static const struct gradweave_group groups[] = {{2, 2}, {1, 0}};
-
-/* ---- ranks --------------------------------------------------------------------------------- */
-
-static int is_in_job(void) {
-    return getenv("OMPI_COMM_WORLD_SIZE") != NULL;
-}
-
-static struct gradweave_ranks *ranks; /* of all tests: MPI is left once */
-static struct gradweave_error error;
-
-static void expect_done(enum gradweave_status status) {
-    if (status != GRADWEAVE_OK) {
-        fail_msg("%s", error.message);
-    }
-}
-
-static int join_ranks(void **state) {
-    (void)state;
-    return (is_in_job() ? gradweave_join_mpi(&ranks, &error)
-                        : gradweave_join_group(&alone_group, &ranks, &error)) == GRADWEAVE_OK
-               ? 0
-               : -1;
-}
-
-static int leave_ranks(void **state) {
-    (void)state;
-    gradweave_leave(ranks);
-    return 0;
-}
-FIXTURES(join_ranks, leave_ranks)
 
 /* ---- sessions ------------------------------------------------------------------------------ */
 
@@ -82,7 +50,7 @@ static void draw_gradients(float *out, size_t iteration) {
 /* One iteration, from the first tensor to the last; a stream's gradients are still to be made. */
 static void train(struct gradweave_session *session, struct gw_device_stream *stream,
                   const float *values, float *gradients) {
-    expect_done(gradweave_session_begin(session, &error));
+    assert_done(gradweave_session_begin(session, &error));
     gradweave_session_backward(session);
     for (size_t i = 0; i < LAYERS && !gradweave_session_serves(session); i++) {
         size_t bytes = layers[i] * sizeof *values;
@@ -91,22 +59,36 @@ static void train(struct gradweave_session *session, struct gw_device_stream *st
         } else {
             memcpy(gradients, values, bytes);
         }
-        expect_done(gradweave_session_ready(session, i, gradients, gradients, &error));
+        assert_done(gradweave_session_ready(session, i, gradients, gradients, &error));
         values += layers[i];
         gradients += layers[i];
     }
-    expect_done(gradweave_session_wait(session, &error));
-    expect_done(gradweave_session_verify(session, &error));
+    assert_done(gradweave_session_wait(session, &error));
+    assert_done(gradweave_session_verify(session, &error));
 }
 
-static void check_parts(struct gradweave_session *session) {
+static void check_parts(struct gradweave_session *session, const char *algorithm) {
     struct gradweave_prediction took;
-    expect_done(gradweave_session_measure(session, &took, &error));
+    assert_done(gradweave_session_measure(session, &took, &error));
     double parts_s =
         took.forward_s + took.backward_s + took.compress_s + took.exposed_comm_s + took.other_s;
+    assert_string_equal(took.algorithm, algorithm);
     assert_true(took.iteration_s > 0 && near(parts_s, took.iteration_s, 1e-9));
     assert_true(took.forward_s >= 0 && took.backward_s >= 0 && took.compress_s >= 0 &&
                 took.other_s >= 0);
+}
+
+/* What ranks get is in their gradients and in the aggregates, and is something. */
+static void check_results(struct gradweave_session *session, const float *results) {
+    size_t sent = 0;
+    for (size_t i = 0; i < LAYERS; results += layers[i++]) {
+        assert_memory_equal(results, gradweave_session_aggregate(session, i),
+                            layers[i] * sizeof *results);
+        for (size_t e = 0; e < layers[i]; e++) {
+            sent += results[e] != 0;
+        }
+    }
+    assert_true(sent > 0);
 }
 
 /* The same state to the bit, also once its residual was added to the session's again. */
@@ -117,37 +99,48 @@ static void check_states(struct gradweave_session *const *sessions) {
     for (int again = 0; again < 2; again++) {
         for (int s = 0; s < 2; s++) {
             states[s] = calloc(size, 1);
-            expect_done(gradweave_session_save(sessions[s], states[s], &error));
+            assert_done(gradweave_session_save(sessions[s], states[s], &error));
         }
         assert_memory_equal(states[0], states[1], size);
         for (int s = 0; s < 2 && again == 0; s++) {
-            expect_done(gradweave_session_add_residual(sessions[s], states[s], size, &error));
+            assert_done(gradweave_session_add_residual(sessions[s], states[s], size, &error));
         }
         free(states[0]);
         free(states[1]);
     }
 }
 
-TEST(gpus_train_as_the_host) {
-    static float values[ELEMENTS];
-    static float expected[ELEMENTS];
-    static float got[ELEMENTS];
+/* On the host alone where there is no GPU. */
+TEST(sessions_train_with_any_pipeline_on_the_host_as_on_a_gpu) {
+    static float values[ELEMENTS], expected[ELEMENTS], got[ELEMENTS];
     size_t trained = 0;
-    struct gw_device *device = need_device();
-    struct gw_device_stream *stream = open_stream(device);
-    const struct gradweave_gpu gpu = {.stream = handle_of(stream)};
-    float *gradients = copy_to_device(stream, values, sizeof values);
+    struct gw_device *device = NULL;
+    bool has_gpu = gw_device_open(&device, 0, NULL) == GW_OK;
+    struct gw_device_stream *stream = has_gpu ? open_stream(device) : NULL;
+    const struct gradweave_gpu gpu = {.stream = has_gpu ? handle_of(stream) : NULL};
+    float *gradients = has_gpu ? copy_to_device(stream, values, sizeof values) : NULL;
     for (size_t a = 0; gradweave_algorithm_name(a) != NULL; a++) {
+        const char *algorithm = gradweave_algorithm_name(a);
         struct gradweave_session *sessions[2];
-        if (open_session(gradweave_algorithm_name(a), NULL, &sessions[0]) != GRADWEAVE_OK) {
+        if (open_session(algorithm, NULL, &sessions[0]) != GRADWEAVE_OK) {
             assert_non_null(strstr(error.message, "the server"));
+            assert_null(sessions[0]);
             continue;
         }
-        expect_done(open_session(gradweave_algorithm_name(a), &gpu, &sessions[1]));
+        if (has_gpu) {
+            assert_done(open_session(algorithm, &gpu, &sessions[1]));
+        }
         bool serves = gradweave_session_serves(sessions[0]) != 0;
         for (size_t iteration = 0; iteration < ITERATIONS; iteration++) {
             draw_gradients(values, iteration);
             train(sessions[0], NULL, values, expected);
+            check_parts(sessions[0], algorithm);
+            if (!serves) {
+                check_results(sessions[0], expected);
+            }
+            if (!has_gpu) {
+                continue;
+            }
             train(sessions[1], stream, values, gradients);
             copy_from_device(stream, got, gradients, sizeof got);
             if (!serves) {
@@ -156,17 +149,25 @@ TEST(gpus_train_as_the_host) {
                                  layers[1] * sizeof *got);
                 assert_memory_equal(got, expected + layers[0], layers[1] * sizeof *got);
             }
-            check_parts(sessions[1]);
+            check_parts(sessions[1], algorithm);
             check_states(sessions);
         }
+        assert_done(gradweave_session_trace(sessions[0], NULL, &error));
+        assert_int_equal(gradweave_session_trace(sessions[0], "/nowhere/live.json", &error),
+                         GRADWEAVE_FAILED);
+        assert_non_null(strstr(error.message, "/nowhere/live.json"));
         gradweave_session_close(sessions[0]);
-        gradweave_session_close(sessions[1]);
+        if (has_gpu) {
+            gradweave_session_close(sessions[1]);
+        }
         trained++;
     }
     assert_true(trained > 15);
-    gw_device_free(device, gradients);
-    gw_device_stream_close(stream);
-    gw_device_close(device);
+    if (has_gpu) {
+        gw_device_free(device, gradients);
+        gw_device_stream_close(stream);
+        gw_device_close(device);
+    }
 }
 
 /* ---- what cannot be ------------------------------------------------------------------------ */
@@ -189,10 +190,9 @@ TEST(refuses_groups_without_parts) {
     struct gradweave_session *session = NULL;
     gw_device_close(need_device());
     whole.open_first = NULL;
-    expect_done(gradweave_join_group(&whole, &ranks, &error));
-    assert_int_equal(open_session("topk", &(struct gradweave_gpu){0}, &session),
-                     GRADWEAVE_BAD_INPUT);
-    assert_non_null(strstr(error.message, "opens groups of its first ranks"));
+    assert_done(gradweave_join_group(&whole, &ranks, &error));
+    assert_refused(open_session("topk", &(struct gradweave_gpu){0}, &session),
+                   "opens groups of its first ranks");
     gradweave_leave(ranks);
     ranks = all;
 }
