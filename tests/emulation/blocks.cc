@@ -3,16 +3,124 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <ucontext.h>
 
 #include <atomic>
 #include <memory>
 #include <vector>
 
-#include "fibers.h"
+#include "kernels.h"
 #include "order.h"
 #include "streams.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+thread_local gw_emulated_thread *gw_emulated_self;
+
 namespace {
+
+/* ---- threads of a block as fibers of the thread that runs it ------------------------------- */
+
+enum { STACK_BYTES = 1 << 17 };
+
+/* A thread of the CPU, to which its fibers return. */
+class ground {
+  public:
+    ground();
+
+  private:
+    friend class fiber;
+    ucontext_t context;
+    /* Only sanitizers want to know. */
+    [[maybe_unused]] const void *stack_bottom;
+    [[maybe_unused]] size_t stack_size;
+    [[maybe_unused]] void *sanitizer;
+};
+
+class fiber : public gw_emulated_thread {
+  public:
+    /* `live` is what it does: it never returns, and leaves from time to time. */
+    fiber(ground *ground, void (*live)());
+    ~fiber();
+    fiber(const fiber &) = delete;
+    fiber &operator=(const fiber &) = delete;
+
+    void enter(); /* from the ground, until it leaves */
+    void leave(); /* from the fiber, to the ground */
+    void begin(); /* the first thing that it does */
+
+    enum { READY, AT_BLOCK, AT_WARP, RETURNED } is;
+    unsigned number; /* in the block, x first */
+
+  private:
+    ground *home;
+    ucontext_t context;
+    std::unique_ptr<char[]> stack;
+    [[maybe_unused]] void *sanitizer;
+};
+
+ground::ground() : context(), stack_bottom(nullptr), stack_size(0), sanitizer(nullptr) {
+#if defined(__SANITIZE_THREAD__)
+    sanitizer = __tsan_get_current_fiber();
+#endif
+}
+
+fiber::fiber(ground *ground, void (*live)())
+    : gw_emulated_thread(), is(RETURNED), number(0), home(ground), context(),
+      stack(new char[STACK_BYTES]), sanitizer(nullptr) {
+    (void)getcontext(&context);
+    context.uc_stack.ss_sp = stack.get();
+    context.uc_stack.ss_size = STACK_BYTES;
+    context.uc_link = nullptr;
+    makecontext(&context, live, 0);
+#if defined(__SANITIZE_THREAD__)
+    sanitizer = __tsan_create_fiber(0);
+#endif
+}
+
+fiber::~fiber() {
+#if defined(__SANITIZE_THREAD__)
+    __tsan_destroy_fiber(sanitizer);
+#endif
+}
+
+void fiber::enter() {
+    gw_emulated_self = this;
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_start_switch_fiber(&home->sanitizer, stack.get(), STACK_BYTES);
+#elif defined(__SANITIZE_THREAD__)
+    __tsan_switch_to_fiber(sanitizer, __tsan_switch_to_fiber_no_sync);
+#endif
+    (void)swapcontext(&home->context, &context);
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_finish_switch_fiber(home->sanitizer, nullptr, nullptr);
+#endif
+}
+
+void fiber::leave() {
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_start_switch_fiber(&sanitizer, home->stack_bottom, home->stack_size);
+#elif defined(__SANITIZE_THREAD__)
+    __tsan_switch_to_fiber(home->sanitizer, __tsan_switch_to_fiber_no_sync);
+#endif
+    (void)swapcontext(&context, &home->context);
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_finish_switch_fiber(sanitizer, &home->stack_bottom, &home->stack_size);
+#endif
+}
+
+void fiber::begin() {
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_finish_switch_fiber(nullptr, &home->stack_bottom, &home->stack_size);
+#endif
+}
+
+/* ---- grids --------------------------------------------------------------------------------- */
 
 enum { MOST_THREADS = 1024, LARGE_BLOCK = 256, LANES = 32 };
 
@@ -253,10 +361,7 @@ void gw_emulated_put(dim3 blocks, dim3 threads, cudaStream_t stream, std::functi
         return;
     }
     grid *one = new grid{blocks, threads, std::move(body), count, lot++ * 7 % count, {0}, 0, 0, 0};
-    if (!stream_put(stream, run_grid, one)) {
-        delete one;
-        (void)cuda_result(cudaErrorMemoryAllocation);
-    }
+    stream_put(stream, run_grid, one);
 }
 
 /* ---- threads that meet --------------------------------------------------------------------- */

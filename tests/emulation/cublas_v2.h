@@ -1,7 +1,7 @@
 /*
  * The part of cuBLAS that gradweave calls, on the CPU. The names are NVIDIA's. Products are done in
  * the order of the handle's stream, in single precision throughout. Stricter than cuBLAS: a handle
- * must have been given a stream, and then a workspace.
+ * must have been given a stream, and then a workspace, and multiplies whole matrices, A by B^T.
  */
 #ifndef GW_EMULATION_CUBLAS_V2_H
 #define GW_EMULATION_CUBLAS_V2_H
@@ -47,7 +47,7 @@ cublasStatus_t cublasDestroy(cublasHandle_t handle);
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
 cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes);
 
-/* C = alpha op(A) op(B) + beta C, column by column: op(A) is [m * k], op(B) [k * n], C [m * n]. */
+/* C = A B^T, column by column: A is [m * k], B [n * k], C [m * n]. */
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t a_operation,
                             cublasOperation_t b_operation, int m, int n, int k, const void *alpha,
                             const void *a, cudaDataType a_type, int a_stride, const void *b,

@@ -111,36 +111,26 @@ static void copy_now(void *context) {
     free(copy);
 }
 
-static cudaError_t put_copy(struct copy what, bool keeps, cudaStream_t stream) {
-    struct copy *copy = malloc(sizeof *copy + (keeps ? what.bytes : 0));
-    if (copy == NULL) {
-        return cuda_result(cudaErrorMemoryAllocation);
-    }
+static void put_copy(struct copy what, bool keeps, cudaStream_t stream) {
+    struct copy *copy = cuda_allocate(sizeof *copy + (keeps ? what.bytes : 0));
     *copy = what;
     if (keeps) {
         memcpy(copy->kept, what.from, what.bytes);
         copy->from = copy->kept;
     }
-    if (!stream_put(stream, copy_now, copy)) {
-        free(copy);
-        return cuda_result(cudaErrorMemoryAllocation);
-    }
-    return cudaSuccess;
+    stream_put(stream, copy_now, copy);
 }
 
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream) {
     (void)kind;
-    cudaError_t result =
-        put_copy((struct copy){.to = to, .from = from, .bytes = bytes}, !is_ours(from), stream);
-    if (result == cudaSuccess && !is_ours(to)) {
-        (void)cudaStreamSynchronize(stream);
-    }
-    return result;
+    put_copy((struct copy){.to = to, .from = from, .bytes = bytes}, !is_ours(from), stream);
+    return is_ours(to) ? cudaSuccess : cudaStreamSynchronize(stream);
 }
 
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream) {
-    return put_copy((struct copy){.to = memory, .value = value, .bytes = bytes}, false, stream);
+    put_copy((struct copy){.to = memory, .value = value, .bytes = bytes}, false, stream);
+    return cudaSuccess;
 }
 
 cudaError_t cudaMemset(void *memory, int value, size_t bytes) {

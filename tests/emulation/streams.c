@@ -1,21 +1,129 @@
 #include "streams.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "order.h"
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static struct CUstream_st *all;
+/* ---- work on streams ------------------------------------------------------------------------ */
 
-bool stream_put(cudaStream_t stream, void (*run)(void *context), void *context) {
+struct task {
+    struct task *next;
+    void (*run)(void *context);
+    void *context;
+};
+
+/* One in sixteen comes late. */
+static void linger(uint64_t *lot) {
+    *lot = *lot * 6364136223846793005u + 1442695040888963407u;
+    if (*lot >> 60 == 0) {
+        struct timespec while_ = {.tv_nsec = 100000};
+        (void)nanosleep(&while_, NULL);
+    }
+}
+
+static struct task *take(struct CUstream_st *stream) {
+    quiet_lock(&stream->mutex);
+    while (stream->first == NULL && !stream->closing) {
+        quiet_wait(&stream->changed, &stream->mutex);
+    }
+    struct task *task = stream->first;
+    if (task != NULL) {
+        stream->first = task->next;
+    }
+    quiet_unlock(&stream->mutex);
+    return task;
+}
+
+static void work(struct CUstream_st *stream) {
+    uint64_t lot = (uintptr_t)stream / 64;
+    for (struct task *task = take(stream); task != NULL; task = take(stream)) {
+        linger(&lot);
+        order_after(task);
+        task->run(task->context);
+        free(task);
+        order_before(&stream->done);
+        quiet_lock(&stream->mutex);
+        stream->done++;
+        quiet_tell(&stream->changed);
+        quiet_unlock(&stream->mutex);
+    }
+}
+
+void *cuda_allocate(size_t bytes) {
+    void *memory = malloc(bytes);
+    if (memory == NULL) {
+        abort();
+    }
+    return memory;
+}
+
+void stream_put(cudaStream_t stream, void (*run)(void *context), void *context) {
     if (stream == NULL) {
         run(context);
-        return true;
+        return;
     }
-    return queue_put(&stream->queue, run, context);
+    struct task *task = cuda_allocate(sizeof *task);
+    *task = (struct task){.run = run, .context = context};
+    order_before(task);
+    quiet_lock(&stream->mutex);
+    *(stream->first == NULL ? &stream->first : &stream->last->next) = task;
+    stream->last = task;
+    stream->put++;
+    quiet_tell(&stream->changed);
+    quiet_unlock(&stream->mutex);
 }
+
+/* ---- their threads ------------------------------------------------------------------------- */
+
+/* Threads outlive streams: what one needs for running blocks takes long to make. */
+struct server {
+    struct server *next; /* of those that are idle */
+    pthread_cond_t changed;
+    struct CUstream_st *stream; /* NULL: idle */
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of all streams and servers */
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static struct server *idle;
+static struct CUstream_st *all;
+
+static void *serve(void *argument) {
+    struct server *server = argument;
+    for (;;) {
+        quiet_lock(&mutex);
+        while (server->stream == NULL) {
+            quiet_wait(&server->changed, &mutex);
+        }
+        quiet_unlock(&mutex);
+        struct CUstream_st *stream = server->stream;
+        work(stream);
+        quiet_lock(&mutex);
+        server->stream = NULL;
+        server->next = idle;
+        idle = server;
+        quiet_unlock(&mutex);
+        quiet_lock(&stream->mutex);
+        stream->left = true;
+        quiet_tell(&stream->changed);
+        quiet_unlock(&stream->mutex);
+    }
+    return NULL;
+}
+
+static void start_server(struct CUstream_st *stream) {
+    pthread_t thread;
+    struct server *server = cuda_allocate(sizeof *server);
+    *server = (struct server){.changed = PTHREAD_COND_INITIALIZER, .stream = stream};
+    if (pthread_create(&thread, NULL, serve, server) != 0) {
+        abort();
+    }
+    (void)pthread_detach(thread);
+}
+
+/* ---- streams ------------------------------------------------------------------------------- */
 
 /* Streams come and go meanwhile: who closes one waits until nobody waits for it here. */
 void streams_finish(int device) {
@@ -26,7 +134,7 @@ void streams_finish(int device) {
         }
         stream->waiting++;
         quiet_unlock(&mutex);
-        queue_finish(&stream->queue);
+        (void)cudaStreamSynchronize(stream);
         quiet_lock(&mutex);
         stream->waiting--;
         quiet_tell(&changed);
@@ -34,26 +142,30 @@ void streams_finish(int device) {
     quiet_unlock(&mutex);
 }
 
-/* ---- streams ------------------------------------------------------------------------------- */
-
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned flags, int priority) {
     (void)flags, (void)priority;
-    struct CUstream_st *stream = malloc(sizeof *stream);
-    *out = NULL;
-    if (stream == NULL || !queue_open(&stream->queue)) {
-        free(stream);
-        return cuda_result(cudaErrorMemoryAllocation);
-    }
-    stream->device = cuda_current_device();
-    stream->waiting = 0;
+    struct CUstream_st *stream = cuda_allocate(sizeof *stream);
+    *stream = (struct CUstream_st){.mutex = PTHREAD_MUTEX_INITIALIZER,
+                                   .changed = PTHREAD_COND_INITIALIZER,
+                                   .device = cuda_current_device()};
     quiet_lock(&mutex);
     stream->next = all;
     all = stream;
+    struct server *server = idle;
+    if (server != NULL) {
+        idle = server->next;
+        server->stream = stream;
+        quiet_tell(&server->changed);
+    }
     quiet_unlock(&mutex);
+    if (server == NULL) {
+        start_server(stream);
+    }
     *out = stream;
     return cudaSuccess;
 }
 
+/* Its work is done first. */
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     quiet_lock(&mutex);
     while (stream->waiting > 0) {
@@ -65,26 +177,46 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     }
     *place = stream->next;
     quiet_unlock(&mutex);
-    queue_close(&stream->queue);
+    quiet_lock(&stream->mutex);
+    stream->closing = true;
+    quiet_tell(&stream->changed);
+    while (!stream->left) {
+        quiet_wait(&stream->changed, &stream->mutex);
+    }
+    quiet_unlock(&stream->mutex);
     free(stream);
     return cudaSuccess;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     if (stream != NULL) {
-        queue_finish(&stream->queue);
+        quiet_lock(&stream->mutex);
+        unsigned long put = stream->put;
+        while (stream->done < put) {
+            quiet_wait(&stream->changed, &stream->mutex);
+        }
+        quiet_unlock(&stream->mutex);
+        order_after(&stream->done);
     }
     return cudaSuccess;
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
-    return stream == NULL || queue_is_done(&stream->queue) ? cudaSuccess
-                                                           : cuda_result(cudaErrorNotReady);
+    if (stream != NULL) {
+        quiet_lock(&stream->mutex);
+        bool done = stream->done == stream->put;
+        quiet_unlock(&stream->mutex);
+        if (!done) {
+            return cuda_result(cudaErrorNotReady);
+        }
+        order_after(&stream->done);
+    }
+    return cudaSuccess;
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data) {
-    return stream_put(stream, function, data) ? cudaSuccess
-                                              : cuda_result(cudaErrorMemoryAllocation);
+    stream_put(stream, function, data);
+    return cudaSuccess;
 }
 
 /* ---- events -------------------------------------------------------------------------------- */
@@ -113,13 +245,6 @@ static void release(struct record *record) {
     if (last) {
         free(record);
     }
-}
-
-static struct record *hold(struct record *record) {
-    quiet_lock(&record->mutex);
-    record->users++;
-    quiet_unlock(&record->mutex);
-    return record;
 }
 
 static void reach(void *context) {
@@ -160,10 +285,7 @@ static bool is_reached(struct record *record) {
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags) {
-    *out = malloc(sizeof **out);
-    if (*out == NULL) {
-        return cuda_result(cudaErrorMemoryAllocation);
-    }
+    *out = cuda_allocate(sizeof **out);
     **out = (struct CUevent_st){.flags = flags};
     return cudaSuccess;
 }
@@ -179,17 +301,11 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     if (stream != NULL && stream->device != cuda_current_device()) {
         return cuda_result(cudaErrorInvalidValue);
     }
-    struct record *record = malloc(sizeof *record);
-    if (record == NULL) {
-        return cuda_result(cudaErrorMemoryAllocation);
-    }
+    struct record *record = cuda_allocate(sizeof *record);
     *record = (struct record){.mutex = PTHREAD_MUTEX_INITIALIZER,
                               .changed = PTHREAD_COND_INITIALIZER,
                               .users = 2}; /* the event, and the stream */
-    if (!stream_put(stream, reach, record)) {
-        free(record);
-        return cuda_result(cudaErrorMemoryAllocation);
-    }
+    stream_put(stream, reach, record);
     release(event->record);
     event->record = record;
     return cudaSuccess;
@@ -198,9 +314,11 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 /* For what the event was recorded last, now. */
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
     (void)flags;
-    if (event->record != NULL && !stream_put(stream, await_and_release, hold(event->record))) {
-        release(event->record);
-        return cuda_result(cudaErrorMemoryAllocation);
+    if (event->record != NULL) {
+        quiet_lock(&event->record->mutex);
+        event->record->users++;
+        quiet_unlock(&event->record->mutex);
+        stream_put(stream, await_and_release, event->record);
     }
     return cudaSuccess;
 }

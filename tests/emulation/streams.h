@@ -8,17 +8,29 @@
 extern "C" {
 #endif
 
-#include "queue.h"
+#include <pthread.h>
+#include <stdbool.h>
 
+struct task;
+
+/* A thread that does what it is given in order, and whenever it comes to it, which by lot takes a
+ * while. */
 struct CUstream_st {
-    struct queue queue;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    struct task *first, *last;
+    unsigned long put, done;
+    bool closing, left;
     struct CUstream_st *next; /* of all */
     int device;
     int waiting; /* so many are in streams_finish() for it */
 };
 
-/* Queues work like queue_put; calls it at once without a stream (NULL). */
-bool stream_put(cudaStream_t stream, void (*run)(void *context), void *context);
+/* Has `run` called with `context`, of which it disposes; at once without a stream (NULL). */
+void stream_put(cudaStream_t stream, void (*run)(void *context), void *context);
+
+/* Ends the program without memory. */
+void *cuda_allocate(size_t bytes);
 
 /* Waits until all that has been put on a GPU's streams is done. */
 void streams_finish(int device);
