@@ -78,7 +78,7 @@ static void check_parts(struct gradweave_session *session, const char *algorithm
                 took.other_s >= 0);
 }
 
-/* What ranks get is in their gradients and in the aggregates, and is something. */
+/* Results are the aggregates, and not all zero. */
 static void check_results(struct gradweave_session *session, const float *results) {
     size_t sent = 0;
     for (size_t i = 0; i < LAYERS; results += layers[i++]) {
