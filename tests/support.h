@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define assert_ok(call) assert_int_equal(call, GW_OK)
+
 /* Whether two numbers agree to `relative`; shows them if not. */
 static inline bool near(double actual, double expected, double relative) {
     if (fabs(actual - expected) <= relative * fabs(expected)) {

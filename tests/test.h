@@ -9,8 +9,6 @@
 #include "core/random.h"
 #include "tests/support.h"
 
-#define assert_ok(call) assert_int_equal(call, GW_OK)
-
 /* The seed of random cases; main() chooses it, and prints it: GRADWEAVE_SEED repeats a run. */
 extern uint64_t seed;
 

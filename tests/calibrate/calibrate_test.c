@@ -58,8 +58,8 @@ static void measure(const char *path, int ranks, const struct gw_calibration *ca
     fake_message_s = message_s;
     fake_collective_s = collective_s;
     run_fake_ranks(ranks, calibrate, calibrated, sizeof *calibrated, NULL);
-    assert_int_equal(gw_cluster_write(&calibrated[0].cluster, path, NULL), GW_OK);
-    assert_int_equal(gw_cluster_read(path, out, NULL), GW_OK);
+    assert_ok(gw_cluster_write(&calibrated[0].cluster, path, NULL));
+    assert_ok(gw_cluster_read(path, out, NULL));
     if (out->network != NULL) {
         assert_memory_equal(calibrated[0].cluster.network, calibrated[1].cluster.network,
                             offsetof(struct gw_network, kept));
@@ -193,7 +193,7 @@ TEST(curves_of_the_older_file_are_added) {
     const struct gw_curve *now = NULL;
     const struct gw_curve *then = NULL;
     struct gw_calibration calibration = describe();
-    assert_int_equal(gw_cluster_read(path_in(*state, "older.json"), &older, NULL), GW_OK);
+    assert_ok(gw_cluster_read(path_in(*state, "older.json"), &older, NULL));
     calibration.collectives = allreduce_only;
     calibration.compressors = no_compressors;
     calibration.network = false;
@@ -204,8 +204,8 @@ TEST(curves_of_the_older_file_are_added) {
     assert_null(cluster.network);
     assert_non_null(find_collective(&cluster, "allreduce", 2, &now));
     double measured_s = gw_curve_time(now, 5000);
-    assert_int_equal(gw_json_put_text(older.kept, "rack", "third from the left", NULL), GW_OK);
-    assert_int_equal(gw_calibration_add_older(&cluster, &older, NULL), GW_OK);
+    assert_ok(gw_json_put_text(older.kept, "rack", "third from the left", NULL));
+    assert_ok(gw_calibration_add_older(&cluster, &older, NULL));
     assert_int_equal(cluster.collective_count, older.collective_count);
     /* Growth laws are of all curves; among two workers alone there are none. */
     assert_null(cJSON_GetObjectItemCaseSensitive(cluster.kept, "growth"));
@@ -223,9 +223,9 @@ TEST(curves_of_the_older_file_are_added) {
                               cJSON_GetObjectItem(older.kept, "source"), 1));
     gw_cluster_free(&older);
     const char *path = path_in(*state, "both.json");
-    assert_int_equal(gw_cluster_write(&cluster, path, NULL), GW_OK);
+    assert_ok(gw_cluster_write(&cluster, path, NULL));
     struct gw_cluster again;
-    assert_int_equal(gw_cluster_read(path, &again, NULL), GW_OK);
+    assert_ok(gw_cluster_read(path, &again, NULL));
     check_same_margins(&cluster.compressors, &again.compressors);
     check_same_margins(&cluster.aggregation, &again.aggregation);
     gw_cluster_free(&again);
@@ -303,7 +303,7 @@ TEST(a_curve_that_moved_is_found) {
     struct gw_cluster cluster;
     struct gw_check check;
     double change = 0;
-    assert_int_equal(gw_cluster_read(path_in(*state, "older.json"), &cluster, NULL), GW_OK);
+    assert_ok(gw_cluster_read(path_in(*state, "older.json"), &cluster, NULL));
     pretend(&cluster, "topk", 0.02);
     pretend(&cluster, "hard-threshold", 100);
     check_again(&cluster, &check);
@@ -357,7 +357,7 @@ TEST(drift_is_of_what_was_asked_about) {
     static const char *const none[] = {NULL};
     static const char *const unmeasured[] = {"gtopk", "push", NULL}; /* that files may have */
     struct gw_cluster cluster;
-    assert_int_equal(gw_cluster_read(path_in(*state, "older.json"), &cluster, NULL), GW_OK);
+    assert_ok(gw_cluster_read(path_in(*state, "older.json"), &cluster, NULL));
     assert_drift(&cluster, all, NULL);
     pretend(&cluster, "topk", 0.5);
     assert_drift(&cluster, others, NULL);
@@ -393,7 +393,7 @@ TEST(medians_without_spread_are_no_use) {
                        "\"collectives\":{},\"compressors\":{\"topk\":{\"fixed_s\":1,\"raw\":["
                        "{\"elements\":1024,\"median_s\":1e-6%s}]}}}",
                        spreads[i]);
-        assert_int_equal(gw_cluster_parse(text, strlen(text), "a.json", &cluster, NULL), GW_OK);
+        assert_ok(gw_cluster_parse(text, strlen(text), "a.json", &cluster, NULL));
         for (int r = 0; r < 2; r++) {
             ranks[r] = (struct checked){.calibration = describe(), .cluster = &cluster};
             ranks[r].calibration.collectives = no_collectives;
@@ -419,9 +419,8 @@ static enum gw_status refuse(struct gw_communicator *communicator, void *context
     assert_int_equal(gw_calibration_require_same_hosts(communicator, other->cluster, false, error),
                      GW_BAD_INPUT);
     assert_non_null(strstr(error->message, "expected"));
-    assert_int_equal(gw_calibration_uncertainty_reasons(communicator, other->cluster, &arena,
-                                                        &doubts, &count, error),
-                     GW_OK);
+    assert_ok(gw_calibration_uncertainty_reasons(communicator, other->cluster, &arena, &doubts,
+                                                 &count, error));
     assert_int_equal(count, 2);
     assert_non_null(strstr(doubts[0], other->doubt));
     assert_string_equal(doubts[1], "a.json has 1 worker on a node, this job up to 2");
@@ -445,7 +444,7 @@ TEST(other_hosts_are_refused_or_doubted) {
                        "{\"schema\":\"gradweave/cluster@1\",\"name\":\"a\",\"workers\":2,"
                        "\"collectives\":{},\"compressors\":{}%s}",
                        others[i].source);
-        assert_int_equal(gw_cluster_parse(text, strlen(text), "a.json", &cluster, NULL), GW_OK);
+        assert_ok(gw_cluster_parse(text, strlen(text), "a.json", &cluster, NULL));
         ranks[0].cluster = ranks[1].cluster = &cluster;
         run_ranks(2, refuse, ranks, sizeof *ranks);
         gw_cluster_free(&cluster);

@@ -85,7 +85,7 @@ static void choose(const struct gw_curve_point *points, size_t count, bool compr
                    struct gw_candidate candidates[GW_CANDIDATE_KINDS],
                    enum gw_candidate_kind *chosen) {
     bool wanted[GW_CANDIDATE_KINDS] = {true, compressor, true, true};
-    assert_int_equal(gw_candidates_open(wanted, points, count, candidates, chosen, NULL), GW_OK);
+    assert_ok(gw_candidates_open(wanted, points, count, candidates, chosen, NULL));
 }
 
 TEST(the_truth_is_chosen) {

@@ -90,7 +90,7 @@ static void check_offered(int ranks, size_t max_bytes, bool runs, const char *na
         offered[r].runs = runs;
     }
     struct gw_communicator alone;
-    assert_int_equal(gw_communicators_open_local(1, &alone, NULL), GW_OK);
+    assert_ok(gw_communicators_open_local(1, &alone, NULL));
     plain = alone.transport;
     moved = *plain;
     moved.collect = collect_elsewhere;

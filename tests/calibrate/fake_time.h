@@ -152,7 +152,7 @@ static enum gw_status fake_run_rank(struct gw_communicator *communicator, void *
 /* For tests that change it: run_fake_ranks does this first. */
 static inline void prepare_fake_transport(void) {
     struct gw_communicator alone;
-    assert_int_equal(gw_communicators_open_local(1, &alone, NULL), GW_OK);
+    assert_ok(gw_communicators_open_local(1, &alone, NULL));
     fake_under = alone.transport;
     fake_transport = *fake_under;
     fake_transport.barrier = fake_barrier;

@@ -40,9 +40,8 @@ static struct fitted measured(size_t count, double kink, double noise) {
 }
 
 static void choose_curve(struct fitted *of) {
-    assert_int_equal(
-        gw_choose_curve(&subject, of->measurements, of->count, &of->curve, &of->details, NULL),
-        GW_OK);
+    assert_ok(
+        gw_choose_curve(&subject, of->measurements, of->count, &of->curve, &of->details, NULL));
     of->fit = cJSON_GetObjectItem(of->details, "fit");
 }
 
@@ -63,16 +62,6 @@ static void assert_chosen(const struct fitted *of, const char *kind, size_t poin
     assert_int_equal(of->curve.point_count, points);
 }
 
-TEST(a_straight_cost_becomes_a_line) {
-    struct fitted line = measured(MOST_SIZES, 0, 0.005);
-    choose_curve(&line);
-    assert_chosen(&line, "straight", 0);
-    assert_true(near(line.curve.fixed_s, 1e-4, 0.02));
-    assert_true(near(line.curve.per_unit_s, 2e-9, 0.02));
-    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(line.details, "raw")), MOST_SIZES);
-    forget_curve(&line);
-}
-
 /* With two sizes nothing can be held out, with three one. */
 /* A share of the time, of what networks carry, if it was seen at every size. */
 TEST(ranks_may_be_done_apart) {
@@ -83,9 +72,8 @@ TEST(ranks_may_be_done_apart) {
             of.measurements[i].skew_s = 0.3 * of.measurements[i].summary.median;
         }
         of.measurements[2].skew_s = seen == 1 ? 0 : 1.5 * of.measurements[2].summary.median;
-        assert_int_equal(gw_choose_curve(seen == 2 ? &subject : &carried, of.measurements, of.count,
-                                         &of.curve, &of.details, NULL),
-                         GW_OK);
+        assert_ok(gw_choose_curve(seen == 2 ? &subject : &carried, of.measurements, of.count,
+                                  &of.curve, &of.details, NULL));
         const cJSON *skew = cJSON_GetObjectItem(of.details, "skew");
         assert_int_equal(cJSON_GetArraySize(skew), seen == 0 ? 7 : 0);
         for (int i = 0; seen == 0 && i < 7; i++) {
@@ -164,17 +152,6 @@ TEST(a_jump_becomes_two_segments) {
     assert_true(near(number_in(cJSON_GetArrayItem(segments, 0), "startup_s"), 1e-4, 1e-6));
     assert_true(near(number_in(cJSON_GetArrayItem(segments, 1), "startup_s"), 6e-4, 1e-6));
     forget_curve(&jump);
-}
-
-TEST(a_curved_cost_stays_points) {
-    struct fitted curved = measured(MOST_SIZES, 0, 0);
-    for (size_t i = 0; i < MOST_SIZES; i++) {
-        curved.measurements[i].summary.median = 1e-6 * pow(curved.measurements[i].size, 0.6);
-    }
-    choose_curve(&curved);
-    assert_chosen(&curved, "points", MOST_SIZES);
-    assert_through_all(&curved, 1e-12);
-    forget_curve(&curved);
 }
 
 static size_t nowhere(const void *context, size_t smaller, size_t larger) {

@@ -16,7 +16,7 @@ static struct gw_series series[SERIES] = {
     {.workers = 4, .subject = {.name = "topk", .smallest = 1024, .largest = 1 << 14}}};
 
 static void open_points(struct gw_points *points) {
-    assert_int_equal(gw_points_open(series, SERIES, 2, points, NULL), GW_OK);
+    assert_ok(gw_points_open(series, SERIES, 2, points, NULL));
     assert_int_equal(points->count, title.point_count);
 }
 
@@ -46,9 +46,9 @@ static void put_blocks(const char *path, struct block blocks[BLOCKS]) {
     struct gw_points points;
     struct gw_journal journal;
     struct gw_random *random = open_random(1);
-    assert_int_equal(open_journal(path, &title, false, &points, &journal, NULL), GW_OK);
+    assert_ok(open_journal(path, &title, false, &points, &journal, NULL));
     points.items[4].state = points.items[9].state = GW_POINT_LEFT_OUT;
-    assert_int_equal(gw_journal_put_chosen(&journal, &points, NULL), GW_OK);
+    assert_ok(gw_journal_put_chosen(&journal, &points, NULL));
     for (size_t b = 0; b < BLOCKS; b++) {
         blocks[b].point = (size_t)gw_random_below(random, 4);
         struct gw_block *repeats = &blocks[b].repeats;
@@ -56,9 +56,8 @@ static void put_blocks(const char *path, struct block blocks[BLOCKS]) {
         for (size_t i = 0; i < REPEATS; i++) {
             repeats->seconds[i] = 1e-4 * gw_random_noise(random, 1);
         }
-        assert_int_equal(
-            gw_journal_put_block(&journal, &points, blocks[b].point, repeats, (double)b, NULL),
-            GW_OK);
+        assert_ok(
+            gw_journal_put_block(&journal, &points, blocks[b].point, repeats, (double)b, NULL));
     }
     gw_journal_close(&journal);
     gw_points_free(&points);
@@ -108,7 +107,7 @@ TEST_IN_FOLDER(cut_off_at_any_byte_it_holds_its_whole_lines) {
     char *whole = NULL;
     size_t length = 0;
     put_blocks(path, blocks);
-    assert_int_equal(gw_file_read(path, &whole, &length, NULL), GW_OK);
+    assert_ok(gw_file_read(path, &whole, &length, NULL));
     assert_int_equal(count_lines(whole, length), 4 + BLOCKS);
     for (size_t cut = 0; cut <= length; cut++) {
         struct gw_points points;
@@ -123,10 +122,9 @@ TEST_IN_FOLDER(cut_off_at_any_byte_it_holds_its_whole_lines) {
         check_blocks(&points, blocks, held);
         /* It goes on where it was cut off. */
         if (!journal.chosen) {
-            assert_int_equal(gw_journal_put_chosen(&journal, &points, NULL), GW_OK);
+            assert_ok(gw_journal_put_chosen(&journal, &points, NULL));
         }
-        assert_int_equal(gw_journal_put_block(&journal, &points, 0, &blocks[0].repeats, 99, NULL),
-                         GW_OK);
+        assert_ok(gw_journal_put_block(&journal, &points, 0, &blocks[0].repeats, 99, NULL));
         gw_journal_close(&journal);
         gw_points_free(&points);
         resume_journal(path, &points, &journal);
@@ -147,7 +145,7 @@ TEST_IN_FOLDER(damaged_lines_are_measured_again) {
     char *whole = NULL;
     size_t length = 0;
     put_blocks(path, blocks);
-    assert_int_equal(gw_file_read(path, &whole, &length, NULL), GW_OK);
+    assert_ok(gw_file_read(path, &whole, &length, NULL));
     for (size_t at = strcspn(whole, "\n") + 1; at < length; at += strcspn(whole + at, "\n") + 1) {
         for (size_t offset = 0; offset < 3; offset++) {
             struct gw_points points;
@@ -157,7 +155,7 @@ TEST_IN_FOLDER(damaged_lines_are_measured_again) {
             whole[at + offset] = '?';
             write_bytes(path, whole, length);
             whole[at + offset] = before;
-            assert_int_equal(open_journal(path, &title, true, &points, &journal, NULL), GW_OK);
+            assert_ok(open_journal(path, &title, true, &points, &journal, NULL));
             assert_int_equal(journal.chosen, lines >= 4);
             check_blocks(&points, blocks, lines > 4 ? lines - 4 : 0);
             gw_journal_close(&journal);
@@ -176,14 +174,14 @@ static void check_refused(const char *path, const struct gw_journal_title *asked
     char *after = NULL;
     size_t length = 0;
     size_t left = 0;
-    assert_int_equal(gw_file_read(path, &before, &length, NULL), GW_OK);
+    assert_ok(gw_file_read(path, &before, &length, NULL));
     assert_int_equal(open_journal(path, asked, resume, &points, &journal, &error), GW_BAD_INPUT);
     if (strstr(error.message, why) == NULL || strstr(error.message, path) == NULL) {
         print_error("%s\n", error.message);
         fail();
     }
     gw_points_free(&points);
-    assert_int_equal(gw_file_read(path, &after, &left, NULL), GW_OK);
+    assert_ok(gw_file_read(path, &after, &left, NULL));
     assert_int_equal(left, length);
     assert_memory_equal(before, after, length);
     free(before);
@@ -201,7 +199,7 @@ TEST_IN_FOLDER(others_are_refused_and_left_alone) {
     check_refused(path, &title, false, "expected --resume");
     check_refused(path, &other_hosts, true, "one of other hosts");
     check_refused(path, &other_request, true, "one of other collectives");
-    assert_int_equal(open_journal(path, &title, true, &points, &journal, NULL), GW_OK);
+    assert_ok(open_journal(path, &title, true, &points, &journal, NULL));
     check_refused(path, &title, true, "one that is still running");
     gw_journal_close(&journal);
     gw_points_free(&points);
@@ -224,7 +222,7 @@ TEST_IN_FOLDER(one_without_measurements_is_in_nobodys_way) {
     size_t length = 0;
     const struct gw_journal_title other = {.request = 1, .hosts = 5, .point_count = 10};
     put_blocks(path, blocks);
-    assert_int_equal(gw_file_read(path, &whole, &length, NULL), GW_OK);
+    assert_ok(gw_file_read(path, &whole, &length, NULL));
     for (size_t cut = 0; cut <= length; cut++) {
         write_bytes(path, whole, cut);
         if (count_lines(whole, cut) >= 4) {
@@ -232,13 +230,13 @@ TEST_IN_FOLDER(one_without_measurements_is_in_nobodys_way) {
             cut += 50; /* the rest is alike */
             continue;
         }
-        assert_int_equal(open_journal(path, &other, false, &points, &journal, NULL), GW_OK);
+        assert_ok(open_journal(path, &other, false, &points, &journal, NULL));
         assert_false(journal.chosen);
         check_blocks(&points, blocks, 0);
         check_refused(path, &title, false, "one that is still running");
         gw_journal_close(&journal);
         gw_points_free(&points);
-        assert_int_equal(open_journal(path, &other, true, &points, &journal, NULL), GW_OK);
+        assert_ok(open_journal(path, &other, true, &points, &journal, NULL));
         gw_journal_close(&journal);
         gw_points_free(&points);
     }
@@ -249,9 +247,9 @@ TEST_IN_FOLDER(a_journal_without_a_path_writes_nothing) {
     struct gw_points points;
     struct gw_journal journal;
     const struct gw_block block = {.count = 1, .seconds = {1}};
-    assert_int_equal(open_journal(NULL, &title, true, &points, &journal, NULL), GW_OK);
-    assert_int_equal(gw_journal_put_chosen(&journal, &points, NULL), GW_OK);
-    assert_int_equal(gw_journal_put_block(&journal, &points, 0, &block, 1, NULL), GW_OK);
+    assert_ok(open_journal(NULL, &title, true, &points, &journal, NULL));
+    assert_ok(gw_journal_put_chosen(&journal, &points, NULL));
+    assert_ok(gw_journal_put_block(&journal, &points, 0, &block, 1, NULL));
     gw_journal_close(&journal);
     gw_points_free(&points);
     assert_int_equal(count_entries(*state), 0);

@@ -87,7 +87,7 @@ static bool close_to(const char *what, double actual, double expected, double to
 /* Times are known to `relative`; what is a difference of times is known to that share of those. */
 static void check_fit(const struct points *points, const struct gw_loggp *p, double relative) {
     struct gw_loggp_fit fit;
-    assert_int_equal(gw_loggp_fit(points->items, points->count, &fit, &error), GW_OK);
+    assert_ok(gw_loggp_fit(points->items, points->count, &fit, &error));
     double short_s = 2 * p->overhead_s + p->gap_s + p->latency_s;
     double byte_s = p->overhead_s_per_byte + p->gap_s_per_byte;
     assert_true(close_to("o", fit.loggp.overhead_s, p->overhead_s, relative * p->overhead_s));
@@ -158,7 +158,7 @@ TEST(overlaps_do_not_count_twice) {
         points.items[i].time_s *= points.items[i].kind == GW_RECEIVE_CALL ? 9 : 1;
     }
     struct gw_loggp_fit fit;
-    assert_int_equal(gw_loggp_fit(points.items, points.count, &fit, &error), GW_OK);
+    assert_ok(gw_loggp_fit(points.items, points.count, &fit, &error));
     assert_true(near(fit.loggp.overhead_s, loggp.gap_s, 1e-6));
     assert_true(near(fit.loggp.gap_s, loggp.gap_s, 1e-6));
     assert_true(near(ping_pong_s(&fit.loggp, 1), ping_pong_s(&loggp, 1), 1e-6));
@@ -179,7 +179,7 @@ TEST(calls_that_wait_for_the_message_are_not_overhead) {
         }
     }
     struct gw_loggp_fit fit;
-    assert_int_equal(gw_loggp_fit(points.items, points.count, &fit, &error), GW_OK);
+    assert_ok(gw_loggp_fit(points.items, points.count, &fit, &error));
     assert_true(near(fit.loggp.overhead_s, loggp.gap_s, 1e-6));
     assert_true(near(fit.loggp.gap_s, loggp.gap_s, 1e-6));
     assert_true(near(fit.loggp.gap_s_per_byte, loggp.gap_s_per_byte, 1e-3));
@@ -248,7 +248,7 @@ TEST(parameters_are_never_negative) {
         for (size_t k = 0; k < points.count; k++) {
             points.items[k].time_s = draw_log(random, 1e-9, 1);
         }
-        assert_int_equal(gw_loggp_fit(points.items, points.count, &fit, &error), GW_OK);
+        assert_ok(gw_loggp_fit(points.items, points.count, &fit, &error));
         const double values[] = {fit.loggp.latency_s, fit.loggp.overhead_s, fit.loggp.gap_s,
                                  fit.loggp.gap_s_per_byte, fit.loggp.overhead_s_per_byte};
         for (size_t k = 0; k < 5; k++) {

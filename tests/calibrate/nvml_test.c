@@ -15,8 +15,8 @@ static struct gw_json_writer *begin(void) {
 static void assert_written(const char *expected) {
     char *text = NULL;
     cJSON *object = NULL;
-    assert_int_equal(gw_writer_finish(&writer, &object, &error), GW_OK);
-    assert_int_equal(gw_json_print_compact(object, &text, &error), GW_OK);
+    assert_ok(gw_writer_finish(&writer, &object, &error));
+    assert_ok(gw_json_print_compact(object, &text, &error));
     text[strcspn(text, "\n")] = '\0';
     assert_string_equal(text, expected);
     free(text);

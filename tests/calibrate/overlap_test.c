@@ -244,7 +244,7 @@ TEST(threads_run_at_once) {
         }
         run_ranks(2, measure, ranks, sizeof *ranks);
         for (int r = 0; r < 2; r++) {
-            assert_int_equal(ranks[r].status, GW_OK);
+            assert_ok(ranks[r].status);
             assert_true(ranks[r].known);
             assert_memory_equal(&ranks[r].point, &ranks[0].point, sizeof ranks[r].point);
             assert_int_equal(ranks[r].communicated, ranks[0].communicated);
@@ -287,7 +287,7 @@ TEST(exchanges_wait_for_gradients) {
         run_ranks(2, measure, ranks, sizeof *ranks);
         for (int r = 0; r < 2; r++) {
             size_t passes = ranks[r].computed;
-            assert_int_equal(ranks[r].status, GW_OK);
+            assert_ok(ranks[r].status);
             print_message("%zu exchanges beside %zu passes\n", ranks[r].beside, passes);
             assert_true(ranks[r].beside <= cases[i].most * passes);
             assert_true(ranks[r].beside > 0);
@@ -304,7 +304,7 @@ static bool recovers(const struct rank *like) {
     run_ranks(RANKS, measure, ranks, sizeof *ranks);
     const struct gw_overlap_point *point = &ranks[0].point;
     for (int r = 0; r < RANKS; r++) {
-        assert_int_equal(ranks[r].status, GW_OK);
+        assert_ok(ranks[r].status);
         assert_true(ranks[r].known);
         assert_memory_equal(&ranks[r].point, point, sizeof *point);
         assert_int_equal(ranks[r].communicated, ranks[0].communicated);
@@ -507,7 +507,7 @@ static bool is_measured_as_slowed(bool tells) {
     run_ranks(2, train, trainers, sizeof *trainers);
     for (int r = 0; r < 2; r++) {
         const cJSON *kept = trainers[r].cluster.overlap->kept;
-        assert_int_equal(trainers[r].status, GW_OK);
+        assert_ok(trainers[r].status);
         assert_true(cJSON_GetObjectItem(kept, "backward_s")->valuedouble >= pass_s);
     }
     bool right = is_slowed(&trainers[0], "allgather") && is_slowed(&trainers[0], "allreduce");
@@ -563,7 +563,7 @@ TEST(sessions_take_longer_than_their_parts) {
         }
         run_ranks(2, train, trainers, sizeof *trainers);
         for (int r = 0; r < 2; r++) {
-            assert_int_equal(trainers[r].status, GW_OK);
+            assert_ok(trainers[r].status);
         }
         double session_s = trainers[0].cluster.overlap->session_s;
         assert_true(fabs(session_s - (shorter ? 0 : 0.5)) < 1e-9);

@@ -236,7 +236,7 @@ TEST(a_load_compresses_series) {
     calibration.device = need_device();
     calibration.max_elements = 4096;
     calibration.density = 0.01;
-    assert_int_equal(gw_overlap_load_open(&load, &calibration, 0, NULL), GW_OK);
+    assert_ok(gw_overlap_load_open(&load, &calibration, 0, NULL));
     assert_int_equal(load.elements, 4096);
     assert_true(load.gradient.bytes >= 4 * gw_device_cache_bytes(calibration.device));
     const char *complaint = check_load(&load, &gw_compressor_hard_threshold);
@@ -254,7 +254,7 @@ TEST(a_group_is_drawn_as_a_whole) {
     struct gw_calibration calibration = gw_calibration_defaults();
     calibration.device = need_device();
     calibration.max_elements = 1 << 24;
-    assert_int_equal(gw_overlap_load_open(&load, &calibration, 0, NULL), GW_OK);
+    assert_ok(gw_overlap_load_open(&load, &calibration, 0, NULL));
     assert_int_equal(load.elements, 1 << 22);
     size_t bytes = load.elements * sizeof(float);
     char *group = malloc(bytes);

@@ -16,7 +16,7 @@ static void open_points(struct gw_series series[SERIES], size_t largest, size_t 
         series[s] = (struct gw_series){
             .workers = 2, .subject = {.name = "x", .smallest = 1024, .largest = largest}};
     }
-    assert_int_equal(gw_points_open(series, SERIES, per_factor_four, out, NULL), GW_OK);
+    assert_ok(gw_points_open(series, SERIES, per_factor_four, out, NULL));
 }
 
 /* ---- sizes --------------------------------------------------------------------------------- */
@@ -60,7 +60,7 @@ TEST(similar_series_have_fewer_sizes) {
                 .denser_of = s >= DENSER ? "x" : NULL,
                 .subject = {.name = "x", .smallest = 1 << 10, .largest = 1 << 22}};
         }
-        assert_int_equal(gw_points_open(series, KINDS, per_four, &points, NULL), GW_OK);
+        assert_ok(gw_points_open(series, KINDS, per_four, &points, NULL));
         for (size_t i = 0; i < points.count; i++) {
             counts[points.items[i].series]++;
         }
@@ -90,7 +90,7 @@ TEST(the_last_size_before_a_step_is_measured) {
                                            .context = steps}};
     struct gw_points points;
     size_t extra = 0;
-    assert_int_equal(gw_points_open(&series, 1, 1, &points, NULL), GW_OK);
+    assert_ok(gw_points_open(&series, 1, 1, &points, NULL));
     for (size_t i = 1; i < points.count; i++) {
         size_t size = points.items[i].size;
         assert_true(size % 8 == 0 && size > points.items[i - 1].size);
@@ -116,7 +116,7 @@ static void measure(struct gw_measured_point *point, double spread, double scale
                     const struct gw_stop_rule *by) {
     while (point->state == GW_POINT_OPEN) {
         const struct gw_block block = {.count = 1, .seconds = {scale * draw(spread)}};
-        assert_int_equal(gw_point_add(point, &block, by, NULL), GW_OK);
+        assert_ok(gw_point_add(point, &block, by, NULL));
     }
 }
 
@@ -133,7 +133,7 @@ TEST(a_point_is_closed_when_its_median_is_known) {
         measure(&point, 0.2, 1, &rule);
         assert_int_equal(point.state, GW_POINT_PRECISE);
         assert_true(point.count >= GW_MIN_REPEATS && point.count < 500);
-        assert_int_equal(gw_point_measurement(&point, &rule, &measurement, NULL), GW_OK);
+        assert_ok(gw_point_measurement(&point, &rule, &measurement, NULL));
         assert_true(measurement.precise && measurement.stopped_by == NULL);
         assert_true(gw_summary_relative_error(&measurement.summary) <= 0.02);
         assert_int_equal(measurement.summary.count, point.count);
@@ -153,18 +153,18 @@ TEST(caps_are_reported) {
     measure(&point, 0.5, 1, &brief);
     assert_int_equal(point.state, GW_POINT_CAPPED);
     assert_true(point.spent_s >= 0.01 && point.count < 200);
-    assert_int_equal(gw_point_measurement(&point, &brief, &measurement, NULL), GW_OK);
+    assert_ok(gw_point_measurement(&point, &brief, &measurement, NULL));
     assert_true(!measurement.precise);
     assert_string_equal(measurement.stopped_by, "max-time");
     point.state = GW_POINT_OUT_OF_TIME;
-    assert_int_equal(gw_point_measurement(&point, &brief, &measurement, NULL), GW_OK);
+    assert_ok(gw_point_measurement(&point, &brief, &measurement, NULL));
     assert_string_equal(measurement.stopped_by, "time");
     free(point.seconds);
     point = (struct gw_measured_point){.size = 1024};
     measure(&point, 0.5, 1, &strict);
     assert_int_equal(point.state, GW_POINT_OUT_OF_REPEATS);
     assert_int_equal(point.count, GW_MAX_REPEATS);
-    assert_int_equal(gw_point_measurement(&point, &strict, &measurement, NULL), GW_OK);
+    assert_ok(gw_point_measurement(&point, &strict, &measurement, NULL));
     assert_string_equal(measurement.stopped_by, "repeats");
     free(point.seconds);
 }
@@ -178,7 +178,7 @@ TEST(one_moment_is_not_enough) {
     }
     for (int visit = 1; visit <= GW_MIN_VISITS; visit++) {
         assert_int_equal(point.state, GW_POINT_OPEN);
-        assert_int_equal(gw_point_add(&point, &block, &rule, NULL), GW_OK);
+        assert_ok(gw_point_add(&point, &block, &rule, NULL));
     }
     assert_int_equal(point.state, GW_POINT_PRECISE);
     free(point.seconds);
@@ -193,12 +193,12 @@ TEST(long_repeats_are_few_and_outliers_stay) {
             .count = 1,
             .seconds = {0.1 * (1 + 1e-4 * (i % 3))}, /* none of them far from the others */
             .skew_s = 0.01};
-        assert_int_equal(gw_point_add(&point, &block, &rule, NULL), GW_OK);
+        assert_ok(gw_point_add(&point, &block, &rule, NULL));
     }
     assert_int_equal(point.count, GW_MIN_LONG_REPEATS);
     const struct gw_block spike = {.count = 1, .seconds = {7}, .late = 1, .skew_s = 0.07};
-    assert_int_equal(gw_point_add(&point, &spike, &rule, NULL), GW_OK);
-    assert_int_equal(gw_point_measurement(&point, &rule, &measurement, NULL), GW_OK);
+    assert_ok(gw_point_add(&point, &spike, &rule, NULL));
+    assert_ok(gw_point_measurement(&point, &rule, &measurement, NULL));
     assert_int_equal(measurement.outliers, 1);
     assert_int_equal(measurement.late, 1);
     assert_int_equal(measurement.summary.count, GW_MIN_LONG_REPEATS + 1);
@@ -224,8 +224,7 @@ static void pretend(struct gw_points *points) {
 /* A round's visits, of 20 ms each; how many. */
 static size_t choose(const struct gw_points *points, double left_s, struct gw_visit visits[64]) {
     size_t count = SIZE_MAX;
-    assert_int_equal(
-        gw_choose_round(points, left_s, 0.02, 0.02, random_numbers, visits, &count, NULL), GW_OK);
+    assert_ok(gw_choose_round(points, left_s, 0.02, 0.02, random_numbers, visits, &count, NULL));
     return count;
 }
 
@@ -341,8 +340,8 @@ TEST(medians_have_the_interval_of_the_bootstrap) {
         for (size_t i = 0; i < count; i++) {
             values[i] = again[count - 1 - i] = gw_random_uniform(random_numbers);
         }
-        assert_int_equal(gw_summarise_repeats(values, count, 1, 2, &one, NULL), GW_OK);
-        assert_int_equal(gw_summarise_repeats(again, count, 1, 2, &other, NULL), GW_OK);
+        assert_ok(gw_summarise_repeats(values, count, 1, 2, &one, NULL));
+        assert_ok(gw_summarise_repeats(again, count, 1, 2, &other, NULL));
         assert_memory_equal(&one, &other, sizeof one);
         assert_int_equal(one.median_low > values[0], count > 5);
         assert_int_equal(one.median_high<values[count - 1], count> 5);
@@ -377,7 +376,7 @@ TEST(sizes_in_shorter_rows_are_no_larger) {
         .workers = 2,
         .subject = {.name = "x", .smallest = 1024, .largest = 1 << 18, .row_size = 1 << 16}};
     struct gw_points points;
-    assert_int_equal(gw_points_open(&series, 1, 2, &points, NULL), GW_OK);
+    assert_ok(gw_points_open(&series, 1, 2, &points, NULL));
     for (size_t i = 0; i < points.count; i++) {
         struct gw_measured_point *point = &points.items[i];
         point->cost_s = 1e-3 * (double)point->row;
@@ -394,7 +393,7 @@ TEST(sizes_that_jobs_ask_for_are_measured_where_the_time_allows) {
         .subject = {
             .name = "x", .smallest = 1024, .largest = 1 << 20, .asked = {25 << 20, 100 << 20}}};
     struct gw_points points;
-    assert_int_equal(gw_points_open(&series, 1, 2, &points, NULL), GW_OK);
+    assert_ok(gw_points_open(&series, 1, 2, &points, NULL));
     assert_int_equal(points.items[points.count - 1].size, 100 << 20);
     assert_int_equal(points.items[points.count - 2].size, 25 << 20);
     for (size_t i = 0; i < points.count; i++) {
@@ -416,7 +415,7 @@ TEST(one_disturbed_size_leaves_nothing_out) {
     struct gw_series series = {.workers = 2,
                                .subject = {.name = "x", .smallest = 1024, .largest = 1 << 16}};
     struct gw_points points;
-    assert_int_equal(gw_points_open(&series, 1, 2, &points, NULL), GW_OK);
+    assert_ok(gw_points_open(&series, 1, 2, &points, NULL));
     for (size_t i = 0; i < points.count; i++) {
         points.items[i].cost_s = 1e-6 * (double)points.items[i].size;
     }

@@ -18,7 +18,7 @@ static void put(const char *root, const char *path, const void *text, size_t len
         (void)mkdir(whole, 0777);
         *slash = '/';
     }
-    assert_int_equal(gw_file_write(whole, text, length, &error), GW_OK);
+    assert_ok(gw_file_write(whole, text, length, &error));
 }
 
 static void put_text(const char *root, const char *path, const char *text) {
@@ -113,14 +113,14 @@ static cJSON *describe(const char *root) {
     gw_writer_begin(&writer);
     gw_write_host_facts(&writer, root);
     gw_write_gpu_facts(&writer, root);
-    assert_int_equal(gw_writer_finish(&writer, &node, &error), GW_OK);
+    assert_ok(gw_writer_finish(&writer, &node, &error));
     return node;
 }
 
 static void assert_described(const char *root, const char *expected) {
     char *text = NULL;
     cJSON *node = describe(root);
-    assert_int_equal(gw_json_print_compact(node, &text, &error), GW_OK);
+    assert_ok(gw_json_print_compact(node, &text, &error));
     text[strcspn(text, "\n")] = '\0';
     assert_string_equal(text, expected);
     free(text);
@@ -205,12 +205,12 @@ TEST_WITH(garbage_is_survived, make_folder, remove_tree) {
         }
         char *text = NULL;
         cJSON *node = describe(root);
-        assert_int_equal(gw_json_print_compact(node, &text, &error), GW_OK);
+        assert_ok(gw_json_print_compact(node, &text, &error));
         for (const char *c = text; *c != '\0'; c++) {
             assert_true((*c >= ' ' && *c <= '~') || *c == '\n');
         }
         cJSON_Delete(node);
-        assert_int_equal(gw_json_parse(text, strlen(text), "described", &node, &error), GW_OK);
+        assert_ok(gw_json_parse(text, strlen(text), "described", &node, &error));
         cJSON_Delete(node);
         free(text);
     }
@@ -238,8 +238,8 @@ TEST(the_environment_is_sifted) {
     cJSON *object = NULL;
     gw_writer_begin(&writer);
     gw_write_environment(&writer, variables);
-    assert_int_equal(gw_writer_finish(&writer, &object, &error), GW_OK);
-    assert_int_equal(gw_json_print_compact(object, &text, &error), GW_OK);
+    assert_ok(gw_writer_finish(&writer, &object, &error));
+    assert_ok(gw_json_print_compact(object, &text, &error));
     assert_string_equal(text, "{\"OMPI_MCA_btl_tcp_if_include\":\"eth0\",\"OMP_NUM_THREADS\":\"4\","
                               "\"NCCL_DEBUG\":\"a??\",\"UCX_TLS\":\"\","
                               "\"CUDA_VISIBLE_DEVICES\":\"0,1\"}\n");

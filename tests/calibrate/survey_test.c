@@ -194,7 +194,7 @@ TEST(drift_does_not_bend_a_curve) {
         count++;
     }
     assert_int_equal(count, 5);
-    assert_int_equal(gw_fit_curve(GW_STRAIGHT, points, count, &fit, NULL), GW_OK);
+    assert_ok(gw_fit_curve(GW_STRAIGHT, points, count, &fit, NULL));
     double slower = points[2].time_s / (2e-3 + 5e-7 * points[2].size);
     print_message("%.2f times slower; alpha %.3g, beta %.3g, residual %.1f%%\n", slower,
                   fit.curve.fixed_s, fit.curve.per_unit_s, 100 * fit.max_error);

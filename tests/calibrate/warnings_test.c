@@ -75,7 +75,7 @@ TEST(warns_of_ranks_that_share_cores) {
                        "{\"rank\":4,\"host\":\"a\",\"cores\":\"%s\"}]}",
                        cores[0], cores[1], cores[2], cores[3]);
         cJSON *source = source_of(text);
-        assert_int_equal(gw_warn_of_nodes(source, &error), GW_OK);
+        assert_ok(gw_warn_of_nodes(source, &error));
         assert_int_equal(count_all(source), cases[i].said != NULL);
         if (cases[i].said != NULL) {
             assert_int_equal(count_with(source, "a: ", cases[i].said, ""), 1);
@@ -93,8 +93,8 @@ TEST(warns_of_governors_and_quotas) {
         "{\"rank\":1,\"host\":\"d\",\"cores\":\"0-7\"},{\"rank\":2,\"host\":\"e\",\"cores\":\"0-"
         "7\"},"
         "{\"rank\":3,\"host\":\"e\",\"cores\":\"0-7\"}]}");
-    assert_int_equal(gw_warn_of_nodes(source, &error), GW_OK);
-    assert_int_equal(gw_warn_of_nodes(source, &error), GW_OK); /* nothing is said twice */
+    assert_ok(gw_warn_of_nodes(source, &error));
+    assert_ok(gw_warn_of_nodes(source, &error)); /* nothing is said twice */
     assert_int_equal(count_all(source), 2);
     assert_int_equal(count_with(source, "a, b: ", "powersave", "performance"), 1);
     assert_int_equal(count_with(source, "d: ", "2 ranks", "1.5 processors"), 1);
@@ -110,7 +110,7 @@ TEST(many_hosts_are_counted) {
         (void)snprintf(name, sizeof name, "a-rather-long-name-of-a-host-%d", i);
         assert_true(cJSON_AddItemToArray(hosts, cJSON_CreateString(name)));
     }
-    assert_int_equal(gw_warn_of_nodes(source, &error), GW_OK);
+    assert_ok(gw_warn_of_nodes(source, &error));
     assert_int_equal(count_with(source, "a-rather-long-name-of-a-host-2 and 497 more: ", "", ""),
                      1);
     cJSON_Delete(source);
@@ -129,7 +129,7 @@ static char names[][GW_HOST_SIZE] = {"a", "b", "c", "d", "e"};
 
 static cJSON *warn_of(const struct gw_host_times *times, size_t count) {
     cJSON *source = source_of("{}");
-    assert_int_equal(gw_warn_of_times(times, names, count, source, &error), GW_OK);
+    assert_ok(gw_warn_of_times(times, names, count, source, &error));
     return source;
 }
 
@@ -202,7 +202,7 @@ TEST(a_slow_direction_is_named) {
             }
             links[slow].bytes_per_s = 45e6;
             cJSON *source = source_of("{}");
-            assert_int_equal(gw_warn_of_links(links, count, source, &error), GW_OK);
+            assert_ok(gw_warn_of_links(links, count, source, &error));
             (void)snprintf(said, sizeof said, "%s -> %s carries 45 MB/s", links[slow].from,
                            links[slow].to);
             assert_int_equal(count_all(source), 1);
@@ -211,7 +211,7 @@ TEST(a_slow_direction_is_named) {
         }
     }
     cJSON *source = source_of("{}");
-    assert_int_equal(gw_warn_of_links(NULL, 0, source, &error), GW_OK);
+    assert_ok(gw_warn_of_links(NULL, 0, source, &error));
     assert_int_equal(count_all(source), 0);
     cJSON_Delete(source);
 }

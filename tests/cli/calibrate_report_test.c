@@ -36,7 +36,7 @@ static char *print_for(const char *folder, const char *text,
     size_t length = 0;
     cJSON *document = cJSON_Parse(text);
     assert_non_null(document);
-    assert_int_equal(gw_cluster_parse(text, strlen(text), "c.json", &cluster, &error), GW_OK);
+    assert_ok(gw_cluster_parse(text, strlen(text), "c.json", &cluster, &error));
     (void)fflush(stdout);
     int before = dup(STDOUT_FILENO);
     int captured = open(path_in(folder, "stdout"), O_WRONLY | O_CREAT | O_TRUNC, 0666);
@@ -47,7 +47,7 @@ static char *print_for(const char *folder, const char *text,
     assert_true(dup2(before, STDOUT_FILENO) >= 0);
     (void)close(captured);
     (void)close(before);
-    assert_int_equal(gw_file_read(path_in(folder, "stdout"), &printed, &length, &error), GW_OK);
+    assert_ok(gw_file_read(path_in(folder, "stdout"), &printed, &length, &error));
     gw_cluster_free(&cluster);
     cJSON_Delete(document);
     return join_notes(printed);

@@ -14,7 +14,7 @@ TEST_IN_FOLDER(files_are_written_and_replaced) {
     assert_false(gw_file_exists(path));
     const char *texts[] = {"first\n", "", "the second is longer\nand has two lines"};
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(gw_file_write(path, texts[i], strlen(texts[i]), &error), GW_OK);
+        assert_ok(gw_file_write(path, texts[i], strlen(texts[i]), &error));
         assert_holds(path, texts[i], strlen(texts[i]));
         assert_true(gw_file_exists(path));
         assert_int_equal(count_entries(*state), 1);
@@ -32,7 +32,7 @@ TEST_IN_FOLDER(files_of_any_size_are_read) {
             text[c] = (char)('a' + c % 23);
         }
         text[sizes[i]] = '\0';
-        assert_int_equal(gw_file_write(path, text, sizes[i], &error), GW_OK);
+        assert_ok(gw_file_write(path, text, sizes[i], &error));
         assert_holds(path, text, sizes[i]);
     }
     free(text);
@@ -52,7 +52,7 @@ TEST_IN_FOLDER(a_folder_is_not_overwritten) {
                    "%s: cannot be written: Is a directory", path);
     assert_int_equal(count_entries(*state), 1);
     char *temporary = NULL;
-    assert_int_equal(gw_file_temporary(path, &temporary, &error), GW_OK);
+    assert_ok(gw_file_temporary(path, &temporary, &error));
     assert_message(gw_file_replace(temporary, path, &error), GW_FAILED,
                    "%s: cannot be written: Is a directory", path);
     assert_int_equal(count_entries(*state), 1);
@@ -65,7 +65,7 @@ TEST_IN_FOLDER(a_failed_write_leaves_the_old_file) {
     const size_t length = 100000;
     char *text = calloc(length, 1);
     assert_non_null(text);
-    assert_int_equal(gw_file_write(path, "old", 3, &error), GW_OK);
+    assert_ok(gw_file_write(path, "old", 3, &error));
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     struct rlimit limit = {.rlim_cur = 5000, .rlim_max = before.rlim_max};
@@ -97,14 +97,14 @@ TEST_IN_FOLDER(writing_a_link_replaces_its_target) {
     const char *target = path_in(*state, "target");
     const char *link = path_in(*state, "link");
     const char *longer = path_in(*state, "longer");
-    assert_int_equal(gw_file_write(target, "old", 3, &error), GW_OK);
+    assert_ok(gw_file_write(target, "old", 3, &error));
     assert_int_equal(symlink("target", link), 0);
     assert_int_equal(symlink(link, longer), 0);
     int reader = open(target, O_RDONLY);
     char seen[4] = "";
     ino_t before = inode_of(target);
-    assert_int_equal(gw_file_check_target(longer, NULL, &error), GW_OK);
-    assert_int_equal(gw_file_write(longer, "newer", 5, &error), GW_OK);
+    assert_ok(gw_file_check_target(longer, NULL, &error));
+    assert_ok(gw_file_write(longer, "newer", 5, &error));
     assert_holds(target, "newer", 5);
     assert_true(inode_of(target) != before);
     assert_int_equal(read(reader, seen, sizeof seen), 3);
@@ -120,7 +120,7 @@ TEST_IN_FOLDER(writing_a_link_creates_its_target) {
     const char *target = path_in(*state, "folder/target");
     assert_int_equal(mkdir(folder, 0777), 0);
     assert_int_equal(symlink("folder/target", link), 0);
-    assert_int_equal(gw_file_write(link, "new", 3, &error), GW_OK);
+    assert_ok(gw_file_write(link, "new", 3, &error));
     assert_holds(target, "new", 3);
     assert_true(is_a_link(link));
     assert_int_equal(count_entries(folder), 1);
@@ -152,21 +152,21 @@ TEST_IN_FOLDER(pipes_are_written_through) {
     int reader = open(pipe, O_RDONLY | O_NONBLOCK);
     assert_true(reader >= 0);
     char seen[4] = "";
-    assert_int_equal(gw_file_check_target(link, NULL, &error), GW_OK);
-    assert_int_equal(gw_file_write(link, "all", 3, &error), GW_OK);
+    assert_ok(gw_file_check_target(link, NULL, &error));
+    assert_ok(gw_file_write(link, "all", 3, &error));
     assert_int_equal(read(reader, seen, sizeof seen), 3);
     assert_string_equal(seen, "all");
     (void)close(reader);
     char *temporary = NULL;
-    assert_int_equal(gw_file_temporary(link, &temporary, &error), GW_OK);
+    assert_ok(gw_file_temporary(link, &temporary, &error));
     assert_string_equal(temporary, link);
-    assert_int_equal(gw_file_replace(temporary, link, &error), GW_OK);
+    assert_ok(gw_file_replace(temporary, link, &error));
     gw_file_discard(temporary);
     gw_file_discard(pipe);
     free(temporary);
     assert_true(is_a_link(link));
     assert_int_equal(count_entries(*state), 2);
-    assert_int_equal(gw_file_write("/dev/null", "x", 1, &error), GW_OK);
+    assert_ok(gw_file_write("/dev/null", "x", 1, &error));
 }
 
 TEST_IN_FOLDER(temporary_names_lie_beside_and_keep_the_ending) {
@@ -181,7 +181,7 @@ TEST_IN_FOLDER(temporary_names_lie_beside_and_keep_the_ending) {
         char *temporary = NULL;
         (void)snprintf(expected, sizeof expected, "%s/.gradweave-%ld-0%s", folder, (long)getpid(),
                        endings[i]);
-        assert_int_equal(gw_file_temporary(paths[i], &temporary, &error), GW_OK);
+        assert_ok(gw_file_temporary(paths[i], &temporary, &error));
         assert_string_equal(temporary, expected);
         assert_int_equal(count_entries(folder), 1);
         gw_file_discard(temporary);
@@ -195,9 +195,9 @@ TEST_IN_FOLDER(temporary_files_are_new) {
     char name[64];
     const char *bait = path_in(*state, "bait");
     (void)snprintf(name, sizeof name, ".gradweave-%ld-0.json", (long)getpid());
-    assert_int_equal(gw_file_write(bait, "bait", 4, &error), GW_OK);
+    assert_ok(gw_file_write(bait, "bait", 4, &error));
     assert_int_equal(symlink("bait", path_in(*state, name)), 0);
-    assert_int_equal(gw_file_write(path_in(*state, "plan.json"), "x", 1, &error), GW_OK);
+    assert_ok(gw_file_write(path_in(*state, "plan.json"), "x", 1, &error));
     assert_holds(path_in(*state, "plan.json"), "x", 1);
     assert_holds(bait, "bait", 4);
     assert_true(is_a_link(path_in(*state, name)));
@@ -212,7 +212,7 @@ TEST_IN_FOLDER(the_longest_names_are_written) {
         memset(name, 'x', 255);
         memcpy(name + 255 - strlen(endings[i]), endings[i], strlen(endings[i]));
         const char *path = path_in(*state, name);
-        assert_int_equal(gw_file_write(path, "whole", 5, &error), GW_OK);
+        assert_ok(gw_file_write(path, "whole", 5, &error));
         assert_holds(path, "whole", 5);
         assert_int_equal(count_entries(*state), i + 1);
     }

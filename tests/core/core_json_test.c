@@ -7,12 +7,12 @@
 
 static double print_and_parse(double value) {
     cJSON *document = cJSON_CreateArray();
-    assert_int_equal(gw_json_append(document, cJSON_CreateNumber(value), &error), GW_OK);
+    assert_ok(gw_json_append(document, cJSON_CreateNumber(value), &error));
     char *text = NULL;
-    assert_int_equal(gw_json_print(document, &text, &error), GW_OK);
+    assert_ok(gw_json_print(document, &text, &error));
     assert_int_equal(text[strlen(text) - 1], '\n');
     cJSON_Delete(document);
-    assert_int_equal(gw_json_parse(text, strlen(text), "text", &document, &error), GW_OK);
+    assert_ok(gw_json_parse(text, strlen(text), "text", &document, &error));
     double result = cJSON_GetArrayItem(document, 0)->valuedouble;
     cJSON_Delete(document);
     free(text);
@@ -58,10 +58,10 @@ TEST_IN_FOLDER(printing_changes_nothing) {
     const char *text = "{\n\t\"a\":\t[0.30000000000000004, {\n\t\t\t\"b\":\tnull\n\t\t}],\n"
                        "\t\"c\":\t\"\xc3\xa4\\n\",\n\t\"d\":\t1e-07\n}\n";
     cJSON *document = NULL;
-    assert_int_equal(gw_json_parse(text, strlen(text), "text", &document, &error), GW_OK);
+    assert_ok(gw_json_parse(text, strlen(text), "text", &document, &error));
     const char *path = path_in(*state, "document.json");
     for (int round = 0; round < 2; round++) {
-        assert_int_equal(gw_json_write(document, path, &error), GW_OK);
+        assert_ok(gw_json_write(document, path, &error));
         assert_holds(path, text, strlen(text));
     }
     assert_true(cJSON_IsNumber(cJSON_GetArrayItem(cJSON_GetObjectItem(document, "a"), 0)));
@@ -107,7 +107,7 @@ TEST(json_is_not_lenient) {
         char text[64];
         cJSON *document = NULL;
         (void)snprintf(text, sizeof text, "[%s, %s]", good[i], good[i]);
-        assert_int_equal(gw_json_parse(text, strlen(text), "f", &document, &error), GW_OK);
+        assert_ok(gw_json_parse(text, strlen(text), "f", &document, &error));
         cJSON_Delete(document);
     }
     static const char *const zeros[] = {"{\"a\\u0000b\": 1}", "[\"\\\\\\u0000\"]"};
@@ -172,10 +172,10 @@ TEST(controls_are_escaped) {
     cJSON *document = cJSON_CreateString("\033\177\302\233 \303\204\n\u202e\u2028\U000e0041");
     char *text = NULL;
     cJSON *again = NULL;
-    assert_int_equal(gw_json_print(document, &text, NULL), GW_OK);
+    assert_ok(gw_json_print(document, &text, NULL));
     assert_string_equal(text,
                         "\"\\u001b\\u007f\\u009b \303\204\\n\\u202e\\u2028\\udb40\\udc41\"\n");
-    assert_int_equal(gw_json_parse(text, strlen(text), "text", &again, NULL), GW_OK);
+    assert_ok(gw_json_parse(text, strlen(text), "text", &again, NULL));
     assert_true(cJSON_Compare(document, again, true));
     cJSON_Delete(document);
     cJSON_Delete(again);
@@ -199,7 +199,7 @@ TEST(text_must_be_utf8) {
                        "f: byte 1: expected UTF-8, got 0x%02x", (unsigned char)bad[i][1]);
     }
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        assert_int_equal(gw_json_parse(good[i], strlen(good[i]), "f", &document, &error), GW_OK);
+        assert_ok(gw_json_parse(good[i], strlen(good[i]), "f", &document, &error));
         cJSON_Delete(document);
     }
 }
@@ -216,8 +216,8 @@ TEST(places_are_named) {
     const struct gw_fields t = {.schema = "t"};
     cJSON *document = NULL;
     struct gw_json root;
-    assert_int_equal(gw_json_parse(text, strlen(text), "f", &document, &error), GW_OK);
-    assert_int_equal(gw_fields_root(&s, document, "f", &root, &error), GW_OK);
+    assert_ok(gw_json_parse(text, strlen(text), "f", &document, &error));
+    assert_ok(gw_fields_root(&s, document, "f", &root, &error));
     struct gw_json array = gw_json_member(&root, "a");
     for (size_t i = 0; i < sizeof descriptions / sizeof *descriptions; i++) {
         struct gw_json item = gw_json_item(&array, cJSON_GetArrayItem(array.node, (int)i), i);
@@ -260,11 +260,11 @@ TEST(integers_are_exact) {
 
 TEST(members_are_set_and_replaced) {
     cJSON *document = cJSON_CreateObject();
-    assert_int_equal(gw_json_put_number(document, "n", 1, &error), GW_OK);
-    assert_int_equal(gw_json_put_text(document, "t", "one", &error), GW_OK);
-    assert_int_equal(gw_json_put_number(document, "n", 2, &error), GW_OK);
+    assert_ok(gw_json_put_number(document, "n", 1, &error));
+    assert_ok(gw_json_put_text(document, "t", "one", &error));
+    assert_ok(gw_json_put_number(document, "n", 2, &error));
     char *text = NULL;
-    assert_int_equal(gw_json_print(document, &text, &error), GW_OK);
+    assert_ok(gw_json_print(document, &text, &error));
     assert_string_equal(text, "{\n\t\"n\":\t2,\n\t\"t\":\t\"one\"\n}\n");
     free(text);
     cJSON_Delete(document);
@@ -306,9 +306,9 @@ TEST(written_documents_read_as_what_was_written) {
     gw_writer_null(&writer, "none");
     gw_writer_texts(&writer, "texts", (char *[]){"a", "b"}, 2);
     cJSON *document = NULL;
-    assert_int_equal(gw_writer_finish(&writer, &document, &error), GW_OK);
+    assert_ok(gw_writer_finish(&writer, &document, &error));
     char *text = NULL;
-    assert_int_equal(gw_json_print_compact(document, &text, &error), GW_OK);
+    assert_ok(gw_json_print_compact(document, &text, &error));
     assert_string_equal(text, "{\"schema\":\"x@1\",\"rows\":[{\"row\":0,\"half\":[0,1]},"
                               "{\"row\":1,\"half\":[0.5,1]}],\"flag\":true,\"none\":null,"
                               "\"texts\":[\"a\",\"b\"]}\n");

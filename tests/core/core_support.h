@@ -13,7 +13,7 @@ static struct gw_error error;
 static void assert_holds(const char *path, const char *expected, size_t expected_length) {
     char *text = NULL;
     size_t length = 0;
-    assert_int_equal(gw_file_read(path, &text, &length, NULL), GW_OK);
+    assert_ok(gw_file_read(path, &text, &length, NULL));
     assert_int_equal(length, expected_length);
     assert_memory_equal(text, expected, length + 1);
     free(text);

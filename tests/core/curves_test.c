@@ -21,7 +21,7 @@ TEST(a_straight_curve) {
 /* At points of either, between them and beyond both ends. */
 static void check_sum(const struct gw_curve *a, const struct gw_curve *b) {
     struct gw_curve sum;
-    assert_int_equal(gw_curve_sum(a, b, &sum, NULL), GW_OK);
+    assert_ok(gw_curve_sum(a, b, &sum, NULL));
     for (double n = 1; n < 100; n += 0.5) {
         assert_true(near(gw_curve_time(&sum, n), gw_curve_time(a, n) + gw_curve_time(b, n), 1e-14));
     }
@@ -120,21 +120,21 @@ TEST(many_points_are_found) {
 TEST(a_scaled_copy) {
     struct gw_curve scaled;
     struct gw_curve formula = {.fixed_s = 2, .per_unit_s = 3, .per_nlog2n_s = 1};
-    assert_int_equal(gw_curve_scaled(&formula, 5, 0.5, &scaled, NULL), GW_OK);
+    assert_ok(gw_curve_scaled(&formula, 5, 0.5, &scaled, NULL));
     assert_true(near(gw_curve_time(&scaled, 4), 10 + 6 + 4, 0));
     gw_curve_free(&scaled);
     struct gw_curve points = through(offset, 2);
-    assert_int_equal(gw_curve_scaled(&points, 3, 0.5, &scaled, NULL), GW_OK);
+    assert_ok(gw_curve_scaled(&points, 3, 0.5, &scaled, NULL));
     assert_true(near(gw_curve_startup(&scaled), 6, 1e-15));
     assert_true(near(gw_curve_time(&scaled, 10), 6.5, 1e-15));
     assert_true(near(gw_curve_time(&scaled, 40), 8, 1e-15));
     assert_true(near(gw_curve_time(&points, 10), 3, 0));
     gw_curve_free(&scaled);
-    assert_int_equal(gw_curve_scaled(&points, 0, 0, &scaled, NULL), GW_OK);
+    assert_ok(gw_curve_scaled(&points, 0, 0, &scaled, NULL));
     assert_true(near(gw_curve_time(&scaled, 1e9), 0, 0));
     gw_curve_free(&scaled);
     points = through(falling, 2);
-    assert_int_equal(gw_curve_scaled(&points, 0, 1, &scaled, NULL), GW_OK);
+    assert_ok(gw_curve_scaled(&points, 0, 1, &scaled, NULL));
     assert_true(near(gw_curve_time(&scaled, 10), 0, 0));
     gw_curve_free(&scaled);
     assert_null(scaled.points);

@@ -70,8 +70,7 @@ static void measure(const struct scene *scene, struct gw_random *random,
             }
         }
         struct gw_summary summary;
-        assert_int_equal(gw_summarise_bootstrap(repeats, scene->repeats, 1, random, &summary, NULL),
-                         GW_OK);
+        assert_ok(gw_summarise_bootstrap(repeats, scene->repeats, 1, random, &summary, NULL));
         points[i] = (struct gw_curve_point){.size = size, .time_s = summary.median};
         errors[i] = gw_summary_standard_error(&summary);
     }
@@ -136,10 +135,9 @@ static int run_scene(const struct scene *scene, struct gw_random *random) {
         struct gw_fit fitted;
         struct gw_fit_interval interval;
         measure(scene, random, points, errors);
-        assert_int_equal(fit(scene, points, &fitted), GW_OK);
-        assert_int_equal(gw_fit_intervals(&fitted, points, scene->own_known ? errors : NULL,
-                                          scene->sizes, &interval, NULL),
-                         GW_OK);
+        assert_ok(fit(scene, points, &fitted));
+        assert_ok(gw_fit_intervals(&fitted, points, scene->own_known ? errors : NULL, scene->sizes,
+                                   &interval, NULL));
         assert_true(interval.known);
         count(&startup, fitted.curve.fixed_s, interval.startup_low, interval.startup_high);
         count(&slope, fitted.curve.per_unit_s + fitted.curve.per_nlog2n_s, interval.slope_low,
@@ -164,21 +162,6 @@ TEST(intervals_hold_the_truth_as_often_as_they_say) {
     assert_true(fabs(rate - 0.95) < 0.015 * widening(CALIBRATIONS));
 }
 
-TEST(the_same_points_give_the_same_interval) {
-    struct gw_curve_point points[MOST_SIZES];
-    double errors[MOST_SIZES];
-    struct gw_fit fitted;
-    struct gw_fit_interval intervals[2];
-    struct gw_random *random = random_stream(2);
-    measure(&scenes[1], random, points, errors);
-    assert_int_equal(fit(&scenes[1], points, &fitted), GW_OK);
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(
-            gw_fit_intervals(&fitted, points, errors, scenes[1].sizes, &intervals[i], NULL), GW_OK);
-    }
-    assert_memory_equal(&intervals[0], &intervals[1], sizeof intervals[0]);
-}
-
 static void interval_of_line(double startup, double slope, bool segment, size_t sizes,
                              struct gw_fit *fitted, struct gw_fit_interval *out) {
     struct gw_curve_point points[8];
@@ -186,10 +169,9 @@ static void interval_of_line(double startup, double slope, bool segment, size_t 
         points[i].size = 32768.0 * (double)(1u << i);
         points[i].time_s = startup + slope * points[i].size;
     }
-    assert_int_equal(segment ? gw_fit_segment(points, sizes, fitted, NULL)
-                             : gw_fit_curve(GW_STRAIGHT, points, sizes, fitted, NULL),
-                     GW_OK);
-    assert_int_equal(gw_fit_intervals(fitted, points, NULL, sizes, out, NULL), GW_OK);
+    assert_ok(segment ? gw_fit_segment(points, sizes, fitted, NULL)
+                      : gw_fit_curve(GW_STRAIGHT, points, sizes, fitted, NULL));
+    assert_ok(gw_fit_intervals(fitted, points, NULL, sizes, out, NULL));
 }
 
 /* Exact points have intervals of no width, and three points do not show a scatter. */
@@ -249,12 +231,10 @@ TEST(a_dropped_startup_ends_where_the_whole_line_says) {
         struct gw_fit_interval own;
         struct gw_fit_interval whole;
         measure(&scene, random, points, errors);
-        assert_int_equal(gw_fit_curve(GW_STRAIGHT, points, scene.sizes, &fits[0], NULL), GW_OK);
-        assert_int_equal(gw_fit_segment(points, scene.sizes, &fits[1], NULL), GW_OK);
-        assert_int_equal(gw_fit_intervals(&fits[0], points, errors, scene.sizes, &own, NULL),
-                         GW_OK);
-        assert_int_equal(gw_fit_intervals(&fits[1], points, errors, scene.sizes, &whole, NULL),
-                         GW_OK);
+        assert_ok(gw_fit_curve(GW_STRAIGHT, points, scene.sizes, &fits[0], NULL));
+        assert_ok(gw_fit_segment(points, scene.sizes, &fits[1], NULL));
+        assert_ok(gw_fit_intervals(&fits[0], points, errors, scene.sizes, &own, NULL));
+        assert_ok(gw_fit_intervals(&fits[1], points, errors, scene.sizes, &whole, NULL));
         assert_true(near(own.startup_low, fmax(0, whole.startup_low), 0));
         assert_true(near(own.startup_high, fmax(0, whole.startup_high), 0));
         if (fits[1].curve.fixed_s < 0) {
@@ -283,8 +263,7 @@ TEST(a_median_has_its_standard_error) {
             for (size_t i = 0; i < counts[c]; i++) {
                 values[i] = 10 + gw_random_normal(random, 0.5);
             }
-            assert_int_equal(gw_summarise_bootstrap(values, counts[c], 1, random, &summary, NULL),
-                             GW_OK);
+            assert_ok(gw_summarise_bootstrap(values, counts[c], 1, random, &summary, NULL));
             gw_running_add(&medians, summary.median);
             gw_running_add(&errors, gw_summary_standard_error(&summary));
         }

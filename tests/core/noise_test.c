@@ -225,14 +225,14 @@ TEST(names_are_read) {
     };
     for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
         struct gw_noise noise;
-        assert_int_equal(gw_noise_read(table[t].text, "--noise", &noise, NULL), GW_OK);
+        assert_ok(gw_noise_read(table[t].text, "--noise", &noise, NULL));
         assert_true(noise.kind == table[t].kind && noise.sigma == table[t].sigma);
     }
 }
 
 static const char *write_sample(const char *folder, const char *text) {
     const char *path = path_in(folder, "sample");
-    assert_int_equal(gw_file_write(path, text, strlen(text), NULL), GW_OK);
+    assert_ok(gw_file_write(path, text, strlen(text), NULL));
     return path;
 }
 
@@ -249,7 +249,7 @@ TEST_IN_FOLDER(samples_are_read_and_scaled) {
                                         " \n[1e0,2,3]"};
     for (size_t t = 0; t < 4; t++) {
         struct gw_noise noise;
-        assert_int_equal(read_sample(*state, texts[t], &noise, NULL), GW_OK);
+        assert_ok(read_sample(*state, texts[t], &noise, NULL));
         assert_int_equal(noise.kind, GW_NOISE_SAMPLE);
         assert_int_equal(noise.count, 3);
         assert_true(noise.sample[0] == 0.5 && noise.sample[1] == 1 && noise.sample[2] == 1.5);
@@ -259,7 +259,7 @@ TEST_IN_FOLDER(samples_are_read_and_scaled) {
 
 TEST_IN_FOLDER(samples_are_drawn_evenly) {
     struct gw_noise noise;
-    assert_int_equal(read_sample(*state, "1\n2\n3\n4\n90\n", &noise, NULL), GW_OK);
+    assert_ok(read_sample(*state, "1\n2\n3\n4\n90\n", &noise, NULL));
     double *values = draw_sorted(&noise, 7);
     size_t from = 0;
     double total = 0;
@@ -284,11 +284,10 @@ TEST_IN_FOLDER(ranks_are_drawn_together) {
     struct gw_noise noise;
     size_t hits[iterations] = {0};
     size_t apart = 0;
-    assert_int_equal(read_sample(*state,
-                                 " {\"schema\": \"gradweave/noise@1\", \"factors\": "
-                                 "[[1, 1.1, 1.2], [2, 2.1, 2.2], [3, 3.1, 3.2], [4, 4.1, 4.2]]}",
-                                 &noise, NULL),
-                     GW_OK);
+    assert_ok(read_sample(*state,
+                          " {\"schema\": \"gradweave/noise@1\", \"factors\": "
+                          "[[1, 1.1, 1.2], [2, 2.1, 2.2], [3, 3.1, 3.2], [4, 4.1, 4.2]]}",
+                          &noise, NULL));
     assert_int_equal(noise.kind, GW_NOISE_RECORDED);
     assert_int_equal(gw_noise_iterations(&noise), iterations);
     for (uint64_t repetition = 0; repetition < repetitions; repetition++) {

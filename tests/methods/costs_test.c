@@ -103,10 +103,9 @@ static void add_denser(struct gw_kernel_costs *costs, size_t which, bool longer,
     const double densities[] = {density, 16 * density};
     double times = longer ? 1 + 3 * gw_random_uniform(random) : power_between(random, 0.05, 1.2);
     struct gw_curve denser;
-    assert_int_equal(gw_curve_scaled(&cost->curve, times, times, &denser, &error), GW_OK);
-    assert_int_equal(gw_kernel_costs_add_denser(costs, cost->name, densities, denser,
-                                                cJSON_CreateObject(), &error),
-                     GW_OK);
+    assert_ok(gw_curve_scaled(&cost->curve, times, times, &denser, &error));
+    assert_ok(gw_kernel_costs_add_denser(costs, cost->name, densities, denser, cJSON_CreateObject(),
+                                         &error));
 }
 
 static void open_scene(struct scene *scene, struct gw_random *random, size_t pair) {
@@ -118,12 +117,10 @@ static void open_scene(struct scene *scene, struct gw_random *random, size_t pai
                                          .workers = workers,
                                          .bandwidth = 1}};
     open_model(scene, random);
-    assert_int_equal(
-        gw_compressor_choose(pairs[pair].compressor, &scene->method.compressor, &error), GW_OK);
+    assert_ok(gw_compressor_choose(pairs[pair].compressor, &scene->method.compressor, &error));
     scene->scenario.density = power_between(random, 1e-4, 1);
-    assert_int_equal(gw_exchange_find(pairs[pair].exchange, &scene->method.exchange, &error),
-                     GW_OK);
-    assert_int_equal(gw_cluster_create(&scene->cluster, "random", workers, 1, &error), GW_OK);
+    assert_ok(gw_exchange_find(pairs[pair].exchange, &scene->method.exchange, &error));
+    assert_ok(gw_cluster_create(&scene->cluster, "random", workers, 1, &error));
     struct gw_overlap *overlap = calloc(1, sizeof *overlap);
     assert_non_null(overlap);
     overlap->session_s = gw_random_below(random, 2) == 0 ? 0 : 0.375;
@@ -136,15 +133,13 @@ static void open_scene(struct scene *scene, struct gw_random *random, size_t pai
         size_t ranks = i == 5 ? 2 : i == 2 || i == 3 ? workers + 1 : workers;
         struct gw_curve curve =
             random_curve(random, i >= 4 || gw_random_below(random, 2) == 0, largest);
-        assert_int_equal(
-            gw_cluster_add_collective(&scene->cluster, measured[i], ranks, curve, NULL, &error),
-            GW_OK);
+        assert_ok(
+            gw_cluster_add_collective(&scene->cluster, measured[i], ranks, curve, NULL, &error));
     }
     if (sparse) {
         struct gw_curve curve = random_curve(random, gw_random_below(random, 2) == 0, all);
-        assert_int_equal(gw_kernel_costs_add(&scene->cluster.compressors, pairs[pair].compressor,
-                                             curve, cJSON_CreateObject(), &error),
-                         GW_OK);
+        assert_ok(gw_kernel_costs_add(&scene->cluster.compressors, pairs[pair].compressor, curve,
+                                      cJSON_CreateObject(), &error));
         if (gw_random_below(random, 2) == 0) {
             add_denser(&scene->cluster.compressors, 0, true, random);
         }
@@ -153,9 +148,8 @@ static void open_scene(struct scene *scene, struct gw_random *random, size_t pai
     for (size_t i = 0; i < GW_AGGREGATOR_COUNT && (searches || gw_random_below(random, 2) == 0);
          i++) {
         struct gw_curve curve = random_curve(random, gw_random_below(random, 2) == 0, all);
-        assert_int_equal(gw_kernel_costs_add(&scene->cluster.aggregation, aggregators[i], curve,
-                                             cJSON_CreateObject(), &error),
-                         GW_OK);
+        assert_ok(gw_kernel_costs_add(&scene->cluster.aggregation, aggregators[i], curve,
+                                      cJSON_CreateObject(), &error));
         if (i != GW_SUM && (i == GW_HEAVYMIX || gw_random_below(random, 2) == 0)) {
             add_denser(&scene->cluster.aggregation, i, i == GW_HEAVYMIX, random);
         }
@@ -333,7 +327,7 @@ static void check_plans(struct scene *scene) {
     for (size_t number = 0; number < (size_t)1 << scene->model.tensor_count; number += 2) {
         least_s = fmin(least_s, iteration_of(scene, number));
     }
-    assert_int_equal(gw_planner_optimum(&scene->costs, &optimum, &error), GW_OK);
+    assert_ok(gw_planner_optimum(&scene->costs, &optimum, &error));
     assert_true(near(optimum.iteration_s, least_s, 1e-9));
     assert_true(near(optimum.lower_bound_s, least_s, 1e-9));
     for (size_t i = 0; gw_policies[i].name != NULL; i++) {
@@ -341,8 +335,7 @@ static void check_plans(struct scene *scene) {
         struct gw_plan plan;
         (void)snprintf(text, sizeof text, gw_policies[i].argument == NULL ? "%s" : "%s:1000",
                        gw_policies[i].name);
-        assert_int_equal(gw_planner_plan_beside(&scene->costs, text, &optimum, &plan, &error),
-                         GW_OK);
+        assert_ok(gw_planner_plan_beside(&scene->costs, text, &optimum, &plan, &error));
         assert_true(near(plan.iteration_s, iteration_of(scene, number_of(&plan)), 1e-9));
         if (strcmp(text, "omgs") == 0 || strcmp(text, "mg-wfbp") == 0) {
             assert_int_equal(number_of(&plan), greedy(scene, strcmp(text, "omgs") == 0));
@@ -374,11 +367,9 @@ static void check_simulation(struct scene *scene) {
         struct gw_schedule schedule;
         struct gw_measure measure;
         struct gw_simulation simulation = {.workers = scene->scenario.workers};
-        assert_int_equal(gw_algorithm_change(&preset, &changes, &algorithm, &error), GW_OK);
-        assert_int_equal(gw_planner_plan_beside(&scene->costs, policies[i], NULL, &plan, &error),
-                         GW_OK);
-        assert_int_equal(gw_algorithm_schedule(&algorithm, &scene->model, &plan, &schedule, &error),
-                         GW_OK);
+        assert_ok(gw_algorithm_change(&preset, &changes, &algorithm, &error));
+        assert_ok(gw_planner_plan_beside(&scene->costs, policies[i], NULL, &plan, &error));
+        assert_ok(gw_algorithm_schedule(&algorithm, &scene->model, &plan, &schedule, &error));
         gw_schedule_add_session(&schedule, scene->cluster.overlap->session_s);
         run_simulation(&schedule, &scene->cluster, &simulation, 1, NULL, &measure);
         assert_true(near(measure.iteration_s, plan.iteration_s, 1e-9));

@@ -192,7 +192,7 @@ static void check_marks(const struct problem *x, const char *text, double bound_
     struct gw_group *groups = calloc(tensor_count, sizeof *groups);
     assert_non_null(ends);
     assert_non_null(groups);
-    assert_int_equal(gw_policy_parse(text, &policy, &argument, &error), GW_OK);
+    assert_ok(gw_policy_parse(text, &policy, &argument, &error));
     policy->mark(&x->costs, argument, ends);
     size_t count = groups_of(ends, tensor_count, groups);
     double iteration_s = gw_plan_iteration_s(&x->costs, groups, count);

@@ -31,7 +31,7 @@ static void make_front(struct gw_random *random, struct gw_front_pair *pairs, si
     *front = (struct gw_front){0};
     *count = make_pairs(random, pairs);
     for (size_t i = 0; i < *count; i++) {
-        assert_int_equal(gw_front_merge(front, &pairs[i], 1, &scratch, NULL), GW_OK);
+        assert_ok(gw_front_merge(front, &pairs[i], 1, &scratch, NULL));
     }
     free(scratch.pairs);
 }
@@ -74,8 +74,7 @@ static void draw_lines(struct gw_random *random, const struct gw_front *front,
 
 static void make_hull(const struct lines *lines, struct gw_front *hull) {
     *hull = (struct gw_front){0};
-    assert_int_equal(gw_hull_from_lines(hull, lines->weights, lines->values, lines->count, NULL),
-                     GW_OK);
+    assert_ok(gw_hull_from_lines(hull, lines->weights, lines->values, lines->count, NULL));
     assert_in_range(hull->count, 1, lines->count - 1);
     for (size_t i = 1; i < hull->count; i++) {
         assert_true(hull->pairs[i - 1].first <= hull->pairs[i].first);
@@ -156,12 +155,10 @@ TEST(fronts_merge_as_their_pairs_do) {
         struct gw_front one_by_one = {0};
         for (int f = 0; f < 2; f++) {
             for (size_t i = 0; i < counts[f]; i++) {
-                assert_int_equal(gw_front_merge(&one_by_one, &pairs[f][i], 1, &scratch, NULL),
-                                 GW_OK);
+                assert_ok(gw_front_merge(&one_by_one, &pairs[f][i], 1, &scratch, NULL));
             }
         }
-        assert_int_equal(
-            gw_front_merge(&fronts[0], fronts[1].pairs, fronts[1].count, &scratch, NULL), GW_OK);
+        assert_ok(gw_front_merge(&fronts[0], fronts[1].pairs, fronts[1].count, &scratch, NULL));
         assert_int_equal(fronts[0].count, one_by_one.count);
         assert_memory_equal(fronts[0].pairs, one_by_one.pairs,
                             one_by_one.count * sizeof *one_by_one.pairs);
@@ -244,8 +241,7 @@ TEST(a_hull_says_what_its_lines_say) {
 TEST(a_hull_of_nothing_has_no_corner) {
     struct gw_front hull = {0};
     static const double values[] = {INFINITY, INFINITY, INFINITY};
-    assert_int_equal(gw_hull_from_lines(&hull, (const double[]){0, 0.5, 1}, values, 3, NULL),
-                     GW_OK);
+    assert_ok(gw_hull_from_lines(&hull, (const double[]){0, 0.5, 1}, values, 3, NULL));
     assert_int_equal(hull.count, 0);
     assert_true(gw_hull_complete(&hull, 0, 0) == INFINITY);
 }

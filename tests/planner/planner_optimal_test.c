@@ -10,14 +10,14 @@
 static void check_optimal(const struct planning_case *x, double best_s, int trial) {
     struct gw_plan plan;
     struct gw_error error = {0};
-    assert_int_equal(gw_planner_plan(&x->costs, "optimal", &plan, &error), GW_OK);
+    assert_ok(gw_planner_plan(&x->costs, "optimal", &plan, &error));
     if (!(fabs(plan.iteration_s - best_s) <= 1e-12 * best_s)) {
         fail_msg("trial %d, %zu tensors: %.17g, but the best of all plans takes %.17g", trial,
                  x->model.tensor_count, plan.iteration_s, best_s);
     }
     assert_true(plan.lower_bound_s == plan.iteration_s);
     assert_int_equal(plan.note_count, 0);
-    assert_int_equal(gw_plan_check(&plan, &x->model, "plan", &error), GW_OK);
+    assert_ok(gw_plan_check(&plan, &x->model, "plan", &error));
     gw_plan_free(&plan);
 }
 
@@ -85,7 +85,7 @@ TEST(optimal_takes_the_fewest_groups_of_equal_plans) {
         struct gw_plan plan;
         size_t tensor_count = 1 + gw_random_below(random, trial % 10 == 0 ? 12 : 8);
         make_grid_case(random, tensor_count, trial % 2 == 0, &x);
-        assert_int_equal(gw_planner_plan(&x.costs, "optimal", &plan, NULL), GW_OK);
+        assert_ok(gw_planner_plan(&x.costs, "optimal", &plan, NULL));
         size_t fewest = fewest_groups(&x, plan.iteration_s);
         if (plan.group_count != fewest) {
             fail_msg("trial %d, %zu tensors: %zu groups, but %zu take no longer", trial,
@@ -193,8 +193,8 @@ TEST(the_greedy_choice_can_miss) {
         struct gw_plan optimal;
         struct gw_plan omgs;
         make_case(random, 3 + gw_random_below(random, 6), &x);
-        assert_int_equal(gw_planner_plan(&x.costs, "optimal", &optimal, NULL), GW_OK);
-        assert_int_equal(gw_planner_plan(&x.costs, "omgs", &omgs, NULL), GW_OK);
+        assert_ok(gw_planner_plan(&x.costs, "optimal", &optimal, NULL));
+        assert_ok(gw_planner_plan(&x.costs, "omgs", &omgs, NULL));
         missed += omgs.iteration_s > optimal.iteration_s * (1 + 1e-9);
         gw_plan_free(&optimal);
         gw_plan_free(&omgs);
@@ -211,7 +211,7 @@ TEST(groups_that_cost_no_more_are_merged) {
         struct gw_plan plan;
         make_shaped_case(random, 1 + gw_random_below(random, usual_tensors), false, shape_slope,
                          shape_free, &x);
-        assert_int_equal(gw_planner_plan(&x.costs, "optimal", &plan, NULL), GW_OK);
+        assert_ok(gw_planner_plan(&x.costs, "optimal", &plan, NULL));
         if (plan.group_count != 1) {
             fail_msg("trial %d: %zu groups of %zu tensors, where one takes no longer", trial,
                      plan.group_count, x.model.tensor_count);
@@ -266,7 +266,7 @@ TEST(long_chains_are_exact) {
         struct gw_costs costs = {
             .model = &model, .workers = 4, .compressor = &gw_compressor_none, .exchange = exchange};
         struct gw_optimum optimum;
-        assert_int_equal(gw_planner_optimum(&costs, &optimum, NULL), GW_OK);
+        assert_ok(gw_planner_optimum(&costs, &optimum, NULL));
         assert_true(optimum.lower_bound_s == optimum.iteration_s);
         for (size_t size = 1; size <= 8 * burst; size++) {
             double time_s = groups_of_some_s(&costs, size);
@@ -296,14 +296,14 @@ TEST(a_search_cut_short_says_so) {
                              .exchange = exchange};
     struct gw_optimum optimum;
     struct gw_plan plan;
-    assert_int_equal(gw_planner_optimum(&costs, &optimum, NULL), GW_OK);
+    assert_ok(gw_planner_optimum(&costs, &optimum, NULL));
     assert_true(optimum.lower_bound_s < optimum.iteration_s);
     for (size_t i = 0; gw_policies[i].name != NULL; i++) {
         char text[64];
         bool numbered = gw_policies[i].argument != NULL;
         snprintf(text, sizeof text, numbered ? "%s:%llu" : "%s", gw_policies[i].name,
                  (unsigned long long)gw_policies[i].default_argument);
-        assert_int_equal(gw_planner_plan_beside(&costs, text, &optimum, &plan, NULL), GW_OK);
+        assert_ok(gw_planner_plan_beside(&costs, text, &optimum, &plan, NULL));
         assert_true(plan.iteration_s >= optimum.iteration_s);
         assert_true(plan.lower_bound_s == optimum.lower_bound_s);
         assert_int_equal(plan.note_count, 1);

@@ -190,7 +190,7 @@ static void assert_whole(const struct gw_plan *plan, const struct planning_case 
         next = plan->groups[g].last;
     }
     assert_int_equal(next, 0);
-    assert_int_equal(gw_plan_check(plan, &x->model, "plan", &error), GW_OK);
+    assert_ok(gw_plan_check(plan, &x->model, "plan", &error));
 }
 
 static void assert_described(const struct gw_plan *plan, const struct planning_case *x,
@@ -228,7 +228,7 @@ static size_t compare(const char *name, definition *define, bool has_argument, u
                        (unsigned long long)argument);
         define(&x, argument, ends);
         size_t count = groups_of(ends, x.model.tensor_count, expected);
-        assert_int_equal(gw_planner_plan(&x.costs, text, &plan, &error), GW_OK);
+        assert_ok(gw_planner_plan(&x.costs, text, &plan, &error));
         assert_whole(&plan, &x);
         assert_described(&plan, &x, text);
         if (plan.group_count != count ||
@@ -281,7 +281,7 @@ TEST(group_counts_are_the_published_ones) {
     for (size_t i = 0; i < 4; i++) {
         struct gw_model model;
         struct gw_curve free_of_charge = {0};
-        assert_int_equal(gw_model_read(table[i].path, &model, &error), GW_OK);
+        assert_ok(gw_model_read(table[i].path, &model, &error));
         struct gw_costs costs = {.model = &model,
                                  .workers = 16,
                                  .compressor = &gw_compressor_topk,
@@ -290,7 +290,7 @@ TEST(group_counts_are_the_published_ones) {
                                  .exchange = free_of_charge};
         for (size_t p = 0; p < 3; p++) {
             struct gw_plan plan;
-            assert_int_equal(gw_planner_plan(&costs, policies[p], &plan, &error), GW_OK);
+            assert_ok(gw_planner_plan(&costs, policies[p], &plan, &error));
             assert_int_equal(plan.group_count, table[i].groups[p]);
             gw_plan_free(&plan);
         }

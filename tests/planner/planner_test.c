@@ -99,7 +99,7 @@ TEST(good_policies_are_parsed) {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct gw_policy *policy = NULL;
         uint64_t argument = 0;
-        assert_int_equal(gw_policy_parse(table[i].text, &policy, &argument, &error), GW_OK);
+        assert_ok(gw_policy_parse(table[i].text, &policy, &argument, &error));
         assert_string_equal(policy->name, table[i].name);
         assert_true(argument == table[i].argument);
     }

@@ -114,15 +114,13 @@ static void make_cluster(const struct grouped_case *x, const struct gw_algorithm
                          struct gw_cluster *out) {
     struct gw_curve exchange;
     struct gw_curve compress;
-    assert_int_equal(gw_cluster_create(out, "random", 16, 1, &error), GW_OK);
-    assert_int_equal(gw_curve_copy(&x->x.costs.exchange, &exchange, &error), GW_OK);
-    assert_int_equal(
-        gw_cluster_add_collective(out, algorithm->exchange->name, 16, exchange, NULL, &error),
-        GW_OK);
-    assert_int_equal(gw_curve_copy(&x->x.costs.compress, &compress, &error), GW_OK);
-    assert_int_equal(
-        gw_kernel_costs_add(&out->compressors, algorithm->compressor->name, compress, NULL, &error),
-        GW_OK);
+    assert_ok(gw_cluster_create(out, "random", 16, 1, &error));
+    assert_ok(gw_curve_copy(&x->x.costs.exchange, &exchange, &error));
+    assert_ok(
+        gw_cluster_add_collective(out, algorithm->exchange->name, 16, exchange, NULL, &error));
+    assert_ok(gw_curve_copy(&x->x.costs.compress, &compress, &error));
+    assert_ok(gw_kernel_costs_add(&out->compressors, algorithm->compressor->name, compress, NULL,
+                                  &error));
     keep_falling(&x->x.costs.exchange, &out->collectives[0].curve);
     keep_falling(&x->x.costs.compress, &out->compressors.list[0].curve);
 }
@@ -157,7 +155,7 @@ static void check_simulation(const struct grouped_case *x) {
     struct gw_timeline timeline;
     struct gw_measure measure;
     bool sparse = gw_costs_compress(&x->x.costs);
-    assert_int_equal(gw_algorithm_find(sparse ? "omgs" : "mg-wfbp", &algorithm, &error), GW_OK);
+    assert_ok(gw_algorithm_find(sparse ? "omgs" : "mg-wfbp", &algorithm, &error));
     struct gw_group groups[usual_tensors];
     memcpy(groups, x->groups, sizeof groups);
     struct gw_plan plan = {.model = x->x.model.name,
@@ -168,8 +166,7 @@ static void check_simulation(const struct grouped_case *x) {
                            .group_count = x->group_count,
                            .groups = groups};
     make_cluster(x, algorithm, &cluster);
-    assert_int_equal(gw_algorithm_schedule(algorithm, &x->x.model, &plan, &schedule, &error),
-                     GW_OK);
+    assert_ok(gw_algorithm_schedule(algorithm, &x->x.model, &plan, &schedule, &error));
     run_simulation(&schedule, &cluster, &(struct gw_simulation){.workers = 16}, 1, &timeline,
                    &measure);
     check_timeline(x, &timeline);

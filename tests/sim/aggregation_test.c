@@ -31,9 +31,8 @@ static void add_aggregation(struct gw_cluster *cluster, double together) {
         struct gw_curve curve = {.fixed_s = 1e-5, .per_unit_s = 1e-9 * (double)(i + 1)};
         struct gw_curve all = {.fixed_s = together * curve.fixed_s,
                                .per_unit_s = together * curve.per_unit_s};
-        assert_int_equal(gw_kernel_costs_add(&cluster->aggregation, gw_aggregator_names[i], curve,
-                                             cJSON_CreateObject(), &error),
-                         GW_OK);
+        assert_ok(gw_kernel_costs_add(&cluster->aggregation, gw_aggregator_names[i], curve,
+                                      cJSON_CreateObject(), &error));
         cluster->aggregation.list[i].together = all;
     }
 }
@@ -49,32 +48,28 @@ static void open_scene(struct scene *scene, const char *algorithm) {
                                      .forward_s = 1e-3,
                                      .tensor_count = 1,
                                      .tensors = &scene->tensor};
-    assert_int_equal(gw_algorithm_find(algorithm, &scene->algorithm, &error), GW_OK);
-    assert_int_equal(gw_cluster_create(&scene->cluster, "c", WORKERS, 1, &error), GW_OK);
+    assert_ok(gw_algorithm_find(algorithm, &scene->algorithm, &error));
+    assert_ok(gw_cluster_create(&scene->cluster, "c", WORKERS, 1, &error));
     network.kept = cJSON_CreateObject();
-    assert_int_equal(gw_cluster_set_network(&scene->cluster, network, &error), GW_OK);
+    assert_ok(gw_cluster_set_network(&scene->cluster, network, &error));
     for (size_t i = 0; i < 6; i++) {
         struct gw_curve curve = {.fixed_s = 1e-4, .per_unit_s = 1e-9};
         size_t ranks = i == 5 ? 2 : i == 2 || i == 3 ? WORKERS + 1 : WORKERS;
-        assert_int_equal(
-            gw_cluster_add_collective(&scene->cluster, collectives[i], ranks, curve, NULL, &error),
-            GW_OK);
+        assert_ok(
+            gw_cluster_add_collective(&scene->cluster, collectives[i], ranks, curve, NULL, &error));
     }
     const char *compressor = scene->algorithm->compressor->name;
     struct gw_curve compress = {.per_unit_s = 1e-9};
-    assert_int_equal(
-        gw_kernel_costs_add(&scene->cluster.compressors, compressor, compress, NULL, &error),
-        GW_OK);
+    assert_ok(gw_kernel_costs_add(&scene->cluster.compressors, compressor, compress, NULL, &error));
     const struct gw_costs costs = {.model = &scene->model,
                                    .workers = WORKERS,
                                    .compressor = scene->algorithm->compressor,
                                    .density = 0.01,
                                    .compress = compress,
                                    .exchange = scene->cluster.collectives[0].curve};
-    assert_int_equal(gw_planner_plan(&costs, "single", &scene->plan, &error), GW_OK);
-    assert_int_equal(gw_algorithm_schedule(scene->algorithm, &scene->model, &scene->plan,
-                                           &scene->schedule, &error),
-                     GW_OK);
+    assert_ok(gw_planner_plan(&costs, "single", &scene->plan, &error));
+    assert_ok(gw_algorithm_schedule(scene->algorithm, &scene->model, &scene->plan, &scene->schedule,
+                                    &error));
 }
 
 static void close_scene(struct scene *scene) {

@@ -124,7 +124,7 @@ TEST_IN_FOLDER(exports_stragglers) {
     static const double slowdown[] = {1, 3, 1, 1};
     struct message_scene scene;
     const struct gw_collective *ring = NULL;
-    assert_int_equal(gw_collective_find("allreduce", "ring", &ring, NULL), GW_OK);
+    assert_ok(gw_collective_find("allreduce", "ring", &ring, NULL));
     make_scene(&scene, ring, 4, 40);
     scene.simulation.slowdown = slowdown;
     struct gw_result notes = {0};

@@ -18,10 +18,9 @@ enum { MOST_OPERATIONS = 40, MOST_WORKERS = 12 };
 static void make_cluster(size_t workers, struct gw_cluster *out) {
     const struct gw_curve exchange = {.fixed_s = 1e-3, .per_unit_s = 1e-9};
     const struct gw_curve compress = {.fixed_s = 1e-5, .per_unit_s = 1e-9};
-    assert_int_equal(gw_cluster_create(out, "even", workers, 2, NULL), GW_OK);
-    assert_int_equal(gw_cluster_add_collective(out, "allreduce", workers, exchange, NULL, NULL),
-                     GW_OK);
-    assert_int_equal(gw_kernel_costs_add(&out->compressors, "topk", compress, NULL, NULL), GW_OK);
+    assert_ok(gw_cluster_create(out, "even", workers, 2, NULL));
+    assert_ok(gw_cluster_add_collective(out, "allreduce", workers, exchange, NULL, NULL));
+    assert_ok(gw_kernel_costs_add(&out->compressors, "topk", compress, NULL, NULL));
 }
 
 static struct gw_operation forward(double seconds) {
@@ -369,12 +368,12 @@ TEST(lost_bandwidth_is_noted) {
     struct gw_result result = {0};
     static const double bandwidth[] = {1, 0.5};
     open_simple(&x, 4);
-    assert_int_equal(open_run(&run, &x.schedule, &x.cluster, &x.simulation, &result, NULL), GW_OK);
+    assert_ok(open_run(&run, &x.schedule, &x.cluster, &x.simulation, &result, NULL));
     close_run(&run);
     assert_int_equal(result.note_count, 0);
     x.simulation.bandwidth = bandwidth;
     x.simulation.background = 0.2;
-    assert_int_equal(open_run(&run, &x.schedule, &x.cluster, &x.simulation, &result, NULL), GW_OK);
+    assert_ok(open_run(&run, &x.schedule, &x.cluster, &x.simulation, &result, NULL));
     close_run(&run);
     assert_int_equal(result.note_count, 1);
     assert_non_null(strstr(result.notes[0], "per-byte part x 2.5"));

@@ -95,18 +95,14 @@ static void open_scene(struct scene *scene, struct gw_random *random, double mos
     for (size_t w = 0; w < scene->workers; w++) {
         scene->slowdown[w] = gw_random_below(random, 2) == 0 ? 1 : 0.5 + gw_random_uniform(random);
     }
-    assert_int_equal(gw_cluster_create(&scene->cluster, "random", scene->workers, 1, &error),
-                     GW_OK);
+    assert_ok(gw_cluster_create(&scene->cluster, "random", scene->workers, 1, &error));
     const struct gw_curve per_byte = {.per_unit_s = byte_s};
     const struct gw_curve per_element = {.per_unit_s = element_s};
     for (size_t c = 0; c < 2; c++) {
-        assert_int_equal(gw_cluster_add_collective(&scene->cluster,
-                                                   c == 0 ? "allgather" : "allreduce",
-                                                   scene->workers, per_byte, NULL, &error),
-                         GW_OK);
-        assert_int_equal(gw_kernel_costs_add(&scene->cluster.compressors, c == 0 ? "topk" : "scan",
-                                             per_element, NULL, &error),
-                         GW_OK);
+        assert_ok(gw_cluster_add_collective(&scene->cluster, c == 0 ? "allgather" : "allreduce",
+                                            scene->workers, per_byte, NULL, &error));
+        assert_ok(gw_kernel_costs_add(&scene->cluster.compressors, c == 0 ? "topk" : "scan",
+                                      per_element, NULL, &error));
     }
     set_factors(scene, random, most);
 }
@@ -122,8 +118,7 @@ static void share_machines(struct scene *scene, struct gw_random *random) {
     if (gw_random_below(random, 3) == 0) {
         const struct gw_curve sum = {.per_unit_s = sum_s};
         scene->schedule.exchange = &gw_exchange_leader;
-        assert_int_equal(gw_kernel_costs_add(&scene->cluster.aggregation, "sum", sum, NULL, &error),
-                         GW_OK);
+        assert_ok(gw_kernel_costs_add(&scene->cluster.aggregation, "sum", sum, NULL, &error));
     }
     const struct gw_curve together = {.per_unit_s = turns * scene->crowding * element_s,
                                       .fixed_s = 1e-3};
@@ -401,8 +396,8 @@ static struct gw_measure simulate(const struct scene *scene,
     open_simulator(&run, &scene->schedule, &scene->cluster, simulation);
     struct gw_timeline timeline;
     struct gw_measure measures[2];
-    assert_int_equal(gw_simulator_timeline(run.simulator, &timeline, &error), GW_OK);
-    assert_int_equal(gw_simulator_run(run.simulator, 1, &timeline, &measures[0], &error), GW_OK);
+    assert_ok(gw_simulator_timeline(run.simulator, &timeline, &error));
+    assert_ok(gw_simulator_run(run.simulator, 1, &timeline, &measures[0], &error));
     struct gw_measure of_timeline = measure_timeline(&timeline);
     assert_true(of_timeline.iteration_s == measures[0].iteration_s);
     double slack = 1e-9 * of_timeline.iteration_s;
@@ -410,7 +405,7 @@ static struct gw_measure simulate(const struct scene *scene,
     assert_true(fabs(of_timeline.breakdown.exposed_comm_s - measures[0].breakdown.exposed_comm_s) <=
                 slack);
     assert_true(fabs(of_timeline.comm_s - measures[0].comm_s) <= slack);
-    assert_int_equal(gw_simulator_run(run.simulator, 2, NULL, measures, &error), GW_OK);
+    assert_ok(gw_simulator_run(run.simulator, 2, NULL, measures, &error));
     if (simulation->network_noise.kind == GW_NOISE_NONE &&
         simulation->compute_noise.kind == GW_NOISE_NONE) {
         assert_memory_equal(&measures[0], &measures[1], sizeof measures[0]);

@@ -389,10 +389,9 @@ TEST(derives_a_network) {
         scene.cluster.collectives = &cost;
         scene.cluster.collective_count = 1;
         add_exchange(&scene, names[i], 1600000, 0);
-        assert_int_equal(
-            open_run(&run, &scene.schedule, &scene.cluster, &scene.simulation, &result, NULL),
-            GW_OK);
-        assert_int_equal(gw_simulator_run(run.simulator, 1, NULL, &measure, NULL), GW_OK);
+        assert_ok(
+            open_run(&run, &scene.schedule, &scene.cluster, &scene.simulation, &result, NULL));
+        assert_ok(gw_simulator_run(run.simulator, 1, NULL, &measure, NULL));
         assert_true(near(measure.iteration_s, 3.4e-3 + 2.7e-7 * 1600000, 1e-8));
         assert_non_null(strstr(result.notes[0], names[i]));
         close_run(&run);

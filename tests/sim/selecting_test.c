@@ -46,9 +46,8 @@ static void scene_open(struct scene *scene, struct gw_random *random) {
                                      .policy = "per-tensor",
                                      .compressor = &gw_compressor_topk,
                                      .exchange = &gw_exchange_allgather_padded};
-    assert_int_equal(
-        gw_algorithm_schedule(&algorithm, &scene->model, &scene->plan, &scene->schedule, NULL),
-        GW_OK);
+    assert_ok(
+        gw_algorithm_schedule(&algorithm, &scene->model, &scene->plan, &scene->schedule, NULL));
     for (size_t i = 0; i < (size_t)TABLE * GROUPS; i++) {
         uint64_t most = scene->schedule.groups[i % GROUPS].elements / 10;
         scene->selected[i].most = gw_random_below(random, most + 1);
@@ -136,15 +135,13 @@ static int read_cluster(void **state) {
     (void)state;
     static const double densities[] = {0.001, 0.016};
     struct gw_curve denser;
-    assert_int_equal(gw_cluster_read(GW_TEST_DATA "/clusters/box-4x1gbit.json", &cluster, NULL),
-                     GW_OK);
+    assert_ok(gw_cluster_read(GW_TEST_DATA "/clusters/box-4x1gbit.json", &cluster, NULL));
     const struct gw_kernel_cost *topk = gw_kernel_cost_find(&cluster.compressors, "topk");
     assert_non_null(topk);
-    assert_int_equal(gw_curve_scaled(&topk->curve, 2, 2, &denser, NULL), GW_OK);
-    assert_int_equal(gw_kernel_costs_add_denser(&cluster.compressors, "topk", densities, denser,
-                                                cJSON_CreateObject(), NULL),
-                     GW_OK);
-    assert_int_equal(gw_curve_scaled(&topk->together, 6, 6, &denser, NULL), GW_OK);
+    assert_ok(gw_curve_scaled(&topk->curve, 2, 2, &denser, NULL));
+    assert_ok(gw_kernel_costs_add_denser(&cluster.compressors, "topk", densities, denser,
+                                         cJSON_CreateObject(), NULL));
+    assert_ok(gw_curve_scaled(&topk->together, 6, 6, &denser, NULL));
     return (int)gw_kernel_costs_add_together(&cluster.compressors, "topk", true, denser,
                                              cJSON_CreateObject(), NULL);
 }
@@ -180,20 +177,14 @@ static void crowd(struct gw_cluster *crowded) {
     static const struct gw_curve nanosecond = {.per_unit_s = 1e-9};
     static const struct gw_curve three = {.per_unit_s = 3e-9};
     struct gw_kernel_costs *costs = &crowded->compressors;
-    assert_int_equal(gw_cluster_create(crowded, "crowded", WORKERS, 1, NULL), GW_OK);
-    assert_int_equal(
-        gw_cluster_add_collective(crowded, "allgather", WORKERS, nanosecond, NULL, NULL), GW_OK);
-    assert_int_equal(gw_kernel_costs_add(costs, "topk", nanosecond, cJSON_CreateObject(), NULL),
-                     GW_OK);
-    assert_int_equal(
-        gw_kernel_costs_add_together(costs, "topk", false, nanosecond, cJSON_CreateObject(), NULL),
-        GW_OK);
-    assert_int_equal(gw_kernel_costs_add_denser(costs, "topk", densities, nanosecond,
-                                                cJSON_CreateObject(), NULL),
-                     GW_OK);
-    assert_int_equal(
-        gw_kernel_costs_add_together(costs, "topk", true, three, cJSON_CreateObject(), NULL),
-        GW_OK);
+    assert_ok(gw_cluster_create(crowded, "crowded", WORKERS, 1, NULL));
+    assert_ok(gw_cluster_add_collective(crowded, "allgather", WORKERS, nanosecond, NULL, NULL));
+    assert_ok(gw_kernel_costs_add(costs, "topk", nanosecond, cJSON_CreateObject(), NULL));
+    assert_ok(
+        gw_kernel_costs_add_together(costs, "topk", false, nanosecond, cJSON_CreateObject(), NULL));
+    assert_ok(gw_kernel_costs_add_denser(costs, "topk", densities, nanosecond, cJSON_CreateObject(),
+                                         NULL));
+    assert_ok(gw_kernel_costs_add_together(costs, "topk", true, three, cJSON_CreateObject(), NULL));
     crowded->sharing = (struct gw_sharing){WORKERS, WORKERS, WORKERS};
     set_no_slowing(crowded, WORKERS);
 }

@@ -65,9 +65,8 @@ static void random_collectives(struct gw_random *random, struct scene *scene) {
         }
         size_t ranks =
             collectives[i].pair > 0 ? collectives[i].pair : scene->workers + collectives[i].server;
-        assert_int_equal(gw_cluster_add_collective(&scene->cluster, collectives[i].name, ranks,
-                                                   curve, NULL, NULL),
-                         GW_OK);
+        assert_ok(gw_cluster_add_collective(&scene->cluster, collectives[i].name, ranks, curve,
+                                            NULL, NULL));
     }
 }
 
@@ -106,19 +105,16 @@ static void open_scene(struct scene *scene, struct gw_random *random,
     for (size_t w = 0; w < scene->workers; w++) {
         scene->slowdown[w] = gw_random_below(random, 2) == 0 ? 1 : 0.5 + gw_random_uniform(random);
     }
-    assert_int_equal(gw_cluster_create(&scene->cluster, "random", scene->workers, 1, NULL), GW_OK);
+    assert_ok(gw_cluster_create(&scene->cluster, "random", scene->workers, 1, NULL));
     random_collectives(random, scene);
     if (gw_algorithm_is_sparse(algorithm)) {
-        assert_int_equal(gw_kernel_costs_add(&scene->cluster.compressors,
-                                             algorithm->compressor->name, random_curve(random, 1e6),
-                                             NULL, NULL),
-                         GW_OK);
+        assert_ok(gw_kernel_costs_add(&scene->cluster.compressors, algorithm->compressor->name,
+                                      random_curve(random, 1e6), NULL, NULL));
     }
     double density =
         gw_algorithm_is_sparse(algorithm) ? pow(10, -4 * gw_random_uniform(random)) : 1;
-    assert_int_equal(gw_plan_create(&scene->plan, "random", "random", algorithm->compressor->name,
-                                    density, scene->workers, NULL),
-                     GW_OK);
+    assert_ok(gw_plan_create(&scene->plan, "random", "random", algorithm->compressor->name, density,
+                             scene->workers, NULL));
     random_groups(random, algorithm, scene);
 }
 
@@ -211,8 +207,7 @@ static double sum(const struct gw_breakdown *parts) {
 static void check_scene(const struct gw_algorithm *algorithm, const struct scene *scene) {
     static const double alike[MOST_WORKERS] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
     struct gw_schedule schedule;
-    assert_int_equal(gw_algorithm_schedule(algorithm, &scene->model, &scene->plan, &schedule, NULL),
-                     GW_OK);
+    assert_ok(gw_algorithm_schedule(algorithm, &scene->model, &scene->plan, &schedule, NULL));
     struct gw_simulation simulation = {.workers = scene->workers};
     struct gw_measure one = simulate(&schedule, scene, &simulation);
     assert_close(one.iteration_s, arithmetic(scene, algorithm, alike));
@@ -257,7 +252,7 @@ TEST(a_schedule_that_waits_for_itself_is_reported) {
     schedule.operations[0].dependency_count = 1;
     schedule.operations[1].dependency_count = 0;
     schedule.dependencies[schedule.operations[0].first_dependency] = 1;
-    assert_int_equal(gw_cluster_create(&cluster, "empty", 1, 1, NULL), GW_OK);
+    assert_ok(gw_cluster_create(&cluster, "empty", 1, 1, NULL));
     struct gw_simulation simulation = {.workers = 1};
     assert_int_equal(open_run(&run, &schedule, &cluster, &simulation, NULL, &error), GW_FAILED);
     assert_non_null(

@@ -89,7 +89,7 @@ static inline void run_simulation(const struct gw_schedule *schedule,
     struct simulation_run run;
     open_simulator(&run, schedule, cluster, simulation);
     if (timeline != NULL) {
-        assert_int_equal(gw_simulator_timeline(run.simulator, timeline, NULL), GW_OK);
+        assert_ok(gw_simulator_timeline(run.simulator, timeline, NULL));
     }
     if (gw_simulator_run(run.simulator, iterations, timeline, measures, &error) != GW_OK) {
         fail_msg("%s", error.message);
@@ -101,7 +101,7 @@ static inline void run_simulation(const struct gw_schedule *schedule,
 static inline struct gw_measure measure_timeline(const struct gw_timeline *timeline) {
     struct gw_measure measure;
     assert_true(spans_are_ordered(timeline));
-    assert_int_equal(gw_timeline_measure(timeline, &measure, NULL), GW_OK);
+    assert_ok(gw_timeline_measure(timeline, &measure, NULL));
     return measure;
 }
 

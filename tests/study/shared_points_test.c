@@ -77,7 +77,7 @@ static void share(struct gw_communicator *communicator, void *context) {
 #define NO_POINT .refuse = UINT64_MAX, .fail_at = UINT64_MAX
 
 static void check_taken(const struct sharing *sharing) {
-    assert_int_equal(sharing->status, GW_OK);
+    assert_ok(sharing->status);
     assert_true(sharing->right);
     assert_true(sharing->next == sharing->points.count);
     assert_true(sharing->most <= (int)sharing->points.threads);
@@ -116,7 +116,7 @@ TEST(ranks_share_the_points) {
         run_local_ranks(size, share, ranks, sizeof *ranks);
         check_taken(&ranks[0]);
         for (int rank = 0; rank < size; rank++) {
-            assert_int_equal(ranks[rank].status, GW_OK);
+            assert_ok(ranks[rank].status);
             assert_true(ranks[rank].answered > 100);
             answered += ranks[rank].answered;
         }

@@ -61,24 +61,6 @@ TEST(everything_that_ships_is_good) {
     }
 }
 
-TEST(shipped_clusters_exchange_resnet50_in_the_published_time) {
-    const char *names[] = {"p102-1gbe-16", "p102-1gbe-16-table6"};
-    for (size_t i = 0; i < 2; i++) {
-        char *path = NULL;
-        struct gw_cluster cluster;
-        struct gw_curve curve;
-        char derivation[GW_DERIVATION_SIZE];
-        assert_ok(gw_data_resolve(GW_DATA_CLUSTERS, names[i], &path, &error));
-        assert_ok(gw_cluster_read(path, &cluster, &error));
-        assert_ok(gw_cluster_collective(&cluster, "allreduce", 16, &curve, derivation, &error));
-        assert_true(near(gw_curve_time(&curve, 102228128), 1.92, 1e-6));
-        assert_string_equal(derivation, "");
-        gw_curve_free(&curve);
-        gw_cluster_free(&cluster);
-        free(path);
-    }
-}
-
 TEST_IN_FOLDER(names_and_paths_are_resolved) {
     const char *named[] = {"./resnet50", "resnet50.json", path_in(*state, "x.json")};
     char *path = NULL;
