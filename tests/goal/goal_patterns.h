@@ -165,25 +165,6 @@ static inline struct pattern binomial(uint32_t ranks, uint64_t bytes) {
     return pattern;
 }
 
-/* The same upwards: every rank sends once it has received from all its children. */
-static inline struct pattern binomial_reduce(uint32_t ranks, uint64_t bytes) {
-    struct pattern pattern = pattern_open(ranks);
-    for (uint32_t rank = 0; rank < ranks; rank++) {
-        uint32_t lowest = rank == 0 ? UINT32_C(1) << 31 : rank & (~rank + 1);
-        uint32_t children = 0;
-        for (uint32_t distance = 1; distance < lowest; distance *= 2) {
-            if (distance < ranks - rank) {
-                children = add_receive(&pattern, rank, bytes, rank + distance, 0) + 1;
-            }
-        }
-        uint32_t sent = rank == 0 ? 0 : add_send(&pattern, rank, bytes, rank - lowest, 0);
-        for (uint32_t child = 0; rank > 0 && child < children; child++) {
-            add_requires(&pattern, rank, sent, child);
-        }
-    }
-    return pattern;
-}
-
 static inline struct pattern dissemination(uint32_t ranks, uint64_t bytes) {
     struct pattern pattern = pattern_open(ranks);
     for (uint32_t rank = 0; rank < ranks; rank++) {

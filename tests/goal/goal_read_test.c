@@ -73,26 +73,6 @@ TEST(every_statement_is_understood) {
                    "18446744073709551615 (0, -1, 0, 0) waits 1 <");
 }
 
-TEST(dependents_stand_starts_first_each_in_order) {
-    expect_meaning("num_ranks 1 rank 0 {\na: calc 1\nb: calc 2\nc: calc 3\n"
-                   "c requires a\nb irequires a\nb requires a\nc irequires a\na requires c\n"
-                   "a requires a\n}",
-                   "1 x 1: 0+3; calc 1 (0, 0, 0, 0) waits 2 < 1s 2s 2 1 0; calc 2 (0, 0, 0, 0) "
-                   "waits 2 <; calc 3 (0, 0, 0, 0) waits 2 < 0");
-}
-
-TEST(ranks_may_stand_in_any_order) {
-    expect_meaning("num_ranks 3\nrank 2 {\ncalc 1\n}\nrank 0 {\n}\nrank 1 {\ncalc 2\ncalc 3\n}\n",
-                   "1 x 1: 1+0 1+2 0+1; calc 1 (0, 0, 0, 0) waits 0 <; calc 2 (0, 0, 0, 0) waits 0 "
-                   "<; calc 3 (0, 0, 0, 0) waits 0 <");
-}
-
-TEST(blanks_and_comments_stand_anywhere) {
-    expect_meaning("/* num_ranks 9 */ num_ranks/**/1//\r\nrank\t0\n\n// {\n{ send 1  b/***/to "
-                   "/*\n\n*/ 0cpu 1nic 2tag 3}// }\n/**/",
-                   "2 x 3: 0+1; send 1 (0, 3, 1, 2) waits 0 <");
-}
-
 TEST(words_are_as_long_as_they_can_be) {
     expect_meaning("num_ranks 1\nrank 0 {\nsend1: calc 1\nrank_: send1b to 0\nrequires:recv0b "
                    "from0\nrequires requires send1\ncalc_1:calc2\n}\n",

@@ -103,25 +103,12 @@ static struct pattern random_layers(struct gw_random *random, uint64_t bytes) {
     return layered(random, &options);
 }
 
-enum shape {
-    TREE,
-    REDUCE,
-    DISSEMINATION,
-    RING,
-    DOUBLING,
-    INCAST,
-    IN_TURN,
-    SENDS_FIRST,
-    PIPELINE,
-    SHAPES
-};
+enum shape { TREE, DISSEMINATION, RING, DOUBLING, INCAST, IN_TURN, SENDS_FIRST, PIPELINE, SHAPES };
 
 static struct pattern make(enum shape shape, uint32_t ranks, uint64_t bytes, uint32_t steps) {
     switch (shape) {
     case TREE:
         return binomial(ranks, bytes);
-    case REDUCE:
-        return binomial_reduce(ranks, bytes);
     case DISSEMINATION:
         return dissemination(ranks, bytes);
     case RING:
