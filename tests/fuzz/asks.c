@@ -14,7 +14,7 @@ static bool is_at_most(double less, double more) {
 
 /* ---- plans --------------------------------------------------------------------------------- */
 
-static void explain(const struct gw_scenario *scenario, const struct gw_plan *plan) {
+void fuzz_explain(const struct gw_scenario *scenario, const struct gw_plan *plan) {
     struct gw_arena arena = {0};
     struct gw_explanation explanation;
     double before_s = 0;
@@ -46,7 +46,7 @@ static void plan_all(const struct gw_scenario *scenario, const char *compressor)
             fuzz_expect(gw_plan_check(plan, scenario->model, "f", &fuzz_error) == GW_OK,
                         "a plan for another model");
         }
-        explain(scenario, &plans.plans[0]);
+        fuzz_explain(scenario, &plans.plans[0]);
         fuzz_write_plan(&plans.plans[0]);
     }
     gw_plans_free(&plans);

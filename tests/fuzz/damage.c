@@ -10,12 +10,12 @@ static size_t below(uint64_t *state, size_t limit) {
     return (size_t)(gw_random_mix((*state)++) % limit);
 }
 
-static const char *some_word(const struct fuzz_reader *reader, uint64_t *state) {
+static const char *some_word(const char *const *words, uint64_t *state) {
     size_t count = 0;
-    while (reader->words[count] != NULL) {
+    while (words[count] != NULL) {
         count++;
     }
-    return reader->words[below(state, count)];
+    return words[below(state, count)];
 }
 
 /* ---- to JSON ------------------------------------------------------------------------------- */
@@ -33,39 +33,40 @@ static size_t find_places(cJSON *parent, struct place *places, size_t count) {
     return count;
 }
 
-static const char *const oddities[] = {"0",
-                                       "1",
-                                       "2",
-                                       "-1",
-                                       "-0",
-                                       "0.5",
-                                       "2.5",
-                                       "1e999",
-                                       "-1e999",
-                                       "1e308",
-                                       "1e-400",
-                                       "1e6",
-                                       "1e-30",
-                                       "4294967296",
-                                       "9007199254740991",
-                                       "9007199254740992",
-                                       "9007199254740993",
-                                       "18446744073709551615",
-                                       "18446744073709551616",
-                                       "null",
-                                       "true",
-                                       "false",
-                                       "[]",
-                                       "{}",
-                                       "[[]]",
-                                       "[0]",
-                                       "[1, 0]",
-                                       "[[0]]",
-                                       "\"\"",
-                                       "\"1\"",
-                                       "\"\\u0000\"",
-                                       "\"gradweave/plan@1\"",
-                                       "\"gradweave/plan@2\""};
+const char *const fuzz_oddities[] = {"0",
+                                     "1",
+                                     "2",
+                                     "-1",
+                                     "-0",
+                                     "0.5",
+                                     "2.5",
+                                     "1e999",
+                                     "-1e999",
+                                     "1e308",
+                                     "1e-400",
+                                     "1e6",
+                                     "1e-30",
+                                     "4294967296",
+                                     "9007199254740991",
+                                     "9007199254740992",
+                                     "9007199254740993",
+                                     "18446744073709551615",
+                                     "18446744073709551616",
+                                     "null",
+                                     "true",
+                                     "false",
+                                     "[]",
+                                     "{}",
+                                     "[[]]",
+                                     "[0]",
+                                     "[1, 0]",
+                                     "[[0]]",
+                                     "\"\"",
+                                     "\"1\"",
+                                     "\"\\u0000\"",
+                                     "\"gradweave/plan@1\"",
+                                     "\"gradweave/plan@2\"",
+                                     NULL};
 
 static void replace(const struct place *place, cJSON *with) {
     if (with == NULL) {
@@ -117,7 +118,7 @@ static void damage_value(uint64_t *state, const struct place *place, const struc
         cJSON_Delete(cJSON_DetachItemViaPointer(place->parent, place->node));
         break;
     case 1:
-        replace(place, cJSON_CreateRaw(oddities[below(state, sizeof oddities / sizeof *oddities)]));
+        replace(place, cJSON_CreateRaw(some_word(fuzz_oddities, state)));
         break;
     case 2:
         repeat(place);
@@ -169,7 +170,7 @@ static void insert(char *text, size_t *used, size_t room, size_t at, const char 
 static void damage_bytes(const struct fuzz_reader *reader, uint64_t *state, char *text,
                          size_t *used, size_t room) {
     static const char telling[] = "{}[]\",:0123456789-+.eE \\\n\t\xff";
-    const char *word = some_word(reader, state);
+    const char *word = some_word(reader->words, state);
     size_t at = below(state, *used);
     size_t length = 1 + below(state, *used - at < 16 ? *used - at : 16);
     char bytes[16];

@@ -64,10 +64,16 @@ const struct gw_cluster *fuzz_usual_cluster(void);
 /* Written and read again it must be the same plan. */
 void fuzz_write_plan(const struct gw_plan *plan);
 
+/* Explains the plan: what is answered must make sense. */
+void fuzz_explain(const struct gw_scenario *scenario, const struct gw_plan *plan);
+
 /* Plans for the scenario, explains and simulates it: what is answered must make sense. */
 void fuzz_ask(const struct gw_scenario *scenario, uint64_t choice);
 
 /* ---- damage -------------------------------------------------------------------------------- */
+
+/* Values that readers may not expect in JSON, ended by NULL. */
+extern const char *const fuzz_oddities[];
 
 /* Damages the bytes, of which there may come to be `room`; returns how many there are then. */
 size_t fuzz_damage(const struct fuzz_reader *reader, uint64_t seed, char *text, size_t length,
