@@ -61,38 +61,25 @@ TEST(every_preset_computes_the_reference_and_takes_its_time) {
     forward_s = 0;
 }
 
-/* Cases that is_tried() omits here are tried continuing from a saved state, and the other way
- * round. */
 static void run_trained(const struct gw_algorithm *algorithm) {
-    static size_t pairs[2];
-    bool goes_on = restart_after > 0;
-    size_t pair = pairs[goes_on]++;
+    static size_t pair;
+    pair++;
     for (size_t workers = job == NULL ? 1 : MOST_WORKERS; workers <= MOST_WORKERS; workers++) {
         session_options.average = workers % 2 == 0;
-        if (is_tried(pair, workers + goes_on)) {
+        if (is_tried(pair, workers)) {
             run_scenario(algorithm, workers, 0.01, iterations(5));
         }
     }
 }
 
-/* Gradients that a trainer reports from several threads, in another order in each iteration. */
-TEST(trainers_get_the_reference) {
-    session_options.compute = GW_COMPUTE_TRAINER;
-    for_each_pair(run_trained);
-    for (size_t i = 0; gw_algorithms[i].name != NULL; i++) {
-        run_scenario(&gw_algorithms[i], 4, 0.02, iterations(5));
-    }
-    session_options.compute = GW_COMPUTE_WAIT;
-    session_options.average = false;
-}
-
-/* The reference knows nothing of it. */
-TEST(sessions_go_on_from_a_saved_state) {
+/* Gradients that a trainer reports from several threads, in another order in each iteration; the
+ * session is saved and another one continues, of which the reference knows nothing. */
+TEST(trainers_get_the_reference_also_from_a_saved_state) {
     session_options.compute = GW_COMPUTE_TRAINER;
     restart_after = 3;
     for_each_pair(run_trained);
     for (size_t i = 0; gw_algorithms[i].name != NULL; i++) {
-        run_scenario(&gw_algorithms[i], 3, 0.02, (size_t)gw_trials(12) + 4);
+        run_scenario(&gw_algorithms[i], 4, 0.02, (size_t)gw_trials(12) + 4);
     }
     restart_after = 0;
     session_options.compute = GW_COMPUTE_WAIT;

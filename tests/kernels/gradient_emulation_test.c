@@ -2,12 +2,9 @@
  * Emulated training: counts against direct runs of the same training, counts scaled up against what
  * must stay, and the shapes that the ExDyna paper reports.
  */
-#include <string.h>
-
 #include "kernels/gradients/emulation.h"
 #include "kernels/gradients/training.h"
-#include "kernels/kernels.h"
-#include "tests/test.h"
+#include "tests/kernels/kernels_support.h"
 #include "tests/traces/recorded_gradients.h"
 
 /* ---- a model in groups --------------------------------------------------------------------- */
@@ -112,18 +109,8 @@ static void check_direct(const char *compressor, size_t workers, size_t threads)
                                                        .elements = 1 << 30,
                                                        .seed = seed,
                                                        .threads = threads});
-    size_t pool_size = POOL;
-    float *pool = calloc(POOL, sizeof *pool);
-    struct gw_gradients *of_pool = NULL;
-    const struct gw_gradients_spec pool_spec = {.shape = GW_SHAPE_NORMAL,
-                                                .scale = 1,
-                                                .drift = 1,
-                                                .sizes = &pool_size,
-                                                .tensor_count = 1,
-                                                .seed = seed};
-    assert_ok(gw_gradients_open(&of_pool, &pool_spec, NULL));
-    gw_gradients_fill(of_pool, 0, pool);
-    gw_gradients_close(of_pool);
+    float *pool = allocate(POOL, sizeof *pool);
+    draw_gradient(GW_SHAPE_NORMAL, 1, 0, seed, POOL, pool);
     for (size_t g = 0; g < 2; g++) {
         const struct gw_slice *slice = &scene.schedule.groups[g];
         struct gw_training_spec spec = {

@@ -99,48 +99,15 @@ static size_t draw_size(struct gw_random *random, size_t at) {
     return at < SIZES ? sizes[at] : below(random, 30000);
 }
 
-enum values { NORMAL, TIED, EQUAL, ZERO, EXTREME, VALUES };
-
-static float draw_value(struct gw_random *random, enum values values) {
-    static const float extreme[] = {0.0f,      -0.0f,     0x1p-149f, -0x1p-149f, INFINITY,
-                                    -INFINITY, 0x1p+127f, 1,         -1};
-    enum { EXTREMES = sizeof extreme / sizeof *extreme };
-    switch (values) {
-    case TIED: /* sums are exact, and many cancel each other */
-        return (float)below(random, 9) - 4;
-    case EQUAL:
-        return -1;
-    case ZERO:
-        return below(random, 2) ? 0.0f : -0.0f;
-    case EXTREME:
-        return below(random, 3) ? extreme[below(random, EXTREMES)] : draw_value(random, NORMAL);
-    default:
-        return (float)gw_random_normal(random, 1);
-    }
-}
-
-/* Numbers, zeros of both signs, denormals and infinities: sums may be NaN. */
-static float draw_any(struct gw_random *random) {
-    switch (below(random, 12)) {
-    case 0:
-        return draw_value(random, ZERO);
-    case 1:
-        return ldexpf((float)below(random, 255) - 127, -149);
-    case 2:
-        return below(random, 2) ? INFINITY : -INFINITY;
-    case 3:
-        return (float)gw_random_normal(random, 1e38);
-    default:
-        return draw_value(random, NORMAL);
+static void fill_any(struct gw_random *random, float *values, size_t n) {
+    if (n > 0) {
+        inputs[below(random, INPUTS)].fill(values, n, random);
     }
 }
 
 static struct twins draw_values(struct gw_random *random, size_t n) {
     struct twins twins = make_twins(n, sizeof(float));
-    float *values = twins.at[HOST];
-    for (size_t i = 0; i < n; i++) {
-        values[i] = draw_any(random);
-    }
+    fill_any(random, twins.at[HOST], n);
     send_up(&twins);
     return twins;
 }
@@ -149,11 +116,14 @@ static struct twins draw_values(struct gw_random *random, size_t n) {
 static size_t draw_entries(struct gw_random *random, size_t n, size_t one_in,
                            struct gw_entry *entries) {
     size_t count = 0;
+    float *values = allocate(n + 1, sizeof *values);
+    fill_any(random, values, n);
     for (size_t i = 0; i < n; i++) {
         if (below(random, one_in) == 0) {
-            entries[count++] = (struct gw_entry){.value = draw_any(random), .index = (uint32_t)i};
+            entries[count++] = (struct gw_entry){.value = values[i], .index = (uint32_t)i};
         }
     }
+    free(values);
     return count;
 }
 
@@ -292,6 +262,11 @@ TEST(elements_are_taken_and_put) {
 
 /* ---- merging two lists --------------------------------------------------------------------- */
 
+/* The values of the lists; sums of the last may be NaN. */
+static void (*const merged[])(float *u, size_t n, struct gw_random *random) = {
+    fill_normal, fill_ties, fill_constant, fill_zeros, fill_infinities};
+enum { VALUES = sizeof merged / sizeof *merged, INFINITE = VALUES - 1 };
+
 enum indices { SOME_SHARED, ALL_SHARED, APART, ALTERNATING, ONE_AFTER_THE_OTHER, INDICES };
 
 /* k of n indices for each; if `apart`, those of b are not a's. */
@@ -312,10 +287,12 @@ static void draw_indices(struct gw_random *random, size_t n, size_t k, bool apar
     }
 }
 
-static void draw_lists(struct gw_random *random, enum indices indices, enum values values, size_t k,
+static void draw_lists(struct gw_random *random, enum indices indices, size_t values, size_t k,
                        struct gw_entry *a, struct gw_entry *b) {
     size_t n = indices == ALL_SHARED ? k : indices == APART ? 2 * k : k + below(random, 3 * k);
     draw_indices(random, indices == APART ? n + below(random, k) : n, k, indices == APART, a, b);
+    float *drawn = allocate(2 * k, sizeof *drawn);
+    merged[values](drawn, 2 * k, random);
     for (size_t i = 0; i < k; i++) {
         if (indices == ALTERNATING) {
             a[i].index = (uint32_t)(2 * i + 1);
@@ -323,9 +300,10 @@ static void draw_lists(struct gw_random *random, enum indices indices, enum valu
         } else if (indices == ONE_AFTER_THE_OTHER) {
             a[i].index += UINT32_MAX - 1 - (uint32_t)(4 * k); /* the last that there may be */
         }
-        a[i].value = draw_value(random, values);
-        b[i].value = draw_value(random, values);
+        a[i].value = drawn[i];
+        b[i].value = drawn[k + i];
     }
+    free(drawn);
 }
 
 /*
@@ -364,8 +342,8 @@ static void check_promise(const struct gw_entry *a, const struct gw_entry *b, si
 }
 
 /* With `nans`, as infinities of two signs leave them, which a later merge meets. */
-static void check_merge(struct gw_random *random, enum indices indices, enum values values,
-                        size_t k, bool nans) {
+static void check_merge(struct gw_random *random, enum indices indices, size_t values, size_t k,
+                        bool nans) {
     struct twins lists[3]; /* kept, came, pruned */
     volatile float infinite = INFINITY;
     for (size_t i = 0; i < 3; i++) {
@@ -385,7 +363,7 @@ static void check_merge(struct gw_random *random, enum indices indices, enum val
     memcpy(before, a, k * sizeof *a);
     memcpy(before + k, b, k * sizeof *b);
     ON_BOTH_SIDES(merge, lists[0].at[side], lists[1].at[side], k, lists[2].at[side])
-    if (values != EXTREME) {
+    if (values != INFINITE) {
         check_promise(before, before + k, k, a, lists[2].at[HOST]);
     }
     for (size_t i = 0; i < 3; i++) {
@@ -406,7 +384,7 @@ TEST(merges_keep_the_largest_sums) {
         check_merge(random, at % INDICES, at / INDICES % VALUES, 1 + below(random, 20), false);
     }
     for (size_t at = 0; at < 8; at++) {
-        check_merge(random, at % INDICES, EXTREME, draw_size(random, 1 + at), true);
+        check_merge(random, at % INDICES, INFINITE, draw_size(random, 1 + at), true);
     }
 }
 

@@ -242,60 +242,6 @@ TEST(sizes_that_no_sketch_has_are_refused) {
     }
 }
 
-/* ---- a linear map -------------------------------------------------------------------------- */
-
-TEST(a_coordinate_meets_one_cell_of_each_row) {
-    for (size_t i = 0; i < 100; i++) {
-        struct gw_sketch sketch = open_sketch(5, 64, seed + i);
-        float u = 3;
-        float estimate;
-        assert_ok(gw_sketch_encode(&sketch, &u, i, 1, NULL));
-        gw_sketch_estimate(&sketch, i, 1, &estimate);
-        assert_true(estimate == 3);
-        for (size_t row = 0; row < 5; row++) {
-            size_t hit = 0;
-            for (size_t c = 0; c < 64; c++) {
-                hit += fabsf(sketch.table[row * 64 + c]) == 3;
-            }
-            assert_int_equal(hit, 1);
-        }
-        assert_true(near(gw_sketch_norm2(&sketch), 9, 0));
-        gw_sketch_free(&sketch);
-    }
-}
-
-/* sketch(a) + sketch(b) = sketch(a + b): exactly in integers, to rounding otherwise. */
-TEST(sketches_of_workers_add) {
-    enum { N = 3000, WORKERS = 5 };
-    struct gw_random *random = random_stream(3);
-    float u[N];
-    for (size_t exact = 0; exact < 2; exact++) {
-        float sum[N] = {0};
-        struct gw_sketch total = open_sketch(5, 256, seed);
-        struct gw_sketch whole = open_sketch(5, 256, seed);
-        for (size_t w = 0; w < WORKERS; w++) {
-            struct gw_sketch worker = open_sketch(5, 256, seed);
-            (exact ? fill_ties : fill_normal)(u, N, random);
-            encode(&worker, u, N);
-            for (size_t c = 0; c < 5 * 256; c++) {
-                total.table[c] += worker.table[c];
-            }
-            for (size_t i = 0; i < N; i++) {
-                sum[i] += u[i];
-            }
-            gw_sketch_free(&worker);
-        }
-        encode(&whole, sum, N);
-        for (size_t c = 0; c < 5 * 256; c++) {
-            double error = fabs((double)total.table[c] - (double)whole.table[c]);
-            /* at most some 40 x 5 adds to a cell of |sum| < 5: 200 x 5 x 2^-24 */
-            assert_true(exact ? error == 0 : error < 6e-5);
-        }
-        gw_sketch_free(&total);
-        gw_sketch_free(&whole);
-    }
-}
-
 /* ---- what theory promises ------------------------------------------------------------------ */
 
 /*

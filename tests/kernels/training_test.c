@@ -1,4 +1,7 @@
-/* A training of several workers: batches, threads, and what its workers selected together. */
+/*
+ * A training of several workers: batches, threads, what its workers selected together, and the
+ * density of ExDyna from a first threshold that is hundreds of times too low or too high.
+ */
 #include "kernels/gradients/training.h"
 #include "tests/kernels/kernels_support.h"
 
@@ -92,4 +95,77 @@ TEST(elements_of_several_workers_count_once) {
         assert_int_equal(gw_training_selected(&training), distinct);
     }
     gw_training_close(&training);
+}
+
+/* ---- the density of ExDyna ------------------------------------------------------------------ */
+
+enum {
+    DENSE = 6144,
+    WANTED = DENSE / 100,
+    REACH = 1300, /* iterations in which the density has to reach the one that is wanted */
+    KEEP = 2000,  /* and those in which it has to stay there */
+    WINDOW = 100, /* over which it is averaged: a count of 61 has an error of 13% by chance */
+};
+
+static void open_exdyna(struct gw_training *training, const char *compressor, enum gw_shape shape,
+                        double scale) {
+    const size_t size = DENSE;
+    struct gw_training_spec spec = spec_of(compressor, shape, &size, 1, 2);
+    spec.gradients.scale = scale;
+    spec.gradients.spread = 0;
+    spec.kept = WANTED;
+    assert_ok(gw_training_open(training, &spec, NULL));
+}
+
+static size_t step(struct gw_training *training, double factor) {
+    assert_ok(gw_training_step(training, factor, NULL));
+    size_t selected = 0;
+    for (size_t r = 0; r < training->workers; r++) {
+        selected += training->counts[r];
+    }
+    return selected;
+}
+
+/*
+ * The largest error of a window's mean of k' / k after REACH iterations, the last KEEP of which
+ * change scales `change` times in all.
+ */
+static double largest_error(enum gw_shape shape, double scale, double change) {
+    struct gw_training training;
+    open_exdyna(&training, "exdyna-trend", shape, scale);
+    double largest = 0;
+    double sum = 0;
+    for (uint32_t t = 0; t < REACH + KEEP; t++) {
+        double drifted = t < REACH ? 0 : (double)(t - REACH) / KEEP;
+        sum = t % WINDOW == REACH % WINDOW ? 0 : sum;
+        sum += (double)step(&training, pow(change, drifted)) / WANTED;
+        if (t >= REACH && (t + 1) % WINDOW == REACH % WINDOW) {
+            largest = fmax(largest, fabs(sum / WINDOW - 1));
+        }
+    }
+    gw_training_close(&training);
+    return largest;
+}
+
+TEST(density_is_kept_while_scales_grow_or_shrink) {
+    assert_true(largest_error(GW_SHAPE_NORMAL, 1, 100) < 0.1);
+    assert_true(largest_error(GW_SHAPE_LAPLACE, 1e-5, 0.01) < 0.1);
+}
+
+/*
+ * Algorithm 5 as published ends at the lower edge of its band, k / 1.1, where it moves up four
+ * times by a quarter of what it moves down once.
+ */
+TEST(the_published_rule_selects_too_few) {
+    struct gw_training training;
+    open_exdyna(&training, "exdyna", GW_SHAPE_NORMAL, 1e-2);
+    struct gw_running running = {0};
+    for (uint32_t t = 0; t < REACH + KEEP; t++) {
+        size_t selected = step(&training, 1);
+        if (t >= REACH) {
+            gw_running_add(&running, (double)selected / WANTED);
+        }
+    }
+    gw_training_close(&training);
+    assert_true(running.mean > 0.94 && running.mean < 0.99);
 }

@@ -336,37 +336,6 @@ static const char *messages_go_around(struct gw_communicator *communicator) {
     return right ? NULL : "send, receive: not the message that went around";
 }
 
-/* The lower rank speaks, then the other answers. */
-static bool talk(struct gw_communicator *communicator, int other, size_t number) {
-    int me = communicator->rank;
-    bool right = true;
-    for (int turn = 0; turn < 2; turn++) {
-        bool speaks = (turn == 0) == (me < other);
-        struct message message =
-            message_of(speaks ? me : other, speaks ? other : me, number, lengths[number]);
-        message.room = make_room(communicator, message.bytes);
-        if (speaks) {
-            fill(communicator, message.room, message.expected, message.bytes);
-        }
-        enum gw_status status =
-            speaks ? gw_send(communicator, other, message.room, message.bytes, NULL)
-                   : gw_receive(communicator, other, message.room, message.bytes, NULL);
-        right = is_there(communicator, &message) && status == GW_OK && right;
-    }
-    return right;
-}
-
-/* Between every pair of ranks; of GPUs the ring is enough. */
-static const char *messages_go_back_and_forth(struct gw_communicator *communicator) {
-    bool right = true;
-    for (int other = 0; other < communicator->size; other++) {
-        for (size_t i = 0; i < LENGTHS && other != communicator->rank; i++) {
-            right = talk(communicator, other, i) && right;
-        }
-    }
-    return right ? NULL : "send, receive: not the message that was sent";
-}
-
 /* To the next rank and from the one before at once; they are waited for in another order. */
 static const char *long_ones_pass_each_other(struct gw_communicator *communicator) {
     const size_t stage = stage_of(communicator);
@@ -475,5 +444,5 @@ static const char *other_parts_are_refused(struct gw_communicator *communicator)
         floods_keep_their_order, messages_go_around, long_ones_pass_each_other,                    \
         other_parts_are_refused
 
-check *const promises[] = {PROMISES, messages_go_back_and_forth, NULL};
+check *const promises[] = {PROMISES, NULL};
 check *const gpu_promises[] = {PROMISES, posts_are_apart, halves_work_alone, NULL};
