@@ -62,6 +62,76 @@ static void print_trainings(const struct gw_advice *advice) {
     }
 }
 
+static bool has_better_buckets(const struct gw_advice *advice) {
+    return advice->buckets_hold || advice->cap_mib > 0;
+}
+
+/* Whether DistributedDataParallel without compression is recommended, with whatever buckets. */
+static bool is_plain_ddp_chosen(const struct gw_advice *advice) {
+    return advice->chosen->place == advice->dense &&
+           strcmp(advice->chosen->result->algorithm, "ddp") == 0;
+}
+
+/* Prints, after `first`, the DDP buckets that are faster than the defaults anywhere in the curves'
+ * intervals, and how much they save. */
+static void print_buckets(const struct gw_advice *advice, const char *first) {
+    const char *by_default = GW_SECONDS(advice->default_iteration_s);
+    double set_s = advice->buckets_hold ? advice->buckets_iteration_s : advice->cap_iteration_s;
+    gw_print("%s, ", first);
+    if (advice->buckets_hold) {
+        gw_print("with bucket_cap_mb_list=[");
+        for (size_t g = 0; g < advice->buckets.group_count; g++) {
+            char bucket[GW_BUCKET_TEXT_SIZE];
+            gw_print("%s%s", g == 0 ? "" : ", ", gw_advice_bucket_text(advice, g, bucket));
+        }
+        /* With find_unused_parameters=True DDP keeps its first buckets, which it fills from the
+         * first tensor on. */
+        gw_print("] (in reverse if find_unused_parameters=True)");
+    } else if (advice->cap_mib > 0) {
+        gw_print("with bucket_cap_mb=%g", advice->cap_mib);
+    }
+    if (has_better_buckets(advice)) {
+        gw_print(": %s, %.1f%% less than with its default buckets (%s)", GW_SECONDS(set_s),
+                 100 * (1 - set_s / advice->default_iteration_s), by_default);
+    } else {
+        gw_print("its buckets left as they are (%s): no others are 1%% faster throughout the "
+                 "interval",
+                 by_default);
+    }
+    if (advice->buckets_hold && advice->cap_mib > 0) {
+        gw_print("; with bucket_cap_mb=%g %s", advice->cap_mib,
+                 GW_SECONDS(advice->cap_iteration_s));
+    }
+    gw_print(". These times count %s for each bucket besides its exchange; the table does not.\n",
+             GW_SECONDS(gw_bucket_besides_s));
+}
+
+static void print_recommendation(const struct gw_advice *advice) {
+    const struct gw_recommendation *chosen = advice->chosen;
+    const struct gw_result *result = chosen->result;
+    char name[GW_ADVICE_NAME_SIZE];
+    if (is_plain_ddp_chosen(advice)) {
+        gw_print("No compression shortens training by 2%% or more.\n");
+        print_buckets(advice, "Recommended: DistributedDataParallel (DDP) without compression");
+        gw_print("\n");
+        return;
+    }
+    char dense[GW_ADVICE_NAME_SIZE];
+    gw_print("Recommended: %s, %s, %.2f times as fast as %s: ",
+             result == &advice->half ? "half the bytes"
+                                     : gw_advice_name(advice, chosen->place, name),
+             GW_COUNTED(result->groups, "group"), chosen->speedup,
+             gw_advice_name(advice, advice->dense, dense));
+    if (result == &advice->half) {
+        gw_print("DistributedDataParallel with bf16_compress_hook or fp16_compress_hook.\n\n");
+    } else if (gw_algorithm_is_sparse(gw_advice_algorithm(advice, chosen->place))) {
+        gw_print("model = gradweave.torch.distribute(model, \"%s\", density=%g).\n\n",
+                 result->algorithm, advice->question->density);
+    } else {
+        gw_print("model = gradweave.torch.distribute(model, \"%s\").\n\n", result->algorithm);
+    }
+}
+
 static void print_verdict(const struct gw_advice *advice) {
     static const char *const words[] = {
         [GW_FASTER] = "Iterations are faster with compression",
@@ -87,9 +157,7 @@ static void print_verdict(const struct gw_advice *advice) {
     }
     gw_print(".\n");
     print_trainings(advice);
-    const struct gw_result *chosen = advice->chosen->result;
-    gw_print("Recommended: %s, %s.\n\n", gw_advice_name(advice, advice->chosen->place, name),
-             GW_COUNTED(chosen->groups, "group"));
+    print_recommendation(advice);
 }
 
 enum { MOST_ROWS = 6 };
@@ -132,21 +200,12 @@ static void add_row(struct gw_table *table, const struct gw_result *result, bool
     add_iterations(table, objection, iterations);
 }
 
-/* Adds a row for half-precision gradients if they are recommended. */
-static void add_half_row(struct gw_table *table, const struct gw_advice *advice) {
-    for (size_t i = 0; i < advice->recommendation_count; i++) {
-        const struct gw_recommendation *one = &advice->recommendations[i];
-        if (one->result == &advice->half) {
-            add_row(table, one->result, one == advice->chosen, half_name, 1, GW_NO_OBJECTION,
-                    &one->iterations);
-        }
-    }
-}
-
-static bool is_shown_anyway(const struct gw_advice *advice, size_t place) {
-    return place == advice->chosen->place || place == advice->dense ||
-           place == advice->compressed ||
-           strcmp(gw_advice_result(advice, place)->algorithm, "ddp") == 0;
+/* Whether the row is that of the recommendation: DDP's own buckets have one beside the optimal. */
+static bool is_recommended(const struct gw_advice *advice, size_t place) {
+    const struct gw_result *result = gw_advice_result(advice, place);
+    return is_plain_ddp_chosen(advice) && !has_better_buckets(advice)
+               ? strcmp(result->algorithm, "ddp") == 0 && result->policy == NULL
+               : place == advice->chosen->place;
 }
 
 static void print_pipelines(const struct gw_advice *advice) {
@@ -157,12 +216,19 @@ static void print_pipelines(const struct gw_advice *advice) {
     bool half_shown = false;
     for (size_t i = 0; i < advice->ranking.count; i++) {
         if (!half_shown && advice->half.iteration_s < gw_advice_result(advice, i)->iteration_s) {
-            add_half_row(table, advice);
+            for (size_t k = 0; k < advice->recommendation_count; k++) {
+                const struct gw_recommendation *one = &advice->recommendations[k];
+                if (one->result == &advice->half) {
+                    add_row(table, one->result, one == advice->chosen, half_name, 1,
+                            GW_NO_OBJECTION, &one->iterations);
+                }
+            }
             half_shown = true;
         }
-        if (i < MOST_ROWS || is_shown_anyway(advice, i)) {
+        if (i < MOST_ROWS || i == advice->chosen->place || i == advice->dense ||
+            i == advice->compressed || strcmp(gw_advice_result(advice, i)->algorithm, "ddp") == 0) {
             char name[GW_ADVICE_NAME_SIZE];
-            add_row(table, gw_advice_result(advice, i), i == advice->chosen->place,
+            add_row(table, gw_advice_result(advice, i), is_recommended(advice, i),
                     gw_advice_name(advice, i, name), advice->energy[i],
                     gw_advice_objection(advice, i), &advice->iterations[i]);
             gw_counts_note_add(&counts, advice->ranking.comparison,
@@ -203,36 +269,6 @@ static size_t first_exposed(const struct gw_advice *advice) {
         first--;
     }
     return first;
-}
-
-/* Prints the DDP buckets that are faster than the defaults anywhere in the curves' intervals. */
-static void print_buckets(const struct gw_advice *advice) {
-    char bucket[GW_BUCKET_TEXT_SIZE];
-    bool has_cap = advice->cap_mib > 0;
-    gw_print("DDP without compression: ");
-    if (advice->buckets_hold) {
-        gw_print("bucket_cap_mb_list=[");
-        for (size_t g = 0; g < advice->buckets.group_count; g++) {
-            gw_print("%s%s", g == 0 ? "" : ", ", gw_advice_bucket_text(advice, g, bucket));
-        }
-        /* With find_unused_parameters=True DDP keeps its first buckets, which it fills from the
-         * first tensor on. */
-        gw_print("] (%s), in reverse if find_unused_parameters=True; ",
-                 GW_SECONDS(advice->buckets_iteration_s));
-    }
-    if (has_cap) {
-        gw_print("%sbucket_cap_mb=%g (%s); ", advice->buckets_hold ? "of one cap " : "",
-                 advice->cap_mib, GW_SECONDS(advice->cap_iteration_s));
-    }
-    if (has_cap || advice->buckets_hold) {
-        gw_print("by default %s.", GW_SECONDS(advice->default_iteration_s));
-    } else {
-        gw_print(
-            "leave its buckets alone (%s): no other buckets are faster throughout the interval.",
-            GW_SECONDS(advice->default_iteration_s));
-    }
-    gw_print(" These times count %s for each bucket besides its exchange; the table does not.\n",
-             GW_SECONDS(gw_bucket_besides_s));
 }
 
 static void print_widest(const struct gw_advice *advice) {
@@ -309,7 +345,9 @@ static void print_text(const struct gw_advice *advice, double price) {
              GW_SECONDS(explanation->exposed_comm_s),
              model->tensors[group->first < group->last ? group->last : group->first].name,
              model->tensors[last->first < last->last ? last->first : last->last].name);
-    print_buckets(advice);
+    if (!is_plain_ddp_chosen(advice)) {
+        print_buckets(advice, "Without compression: DistributedDataParallel (DDP)");
+    }
     print_widest(advice);
     if (price > 0) {
         char dense[GW_ADVICE_NAME_SIZE];
@@ -349,16 +387,6 @@ static void write_iterations(const struct gw_iterations_factor *iterations,
     }
 }
 
-static void write_objection(enum gw_objection objection, struct gw_json_writer *writer) {
-    static const char *const words[] = {[GW_LITTLE_ENERGY] = "too little energy",
-                                        [GW_FEW_LEARNT] = "too few trainings learnt as much",
-                                        [GW_NEVER_TRAINED] = "no training kept so little",
-                                        [GW_SENT_MORE] = "trainings sent more"};
-    if (objection != GW_NO_OBJECTION) {
-        gw_writer_text(writer, "not_recommended", words[objection]);
-    }
-}
-
 static void write_recommendations(const struct gw_advice *advice, struct gw_json_writer *writer) {
     gw_writer_array(writer, "recommendations");
     for (size_t i = 0; i < advice->recommendation_count; i++) {
@@ -379,13 +407,20 @@ static void write_recommendations(const struct gw_advice *advice, struct gw_json
 
 static void write_pipelines(const struct gw_advice *advice, double price,
                             struct gw_json_writer *writer) {
+    static const char *const words[] = {[GW_LITTLE_ENERGY] = "too little energy",
+                                        [GW_FEW_LEARNT] = "too few trainings learnt as much",
+                                        [GW_NEVER_TRAINED] = "no training kept so little",
+                                        [GW_SENT_MORE] = "trainings sent more"};
     gw_writer_array(writer, "results");
     for (size_t i = 0; i < advice->ranking.count; i++) {
+        enum gw_objection objection = gw_advice_objection(advice, i);
         gw_writer_object(writer, NULL);
         gw_result_write(gw_advice_result(advice, i), writer);
         gw_writer_number(writer, "energy_kept", advice->energy[i]);
         write_iterations(&advice->iterations[i], writer);
-        write_objection(gw_advice_objection(advice, i), writer);
+        if (objection != GW_NO_OBJECTION) {
+            gw_writer_text(writer, "not_recommended", words[objection]);
+        }
         if (price > 0) {
             gw_writer_number(writer, "cost", cost_of(advice, gw_advice_result(advice, i), price));
         }

@@ -108,7 +108,7 @@ function writeVerdict() {
       (speedup.value >= 1.005 ? `: it pays if training needs fewer than ${rough(speedup.value)} times as many iterations. ` : ". ") +
       (factor && factor.median !== null ? `In trainings of five small networks at density ${advice.iterations_density} ${named(compressed)} needed ${rough(factor.low)} to ${rough(factor.high)} times as many, and ${percent(factor.never)} of the runs did not learn as much in their time.` : "") +
       (compressed.not_recommended === "no training kept so little" ? `No training kept as little as density ${advice.density}.` : "")),
-    el("p", {}, `Recommended: ${recommended}.`),
+    advice.recommended === "ddp" && !advice.recommended_half_bytes ? "" : el("p", {}, `Recommended: ${recommended}.`),
     sayMeasured() || "",
     el("dl", { class: "cards" },
       card("Recommended", recommended, `${data.plan.groups.length} group${data.plan.groups.length === 1 ? "" : "s"}, plan ${data.plan.policy}`),
@@ -124,13 +124,14 @@ function writeVerdict() {
 function writeBuckets() {
   const list = advice.bucket_cap_mb_list, cap = advice.bucket_cap_mb, byDefault = seconds(advice.bucket_default_iteration_s);
   const counted = `These times count ${seconds(advice.bucket_besides_s)} for each bucket besides its exchange; the table does not.`;
+  const first = `${advice.recommended === "ddp" && !advice.recommended_half_bytes ? "No compression shortens training by 2% or more. Recommended: " : "Without compression: "}DistributedDataParallel (DDP)`;
   if (list === null && cap === null) {
-    return [el("p", {}, `DistributedDataParallel without compression: leave its buckets alone (${byDefault}). ${counted}`)];
+    return [el("p", {}, `${first}, its buckets left as they are (${byDefault}): no others are 1% faster throughout the interval. ${counted}`)];
   }
   const argument = list !== null ? `bucket_cap_mb_list=[${list.join(", ")}]` : `bucket_cap_mb=${cap}`;
   const takes = list !== null ? advice.bucket_iteration_s : advice.bucket_cap_iteration_s;
-  return [el("p", {}, `For DistributedDataParallel without compression (${seconds(takes)}; ` +
-      `${list !== null && cap !== null ? `of one cap bucket_cap_mb=${cap}, ${seconds(advice.bucket_cap_iteration_s)}; ` : ""}by default ${byDefault}):`),
+  return [el("p", {}, `${first}, with other buckets: ${seconds(takes)}, ${percent(1 - takes / advice.bucket_default_iteration_s)} less than with its default buckets (${byDefault})` +
+      `${list !== null && cap !== null ? `; with bucket_cap_mb=${cap} ${seconds(advice.bucket_cap_iteration_s)}` : ""}:`),
     el("pre", { tabindex: "0" }, `DistributedDataParallel(module, ${argument})`), el("p", {}, counted)];
 }
 

@@ -57,7 +57,7 @@ TEST_IN_FOLDER(advice_hangs_together) {
     assert_string_equal(text_at(advice, "rests_on.model"), "assumed");
     assert_string_equal(text_at(advice, "rests_on.cluster"), "assumed");
     check_says(*state, "gradweave " ASKED, "gpt2", text_at(advice, "recommended"),
-               "leave its buckets alone",
+               "its buckets left as they are",
                "count 100.0 us for each bucket besides its exchange; the table does not", "assumed",
                NULL);
     assert_true(cJSON_IsNull(item_at(advice, "bucket_cap_mb_list")));
