@@ -1,6 +1,4 @@
 /* Recommends a pipeline for a network on a cluster. */
-#include "report/advice.h"
-
 #include "cli/cli.h"
 #include "cli/making.h"
 

@@ -1,5 +1,3 @@
-#include "report/check.h"
-
 #include "cli/cli.h"
 #include "core/answer.h"
 

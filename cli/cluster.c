@@ -3,7 +3,6 @@
 
 #include "cli/cli.h"
 #include "cli/making.h"
-#include "report/made.h"
 #include "traces/imports.h"
 
 enum action { MAKE, IMPORT, SHOW };

@@ -2,7 +2,6 @@
 #include "cli/making.h"
 
 #include "cli/cli.h"
-#include "report/made.h"
 #include "traces/imports.h"
 
 enum action { MAKE, IMPORT, SHOW };

@@ -1,6 +1,4 @@
 /* Compares papers' tables with gradweave's predictions. */
-#include "report/reproduction.h"
-
 #include <stdlib.h>
 #include <string.h>
 

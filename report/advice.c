@@ -1,4 +1,5 @@
-#include "report/advice.h"
+/* Prints and writes advice on training a network on a cluster. */
+#include "report/report.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -126,7 +127,7 @@ static void print_recommendation(const struct gw_advice *advice) {
         gw_print("DistributedDataParallel with bf16_compress_hook or fp16_compress_hook.\n\n");
     } else if (gw_algorithm_is_sparse(gw_advice_algorithm(advice, chosen->place))) {
         gw_print("model = gradweave.torch.distribute(model, \"%s\", density=%g).\n\n",
-                 result->algorithm, advice->question->density);
+                 result->algorithm, advice->scenario->density);
     } else {
         gw_print("model = gradweave.torch.distribute(model, \"%s\").\n\n", result->algorithm);
     }
@@ -331,7 +332,7 @@ static void print_text(const struct gw_advice *advice, double price) {
     if (advice->warning[0] != '\0') {
         gw_print("%s.\n\n", advice->warning);
     }
-    gw_print_heading(advice->scenario, false);
+    gw_print_heading(advice->scenario, false, NULL);
     print_basis(advice->scenario, advice->gpu);
     print_verdict(advice);
     print_pipelines(advice);

@@ -32,10 +32,6 @@ static void print_target(struct gw_table *table, double passes, double target) {
 
 /* ---- a table ------------------------------------------------------------------------------- */
 
-static void print_quality(struct gw_table *table, const struct gw_bench_row *row) {
-    gw_table_cells(table, "%.3f\t%.3f", row->count_ratio, row->energy_ratio);
-}
-
 /* Prints the distances of the 5th and 95th percentile from the median; of a single time, blank. */
 static void print_range(struct gw_table *table, const struct gw_summary *times) {
     if (times->count < 2) {
@@ -59,7 +55,7 @@ static void print_cpu(const struct gw_bench_request *request,
                        gw_format_seconds(row->select_s.median, median));
         print_range(table, &row->select_s);
         gw_table_cells(table, "%.2f\t%.2f", row->passes, row->compress_passes);
-        print_quality(table, row);
+        gw_table_cells(table, "%.3f\t%.3f", row->count_ratio, row->energy_ratio);
     }
     gw_table_print_and_close(table);
     gw_print(
@@ -87,7 +83,7 @@ static void print_gpu_row(const struct gw_bench_request *request, const struct g
     print_target(table, row->passes, target.select);
     gw_table_cells(table, "%.2f", row->compress_passes);
     print_target(table, row->compress_passes, target.compress);
-    print_quality(table, row);
+    gw_table_cells(table, "%.3f\t%.3f", row->count_ratio, row->energy_ratio);
 }
 
 static void print_gpu(const struct gw_bench_request *request,
@@ -114,13 +110,8 @@ static void print_gpu(const struct gw_bench_request *request,
 
 static void warn_of_outliers(const struct gw_bench_request *request,
                              const struct gw_bench_result *result) {
-    struct gw_arena arena = {0};
-    size_t room = 1;
+    char names[GW_MAX_COMPRESSORS * 48] = "";
     for (size_t i = 0; i < result->count; i++) {
-        room += strlen(result->rows[i].compressor->name) + GW_UNITS_SIZE;
-    }
-    char *names = gw_arena_zeros(&arena, room, 1);
-    for (size_t i = 0; names != NULL && i < result->count; i++) {
         const struct gw_bench_row *row = &result->rows[i];
         size_t outliers =
             row->outliers > row->compress_outliers ? row->outliers : row->compress_outliers;
@@ -128,21 +119,15 @@ static void warn_of_outliers(const struct gw_bench_request *request,
         (void)snprintf(name, sizeof name, "%s (%zu of %zu)", row->compressor->name, outliers,
                        request->repeats);
         if (outliers > 0) {
-            gw_list_name(names, room, name);
+            gw_list_name(names, sizeof names, name);
         }
     }
-    if (names != NULL && names[0] != '\0') {
-        char *note = NULL;
-        if (asprintf(
-                &note,
-                "repeats far off the median: %s; something else may have run: measure again on "
-                "a quiet machine, or with more --repeats",
-                names) >= 0) {
-            gw_print_notes((const char *const *)&note, 1);
-            free(note);
-        }
+    if (names[0] != '\0') {
+        gw_print_note("note: ",
+                      "repeats far off the median: %s; something else may have run: measure again "
+                      "on a quiet machine, or with more --repeats",
+                      names);
     }
-    gw_arena_free(&arena);
 }
 
 void gw_bench_print(const struct gw_bench_request *request, const struct gw_bench_result *result) {

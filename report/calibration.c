@@ -16,29 +16,21 @@ static const char *text_at(const cJSON *object, const char *key) {
 
 /* ---- precision of medians ------------------------------------------------------------------ */
 
-/* Count of medians, and of those that reached the precision asked for. */
-struct precision {
-    size_t points, precise;
-};
-
 /* Reasons for which medians of this calibration missed the precision asked for. */
 struct verdict {
     size_t points;
     size_t out_of_time, capped, out_of_repeats;
 };
 
-static bool is_text(const cJSON *entry, const char *key, const char *expected) {
-    return strcmp(text_at(entry, key), expected) == 0;
-}
-
 static void judge_medians(const cJSON *entry, struct verdict *verdict) {
     verdict->points++;
     if (!cJSON_IsFalse(find_member(entry, "precise"))) {
         return;
     }
-    if (is_text(entry, "stopped_by", "max-time")) {
+    const char *cause = text_at(entry, "stopped_by");
+    if (strcmp(cause, "max-time") == 0) {
         verdict->capped++;
-    } else if (is_text(entry, "stopped_by", "repeats")) {
+    } else if (strcmp(cause, "repeats") == 0) {
         verdict->out_of_repeats++;
     } else {
         verdict->out_of_time++;
@@ -47,16 +39,17 @@ static void judge_medians(const cJSON *entry, struct verdict *verdict) {
 
 /* Prints "18 of 20" medians precise; `verdict` (or NULL) gets the reasons for the others. */
 static void print_precision(struct gw_table *table, const cJSON *kept, struct verdict *verdict) {
-    struct precision precision = {0};
+    size_t points = 0;
+    size_t precise = 0;
     const cJSON *entry = NULL;
     cJSON_ArrayForEach(entry, find_member(kept, "raw")) {
-        precision.points++;
-        precision.precise += !cJSON_IsFalse(find_member(entry, "precise"));
+        points++;
+        precise += !cJSON_IsFalse(find_member(entry, "precise"));
         if (verdict != NULL) {
             judge_medians(entry, verdict);
         }
     }
-    gw_table_cells(table, "%zu of %zu", precision.precise, precision.points);
+    gw_table_cells(table, "%zu of %zu", precise, points);
 }
 
 /* ---- curves -------------------------------------------------------------------------------- */
@@ -75,18 +68,14 @@ static double number_at(const cJSON *object, const char *key) {
     return cJSON_GetNumberValue(find_member(object, key));
 }
 
-/* Returns the largest measured size; without measurements, the largest that was asked for. */
-static double largest_of(const struct row *row) {
-    double largest = 0;
-    for (size_t i = 0; i < row->raw->count; i++) {
-        largest = fmax(largest, row->raw->sizes[i].size);
-    }
-    return largest > 0 ? largest : row->largest;
-}
-
-/* Returns the time per byte or element between an eighth of the largest size and the largest. */
+/* Returns the time per byte or element between an eighth of the largest measured size (without
+ * measurements, of the largest that was asked for) and that size. */
 static double slope_of(const struct row *row) {
-    double largest = largest_of(row);
+    double measured = 0;
+    for (size_t i = 0; i < row->raw->count; i++) {
+        measured = fmax(measured, row->raw->sizes[i].size);
+    }
+    double largest = measured > 0 ? measured : row->largest;
     double added_s = gw_curve_time(row->curve, largest) - gw_curve_time(row->curve, largest / 8);
     return fmax(added_s, 0) / (largest * 7 / 8);
 }
@@ -130,10 +119,17 @@ static void print_rate(struct gw_table *table, double per_unit_s, bool bytes) {
     }
 }
 
+static void print_share(struct gw_table *table, double share) {
+    if (isfinite(share)) {
+        gw_table_cells(table, "%.1f%%", 100 * share);
+    } else {
+        gw_table_cells(table, "-");
+    }
+}
+
 static void print_row(struct gw_table *table, const struct row *row, struct verdict *verdict) {
     const cJSON *fit = find_member(row->kept, "fit");
     const char *chosen = text_at(fit, "chosen");
-    double error = number_at(fit, "held_out_error");
     double slope_s = slope_of(row);
     const cJSON *last = line_of(row->kept, 1);
     gw_table_cells(table, "%s", row->name);
@@ -145,39 +141,8 @@ static void print_row(struct gw_table *table, const struct row *row, struct verd
     gw_table_cells(table, "%s", GW_SECONDS(slope_s));
     print_interval(table, last, row->curve->per_nlog2n_s > 0 ? "per_nlog2n" : "per_unit");
     print_rate(table, slope_s, row->workers > 0);
-    if (isfinite(error)) {
-        gw_table_cells(table, "%.1f%%", 100 * error);
-    } else {
-        gw_table_cells(table, "-");
-    }
+    print_share(table, number_at(fit, "held_out_error"));
     print_precision(table, row->kept, verdict);
-}
-
-static bool asks_to_exchange(const struct gw_calibration *calibration, const char *collective) {
-    for (size_t i = 0; calibration->collectives[i] != NULL; i++) {
-        if (strcmp(calibration->collectives[i], collective) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool asks_to_compress(const struct gw_calibration *calibration, const char *compressor) {
-    for (size_t i = 0; calibration->compressors[i] != NULL; i++) {
-        if (strcmp(calibration->compressors[i]->name, compressor) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool asks_to_aggregate(const struct gw_calibration *calibration, const char *name) {
-    for (int by = 0; by < GW_AGGREGATOR_COUNT; by++) {
-        if (strcmp(gw_aggregator_names[by], name) == 0) {
-            return gw_calibrates(calibration, (enum gw_aggregator)by);
-        }
-    }
-    return false;
 }
 
 static void print_collectives(const struct gw_cluster *cluster,
@@ -192,7 +157,11 @@ static void print_collectives(const struct gw_cluster *cluster,
                                 .raw = &cost->raw,
                                 .kept = cost->kept,
                                 .largest = (double)calibration->max_bytes};
-        print_row(table, &row, asks_to_exchange(calibration, cost->name) ? verdict : NULL);
+        bool asked = false;
+        for (size_t k = 0; calibration->collectives[k] != NULL; k++) {
+            asked = asked || strcmp(calibration->collectives[k], cost->name) == 0;
+        }
+        print_row(table, &row, asked ? verdict : NULL);
     }
     gw_table_print_and_close(table);
 }
@@ -211,8 +180,15 @@ static void print_kernels(const char *what, const struct gw_kernel_costs *costs,
                                 .raw = &cost->raw,
                                 .kept = cost->kept,
                                 .largest = (double)calibration->max_elements};
-        bool asked = costs == &cluster->aggregation ? asks_to_aggregate(calibration, cost->name)
-                                                    : asks_to_compress(calibration, cost->name);
+        bool asked = false;
+        for (int by = 0; costs == &cluster->aggregation && by < GW_AGGREGATOR_COUNT; by++) {
+            asked = asked || (strcmp(gw_aggregator_names[by], cost->name) == 0 &&
+                              gw_calibrates(calibration, (enum gw_aggregator)by));
+        }
+        for (size_t k = 0; costs == &cluster->compressors && calibration->compressors[k] != NULL;
+             k++) {
+            asked = asked || strcmp(calibration->compressors[k]->name, cost->name) == 0;
+        }
         print_row(table, &row, asked ? verdict : NULL);
     }
     gw_table_print_and_close(table);
@@ -244,14 +220,6 @@ static void print_network(const struct gw_network *network, struct verdict *verd
     print_link(table, "within", &network->within, network->kept, verdict);
     print_link(table, "between", &network->between, network->kept, verdict);
     gw_table_print_and_close(table);
-}
-
-static void print_share(struct gw_table *table, double share) {
-    if (isfinite(share)) {
-        gw_table_cells(table, "%.1f%%", 100 * share);
-    } else {
-        gw_table_cells(table, "-");
-    }
 }
 
 /* ---- growth -------------------------------------------------------------------------------- */
@@ -347,64 +315,34 @@ static void print_overlap(const cJSON *document) {
              most_slowed);
 }
 
-/* ---- warnings ------------------------------------------------------------------------------ */
-
-/* Prints lines of at most 100 columns, broken at spaces; all but the first are indented. */
-static void print_wrapped_line(const char *first, const char *indent, const char *text) {
-    enum { COLUMNS = 100 };
-    const char *start = first;
-    while (*text != '\0') {
-        size_t room = COLUMNS - strlen(start);
-        size_t length = strlen(text);
-        if (length > room) {
-            length = room;
-            while (length > 0 && text[length] != ' ') {
-                length--;
-            }
-            length = length > 0 ? length : strcspn(text, " "); /* a word longer than a line */
-        }
-        gw_print("%s%.*s\n", start, (int)length, text);
-        text += length;
-        text += strspn(text, " ");
-        start = indent;
-    }
-}
-
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 /* Prints the reasons for which medians missed the precision, and the options that help. */
 static void print_verdict(const struct verdict *verdict, const struct gw_calibration *calibration) {
-    enum { MOST = 3 };
-    char text[MOST][160];
-    const char *notes[MOST];
-    size_t count = 0;
     double percent = 100 * calibration->precision;
     if (verdict->out_of_time > 0) {
-        (void)snprintf(text[count++], sizeof *text,
-                       "%zu of %zu medians not known to %g%% in the %g s there were (--time, "
-                       "--thorough give more)",
-                       verdict->out_of_time, verdict->points, percent, calibration->time_s);
+        gw_print_note("note: ",
+                      "%zu of %zu medians not known to %g%% in the %g s there were (--time, "
+                      "--thorough give more)",
+                      verdict->out_of_time, verdict->points, percent, calibration->time_s);
     }
     if (verdict->capped > 0) {
-        (void)snprintf(text[count++], sizeof *text,
-                       "%zu of %zu medians not known to %g%% in %g s of repeats each (--max-time "
-                       "gives more)",
-                       verdict->capped, verdict->points, percent, calibration->max_s_per_point);
+        gw_print_note("note: ",
+                      "%zu of %zu medians not known to %g%% in %g s of repeats each (--max-time "
+                      "gives more)",
+                      verdict->capped, verdict->points, percent, calibration->max_s_per_point);
     }
     if (verdict->out_of_repeats > 0) {
-        (void)snprintf(text[count++], sizeof *text,
-                       "%zu of %zu medians not known to %g%% in the largest number of repeats; is "
-                       "the machine busy?",
-                       verdict->out_of_repeats, verdict->points, percent);
+        gw_print_note("note: ",
+                      "%zu of %zu medians not known to %g%% in the largest number of repeats; is "
+                      "the machine busy?",
+                      verdict->out_of_repeats, verdict->points, percent);
     }
-    for (size_t i = 0; i < count; i++) {
-        notes[i] = text[i];
-    }
-    gw_print_notes(notes, count);
 }
 
 void gw_calibration_print(const struct gw_cluster *cluster, const cJSON *document,
                           const struct gw_calibration *calibration, const char *out) {
+    enum { COLUMNS = 100 };
     struct verdict verdict = {0};
     gw_print("%s: %s, %zu per node\n\n", cluster->name, GW_COUNTED(cluster->workers, "worker"),
              cluster->workers_per_node);
@@ -438,7 +376,7 @@ void gw_calibration_print(const struct gw_cluster *cluster, const cJSON *documen
     }
     cJSON_ArrayForEach(warning, warnings) {
         if (cJSON_IsString(warning)) {
-            print_wrapped_line("warning: ", "         ", warning->valuestring);
+            gw_print_wrapped("warning: ", warning->valuestring, COLUMNS);
         }
     }
     for (size_t i = 0; i < cluster->collective_count; i++) {
@@ -452,10 +390,6 @@ void gw_calibration_print(const struct gw_cluster *cluster, const cJSON *documen
 
 /* ---- a check ------------------------------------------------------------------------------- */
 
-static bool same_curve(const struct gw_check_row *a, const struct gw_check_row *b) {
-    return a->workers == b->workers && strcmp(a->name, b->name) == 0;
-}
-
 static void print_check_table(const struct gw_check *check) {
     struct gw_table *table =
         gw_table_open("lrrrrrrl", "measured\tworkers\tsize\tthen\tusually\tnow\tchange\t");
@@ -463,7 +397,8 @@ static void print_check_table(const struct gw_check *check) {
     char other[GW_UNITS_SIZE];
     for (size_t i = 0; i < check->count; i++) {
         const struct gw_check_row *row = &check->rows[i];
-        bool begins = i == 0 || !same_curve(row, row - 1);
+        bool begins =
+            i == 0 || row->workers != row[-1].workers || strcmp(row->name, row[-1].name) != 0;
         gw_table_cells(table, "%s", begins ? row->name : "");
         (void)snprintf(other, sizeof other, "%zu", row->workers);
         gw_table_cells(table, "%s", begins ? other : "");

@@ -76,13 +76,6 @@ static void find_sizes(const struct plotted_series *series, double *low, double 
     }
 }
 
-static void widen_section(struct section *section, const struct plotted_point *point) {
-    section->size_low = fmin(section->size_low, point->size);
-    section->size_high = fmax(section->size_high, point->size);
-    section->time_low = fmin(section->time_low, point->low_s);
-    section->time_high = fmax(section->time_high, point->high_s);
-}
-
 /* Calls `draw` for each sample of the curve (what: "curve") and each measured point ("point"). */
 static void plot_series_points(const struct plotted_series *series,
                                void (*draw)(void *context, const struct plotted_series *series,
@@ -111,7 +104,11 @@ static void measure_section(void *context, const struct plotted_series *series, 
                             const struct plotted_point *point) {
     struct chart *chart = context;
     (void)what;
-    widen_section(series->workers > 0 ? &chart->collectives : &chart->compressors, point);
+    struct section *section = series->workers > 0 ? &chart->collectives : &chart->compressors;
+    section->size_low = fmin(section->size_low, point->size);
+    section->size_high = fmax(section->size_high, point->size);
+    section->time_low = fmin(section->time_low, point->low_s);
+    section->time_high = fmax(section->time_high, point->high_s);
 }
 
 /* ---- panels -------------------------------------------------------------------------------- */
@@ -228,14 +225,6 @@ static void put_choice(const struct chart *chart, size_t panel, FILE *stream) {
     gw_draw_quoted(stream, worst >= 0 ? text : kinds);
 }
 
-static const char *name_of(const struct chart *chart, size_t panel) {
-    size_t i = 0;
-    while (chart->series[i].panel != panel) {
-        i++;
-    }
-    return chart->series[i].name;
-}
-
 /* Chooses a number of columns that makes the grid of panels slightly wider than high. */
 static size_t choose_columns(const struct chart *chart) {
     size_t first = chart->collectives.panels;
@@ -262,7 +251,11 @@ static void put_settings(const struct chart *chart, FILE *stream) {
     (void)fprintf(stream, "]; array names[%zu] = [", panels);
     for (size_t p = 0; p < panels; p++) {
         (void)fputs(p == 0 ? "" : ", ", stream);
-        gw_draw_quoted(stream, name_of(chart, p));
+        size_t first = 0;
+        while (chart->series[first].panel != p) {
+            first++;
+        }
+        gw_draw_quoted(stream, chart->series[first].name);
     }
     (void)fprintf(stream, "]; array choices[%zu] = [", panels);
     for (size_t p = 0; p < panels; p++) {

@@ -6,6 +6,22 @@
 
 #include "report/gnuplot.h"
 
+const char *gw_picture_title(const struct gw_scenario *scenario,
+                             const struct gw_axis_values *values, const char *what,
+                             char out[GW_TITLE_SIZE]) {
+    char workers[48] = "";
+    char density[48] = "";
+    if (!gw_axis_varies(values, GW_AXIS_WORKERS)) {
+        (void)snprintf(workers, sizeof workers, ", %s", GW_COUNTED(scenario->workers, "worker"));
+    }
+    if (!gw_axis_varies(values, GW_AXIS_DENSITY)) {
+        (void)snprintf(density, sizeof density, ", density %g", scenario->density);
+    }
+    (void)snprintf(out, GW_TITLE_SIZE, "%.80s on %.80s%s%s: %s", scenario->model->name,
+                   scenario->cluster->name, workers, density, what);
+    return out;
+}
+
 /* ---- bars ---------------------------------------------------------------------------------- */
 
 enum gw_status gw_chart_bars(const struct gw_bar *bars, size_t count, const char *title,

@@ -4,8 +4,16 @@
 #define GW_REPORT_CHARTS_H
 
 #include "core/core.h"
+#include "study/axes.h"
 #include "study/plans.h"
 #include "traces/traces.h"
+
+/* Formats "resnet50 on box-4x1gbit, 4 workers, density 0.001: predicted", without the number that
+ * is an axis with `values` (or NULL). Returns `out`. */
+enum { GW_TITLE_SIZE = 384 };
+const char *gw_picture_title(const struct gw_scenario *scenario,
+                             const struct gw_axis_values *values, const char *what,
+                             char out[GW_TITLE_SIZE]);
 
 /* One stacked bar. Bars of one label stand side by side: a prediction and its measurement. */
 struct gw_bar {

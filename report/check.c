@@ -1,5 +1,4 @@
-#include "report/check.h"
-
+/* Prints what checks of files have found. */
 #include "report/report.h"
 
 static void write_findings(struct gw_json_writer *writer, const char *key,

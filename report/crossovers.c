@@ -6,15 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/charts.h"
 #include "report/gnuplot.h"
 #include "report/sweep.h"
 
 static const char *name_of(const struct gw_crossovers *crossovers, size_t algorithm) {
     return crossovers->comparison->algorithms[algorithm]->name;
-}
-
-static bool varies_workers(const struct gw_crossovers *crossovers) {
-    return crossovers->values->kind == &gw_axis_kinds[GW_AXIS_WORKERS];
 }
 
 const char *gw_bandwidth_note(const struct gw_axis_values *bandwidths,
@@ -40,22 +37,6 @@ const char *gw_bandwidth_note(const struct gw_axis_values *bandwidths,
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */
-
-static void print_crossovers_heading(const struct gw_crossovers *crossovers) {
-    const struct gw_scenario *scenario = crossovers->comparison->scenario;
-    const struct gw_axis_values *values = crossovers->values;
-    char texts[3][GW_UNITS_SIZE];
-    gw_print("%s (%s, %s elements), ", scenario->model->name,
-             GW_COUNTED(scenario->model->tensor_count, "tensor"),
-             gw_format_count((double)gw_model_elements(scenario->model), texts[0]));
-    if (!varies_workers(crossovers)) {
-        gw_print("%s, ", GW_COUNTED(scenario->workers, "worker"));
-    }
-    gw_print("cluster %s, density %g; %s from %s to %s\n\n", scenario->cluster->name,
-             scenario->density, values->kind->name,
-             gw_axis_text(values, values->values[0], texts[1]),
-             gw_axis_text(values, values->values[values->count - 1], texts[2]));
-}
 
 static void put_row(struct gw_table *table, const struct gw_crossovers *crossovers, size_t value) {
     const double *times_s = gw_crossovers_times(crossovers, value);
@@ -92,7 +73,7 @@ static void print_crossing(const struct gw_crossovers *crossovers,
     gw_axis_text(crossovers->values, crossing->from, texts[0]);
     gw_axis_text(crossovers->values, crossing->to, texts[1]);
     gw_format_seconds(crossing->iteration_s, texts[2]);
-    if (varies_workers(crossovers)) {
+    if (gw_axis_varies(crossovers->values, GW_AXIS_WORKERS)) {
         gw_print("%s is fastest up to %s worker%s, from %s on %s, which takes %s there%s\n", before,
                  texts[0], crossing->from == 1 ? "" : "s", texts[1], after, texts[2], doubt);
     } else {
@@ -136,33 +117,9 @@ static void print_gaps(const struct gw_crossovers *crossovers) {
     }
 }
 
-enum { PLACE_SIZE = GW_UNITS_SIZE + 32 };
-
-/* Writes a note's place, "at 64 workers: ". Returns `out`. */
-static const char *place_of(const struct gw_crossovers *crossovers, const struct gw_axis_note *note,
-                            char out[PLACE_SIZE]) {
-    double at = crossovers->values->values[note->first];
-    const char *unit = !varies_workers(crossovers) ? "" : at == 1 ? " worker" : " workers";
-    char text[GW_UNITS_SIZE];
-    (void)snprintf(out, PLACE_SIZE, "at %s%s: ", gw_axis_text(crossovers->values, at, text), unit);
-    return out;
-}
-
-/* Prints the first notes; a note of one value holds for others likewise. */
-static void print_crossover_notes(const struct gw_crossovers *crossovers,
-                                  const struct gw_axis_notes *notes) {
-    for (size_t i = 0; i < notes->count && i < GW_RESULT_MAX_NOTES; i++) {
-        const struct gw_axis_note *note = &notes->notes[i];
-        char place[PLACE_SIZE];
-        char first[PLACE_SIZE + 8];
-        (void)snprintf(first, sizeof first, "note %s", place_of(crossovers, note, place));
-        gw_print_note(first, "%s", note->text);
-    }
-}
-
 static void print_text(const struct gw_crossovers *crossovers) {
     const char *const note = crossovers->comparison->note;
-    print_crossovers_heading(crossovers);
+    gw_print_heading(crossovers->comparison->scenario, false, crossovers->values);
     gw_print_changes(&crossovers->comparison->changes);
     struct gw_table *table =
         gw_table_open("rlrrlr", "%s\tfastest\titeration\t95%% interval\tnext\ttakes",
@@ -194,9 +151,9 @@ static void print_text(const struct gw_crossovers *crossovers) {
     if (crossovers->derived.derived_count > 1) {
         gw_print_collected_notes(&crossovers->derived);
     } else {
-        print_crossover_notes(crossovers, &crossovers->derivations);
+        gw_print_axis_notes(&crossovers->derivations, crossovers->values, GW_RESULT_MAX_NOTES);
     }
-    print_crossover_notes(crossovers, &crossovers->notes);
+    gw_print_axis_notes(&crossovers->notes, crossovers->values, GW_RESULT_MAX_NOTES);
 }
 
 /* ---- document ------------------------------------------------------------------------------- */
@@ -215,7 +172,7 @@ static void write_scenario(const struct gw_crossovers *crossovers, struct gw_jso
     const struct gw_choice_changes *changes = &crossovers->comparison->changes;
     gw_writer_text(writer, "model", scenario->model->name);
     gw_writer_text(writer, "cluster", scenario->cluster->name);
-    if (!varies_workers(crossovers)) {
+    if (!gw_axis_varies(crossovers->values, GW_AXIS_WORKERS)) {
         gw_writer_number(writer, "workers", (double)scenario->workers);
     }
     gw_writer_number(writer, "density", scenario->density);
@@ -295,23 +252,16 @@ static void write_gaps(const struct gw_crossovers *crossovers, struct gw_json_wr
 
 /* Writes all notes; the text shows only some of them. */
 static void write_notes(const struct gw_crossovers *crossovers, struct gw_json_writer *writer) {
-    const struct gw_axis_notes *const lists[] = {&crossovers->derivations, &crossovers->notes};
     const char *note = crossovers->comparison->note;
-    if (note[0] == '\0' && lists[0]->count + lists[1]->count == 0) {
+    if (note[0] == '\0' && crossovers->derivations.count + crossovers->notes.count == 0) {
         return;
     }
     gw_writer_array(writer, "notes");
     if (note[0] != '\0') {
         gw_writer_text(writer, NULL, note);
     }
-    for (size_t i = 0; i < lists[0]->count + lists[1]->count; i++) {
-        const struct gw_axis_note *one =
-            i < lists[0]->count ? &lists[0]->notes[i] : &lists[1]->notes[i - lists[0]->count];
-        char place[PLACE_SIZE];
-        char text[PLACE_SIZE + GW_RESULT_NOTE_SIZE];
-        (void)snprintf(text, sizeof text, "%s%s", place_of(crossovers, one, place), one->text);
-        gw_writer_text(writer, NULL, text);
-    }
+    gw_write_axis_notes(&crossovers->derivations, crossovers->values, writer);
+    gw_write_axis_notes(&crossovers->notes, crossovers->values, writer);
     gw_writer_end(writer);
 }
 
@@ -439,9 +389,9 @@ static void put_axis(const struct gw_crossovers *found, double unit, FILE *setti
     }
     (void)fputs("'; ", settings);
     gw_draw_setting(settings, "axis",
-                    varies_workers(found) ? "workers"
-                    : unit != 1           ? "bandwidth (Gb/s)"
-                                          : "bandwidth as a factor of the cluster's own");
+                    gw_axis_varies(found->values, GW_AXIS_WORKERS) ? "workers"
+                    : unit != 1                                    ? "bandwidth (Gb/s)"
+                                : "bandwidth as a factor of the cluster's own");
     (void)fprintf(settings, "unit=%g; logx=%d; ", unit,
                   count > 2 && values[count / 2] - values[0] < (values[count - 1] - values[0]) / 3);
 }
@@ -489,10 +439,9 @@ static void put_marks(const struct gw_crossovers *found, double unit, FILE *sett
 
 enum gw_status gw_crossovers_draw(const struct gw_crossovers *crossovers, const char *path,
                                   const char *data_path, struct gw_error *error) {
-    const struct gw_scenario *scenario = crossovers->comparison->scenario;
     double unit = crossovers->values->own_bit_per_s > 0 ? 1e9 : 1;
-    char title[384];
-    char workers[64] = "";
+    char title[GW_TITLE_SIZE];
+    char what[GW_CHANGES_SIZE + 16];
     char changes[GW_CHANGES_SIZE];
     struct gw_drawing drawing;
     size_t *order = calloc(crossovers->comparison->count, sizeof *order);
@@ -504,12 +453,9 @@ enum gw_status gw_crossovers_draw(const struct gw_crossovers *crossovers, const 
         put_heights(crossovers, drawing.settings);
         put_lines(crossovers, order, order_lines(crossovers, order), drawing.settings);
         put_marks(crossovers, unit, drawing.settings);
-        if (!varies_workers(crossovers)) {
-            snprintf(workers, sizeof workers, ", %s", GW_COUNTED(scenario->workers, "worker"));
-        }
-        snprintf(title, sizeof title, "%.80s on %.80s%s, density %g%s: predicted",
-                 scenario->model->name, scenario->cluster->name, workers, scenario->density,
-                 gw_changes_text(&crossovers->comparison->changes, changes));
+        (void)snprintf(what, sizeof what, "predicted%s",
+                       gw_changes_text(&crossovers->comparison->changes, changes));
+        gw_picture_title(crossovers->comparison->scenario, crossovers->values, what, title);
         status = gw_drawing_finish(&drawing, "crossovers.gp", title, path, data_path, error);
     }
     free(order);

@@ -1,4 +1,5 @@
-#include "report/difference.h"
+/* Prints and writes the parts of a validation's error. */
+#include "report/report.h"
 
 #include <math.h>
 #include <stdio.h>

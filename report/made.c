@@ -1,4 +1,5 @@
-#include "report/made.h"
+/* Prints models and clusters, measured or made. */
+#include "report/report.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/advice.h"
+#include "report/report.h"
 
 /* The files of report/page/, which the build embeds as zero-terminated arrays. */
 extern const char gw_page_html[], gw_page_css[], gw_page_js[];
@@ -270,18 +270,8 @@ enum gw_status gw_page_document(const struct gw_page *page, cJSON **out, struct 
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
-/* Prints JSON with "<" escaped, so that no text in it can end the script element. */
-static void print_json(const char *text, FILE *stream) {
-    for (; *text != '\0'; text++) {
-        if (*text == '<') {
-            (void)fputs("\\u003c", stream);
-        } else {
-            (void)fputc(*text, stream);
-        }
-    }
-}
-
-/* Prints the HTML page with each "{{name}}" replaced by the part of that name. */
+/* Prints the HTML page with each "{{name}}" replaced by the part of that name; "<" in the data is
+ * escaped, so that no text in it can end the script element. */
 static void print_page(const char *data, FILE *stream) {
     const char *rest = gw_page_html;
     for (const char *mark = strstr(rest, "{{"); mark != NULL; mark = strstr(rest, "{{")) {
@@ -291,7 +281,9 @@ static void print_page(const char *data, FILE *stream) {
         } else if (strncmp(mark, "{{script}}", 10) == 0) {
             (void)fputs(gw_page_js, stream);
         } else {
-            print_json(data, stream);
+            for (const char *c = data; *c != '\0'; c++) {
+                (void)(*c == '<' ? fputs("\\u003c", stream) : fputc(*c, stream));
+            }
         }
         rest = strstr(mark, "}}") + 2;
     }

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/advice.h"
 #include "report/charts.h"
 #include "report/gnuplot.h"
+#include "report/report.h"
 #include "study/points.h"
 #include "study/survey.h"
 
@@ -22,15 +22,6 @@ static enum gw_status open_scenario(const struct gw_picture *picture, const char
     return gw_scenario_open(&options, out, error);
 }
 
-enum { TITLE_SIZE = 320 };
-
-static void write_title(const struct gw_scenario *scenario, const char *what,
-                        char title[TITLE_SIZE]) {
-    (void)snprintf(title, TITLE_SIZE, "%.80s on %.80s, %s, density %g: %s", scenario->model->name,
-                   scenario->cluster->name, GW_COUNTED(scenario->workers, "worker"),
-                   scenario->density, what);
-}
-
 /* ---- breakdown ------------------------------------------------------------------------------- */
 
 /*
@@ -44,7 +35,7 @@ static enum gw_status draw_bars(const struct gw_picture *picture,
     struct gw_comparison comparison = {.scenario = scenario};
     bool named = strcmp(picture->algorithms, "all") != 0;
     size_t bar_count = 0;
-    char title[TITLE_SIZE];
+    char title[GW_TITLE_SIZE];
     GW_TRY(gw_algorithms_parse(picture->algorithms, arena, &algorithms, &comparison.count, error));
     comparison.algorithms = algorithms;
     struct gw_bar *bars = gw_arena_zeros(arena, comparison.count, sizeof *bars);
@@ -64,7 +55,7 @@ static enum gw_status draw_bars(const struct gw_picture *picture,
             return gw_fail(error, found[i].status, "%s", found[i].why.message);
         }
     }
-    write_title(scenario, "predicted", title);
+    gw_picture_title(scenario, NULL, "predicted", title);
     return gw_chart_bars(bars, bar_count, title, picture->out, picture->data, error);
 }
 
@@ -96,8 +87,8 @@ static enum gw_status draw_streams(const struct gw_picture *picture,
     const struct gw_algorithm *algorithm = pipeline->algorithm;
     struct gw_arena arena = {0};
     struct gw_explanation explanation;
-    char title[TITLE_SIZE];
-    write_title(scenario, algorithm->name, title);
+    char title[GW_TITLE_SIZE];
+    gw_picture_title(scenario, NULL, algorithm->name, title);
     enum gw_status status = gw_explain(scenario, pipeline->plan, algorithm->exchange->name, &arena,
                                        &explanation, error);
     status = status == GW_OK ? gw_chart_streams(&explanation, find_bound(scenario, algorithm),
@@ -113,9 +104,9 @@ static enum gw_status draw_tensors(const struct gw_picture *picture,
                                    const struct gw_pipeline *pipeline, struct gw_error *error) {
     const struct gw_plan *plan = pipeline->plan;
     struct gw_drawing drawing;
-    char title[TITLE_SIZE];
+    char title[GW_TITLE_SIZE];
     size_t place = 0;
-    write_title(scenario, pipeline->algorithm->name, title);
+    gw_picture_title(scenario, NULL, pipeline->algorithm->name, title);
     GW_TRY(gw_drawing_open(&drawing, error));
     (void)fputs("#place,group,tensor,elements,backward_s\n", drawing.table);
     for (size_t g = 0; g < plan->group_count; g++) {
@@ -171,9 +162,10 @@ static enum gw_status draw_efficiencies(const struct gw_picture *picture, struct
     double *heights = gw_arena_zeros(&survey->arena, GW_SURVEY_SHOWN * count, sizeof *heights);
     struct gw_line lines[GW_SURVEY_SHOWN];
     char names[GW_SURVEY_SHOWN][GW_ADVICE_NAME_SIZE];
-    char title[TITLE_SIZE];
+    char title[GW_TITLE_SIZE];
     GW_TRY(gw_arena_check(&survey->arena, "plotting", error));
-    write_title(survey->advice->scenario, "what one worker alone takes, over an iteration", title);
+    gw_picture_title(survey->advice->scenario, NULL,
+                     "what one worker alone takes, over an iteration", title);
     for (size_t k = 0; k < survey->shown_count; k++) {
         double *own = &heights[k * count];
         for (size_t i = 0; i < count; i++) {
@@ -205,7 +197,7 @@ static enum gw_status draw_cells(const struct gw_picture *picture, struct gw_sur
     size_t *places = gw_arena_zeros(&survey->arena, ranking->count, sizeof *places);
     size_t count = 0;
     struct gw_drawing drawing;
-    char title[TITLE_SIZE];
+    char title[GW_TITLE_SIZE];
     (void)snprintf(
         title, sizeof title,
         "%.80s on %.80s, %s: the fastest, and how many times as fast as without compression",
@@ -246,9 +238,10 @@ static enum gw_status draw_energies(const struct gw_picture *picture, struct gw_
     size_t count = advice->ranking.count;
     struct gw_named_point *points = gw_arena_zeros(&survey->arena, count, sizeof *points);
     double most = -1;
-    char title[TITLE_SIZE];
+    char title[GW_TITLE_SIZE];
     GW_TRY(gw_arena_check(&survey->arena, "plotting", error));
-    write_title(advice->scenario, "energy sent; red: none is faster and sends more", title);
+    gw_picture_title(advice->scenario, NULL, "energy sent; red: none is faster and sends more",
+                     title);
     for (size_t i = 0; i < count; i++) {
         const struct gw_result *result = &advice->ranking.results[i];
         points[i] = (struct gw_named_point){.x = ms_per_s * result->iteration_s,

@@ -244,12 +244,6 @@ static enum gw_status print_plans_document(const struct gw_plans *plans, bool ra
 
 /* ---- plans -------------------------------------------------------------------------------- */
 
-/* Returns the plan's relative distance from the proven lower bound; 0 if both are 0. */
-static double bound_gap(const struct gw_plan *plan) {
-    return plan->iteration_s > plan->lower_bound_s ? plan->iteration_s / plan->lower_bound_s - 1
-                                                   : 0;
-}
-
 static void note_interference(const struct gw_plans *made) {
     size_t least = 0;
     for (size_t i = 1; i < made->count; i++) {
@@ -266,15 +260,18 @@ static void print_table(const struct gw_scenario *scenario, const struct gw_plan
                         const char *exchange) {
     const struct gw_plan *plans = made->plans;
     bool interferes = made->interfered_s != NULL;
-    gw_print_heading(scenario, strcmp(plans[0].compressor, "none") == 0);
+    gw_print_heading(scenario, strcmp(plans[0].compressor, "none") == 0, NULL);
     struct gw_table *table =
         interferes
             ? gw_table_open("lrrrr", "policy\tgroups\titeration\tabove optimum\twith interference")
             : gw_table_open("lrrr", "policy\tgroups\titeration\tabove optimum");
     for (size_t i = 0; i < made->count; i++) {
         const struct gw_plan *plan = &plans[i];
+        double gap = plan->iteration_s > plan->lower_bound_s
+                         ? plan->iteration_s / plan->lower_bound_s - 1
+                         : 0; /* both may be 0 */
         gw_table_cells(table, "%s\t%zu\t%s\t%s", plan->policy, plan->group_count,
-                       GW_SECONDS(plan->iteration_s), GW_PERCENT(bound_gap(plan)));
+                       GW_SECONDS(plan->iteration_s), GW_PERCENT(gap));
         if (interferes) {
             gw_table_cells(table, "%s", GW_SECONDS(made->interfered_s[i]));
         }

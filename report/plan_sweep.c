@@ -11,70 +11,10 @@
 
 enum { LABEL_SIZE = 48 };
 
-static bool axis_varies(const struct gw_plan_sweep *sweep, enum gw_axis axis) {
-    return sweep->values.kind == &gw_axis_kinds[axis];
-}
-
 /* "0.0001438", "16", "0.5x". Returns `out`. */
 static const char *value_text(const struct gw_plan_sweep *sweep, size_t value,
                               char out[GW_UNITS_SIZE]) {
     return gw_axis_text(&sweep->values, sweep->values.values[value], out);
-}
-
-/* "density 0.001: the note; likewise at 3 other values", the arena's; NULL when out of memory. */
-static char *note_text(const struct gw_plan_sweep *sweep, const struct gw_axis_note *note,
-                       struct gw_arena *arena) {
-    bool everywhere =
-        note->row == NULL || (note->others + 1 == sweep->values.count && !note->differs);
-    char value[GW_UNITS_SIZE];
-    if (everywhere) {
-        return gw_arena_text(arena, note->text);
-    }
-    value_text(sweep, note->first, value);
-    if (note->others == 0) {
-        return gw_arena_format(arena, "%s %s: %s", sweep->values.kind->name, value, note->text);
-    }
-    return gw_arena_format(arena, "%s %s: %s; likewise at %zu other value%s",
-                           sweep->values.kind->name, value, note->text, note->others,
-                           note->others == 1 ? "" : "s");
-}
-
-/* Lists the texts of all notes. */
-static enum gw_status list_notes(const struct gw_plan_sweep *sweep, struct gw_arena *arena,
-                                 char ***texts, struct gw_error *error) {
-    *texts = gw_arena_zeros(arena, sweep->notes.count + 1, sizeof **texts);
-    for (size_t i = 0; i < sweep->notes.count && *texts != NULL; i++) {
-        (*texts)[i] = note_text(sweep, &sweep->notes.notes[i], arena);
-        *texts = (*texts)[i] == NULL ? NULL : *texts;
-    }
-    return *texts == NULL ? gw_fail_memory(error, "noting something in a sweep") : GW_OK;
-}
-
-/* ---- heading ------------------------------------------------------------------------------- */
-
-static void print_plan_sweep_heading(const struct gw_plan_sweep *sweep) {
-    const struct gw_scenario *scenario = sweep->scenario;
-    const char *swept = sweep->values.kind->name;
-    char first[GW_UNITS_SIZE];
-    char last[GW_UNITS_SIZE];
-    value_text(sweep, 0, first);
-    value_text(sweep, sweep->values.count - 1, last);
-    gw_print("%s (%s, %s elements), cluster %s", scenario->model->name,
-             GW_COUNTED(scenario->model->tensor_count, "tensor"),
-             GW_NUMBER(gw_model_elements(scenario->model)), scenario->cluster->name);
-    if (!axis_varies(sweep, GW_AXIS_WORKERS)) {
-        gw_print(", %s", GW_COUNTED(scenario->workers, "worker"));
-    }
-    if (sweep->exchange_count == 1 && strcmp(sweep->compressors[0], "none") == 0) {
-        gw_print(", dense");
-    } else if (!axis_varies(sweep, GW_AXIS_DENSITY)) {
-        gw_print(", density %g", scenario->density);
-    }
-    if (sweep->values.count == 1) {
-        gw_print("; %s %s\n", swept, first);
-    } else {
-        gw_print("; %s from %s to %s\n", swept, first, last);
-    }
 }
 
 /* ---- tables -------------------------------------------------------------------------------- */
@@ -115,7 +55,6 @@ static void print_best(const struct gw_plan_sweep *sweep) {
                            ratio < 99.5 ? 2 : 0, ratio);
         }
     }
-    gw_print("\n");
     gw_table_print_and_close(table);
 }
 
@@ -172,15 +111,6 @@ static void print_policies(const struct gw_plan_sweep *sweep, size_t exchange) {
 
 /* ---- findings ------------------------------------------------------------------------------ */
 
-static bool has_state(const struct gw_plan_sweep *sweep, const int *states, int state) {
-    for (size_t v = 0; v < sweep->values.count; v++) {
-        if (states[v] == state) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* " from 0.01 to 0.1": the run of values number `first` to `last`. */
 static void print_run(const struct gw_plan_sweep *sweep, size_t first, size_t last) {
     char texts[2][GW_UNITS_SIZE];
@@ -232,7 +162,11 @@ static void print_faster(const struct gw_plan_sweep *sweep, int *states) {
     }
     gw_print("\nfaster with its best plan");
     for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
-        if (has_state(sweep, states, sides[i].state)) {
+        bool has_any = false;
+        for (size_t v = 0; v < sweep->values.count; v++) {
+            has_any = has_any || states[v] == sides[i].state;
+        }
+        if (has_any) {
             gw_print("%s%s", before, sides[i].who);
             print_runs(sweep, states, sides[i].state);
             before = ", ";
@@ -282,25 +216,24 @@ static void print_merging(const struct gw_plan_sweep *sweep, int *states) {
 }
 
 static enum gw_status print_text(const struct gw_plan_sweep *sweep, struct gw_error *error) {
-    struct gw_arena arena = {0};
-    char **notes = NULL;
-    int *states = gw_arena_zeros(&arena, sweep->values.count, sizeof *states);
-    enum gw_status status = states == NULL ? gw_fail_memory(error, "printing a sweep")
-                                           : list_notes(sweep, &arena, &notes, error);
-    if (status == GW_OK) {
-        print_plan_sweep_heading(sweep);
-        print_best(sweep);
-        for (size_t e = 0; e < sweep->exchange_count && sweep->policy_count > 1; e++) {
-            print_policies(sweep, e);
-        }
-        if (sweep->exchange_count == GW_PLAN_SWEEP_EXCHANGES) {
-            print_faster(sweep, states);
-        }
-        print_merging(sweep, states);
-        gw_print_notes((const char *const *)notes, sweep->notes.count);
+    int *states = calloc(sweep->values.count, sizeof *states);
+    if (states == NULL) {
+        return gw_fail_memory(error, "printing a sweep");
     }
-    gw_arena_free(&arena);
-    return status;
+    gw_print_heading(sweep->scenario,
+                     sweep->exchange_count == 1 && strcmp(sweep->compressors[0], "none") == 0,
+                     &sweep->values);
+    print_best(sweep);
+    for (size_t e = 0; e < sweep->exchange_count && sweep->policy_count > 1; e++) {
+        print_policies(sweep, e);
+    }
+    if (sweep->exchange_count == GW_PLAN_SWEEP_EXCHANGES) {
+        print_faster(sweep, states);
+    }
+    print_merging(sweep, states);
+    gw_print_axis_notes(&sweep->notes, &sweep->values, SIZE_MAX);
+    free(states);
+    return GW_OK;
 }
 
 /* ---- document ------------------------------------------------------------------------------- */
@@ -365,41 +298,34 @@ static enum gw_status make_document(const struct gw_plan_sweep *sweep, cJSON **o
                                     struct gw_error *error) {
     const struct gw_scenario *scenario = sweep->scenario;
     struct gw_json_writer writer;
-    struct gw_arena arena = {0};
-    char **notes = NULL;
-    enum gw_status status = list_notes(sweep, &arena, &notes, error);
-    if (status == GW_OK) {
-        gw_writer_begin(&writer);
-        gw_writer_text(&writer, "schema", "gradweave/sweep@1");
-        gw_writer_text(&writer, "model", scenario->model->name);
-        gw_writer_text(&writer, "cluster", scenario->cluster->name);
-        if (!axis_varies(sweep, GW_AXIS_WORKERS)) {
-            gw_writer_number(&writer, "workers", (double)scenario->workers);
-        }
-        if (!axis_varies(sweep, GW_AXIS_DENSITY)) {
-            gw_writer_number(&writer, "density", scenario->density);
-        }
-        gw_writer_text(&writer, "parameter", sweep->values.kind->name);
-        write_rows(sweep, &writer);
-        if (sweep->exchange_count == GW_PLAN_SWEEP_EXCHANGES) {
-            write_crossings(sweep, &writer);
-        }
-        if (sweep->notes.count > 0) {
-            gw_writer_texts(&writer, "notes", notes, sweep->notes.count);
-        }
-        status = gw_writer_finish(&writer, out, error);
+    gw_writer_begin(&writer);
+    gw_writer_text(&writer, "schema", "gradweave/sweep@1");
+    gw_writer_text(&writer, "model", scenario->model->name);
+    gw_writer_text(&writer, "cluster", scenario->cluster->name);
+    if (!gw_axis_varies(&sweep->values, GW_AXIS_WORKERS)) {
+        gw_writer_number(&writer, "workers", (double)scenario->workers);
     }
-    gw_arena_free(&arena);
-    return status;
+    if (!gw_axis_varies(&sweep->values, GW_AXIS_DENSITY)) {
+        gw_writer_number(&writer, "density", scenario->density);
+    }
+    gw_writer_text(&writer, "parameter", sweep->values.kind->name);
+    write_rows(sweep, &writer);
+    if (sweep->exchange_count == GW_PLAN_SWEEP_EXCHANGES) {
+        write_crossings(sweep, &writer);
+    }
+    if (sweep->notes.count > 0) {
+        gw_writer_array(&writer, "notes");
+        gw_write_axis_notes(&sweep->notes, &sweep->values, &writer);
+        gw_writer_end(&writer);
+    }
+    return gw_writer_finish(&writer, out, error);
 }
 
 static enum gw_status write_document(const struct gw_plan_sweep *sweep, const char *path,
                                      struct gw_error *error) {
     cJSON *document = NULL;
     GW_TRY(make_document(sweep, &document, error));
-    enum gw_status status = gw_json_write(document, path, error);
-    cJSON_Delete(document);
-    return status;
+    return gw_save_document(document, path, error);
 }
 
 enum gw_status gw_plan_sweep_print(const struct gw_plan_sweep *sweep, bool json,
@@ -493,7 +419,6 @@ static void add_lines(const struct gw_plan_sweep *sweep, size_t exchange, double
 
 static enum gw_status draw_plan_sweep(const struct gw_plan_sweep *sweep, const char *path,
                                       struct gw_error *error) {
-    const struct gw_scenario *scenario = sweep->scenario;
     struct plotted_lines lines = {0};
     double *times_s = calloc(MOST_LINES * sweep->values.count, sizeof *times_s);
     if (times_s == NULL) {
@@ -502,16 +427,9 @@ static enum gw_status draw_plan_sweep(const struct gw_plan_sweep *sweep, const c
     for (size_t e = 0; e < sweep->exchange_count; e++) {
         add_lines(sweep, e, times_s, &lines);
     }
-    char title[256];
-    char workers[64];
-    char density[64];
-    snprintf(workers, sizeof workers, ", %s", GW_COUNTED(scenario->workers, "worker"));
-    snprintf(density, sizeof density, ", density %g", scenario->density);
-    snprintf(title, sizeof title, "%s on %s%s%s: predicted", scenario->model->name,
-             scenario->cluster->name, axis_varies(sweep, GW_AXIS_WORKERS) ? "" : workers,
-             axis_varies(sweep, GW_AXIS_DENSITY) ? "" : density);
+    char title[GW_TITLE_SIZE];
     struct gw_line_chart chart = {
-        .title = title,
+        .title = gw_picture_title(sweep->scenario, &sweep->values, "predicted", title),
         .axis = sweep->values.own_bit_per_s > 0 ? "bandwidth (bit/s)" : sweep->values.kind->label,
         .height_axis = "iteration time (ms)",
         .unit = 1e-3,

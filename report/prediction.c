@@ -74,7 +74,7 @@ static void print_interval(const struct gw_result *result) {
 static void print_text(const struct gw_scenario *scenario, const struct gw_algorithm *algorithm,
                        const struct gw_result *result) {
     char changed[GW_CHANGES_SIZE];
-    gw_print_heading(scenario, !gw_algorithm_is_sparse(algorithm));
+    gw_print_heading(scenario, !gw_algorithm_is_sparse(algorithm), NULL);
     struct gw_table *table = gw_table_open("lrr", "part\ttime\tshare");
     const struct gw_breakdown *parts = &result->breakdown;
     print_part(table, "forward", parts->forward_s, result->iteration_s);
@@ -139,15 +139,6 @@ static enum gw_status print_goal_json(const struct gw_goal_answer *answer, struc
     return gw_print_written(&writer, error);
 }
 
-static void print_ranks(const struct gw_goal *goal, const struct gw_goal_result *result) {
-    struct gw_table *table = gw_table_open("rr", "rank\tfinishes");
-    for (uint32_t rank = 0; rank < goal->rank_count; rank++) {
-        gw_table_cells(table, "%u\t%s", rank, GW_SECONDS((double)result->finish_ns[rank] * 1e-9));
-    }
-    gw_table_print_and_close(table);
-    gw_print("\n");
-}
-
 static void print_goal_table(const struct gw_goal_answer *answer) {
     enum { SHOWN = 16 };
     const struct gw_goal *goal = &answer->goal;
@@ -164,7 +155,13 @@ static void print_goal_table(const struct gw_goal_answer *answer) {
                  ? "which the schedule names"
                  : "LogGOPSim's own, as the schedule names none (--loggp)");
     if (goal->rank_count <= SHOWN) {
-        print_ranks(goal, result);
+        struct gw_table *table = gw_table_open("rr", "rank\tfinishes");
+        for (uint32_t rank = 0; rank < goal->rank_count; rank++) {
+            gw_table_cells(table, "%u\t%s", rank,
+                           GW_SECONDS((double)result->finish_ns[rank] * 1e-9));
+        }
+        gw_table_print_and_close(table);
+        gw_print("\n");
     }
     gw_print("the last rank, %u, finishes at %s\n", last,
              GW_SECONDS((double)result->finish_ns[last] * 1e-9));

@@ -89,14 +89,6 @@ static void print_names(const struct gw_ranking *ranking, size_t count, FILE *st
     }
 }
 
-/* Adds the result's derived collectives, each once. */
-static void collect_derived(const struct gw_result *result, struct gw_result *out) {
-    for (size_t i = 0; i < result->uncertainty_count; i++) {
-        const struct gw_result_uncertainty *one = &result->uncertainties[i];
-        gw_result_uncertain(out, one->name, true, one->derived);
-    }
-}
-
 /* Prints which pipelines may be the fastest within the curves' uncertainty. */
 static void print_rivals(const struct gw_ranking *ranking, FILE *stream) {
     print_names(ranking, ranking->equal_count, stream);
@@ -117,7 +109,10 @@ static void print_rivals(const struct gw_ranking *ranking, FILE *stream) {
         const struct gw_result *result = &ranking->results[i];
         if (i < ranking->equal_count || gw_ranking_is_rival(ranking, i)) {
             unknown = unknown || gw_result_is_unknown(result);
-            collect_derived(result, &derived);
+            for (size_t u = 0; u < result->uncertainty_count; u++) {
+                const struct gw_result_uncertainty *one = &result->uncertainties[u];
+                gw_result_uncertain(&derived, one->name, true, one->derived);
+            }
         }
     }
     for (size_t i = 0; i < derived.uncertainty_count; i++) {
@@ -267,15 +262,12 @@ static void print_table(const struct gw_ranking *ranking) {
     gw_table_print_and_close(table);
 }
 
-static bool is_same_reason(const struct gw_ranking *ranking, size_t a, size_t b) {
-    return strcmp(ranking->infeasible[a].why.message, ranking->infeasible[b].why.message) == 0;
-}
-
 /* Prints "infeasible: dgc, redsync: " and the reason that they share. */
 static void print_infeasible(const struct gw_ranking *ranking) {
+    const struct gw_infeasible *all = ranking->infeasible;
     for (size_t i = 0; i < ranking->infeasible_count; i++) {
         size_t first = 0;
-        while (!is_same_reason(ranking, first, i)) {
+        while (strcmp(all[first].why.message, all[i].why.message) != 0) {
             first++;
         }
         if (first < i) {
@@ -284,13 +276,13 @@ static void print_infeasible(const struct gw_ranking *ranking) {
         if (i == 0) {
             gw_print("\n");
         }
-        gw_print("infeasible: %s", ranking->infeasible[i].algorithm);
+        gw_print("infeasible: %s", all[i].algorithm);
         for (size_t j = i + 1; j < ranking->infeasible_count; j++) {
-            if (is_same_reason(ranking, i, j)) {
-                gw_print(", %s", ranking->infeasible[j].algorithm);
+            if (strcmp(all[i].why.message, all[j].why.message) == 0) {
+                gw_print(", %s", all[j].algorithm);
             }
         }
-        gw_print(": %s\n", ranking->infeasible[i].why.message);
+        gw_print(": %s\n", all[i].why.message);
     }
 }
 
@@ -337,7 +329,7 @@ static bool are_dense(const struct gw_comparison *comparison) {
 
 static void print_text(const struct gw_ranking *ranking, const char *why) {
     const struct gw_comparison *comparison = ranking->comparison;
-    gw_print_heading(comparison->scenario, are_dense(comparison));
+    gw_print_heading(comparison->scenario, are_dense(comparison), NULL);
     gw_print_changes(&comparison->changes);
     if (comparison->accuracy != NULL) {
         gw_print("to the goal: %g%% right, as %s says\n\n", 100 * comparison->accuracy->goal,

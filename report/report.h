@@ -4,6 +4,11 @@
 
 #include "core/core.h"
 #include "goal/goal.h"
+#include "study/advice.h"
+#include "study/axes.h"
+#include "study/check.h"
+#include "study/difference.h"
+#include "study/reproduction.h"
 #include "study/study.h"
 #include "traces/traces.h"
 
@@ -11,6 +16,9 @@
 
 /* Prints a document on stdout and frees it. */
 enum gw_status gw_print_document(cJSON *document, struct gw_error *error);
+
+/* Writes a document to a file and frees it. */
+enum gw_status gw_save_document(cJSON *document, const char *path, struct gw_error *error);
 
 /* Finishes the document that is being written, and prints it on stdout. */
 enum gw_status gw_print_written(struct gw_json_writer *writer, struct gw_error *error);
@@ -32,9 +40,10 @@ void gw_table_interval(struct gw_table *table, double low_s, double high_s);
 void gw_table_print_and_close(struct gw_table *table);
 void gw_table_close(struct gw_table *table);
 
-/* Prints "resnet50, 16 workers, density 0.001, cluster p102-1gbe-16". */
-/* `dense`: prints "dense" in place of the density. */
-void gw_print_heading(const struct gw_scenario *scenario, bool dense);
+/* Prints "resnet50 (161 tensors), 16 workers, cluster p102-1gbe-16, density 0.001", or (`dense`)
+ * "dense" in place of the density; and the `values` (or NULL) of an axis. */
+void gw_print_heading(const struct gw_scenario *scenario, bool dense,
+                      const struct gw_axis_values *values);
 
 /* Formats " with policy optimal, compressor dgc"; "" without changes. Returns `out`. */
 enum { GW_CHANGES_SIZE = 128 };
@@ -48,7 +57,13 @@ void gw_print_changes(const struct gw_choice_changes *changes);
 void gw_print_note(const char *first, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void gw_print_notes(const char *const *notes, size_t count);
+void gw_print_axis_notes(const struct gw_axis_notes *notes, const struct gw_axis_values *values,
+                         size_t most);
 void gw_print_result_notes(const struct gw_result *result);
+
+/* Writes the notes as items of the open array. */
+void gw_write_axis_notes(const struct gw_axis_notes *notes, const struct gw_axis_values *values,
+                         struct gw_json_writer *writer);
 
 /* Prints several results' notes, with one note for all derived collectives. */
 void gw_print_collected_notes(const struct gw_result *all);
@@ -137,5 +152,47 @@ enum gw_status gw_validation_write(const struct gw_validation *validation, const
 /* Prints text, or (json) the document, which also goes to `path` (or NULL). */
 enum gw_status gw_print_validation(const struct gw_validation *validation, const char *path,
                                    bool json, struct gw_error *error);
+
+/* Prints the operations that contribute most to a pair's error, and the files' entries that
+ * determine them. */
+void gw_difference_print(const struct gw_difference *difference, const char *algorithm);
+
+/* Writes the object "explanation" with all operations. */
+void gw_difference_write(const struct gw_difference *difference, struct gw_json_writer *writer);
+
+/* ---- advice -------------------------------------------------------------------------------- */
+
+/* Prints text, or (json) the document "gradweave/advice@1"; `price`: of a worker's hour, or 0. */
+enum gw_status gw_print_advice(const struct gw_advice *advice, double price, bool json,
+                               struct gw_error *error);
+
+/* Formats a place's pipeline with its policy if that was changed. Returns `out`. */
+enum { GW_ADVICE_NAME_SIZE = 96 };
+const char *gw_advice_name(const struct gw_advice *advice, size_t place,
+                           char out[GW_ADVICE_NAME_SIZE]);
+
+/* Writes the members of the advice document into the writer's open object. */
+void gw_advice_write(const struct gw_advice *advice, double price, struct gw_json_writer *writer);
+
+/* ---- models, clusters, files --------------------------------------------------------------- */
+
+/* Prints the model's times and its largest tensors. */
+void gw_print_model(const struct gw_model *model);
+
+/* Prints the times of the cluster's collectives and compressors, with their margins. */
+void gw_print_cluster(const struct gw_cluster *cluster);
+
+/* Prints the findings as text or (json) as the document "gradweave/check@1". */
+enum gw_status gw_print_checks(const struct gw_file_check *checks, size_t count, bool json,
+                               struct gw_error *error);
+
+/* ---- published tables ---------------------------------------------------------------------- */
+
+/* Prints the reproduction as text. */
+void gw_print_reproduction(const struct gw_reproduction *reproduction);
+
+/* Prints the cells of one or several as "gradweave/reproduction@1" with this `name`. */
+enum gw_status gw_print_reproductions(const struct gw_reproduction *reproductions, size_t count,
+                                      const char *name, struct gw_error *error);
 
 #endif

@@ -1,4 +1,5 @@
-#include "report/reproduction.h"
+/* Prints and writes published tables beside gradweave's results. */
+#include "report/report.h"
 
 #include <math.h>
 #include <string.h>
@@ -119,16 +120,6 @@ static void write_cells(const struct gw_reproduction *found, struct gw_json_writ
     }
 }
 
-static void write_inputs(const struct gw_paper_table *table, struct gw_json_writer *writer) {
-    for (size_t i = 0; i < table->input_count; i++) {
-        gw_writer_object(writer, NULL);
-        gw_writer_text(writer, "table", table->name);
-        gw_writer_text(writer, "origin", table->inputs[i].origin);
-        gw_writer_text(writer, "what", table->inputs[i].what);
-        gw_writer_end(writer);
-    }
-}
-
 static void write_summary(const struct gw_reproduction *found, struct gw_json_writer *writer) {
     gw_writer_object(writer, NULL);
     gw_writer_text(writer, "table", found->table.name);
@@ -159,7 +150,14 @@ enum gw_status gw_print_reproductions(const struct gw_reproduction *reproduction
     gw_writer_end(&writer);
     gw_writer_array(&writer, "inputs");
     for (size_t i = 0; i < count; i++) {
-        write_inputs(&reproductions[i].table, &writer);
+        const struct gw_paper_table *table = &reproductions[i].table;
+        for (size_t k = 0; k < table->input_count; k++) {
+            gw_writer_object(&writer, NULL);
+            gw_writer_text(&writer, "table", table->name);
+            gw_writer_text(&writer, "origin", table->inputs[k].origin);
+            gw_writer_text(&writer, "what", table->inputs[k].what);
+            gw_writer_end(&writer);
+        }
     }
     gw_writer_end(&writer);
     gw_writer_array(&writer, "summaries");

@@ -16,6 +16,12 @@ enum gw_status gw_print_document(cJSON *document, struct gw_error *error) {
     return status;
 }
 
+enum gw_status gw_save_document(cJSON *document, const char *path, struct gw_error *error) {
+    enum gw_status status = gw_json_write(document, path, error);
+    cJSON_Delete(document);
+    return status;
+}
+
 enum gw_status gw_print_written(struct gw_json_writer *writer, struct gw_error *error) {
     cJSON *document = NULL;
     GW_TRY(gw_writer_finish(writer, &document, error));
@@ -136,17 +142,29 @@ void gw_table_close(struct gw_table *table) {
 
 /* ---- headings and notes -------------------------------------------------------------------- */
 
-void gw_print_heading(const struct gw_scenario *scenario, bool dense) {
-    char density[GW_UNITS_SIZE] = "dense";
-    if (!dense) {
-        (void)snprintf(density, sizeof density, "density %g", scenario->density);
-    }
-    gw_print("%s (%s, %s elements), %s, cluster %s, %s", scenario->model->name,
+void gw_print_heading(const struct gw_scenario *scenario, bool dense,
+                      const struct gw_axis_values *values) {
+    gw_print("%s (%s, %s elements)", scenario->model->name,
              GW_COUNTED(scenario->model->tensor_count, "tensor"),
-             GW_NUMBER(gw_model_elements(scenario->model)), GW_COUNTED(scenario->workers, "worker"),
-             scenario->cluster->name, density);
+             GW_NUMBER(gw_model_elements(scenario->model)));
+    if (!gw_axis_varies(values, GW_AXIS_WORKERS)) {
+        gw_print(", %s", GW_COUNTED(scenario->workers, "worker"));
+    }
+    gw_print(", cluster %s", scenario->cluster->name);
+    if (dense) {
+        gw_print(", dense");
+    } else if (!gw_axis_varies(values, GW_AXIS_DENSITY)) {
+        gw_print(", density %g", scenario->density);
+    }
     if (scenario->model->micro_batches > 1) {
         gw_print(", %zu micro-batches an iteration", scenario->model->micro_batches);
+    }
+    if (values != NULL) {
+        char texts[2][GW_UNITS_SIZE];
+        gw_axis_text(values, values->values[0], texts[0]);
+        gw_axis_text(values, values->values[values->count - 1], texts[1]);
+        gw_print("; %s %s%s%s%s", values->kind->name, values->count == 1 ? "" : "from ", texts[0],
+                 values->count == 1 ? "" : " to ", values->count == 1 ? "" : texts[1]);
     }
     gw_print("\n\n");
 }
@@ -196,6 +214,22 @@ void gw_print_note(const char *first, const char *format, ...) {
 void gw_print_notes(const char *const *notes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         gw_print_note("note: ", "%s", notes[i]);
+    }
+}
+
+void gw_print_axis_notes(const struct gw_axis_notes *notes, const struct gw_axis_values *values,
+                         size_t most) {
+    char text[GW_AXIS_NOTE_SIZE];
+    for (size_t i = 0; i < notes->count && i < most; i++) {
+        gw_print_note("note: ", "%s", gw_axis_note_text(&notes->notes[i], values, text));
+    }
+}
+
+void gw_write_axis_notes(const struct gw_axis_notes *notes, const struct gw_axis_values *values,
+                         struct gw_json_writer *writer) {
+    char text[GW_AXIS_NOTE_SIZE];
+    for (size_t i = 0; i < notes->count; i++) {
+        gw_writer_text(writer, NULL, gw_axis_note_text(&notes->notes[i], values, text));
     }
 }
 

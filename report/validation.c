@@ -2,41 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/difference.h"
-
-/* The validation's doubts, then the predictions' notes, each once. */
-struct notes {
-    size_t count;
-    char **texts; /* borrowed from the validation */
-};
-
-static void add_note(struct notes *notes, char *text) {
-    for (size_t i = 0; i < notes->count; i++) {
-        if (strcmp(notes->texts[i], text) == 0) {
-            return;
-        }
-    }
-    notes->texts[notes->count++] = text;
-}
-
-static enum gw_status collect_notes(const struct gw_validation *validation, struct gw_arena *arena,
-                                    struct notes *out, struct gw_error *error) {
-    size_t most = validation->doubt_count + validation->count * GW_RESULT_MAX_NOTES;
-    *out = (struct notes){.texts = gw_arena_zeros(arena, most, sizeof *out->texts)};
-    if (out->texts == NULL) {
-        return gw_fail_memory(error, "validating");
-    }
-    for (size_t i = 0; i < validation->doubt_count; i++) {
-        add_note(out, validation->doubts[i]);
-    }
-    for (size_t i = 0; i < validation->count; i++) {
-        struct gw_result *predicted = &validation->pairs[i].predicted;
-        for (size_t n = 0; n < predicted->note_count; n++) {
-            add_note(out, predicted->notes[n]);
-        }
-    }
-    return GW_OK;
-}
+#include "report/report.h"
 
 /* ---- percentiles ----------------------------------------------------------------------------- */
 
@@ -215,27 +181,14 @@ static void print_verdict(const struct gw_validation *validation) {
     gw_print("; exit status 1\n");
 }
 
-static bool all_are_dense(const struct gw_validation *validation) {
-    size_t dense = 0;
-    for (size_t i = 0; i < validation->count; i++) {
-        dense += !gw_algorithm_is_sparse(validation->pairs[i].pipeline.algorithm);
-    }
-    return dense == validation->count;
-}
-
-static void print_explanation(const struct gw_validation *validation) {
-    for (size_t i = 0; i < validation->count; i++) {
-        const struct gw_validation_pair *pair = &validation->pairs[i];
-        if (pair->difference != NULL) {
-            gw_difference_print(pair->difference, pair->predicted.algorithm);
-        }
-    }
-}
-
 /* Prints the doubts about the whole validation ahead of the figures. */
 static void print_text(const struct gw_validation *validation) {
     struct gw_result all = {0};
-    gw_print_heading(&validation->scenario, all_are_dense(validation));
+    bool dense = true;
+    for (size_t i = 0; i < validation->count; i++) {
+        dense = dense && !gw_algorithm_is_sparse(validation->pairs[i].pipeline.algorithm);
+    }
+    gw_print_heading(&validation->scenario, dense, NULL);
     print_device(validation->device);
     if (validation->timed_compression) {
         gw_print("compression is timed waiting, as long as its curves say\n\n");
@@ -276,7 +229,12 @@ static void print_text(const struct gw_validation *validation) {
                      measured->algorithm, 100 * disturbance->others, 100 * disturbance->stolen);
         }
     }
-    print_explanation(validation);
+    for (size_t i = 0; i < validation->count; i++) {
+        const struct gw_validation_pair *pair = &validation->pairs[i];
+        if (pair->difference != NULL) {
+            gw_difference_print(pair->difference, pair->predicted.algorithm);
+        }
+    }
     print_verdict(validation);
     gw_print_collected_notes(&all);
 }
@@ -383,10 +341,10 @@ static void write_unpredicted(struct gw_json_writer *writer,
     gw_writer_end(writer);
 }
 
-static enum gw_status make_document(const struct gw_validation *validation,
-                                    const struct notes *notes, cJSON **out,
+static enum gw_status make_document(const struct gw_validation *validation, cJSON **out,
                                     struct gw_error *error) {
     const struct gw_scenario *scenario = &validation->scenario;
+    struct gw_result all = {0};
     struct gw_json_writer writer;
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "schema", "gradweave/validation@1");
@@ -407,6 +365,7 @@ static enum gw_status make_document(const struct gw_validation *validation,
     gw_writer_array(&writer, "results");
     for (size_t i = 0; i < validation->count; i++) {
         write_pair(&writer, validation, &validation->pairs[i]);
+        gw_result_collect(&all, &validation->pairs[i].predicted);
     }
     gw_writer_end(&writer);
     gw_writer_array(&writer, "infeasible");
@@ -421,55 +380,34 @@ static enum gw_status make_document(const struct gw_validation *validation,
     gw_writer_number(&writer, "mean_error", gw_validation_mean_error(validation));
     gw_writer_number(&writer, "largest_error", gw_validation_largest_error(validation));
     write_verdict(&writer, validation);
-    if (notes->count > 0) {
-        gw_writer_texts(&writer, "notes", notes->texts, notes->count);
+    if (validation->doubt_count + all.note_count > 0) {
+        gw_writer_texts(&writer, "notes", validation->doubts, validation->doubt_count);
+        gw_writer_reopen_array(&writer, "notes");
+        for (size_t i = 0; i < all.note_count; i++) {
+            gw_writer_text(&writer, NULL, all.notes[i]);
+        }
+        gw_writer_end(&writer);
     }
     return gw_writer_finish(&writer, out, error);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static enum gw_status present_validation(const struct gw_validation *validation,
-                                         const struct notes *notes, const char *path, bool json,
-                                         struct gw_error *error) {
-    cJSON *document = NULL;
-    GW_TRY(make_document(validation, notes, &document, error));
-    enum gw_status status = path == NULL ? GW_OK : gw_json_write(document, path, error);
-    if (status == GW_OK && json) {
-        return gw_print_document(document, error);
-    }
-    if (status == GW_OK) {
-        print_text(validation);
-    }
-    cJSON_Delete(document);
-    return status;
-}
-
 enum gw_status gw_print_validation(const struct gw_validation *validation, const char *path,
                                    bool json, struct gw_error *error) {
-    struct gw_arena arena = {0};
-    struct notes notes;
-    enum gw_status status = collect_notes(validation, &arena, &notes, error);
-    if (status == GW_OK) {
-        status = present_validation(validation, &notes, path, json, error);
+    cJSON *document = NULL;
+    GW_TRY(path == NULL ? GW_OK : gw_validation_write(validation, path, error));
+    if (!json) {
+        print_text(validation);
+        return GW_OK;
     }
-    gw_arena_free(&arena);
-    return status;
+    GW_TRY(make_document(validation, &document, error));
+    return gw_print_document(document, error);
 }
 
 enum gw_status gw_validation_write(const struct gw_validation *validation, const char *path,
                                    struct gw_error *error) {
-    struct gw_arena arena = {0};
-    struct notes notes;
     cJSON *document = NULL;
-    enum gw_status status = collect_notes(validation, &arena, &notes, error);
-    if (status == GW_OK) {
-        status = make_document(validation, &notes, &document, error);
-    }
-    if (status == GW_OK) {
-        status = gw_json_write(document, path, error);
-        cJSON_Delete(document);
-    }
-    gw_arena_free(&arena);
-    return status;
+    GW_TRY(make_document(validation, &document, error));
+    return gw_save_document(document, path, error);
 }

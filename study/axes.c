@@ -197,11 +197,13 @@ static bool are_alike(const char *a, const char *b) {
 }
 
 enum gw_status gw_axis_note_add(struct gw_axis_notes *notes, const char *text, size_t value,
-                                const void *row, struct gw_error *error) {
+                                struct gw_error *error) {
     for (size_t i = 0; i < notes->count; i++) {
         struct gw_axis_note *known = &notes->notes[i];
         if (are_alike(known->text, text)) {
-            known->others += known->row == row;
+            bool is_new = value > known->last;
+            known->others += is_new;
+            known->last = is_new ? value : known->last;
             known->differs = known->differs || strcmp(known->text, text) != 0;
             return GW_OK;
         }
@@ -213,8 +215,26 @@ enum gw_status gw_axis_note_add(struct gw_axis_notes *notes, const char *text, s
     if (grown == NULL || copy == NULL) {
         return gw_fail_memory(error, "noting something in a sweep");
     }
-    grown[notes->count++] = (struct gw_axis_note){.text = copy, .first = value, .row = row};
+    grown[notes->count++] = (struct gw_axis_note){.text = copy, .first = value, .last = value};
     return GW_OK;
+}
+
+const char *gw_axis_note_text(const struct gw_axis_note *note, const struct gw_axis_values *values,
+                              char out[GW_AXIS_NOTE_SIZE]) {
+    bool everywhere =
+        note->first == GW_EVERYWHERE || (note->others + 1 == values->count && !note->differs);
+    int used = 0;
+    if (!everywhere) {
+        char value[GW_UNITS_SIZE];
+        gw_axis_text(values, values->values[note->first], value);
+        used = snprintf(out, GW_AXIS_NOTE_SIZE, "%s %s: ", values->kind->name, value);
+    }
+    used += snprintf(out + used, GW_AXIS_NOTE_SIZE - (size_t)used, "%.900s", note->text);
+    if (!everywhere && note->others > 0) {
+        (void)snprintf(out + used, GW_AXIS_NOTE_SIZE - (size_t)used, "; likewise at %s",
+                       GW_COUNTED(note->others, "other value"));
+    }
+    return out;
 }
 
 void gw_axis_notes_free(struct gw_axis_notes *notes) {

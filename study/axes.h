@@ -55,6 +55,11 @@ enum gw_status gw_axis_parse(enum gw_axis axis, const char *text, const char *pl
                              const struct gw_cluster *cluster, struct gw_axis_values *out,
                              struct gw_error *error);
 
+/* Whether the values (or NULL) are of that axis. */
+static inline bool gw_axis_varies(const struct gw_axis_values *values, enum gw_axis axis) {
+    return values != NULL && values->kind == &gw_axis_kinds[axis];
+}
+
 /* Sets own_bit_per_s and derivation. */
 enum gw_status gw_axis_find_own_bandwidth(const struct gw_cluster *cluster,
                                           struct gw_axis_values *out, struct gw_error *error);
@@ -84,12 +89,12 @@ struct gw_scenario gw_axis_ask(const struct gw_axis_values *values, double value
 
 /* A note on results at values of an axis; notes that differ only in numbers are one. */
 struct gw_axis_note {
-    const char *text; /* as it was at value number `first` */
-    size_t first;
-    size_t others;   /* further values with one like it ... */
-    bool differs;    /* ... of which one at least reads otherwise */
-    const void *row; /* in which it is counted; NULL: it is of no value, but of all */
+    const char *text;   /* as it was at value number `first` */
+    size_t first, last; /* GW_EVERYWHERE: it is of no value, but of all */
+    size_t others;      /* further values with one like it ... */
+    bool differs;       /* ... of which one at least reads otherwise */
 };
+#define GW_EVERYWHERE SIZE_MAX
 
 /* Notes along an axis; zero-initialise. */
 struct gw_axis_notes {
@@ -98,9 +103,14 @@ struct gw_axis_notes {
     struct gw_arena arena; /* of the texts */
 };
 
-/* Adds a note, or counts it with one like it; notes of several rows count in the first row. */
+/* Adds a note, or counts its value with one like it. Values ascend, or do so once more. */
 enum gw_status gw_axis_note_add(struct gw_axis_notes *notes, const char *text, size_t value,
-                                const void *row, struct gw_error *error);
+                                struct gw_error *error);
 void gw_axis_notes_free(struct gw_axis_notes *notes);
+
+/* Formats "density 0.001: the note; likewise at 3 other values". Returns `out`. */
+enum { GW_AXIS_NOTE_SIZE = 1024 };
+const char *gw_axis_note_text(const struct gw_axis_note *note, const struct gw_axis_values *values,
+                              char out[GW_AXIS_NOTE_SIZE]);
 
 #endif

@@ -161,7 +161,7 @@ static enum gw_status keep_notes(struct gw_crossovers *found, const struct gw_re
     for (size_t n = 0; n < result->note_count; n++) {
         struct gw_axis_notes *notes =
             n < result->derived_count ? &found->derivations : &found->notes;
-        GW_TRY(gw_axis_note_add(notes, result->notes[n], value, found, error));
+        GW_TRY(gw_axis_note_add(notes, result->notes[n], value, error));
     }
     derived.note_count = derived.warning_count = derived.derived_count;
     gw_result_collect(&found->derived, &derived);

@@ -111,7 +111,7 @@ static enum gw_status find_exchanges_at(const struct gw_scenario *scenario,
             char text[sizeof why.message + 64];
             snprintf(text, sizeof text, "%s exchange is left out: %s",
                      strcmp(wanted[i], "none") == 0 ? "dense" : wanted[i], why.message);
-            GW_TRY(gw_axis_note_add(&sweep->notes, text, 0, NULL, error));
+            GW_TRY(gw_axis_note_add(&sweep->notes, text, GW_EVERYWHERE, error));
         }
     }
     return sweep->exchange_count > 0
@@ -185,7 +185,7 @@ static enum gw_status keep_plans(struct gw_plan_sweep *sweep, size_t exchange, s
                                            .iteration_s = plan->iteration_s,
                                            .lower_bound_s = plan->lower_bound_s};
         for (size_t n = 0; n < plan->note_count; n++) {
-            GW_TRY(gw_axis_note_add(&sweep->notes, plan->notes[n], value, constant ? NULL : row,
+            GW_TRY(gw_axis_note_add(&sweep->notes, plan->notes[n], constant ? GW_EVERYWHERE : value,
                                     error));
         }
     }

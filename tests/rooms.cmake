@@ -34,7 +34,7 @@ set(transport_public transport.h gpu.h group.h watch.h)
 set(kernels_public gpu.h kernels.h memory.h sketch.h gradients/emulation.h)
 set(study_public study.h advice.h axes.h check.h crossovers.h difference.h grid.h plan_sweep.h plans.h points.h predict.h scenario.h
     rank.h reproduction.h survey.h validate.h)
-set(report_public report.h advice.h check.h made.h page.h reproduction.h pictures.h measurements.h sweep.h)
+set(report_public report.h page.h pictures.h measurements.h sweep.h)
 set(methods_public methods.h costs.h kernel_cost.h schedule.h)
 
 set(without_mpi_and_cuda core engine traces published planner collectives methods goal sim study report
