@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scripts_test.sh SOURCE: scripts refuse arguments that they do not know, do without ccache, and build before they measure.
-# Runs copies of them, which find what they call in a folder of stand-ins.
+# scripts_test.sh SOURCE: scripts refuse arguments that they do not know, do without ccache, build before they measure, and
+# replace tables of a page. Runs copies of them, which find what they call in a folder of stand-ins.
 # shellcheck disable=SC2016 # stand-ins and other shells expand what is quoted
 set -euo pipefail
 unset CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER # of the build that this test is of
@@ -35,6 +35,23 @@ for script in demo validate-defaults; do
     [ "$status" -eq 2 ] && [ ! -s said ] && grep -q "^script/$script: expected .*, or nothing, got --jobs$" complaint ||
         fail "$script --jobs: expected status 2 and what would be right, got $status: $(cat said complaint)"
 done
+
+# a measured table is replaced, up to the text below it
+stand_in tools/git <<<'echo abc1234'
+cat >page.md <<'END'
+<!-- measured: printf '| a | b |\n| --- | --- |\n| x | 1 |\n| y | 2 |\n'; turned: y | x -->
+*1999-12-31, commit 0, another machine:* `a command
+of two lines`
+
+| old |
+| --- |
+| 9 |
+
+Text.
+END
+PATH=$tree/tools:$PATH script/results page.md 2>/dev/null || fail "results: expected status 0"
+[ "$(sed -n '/^|/,$p' page.md)" = $'| a | y | x |\n| --- | ---: | ---: |\n| `b` | 2 | 1 |\n\nText.' ] &&
+    grep -q 'commit abc1234' page.md || fail "results: expected the new table above the text, got $(cat page.md)"
 
 [ "$(run bash -euc '. script/build.sh; [ -z "${CMAKE_C_COMPILER_LAUNCHER-}" ]')" -eq 0 ] ||
     fail "build.sh: expected it to do without ccache, got $(cat complaint)"
