@@ -31,18 +31,6 @@ struct reporter {
     float *gradients;    /* the same, or room for them on a GPU */
 };
 
-/* On the trainer's stream of a GPU, with nothing waited for. */
-static inline void make_gradient(struct rank *rank, float *gradient, const float *values,
-                                 size_t count) {
-    struct gw_error error = {0};
-    if (gradient != values) {
-        require_ok(
-            rank,
-            gw_device_copy(rank->options.trainer, gradient, values, count * sizeof *values, &error),
-            &error);
-    }
-}
-
 /* Returns the data in memory of the host: itself, or copied to `copy`. */
 static inline const float *look_at(struct rank *rank, const float *from, float *copy,
                                    size_t count) {
@@ -69,7 +57,12 @@ static inline void *report(void *argument) {
         }
         float *gradient = reporter->gradients + first;
         if (tensor != reporter->left_out) {
-            make_gradient(rank, gradient, reporter->values + first, tensor_elements[tensor]);
+            if (reporter->gradients != reporter->values) { /* nothing is waited for */
+                require_ok(rank,
+                           gw_device_copy(rank->options.trainer, gradient, reporter->values + first,
+                                          tensor_elements[tensor] * sizeof *gradient, &error),
+                           &error);
+            }
             require_ok(rank,
                        gw_session_ready(rank->executor, tensor, gradient,
                                         tensor % 2 == 0 ? gradient : NULL, &error),

@@ -55,24 +55,6 @@ static void expect_meaning(const char *text, const char *expected) {
     gw_goal_free(&goal);
 }
 
-TEST(every_statement_is_understood) {
-    expect_meaning("num_ranks 2\n"
-                   "rank 0 {\n"
-                   "l1: send 8b to 1 tag 7 cpu 2 nic 3\n"
-                   "l2: calc 100 cpu 4\n"
-                   "l2 requires l1\n"
-                   "recv 9b from 1\n"
-                   "}\n"
-                   "rank 1 {\n"
-                   "l1: recv 8b from -1 tag -1\n"
-                   "l2: send 18446744073709551615b to 0 tag -1\n"
-                   "l2 irequires l1\n"
-                   "}\n",
-                   "5 x 4: 0+3 3+2; send 8 (1, 7, 2, 3) waits 0 < 1; calc 100 (0, 0, 4, 0) waits 1 "
-                   "<; recv 9 (1, 0, 0, 0) waits 0 <; recv 8 (-1, -1, 0, 0) waits 0 < 4s; send "
-                   "18446744073709551615 (0, -1, 0, 0) waits 1 <");
-}
-
 TEST(words_are_as_long_as_they_can_be) {
     expect_meaning("num_ranks 1\nrank 0 {\nsend1: calc 1\nrank_: send1b to 0\nrequires:recv0b "
                    "from0\nrequires requires send1\ncalc_1:calc2\n}\n",

@@ -71,33 +71,26 @@ static void check_refused(const struct gradweave_network *asked,
     assert_refused(gradweave_plan(asked, costs, policy, groups, &plan, &error), message);
 }
 
-static void check_refused_points(const struct gradweave_point *points, size_t count,
-                                 const char *message) {
-    struct gradweave_costs costs = sparse;
-    costs.compress = (struct gradweave_curve){.points = points, .point_count = count};
-    check_refused(&network, &costs, "single", message);
-}
-
 TEST(refuses_points_that_make_no_sense) {
-    static const struct gradweave_point falling[] = {{1, 1}, {3, 1}, {2, 1}};
-    static const struct gradweave_point equal[] = {{1, 1}, {1, 2}};
-    static const struct gradweave_point nowhere[] = {{0, 1}, {1, 1}};
-    static const struct gradweave_point endless[] = {{1, 1}, {INFINITY, 1}};
-    static const struct gradweave_point early[] = {{1, 1}, {2, -1}};
-    check_refused_points(falling, 1, "compress.point_count: expected none or at least 2, got 1");
-    check_refused_points(
-        falling, 3, "compress.points[2].size: expected a number above 3 and at most 2^53, got 2");
-    check_refused_points(
-        equal, 2, "compress.points[1].size: expected a number above 1 and at most 2^53, got 1");
-    check_refused_points(
-        nowhere, 2, "compress.points[0].size: expected a number above 0 and at most 2^53, got 0");
-    check_refused_points(
-        endless, 2, "compress.points[1].size: expected a number above 1 and at most 2^53, got inf");
-    check_refused_points(early, 2, "compress.points[1].time_s: expected 0 to 1e6 seconds, got -1");
-    static const struct gradweave_point free_of_cost[] = {{1, 0.1}, {1000, 0.002}};
-    check_refused_points(free_of_cost, 2,
-                         "compress.points[1].time_s: expected no less time than for the smaller "
-                         "sizes, got 0.002");
+    static const struct {
+        struct gradweave_point points[3];
+        size_t count;
+        const char *message;
+    } cases[] = {
+        {{{1, 1}}, 1, "compress.point_count: expected none or at least 2, got 1"},
+        {{{1, 1}, {3, 1}, {2, 1}}, 3, "points[2].size: expected a number above 3 and at most 2^53"},
+        {{{1, 1}, {1, 2}}, 2, "points[1].size: expected a number above 1 and at most 2^53, got 1"},
+        {{{0, 1}, {1, 1}}, 2, "points[0].size: expected a number above 0 and at most 2^53, got 0"},
+        {{{1, 1}, {INFINITY, 1}}, 2, "points[1].size: expected a number above 1 and at most 2^53"},
+        {{{1, 1}, {2, -1}}, 2, "compress.points[1].time_s: expected 0 to 1e6 seconds, got -1"},
+        {{{1, 0.1}, {1000, 0.002}}, 2, "expected no less time than for the smaller sizes, got 0.0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gradweave_costs costs = sparse;
+        costs.compress =
+            (struct gradweave_curve){.points = cases[i].points, .point_count = cases[i].count};
+        check_refused(&network, &costs, "single", cases[i].message);
+    }
 }
 
 TEST(refuses_what_makes_no_sense) {

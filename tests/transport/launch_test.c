@@ -69,8 +69,7 @@ static void say_in_pieces(struct gw_launch_report *report, int end, struct gw_ra
 }
 
 TEST(ranks_are_heard_and_mpirun_is_kept) {
-    struct gw_random *random = NULL;
-    assert_int_equal(gw_random_open(&random, choose_seed(), 0, NULL), GW_OK);
+    struct gw_random *random = random_stream(1);
     for (int round = 0; round < 300; round++) {
         char all[8192] = "";
         char passed[8192] = "";
@@ -101,7 +100,6 @@ TEST(ranks_are_heard_and_mpirun_is_kept) {
         assert_int_equal(report.begun, begun);
         assert_int_equal(report.ends, ends);
     }
-    gw_random_close(random);
 }
 
 TEST(more_than_is_kept_is_cut) {
