@@ -3,13 +3,13 @@
  * elements and how much of the energy it has, and how its time grows. `gradweave bench compressors`
  * shows the same for one vector.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "calibrate/calibrate.h"
 #include "kernels/cpu/collect.h"
+#include "process.h"
 
 static const char *const usage =
     "usage: compressors [speed | quality | growth] [OPTION...]\n"
@@ -28,9 +28,8 @@ static const char *const usage =
     "  --instructions NAME  portable, avx2 or avx512 (default: the best there is)\n";
 
 struct choice {
-    size_t elements, repeats;
+    size_t elements, repeats, largest;
     double density;
-    unsigned largest;
 };
 
 /* ---- vectors ------------------------------------------------------------------------------- */
@@ -38,8 +37,7 @@ struct choice {
 static void draw_shape(const char *shape, size_t n, uint32_t iteration, float *out) {
     struct gw_error error = {0};
     if (gw_draw_gradient(shape, n, 1, iteration, out, &error) != GW_OK) {
-        (void)fprintf(stderr, "compressors: %s\n", error.message);
-        exit((int)error.status);
+        bench_give_up("compressors", error.message);
     }
 }
 
@@ -97,8 +95,7 @@ enum { VECTORS = sizeof vectors / sizeof *vectors, BELL_SHAPED = 4 };
 static float *allocate(size_t elements) {
     float *memory = aligned_alloc(64, (elements / 16 + 1) * 64);
     if (memory == NULL) {
-        (void)fprintf(stderr, "compressors: out of memory for %zu elements\n", elements);
-        exit(GW_FAILED);
+        bench_give_up("measuring", "out of memory");
     }
     return memory;
 }
@@ -124,8 +121,7 @@ static struct gw_bench_result measure_vector(const struct vector *vector, size_t
                                    .repeats = repeats,
                                    .seed = 1};
     if (gw_bench_run(&bench, NULL, &result, &error) != GW_OK) {
-        (void)fprintf(stderr, "compressors: %s\n", error.message);
-        exit((int)error.status);
+        bench_give_up("compressors", error.message);
     }
     free(u);
     free(gradient);
@@ -146,7 +142,8 @@ static void print_head(const char *first) {
 
 /* ---- the tables ---------------------------------------------------------------------------- */
 
-static void show_speed(const struct choice *choice) {
+static void show_speed(const void *chosen) {
+    const struct choice *choice = chosen;
     printf(
         "Passes of reading for a selection (with residual: for gradient, selection and clearing), "
         "%zu elements, density %g, %s\n\n",
@@ -165,7 +162,8 @@ static void show_speed(const struct choice *choice) {
     }
 }
 
-static void show_quality(const struct choice *choice) {
+static void show_quality(const void *chosen) {
+    const struct choice *choice = chosen;
     static const double densities[] = {1e-1, 1e-2, 1e-3, 1e-4};
     printf("Selected over wanted / energy over that of exact top-k, %zu elements\n\n",
            choice->elements);
@@ -185,15 +183,16 @@ static void show_quality(const struct choice *choice) {
     }
 }
 
-static void show_growth(const struct choice *choice) {
+static void show_growth(const void *chosen) {
+    const struct choice *choice = chosen;
     printf("Nanoseconds an element for a selection, normal, density %g, %s\n\n", choice->density,
            gw_instruction_set());
     print_head("elements");
-    for (unsigned power = 10; power <= choice->largest; power += 2) {
+    for (size_t power = 10; power <= choice->largest; power += 2) {
         size_t elements = (size_t)1 << power;
         struct gw_bench_result result =
             measure_vector(&vectors[0], elements, choice->density, choice->repeats);
-        printf("| 2^%u |", power);
+        printf("| 2^%zu |", power);
         for (size_t c = 0; c < result.count; c++) {
             printf(" %.3f |", 1e9 * result.rows[c].select_s.median / (double)elements);
         }
@@ -205,76 +204,26 @@ static void show_growth(const struct choice *choice) {
 
 /* ---- the program --------------------------------------------------------------------------- */
 
-static void fail(const char *expected, const char *got) {
-    (void)fprintf(stderr, "compressors: expected %s; got \"%s\"\n\n%s", expected, got, usage);
-    exit(GW_BAD_INPUT);
-}
-
-static double read_number(const char *text, double low, double high, const char *expected) {
-    char *end = NULL;
-    double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(value >= low && value <= high)) {
-        fail(expected, text);
-    }
-    return value;
-}
-
-enum { ELEMENTS = 1000, DENSITY, REPEATS, LARGEST, INSTRUCTIONS, HELP };
-
-static void read_option(int option, struct choice *choice) {
-    switch (option) {
-    case ELEMENTS:
-        choice->elements = (size_t)read_number(optarg, 1, UINT32_MAX, "1 to 2^32 - 1 elements");
-        break;
-    case DENSITY:
-        choice->density = read_number(optarg, 1e-9, 1, "a density from 1e-9 to 1");
-        break;
-    case REPEATS:
-        choice->repeats = (size_t)read_number(optarg, 1, 10000, "1 to 10000 repeats");
-        break;
-    case LARGEST:
-        choice->largest = (unsigned)read_number(optarg, 10, 31, "a power from 10 to 31");
-        break;
-    case INSTRUCTIONS:
-        if (!gw_force_instruction_set(optarg)) {
-            fail("instructions that this processor has", optarg);
-        }
-        break;
-    case HELP:
-        (void)fputs(usage, stdout);
-        exit(0);
-    default:
-        (void)fprintf(stderr, "\n%s", usage);
-        exit(GW_BAD_INPUT);
-    }
-}
-
 int main(int argc, char **argv) {
-    static const struct option options[] = {{"elements", required_argument, NULL, ELEMENTS},
-                                            {"density", required_argument, NULL, DENSITY},
-                                            {"repeats", required_argument, NULL, REPEATS},
-                                            {"largest", required_argument, NULL, LARGEST},
-                                            {"instructions", required_argument, NULL, INSTRUCTIONS},
-                                            {"help", no_argument, NULL, HELP},
-                                            {0}};
-    static const struct {
-        const char *name;
-        void (*show)(const struct choice *choice);
-    } tables[] = {{"speed", show_speed}, {"quality", show_quality}, {"growth", show_growth}};
+    static const struct bench_table tables[] = {
+        {"speed", show_speed}, {"quality", show_quality}, {"growth", show_growth}, {0}};
     struct choice choice = {.elements = 25557032, .repeats = 9, .density = 0.001, .largest = 28};
-    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        read_option(option, &choice);
+    const char *instructions = NULL;
+    const struct bench_option options[] = {
+        {"elements", &choice.elements, 1, UINT32_MAX, .expected = "1 to 2^32 - 1 elements"},
+        {"density", .number = &choice.density, .expected = "a density from 1e-9 to 1"},
+        {"repeats", &choice.repeats, 1, 10000, .expected = "1 to 10000 repeats"},
+        {"largest", &choice.largest, 10, 31, .expected = "a power from 10 to 31"},
+        {"instructions", .text = &instructions},
+        {0}};
+    int first = bench_options(argc, argv, options, usage);
+    if (!(choice.density >= 1e-9 && choice.density <= 1)) {
+        char density[GW_UNITS_SIZE];
+        bench_refuse("a density from 1e-9 to 1", gw_format_exactly(choice.density, density));
     }
-    const char *asked = optind < argc ? argv[optind] : NULL;
-    size_t shown = 0;
-    for (size_t i = 0; i < sizeof tables / sizeof *tables && optind + 1 >= argc; i++) {
-        if (asked == NULL || strcmp(asked, tables[i].name) == 0) {
-            printf("%s", shown++ > 0 ? "\n" : "");
-            tables[i].show(&choice);
-        }
+    if (instructions != NULL && !gw_force_instruction_set(instructions)) {
+        bench_refuse("instructions that this processor has", instructions);
     }
-    if (shown == 0) {
-        fail("speed, quality or growth", argv[argc - 1]);
-    }
-    return 0;
+    bench_show(tables, argv + first, &choice, "speed, quality or growth");
+    return GW_OK;
 }

@@ -34,31 +34,19 @@ int main(int argc, char **argv) {
         {"pending", &choice.most, 100, 100000000, .expected = "100 to 100000000 events"},
         {"limit", &choice.limit_s, 1, 86400, .expected = "1 to 86400 seconds"},
         {0}};
-    static const struct {
-        const char *name;
-        void (*show)(const struct bench_engine_choice *choice);
-    } tables[] = {{"goal", bench_engine_goal},
-                  {"messages", bench_engine_messages},
-                  {"curves", bench_engine_curves},
-                  {"queue", bench_engine_queue}};
+    static const struct bench_table tables[] = {{"goal", bench_engine_goal},
+                                                {"messages", bench_engine_messages},
+                                                {"curves", bench_engine_curves},
+                                                {"queue", bench_engine_queue},
+                                                {0}};
     int first = bench_options(argc, argv, options, usage);
-    const char *asked = first < argc ? argv[first] : NULL;
     char program[4096];
     (void)snprintf(program, sizeof program, "%s/LogGOPSim",
                    choice.loggopsim == NULL ? "" : choice.loggopsim);
     if (choice.loggopsim != NULL && !gw_file_exists(program)) {
         bench_refuse("a folder that holds txt2bin and LogGOPSim", choice.loggopsim);
     }
-    size_t shown = 0;
     bench_keep_to_one_core();
-    for (size_t i = 0; i < sizeof tables / sizeof *tables && first + 1 >= argc; i++) {
-        if (asked == NULL || strcmp(asked, tables[i].name) == 0) {
-            printf("%s", shown++ > 0 ? "\n" : "");
-            tables[i].show(&choice);
-        }
-    }
-    if (shown == 0) {
-        bench_refuse("goal, messages, curves or queue", argv[argc - 1]);
-    }
+    bench_show(tables, argv + first, &choice, "goal, messages, curves or queue");
     return GW_OK;
 }

@@ -1,4 +1,4 @@
-/* The tables that bench/engine prints. */
+/* The tables that bench/engine prints, by a struct bench_engine_choice. */
 #ifndef GW_BENCH_ENGINE_H
 #define GW_BENCH_ENGINE_H
 
@@ -13,15 +13,15 @@ struct bench_engine_choice {
 };
 
 /* GOAL schedules: reading and running them, beside LogGOPSim. */
-void bench_engine_goal(const struct bench_engine_choice *choice);
+void bench_engine_goal(const void *choice);
 
 /* gradweave's own schedules as messages, as P grows. */
-void bench_engine_messages(const struct bench_engine_choice *choice);
+void bench_engine_messages(const void *choice);
 
 /* gradweave's own schedules by cost curves, as P grows. */
-void bench_engine_curves(const struct bench_engine_choice *choice);
+void bench_engine_curves(const void *choice);
 
 /* The event queue alone. */
-void bench_engine_queue(const struct bench_engine_choice *choice);
+void bench_engine_queue(const void *choice);
 
 #endif

@@ -368,15 +368,12 @@ static void measure_repeat(const char *loggopsim, struct row *row, size_t i) {
 /* ---- tables -------------------------------------------------------------------------------- */
 
 static void print_ours(const struct pattern *pattern, const struct row *row, size_t repeats) {
-    char texts[4][GW_UNITS_SIZE];
     double events = (double)row->ours.events;
     double run_s = bench_median(row->samples.run_s, repeats);
     double peak_bytes = bench_median(row->samples.peak_bytes, repeats);
     printf("| %s | %u | %s | %s | %s | %.1f | %s | %.0f |\n", pattern->name, row->ranks,
-           gw_format_count(events, texts[0]),
-           gw_format_seconds(bench_median(row->samples.read_s, repeats), texts[1]),
-           gw_format_seconds(run_s, texts[2]), 1e-6 * events / run_s,
-           gw_format_bytes(peak_bytes, texts[3]), peak_bytes / events);
+           GW_NUMBER(events), GW_SECONDS(bench_median(row->samples.read_s, repeats)),
+           GW_SECONDS(run_s), 1e-6 * events / run_s, GW_BYTES(peak_bytes), peak_bytes / events);
 }
 
 static void print_ratios(const struct pattern *pattern, const struct row *row, size_t repeats) {
@@ -408,7 +405,8 @@ static void measure(const struct bench_engine_choice *choice, const struct patte
     }
 }
 
-void bench_engine_goal(const struct bench_engine_choice *choice) {
+void bench_engine_goal(const void *chosen) {
+    const struct bench_engine_choice *choice = chosen;
     struct row rows[PATTERNS] = {0};
     const char *parent = getenv("TMPDIR");
     int length = snprintf(folder, sizeof folder, "%s/engine-XXXXXX",

@@ -108,11 +108,9 @@ static enum gw_status simulate_messages(const void *context, void *result, struc
 
 static void print_every(const struct message_answer *all, const struct bench_process *process,
                         double before_s) {
-    char texts[3][GW_UNITS_SIZE];
     double events = (double)all->events;
-    printf(" %s | %s | %.1f | %s | %.3g |", gw_format_count(events, texts[0]),
-           gw_format_seconds(all->run_s, texts[1]), 1e-6 * events / all->run_s,
-           gw_format_bytes(process->peak_bytes, texts[2]), process->peak_bytes / events);
+    printf(" %s | %s | %.1f | %s | %.3g |", GW_NUMBER(events), GW_SECONDS(all->run_s),
+           1e-6 * events / all->run_s, GW_BYTES(process->peak_bytes), process->peak_bytes / events);
     if (before_s > 0) {
         printf(" P^%.2f |", log(all->run_s / before_s) / log(4));
     } else {
@@ -122,13 +120,11 @@ static void print_every(const struct message_answer *all, const struct bench_pro
 
 /* `all` NULL: it was not run, so there is nothing to compare with. */
 static void print_collapsed(const struct message_answer *one, const struct message_answer *all) {
-    char texts[2][GW_UNITS_SIZE];
     if (one->lanes > 1) {
         printf(" | | not symmetric |\n");
         return;
     }
-    printf(" %s | %s | %s |\n", gw_format_count((double)one->events, texts[0]),
-           gw_format_seconds(one->open_s + one->run_s, texts[1]),
+    printf(" %s | %s | %s |\n", GW_NUMBER(one->events), GW_SECONDS(one->open_s + one->run_s),
            all == NULL                            ? ""
            : one->iteration_s == all->iteration_s ? "yes"
                                                   : "NO");
@@ -167,7 +163,8 @@ static void measure_messages(const struct bench_engine_choice *choice, const str
     }
 }
 
-void bench_engine_messages(const struct bench_engine_choice *choice) {
+void bench_engine_messages(const void *chosen) {
+    const struct bench_engine_choice *choice = chosen;
     printf("### Own schedules as messages\n\nOne iteration of ResNet-50 on one core; every worker "
            "simulated, and collapsed: one for all, with opening the simulation. Target: 20 million "
            "events/s; p-sgd with 1,024 workers in 10 s. Memory is the largest resident size. "
@@ -252,7 +249,6 @@ static void measure_curves(const struct bench_engine_choice *choice,
     double time_s = 0;
     double before_s = 0;
     double peak_bytes = 0;
-    char text[GW_UNITS_SIZE];
     printf("| %s | %s |", scenario->algorithm, scenario->way->name);
     for (size_t i = 0; i < SIZES; i++) {
         if ((choice->most > 0 && sizes[i] > choice->most) || isinf(time_s)) {
@@ -265,11 +261,11 @@ static void measure_curves(const struct bench_engine_choice *choice,
         if (isinf(time_s)) {
             printf(" > %zu s |", choice->limit_s);
         } else {
-            printf(" %s |", gw_format_seconds(time_s, text));
+            printf(" %s |", GW_SECONDS(time_s));
         }
         (void)fflush(stdout);
     }
-    printf(" %s |", gw_format_bytes(peak_bytes, text));
+    printf(" %s |", GW_BYTES(peak_bytes));
     if (before_s > 0 && isfinite(time_s)) {
         printf(" P^%.2f |\n", log(time_s / before_s) / log(4));
     } else {
@@ -277,15 +273,15 @@ static void measure_curves(const struct bench_engine_choice *choice,
     }
 }
 
-void bench_engine_curves(const struct bench_engine_choice *choice) {
+void bench_engine_curves(const void *chosen) {
+    const struct bench_engine_choice *choice = chosen;
     printf("### Own schedules by cost curves\n\nOne iteration of ResNet-50 on one core, with "
            "opening the simulation; medians of %zu. Target: 1,048,576 workers in 10 s and 4 GiB. "
            "Memory (the largest resident size) and growth are those of the last number of "
            "workers.\n\n| algorithm | workers |",
            choice->repeats);
     for (size_t i = 0; i < SIZES; i++) {
-        char text[GW_UNITS_SIZE];
-        printf(" %s |", gw_format_count((double)sizes[i], text));
+        printf(" %s |", GW_NUMBER(sizes[i]));
     }
     printf(" memory | growth |\n| --- | --- |");
     for (size_t i = 0; i < SIZES + 2; i++) {

@@ -97,7 +97,6 @@ static void measure_row(const struct bench_engine_choice *choice, const struct l
     enum { MAX_REPEATS = 1000 };
     double ns[MAX_REPEATS];
     double peak_bytes = 0;
-    char text[GW_UNITS_SIZE];
     size_t repeats = repeats_of(choice, pending);
     for (size_t i = 0; i < repeats; i++) {
         struct queue_question question = {.law = law, .pending = pending};
@@ -105,8 +104,7 @@ static void measure_row(const struct bench_engine_choice *choice, const struct l
         bench_work_apart(run_hold, &question, &ns[i], sizeof ns[i], 0, &process);
         peak_bytes = fmax(peak_bytes, process.peak_bytes);
     }
-    printf("| %s | %s | %.1f |", law->name, gw_format_count((double)pending, text),
-           bench_median(ns, repeats));
+    printf("| %s | %s | %.1f |", law->name, GW_NUMBER(pending), bench_median(ns, repeats));
     if (pending >= 1000000) {
         printf(" %.0f |\n", peak_bytes / (double)pending);
     } else {
@@ -115,7 +113,8 @@ static void measure_row(const struct bench_engine_choice *choice, const struct l
     (void)fflush(stdout);
 }
 
-void bench_engine_queue(const struct bench_engine_choice *choice) {
+void bench_engine_queue(const void *chosen) {
+    const struct bench_engine_choice *choice = chosen;
     size_t most = choice->most > 0 ? choice->most : 10000000;
     printf(
         "### The event queue\n\nNanoseconds to take an event and add one; medians of at most %zu, "

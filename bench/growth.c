@@ -26,14 +26,12 @@ static const double startups_s[] = {3e-3, 0, 1e6};
 
 static void print_time(const struct bench_cell *cell, const struct bench_choice *choice,
                        const struct bench_planning_times *result) {
-    char time[GW_UNITS_SIZE];
-    char each[GW_UNITS_SIZE];
     if (!isfinite(result->median_s)) {
         printf(" > %zu s |", choice->limit_s);
         return;
     }
-    printf(" %s (%s) |", gw_format_seconds(result->median_s, time),
-           gw_format_seconds(result->median_s / (double)cell->tensors, each));
+    printf(" %s (%s) |", GW_SECONDS(result->median_s),
+           GW_SECONDS(result->median_s / (double)cell->tensors));
 }
 
 /* The exponent of the power law between the first size and the last, and the largest on the way. */
@@ -59,9 +57,8 @@ static void measure_row(const struct bench_choice *choice, struct bench_cell *ce
     double times_s[bench_most_sizes];
     size_t count = 0;
     bool within = true;
-    char startup[GW_UNITS_SIZE];
     printf("| `%s` | %s | %s | %s |", cell->policy, cell->sparse ? "sparse" : "dense",
-           cell->family->name, gw_format_seconds(cell->startup_s, startup));
+           cell->family->name, GW_SECONDS(cell->startup_s));
     for (size_t s = 0; s < choice->size_count; s++) {
         struct bench_planning_times result;
         if (!within) {
@@ -80,15 +77,13 @@ static void measure_row(const struct bench_choice *choice, struct bench_cell *ce
 }
 
 static void print_head(const struct bench_choice *choice, bool whole) {
-    char target[GW_UNITS_SIZE];
     printf("\n### %s\n\n",
            whole ? "The whole plan, with its prediction and its bound" : "Where groups end");
     printf("Target: %s for 1,000,000 tensors. Medians of %zu networks (and per tensor).\n\n",
-           gw_format_seconds(target_s, target), choice->networks);
+           GW_SECONDS(target_s), choice->networks);
     printf("| policy | exchange | network | startup |");
     for (size_t s = 0; s < choice->size_count; s++) {
-        char count[GW_UNITS_SIZE];
-        printf(" %s |", gw_format_count((double)choice->sizes[s], count));
+        printf(" %s |", GW_NUMBER(choice->sizes[s]));
     }
     printf(" growth |\n| --- | --- | --- | --- | --- |");
     for (size_t s = 0; s < choice->size_count; s++) {

@@ -55,7 +55,6 @@ static const char *format_time(const struct bench_choice *choice, double seconds
 static void measure_row(const struct bench_choice *choice, struct bench_cell *cell,
                         struct verdict *verdict) {
     double peak_bytes = 0;
-    char memory[GW_UNITS_SIZE];
     char tensors[GW_UNITS_SIZE];
     printf("| %s | %s | x %g |", gw_format_count((double)cell->tensors, tensors),
            cell->family->name, cell->compute_scale);
@@ -80,21 +79,20 @@ static void measure_row(const struct bench_choice *choice, struct bench_cell *ce
         }
         peak_bytes = fmax(peak_bytes, result.peak_bytes);
     }
-    printf(" %s |\n", gw_format_bytes(peak_bytes, memory));
+    printf(" %s |\n", GW_BYTES(peak_bytes));
 }
 
 static void print_head(const struct bench_choice *choice, const struct bench_cell *cell) {
-    char text[GW_UNITS_SIZE];
     double target = target_s(cell->sparse, cell->tensors);
-    printf("\n### `optimal`, %s tensors, %s exchange: target %s\n\n",
-           gw_format_count((double)cell->tensors, text), cell->sparse ? "sparse" : "dense",
+    printf("\n### `optimal`, %s tensors, %s exchange: target %s\n\n", GW_NUMBER(cell->tensors),
+           cell->sparse ? "sparse" : "dense",
            isfinite(target) ? gw_format_seconds(target, (char[GW_UNITS_SIZE]){0}) : "none");
     printf("Median / worst of %zu networks; * not all proven optimal.\n\n"
            "| tensors | network | compute |",
            choice->networks);
     struct numbers columns = startups(choice);
     for (size_t i = 0; i < columns.count; i++) {
-        printf(" startup %s |", gw_format_seconds(columns.values[i], text));
+        printf(" startup %s |", GW_SECONDS(columns.values[i]));
     }
     printf(" memory |\n| --- | --- | --- | --- |");
     for (size_t i = 0; i < columns.count; i++) {
@@ -125,15 +123,12 @@ static void measure_table(const struct bench_choice *choice, size_t tensors, boo
         }
     }
     char worst[GW_UNITS_SIZE];
-    char startup[GW_UNITS_SIZE];
-    char peak[GW_UNITS_SIZE];
-    char most[GW_UNITS_SIZE];
     printf("\nWithin the target time: %zu of %zu cells; all proven optimal: %zu. Worst: %s, on %s,"
            " compute x %g, startup %s. Memory: %s, target %s.\n",
            verdict.within, verdict.cells, verdict.proven,
            format_time(choice, verdict.worst_s, worst), verdict.worst.family->name,
-           verdict.worst.compute_scale, gw_format_seconds(verdict.worst.startup_s, startup),
-           gw_format_bytes(verdict.peak_bytes, peak), gw_format_bytes(target_bytes, most));
+           verdict.worst.compute_scale, GW_SECONDS(verdict.worst.startup_s),
+           GW_BYTES(verdict.peak_bytes), GW_BYTES(target_bytes));
 }
 
 void bench_optimal(const struct bench_choice *choice) {

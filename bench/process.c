@@ -92,6 +92,21 @@ int bench_options(int argc, char **argv, const struct bench_option *options, con
     return optind;
 }
 
+void bench_show(const struct bench_table *tables, char **arguments, const void *choice,
+                const char *expected) {
+    size_t shown = 0;
+    bool is_one = arguments[0] == NULL || arguments[1] == NULL;
+    for (const struct bench_table *table = tables; table->name != NULL && is_one; table++) {
+        if (arguments[0] == NULL || strcmp(arguments[0], table->name) == 0) {
+            printf("%s", shown++ > 0 ? "\n" : "");
+            table->show(choice);
+        }
+    }
+    if (shown == 0) {
+        bench_refuse(expected, arguments[is_one ? 0 : 1]);
+    }
+}
+
 /* ---- in the child -------------------------------------------------------------------------- */
 
 static _Noreturn void work_and_exit(bench_work *work, const void *context, void *result,

@@ -24,6 +24,16 @@ int bench_options(int argc, char **argv, const struct bench_option *options, con
 
 size_t bench_count(const char *text, size_t least, size_t most, const char *expected);
 
+/* A table that a program shows; the last one has no name. */
+struct bench_table {
+    const char *name;
+    void (*show)(const void *choice);
+};
+
+/* Shows the table that the arguments (ended by NULL) name, or all without arguments. */
+void bench_show(const struct bench_table *tables, char **arguments, const void *choice,
+                const char *expected);
+
 /* Ends the program with what was expected, and the usage: GW_BAD_INPUT. */
 _Noreturn void bench_refuse(const char *expected, const char *got);
 

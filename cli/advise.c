@@ -11,8 +11,7 @@ struct options {
 
 static const struct gw_option option_table[] = {
     {.kind = GW_INCLUDE, .offset = IN(asking), .table = gw_asking_table},
-    {.kind = GW_INCLUDE, .table = gw_strict_table},
-    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_reading_table},
     {0},
 };
 

@@ -95,9 +95,7 @@ static const struct gw_option option_table[] = {
      .choices = gw_transport_choices},
     {"no-network", 0, NULL, GW_FLAG, IN(no_network),
      .help = "Leave out messages between two ranks"},
-    {.kind = GW_INCLUDE, .table = gw_strict_table},
-    {.kind = GW_INCLUDE, .table = gw_force_table},
-    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_writing_table},
     {0},
 };
 

@@ -21,8 +21,7 @@ static const struct gw_option option_table[] = {
     {NULL, 0, "FILE", GW_CUSTOM, 0,
      .help = "Model, cluster, plan or other document, or the name of one that ships",
      .names = GW_NAMES_DATA, .read = read_file},
-    {.kind = GW_INCLUDE, .table = gw_strict_table},
-    {.kind = GW_INCLUDE, .offset = offsetof(struct options, output), .table = gw_output_table},
+    {.kind = GW_INCLUDE, .offset = offsetof(struct options, output), .table = gw_reading_table},
     {0},
 };
 

@@ -43,17 +43,12 @@ int gw_cli_fail(const struct gw_error *error);
 
 /* ---- options that several verbs have ------------------------------------------------------- */
 
-/* --json, --quiet, --verbose: for every verb. */
+/* --json, --quiet, --verbose: for every verb; --strict too, for verbs that read files; and --force,
+ * for those that also write them. For struct gw_output_options. */
 struct gw_output_options {
     bool json;
 };
-extern const struct gw_option gw_output_table[]; /* for struct gw_output_options */
-
-/* --strict: for verbs that read files; stores nothing. */
-extern const struct gw_option gw_strict_table[];
-
-/* --force: for verbs that write files. */
-extern const struct gw_option gw_force_table[];
+extern const struct gw_option gw_output_table[], gw_reading_table[], gw_writing_table[];
 
 /*
  * For struct gw_scenario_options of verbs that ask about a model on a cluster: --cluster,

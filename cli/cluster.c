@@ -51,9 +51,7 @@ static const struct gw_option option_table[] = {
      .otherwise = "what it is made of"},
     {"out", 'o', "CLUSTER.json", GW_TEXT, IN(out), .help = "Where to write the cluster",
      .names = GW_NAMES_FILES, .writes = true},
-    {.kind = GW_INCLUDE, .table = gw_strict_table},
-    {.kind = GW_INCLUDE, .table = gw_force_table},
-    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_writing_table},
     {0},
 };
 

@@ -42,9 +42,7 @@ static const struct gw_option option_table[] = {
      .names = GW_NAMES_FILES, .writes = true},
     {.kind = GW_INCLUDE, .offset = IN(changes), .table = gw_changes_table},
     {.kind = GW_INCLUDE, .offset = IN(scenario.interference), .table = gw_interference_table},
-    {.kind = GW_INCLUDE, .table = gw_strict_table},
-    {.kind = GW_INCLUDE, .table = gw_force_table},
-    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_writing_table},
     {0},
 };
 

@@ -27,9 +27,7 @@ static const struct gw_option option_table[] = {
      .table = gw_choices_table},
     {"loggp", 0, "PARAMETERS", GW_TEXT, offsetof(struct options, network.loggp),
      .help = "L=NS,o=NS,g=NS,O=NS,G=NS instead of the cluster's; O and G per byte"},
-    {.kind = GW_INCLUDE, .table = gw_strict_table},
-    {.kind = GW_INCLUDE, .table = gw_force_table},
-    {.kind = GW_INCLUDE, .offset = offsetof(struct options, output), .table = gw_output_table},
+    {.kind = GW_INCLUDE, .offset = offsetof(struct options, output), .table = gw_writing_table},
     {0},
 };
 

@@ -10,8 +10,7 @@ static const struct gw_option option_table[] = {
      .otherwise = "everything", .choices = gw_list_names,
      .expected = "expected one of algorithms, compressors, exchanges, policies, collectives, "
                  "networks, gpus, links, models, clusters, tables; got"},
-    {.kind = GW_INCLUDE, .table = gw_strict_table},
-    {.kind = GW_INCLUDE, .offset = offsetof(struct options, output), .table = gw_output_table},
+    {.kind = GW_INCLUDE, .offset = offsetof(struct options, output), .table = gw_reading_table},
     {0},
 };
 

@@ -43,9 +43,7 @@ static const struct gw_option option_table[] = {
              "density=1e-4:1e-1:log20, workers=2:64 or bandwidth=1gbit:100gbit",
      .choices = parameters},
     {.kind = GW_INCLUDE, .offset = IN(scenario.interference), .table = gw_interference_table},
-    {.kind = GW_INCLUDE, .table = gw_strict_table},
-    {.kind = GW_INCLUDE, .table = gw_force_table},
-    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_writing_table},
     {0},
 };
 

@@ -75,9 +75,7 @@ static const struct gw_option option_table[] = {
     {"decay", 0, "ITERATION", GW_COUNT, IN(picture.decay),
      .help = "density, padding: first iteration with gradients a tenth as large",
      .otherwise = "never"},
-    {.kind = GW_INCLUDE, .table = gw_strict_table},
-    {.kind = GW_INCLUDE, .table = gw_force_table},
-    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_writing_table},
     {0},
 };
 

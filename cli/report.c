@@ -26,9 +26,7 @@ static const struct gw_option option_table[] = {
      .names = GW_NAMES_FILES},
     {"out", 'o', "PAGE.html", GW_TEXT, IN(out), .help = "Where to write the page",
      .names = GW_NAMES_FILES, .writes = true},
-    {.kind = GW_INCLUDE, .table = gw_strict_table},
-    {.kind = GW_INCLUDE, .table = gw_force_table},
-    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_writing_table},
     {0},
 };
 

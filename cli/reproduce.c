@@ -15,8 +15,7 @@ static const struct gw_option option_table[] = {
     {NULL, 0, "TABLE", GW_TEXT, IN(table),
      .help = "A published table or figure: a file, or the name of one that ships; or all of these",
      .names = GW_NAMES_TABLES},
-    {.kind = GW_INCLUDE, .table = gw_strict_table},
-    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_reading_table},
     {0},
 };
 

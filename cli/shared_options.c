@@ -4,12 +4,6 @@
 #include "cli/cli.h"
 #include "methods/methods.h"
 
-const struct gw_option gw_force_table[] = {
-    {"force", 0, NULL, GW_FLAG, 0, .help = "Write over a file of another kind",
-     .global = &gw_outputs_forced},
-    {0},
-};
-
 const struct gw_option gw_output_table[] = {
     {"json", 0, NULL, GW_FLAG, offsetof(struct gw_output_options, json),
      .help = "Print one JSON document instead of text"},
@@ -21,9 +15,23 @@ const struct gw_option gw_output_table[] = {
     {0},
 };
 
-const struct gw_option gw_strict_table[] = {
+static const struct gw_option strict_table[] = {
     {"strict", 0, NULL, GW_FLAG, 0, .help = "Refuse files with unknown keys",
      .global = &gw_key_rules.strict},
+    {0},
+};
+
+const struct gw_option gw_reading_table[] = {
+    {.kind = GW_INCLUDE, .table = strict_table},
+    {.kind = GW_INCLUDE, .table = gw_output_table},
+    {0},
+};
+
+const struct gw_option gw_writing_table[] = {
+    {.kind = GW_INCLUDE, .table = strict_table},
+    {"force", 0, NULL, GW_FLAG, 0, .help = "Write over a file of another kind",
+     .global = &gw_outputs_forced},
+    {.kind = GW_INCLUDE, .table = gw_output_table},
     {0},
 };
 

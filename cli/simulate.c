@@ -138,9 +138,7 @@ static const struct gw_option option_table[] = {
      .help = "Run a GOAL schedule under the LogGOPS model instead of a model's pipeline, with the "
              "parameters of --loggp, or those that it names, or LogGOPSim's",
      .names = GW_NAMES_FILES},
-    {.kind = GW_INCLUDE, .table = gw_strict_table},
-    {.kind = GW_INCLUDE, .table = gw_force_table},
-    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_writing_table},
     {0},
 };
 

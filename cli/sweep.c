@@ -74,9 +74,7 @@ static const struct gw_option option_table[] = {
     {"threads", 0, "N", GW_COUNT, IN(threads), .help = "Threads",
      .otherwise = "the cores; in an MPI job 1 on each rank", .maximum = GW_MAX_THREADS},
     {.kind = GW_INCLUDE, .offset = IN(job), .table = gw_watch_table},
-    {.kind = GW_INCLUDE, .table = gw_strict_table},
-    {.kind = GW_INCLUDE, .table = gw_force_table},
-    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_writing_table},
     {0},
 };
 
@@ -117,12 +115,10 @@ static enum gw_status answer_point(uint64_t number, FILE *stream, void *context,
 static enum gw_status take_answer(uint64_t number, const char *text, size_t length, bool last,
                                   void *context, struct gw_error *error) {
     struct sweep *sweep = context;
-    char texts[2][GW_UNITS_SIZE];
     char what[3 * GW_UNITS_SIZE];
     double done = (double)number + 1;
     double all = (double)sweep->grid.point_count;
-    (void)snprintf(what, sizeof what, "%s of %s points", gw_format_count(done, texts[0]),
-                   gw_format_count(all, texts[1]));
+    (void)snprintf(what, sizeof what, "%s of %s points", GW_NUMBER(done), GW_NUMBER(all));
     gw_progress_update(&sweep->progress, done / all, what);
     return gw_sweep_output_take(&sweep->output, number, text, length, last, error);
 }

@@ -123,9 +123,7 @@ static const struct gw_option option_table[] = {
      .names = GW_NAMES_FILES, .writes = true},
     {"out", 'o', "VALIDATION.json", GW_TEXT, IN(out),
      .help = "Also write the JSON document to a file", .names = GW_NAMES_FILES, .writes = true},
-    {.kind = GW_INCLUDE, .table = gw_strict_table},
-    {.kind = GW_INCLUDE, .table = gw_force_table},
-    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_output_table},
+    {.kind = GW_INCLUDE, .offset = IN(output), .table = gw_writing_table},
     {0},
 };
 
