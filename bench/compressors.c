@@ -142,8 +142,7 @@ static void print_head(const char *first) {
 
 /* ---- the tables ---------------------------------------------------------------------------- */
 
-static void show_speed(const void *chosen) {
-    const struct choice *choice = chosen;
+static void show_speed(const struct choice *choice) {
     printf(
         "Passes of reading for a selection (with residual: for gradient, selection and clearing), "
         "%zu elements, density %g, %s\n\n",
@@ -162,8 +161,7 @@ static void show_speed(const void *chosen) {
     }
 }
 
-static void show_quality(const void *chosen) {
-    const struct choice *choice = chosen;
+static void show_quality(const struct choice *choice) {
     static const double densities[] = {1e-1, 1e-2, 1e-3, 1e-4};
     printf("Selected over wanted / energy over that of exact top-k, %zu elements\n\n",
            choice->elements);
@@ -183,8 +181,7 @@ static void show_quality(const void *chosen) {
     }
 }
 
-static void show_growth(const void *chosen) {
-    const struct choice *choice = chosen;
+static void show_growth(const struct choice *choice) {
     printf("Nanoseconds an element for a selection, normal, density %g, %s\n\n", choice->density,
            gw_instruction_set());
     print_head("elements");
@@ -205,8 +202,10 @@ static void show_growth(const void *chosen) {
 /* ---- the program --------------------------------------------------------------------------- */
 
 int main(int argc, char **argv) {
-    static const struct bench_table tables[] = {
-        {"speed", show_speed}, {"quality", show_quality}, {"growth", show_growth}, {0}};
+    static const struct {
+        const char *name;
+        void (*show)(const struct choice *choice);
+    } tables[] = {{"speed", show_speed}, {"quality", show_quality}, {"growth", show_growth}};
     struct choice choice = {.elements = 25557032, .repeats = 9, .density = 0.001, .largest = 28};
     const char *instructions = NULL;
     const struct bench_option options[] = {
@@ -224,6 +223,15 @@ int main(int argc, char **argv) {
     if (instructions != NULL && !gw_force_instruction_set(instructions)) {
         bench_refuse("instructions that this processor has", instructions);
     }
-    bench_show(tables, argv + first, &choice, "speed, quality or growth");
+    size_t shown = 0;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables && first + 1 >= argc; i++) {
+        if (first == argc || strcmp(argv[first], tables[i].name) == 0) {
+            printf("%s", shown++ > 0 ? "\n" : "");
+            tables[i].show(&choice);
+        }
+    }
+    if (shown == 0) {
+        bench_refuse("speed, quality or growth", argv[argc - 1]);
+    }
     return GW_OK;
 }

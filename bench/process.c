@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <math.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,23 +15,6 @@
 _Noreturn void bench_give_up(const char *what, const char *why) {
     (void)fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, why);
     exit(GW_FAILED);
-}
-
-void bench_keep_to_one_core(void) {
-    cpu_set_t allowed;
-    cpu_set_t one;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
-        bench_give_up("cores", strerror(errno));
-    }
-    CPU_ZERO(&one);
-    for (size_t core = CPU_SETSIZE; core > 0 && CPU_COUNT(&one) == 0; core--) {
-        if (CPU_ISSET(core - 1, &allowed)) {
-            CPU_SET(core - 1, &one);
-        }
-    }
-    if (sched_setaffinity(0, sizeof one, &one) != 0) {
-        bench_give_up("cores", strerror(errno));
-    }
 }
 
 double bench_median(double *values, size_t count) {
@@ -90,21 +72,6 @@ int bench_options(int argc, char **argv, const struct bench_option *options, con
         }
     }
     return optind;
-}
-
-void bench_show(const struct bench_table *tables, char **arguments, const void *choice,
-                const char *expected) {
-    size_t shown = 0;
-    bool is_one = arguments[0] == NULL || arguments[1] == NULL;
-    for (const struct bench_table *table = tables; table->name != NULL && is_one; table++) {
-        if (arguments[0] == NULL || strcmp(arguments[0], table->name) == 0) {
-            printf("%s", shown++ > 0 ? "\n" : "");
-            table->show(choice);
-        }
-    }
-    if (shown == 0) {
-        bench_refuse(expected, arguments[is_one ? 0 : 1]);
-    }
 }
 
 /* ---- in the child -------------------------------------------------------------------------- */

@@ -24,16 +24,6 @@ int bench_options(int argc, char **argv, const struct bench_option *options, con
 
 size_t bench_count(const char *text, size_t least, size_t most, const char *expected);
 
-/* A table that a program shows; the last one has no name. */
-struct bench_table {
-    const char *name;
-    void (*show)(const void *choice);
-};
-
-/* Shows the table that the arguments (ended by NULL) name, or all without arguments. */
-void bench_show(const struct bench_table *tables, char **arguments, const void *choice,
-                const char *expected);
-
 /* Ends the program with what was expected, and the usage: GW_BAD_INPUT. */
 _Noreturn void bench_refuse(const char *expected, const char *got);
 
@@ -57,9 +47,6 @@ void bench_work_apart(bench_work *work, const void *context, void *result, size_
 
 /* Runs a program, with what it prints in the file `output`. Ends the program if that one fails. */
 void bench_execute(const char *const *arguments, const char *output, struct bench_process *out);
-
-/* Keeps this process, and those that it starts, on the last of the cores that it may use. */
-void bench_keep_to_one_core(void);
 
 /* Ends the program with a message: GW_FAILED. */
 _Noreturn void bench_give_up(const char *what, const char *why);
