@@ -24,16 +24,6 @@ static const char *const usual_family = "synthetic";
 /* The first is usual; at the others nothing is merged, and everything. */
 static const double startups_s[] = {3e-3, 0, 1e6};
 
-static void print_time(const struct bench_cell *cell, const struct bench_choice *choice,
-                       const struct bench_planning_times *result) {
-    if (!isfinite(result->median_s)) {
-        printf(" > %zu s |", choice->limit_s);
-        return;
-    }
-    printf(" %s (%s) |", GW_SECONDS(result->median_s),
-           GW_SECONDS(result->median_s / (double)cell->tensors));
-}
-
 /* The exponent of the power law between the first size and the last, and the largest on the way. */
 static void print_exponents(const struct bench_choice *choice, const double *times_s,
                             size_t count) {
@@ -68,8 +58,11 @@ static void measure_row(const struct bench_choice *choice, struct bench_cell *ce
         cell->tensors = choice->sizes[s];
         bench_measure(cell, choice, &result);
         within = isfinite(result.median_s);
-        print_time(cell, choice, &result);
-        if (within) {
+        if (!within) {
+            printf(" > %zu s |", choice->limit_s);
+        } else {
+            printf(" %s (%s) |", GW_SECONDS(result.median_s),
+                   GW_SECONDS(result.median_s / (double)cell->tensors));
             times_s[count++] = result.median_s;
         }
     }

@@ -35,16 +35,6 @@ static void check_family(const char *name) {
     bench_refuse(names, name);
 }
 
-static void read_sizes(char **texts, struct bench_choice *choice) {
-    for (; *texts != NULL; texts++) {
-        if (choice->size_count == bench_most_sizes) {
-            bench_refuse("at most 8 numbers of tensors", *texts);
-        }
-        choice->sizes[choice->size_count++] =
-            bench_count(*texts, 1, 100000000, "growth, optimal, or 1 to 100000000 tensors");
-    }
-}
-
 /* The sizes that were asked for, or else the usual ones. */
 static struct bench_choice with_sizes(const struct bench_choice *choice, const size_t *usual,
                                       size_t count) {
@@ -78,7 +68,13 @@ int main(int argc, char **argv) {
     const char *table = first < argc ? argv[first] : "";
     bool growth = strcmp(table, "growth") == 0;
     bool optimal = strcmp(table, "optimal") == 0;
-    read_sizes(argv + first + (growth || optimal), &choice);
+    for (char **text = argv + first + (growth || optimal); *text != NULL; text++) {
+        if (choice.size_count == bench_most_sizes) {
+            bench_refuse("at most 8 numbers of tensors", *text);
+        }
+        choice.sizes[choice.size_count++] =
+            bench_count(*text, 1, 100000000, "growth, optimal, or 1 to 100000000 tensors");
+    }
     if (choice.size_count > 0 && !growth && !optimal) {
         bench_refuse("growth or optimal before numbers of tensors", table);
     }

@@ -115,16 +115,13 @@ static pid_t start_child(void) {
     return child;
 }
 
-static double cpu_s(const struct rusage *usage) {
-    return (double)usage->ru_utime.tv_sec + 1e-6 * (double)usage->ru_utime.tv_usec +
-           (double)usage->ru_stime.tv_sec + 1e-6 * (double)usage->ru_stime.tv_usec;
-}
-
 /* The limit is held against ticks of the clock, so by this measure a bit less may have been used.
  */
 static bool was_stopped(int status, const struct rusage *usage, size_t limit_s) {
     return limit_s > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
-           cpu_s(usage) >= 0.9 * (double)limit_s;
+           (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+                   1e-6 * (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) >=
+               0.9 * (double)limit_s;
 }
 
 /* Waits for the process that was started at `start_s`. */

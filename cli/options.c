@@ -249,23 +249,6 @@ static double parse_real(const struct gw_option *option, const char *text) {
     return value;
 }
 
-static double parse_seconds_option(const struct gw_option *option, const char *text) {
-    double value = 0;
-    if (!gw_parse_seconds(text, &value)) {
-        refuse_value(option, "a time such as 45ms or 0.3s", text);
-    }
-    return value;
-}
-
-static size_t parse_size_option(const struct gw_option *option, const char *text) {
-    double bytes = 0;
-    if (!gw_parse_size(text, &bytes)) {
-        refuse_value(option, "a positive integer of bytes, such as 4096 or 25MiB", text);
-    }
-    check_range(option, bytes, text);
-    return (size_t)bytes;
-}
-
 static uint64_t parse_count_option(const struct gw_option *option, const char *text) {
     uint64_t value = 0;
     if (option->kind == GW_INTEGER && strcmp(text, "0") == 0) {
@@ -333,6 +316,7 @@ static void store_value(const struct gw_option_row *row, const char *argument) {
     const struct gw_option *option = row->option;
     void *target =
         option->global != NULL ? option->global : (char *)command.verb->values + row->offset;
+    double bytes = 0;
     switch (option->kind) {
     case GW_FLAG:
         *(bool *)target = true;
@@ -351,7 +335,11 @@ static void store_value(const struct gw_option_row *row, const char *argument) {
         *(size_t *)target = (size_t)parse_count_option(option, argument);
         break;
     case GW_SIZE:
-        *(size_t *)target = parse_size_option(option, argument);
+        if (!gw_parse_size(argument, &bytes)) {
+            refuse_value(option, "a positive integer of bytes, such as 4096 or 25MiB", argument);
+        }
+        check_range(option, bytes, argument);
+        *(size_t *)target = (size_t)bytes;
         break;
     case GW_INTEGER:
         *(uint64_t *)target = parse_count_option(option, argument);
@@ -361,7 +349,9 @@ static void store_value(const struct gw_option_row *row, const char *argument) {
         *(double *)target = parse_real(option, argument);
         break;
     case GW_SECONDS:
-        *(double *)target = parse_seconds_option(option, argument);
+        if (!gw_parse_seconds(argument, target)) {
+            refuse_value(option, "a time such as 45ms or 0.3s", argument);
+        }
         break;
     case GW_CHOICE:
         *(int *)target = find_choice(option, argument);

@@ -408,18 +408,6 @@ static enum gw_status among_workers(struct run *run, struct gw_validation_pair *
     return gw_wake_beside(job, workers->size, error);
 }
 
-/* Measures a pipeline on the workers, or with a server on the whole job. */
-static enum gw_status measure_pipeline(struct run *run, struct gw_validation_pair *comparison,
-                                       struct gw_communicator *job, struct gw_communicator *workers,
-                                       struct gw_error *error) {
-    run->current = comparison;
-    gw_load_meter_begin(run->meter);
-    GW_TRY(comparison->pipeline.schedule.server
-               ? execute_pipeline(run, comparison, job, error)
-               : among_workers(run, comparison, execute_pipeline, job, workers, error));
-    return gw_load_meter_end(run->meter, &comparison->measured.disturbance, error);
-}
-
 /* Takes rank 0's numbers of iterations; predictions may round differently on another processor. */
 static enum gw_status agree_on_iterations(struct run *run, struct gw_communicator *job,
                                           struct gw_error *error) {
@@ -447,7 +435,15 @@ static void measure_all(struct run *run, struct gw_communicator *job, struct gw_
     run->progress = gw_progress_begin("validate", job->rank == 0);
     for (size_t i = 0; i < run->answer.count; i++) {
         struct gw_validation_pair *comparison = &run->answer.pairs[i];
-        gw_job_require(job, measure_pipeline(run, comparison, job, &workers, error), error);
+        run->current = comparison;
+        gw_load_meter_begin(run->meter);
+        enum gw_status status =
+            comparison->pipeline.schedule.server
+                ? execute_pipeline(run, comparison, job, error)
+                : among_workers(run, comparison, execute_pipeline, job, &workers, error);
+        gw_job_require(job, status, error);
+        gw_job_require(job, gw_load_meter_end(run->meter, &comparison->measured.disturbance, error),
+                       error);
     }
     gw_progress_end(&run->progress);
     if (workers.transport != NULL) {

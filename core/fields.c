@@ -237,14 +237,6 @@ enum gw_status gw_fields_open(const struct gw_fields *fields, const char *path, 
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void write_number(const struct gw_field *row, const void *member,
-                         struct gw_json_writer *writer) {
-    uint64_t whole = 0;
-    double number = 0;
-    memcpy(is_whole(row) ? (void *)&whole : (void *)&number, member, sizeof number);
-    gw_writer_number(writer, row->key, is_whole(row) ? (double)whole : number);
-}
-
 /* Opens the object that the writer continues, or a copy of the one that was read. */
 static void write_object(const struct gw_fields *fields, const char *key, size_t index,
                          const void *from, struct gw_json_writer *writer) {
@@ -301,8 +293,12 @@ static void write_row(const struct gw_field *row, const void *from, struct gw_js
             row->write(from, row->key, writer);
         }
         break;
-    default:
-        write_number(row, member, writer);
+    default: {
+        uint64_t whole = 0;
+        double number = 0;
+        memcpy(is_whole(row) ? (void *)&whole : (void *)&number, member, sizeof number);
+        gw_writer_number(writer, row->key, is_whole(row) ? (double)whole : number);
+    }
     }
 }
 

@@ -403,19 +403,14 @@ static enum gw_status write_and_close(int descriptor, const char *path, const ch
     return failure == 0 ? GW_OK : gw_file_unwritable(path, failure, error);
 }
 
-static enum gw_status write_through(const char *path, const char *text, size_t length,
-                                    struct gw_error *error) {
-    int descriptor = open(path, O_WRONLY | O_CLOEXEC);
-    return descriptor < 0 ? gw_file_unwritable(path, errno, error)
-                          : write_and_close(descriptor, path, text, length, error);
-}
-
 enum gw_status gw_file_write(const char *path, const char *text, size_t length,
                              struct gw_error *error) {
     struct stat about;
     GW_TRY(examine_file(path, &about, error));
     if (!is_replaceable(&about)) {
-        return write_through(path, text, length, error);
+        int device = open(path, O_WRONLY | O_CLOEXEC);
+        return device < 0 ? gw_file_unwritable(path, errno, error)
+                          : write_and_close(device, path, text, length, error);
     }
     char *temporary = NULL;
     int descriptor = -1;

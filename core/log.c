@@ -25,16 +25,12 @@ void gw_log(enum gw_log_level level, const char *format, ...) {
     gw_print_to(stderr, "%s\n", line);
 }
 
-/* True if progress may be drawn in this process. */
-static int on_terminal(void) {
-    return isatty(STDERR_FILENO) || getenv("GRADWEAVE_TERMINAL") != NULL;
-}
-
 struct gw_progress gw_progress_begin(const char *title, int wanted) {
     return (struct gw_progress){
         .title = title,
         .started_s = gw_clock_now_s(),
-        .visible = wanted && gw_log_shown != GW_LOG_QUIET && on_terminal(),
+        .visible = wanted && gw_log_shown != GW_LOG_QUIET &&
+                   (isatty(STDERR_FILENO) || getenv("GRADWEAVE_TERMINAL") != NULL),
     };
 }
 

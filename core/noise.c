@@ -33,11 +33,6 @@ static inline uint64_t draw_bits(uint64_t stream, uint64_t index) {
     return gw_random_mix(stream + index * STEP);
 }
 
-/* A number from the upper 52 bits: in steps of 2^-52, half a step away from 0 and from 1. */
-static inline double uniform_of(uint64_t bits) {
-    return ((double)(int64_t)(bits >> 12) + 0.5) * 0x1p-52;
-}
-
 /* ---- a measured sample --------------------------------------------------------------------- */
 
 static unsigned long next_integer(void *state) {
@@ -85,29 +80,20 @@ uint64_t gw_noise_worker_stream(const struct gw_noise *noise, uint64_t seed, uin
 
 /* ---- factors ------------------------------------------------------------------------------- */
 
-/* Looks up a factor of a kind that is no formula. */
-static double look_up_factor(const struct gw_noise *noise, uint64_t stream, uint64_t index) {
-    switch (noise->kind) {
-    case GW_NOISE_SAMPLE:
-        return sampled_factor(noise, stream, index);
-    case GW_NOISE_RECORDED:
-        return noise->sample[stream];
-    default:
-        return 1;
-    }
-}
-
 void gw_noise_factors(const struct gw_noise *noise, const uint64_t *streams, size_t count,
                       uint64_t index, double *out) {
     double sigma = noise->sigma;
     if (noise->kind != GW_NOISE_NORMAL && noise->kind != GW_NOISE_LOGNORMAL) {
         for (size_t i = 0; i < count; i++) {
-            out[i] = look_up_factor(noise, streams[i], index);
+            out[i] = noise->kind == GW_NOISE_SAMPLE     ? sampled_factor(noise, streams[i], index)
+                     : noise->kind == GW_NOISE_RECORDED ? noise->sample[streams[i]]
+                                                        : 1;
         }
         return;
     }
+    /* From the upper 52 bits: in steps of 2^-52, half a step away from 0 and from 1. */
     for (size_t i = 0; i < count; i++) {
-        out[i] = uniform_of(draw_bits(streams[i], index));
+        out[i] = ((double)(int64_t)(draw_bits(streams[i], index) >> 12) + 0.5) * 0x1p-52;
     }
     gw_normal_quantile_each(out, count);
     if (noise->kind == GW_NOISE_NORMAL) {

@@ -60,10 +60,6 @@ static inline double exponential(double x) {
     return power * polynomial(terms, sizeof terms / sizeof *terms, r);
 }
 
-static inline double limited(double x, double value) {
-    return x > 709 ? INFINITY : x >= -708 ? value : 0;
-}
-
 /* Branches are in loops of their own, so that the arithmetic is vectorised. */
 void gw_portable_exp_each(double *x, size_t count) {
     double given[BLOCK];
@@ -75,7 +71,7 @@ void gw_portable_exp_each(double *x, size_t count) {
             block[i] = exponential(block[i]);
         }
         for (size_t i = 0; i < length; i++) {
-            block[i] = limited(given[i], block[i]);
+            block[i] = given[i] > 709 ? INFINITY : given[i] >= -708 ? block[i] : 0;
         }
     }
 }
@@ -164,10 +160,6 @@ static double tail_quantile(double rest) {
     return r <= 5 ? ratio(c, d, r - 1.6) : ratio(e, f, r - 5);
 }
 
-static inline bool is_near_median(double p) {
-    return fabs(p - 0.5) <= 0.425;
-}
-
 static double beyond(double p) {
     return p < 0.5 ? -tail_quantile(p) : tail_quantile(1 - p);
 }
@@ -183,7 +175,7 @@ void gw_normal_quantile_each(double *p, size_t count) {
             block[i] = median_quantile(block[i] - 0.5);
         }
         for (size_t i = 0; i < length; i++) {
-            block[i] = is_near_median(given[i]) ? block[i] : beyond(given[i]);
+            block[i] = fabs(given[i] - 0.5) <= 0.425 ? block[i] : beyond(given[i]);
         }
     }
 }

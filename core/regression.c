@@ -91,12 +91,6 @@ static double bisquare(double u) {
     return fabs(share) < 1 ? (1 - share * share) * (1 - share * share) : 0;
 }
 
-static bool are_same_lines(const struct fitted_line *a, const struct fitted_line *b,
-                           double relative) {
-    return fabs(a->startup - b->startup) <= relative * fabs(b->startup) &&
-           fabs(a->slope - b->slope) <= relative * fabs(b->slope);
-}
-
 /* Weights points by their residuals, then fits the line with the weights. */
 static void reweight_line(enum gw_line_terms terms, const struct line_points *points,
                           double (*weigh)(double u), struct fitted_line *line) {
@@ -118,7 +112,8 @@ static void robust_line_near(enum gw_line_terms terms, const struct line_points 
     for (int i = 0; i < MAX_STEPS && !done; i++) {
         struct fitted_line before = *line;
         reweight_line(terms, points, bisquare, line);
-        done = are_same_lines(&before, line, relative);
+        done = fabs(before.startup - line->startup) <= relative * fabs(line->startup) &&
+               fabs(before.slope - line->slope) <= relative * fabs(line->slope);
     }
 }
 
@@ -144,18 +139,6 @@ static void robust_line(enum gw_line_terms terms, const struct line_points *poin
 /* The factor of the slope at `size`. */
 static double curve_basis(enum gw_curve_shape shape, double size) {
     return shape == GW_STRAIGHT ? size : size * log2(size);
-}
-
-/* errors: [count], scratch memory. */
-static void find_fit_errors(const struct gw_curve_point *points, size_t count, double *errors,
-                            struct gw_fit *fit) {
-    for (size_t i = 0; i < count; i++) {
-        errors[i] =
-            fabs(gw_curve_time(&fit->curve, points[i].size) - points[i].time_s) / points[i].time_s;
-    }
-    gsl_sort(errors, 1, count);
-    fit->median_error = gsl_stats_median_from_sorted_data(errors, 1, count);
-    fit->max_error = errors[count - 1];
 }
 
 /* Drops a negative coefficient, which has no meaning; the best fit without it has it at zero. */
@@ -196,7 +179,14 @@ static enum gw_status fit_shape(enum gw_curve_shape shape, bool startup_free,
                            .terms = terms,
                            .startup_free = startup_free};
     *(shape == GW_STRAIGHT ? &out->curve.per_unit_s : &out->curve.per_nlog2n_s) = line.slope;
-    find_fit_errors(points, count, x, out);
+    double *errors = x; /* which are no longer needed */
+    for (size_t i = 0; i < count; i++) {
+        errors[i] =
+            fabs(gw_curve_time(&out->curve, points[i].size) - points[i].time_s) / points[i].time_s;
+    }
+    gsl_sort(errors, 1, count);
+    out->median_error = gsl_stats_median_from_sorted_data(errors, 1, count);
+    out->max_error = errors[count - 1];
     free(room);
     return GW_OK;
 }

@@ -8,18 +8,14 @@
 
 /* ---- means and spreads ----------------------------------------------------------------------- */
 
-/* The largest j with P(Binomial(n, 1/2) < j) <= 2.5%: x[j-1] .. x[n-j] then contains the median. */
-static size_t interval_rank(size_t count) {
+void gw_summarise(double *values, size_t count, struct gw_summary *out) {
+    gsl_sort(values, 1, count);
+    /* The largest with P(Binomial(n, 1/2) < rank) <= 2.5%: values[rank - 1] .. values[n - rank]
+     * then contains the median. */
     size_t rank = 0;
     while (rank < count / 2 && gsl_cdf_binomial_P((unsigned)rank, 0.5, (unsigned)count) <= 0.025) {
         rank++;
     }
-    return rank;
-}
-
-void gw_summarise(double *values, size_t count, struct gw_summary *out) {
-    gsl_sort(values, 1, count);
-    size_t rank = interval_rank(count);
     *out = (struct gw_summary){
         .count = count,
         .mean = gsl_stats_mean(values, 1, count),

@@ -285,14 +285,6 @@ static double range_value(const struct value_range *range, size_t step) {
 
 /* ---- lists --------------------------------------------------------------------------------- */
 
-static size_t count_items(const char *text) {
-    size_t count = 1;
-    for (const char *c = text; *c != '\0'; c++) {
-        count += *c == ',';
-    }
-    return count;
-}
-
 static enum gw_status fill_list(const char *text, const struct gw_values_rule *rule, double *values,
                                 struct gw_error *error) {
     size_t length = 0;
@@ -312,20 +304,12 @@ static int by_size(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-static size_t sort_and_drop_doubles(double *values, size_t count) {
-    size_t kept = 1;
-    qsort(values, count, sizeof *values, by_size);
-    for (size_t i = 1; i < count; i++) {
-        if (values[i] > values[kept - 1]) {
-            values[kept++] = values[i];
-        }
-    }
-    return kept;
-}
-
 enum gw_status gw_values_parse(const char *text, const struct gw_values_rule *rule, double **values,
                                size_t *count, struct gw_error *error) {
-    struct value_range range = {.count = count_items(text)};
+    struct value_range range = {.count = 1};
+    for (const char *c = text; *c != '\0'; c++) {
+        range.count += *c == ',';
+    }
     bool is_range = strchr(text, ':') != NULL;
     if (is_range) {
         GW_TRY(parse_range(text, rule, &range, error));
@@ -351,7 +335,13 @@ enum gw_status gw_values_parse(const char *text, const struct gw_values_rule *ru
         free(found);
         return GW_BAD_INPUT;
     }
-    *count = sort_and_drop_doubles(found, range.count);
+    qsort(found, range.count, sizeof *found, by_size);
+    *count = 1;
+    for (size_t i = 1; i < range.count; i++) {
+        if (found[i] > found[*count - 1]) {
+            found[(*count)++] = found[i];
+        }
+    }
     *values = found;
     return GW_OK;
 }

@@ -23,24 +23,18 @@ void gw_drawn_gradients_free(struct gw_drawn_gradients *drawn) {
     drawn->count = 0;
 }
 
-static enum gw_status draw_gradients(struct gw_drawn_gradients *drawn, size_t count, size_t worker,
-                                     uint64_t seed, struct gw_error *error) {
-    if (drawn->count >= count) {
-        return GW_OK;
-    }
-    GW_TRY(gw_buffer_reserve(&drawn->values, NULL, count * sizeof(float), error));
-    GW_TRY(gw_gradient_fill(drawn->values.memory, count, gradient_deviation, seed, worker, error));
-    drawn->count = count;
-    return GW_OK;
-}
-
 /* Draws on the host, so that gradients are equal in both memories. */
 static enum gw_status open_noise(struct gw_vectors *out, const struct gw_memory *memory,
                                  const struct gw_worker *worker,
                                  const struct gw_worker_options *options, struct gw_error *error) {
     size_t count = out->elements + MARGIN;
     struct gw_drawn_gradients *drawn = options->drawn == NULL ? &out->own : options->drawn;
-    GW_TRY(draw_gradients(drawn, count, worker->rank, options->seed, error));
+    if (drawn->count < count) {
+        GW_TRY(gw_buffer_reserve(&drawn->values, NULL, count * sizeof(float), error));
+        GW_TRY(gw_gradient_fill(drawn->values.memory, count, gradient_deviation, options->seed,
+                                worker->rank, error));
+        drawn->count = count;
+    }
     out->noise = out->gradient = drawn->values.memory;
     if (memory->stream == NULL) {
         return GW_OK;

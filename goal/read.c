@@ -22,13 +22,6 @@ struct labels {
 
 enum { first_slots = 64 };
 
-static void labels_free(struct labels *labels) {
-    free(labels->items);
-    free(labels->text);
-    free(labels->slots);
-    *labels = (struct labels){0};
-}
-
 static enum gw_status labels_resize(struct labels *labels, size_t slot_count,
                                     struct gw_error *error) {
     uint32_t *slots =
@@ -68,15 +61,6 @@ static size_t find_slot(const struct labels *labels, const struct gw_word *label
         slot = next_slot(labels, slot);
     }
     return slot;
-}
-
-/* Finds a label, or NULL. */
-static const struct label *labels_find(const struct labels *labels, const struct gw_word *label) {
-    if (labels->slot_count == 0) {
-        return NULL;
-    }
-    uint32_t found = labels->slots[find_slot(labels, label)];
-    return found == 0 ? NULL : &labels->items[found - 1];
 }
 
 /* Keeps at least half of the slots empty. */
@@ -171,23 +155,18 @@ void gw_goal_free(struct gw_goal *goal) {
 
 /* ---- statements of a rank ------------------------------------------------------------------ */
 
-static enum gw_status add_label(struct reader *reader, struct gw_error *error) {
-    const struct gw_statement *statement = &reader->statement;
-    bool is_new = false;
-    GW_TRY(labels_add(&reader->labels, &statement->label, reader->goal.operation_count, &is_new,
-                      error));
-    return is_new ? GW_OK
-                  : gw_scanner_fail(&reader->text.scanner, statement->line, error,
-                                    "a label that is new in its rank, got %.*s again",
-                                    (int)statement->label.length, statement->label.bytes);
-}
-
 static enum gw_status add_operation(struct reader *reader, struct gw_error *error) {
     const struct gw_statement *statement = &reader->statement;
     const struct gw_goal_operation *operation = &statement->operation;
     struct gw_goal *goal = &reader->goal;
     if (statement->label.length > 0) {
-        GW_TRY(add_label(reader, error));
+        bool is_new = false;
+        GW_TRY(
+            labels_add(&reader->labels, &statement->label, goal->operation_count, &is_new, error));
+        GW_TRY(is_new ? GW_OK
+                      : gw_scanner_fail(&reader->text.scanner, statement->line, error,
+                                        "a label that is new in its rank, got %.*s again",
+                                        (int)statement->label.length, statement->label.bytes));
     }
     if (goal->operation_count == GW_GOAL_MAX_OPERATIONS) {
         return gw_scanner_fail(&reader->text.scanner, statement->line, error,
@@ -208,13 +187,14 @@ static enum gw_status add_operation(struct reader *reader, struct gw_error *erro
 
 static enum gw_status find_operation(const struct reader *reader, const struct gw_word *label,
                                      uint32_t *out, struct gw_error *error) {
-    const struct label *found = labels_find(&reader->labels, label);
-    if (found == NULL) {
+    const struct labels *labels = &reader->labels;
+    uint32_t found = labels->slot_count == 0 ? 0 : labels->slots[find_slot(labels, label)];
+    if (found == 0) {
         return gw_scanner_fail(&reader->text.scanner, reader->statement.line, error,
                                "a label of an operation above in this rank, got %.*s",
                                (int)label->length, label->bytes);
     }
-    *out = found->operation;
+    *out = labels->items[found - 1].operation;
     return GW_OK;
 }
 
@@ -427,7 +407,9 @@ enum gw_status gw_goal_read(const char *path, struct gw_goal *out, struct gw_err
     enum gw_status status = read_statements(&reader, error);
     memcpy(reader.goal.loggp, reader.text.scanner.loggp, sizeof reader.goal.loggp);
     gw_scanner_close(&reader.text.scanner);
-    labels_free(&reader.labels);
+    free(reader.labels.items);
+    free(reader.labels.text);
+    free(reader.labels.slots);
     free(reader.dependencies);
     free(reader.ranks);
     if (status == GW_OK) {

@@ -89,13 +89,6 @@ static int by_came(const void *a, const void *b) {
     return compare_numbers(((const struct item *)a)->came, ((const struct item *)b)->came);
 }
 
-/* Sets each receive's `came` to its place in the order. */
-static void number_places(struct item *items, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        items[i].came = (uint32_t)i;
-    }
-}
-
 /* True if two receives match the same messages, or one of them matches any. `places`: scratch
  * memory. */
 static bool is_ambiguous(const struct item *receives, size_t count, struct item *places) {
@@ -134,7 +127,9 @@ static void restore_receives(struct item *receives, size_t count, struct item *p
         wild = wild || receives[i].peer == GW_GOAL_ANY || receives[i].tag == GW_GOAL_ANY;
     }
     if (!wild) {
-        number_places(places, count);
+        for (size_t i = 0; i < count; i++) {
+            places[i].came = (uint32_t)i;
+        }
         qsort(places, count, sizeof *places, by_match_then_came);
         qsort(receives, count, sizeof *receives, by_match_then_came);
         for (size_t i = 0; i < count; i++) {

@@ -67,46 +67,6 @@ static void fill_normal(float *out, size_t n, float scale, uint64_t key) {
     }
 }
 
-static void fill_laplace(float *out, size_t n, float scale, uint64_t key) {
-    for (size_t i = 0; i < n; i++) {
-        uint64_t hash = derive_key(key, i);
-        float size = -scale * logf(upper_uniform(hash));
-        out[i] = (hash & 1) == 0 ? size : -size;
-    }
-}
-
-/* sqrt(nu (U^(-2/nu) - 1)) cos(2 pi V): Bailey, Mathematics of Computation 62 (1994). */
-static void fill_student(float *out, size_t n, float scale, double freedom, uint64_t key) {
-    float nu = (float)freedom;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t hash = derive_key(key, i);
-        float radius = sqrtf(nu * expm1f(-2 / nu * logf(upper_uniform(hash))));
-        out[i] = scale * radius * cosf(two_pi * lower_uniform(hash));
-    }
-}
-
-static void fill_sparse(float *out, size_t n, float scale, uint64_t key) {
-    for (size_t i = 0; i < n; i++) {
-        uint64_t hash = derive_key(key, i);
-        float u = upper_uniform(hash); /* below dense_share, u / dense_share is uniform again */
-        float radius = u <= dense_share ? sqrtf(-2 * logf(u / dense_share)) : 0;
-        out[i] = u <= dense_share ? scale * radius * cosf(two_pi * lower_uniform(hash)) : 0;
-    }
-}
-
-static void fill_constant(float *out, size_t n, float scale) {
-    for (size_t i = 0; i < n; i++) {
-        out[i] = scale;
-    }
-}
-
-/* Evenly from -scale to scale. */
-static void fill_sorted(float *out, size_t n, float scale) {
-    for (size_t i = 0; i < n; i++) {
-        out[i] = scale * (float)((2 * (double)i + 1) / (double)n - 1);
-    }
-}
-
 /* ---- scales -------------------------------------------------------------------------------- */
 
 /*
@@ -181,24 +141,43 @@ void gw_gradients_close(struct gw_gradients *gradients) {
 
 static void fill_shape(const struct gw_gradients_spec *spec, float scale, uint64_t key, float *out,
                        size_t n) {
+    float nu = (float)spec->freedom;
     switch (spec->shape) {
     case GW_SHAPE_NORMAL:
         fill_normal(out, n, scale, key);
         break;
     case GW_SHAPE_LAPLACE:
-        fill_laplace(out, n, scale, key);
+        for (size_t i = 0; i < n; i++) {
+            uint64_t hash = derive_key(key, i);
+            float size = -scale * logf(upper_uniform(hash));
+            out[i] = (hash & 1) == 0 ? size : -size;
+        }
         break;
-    case GW_SHAPE_STUDENT:
-        fill_student(out, n, scale, spec->freedom, key);
+    case GW_SHAPE_STUDENT: /* sqrt(nu (U^(-2/nu) - 1)) cos(2 pi V): Bailey, Mathematics of
+                            * Computation 62 (1994) */
+        for (size_t i = 0; i < n; i++) {
+            uint64_t hash = derive_key(key, i);
+            float radius = sqrtf(nu * expm1f(-2 / nu * logf(upper_uniform(hash))));
+            out[i] = scale * radius * cosf(two_pi * lower_uniform(hash));
+        }
         break;
     case GW_SHAPE_SPARSE:
-        fill_sparse(out, n, scale, key);
+        for (size_t i = 0; i < n; i++) {
+            uint64_t hash = derive_key(key, i);
+            float u = upper_uniform(hash); /* below dense_share, u / dense_share is uniform again */
+            float radius = u <= dense_share ? sqrtf(-2 * logf(u / dense_share)) : 0;
+            out[i] = u <= dense_share ? scale * radius * cosf(two_pi * lower_uniform(hash)) : 0;
+        }
         break;
     case GW_SHAPE_CONSTANT:
-        fill_constant(out, n, scale);
+        for (size_t i = 0; i < n; i++) {
+            out[i] = scale;
+        }
         break;
-    case GW_SHAPE_SORTED:
-        fill_sorted(out, n, scale);
+    case GW_SHAPE_SORTED: /* evenly from -scale to scale */
+        for (size_t i = 0; i < n; i++) {
+            out[i] = scale * (float)((2 * (double)i + 1) / (double)n - 1);
+        }
         break;
     }
 }

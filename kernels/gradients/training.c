@@ -86,18 +86,6 @@ static void step_worker(size_t index, void *context) {
     training->counts[index] = worker->selection.count;
 }
 
-/* Clears what any worker selected in all residuals: all workers send it. */
-static void clear_jointly(struct gw_training *training) {
-    for (size_t from = 0; from < training->workers; from++) {
-        const struct gw_selection *selection = &training->each[from].selection;
-        for (size_t to = 0; to < training->workers; to++) {
-            for (size_t i = 0; i < selection->count; i++) {
-                training->each[to].task.u[selection->entries[i].index] = 0;
-            }
-        }
-    }
-}
-
 enum gw_status gw_training_step(struct gw_training *training, double factor,
                                 struct gw_error *error) {
     training->factor = factor;
@@ -108,8 +96,14 @@ enum gw_status gw_training_step(struct gw_training *training, double factor,
             return gw_fail(error, worker->status, "%s", worker->error.message);
         }
     }
-    if (training->compressor->joint) {
-        clear_jointly(training);
+    /* Clear the elements that any worker selected in all residuals: all workers send them. */
+    for (size_t from = 0; from < training->workers && training->compressor->joint; from++) {
+        const struct gw_selection *selection = &training->each[from].selection;
+        for (size_t to = 0; to < training->workers; to++) {
+            for (size_t i = 0; i < selection->count; i++) {
+                training->each[to].task.u[selection->entries[i].index] = 0;
+            }
+        }
     }
     for (size_t i = 0; i < training->workers; i++) {
         gw_state_observe(training->compressor, training->each[i].task.state, training->counts);

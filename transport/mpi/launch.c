@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/system.h"
 #include "transport/mpi/launch_report.h"
 
 enum { MAX_OPTIONS = 24 };
@@ -107,11 +107,6 @@ void gw_mpi_job_ends(void) {
 
 /* ---- the command --------------------------------------------------------------------------- */
 
-static int usable_cores(void) {
-    cpu_set_t cores;
-    return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
-}
-
 /* Appends options, ended by NULL; returns their number. */
 static size_t append_options(const char **out, const char *const *options) {
     size_t count = 0;
@@ -154,7 +149,7 @@ static size_t append_mpirun_options(const struct gw_launch *launch, const char *
      * that it waits for, and lose whole time slices to it (3 ms instead of 0.1 ms for an allgather
      * of 512 KiB on 2 cores).
      */
-    int share = usable_cores() / launch->ranks;
+    int share = (int)gw_cores() / launch->ranks;
     const char *const crowded[] = {"--oversubscribe", "--bind-to", "none", NULL};
     const char *const shares[] = {"--use-hwthread-cpus", "--map-by", mapping,
                                   "--bind-to",           "hwthread", NULL};

@@ -6,23 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/file.h"
 #include "transport/mpi/launch.h"
 
 enum {
     MIN_DASHES = 60, /* Open MPI draws 74 */
     QUOTED = 320
 };
-
-static void pass_all_on(int out, const char *bytes, size_t count) {
-    while (count > 0) {
-        ssize_t written = write(out, bytes, count);
-        if (written < 0 && errno != EINTR) {
-            return;
-        }
-        bytes += written > 0 ? written : 0;
-        count -= written > 0 ? (size_t)written : 0;
-    }
-}
 
 static void report_append(struct gw_launch_report *report, const char *bytes, size_t count) {
     size_t left = sizeof report->text - 1 - report->length;
@@ -36,7 +26,7 @@ static void handle_output(struct gw_launch_report *report, const char *bytes, si
     if (report->inside) {
         report_append(report, bytes, count);
     } else {
-        pass_all_on(report->out, bytes, count);
+        (void)gw_write_all(report->out, bytes, count);
     }
 }
 

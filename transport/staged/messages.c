@@ -73,17 +73,6 @@ static void close_buffer(struct gw_staged_buffer *buffer, struct gw_device *devi
     free(buffer);
 }
 
-static void close_buffers(struct gw_staged *staged) {
-    while (staged->buffers != NULL) {
-        struct gw_staged_buffer *buffer = staged->buffers;
-        staged->buffers = buffer->next;
-        if (buffer->lost) {
-            continue; /* keeps its memory too */
-        }
-        close_buffer(buffer, gw_device_stream_device(staged->base.settings.stream));
-    }
-}
-
 static enum gw_status make_buffer(struct gw_staged *staged, size_t bytes,
                                   struct gw_staged_buffer **out, struct gw_error *error) {
     struct gw_device *device = gw_device_stream_device(staged->base.settings.stream);
@@ -446,5 +435,11 @@ void gw_staged_close_messages(struct gw_staged *staged) {
         release_buffers(message);
         free(message);
     }
-    close_buffers(staged);
+    while (staged->buffers != NULL) {
+        struct gw_staged_buffer *buffer = staged->buffers;
+        staged->buffers = buffer->next;
+        if (!buffer->lost) { /* a lost one keeps its memory too */
+            close_buffer(buffer, gw_device_stream_device(staged->base.settings.stream));
+        }
+    }
 }
