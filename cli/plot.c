@@ -105,23 +105,6 @@ static const struct kind {
              [DENSITY] = {"MODEL", gw_draw_density, "hard-threshold,topk,exdyna"},
              [PADDING] = {"MODEL", gw_draw_padding, NULL}};
 
-static enum gw_status plot_kind(const struct options *options, struct gw_result *notes,
-                                struct gw_error *error) {
-    const struct kind *kind = &kinds[options->kind];
-    if ((kind->subject == NULL) != (options->picture.subject == NULL)) {
-        return gw_fail(error, GW_BAD_INPUT, "plot %s: expected %s, got %s%s%s",
-                       kind_names[options->kind],
-                       kind->subject == NULL ? "no more words" : kind->subject,
-                       options->picture.subject == NULL ? "" : "\"",
-                       options->picture.subject == NULL ? "nothing" : options->picture.subject,
-                       options->picture.subject == NULL ? "" : "\"");
-    }
-    struct gw_picture picture = options->picture;
-    picture.notes = notes;
-    picture.algorithms = picture.algorithms == NULL ? kind->algorithms : picture.algorithms;
-    return kind->draw(&picture, error);
-}
-
 static enum gw_status answer_plot(void *values, struct gw_error *error) {
     const struct options *options = values;
     struct gw_result notes = {0};
@@ -132,7 +115,19 @@ static enum gw_status answer_plot(void *values, struct gw_error *error) {
     if (options->picture.data != NULL) {
         GW_TRY(gw_file_check_target(options->picture.data, NULL, error));
     }
-    GW_TRY(plot_kind(options, &notes, error));
+    const struct kind *kind = &kinds[options->kind];
+    if ((kind->subject == NULL) != (options->picture.subject == NULL)) {
+        return gw_fail(error, GW_BAD_INPUT, "plot %s: expected %s, got %s%s%s",
+                       kind_names[options->kind],
+                       kind->subject == NULL ? "no more words" : kind->subject,
+                       options->picture.subject == NULL ? "" : "\"",
+                       options->picture.subject == NULL ? "nothing" : options->picture.subject,
+                       options->picture.subject == NULL ? "" : "\"");
+    }
+    struct gw_picture picture = options->picture;
+    picture.notes = &notes;
+    picture.algorithms = picture.algorithms == NULL ? kind->algorithms : picture.algorithms;
+    GW_TRY(kind->draw(&picture, error));
     if (options->output.json) {
         struct gw_json_writer writer;
         gw_writer_begin(&writer);

@@ -12,7 +12,6 @@
 
 #include "core/arena.h"
 #include "core/clock.h"
-#include "core/file_parts.h"
 #include "core/outputs.h"
 
 enum { KIND_SIZE = 64 };

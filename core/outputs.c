@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "core/arena.h"
-#include "core/file_parts.h"
 
 /* ---- the program ---------------------------------------------------------------------------- */
 

@@ -63,8 +63,8 @@ static const char *schedule_name(const char *path) {
     return path == NULL ? "GOAL schedule" : path;
 }
 
-static enum gw_status check_parameters(const struct gw_loggops *parameters,
-                                       struct gw_error *error) {
+enum gw_status gw_goal_check_times(const struct gw_goal *goal, const struct gw_loggops *parameters,
+                                   const char *path, struct gw_error *error) {
     const struct {
         const char *name;
         uint64_t ns;
@@ -80,12 +80,6 @@ static enum gw_status check_parameters(const struct gw_loggops *parameters,
                            all[i].name, (unsigned long long)all[i].ns);
         }
     }
-    return GW_OK;
-}
-
-enum gw_status gw_goal_check_times(const struct gw_goal *goal, const struct gw_loggops *parameters,
-                                   const char *path, struct gw_error *error) {
-    GW_TRY(check_parameters(parameters, error));
     uint64_t per_byte = parameters->O > parameters->G ? parameters->O : parameters->G;
     per_byte += parameters->O_part > 0 || parameters->G_part > 0;
     const uint64_t most[] = {[GW_GOAL_SEND] =

@@ -24,24 +24,6 @@ const char *gradweave_compressor_name(size_t i) {
     return NULL;
 }
 
-static enum gw_status check_layers(const struct gradweave_compression *compression,
-                                   struct gw_error *error) {
-    size_t sum = 0;
-    for (size_t i = 0; i < compression->layer_count && compression->layers != NULL; i++) {
-        size_t left = compression->elements - sum;
-        if (compression->layers[i] == 0 || compression->layers[i] > left) {
-            return gw_fail(error, GW_BAD_INPUT, "layers[%zu]: expected 1 to %zu elements, got %zu",
-                           i, left, compression->layers[i]);
-        }
-        sum += compression->layers[i];
-    }
-    if (compression->layers != NULL && sum != compression->elements) {
-        return gw_fail(error, GW_BAD_INPUT, "layers: expected %zu elements in all, got %zu",
-                       compression->elements, sum);
-    }
-    return GW_OK;
-}
-
 static enum gw_status check_compression(const struct gradweave_compression *compression,
                                         const struct gw_compressor **compressor,
                                         struct gw_error *error) {
@@ -75,7 +57,20 @@ static enum gw_status check_compression(const struct gradweave_compression *comp
         return gw_fail(error, GW_BAD_INPUT, "threshold: expected at least 0, got %g",
                        compression->threshold);
     }
-    return check_layers(compression, error);
+    size_t sum = 0;
+    for (size_t i = 0; i < compression->layer_count && compression->layers != NULL; i++) {
+        size_t left = compression->elements - sum;
+        if (compression->layers[i] == 0 || compression->layers[i] > left) {
+            return gw_fail(error, GW_BAD_INPUT, "layers[%zu]: expected 1 to %zu elements, got %zu",
+                           i, left, compression->layers[i]);
+        }
+        sum += compression->layers[i];
+    }
+    if (compression->layers != NULL && sum != compression->elements) {
+        return gw_fail(error, GW_BAD_INPUT, "layers: expected %zu elements in all, got %zu",
+                       compression->elements, sum);
+    }
+    return GW_OK;
 }
 
 static enum gw_status open_compressor(const struct gradweave_compression *compression,

@@ -155,27 +155,6 @@ static enum gw_status copy_inputs(const struct gradweave_network *network,
     return check_rising(&out->compress, "compress", error);
 }
 
-static enum gw_status plan_inputs(const struct gradweave_network *network,
-                                  const struct gradweave_costs *costs, const char *policy,
-                                  struct inputs *inputs, struct gw_plan *out,
-                                  struct gw_error *error) {
-    char name[] = "network";
-    struct gw_model model = {.name = name,
-                             .bytes_per_element = bytes_per_element(network),
-                             .forward_s = network->forward_s,
-                             .update_s = network->update_s,
-                             .tensor_count = network->tensor_count,
-                             .tensors = inputs->tensors};
-    static const struct gw_compressor custom = {.name = "custom"};
-    const struct gw_costs own = {.model = &model,
-                                 .workers = 1,
-                                 .compressor = costs->density == 1 ? &gw_compressor_none : &custom,
-                                 .density = costs->density,
-                                 .compress = inputs->compress,
-                                 .exchange = inputs->exchange};
-    return gw_planner_plan(&own, policy == NULL ? "" : policy, out, error);
-}
-
 enum gradweave_status gradweave_plan(const struct gradweave_network *network,
                                      const struct gradweave_costs *costs, const char *policy,
                                      struct gradweave_group *groups, struct gradweave_plan *plan,
@@ -189,7 +168,22 @@ enum gradweave_status gradweave_plan(const struct gradweave_network *network,
     struct gw_plan made = {0};
     status = copy_inputs(network, costs, &inputs, &failure);
     if (status == GW_OK) {
-        status = plan_inputs(network, costs, policy, &inputs, &made, &failure);
+        char name[] = "network";
+        struct gw_model model = {.name = name,
+                                 .bytes_per_element = bytes_per_element(network),
+                                 .forward_s = network->forward_s,
+                                 .update_s = network->update_s,
+                                 .tensor_count = network->tensor_count,
+                                 .tensors = inputs.tensors};
+        static const struct gw_compressor custom = {.name = "custom"};
+        const struct gw_costs own = {.model = &model,
+                                     .workers = 1,
+                                     .compressor =
+                                         costs->density == 1 ? &gw_compressor_none : &custom,
+                                     .density = costs->density,
+                                     .compress = inputs.compress,
+                                     .exchange = inputs.exchange};
+        status = gw_planner_plan(&own, policy == NULL ? "" : policy, &made, &failure);
     }
     if (status == GW_OK) {
         for (size_t g = 0; g < made.group_count; g++) {
@@ -209,8 +203,10 @@ enum gradweave_status gradweave_plan(const struct gradweave_network *network,
 
 /* ---- the caller's plans and pipelines -------------------------------------------------------- */
 
-static enum gw_status check_groups(const struct gradweave_group *groups, size_t group_count,
-                                   size_t tensor_count, struct gw_error *error) {
+enum gw_status gw_library_copy_groups(const struct gradweave_group *groups, size_t group_count,
+                                      size_t tensor_count, struct gw_plan *plan,
+                                      struct gw_error *error) {
+    const struct gradweave_group all = {.first = tensor_count - 1};
     size_t next = tensor_count; /* tensors that are in no group so far */
     for (size_t g = 0; g < group_count; g++) {
         const struct gradweave_group *group = &groups[g];
@@ -224,17 +220,10 @@ static enum gw_status check_groups(const struct gradweave_group *groups, size_t 
         }
         next = group->last;
     }
-    return group_count == 0 || next == 0
+    GW_TRY(group_count == 0 || next == 0
                ? GW_OK
                : gw_fail(error, GW_BAD_INPUT, "groups: expected them to end with tensor 0, got %zu",
-                         next);
-}
-
-enum gw_status gw_library_copy_groups(const struct gradweave_group *groups, size_t group_count,
-                                      size_t tensor_count, struct gw_plan *plan,
-                                      struct gw_error *error) {
-    const struct gradweave_group all = {.first = tensor_count - 1};
-    GW_TRY(check_groups(groups, group_count, tensor_count, error));
+                         next));
     groups = group_count == 0 ? &all : groups;
     plan->group_count = group_count == 0 ? 1 : group_count;
     plan->groups = calloc(plan->group_count, sizeof *plan->groups);

@@ -497,13 +497,11 @@ enum gw_status gw_grid_require_alike(const struct gw_grid *grid,
                                      struct gw_communicator *communicator, struct gw_error *error) {
     enum { parts = 2 };
     const uint64_t own[parts] = {grid->request_fingerprint, grid->inputs_fingerprint};
-    uint64_t *all = calloc((size_t)communicator->size, sizeof own);
-    if (all == NULL) {
-        return gw_fail_memory(error, "comparing ranks");
-    }
-    enum gw_status status = gw_allgather(communicator, own, sizeof own, all, error);
+    void *all = NULL;
+    GW_TRY(gw_gather_all(communicator, own, sizeof own, "comparing ranks", &all, error));
+    enum gw_status status = GW_OK;
     for (int rank = 1; rank < communicator->size && status == GW_OK; rank++) {
-        if (memcmp(all, all + parts * rank, sizeof own) != 0) {
+        if (memcmp(all, (const uint64_t *)all + parts * rank, sizeof own) != 0) {
             status = gw_fail(error, GW_BAD_INPUT,
                              "rank %d: expected the models, clusters and options that rank 0 has, "
                              "got others",

@@ -112,39 +112,48 @@ enum gw_status gw_agree_with_all(struct gw_communicator *communicator, enum gw_s
     return agreed;
 }
 
-enum gw_status gw_agree_maximum(struct gw_communicator *communicator, double *values, size_t count,
-                                struct gw_error *error) {
-    size_t size = (size_t)communicator->size;
-    double *all = malloc(size * count * sizeof *all + 1);
-    enum gw_status status = all == NULL ? gw_fail_memory(error, "agreeing between ranks") : GW_OK;
+enum gw_status gw_gather_all(struct gw_communicator *communicator, const void *own, size_t bytes,
+                             const char *what, void **out, struct gw_error *error) {
+    *out = calloc((size_t)communicator->size, bytes);
+    enum gw_status status = *out == NULL ? gw_fail_memory(error, what) : GW_OK;
     status = gw_agree(communicator, status, error);
     if (status == GW_OK) {
-        status = gw_allgather(communicator, values, count * sizeof *values, all, error);
+        status = gw_allgather(communicator, own, bytes, *out, error);
     }
-    for (size_t i = 0; i < size * count && status == GW_OK; i++) {
+    if (status != GW_OK) {
+        free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+enum gw_status gw_agree_maximum(struct gw_communicator *communicator, double *values, size_t count,
+                                struct gw_error *error) {
+    void *gathered = NULL;
+    GW_TRY(gw_gather_all(communicator, values, count * sizeof *values, "agreeing between ranks",
+                         &gathered, error));
+    const double *all = gathered;
+    for (size_t i = 0; i < (size_t)communicator->size * count; i++) {
         values[i % count] = i < count ? all[i] : fmax(values[i % count], all[i]);
     }
-    free(all);
-    return status;
+    free(gathered);
+    return GW_OK;
 }
 
 enum gw_status gw_find_local_rank(struct gw_communicator *ranks, size_t *out,
                                   struct gw_error *error) {
     char mine[GW_HOST_SIZE] = "";
-    char(*hosts)[GW_HOST_SIZE] = calloc((size_t)ranks->size, sizeof *hosts);
+    void *gathered = NULL;
     (void)gethostname(mine, sizeof mine - 1);
-    enum gw_status status =
-        hosts == NULL ? gw_fail_memory(error, "looking for ranks that share a host") : GW_OK;
-    status = gw_agree(ranks, status, error);
-    if (status == GW_OK) {
-        status = gw_allgather(ranks, mine, sizeof mine, hosts, error);
-    }
     *out = 0;
-    for (int rank = 0; rank < ranks->rank && status == GW_OK; rank++) {
-        *out += strcmp(hosts[rank], hosts[ranks->rank]) == 0;
+    GW_TRY(gw_gather_all(ranks, mine, sizeof mine, "looking for ranks that share a host", &gathered,
+                         error));
+    const char(*hosts)[GW_HOST_SIZE] = gathered;
+    for (int rank = 0; rank < ranks->rank; rank++) {
+        *out += strcmp(hosts[rank], mine) == 0;
     }
-    free(hosts);
-    return status;
+    free(gathered);
+    return GW_OK;
 }
 
 /* ---- ranks that wait while others measure -------------------------------------------------- */

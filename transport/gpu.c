@@ -38,22 +38,15 @@ static enum gw_status check_not_shared(const struct gw_gpu_location *locations, 
 static enum gw_status gather_locations(struct gw_communicator *communicator,
                                        const struct gw_device *device, struct gw_gpu_location **out,
                                        struct gw_error *error) {
-    *out = calloc((size_t)communicator->size, sizeof **out);
-    enum gw_status status =
-        *out == NULL ? gw_fail_memory(error, "looking for GPUs that are shared") : GW_OK;
-    status = gw_agree(communicator, status, error);
-    if (status == GW_OK) {
-        struct gw_gpu_location mine = {0};
-        (void)gethostname(mine.host, sizeof mine.host - 1);
-        status = gw_agree(communicator, gw_device_bus(device, mine.bus, error), error);
-        status =
-            status == GW_OK ? gw_allgather(communicator, &mine, sizeof mine, *out, error) : status;
-    }
-    if (status != GW_OK) {
-        free(*out);
-        *out = NULL;
-    }
-    return status;
+    struct gw_gpu_location mine = {0};
+    void *gathered = NULL;
+    *out = NULL;
+    (void)gethostname(mine.host, sizeof mine.host - 1);
+    GW_TRY(gw_agree(communicator, gw_device_bus(device, mine.bus, error), error));
+    GW_TRY(gw_gather_all(communicator, &mine, sizeof mine, "looking for GPUs that are shared",
+                         &gathered, error));
+    *out = gathered;
+    return GW_OK;
 }
 
 enum gw_status gw_gpu_transport_choose(struct gw_communicator *communicator,

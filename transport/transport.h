@@ -152,6 +152,13 @@ enum gw_status gw_find_local_rank(struct gw_communicator *ranks, size_t *out,
 enum gw_status gw_agree_maximum(struct gw_communicator *communicator, double *values, size_t count,
                                 struct gw_error *error);
 
+/*
+ * Gathers `bytes` bytes of each rank on every rank: *out, of which the caller frees [ranks *
+ * bytes]. On failure, of all ranks alike, *out is NULL; `what` is as for gw_fail_memory.
+ */
+enum gw_status gw_gather_all(struct gw_communicator *communicator, const void *own, size_t bytes,
+                             const char *what, void **out, struct gw_error *error);
+
 /* Combines the status of all ranks. If one failed, all return that failure; the lowest failing rank
  * keeps its own message in `error`, the others get "rank R: ..." with that rank's message. */
 enum gw_status gw_agree_with_all(struct gw_communicator *communicator, enum gw_status status,

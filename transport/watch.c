@@ -234,26 +234,18 @@ static void *watch_next(void *context) {
 static enum gw_status exchange_addresses(struct gw_communicator *communicator,
                                          struct gw_watch *watch, struct gw_error *error) {
     struct place mine = {0};
-    struct place *places = calloc((size_t)communicator->size, sizeof *places);
-    enum gw_status status = places == NULL ? gw_fail_memory(error, "watching ranks") : GW_OK;
-    status = gw_agree(communicator, status, error);
+    void *gathered = NULL;
     watch->handle = open_socket(&mine);
     if (communicator->rank == 0 &&
         getrandom(&watch->job, sizeof watch->job, 0) != (ssize_t)sizeof watch->job) {
         watch->job = (uint64_t)getpid();
     }
-    if (status == GW_OK) {
-        status = gw_broadcast(communicator, 0, &watch->job, sizeof watch->job, error);
-    }
-    if (status == GW_OK) {
-        status = gw_allgather(communicator, &mine, sizeof mine, places, error);
-    }
-    if (status == GW_OK) {
-        watch->place = places[watch->next];
-        watch->same_host = strcmp(mine.host, watch->place.host) == 0;
-    }
-    free(places);
-    return status;
+    GW_TRY(gw_broadcast(communicator, 0, &watch->job, sizeof watch->job, error));
+    GW_TRY(gw_gather_all(communicator, &mine, sizeof mine, "watching ranks", &gathered, error));
+    watch->place = ((const struct place *)gathered)[watch->next];
+    watch->same_host = strcmp(mine.host, watch->place.host) == 0;
+    free(gathered);
+    return GW_OK;
 }
 
 static void free_watch(struct gw_watch *watch) {

@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,17 +43,10 @@ void gw_host_list_close(struct gw_host_list *list) {
 static enum gw_status gather_list(struct gw_communicator *communicator,
                                   const char mine[GW_HOST_SIZE], struct gw_host_list *out,
                                   struct gw_error *error) {
-    struct gw_arena arena = {0};
-    char(*names)[GW_HOST_SIZE] = gw_arena_zeros(&arena, (size_t)communicator->size, sizeof *names);
-    enum gw_status status = gw_arena_check(&arena, "listing hosts", error);
-    status = gw_agree(communicator, status, error);
-    if (status == GW_OK) {
-        status = gw_allgather(communicator, mine, GW_HOST_SIZE, names, error);
-    }
-    if (status == GW_OK) {
-        status = list_hosts(names, communicator->size, out, error);
-    }
-    gw_arena_free(&arena);
+    void *names = NULL;
+    GW_TRY(gw_gather_all(communicator, mine, GW_HOST_SIZE, "listing hosts", &names, error));
+    enum gw_status status = list_hosts(names, communicator->size, out, error);
+    free(names);
     enum gw_status agreed = gw_agree(communicator, status, error);
     if (status == GW_OK && agreed != GW_OK) {
         gw_host_list_close(out);

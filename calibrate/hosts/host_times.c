@@ -63,11 +63,9 @@ static enum gw_status combine_host_times(struct gw_communicator *communicator,
                                          const struct gw_host_list *list,
                                          const struct gw_host_times *own,
                                          struct gw_host_times *times, struct gw_error *error) {
-    struct gw_host_times *all = calloc((size_t)communicator->size, sizeof *all);
-    if (all == NULL) {
-        return gw_fail_memory(error, "comparing hosts");
-    }
-    enum gw_status status = gw_allgather(communicator, own, sizeof *own, all, error);
+    void *gathered = NULL;
+    GW_TRY(gw_gather_all(communicator, own, sizeof *own, "comparing hosts", &gathered, error));
+    const struct gw_host_times *all = gathered;
     for (size_t h = 0; h < list->count; h++) {
         times[h] = all[list->first_rank[h]];
     }
@@ -78,8 +76,8 @@ static enum gw_status combine_host_times(struct gw_communicator *communicator,
         host->clock_s = fmax(host->clock_s, all[r].clock_s);
         host->clock_step_s = (went_back ? fmin : fmax)(host->clock_step_s, all[r].clock_step_s);
     }
-    free(all);
-    return status;
+    free(gathered);
+    return GW_OK;
 }
 
 enum gw_status gw_time_hosts(struct gw_communicator *communicator, const struct gw_clock *clock,

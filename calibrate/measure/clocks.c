@@ -17,18 +17,16 @@ enum gw_status gw_clocks_open(struct gw_communicator *communicator, const struct
         (void)snprintf(mine, 64, "%.63s", boot);
         (void)!readlink("/proc/self/ns/time", mine + 64, 63);
     }
-    char *all = calloc((size_t)communicator->size, sizeof mine);
-    if (all == NULL) {
-        return gw_fail_memory(error, "comparing clocks");
-    }
-    enum gw_status status = gw_allgather(communicator, mine, sizeof mine, all, error);
+    void *gathered = NULL;
+    GW_TRY(gw_gather_all(communicator, mine, sizeof mine, "comparing clocks", &gathered, error));
+    const char *all = gathered;
     out->shared = own == &gw_machine_clock && mine[0] != '\0';
     for (int rank = 0; rank < communicator->size; rank++) {
         out->shared =
             out->shared && memcmp(all + (size_t)rank * sizeof mine, all, sizeof mine) == 0;
     }
-    free(all);
-    return status;
+    free(gathered);
+    return GW_OK;
 }
 
 double gw_clocks_common_s(const struct gw_clocks *clocks, double own_s) {
