@@ -168,11 +168,6 @@ static enum gw_status open_messages(void **out, const struct gw_simulator *simul
     return gw_arena_check(arena, "opening a simulation", error);
 }
 
-uint64_t gw_messages_events(const void *state) {
-    const struct messages *messages = state;
-    return gw_traffic_events(messages->traffic);
-}
-
 static void reset_messages(struct messages *messages, uint64_t repetition) {
     const struct gw_simulator *simulator = messages->simulator;
     uint64_t seed = simulator->simulation.seed;

@@ -81,9 +81,6 @@ extern const struct gw_runner gw_runner_messages;
 enum gw_status gw_messages_collapse(const struct gw_simulator *simulator, bool *out,
                                     struct gw_error *error);
 
-/* Steps that ranks have begun, and messages that have come, in all repetitions of this state. */
-uint64_t gw_messages_events(const void *state);
-
 /* Finds the legs of all exchanges and the kernels of all compressions. */
 enum gw_status gw_operation_sources(struct gw_simulator *simulator, struct gw_error *error);
 

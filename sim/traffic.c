@@ -301,7 +301,6 @@ struct gw_traffic {
     struct traffic_message *messages;
     uint32_t unused; /* messages */
     uint32_t next_order;
-    uint64_t events;
     struct gw_error *error;
 };
 
@@ -346,10 +345,6 @@ void gw_traffic_reset(struct gw_traffic *traffic, uint64_t seed, uint64_t repeti
     traffic->next_order = 0;
     traffic->message_count = 0;
     traffic->unused = NO_MESSAGE;
-}
-
-uint64_t gw_traffic_events(const struct gw_traffic *traffic) {
-    return traffic->events;
 }
 
 /* ---- events and messages ------------------------------------------------------------------- */
@@ -463,7 +458,6 @@ static enum gw_status take_step(struct gw_traffic *traffic, uint32_t which, uint
     const struct gw_exchange *exchange = &traffic->exchanges->list[rank->exchange];
     struct gw_step step;
     exchange->collective->step(&exchange->call, which, rank->step++, &step);
-    traffic->events++;
     rank->left = rank->busy = now;
     rank->from = step.from;
     if (step.to != GW_NOBODY) {
@@ -498,7 +492,6 @@ static enum gw_status arrive_message(struct gw_traffic *traffic, uint32_t index,
     arrive_link(traffic->links, &message->flight, now);
     uint32_t which = message->flight.to;
     struct rank *rank = &traffic->ranks[which];
-    traffic->events++;
     if (is_awaited(rank, message)) {
         receive_message(traffic, rank, index);
         return proceed_flight(traffic, which);
@@ -552,7 +545,6 @@ static uint64_t step_alone(struct gw_traffic *traffic, const struct gw_exchange 
 uint64_t gw_traffic_alone(struct gw_traffic *traffic, uint32_t number, uint64_t now) {
     const struct gw_exchange *exchange = &traffic->exchanges->list[number];
     uint32_t steps = gw_exchange_steps(exchange, 0);
-    traffic->events += steps;
     if (exchange->collective->uniform && steps > 0) {
         uint64_t all = 0;
         uint64_t each = step_alone(traffic, exchange, 0, now) - now;

@@ -95,7 +95,4 @@ enum gw_status gw_traffic_run(struct gw_traffic *traffic, struct gw_error *error
 /* Time at which rank 0, which stands for all, leaves the exchange that it begins at `now`. */
 uint64_t gw_traffic_alone(struct gw_traffic *traffic, uint32_t number, uint64_t now);
 
-/* Steps that ranks have begun, and messages that have come, since opening. */
-uint64_t gw_traffic_events(const struct gw_traffic *traffic);
-
 #endif
