@@ -4,6 +4,7 @@
  */
 #include "calibrate/calibrate.h"
 #include "kernels/kernels.h"
+#include "tests/clusters.h"
 #include "tests/test.h"
 
 #include "tests/ranks.h"
@@ -381,19 +382,16 @@ static enum gw_status refuse_to_check(struct gw_communicator *communicator, void
 }
 
 TEST(medians_without_spread_are_no_use) {
-    static const char *const spreads[] = {"", ",\"p5_s\":1", ",\"p95_s\":1",
-                                          ",\"p5_s\":0,\"p95_s\":1", ",\"p5_s\":1,\"p95_s\":\"1\""};
+    static const char *const spreads[] = {"", ",'p5_s':1", ",'p95_s':1", ",'p5_s':0,'p95_s':1",
+                                          ",'p5_s':1,'p95_s':'1'"};
     (void)state;
     for (size_t i = 0; i < sizeof spreads / sizeof *spreads; i++) {
-        char text[400];
         struct gw_cluster cluster;
         struct checked ranks[2] = {0};
-        (void)snprintf(text, sizeof text,
-                       "{\"schema\":\"gradweave/cluster@1\",\"name\":\"a\",\"workers\":2,"
-                       "\"collectives\":{},\"compressors\":{\"topk\":{\"fixed_s\":1,\"raw\":["
-                       "{\"elements\":1024,\"median_s\":1e-6%s}]}}}",
-                       spreads[i]);
-        assert_ok(gw_cluster_parse(text, strlen(text), "a.json", &cluster, NULL));
+        parse_cluster(&cluster,
+                      "'workers':2,'collectives':{},'compressors':{'topk':{'fixed_s':1,'raw':[{'"
+                      "elements':1024,'median_s':1e-6%s}]}}",
+                      spreads[i]);
         for (int r = 0; r < 2; r++) {
             ranks[r] = (struct checked){.calibration = describe(), .cluster = &cluster};
             ranks[r].calibration.collectives = no_collectives;
@@ -423,28 +421,24 @@ static enum gw_status refuse(struct gw_communicator *communicator, void *context
                                                  &count, error));
     assert_int_equal(count, 2);
     assert_non_null(strstr(doubts[0], other->doubt));
-    assert_string_equal(doubts[1], "a.json has 1 worker on a node, this job up to 2");
+    assert_string_equal(doubts[1], "c.json has 1 worker on a node, this job up to 2");
     gw_arena_free(&arena);
     return GW_OK;
 }
 
 TEST(other_hosts_are_refused_or_doubted) {
     static const struct other_hosts others[] = {
-        {.source = "", .doubt = "a.json was not calibrated on hosts that it names"},
-        {.source = ",\"source\":{\"hosts\":[\"some other host\"],\"links\":["
-                   "{\"bytes_per_s\":1e8},{\"bytes_per_s\":\"?\"}]}",
-         .doubt = "a.json was calibrated on other hosts than 1 of this job's 1, such as "},
-        {.source = ",\"source\":{\"hosts\":[]}", .doubt = "on other hosts than 1 of this job's 1"}};
+        {.source = "", .doubt = "c.json was not calibrated on hosts that it names"},
+        {.source = ",'source':{'hosts':['some other host'],'links':["
+                   "{'bytes_per_s':1e8},{'bytes_per_s':'?'}]}",
+         .doubt = "c.json was calibrated on other hosts than 1 of this job's 1, such as "},
+        {.source = ",'source':{'hosts':[]}", .doubt = "on other hosts than 1 of this job's 1"}};
     (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        char text[400];
         struct gw_cluster cluster;
         struct other_hosts ranks[2] = {others[i], others[i]};
-        (void)snprintf(text, sizeof text,
-                       "{\"schema\":\"gradweave/cluster@1\",\"name\":\"a\",\"workers\":2,"
-                       "\"collectives\":{},\"compressors\":{}%s}",
-                       others[i].source);
-        assert_ok(gw_cluster_parse(text, strlen(text), "a.json", &cluster, NULL));
+        parse_cluster(&cluster, "'workers':2,'collectives':{},'compressors':{}%s",
+                      others[i].source);
         ranks[0].cluster = ranks[1].cluster = &cluster;
         run_ranks(2, refuse, ranks, sizeof *ranks);
         gw_cluster_free(&cluster);

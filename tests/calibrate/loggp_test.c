@@ -9,7 +9,7 @@
 
 #include "tests/ranks.h"
 
-#include "tests/calibrate/fake_time.h"
+#include "tests/calibrate/fake_hosts.h"
 
 enum { MOST_POINTS = 64, CASES = 300 };
 
@@ -273,21 +273,6 @@ static double message_s(int from, int to, size_t bytes) {
                                                         : within_s + (double)bytes * byte_s / 100;
 }
 
-static struct gw_transport two_hosts;
-
-static enum gw_status gather_two_hosts(struct gw_communicator *communicator,
-                                       const struct gw_collective_call *call,
-                                       struct gw_error *out) {
-    enum gw_status status = fake_transport.collect(communicator, call, out);
-    char host[GW_HOST_SIZE] = "";
-    (void)gethostname(host, sizeof host - 1);
-    if (call->kind == GW_ALLGATHER && call->bytes == sizeof host &&
-        memcmp(call->send, host, sizeof host) == 0) {
-        (void)strcpy((char *)call->receive + HOST_OF_TWO * GW_HOST_SIZE, "far away");
-    }
-    return status;
-}
-
 static void ignore_progress(void *context, double share, const char *what) {
     (void)context;
     (void)share;
@@ -299,7 +284,7 @@ static enum gw_status measure(struct gw_communicator *communicator, void *contex
     struct gw_cluster *cluster = context;
     struct gw_calibration calibration = gw_calibration_defaults();
     const struct gw_report report = {.on_progress = ignore_progress, .scale = 1};
-    communicator->transport = &two_hosts;
+    communicator->transport = &fake_hosts_transport;
     calibration.clock = &fake_self->clock;
     calibration.max_bytes = 1 << 16;
     calibration.max_s_per_point = 0.05;
@@ -327,10 +312,7 @@ static void check_pair(const struct gw_loggp *loggp, double expected_s, double e
 TEST(pairs_are_measured_within_and_between_hosts) {
     struct gw_cluster clusters[RANKS];
     fake_message_s = message_s;
-    prepare_fake_transport();
-    two_hosts = fake_transport;
-    two_hosts.collect = gather_two_hosts;
-    run_fake_ranks(RANKS, measure, clusters, sizeof *clusters, NULL);
+    run_on_fake_hosts("aab", measure, clusters, sizeof *clusters);
     for (int r = 0; r < RANKS; r++) {
         const struct gw_network *network = clusters[r].network;
         assert_non_null(network);

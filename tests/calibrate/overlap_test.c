@@ -6,6 +6,7 @@
 
 #include "calibrate/measure/overlap.h"
 #include "calibrate/report.h"
+#include "tests/clusters.h"
 #include "tests/test.h"
 
 #include "tests/ranks.h"
@@ -544,15 +545,13 @@ TEST(a_backward_pass_that_fails_comes_out) {
 
 /* The time of a session beyond its parts: 10 of 1,000 elements, twice 8 bytes of each. */
 TEST(sessions_take_longer_than_their_parts) {
-    static const char text[] =
-        "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 2, "
-        "\"workers_per_node\": 2, \"collectives\": {\"allgather\": [{\"workers\": 2, "
-        "\"alpha_s\": 1, \"beta_s_per_byte\": 0.125}]}, \"compressors\": {\"topk\": {\"fixed_s\": "
-        "0.5, \"per_element_s\": 0.0625}}, \"aggregation\": {\"scatter-add\": {\"fixed_s\": 0.25, "
-        "\"per_element_s\": 0.125}}}";
     const double parts_s = 1 + 0.125 * 80 + 0.5 + 0.0625 * 1000 + 0.25 + 0.125 * 20;
     struct gw_cluster older;
-    assert_ok(gw_cluster_parse(text, strlen(text), "older.json", &older, NULL));
+    parse_cluster(&older,
+                  "'workers': 2, 'workers_per_node': 2, 'collectives': {'allgather': [{'workers': "
+                  "2, 'alpha_s': 1, 'beta_s_per_byte': 0.125}]}, 'compressors': {'topk': "
+                  "{'fixed_s': 0.5, 'per_element_s': 0.0625}}, 'aggregation': {'scatter-add': "
+                  "{'fixed_s': 0.25, 'per_element_s': 0.125}}");
     for (int shorter = 0; shorter < 2; shorter++) {
         struct trainer trainers[2];
         memset(trainers, 0, sizeof trainers);

@@ -3,32 +3,28 @@
 #include <stdio.h>
 
 #include "methods/kernel_cost.h"
+#include "tests/clusters.h"
 #include "tests/test.h"
-#include "tests/traces/traces_support.h"
+
+static struct gw_error error;
 
 static void parse_denser(const char *densities, struct gw_cluster *cluster) {
-    char text[800];
-    (void)snprintf(text, sizeof text,
-                   "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 2, "
-                   "\"collectives\": {}, \"compressors\": {\"topk\": {\"points\": [[1000, 1], "
-                   "[2000, 3]], \"denser\": {\"densities\": %s, \"points\": [[500, 2], "
-                   "[4000, 16]]}}, \"randk\": {\"per_element_s\": 1e-9}, \"count-sketch\": "
-                   "{\"per_element_s\": 1e-9, \"denser\": {\"densities\": %s, "
-                   "\"per_element_s\": 8e-9}}}}",
-                   densities, densities);
-    parse_cluster(text, cluster);
+    parse_cluster(cluster,
+                  "'workers': 2, 'collectives': {}, 'compressors': {'topk': {'points': [[1000, 1], "
+                  "[2000, 3]], 'denser': {'densities': %s, 'points': [[500, 2], [4000, 16]]}}, "
+                  "'randk': {'per_element_s': 1e-9}, 'count-sketch': {'per_element_s': 1e-9, "
+                  "'denser': {'densities': %s, 'per_element_s': 8e-9}}}",
+                  densities, densities);
 }
 
 static enum gw_status parse_names(const char *collective, const char *compressor,
                                   const char *aggregator) {
-    char text[400];
     struct gw_cluster cluster;
-    (void)snprintf(text, sizeof text,
-                   "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 2, "
-                   "\"collectives\": {\"%s\": []}, \"compressors\": {\"%s\": {\"fixed_s\": 1}}, "
-                   "\"aggregation\": {\"%s\": {\"fixed_s\": 1}}}",
-                   collective, compressor, aggregator);
-    enum gw_status status = gw_cluster_parse(text, strlen(text), "f", &cluster, &error);
+    enum gw_status status =
+        read_cluster(&cluster,
+                     "'workers': 2, 'collectives': {'%s': []}, 'compressors': {'%s': {'fixed_s': "
+                     "1}}, 'aggregation': {'%s': {'fixed_s': 1}}",
+                     collective, compressor, aggregator);
     gw_cluster_free(&cluster);
     return status;
 }
@@ -115,15 +111,13 @@ TEST(sketches_take_what_their_tables_take) {
  * have 2^19 at 0.01, four times as many as 2^16 at 0.001, which count for 1/10 with 1 ns.
  */
 TEST(tables_take_what_they_take_at_other_sizes) {
-    static const char text[] =
-        "{'schema': 'gradweave/cluster@1', 'name': 'c', 'workers': 2, 'collectives': {}, "
-        "'compressors': {'count-sketch': {'per_element_s': 1e-9, 'denser': {'densities': [0.001, "
-        "0.016], 'points': [[13805312, 0.027610624], [13805313, 0.055221252], [138053130, "
-        "0.55221252]]}}}}";
     struct gw_cluster cluster;
     const struct gw_kernel_cost *sketch = NULL;
     const double n = 14728266;
-    parse_cluster(text, &cluster);
+    parse_cluster(&cluster,
+                  "'workers': 2, 'collectives': {}, 'compressors': {'count-sketch': "
+                  "{'per_element_s': 1e-9, 'denser': {'densities': [0.001, 0.016], 'points': "
+                  "[[13805312, 0.027610624], [13805313, 0.055221252], [138053130, 0.55221252]]}}}");
     assert_ok(gw_cluster_compressor(&cluster, "count-sketch", &sketch, &error));
     assert_true(near(gw_compressor_s(&gw_compressor_count_sketch, sketch, n, 0.01),
                      n * (0.1 * 1e-9 + 0.9 * 2e-9), 1e-9));
@@ -155,13 +149,10 @@ TEST(a_curve_of_sketches_follows_their_doublings) {
 /* ---- at random places, and together ---------------------------------------------------------- */
 
 static void parse_scattered(const char *denser, struct gw_cluster *cluster) {
-    char text[800];
-    (void)snprintf(text, sizeof text,
-                   "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 2, "
-                   "\"collectives\": {}, \"compressors\": {\"topk\": {\"per_element_s\": 1e-8, "
-                   "\"together\": {\"per_element_s\": 4e-8}, \"denser\": %s}}}",
-                   denser);
-    parse_cluster(text, cluster);
+    parse_cluster(cluster,
+                  "'workers': 2, 'collectives': {}, 'compressors': {'topk': {'per_element_s': "
+                  "1e-8, 'together': {'per_element_s': 4e-8}, 'denser': %s}}",
+                  denser);
 }
 
 /* (1 - 0.5)^16 of the lines of 16 elements hold none at one half, and (1 - 0.1)^16 = 0.185302 at a
@@ -169,7 +160,7 @@ static void parse_scattered(const char *denser, struct gw_cluster *cluster) {
 TEST(entries_take_what_lines_without_any_let_them) {
     struct gw_cluster cluster;
     const struct gw_kernel_cost *cost = NULL;
-    parse_scattered("{\"densities\": [1e-9, 0.5], \"per_element_s\": 1e-9}", &cluster);
+    parse_scattered("{'densities': [1e-9, 0.5], 'per_element_s': 1e-9}", &cluster);
     assert_ok(gw_cluster_compressor(&cluster, "topk", &cost, &error));
     static const struct {
         double density, share;
@@ -182,7 +173,7 @@ TEST(entries_take_what_lines_without_any_let_them) {
                          1e-2 - share * 0.9e-2, 1e-9));
     }
     gw_cluster_free(&cluster);
-    parse_scattered("{\"densities\": [0.01, 0.5], \"per_element_s\": 4e-8}", &cluster);
+    parse_scattered("{'densities': [0.01, 0.5], 'per_element_s': 4e-8}", &cluster);
     assert_ok(gw_cluster_compressor(&cluster, "topk", &cost, &error));
     assert_true(
         near(gw_scatter_s(gw_curve_time(&cost->curve, 1e6), gw_curve_time(&cost->denser, 1e6), 0),
@@ -194,12 +185,12 @@ TEST(entries_take_what_lines_without_any_let_them) {
 TEST(ranks_take_together_what_they_took_at_both_densities) {
     struct gw_cluster cluster;
     const struct gw_kernel_cost *cost = NULL;
-    parse_scattered("{\"densities\": [0.001, 0.016], \"per_element_s\": 2e-8}", &cluster);
+    parse_scattered("{'densities': [0.001, 0.016], 'per_element_s': 2e-8}", &cluster);
     assert_ok(gw_cluster_compressor(&cluster, "topk", &cost, &error));
     assert_true(near(gw_kernel_together_s(cost, 1e6, 0.5, 0.015), 0.06, 1e-12));
     gw_cluster_free(&cluster);
-    parse_scattered("{\"densities\": [0.001, 0.016], \"per_element_s\": 2e-8, \"together\": "
-                    "{\"per_element_s\": 12e-8}}",
+    parse_scattered("{'densities': [0.001, 0.016], 'per_element_s': 2e-8, 'together': "
+                    "{'per_element_s': 12e-8}}",
                     &cluster);
     assert_ok(gw_cluster_compressor(&cluster, "topk", &cost, &error));
     /* Four times as long as alone at the first, six times at the second; no more and no less. */
@@ -210,8 +201,8 @@ TEST(ranks_take_together_what_they_took_at_both_densities) {
             near(gw_kernel_together_s(cost, 1e6, cases[i][0], cases[i][1]), cases[i][2], 1e-12));
     }
     gw_cluster_free(&cluster);
-    parse_scattered("{\"densities\": [0.001, 0.064], \"per_element_s\": 1e-9, \"together\": "
-                    "{\"per_element_s\": 3e-9}}",
+    parse_scattered("{'densities': [0.001, 0.064], 'per_element_s': 1e-9, 'together': "
+                    "{'per_element_s': 3e-9}}",
                     &cluster);
     assert_ok(gw_cluster_compressor(&cluster, "topk", &cost, &error));
     assert_true(near(gw_kernel_together_s(cost, 1e6, 1, 0.001), 0.003, 1e-12)); /* as measured */

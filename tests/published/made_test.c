@@ -8,6 +8,7 @@
 
 #include "published/published.h"
 #include "study/study.h"
+#include "tests/clusters.h"
 #include "tests/test.h"
 
 static struct gw_error error;
@@ -327,20 +328,14 @@ TEST(gpus_of_a_node_have_their_usual_link) {
 /* An iteration of compute alone, with a model that is off by u, is off by u and by the unexplained
  * rest. */
 TEST(an_iteration_is_as_uncertain_as_its_model) {
-    static const char text[] =
-        "{\"schema\": \"gradweave/model@1\", \"name\": \"m\", \"forward_s\": 1, \"uncertainty\": "
-        "0.5,"
-        "\"tensors\": [{\"name\": \"t\", \"elements\": 1, \"backward_s\": 1}]}";
-    static const char cluster[] =
-        "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 2, \"compressors\": "
-        "{},"
-        "\"collectives\": {\"allreduce\": [{\"workers\": 2, \"alpha_s\": 1e-9,"
-        "\"beta_s_per_byte\": 0, \"uncertainty\": [[1, 3]]}]}}";
     struct gw_scenario_inputs inputs;
     const struct gw_algorithm *dense = NULL;
     struct gw_result result;
-    assert_ok(gw_model_parse(text, strlen(text), "m", &inputs.model, &error));
-    assert_ok(gw_cluster_parse(cluster, strlen(cluster), "c", &inputs.cluster, &error));
+    parse_model(&inputs.model, "'forward_s': 1, 'uncertainty': 0.5,'tensors': [{'name': 't', "
+                               "'elements': 1, 'backward_s': 1}]");
+    parse_cluster(&inputs.cluster,
+                  "'workers': 2, 'compressors': {},'collectives': {'allreduce': [{'workers': 2, "
+                  "'alpha_s': 1e-9,'beta_s_per_byte': 0, 'uncertainty': [[1, 3]]}]}");
     struct gw_scenario scenario = gw_scenario_of(&inputs.model, &inputs.cluster);
     assert_ok(gw_algorithm_find("dense", &dense, &error));
     assert_ok(gw_predict(&scenario, dense, &(struct gw_prediction_options){.interval = true},

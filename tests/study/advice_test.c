@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "study/survey.h"
+#include "tests/clusters.h"
 #include "tests/test.h"
 
 static struct gw_error error;
@@ -17,16 +18,12 @@ static struct gw_cluster cluster;
  * takes so long for each of these tensors. */
 static struct gw_scenario ask_about(size_t count, double mib_s, double compress_s) {
     static struct gw_model model;
-    char text[1000];
-    (void)snprintf(text, sizeof text,
-                   "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 4, "
-                   "\"collectives\": {\"allreduce\": [{\"workers\": 4, \"alpha_s\": 0, "
-                   "\"beta_s_per_byte\": %.17g, \"uncertainty\": [[1, 1e-3]]}], \"allgather\": "
-                   "[{\"workers\": 4, \"alpha_s\": 0, \"beta_s_per_byte\": 1e-12, "
-                   "\"uncertainty\": [[1, 1e-3]]}]}, \"compressors\": {\"topk\": "
-                   "{\"per_element_s\": %.17g}}}",
-                   mib_s / (1 << 20), compress_s / TENSOR_ELEMENTS);
-    assert_ok(gw_cluster_parse(text, strlen(text), "c.json", &cluster, &error));
+    parse_cluster(&cluster,
+                  "'workers': 4, 'collectives': {'allreduce': [{'workers': 4, 'alpha_s': 0, "
+                  "'beta_s_per_byte': %.17g, 'uncertainty': [[1, 1e-3]]}], 'allgather': "
+                  "[{'workers': 4, 'alpha_s': 0, 'beta_s_per_byte': 1e-12, 'uncertainty': [[1, "
+                  "1e-3]]}]}, 'compressors': {'topk': {'per_element_s': %.17g}}",
+                  mib_s / (1 << 20), compress_s / TENSOR_ELEMENTS);
     for (size_t i = 0; i < count; i++) {
         tensors[i] =
             (struct gw_tensor){.name = "t", .elements = TENSOR_ELEMENTS, .backward_s = 0.002};

@@ -4,6 +4,7 @@
  */
 #include "study/difference.h"
 #include "study/predict.h"
+#include "tests/clusters.h"
 #include "tests/test.h"
 
 enum { WORKERS = 3, MOST_OPERATIONS = 16, MOST_ITERATIONS = 4 };
@@ -19,29 +20,21 @@ static struct gw_scenario scenario;
 static struct gw_pipeline pipeline;
 static const struct gw_schedule *const schedule = &pipeline.schedule;
 
-static const char model_text[] =
-    "{\"schema\": \"gradweave/model@1\", \"name\": \"tiny\", \"forward_s\": 1, \"update_s\": 0.5,"
-    " \"tensors\": [{\"name\": \"a\", \"elements\": 3000, \"backward_s\": 1},"
-    " {\"name\": \"b\", \"elements\": 2000, \"backward_s\": 2},"
-    " {\"name\": \"c\", \"elements\": 1000, \"backward_s\": 3}]}";
-
-/* Four processors' worth of ranks on two; a curve with "raw", and one of points. */
-static const char cluster_text[] =
-    "{\"schema\": \"gradweave/cluster@1\", \"name\": \"here\", \"workers\": 3,"
-    " \"workers_per_node\": 1, \"collectives\": {"
-    " \"allgather\": [{\"workers\": 3, \"alpha_s\": 0.5, \"beta_s_per_byte\": 0,"
-    "   \"raw\": [{\"bytes\": 4, \"median_s\": 1}, {\"bytes\": 16, \"median_s\": 1},"
-    "             {\"bytes\": 64, \"median_s\": 1}]}],"
-    " \"broadcast\": [{\"workers\": 2, \"alpha_s\": 0.5, \"beta_s_per_byte\": 0}],"
-    " \"sendrecv\": [{\"workers\": 2, \"alpha_s\": 0.5, \"beta_s_per_byte\": 0}]},"
-    " \"compressors\": {\"topk\": {\"points\": [[1500, 0.25], [2500, 0.25]]}}}";
-
 static int open_all(void **state) {
     static struct gw_algorithm algorithm;
     const struct gw_algorithm *lags = NULL;
     (void)state;
-    assert_ok(gw_model_parse(model_text, strlen(model_text), "m", &inputs.model, &error));
-    assert_ok(gw_cluster_parse(cluster_text, strlen(cluster_text), "c", &inputs.cluster, &error));
+    parse_model(&inputs.model,
+                "'forward_s': 1, 'update_s': 0.5, 'tensors': [{'name': 'a', 'elements': 3000, "
+                "'backward_s': 1}, {'name': 'b', 'elements': 2000, 'backward_s': 2}, {'name': 'c', "
+                "'elements': 1000, 'backward_s': 3}]");
+    parse_cluster(&inputs.cluster,
+                  "'workers': 3, 'workers_per_node': 1, 'collectives': { 'allgather': [{'workers': "
+                  "3, 'alpha_s': 0.5, 'beta_s_per_byte': 0,   'raw': [{'bytes': 4, 'median_s': 1}, "
+                  "{'bytes': 16, 'median_s': 1},             {'bytes': 64, 'median_s': 1}]}], "
+                  "'broadcast': [{'workers': 2, 'alpha_s': 0.5, 'beta_s_per_byte': 0}], "
+                  "'sendrecv': [{'workers': 2, 'alpha_s': 0.5, 'beta_s_per_byte': 0}]}, "
+                  "'compressors': {'topk': {'points': [[1500, 0.25], [2500, 0.25]]}}");
     scenario = gw_scenario_of(&inputs.model, &inputs.cluster);
     scenario.workers = WORKERS;
     assert_ok(gw_algorithm_find("lags", &lags, &error));
@@ -169,56 +162,6 @@ struct compared {
     struct gw_difference difference;
 };
 
-static void compare_iterations(struct compared *out, const struct work *predicted,
-                               size_t predicted_count, const struct work *measured,
-                               size_t measured_count, size_t predicted_lanes) {
-    *out = (struct compared){.arena = {0}};
-    assert_ok(gw_timeline_create(&out->predicted, predicted_lanes, &error));
-    assert_ok(gw_timeline_create(&out->measured, WORKERS, &error));
-    for (size_t i = 0; i < predicted_count; i++) {
-        run(&out->predicted, &predicted[i], predicted_lanes, true);
-    }
-    for (size_t i = 0; i < measured_count; i++) {
-        run(&out->measured, &measured[i], WORKERS, false);
-    }
-    assert_ok(gw_difference_find(&scenario, &pipeline, &out->predicted, &out->measured, &out->arena,
-                                 &out->difference, &error));
-}
-
-static void compare(struct compared *out, const struct work *predicted,
-                    const struct work *measured) {
-    compare_iterations(out, predicted, 1, measured, 1, WORKERS);
-}
-
-static void end(struct compared *compared) {
-    gw_timeline_free(&compared->predicted);
-    gw_timeline_free(&compared->measured);
-    gw_arena_free(&compared->arena);
-}
-
-static double contribution(const struct compared *compared, size_t operation) {
-    return compared->difference.operations[operation].contribution_s;
-}
-
-/* That nothing else contributes than `count` operations, so much each. */
-static void assert_contributions(const struct compared *compared, const size_t *operations,
-                                 const double *seconds, size_t count) {
-    for (size_t i = 0; i < schedule->operation_count; i++) {
-        double expected = 0;
-        for (size_t j = 0; j < count; j++) {
-            expected = operations[j] == i ? seconds[j] : expected;
-        }
-        if (fabs(contribution(compared, i) - expected) > 1e-12) {
-            fail_msg("operation %zu: %g, expected %g", i, contribution(compared, i), expected);
-        }
-    }
-    assert_int_equal(compared->difference.contributing, count);
-}
-
-static void assert_one(const struct compared *compared, size_t operation, double seconds) {
-    assert_contributions(compared, &operation, &seconds, 1);
-}
-
 static void assert_adds_up(const struct gw_difference *difference) {
     double operations_s = 0;
     double parameters_s = 0;
@@ -234,90 +177,131 @@ static void assert_adds_up(const struct gw_difference *difference) {
                 1e-9);
 }
 
+static void compare_iterations(struct compared *out, const struct work *predicted,
+                               size_t predicted_count, const struct work *measured,
+                               size_t measured_count, size_t predicted_lanes) {
+    *out = (struct compared){.arena = {0}};
+    assert_ok(gw_timeline_create(&out->predicted, predicted_lanes, &error));
+    assert_ok(gw_timeline_create(&out->measured, WORKERS, &error));
+    for (size_t i = 0; i < predicted_count; i++) {
+        run(&out->predicted, &predicted[i], predicted_lanes, true);
+    }
+    for (size_t i = 0; i < measured_count; i++) {
+        run(&out->measured, &measured[i], WORKERS, false);
+    }
+    assert_ok(gw_difference_find(&scenario, &pipeline, &out->predicted, &out->measured, &out->arena,
+                                 &out->difference, &error));
+    assert_adds_up(&out->difference);
+}
+
+static void end(struct compared *of) {
+    gw_timeline_free(&of->predicted);
+    gw_timeline_free(&of->measured);
+    gw_arena_free(&of->arena);
+    *of = (struct compared){.arena = {0}};
+}
+
+/* Of most tests: what each changes of one iteration as it is asked for, and compares. */
+static struct work predicted, measured;
+static struct compared compared;
+static const struct gw_difference *const found = &compared.difference;
+
+static int begin_work(void **state) {
+    (void)state;
+    predicted = measured = as_asked();
+    return 0;
+}
+
+static int end_work(void **state) {
+    (void)state;
+    end(&compared);
+    return 0;
+}
+
+#define COMPARISON(name) TEST_WITH(name, begin_work, end_work)
+
+static void compare(void) {
+    end(&compared);
+    compare_iterations(&compared, &predicted, 1, &measured, 1, WORKERS);
+}
+
+static double contribution(const struct compared *of, size_t operation) {
+    return of->difference.operations[operation].contribution_s;
+}
+
+/* That nothing else contributes than `count` operations, so much each. */
+static void assert_contributions(const size_t *operations, const double *seconds, size_t count) {
+    for (size_t i = 0; i < schedule->operation_count; i++) {
+        double expected = 0;
+        for (size_t j = 0; j < count; j++) {
+            expected = operations[j] == i ? seconds[j] : expected;
+        }
+        if (fabs(contribution(&compared, i) - expected) > 1e-12) {
+            fail_msg("operation %zu: %g, expected %g", i, contribution(&compared, i), expected);
+        }
+    }
+    assert_int_equal(found->contributing, count);
+}
+
+static void assert_one(size_t operation, double seconds) {
+    assert_contributions(&operation, &seconds, 1);
+}
+
 /* ---- one cause ------------------------------------------------------------------------------- */
 
 /* The last exchange is on the path, whatever comes before it. */
-TEST(an_exchange_on_the_path_contributes_what_it_takes_more) {
-    struct work predicted = as_asked();
-    struct work measured = as_asked();
-    struct compared compared;
+COMPARISON(an_exchange_on_the_path_contributes_what_it_takes_more) {
     take(&measured, OF(2, EXCHANGE), 2);
-    compare(&compared, &predicted, &measured);
-    assert_int_equal(compared.difference.path, GW_MEASURED);
-    assert_one(&compared, OF(2, EXCHANGE), 1);
-    assert_true(compared.difference.elsewhere_s == 0);
-    assert_int_equal(compared.difference.largest[0], OF(2, EXCHANGE));
-    assert_adds_up(&compared.difference);
-    end(&compared);
+    compare();
+    assert_int_equal(found->path, GW_MEASURED);
+    assert_one(OF(2, EXCHANGE), 1);
+    assert_true(found->elsewhere_s == 0);
+    assert_int_equal(found->largest[0], OF(2, EXCHANGE));
 }
 
-TEST(an_exchange_that_is_hidden_contributes_nothing) {
-    struct work predicted = as_asked();
-    struct work measured = as_asked();
-    struct compared compared;
+COMPARISON(an_exchange_that_is_hidden_contributes_nothing) {
     take(&measured, OF(0, EXCHANGE), 2); /* of 2.25 s until the next one */
-    compare(&compared, &predicted, &measured);
-    assert_true(gw_difference_s(&compared.difference) == 0);
-    assert_contributions(&compared, NULL, NULL, 0);
-    end(&compared);
+    compare();
+    assert_true(gw_difference_s(found) == 0);
+    assert_contributions(NULL, NULL, 0);
 
     take(&measured, FORWARD, 1.5); /* of the difference it has no part */
-    compare(&compared, &predicted, &measured);
-    assert_one(&compared, FORWARD, 0.5);
-    assert_true(compared.difference.elsewhere_s == 0);
-    assert_true(compared.difference.operations[OF(0, EXCHANGE)].on_path == 0);
-    assert_true(near(compared.difference.operations[OF(0, EXCHANGE)].takes[GW_MEASURED].duration_s,
-                     2, 1e-12));
-    end(&compared);
+    compare();
+    assert_one(FORWARD, 0.5);
+    assert_true(found->elsewhere_s == 0);
+    assert_true(found->operations[OF(0, EXCHANGE)].on_path == 0);
+    assert_true(near(found->operations[OF(0, EXCHANGE)].takes[GW_MEASURED].duration_s, 2, 1e-12));
 }
 
 /* Takes 3 s more; the prediction has the network idle for 1.25 s of them. */
-TEST(slack_of_the_path_is_the_rest) {
-    struct work predicted = as_asked();
-    struct work measured = as_asked();
-    struct compared compared;
+COMPARISON(slack_of_the_path_is_the_rest) {
     take(&measured, OF(0, EXCHANGE), 4);
-    compare(&compared, &predicted, &measured);
-    assert_one(&compared, OF(0, EXCHANGE), 3);
-    assert_true(near(gw_difference_s(&compared.difference), 1.5, 1e-12));
-    assert_true(near(compared.difference.elsewhere_s, -1.5, 1e-12));
-    assert_adds_up(&compared.difference);
-    end(&compared);
+    compare();
+    assert_one(OF(0, EXCHANGE), 3);
+    assert_true(near(gw_difference_s(found), 1.5, 1e-12));
+    assert_true(near(found->elsewhere_s, -1.5, 1e-12));
 }
 
 /* The same with the sides exchanged: the path is the prediction's. */
-TEST(a_prediction_that_is_too_slow_is_walked_itself) {
-    struct work predicted = as_asked();
-    struct work measured = as_asked();
-    struct compared compared;
+COMPARISON(a_prediction_that_is_too_slow_is_walked_itself) {
     take(&predicted, OF(0, EXCHANGE), 4);
-    compare(&compared, &predicted, &measured);
-    assert_int_equal(compared.difference.path, GW_PREDICTED);
-    assert_one(&compared, OF(0, EXCHANGE), -3);
-    assert_true(near(compared.difference.elsewhere_s, 1.5, 1e-12));
-    assert_adds_up(&compared.difference);
-    end(&compared);
+    compare();
+    assert_int_equal(found->path, GW_PREDICTED);
+    assert_one(OF(0, EXCHANGE), -3);
+    assert_true(near(found->elsewhere_s, 1.5, 1e-12));
 }
 
-TEST(a_late_worker_is_to_blame_and_not_the_exchange) {
-    struct work predicted = as_asked();
-    struct work measured = as_asked();
-    struct compared compared;
+COMPARISON(a_late_worker_is_to_blame_and_not_the_exchange) {
     measured.seconds[2][OF(2, COMPRESS)] += 0.75;
-    compare(&compared, &predicted, &measured);
-    assert_one(&compared, OF(2, COMPRESS), 0.75);
-    assert_int_equal(compared.difference.operations[OF(2, COMPRESS)].worst_worker, 2);
-    assert_int_equal(compared.difference.operations[OF(2, EXCHANGE)].worst_worker, 2);
-    assert_int_equal(compared.difference.shown_worker, 2);
-    assert_adds_up(&compared.difference);
-    end(&compared);
+    compare();
+    assert_one(OF(2, COMPRESS), 0.75);
+    assert_int_equal(found->operations[OF(2, COMPRESS)].worst_worker, 2);
+    assert_int_equal(found->operations[OF(2, EXCHANGE)].worst_worker, 2);
+    assert_int_equal(found->shown_worker, 2);
 }
 
 /* Worker 1 is late by 0.5 s, but 0 has left by then, and what it does last takes longest. */
-TEST(a_rank_later_than_the_end_is_not_waited_for) {
-    struct work predicted = as_asked();
-    struct work measured = as_asked();
-    struct compared compared;
+COMPARISON(a_rank_later_than_the_end_is_not_waited_for) {
     const size_t operations[] = {OF(2, EXCHANGE), UPDATE};
     const double seconds[] = {0.25 - 1, 5};
     for (size_t w = 0; w < WORKERS; w++) {
@@ -325,65 +309,44 @@ TEST(a_rank_later_than_the_end_is_not_waited_for) {
     }
     measured.seconds[1][OF(2, COMPRESS)] += 0.5;
     measured.seconds[0][UPDATE] += 5;
-    compare(&compared, &predicted, &measured);
-    assert_contributions(&compared, operations, seconds, 2);
-    assert_true(compared.difference.elsewhere_s == 0);
-    assert_adds_up(&compared.difference);
-    end(&compared);
+    compare();
+    assert_contributions(operations, seconds, 2);
+    assert_true(found->elsewhere_s == 0);
 }
 
-TEST(a_wait_before_an_operation_is_told_from_its_time) {
-    struct work predicted = as_asked();
-    struct work measured = as_asked();
-    struct compared compared;
+COMPARISON(a_wait_before_an_operation_is_told_from_its_time) {
     for (size_t w = 0; w < WORKERS; w++) {
         measured.idle_s[w][OF(2, COMPRESS)] = 0.125;
     }
-    compare(&compared, &predicted, &measured);
-    const struct gw_difference *difference = &compared.difference;
-    assert_one(&compared, OF(2, COMPRESS), 0.125);
-    assert_true(near(difference->waited_s, 0.125, 1e-12));
+    compare();
+    assert_one(OF(2, COMPRESS), 0.125);
+    assert_true(near(found->waited_s, 0.125, 1e-12));
+    assert_true(near(found->operations[OF(2, COMPRESS)].takes[GW_MEASURED].wait_s, 0.125, 1e-12));
     assert_true(
-        near(difference->operations[OF(2, COMPRESS)].takes[GW_MEASURED].wait_s, 0.125, 1e-12));
-    assert_true(
-        near(difference->operations[OF(2, COMPRESS)].takes[GW_MEASURED].duration_s, 0.25, 1e-12));
-    assert_adds_up(difference);
-    end(&compared);
+        near(found->operations[OF(2, COMPRESS)].takes[GW_MEASURED].duration_s, 0.25, 1e-12));
 }
 
 /* ---- several iterations ---------------------------------------------------------------------- */
 
-TEST(iterations_are_walked_one_by_one) {
-    struct work predicted = as_asked();
-    struct work measured[3] = {as_asked(), as_asked(), as_asked()};
-    struct compared compared;
+COMPARISON(iterations_are_walked_one_by_one) {
+    struct work of_each[3] = {measured, measured, measured};
     const size_t operations[] = {OF(2, COMPRESS), OF(2, EXCHANGE)};
     const double seconds[] = {1.5 / 3, 0.6 / 3};
-    measured[0].seconds[1][OF(2, COMPRESS)] += 1.5;
-    take(&measured[2], OF(2, EXCHANGE), 1.6);
-    compare_iterations(&compared, &predicted, 1, measured, 3, 1);
-    assert_contributions(&compared, operations, seconds, 2);
-    assert_int_equal(compared.difference.shown_iteration, 2);
-    assert_true(
-        near(compared.difference.shown_s[GW_MEASURED] - compared.difference.shown_s[GW_PREDICTED],
-             0.6, 1e-12));
-    assert_adds_up(&compared.difference);
-    end(&compared);
+    of_each[0].seconds[1][OF(2, COMPRESS)] += 1.5;
+    take(&of_each[2], OF(2, EXCHANGE), 1.6);
+    compare_iterations(&compared, &predicted, 1, of_each, 3, 1);
+    assert_contributions(operations, seconds, 2);
+    assert_int_equal(found->shown_iteration, 2);
+    assert_true(near(found->shown_s[GW_MEASURED] - found->shown_s[GW_PREDICTED], 0.6, 1e-12));
 }
 
 /* Each beside its own prediction, which comes round again. */
-TEST(predicted_iterations_may_differ) {
-    struct work predicted[2] = {as_asked(), as_asked()};
-    struct work measured[4];
-    struct compared compared;
-    take(&predicted[1], OF(2, EXCHANGE), 3);
-    for (size_t i = 0; i < 4; i++) {
-        measured[i] = predicted[i % 2];
-    }
-    compare_iterations(&compared, predicted, 2, measured, 4, WORKERS);
-    assert_contributions(&compared, NULL, NULL, 0);
-    assert_true(fabs(gw_difference_s(&compared.difference)) < 1e-12);
-    end(&compared);
+COMPARISON(predicted_iterations_may_differ) {
+    take(&measured, OF(2, EXCHANGE), 3);
+    const struct work alternating[] = {predicted, measured, predicted, measured};
+    compare_iterations(&compared, alternating, 2, alternating, 4, WORKERS);
+    assert_contributions(NULL, NULL, 0);
+    assert_true(fabs(gw_difference_s(found)) < 1e-12);
 }
 
 /* ---- many causes at random ------------------------------------------------------------------- */
@@ -401,8 +364,8 @@ static struct work draw(struct gw_random *random, bool idles) {
 
 /* Contributions with an operation off the path that takes less: the same, and none of its own. */
 static void assert_off_path_counts_for_nothing(const struct compared *before,
-                                               const struct work *predicted, struct work measured,
-                                               struct gw_random *random) {
+                                               const struct work *prediction,
+                                               struct work measurement, struct gw_random *random) {
     size_t operation = gw_random_below(random, schedule->operation_count);
     const struct gw_difference *difference = &before->difference;
     if (difference->path != GW_MEASURED || difference->operations[operation].on_path > 0) {
@@ -410,9 +373,9 @@ static void assert_off_path_counts_for_nothing(const struct compared *before,
     }
     struct compared after;
     for (size_t w = 0; w < WORKERS; w++) {
-        measured.seconds[w][operation] /= 2;
+        measurement.seconds[w][operation] /= 2;
     }
-    compare(&after, predicted, &measured);
+    compare_iterations(&after, prediction, 1, &measurement, 1, WORKERS);
     for (size_t i = 0; i < schedule->operation_count; i++) {
         assert_true(fabs(contribution(&after, i) - contribution(before, i)) < 1e-9);
     }
@@ -423,22 +386,19 @@ static void assert_off_path_counts_for_nothing(const struct compared *before,
 TEST(everything_adds_up) {
     struct gw_random *random = random_stream(1);
     for (int trial = 0; trial < gw_trials(2000); trial++) {
-        struct work predicted[MOST_ITERATIONS], measured[MOST_ITERATIONS];
-        struct compared compared;
+        struct work predictions[MOST_ITERATIONS], measurements[MOST_ITERATIONS];
         size_t iterations = 1 + gw_random_below(random, MOST_ITERATIONS);
         for (size_t i = 0; i < iterations; i++) {
-            predicted[i] = draw(random, false);
-            measured[i] = draw(random, true);
+            predictions[i] = draw(random, false);
+            measurements[i] = draw(random, true);
         }
-        compare_iterations(&compared, predicted, iterations, measured, iterations, WORKERS);
-        const struct gw_difference *difference = &compared.difference;
+        compare_iterations(&compared, predictions, iterations, measurements, iterations, WORKERS);
         double last_s = compared.measured.iterations[iterations - 1].end_s;
-        assert_true(near(difference->iteration_s[GW_MEASURED] * (double)iterations, last_s, 1e-12));
-        assert_true(difference->path == GW_MEASURED ? difference->elsewhere_s < 1e-12
-                                                    : difference->elsewhere_s > -1e-12);
-        assert_adds_up(difference);
+        assert_true(near(found->iteration_s[GW_MEASURED] * (double)iterations, last_s, 1e-12));
+        assert_true(found->path == GW_MEASURED ? found->elsewhere_s < 1e-12
+                                               : found->elsewhere_s > -1e-12);
         if (iterations == 1) {
-            assert_off_path_counts_for_nothing(&compared, predicted, measured[0], random);
+            assert_off_path_counts_for_nothing(&compared, predictions, measurements[0], random);
         }
         end(&compared);
     }
@@ -446,69 +406,64 @@ TEST(everything_adds_up) {
 
 /* ---- what is no timeline of the schedule ----------------------------------------------------- */
 
-static void assert_refused(struct compared *compared, const char *expected) {
+static void assert_refused(const char *expected) {
     enum gw_status status =
-        gw_difference_find(&scenario, &pipeline, &compared->predicted, &compared->measured,
-                           &compared->arena, &compared->difference, &error);
+        gw_difference_find(&scenario, &pipeline, &compared.predicted, &compared.measured,
+                           &compared.arena, &compared.difference, &error);
     assert_int_equal(status, GW_FAILED);
     assert_non_null(strstr(error.message, expected));
 }
 
-TEST(timelines_of_other_schedules_are_refused) {
-    struct work work = as_asked();
-    struct compared compared;
-    compare(&compared, &work, &work);
-    struct gw_timeline *measured = &compared.measured;
-    measured->spans[0].activity = GW_UPDATE;
-    assert_refused(&compared, "expected the schedule's operations in its order, got update");
-    measured->spans[0].activity = GW_FORWARD;
-    measured->spans[WORKERS].group = 7;
-    assert_refused(&compared, "expected the schedule's operations in its order, got backward c");
-    measured->spans[WORKERS].group = 0;
-    measured->span_count--;
-    assert_refused(&compared, "expected 8 operations on the compute stream of lane 2, got 7");
-    assert_ok(gw_timeline_add(measured, measured->spans[measured->span_count], &error));
-    assert_ok(gw_timeline_add(measured, measured->spans[measured->span_count - 1], &error));
-    assert_refused(&compared, "expected no more operations than the schedule has");
-    measured->iteration_count = 0;
-    assert_refused(&compared, "expected iterations of 3 workers, got 0 of 3");
+COMPARISON(timelines_of_other_schedules_are_refused) {
+    compare();
+    struct gw_timeline *timeline = &compared.measured;
+    timeline->spans[0].activity = GW_UPDATE;
+    assert_refused("expected the schedule's operations in its order, got update");
+    timeline->spans[0].activity = GW_FORWARD;
+    timeline->spans[WORKERS].group = 7;
+    assert_refused("expected the schedule's operations in its order, got backward c");
+    timeline->spans[WORKERS].group = 0;
+    timeline->span_count--;
+    assert_refused("expected 8 operations on the compute stream of lane 2, got 7");
+    assert_ok(gw_timeline_add(timeline, timeline->spans[timeline->span_count], &error));
+    assert_ok(gw_timeline_add(timeline, timeline->spans[timeline->span_count - 1], &error));
+    assert_refused("expected no more operations than the schedule has");
+    timeline->iteration_count = 0;
+    assert_refused("expected iterations of 3 workers, got 0 of 3");
     end(&compared);
 }
 
 /* ---- what it hangs on ------------------------------------------------------------------------ */
 
-static void assert_parameter(const struct compared *compared, size_t operation, const char *name,
-                             const char *detail) {
-    assert_string_equal(compared->difference.operations[operation].parameter, name);
-    assert_string_equal(compared->difference.operations[operation].detail, detail);
+static void assert_parameter(size_t operation, const char *name, const char *detail) {
+    assert_string_equal(found->operations[operation].parameter, name);
+    assert_string_equal(found->operations[operation].detail, detail);
 }
 
-TEST(operations_hang_on_entries_of_files) {
-    struct work work = as_asked();
-    struct compared compared;
-    compare(&compared, &work, &work);
-    assert_parameter(&compared, FORWARD, "forward_s", "");
-    assert_parameter(&compared, UPDATE, "update_s", "");
-    assert_parameter(&compared, OF(0, BACKWARD), "tensors.backward_s", "tensors[2]");
-    assert_parameter(&compared, OF(2, BACKWARD), "tensors.backward_s", "tensors[0]");
-    assert_parameter(&compared, OF(0, COMPRESS), "compressors.topk",
+COMPARISON(operations_hang_on_entries_of_files) {
+    compare();
+    assert_parameter(FORWARD, "forward_s", "");
+    assert_parameter(UPDATE, "update_s", "");
+    assert_parameter(OF(0, BACKWARD), "tensors.backward_s", "tensors[2]");
+    assert_parameter(OF(2, BACKWARD), "tensors.backward_s", "tensors[0]");
+    assert_parameter(OF(0, COMPRESS), "compressors.topk",
                      "at 1,000, below the smallest measured, 1,500 elements");
-    assert_parameter(&compared, OF(1, COMPRESS), "compressors.topk",
+    assert_parameter(OF(1, COMPRESS), "compressors.topk",
                      "at 2,000, between 1,500 and 2,500 elements");
-    assert_parameter(&compared, OF(2, COMPRESS), "compressors.topk",
+    assert_parameter(OF(2, COMPRESS), "compressors.topk",
                      "at 3,000, above the largest measured, 2,500 elements");
-    assert_parameter(&compared, OF(0, EXCHANGE), "collectives.allgather[workers=3]",
+    assert_parameter(OF(0, EXCHANGE), "collectives.allgather[workers=3]",
                      "at 8 B, between 4 B and 16 B");
-    assert_int_equal(compared.difference.parameter_count, 5);
+    assert_int_equal(found->parameter_count, 5);
     end(&compared);
 }
 
-static void assert_found(struct gw_predicted_operation predicted, const char *name,
+static void assert_found(struct gw_predicted_operation operation, const char *name,
                          const char *detail) {
-    char found[2][GW_PARAMETER_SIZE];
-    gw_parameter_find(&pipeline.costs, schedule, &predicted, found[0], found[1]);
-    assert_string_equal(found[0], name);
-    assert_string_equal(found[1], detail);
+    char entry[2][GW_PARAMETER_SIZE];
+    gw_parameter_find(&pipeline.costs, schedule, &operation, entry[0], entry[1]);
+    assert_string_equal(entry[0], name);
+    assert_string_equal(entry[1], detail);
 }
 
 TEST(slowed_operations_depend_on_the_concurrent_curve) {

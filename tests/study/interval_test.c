@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "study/study.h"
+#include "tests/clusters.h"
 #include "tests/test.h"
 
 static struct gw_error error;
@@ -29,22 +30,19 @@ FIXTURES(find_margins, NULL)
 static void open_cluster(const double times[CURVES], struct gw_cluster *out) {
     static const char *const units[CURVES] = {"bytes", "elements", "elements"};
     char curves[CURVES][500];
-    char text[2000];
     for (int i = 0; i < CURVES; i++) {
         (void)snprintf(curves[i], sizeof curves[i],
-                       "\"points\": [[65536, %.17g], [131072, %.17g]], \"raw\": [{\"%s\": 65536, "
-                       "\"median_s\": 1, \"median_low_s\": %.17g, \"median_high_s\": %.17g}, "
-                       "{\"%s\": 524288, \"median_s\": 8, \"median_low_s\": %.17g, "
-                       "\"median_high_s\": %.17g}]",
+                       "'points': [[65536, %.17g], [131072, %.17g]], 'raw': [{'%s': 65536, "
+                       "'median_s': 1, 'median_low_s': %.17g, 'median_high_s': %.17g}, "
+                       "{'%s': 524288, 'median_s': 8, 'median_low_s': %.17g, "
+                       "'median_high_s': %.17g}]",
                        times[i], 2 * times[i], units[i], 1 - repeats[i], 1 + repeats[i], units[i],
                        8 * (1 - repeats[i]), 8 * (1 + repeats[i]));
     }
-    (void)snprintf(text, sizeof text,
-                   "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": %d, "
-                   "\"collectives\": {\"allgather\": [{\"workers\": %d, %s}]}, "
-                   "\"compressors\": {\"topk\": {%s}}, \"aggregation\": {\"scatter-add\": {%s}}}",
-                   WORKERS, WORKERS, curves[0], curves[1], curves[2]);
-    assert_ok(gw_cluster_parse(text, strlen(text), "c.json", out, &error));
+    parse_cluster(out,
+                  "'workers': %d, 'collectives': {'allgather': [{'workers': %d, %s}]}, "
+                  "'compressors': {'topk': {%s}}, 'aggregation': {'scatter-add': {%s}}",
+                  WORKERS, WORKERS, curves[0], curves[1], curves[2]);
 }
 
 /* Whether all workers share half as many processors, and whether that is counted. */
@@ -190,8 +188,8 @@ TEST(turns_that_are_left_out_are_in_the_longer_end) {
  */
 TEST(overlap_that_was_not_measured_is_in_the_longer_end) {
     static const char *const factors[] = {
-        "", ", \"overlap\": {\"workers\": 4, \"factors\": {\"allreduce\": {\"backward\": [{"
-            "\"bytes\": 1, \"compute\": {\"factor\": 1}, \"communication\": {\"factor\": 1}}]}}}"};
+        "", ", 'overlap': {'workers': 4, 'factors': {'allreduce': {'backward': [{"
+            "'bytes': 1, 'compute': {'factor': 1}, 'communication': {'factor': 1}}]}}}"};
     struct gw_tensor tensors[] = {{.name = "a", .elements = ELEMENTS, .backward_s = 1},
                                   {.name = "b", .elements = ELEMENTS, .backward_s = 1}};
     static const struct {
@@ -205,15 +203,12 @@ TEST(overlap_that_was_not_measured_is_in_the_longer_end) {
     const struct gw_algorithm *algorithm = NULL;
     assert_ok(gw_algorithm_find("p-sgd", &algorithm, &error));
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        char text[1000];
-        (void)snprintf(text, sizeof text,
-                       "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 4, "
-                       "\"collectives\": {\"allreduce\": [{\"workers\": 4, \"alpha_s\": 1, "
-                       "\"beta_s_per_byte\": 0, \"uncertainty\": [[1, 1e-6], [2, 1e-6]]}]}, "
-                       "\"compressors\": {}%s}",
-                       factors[table[i].measured]);
         struct gw_cluster cluster;
-        assert_ok(gw_cluster_parse(text, strlen(text), "c.json", &cluster, &error));
+        parse_cluster(
+            &cluster,
+            "'workers': 4, 'collectives': {'allreduce': [{'workers': 4, 'alpha_s': 1, "
+            "'beta_s_per_byte': 0, 'uncertainty': [[1, 1e-6], [2, 1e-6]]}]}, 'compressors': {}%s",
+            factors[table[i].measured]);
         cluster.passes_uncertainty = table[i].passes;
         const struct gw_model model = {
             .name = "two", .bytes_per_element = 4, .tensor_count = 2, .tensors = tensors};
@@ -231,18 +226,16 @@ TEST(overlap_that_was_not_measured_is_in_the_longer_end) {
 
 /* One of four selects for all; the others add to their residuals, two at a time. */
 TEST(followers_of_the_leader_are_as_uncertain_as_its_curve) {
-    static const char text[] =
-        "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 4, \"collectives\": {"
-        "\"broadcast\": [{\"workers\": 4, \"alpha_s\": 1, \"beta_s_per_byte\": 0}], "
-        "\"allreduce\": [{\"workers\": 4, \"alpha_s\": 1, \"beta_s_per_byte\": 0}]}, "
-        "\"compressors\": {\"topk\": {\"per_element_s\": 1e-6}}, \"aggregation\": {"
-        "\"take-and-put\": {\"fixed_s\": 1}, \"sum\": {\"points\": [[65536, 1], [131072, 2]], "
-        "\"raw\": [{\"elements\": 65536, \"median_s\": 1, \"median_low_s\": 0.7, "
-        "\"median_high_s\": 1.3}, {\"elements\": 131072, \"median_s\": 2, "
-        "\"median_low_s\": 1.4, \"median_high_s\": 2.6}]}}}";
     double margin = hypot(0.3, GW_KERNEL_MARGIN);
     struct gw_cluster cluster;
-    assert_ok(gw_cluster_parse(text, strlen(text), "c.json", &cluster, &error));
+    parse_cluster(
+        &cluster,
+        "'workers': 4, 'collectives': {'broadcast': [{'workers': 4, 'alpha_s': 1, "
+        "'beta_s_per_byte': 0}], 'allreduce': [{'workers': 4, 'alpha_s': 1, 'beta_s_per_byte': "
+        "0}]}, 'compressors': {'topk': {'per_element_s': 1e-6}}, 'aggregation': {'take-and-put': "
+        "{'fixed_s': 1}, 'sum': {'points': [[65536, 1], [131072, 2]], 'raw': [{'elements': 65536, "
+        "'median_s': 1, 'median_low_s': 0.7, 'median_high_s': 1.3}, {'elements': 131072, "
+        "'median_s': 2, 'median_low_s': 1.4, 'median_high_s': 2.6}]}}");
     cluster.compressors.list[0].together = (struct gw_curve){.per_unit_s = 2e-6};
     struct gw_result said = ask_of("clt-k", &cluster, true, 1, COUNTED);
     double sums_s = 0;
@@ -273,16 +266,13 @@ TEST(margins_are_as_wide_at_any_bandwidth) {
 /* Allreduces of 1 us a byte, known from 4 MiB on; messages of so many seconds a byte. */
 static void open_large(int workers, double message_s, struct gw_cluster *out) {
     static const char curve[] =
-        "\"points\": [[4194304, 4], [8388608, 8]], \"raw\": [{\"bytes\": 4194304, "
-        "\"median_s\": 4}, {\"bytes\": 8388608, \"median_s\": 8}]";
-    char text[1200];
-    (void)snprintf(text, sizeof text,
-                   "{\"schema\": \"gradweave/cluster@1\", \"name\": \"c\", \"workers\": 8, "
-                   "\"collectives\": {\"allreduce\": [{\"workers\": %d, %s}, {\"workers\": %d, "
-                   "%s}]}, \"network\": {\"between\": {\"latency_s\": 0, \"overhead_s\": 0, "
-                   "\"gap_s\": 0, \"gap_s_per_byte\": %g}}, \"compressors\": {}}",
-                   workers, curve, workers + 1, curve, message_s);
-    assert_ok(gw_cluster_parse(text, strlen(text), "c.json", out, &error));
+        "'points': [[4194304, 4], [8388608, 8]], 'raw': [{'bytes': 4194304, "
+        "'median_s': 4}, {'bytes': 8388608, 'median_s': 8}]";
+    parse_cluster(out,
+                  "'workers': 8, 'collectives': {'allreduce': [{'workers': %d, %s}, {'workers': "
+                  "%d, %s}]}, 'network': {'between': {'latency_s': 0, 'overhead_s': 0, 'gap_s': 0, "
+                  "'gap_s_per_byte': %g}}, 'compressors': {}",
+                  workers, curve, workers + 1, curve, message_s);
 }
 
 /* Asks for an eighth of the smallest size, of 4 measured workers and of 4 derived from 2 and 3. */

@@ -55,7 +55,7 @@ TEST(collectives_are_derived) {
                  {"gather", 4, 6, 36, 3, "linear algorithm"},
                  {"alltoall", 4, 6, 36, 3, "ring algorithm"}};
     struct gw_cluster cluster;
-    parse_cluster(measured_text, &cluster);
+    parse_whole(measured_text, &cluster);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         char derivation[GW_DERIVATION_SIZE];
         char expected[GW_DERIVATION_SIZE] = "";
@@ -85,7 +85,7 @@ TEST(a_message_takes_as_long_among_any_number) {
         "[{'workers': 4, 'alpha_s': 3, 'beta_s_per_byte': 0.5}]}, 'compressors': {}}"};
     for (size_t t = 0; t < 2; t++) {
         struct gw_cluster cluster;
-        parse_cluster(texts[t], &cluster);
+        parse_whole(texts[t], &cluster);
         for (size_t workers = 2; workers <= 64; workers *= 2) {
             char derivation[GW_DERIVATION_SIZE];
             struct gw_curve curve;
@@ -130,7 +130,7 @@ TEST(the_first_worker_is_done_before_the_last) {
                  {"gtopk", 8, 15, 0},
                  {"allgather", 4, 15, 0}};
     struct gw_cluster cluster;
-    parse_cluster(text, &cluster);
+    parse_whole(text, &cluster);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct gw_collective_part parts[GW_COLLECTIVE_MAX_PARTS];
         size_t count =
@@ -162,7 +162,7 @@ TEST(messages_bound_what_long_exchanges_take) {
                  {"allreduce", 4, 1e6, 0},     {"allreduce", 1, 2e6, 0}};
     struct gw_cluster cluster;
     char excess[GW_EXCESS_SIZE];
-    parse_cluster(text, &cluster);
+    parse_whole(text, &cluster);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         assert_true(
             near(gw_cluster_least_s(&cluster, table[i].name, table[i].workers, table[i].bytes),
@@ -209,7 +209,7 @@ TEST(collectives_are_composed) {
     char derivation[GW_DERIVATION_SIZE];
     struct gw_curve curve;
     double uncertainty = -1;
-    parse_cluster(text, &cluster);
+    parse_whole(text, &cluster);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         assert_ok(gw_cluster_collective(&cluster, table[i].name, table[i].workers, &curve,
                                         derivation, &error));
@@ -243,7 +243,7 @@ TEST(missing_costs_are_named) {
     struct gw_curve curve;
     const struct gw_kernel_cost *compressor = NULL;
     char derivation[GW_DERIVATION_SIZE];
-    parse_cluster(measured_text, &cluster);
+    parse_whole(measured_text, &cluster);
     assert_int_equal(gw_cluster_collective(&cluster, "sendrecv", 4, &curve, derivation, &error),
                      GW_BAD_INPUT);
     assert_string_equal(error.message,
@@ -269,7 +269,7 @@ TEST(concurrent_times_at_another_density_are_kept) {
         "'collectives': {}, 'compressors': {'topk': {'fixed_s': 1, 'denser': {'densities': [0.001, "
         "0.016], 'fixed_s': 2, 'together': {'fixed_s': 1, 'per_element_s': 7}}}}}";
     struct gw_cluster cluster;
-    parse_cluster(text, &cluster);
+    parse_whole(text, &cluster);
     assert_true(cluster.compressors.list[0].denser_together.per_unit_s == 7);
     assert_cluster(&cluster, text);
     gw_cluster_free(&cluster);
@@ -325,7 +325,7 @@ TEST(a_network_comes_back) {
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct gw_cluster cluster;
-        parse_cluster(table[i].text, &cluster);
+        parse_whole(table[i].text, &cluster);
         assert_non_null(cluster.network);
         assert_same_loggp(&cluster.network->within, table[i].within);
         assert_same_loggp(&cluster.network->between, table[i].between);
@@ -380,7 +380,7 @@ TEST(a_network_is_built) {
 
 TEST(factors_are_read_and_written) {
     struct gw_cluster cluster;
-    parse_cluster(OVERLAP(MEASURED), &cluster);
+    parse_whole(OVERLAP(MEASURED), &cluster);
     assert_cluster(&cluster, OVERLAP(MEASURED));
     const struct gw_overlap *overlap = cluster.overlap;
     assert_int_equal(overlap->workers, 4);
@@ -404,7 +404,7 @@ TEST(factors_lie_between_those_of_measured_sizes) {
     } table[] = {{1, 2},    {1024, 2}, {2048, 4},
                  {4096, 8}, {1e12, 8}, {1448.154687870049, 2.8284271}};
     struct gw_cluster cluster;
-    parse_cluster(OVERLAP(MEASURED), &cluster);
+    parse_whole(OVERLAP(MEASURED), &cluster);
     const struct gw_overlap_pair *pair = gw_overlap_find(cluster.overlap, "allgather", "topk");
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct gw_slowing slowing = gw_overlap_at(pair, table[i].bytes);

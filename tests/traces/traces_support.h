@@ -2,27 +2,12 @@
 #ifndef GW_TESTS_TRACES_SUPPORT_H
 #define GW_TESTS_TRACES_SUPPORT_H
 
+#include "tests/clusters.h"
 #include "tests/test.h"
-#include "traces/traces.h"
 
 static struct gw_error error;
 
-/* The document with double quotes for single ones, in one of two buffers used in turn. */
-static inline char *quoted(const char *text) {
-    static char buffers[2][4096];
-    static size_t turn;
-    char *out = buffers[turn++ % 2];
-    assert_true(strlen(text) < sizeof buffers[0]);
-    for (size_t i = 0; i <= strlen(text); i++) {
-        out[i] = text[i];
-        if (text[i] == '\'') {
-            out[i] = '"';
-        }
-    }
-    return out;
-}
-
-static inline void parse_cluster(const char *text, struct gw_cluster *out) {
+static inline void parse_whole(const char *text, struct gw_cluster *out) {
     const char *document = quoted(text);
     assert_ok(gw_cluster_parse(document, strlen(document), "f", out, &error));
 }
