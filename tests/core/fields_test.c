@@ -100,6 +100,12 @@ static void take(const char *message, void *context) {
     (void)strcat(context, "\n");
 }
 
+TEST(lists_have_so_many_items) {
+    struct whole whole;
+    assert_int_equal(read_whole(WHOLE(FIRST "\"parts\": [1, 2, 3]"), &whole), GW_BAD_INPUT);
+    assert_string_equal(failure.message, "f: parts: expected one part or two, got an array");
+}
+
 TEST(all_faults_and_unknown_keys_are_reported) {
     char told[1024] = "";
     struct whole whole;

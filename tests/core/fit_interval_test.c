@@ -162,6 +162,20 @@ TEST(intervals_hold_the_truth_as_often_as_they_say) {
     assert_true(fabs(rate - 0.95) < 0.015 * widening(CALIBRATIONS));
 }
 
+TEST(the_same_points_give_the_same_interval) {
+    struct gw_curve_point points[MOST_SIZES];
+    double errors[MOST_SIZES];
+    struct gw_fit fitted;
+    struct gw_fit_interval intervals[2];
+    struct gw_random *random = random_stream(2);
+    measure(&scenes[1], random, points, errors);
+    assert_ok(fit(&scenes[1], points, &fitted));
+    for (int i = 0; i < 2; i++) {
+        assert_ok(gw_fit_intervals(&fitted, points, errors, scenes[1].sizes, &intervals[i], NULL));
+    }
+    assert_memory_equal(&intervals[0], &intervals[1], sizeof intervals[0]);
+}
+
 static void interval_of_line(double startup, double slope, bool segment, size_t sizes,
                              struct gw_fit *fitted, struct gw_fit_interval *out) {
     struct gw_curve_point points[8];

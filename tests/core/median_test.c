@@ -92,6 +92,17 @@ TEST(the_interval_covers_the_median) {
     assert_true(fabs((double)covered / (double)sets - 0.9525) <= spread + 1e-9);
 }
 
+/* Medians of nine values that count lie between the second one and the eighth. */
+TEST(few_values_are_a_range) {
+    for (size_t fewest = 9; fewest <= 10; fewest++) {
+        double values[] = {3, 1, 2, 9, 8, 7, 4, 5, 6};
+        struct gw_summary summary;
+        assert_ok(gw_summarise_bootstrap(values, 9, fewest, random_stream(3), &summary, NULL));
+        assert_true(summary.median == 5 && (summary.median_low == 1) == (fewest > 9) &&
+                    (summary.median_high == 9) == (fewest > 9));
+    }
+}
+
 /* ---- outliers ------------------------------------------------------------------------------ */
 
 static size_t count_far(const double *sorted, size_t count, double deviations) {

@@ -86,6 +86,14 @@ TEST(orders_are_equally_likely) {
     assert_true(chi_squared < 49.7); /* less in 99.9% of cases */
 }
 
+TEST(little_is_shuffled_too) {
+    struct gw_random *random = fixed_stream(3);
+    int one = 7;
+    gw_random_shuffle(random, NULL, 0, sizeof one);
+    gw_random_shuffle(random, &one, 1, sizeof one);
+    assert_int_equal(one, 7);
+}
+
 /* ---- statistics ---------------------------------------------------------------------------- */
 
 TEST(a_summary_by_hand) {

@@ -201,7 +201,7 @@ static void end(struct compared *of) {
     *of = (struct compared){.arena = {0}};
 }
 
-/* Of most tests: what each changes of one iteration as it is asked for, and compares. */
+/* Most tests change one iteration that is as asked, and compare. */
 static struct work predicted, measured;
 static struct compared compared;
 static const struct gw_difference *const found = &compared.difference;
