@@ -203,6 +203,37 @@ TEST(the_greedy_choice_can_miss) {
     assert_true((int)missed > gw_trials(trials) / 20);
 }
 
+TEST(extreme_inputs_are_planned) {
+    struct gw_tensor tensors[50];
+    struct gw_curve zero = {0};
+    struct gw_curve startup = {.fixed_s = 1e6};
+    struct gw_curve slope = {.per_unit_s = 1e-3};
+    const struct gw_curve exchanges[] = {zero, startup, slope};
+    const struct gw_curve compressors[] = {zero, zero, startup, slope};
+    for (size_t i = 0; i < 50; i++) {
+        tensors[i] = (struct gw_tensor){.elements = i == 7 ? UINT64_C(1) << 50 : 1,
+                                        .backward_s = i % 3 == 0 ? 0 : 1e-3};
+    }
+    struct gw_model model = {
+        .name = "extreme", .bytes_per_element = 4, .tensor_count = 50, .tensors = tensors};
+    for (size_t c = 0; c < 4; c++) {
+        for (size_t e = 0; e < 3; e++) {
+            struct gw_costs costs = {.model = &model,
+                                     .workers = 2,
+                                     .compressor =
+                                         c == 0 ? &gw_compressor_none : &gw_compressor_topk,
+                                     .density = 0.001,
+                                     .compress = compressors[c],
+                                     .exchange = exchanges[e]};
+            struct gw_plan plan;
+            assert_ok(gw_planner_plan(&costs, "optimal", &plan, NULL));
+            assert_true(isfinite(plan.iteration_s));
+            assert_true(plan.lower_bound_s == plan.iteration_s);
+            gw_plan_free(&plan);
+        }
+    }
+}
+
 /* Merging costs nothing here, in sums with rounding. */
 TEST(groups_that_cost_no_more_are_merged) {
     struct gw_random *random = random_stream(6);

@@ -148,3 +148,28 @@ TEST(bad_policies_are_refused) {
         assert_string_equal(error.message, message);
     }
 }
+
+TEST(huge_tensors_do_not_overflow) {
+    struct planning_case x = {
+        .tensors = {{"a", UINT64_C(1) << 50, 0}, {"b", UINT64_C(1) << 50, 1}}};
+    x.model = (struct gw_model){
+        .name = "huge", .bytes_per_element = 4, .tensor_count = 2, .tensors = x.tensors};
+    x.costs = (struct gw_costs){.model = &x.model,
+                                .workers = 2,
+                                .density = 1,
+                                .compress = {.per_unit_s = 0x1p-50},
+                                .exchange = {.fixed_s = 1, .per_unit_s = 0x1p-50}};
+    for (size_t i = 0; i < 10; i++) {
+        static const char *const policies[] = {"per-tensor", "threshold:1125899906842624", "single",
+                                               "threshold:1125899906842625", "optimal"};
+        const double expected[2][2] = {{1 + 5 + 5, 1 + 9}, {2 + 9 + 9, 3 + 17}};
+        size_t sparse = i % 2;
+        struct gw_plan made;
+        x.costs.compressor = sparse ? &gw_compressor_topk : &gw_compressor_none;
+        assert_ok(gw_planner_plan(&x.costs, policies[i / 2], &made, &error));
+        assert_true(near(made.iteration_s, expected[sparse][i >= 4], 0));
+        assert_true(i >= 8 || made.group_count == (i < 4 ? 2 : 1));
+        assert_true(made.lower_bound_s <= expected[sparse][1]);
+        gw_plan_free(&made);
+    }
+}
