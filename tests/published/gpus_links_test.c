@@ -238,6 +238,16 @@ TEST(malformed_links_are_refused) {
     gw_arena_free(&arena);
 }
 
+TEST(a_rate_that_has_no_number_is_refused) {
+    char digits[512];
+    memset(digits, '9', sizeof digits);
+    memcpy(digits + sizeof digits - sizeof "gbit", "gbit", sizeof "gbit");
+    struct gw_arena arena = {0};
+    struct gw_link link;
+    assert_int_equal(gw_link_find(digits, false, &arena, &link, &error), GW_BAD_INPUT);
+    gw_arena_free(&arena);
+}
+
 TEST(unknown_links_are_refused_with_the_known_ones) {
     const struct {
         const char *name;

@@ -1,9 +1,12 @@
 /* Margins of measured curves, compared with margins worked out by hand. */
+#include <gsl/gsl_fit.h>
 #include <math.h>
 #include <string.h>
 
+#include "core/regression.h"
 #include "tests/support.h"
 #include "tests/test.h"
+#include "traces/parts.h"
 #include "traces/traces.h"
 
 static struct gw_error error;
@@ -176,4 +179,126 @@ TEST(a_file_may_state_margins_itself) {
                  curve, 0.5, &margins);
     assert_true(is(gw_margins_at(&margins, 20), 0.5));
     gw_margins_free(&margins);
+}
+
+/* ---- collectives that were measured further -------------------------------------------------- */
+
+struct tally {
+    size_t inside, wide, all;
+};
+
+static double number_at(const cJSON *array, int index, const char *key) {
+    return cJSON_GetNumberValue(cJSON_GetObjectItem(cJSON_GetArrayItem(array, index), key));
+}
+
+/* On the line by least squares through the last points, 0 where that falls. */
+static struct gw_curve_point go_on(const struct gw_curve_point *points, size_t count) {
+    double size = GW_LAST_REACH * points[count - 1].size;
+    size_t last = gw_last_points(points, count);
+    const struct gw_curve_point *first = points + count - last;
+    double startup_s = 0, per_byte_s = 0, unused = 0;
+    if (last > 0) {
+        (void)gsl_fit_linear(&first->size, 2, &first->time_s, 2, last, &startup_s, &per_byte_s,
+                             &unused, &unused, &unused, &unused);
+    }
+    return (struct gw_curve_point){size, startup_s + per_byte_s * size};
+}
+
+/* Medians of sizes, and an entry of a file that has them alone. */
+struct known {
+    cJSON *entry;
+    struct gw_curve_point points[65]; /* and one that continues them */
+    size_t count;
+};
+
+static struct known take_sizes(const cJSON *raw, int first, int end) {
+    struct known out = {.entry = cJSON_CreateObject()};
+    cJSON *list = cJSON_AddArrayToObject(out.entry, "raw");
+    for (int i = first; i < end; i++) {
+        (void)cJSON_AddItemToArray(list, cJSON_Duplicate(cJSON_GetArrayItem(raw, i), 1));
+        out.points[out.count++] =
+            (struct gw_curve_point){number_at(raw, i, "bytes"), number_at(raw, i, "median_s")};
+    }
+    return out;
+}
+
+/* Compares the curve and its margins with sizes that are not known; `smallest`: the known one. */
+static void compare_others(const cJSON *raw, int first, int end, const struct known *known,
+                           const struct gw_curve *curve, double smallest, struct tally *tally) {
+    struct gw_margins margins;
+    read_entry(known->entry, curve, GW_COLLECTIVE_MARGIN, &margins);
+    for (int i = first; i < end; i++) {
+        double bytes = number_at(raw, i, "bytes");
+        double ratio = gw_curve_time(curve, bytes) / number_at(raw, i, "median_s");
+        double margin = gw_margins_at(&margins, bytes);
+        tally->inside += fmax(ratio, 1 / ratio) <= 1 + margin;
+        tally->wide += margin > (smallest > 0 ? sqrt(smallest / bytes) : 0.2);
+        tally->all++;
+    }
+    cJSON_Delete(known->entry);
+    gw_margins_free(&margins);
+}
+
+/* Predicts the other sizes from the first ones: a curve through these, which ends there or is
+ * extended like calibrated ones, and its margins. */
+static void predict_larger(const cJSON *raw, int kept, bool goes_on, struct tally *tally) {
+    struct known known = take_sizes(raw, 0, kept);
+    known.points[kept] = go_on(known.points, known.count);
+    bool rises = goes_on && known.points[kept].time_s > known.points[kept - 1].time_s;
+    struct gw_curve curve = {.point_count = known.count + rises, .points = known.points};
+    compare_others(raw, kept, cJSON_GetArraySize(raw), &known, &curve, 0, tally);
+}
+
+/* Predicts all smaller sizes from those from `first` on. */
+static void predict_smaller(const cJSON *raw, int first, struct tally *tally) {
+    struct known known = take_sizes(raw, first, cJSON_GetArraySize(raw));
+    struct gw_curve curve = {.point_count = known.count, .points = known.points};
+    struct gw_curve begun;
+    assert_ok(gw_curve_copy(&curve, &begun, &error));
+    assert_ok(gw_curve_begin_above_zero(&begun, &error));
+    compare_others(raw, 0, first, &known, &begun, known.points[0].size, tally);
+    gw_curve_free(&begun);
+}
+
+enum direction { SMALLER, LARGER, LARGER_GOING_ON };
+
+/* Neither too narrow nor so wide that they say nothing. */
+static void predict_all(enum direction direction) {
+    enum { FEWEST = 4, LEAST_BYTES = 256 << 10 };
+    struct tally tally = {0};
+    struct gw_cluster cluster;
+    char *path = NULL;
+    assert_ok(gw_data_resolve(GW_DATA_CLUSTERS, "box-4x1gbit", &path, &error));
+    assert_ok(gw_cluster_read(path, &cluster, &error));
+    for (size_t i = 0; i < cluster.collective_count; i++) {
+        const cJSON *raw = cJSON_GetObjectItem(cluster.collectives[i].kept, "raw");
+        int count = cJSON_GetArraySize(raw);
+        for (int at = 1; at < count; at++) {
+            bool is_small = direction == SMALLER;
+            if (is_small && at + FEWEST - 1 <= count &&
+                number_at(raw, at, "bytes") >= LEAST_BYTES) {
+                predict_smaller(raw, at, &tally);
+            } else if (!is_small && at >= FEWEST &&
+                       number_at(raw, at - 1, "bytes") >= LEAST_BYTES) {
+                predict_larger(raw, at, direction == LARGER_GOING_ON, &tally);
+            }
+        }
+    }
+    print_message("%zu of %zu sizes within margins; %zu of all margins are wide\n", tally.inside,
+                  tally.all, tally.wide);
+    assert_true(tally.all > 1000 && (double)tally.inside >= 0.9 * (double)tally.all);
+    assert_true((double)tally.wide <= 0.05 * (double)tally.all);
+    gw_cluster_free(&cluster);
+    free(path);
+}
+
+/* Margins wider than the root of the distance from the smallest size are wide. */
+TEST(smaller_sizes_than_were_measured_are_within_margins) {
+    predict_all(SMALLER);
+}
+
+/* Margins wider than 20% are wide. */
+TEST(larger_sizes_than_were_measured_are_within_margins) {
+    predict_all(LARGER);
+    predict_all(LARGER_GOING_ON);
 }
