@@ -131,32 +131,34 @@ TEST(refuses_what_makes_no_sense) {
                      GRADWEAVE_BAD_INPUT);
 }
 
+/* Each is asked for what selects elements 1 and 2, by a number, a threshold or whole layers. */
 TEST(compresses_with_memory) {
-    static const float gradient[] = {0.5f, -3, 1, 2, -2};
-    float residual[5] = {0, 0, 1.5f, 0, 0};
-    const struct gradweave_compression two_of_five = {
-        .compressor = "topk", .elements = 5, .kept = 2};
-    struct gradweave_compressor *topk = NULL;
-    const struct gradweave_entry *entries;
-    size_t count;
-    assert_done(gradweave_compressor_open(&two_of_five, &topk, NULL));
-    for (int round = 0; round < 2; round++) {
-        memcpy(residual, (float[]){0, 0, 1.5f, 0, 0}, sizeof residual);
-        assert_done(gradweave_compress(topk, gradient, residual, &entries, &count, NULL));
-        assert_int_equal(count, 2);
-        assert_int_equal(entries[0].index, 1);
-        assert_true(entries[0].value == -3);
-        assert_int_equal(entries[1].index, 2);
-        assert_true(entries[1].value == 2.5f);
-        static const float left[] = {0.5f, 0, 0, 2, -2};
-        assert_memory_equal(residual, left, sizeof left);
-        gradweave_compressor_observe(topk, &count);
+    static const float gradient[] = {0.5f, -3, 1, 2, -2}, broken[] = {0.5f, NAN, 0, 0, 0};
+    static const float left[] = {0.5f, 0, 0, 2, -2};
+    static const size_t layers[] = {1, 2, 2};
+    static const struct gradweave_compression cases[] = {
+        {.compressor = "topk", .elements = 5, .kept = 2},
+        {.compressor = "hard-threshold", .elements = 5, .kept = 1, .threshold = 2.4},
+        {.compressor = "layer-drop", .elements = 5, .kept = 2, .layers = layers, .layer_count = 3}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        float residual[5];
+        struct gradweave_compressor *compressor = NULL;
+        const struct gradweave_entry *entries;
+        size_t count;
+        assert_done(gradweave_compressor_open(&cases[i], &compressor, NULL));
+        for (int round = 0; round < 2; round++) {
+            memcpy(residual, (float[]){0, 0, 1.5f, 0, 0}, sizeof residual);
+            assert_done(gradweave_compress(compressor, gradient, residual, &entries, &count, NULL));
+            assert_int_equal(count, 2);
+            assert_true(entries[0].index == 1 && entries[0].value == -3);
+            assert_true(entries[1].index == 2 && entries[1].value == 2.5f);
+            assert_memory_equal(residual, left, sizeof left);
+            gradweave_compressor_observe(compressor, &count);
+        }
+        assert_refused(gradweave_compress(compressor, broken, residual, &entries, &count, &error),
+                       "expected a number or an infinity, got NaN");
+        gradweave_compressor_close(compressor);
     }
-    static const float broken[] = {0.5f, NAN, 0, 0, 0};
-    assert_int_equal(gradweave_compress(topk, broken, residual, &entries, &count, &error),
-                     GRADWEAVE_BAD_INPUT);
-    assert_string_equal(error.message, "element 1 of 5: expected a number or an infinity, got NaN");
-    gradweave_compressor_close(topk);
     gradweave_compressor_close(NULL);
 }
 
