@@ -167,7 +167,7 @@ static enum gw_status predict_algorithm(const struct options *options,
     how.simulation.every_worker = traced;
     gw_network_simulate(&options->network, &how.simulation);
     enum gw_status status =
-        gw_pipeline_predict(scenario, pipeline, &how, traced ? &trace : NULL, result, error);
+        gw_pipeline_predict(pipeline, &how, traced ? &trace : NULL, result, error);
     if (status == GW_OK && traced) {
         status = gw_timeline_write(&trace, options->trace, error);
     }

@@ -364,7 +364,7 @@ static enum gw_status execute_pipeline(struct run *run, struct gw_validation_pai
         .extents = comparison->extents,
         .timeline = kept ? &run->measured : NULL};
     struct gw_session *executor = NULL;
-    comparison->measured = gw_pipeline_result(&run->answer.scenario, pipeline);
+    comparison->measured = gw_pipeline_result(pipeline);
     GW_TRY(gw_session_open(&executor, &pipeline->schedule, communicator, &run->executor, error));
     enum gw_status status = kept ? gw_session_timeline(executor, &run->measured, error) : GW_OK;
     if (status == GW_OK) {

@@ -49,14 +49,13 @@ static enum gw_status find_spread(const struct gradweave_measurement *measuremen
 enum { SIMULATED = 10000 };
 
 static enum gw_status predict_spread(const struct gw_validation *validation,
-                                     const struct gw_scenario *question,
                                      struct gw_pipeline *pipeline, struct gw_spread *out,
                                      struct gw_error *error) {
     const struct gw_prediction_options options = {
         .simulation = {.compute_noise = validation->noise, .threads = gw_cores()},
         .iterations = SIMULATED};
     struct gw_result result;
-    GW_TRY(gw_pipeline_predict(question, pipeline, &options, NULL, &result, error));
+    GW_TRY(gw_pipeline_predict(pipeline, &options, NULL, &result, error));
     *out = result.spread;
     return GW_OK;
 }
@@ -98,13 +97,13 @@ static enum gw_status predict_validation(const struct gw_validation *validation,
     enum gw_status status =
         open_pipeline(question, measurement, &algorithm, &plan, &pipeline, error);
     if (status == GW_OK) {
-        status = gw_pipeline_predict(question, &pipeline, &options, NULL, &pair->predicted, error);
+        status = gw_pipeline_predict(&pipeline, &options, NULL, &pair->predicted, error);
     }
     if (status == GW_OK && gw_noise_iterations(&validation->noise) > 0) {
-        status = predict_spread(validation, question, &pipeline, &pair->predicted.spread, error);
+        status = predict_spread(validation, &pipeline, &pair->predicted.spread, error);
     }
     if (status == GW_OK) {
-        pair->measured = gw_pipeline_result(question, &pipeline);
+        pair->measured = gw_pipeline_result(&pipeline);
         pair->iterations = validation->iterations;
         pair->counts_depend_on_data =
             gw_counts_depend_on_data(pipeline.schedule.compressor) && !pipeline.schedule.server;

@@ -82,9 +82,9 @@ static double find_bound(const struct gw_scenario *scenario, const struct gw_alg
 }
 
 static enum gw_status draw_streams(const struct gw_picture *picture,
-                                   const struct gw_scenario *scenario,
                                    const struct gw_pipeline *pipeline, struct gw_error *error) {
-    const struct gw_algorithm *algorithm = pipeline->algorithm;
+    const struct gw_scenario *scenario = &pipeline->scenario;
+    const struct gw_algorithm *algorithm = pipeline->scenario.method;
     struct gw_arena arena = {0};
     struct gw_explanation explanation;
     char title[GW_TITLE_SIZE];
@@ -100,13 +100,13 @@ static enum gw_status draw_streams(const struct gw_picture *picture,
 
 /* Draws tensors in the order in which they are ready, by the groups in which they travel. */
 static enum gw_status draw_tensors(const struct gw_picture *picture,
-                                   const struct gw_scenario *scenario,
                                    const struct gw_pipeline *pipeline, struct gw_error *error) {
+    const struct gw_scenario *scenario = &pipeline->scenario;
     const struct gw_plan *plan = pipeline->plan;
     struct gw_drawing drawing;
     char title[GW_TITLE_SIZE];
     size_t place = 0;
-    gw_picture_title(scenario, NULL, pipeline->algorithm->name, title);
+    gw_picture_title(scenario, NULL, pipeline->scenario.method->name, title);
     GW_TRY(gw_drawing_open(&drawing, error));
     (void)fputs("#place,group,tensor,elements,backward_s\n", drawing.table);
     for (size_t g = 0; g < plan->group_count; g++) {
@@ -126,7 +126,6 @@ static enum gw_status draw_tensors(const struct gw_picture *picture,
 /* Draws the one pipeline asked for. */
 static enum gw_status draw_pipeline(const struct gw_picture *picture, const char *kind,
                                     enum gw_status (*draw)(const struct gw_picture *picture,
-                                                           const struct gw_scenario *scenario,
                                                            const struct gw_pipeline *pipeline,
                                                            struct gw_error *error),
                                     struct gw_error *error) {
@@ -137,7 +136,7 @@ static enum gw_status draw_pipeline(const struct gw_picture *picture, const char
     GW_TRY(open_scenario(picture, kind, &scenario, error));
     enum gw_status status = gw_pipeline_open(&scenario, algorithm, NULL, &pipeline, error);
     if (status == GW_OK) {
-        status = draw(picture, &scenario, &pipeline, error);
+        status = draw(picture, &pipeline, error);
         gw_pipeline_close(&pipeline);
     }
     gw_scenario_close(&scenario);

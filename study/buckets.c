@@ -76,7 +76,7 @@ static enum gw_status add_times(const struct gw_advice *advice, const struct gw_
     enum gw_status status =
         gw_pipeline_open(&scenario, &advice->planned_ddp, plan, &pipeline, error);
     if (status == GW_OK) {
-        status = gw_pipeline_open_costs(&scenario, false, &pipeline, error);
+        status = gw_pipeline_open_costs(false, &pipeline, error);
     }
     if (status == GW_OK) {
         status = gw_simulator_open(&simulator, &pipeline.schedule, &pipeline.costs, &simulation,

@@ -79,13 +79,12 @@ enum gw_status gw_recorded_gradients_check(const struct gw_recorded_gradients *r
 
 /* Trains on recorded gradients, and counts in the last of their iterations. */
 static enum gw_status train_on_recorded(const struct gw_pipeline *pipeline,
-                                        const struct gw_scenario *scenario,
                                         const struct gw_recorded_gradients *recorded,
                                         struct gw_gradient_emulation *emulation,
                                         struct gw_counts *out, struct gw_error *error) {
-    size_t there = gw_recorded_iterations(recorded, scenario->workers);
+    size_t there = gw_recorded_iterations(recorded, pipeline->scenario.workers);
     size_t *tensors = NULL;
-    GW_TRY(find_tensors(scenario, recorded, &tensors, error));
+    GW_TRY(find_tensors(&pipeline->scenario, recorded, &tensors, error));
     emulation->recorded = recorded;
     emulation->recorded_tensors = tensors;
     if (emulation->iterations > there) {
@@ -100,14 +99,13 @@ static enum gw_status train_on_recorded(const struct gw_pipeline *pipeline,
 /* ---- sources of counts --------------------------------------------------------------------- */
 
 /* Trains on generated gradients, or on recorded ones if there are any. */
-static enum gw_status train_counts(const struct gw_scenario *scenario,
-                                   const struct gw_pipeline *pipeline, size_t iterations,
+static enum gw_status train_counts(const struct gw_pipeline *pipeline, size_t iterations,
                                    const struct gw_simulation *simulation,
                                    const struct gw_recorded_gradients *recorded,
                                    struct gw_taken_counts *out, struct gw_error *error) {
     struct gw_gradient_emulation emulation = {
-        .model = scenario->model->name,
-        .algorithm = pipeline->algorithm->name,
+        .model = pipeline->scenario.model->name,
+        .algorithm = pipeline->scenario.method->name,
         .density = pipeline->plan->density,
         .warmup = WARMUP,
         .iterations = iterations < MOST_TRAINED ? iterations : MOST_TRAINED,
@@ -116,18 +114,18 @@ static enum gw_status train_counts(const struct gw_scenario *scenario,
         .threads = simulation->threads};
     GW_TRY(recorded == NULL
                ? gw_emulate_gradients(&pipeline->schedule, &emulation, &out->own, error)
-               : train_on_recorded(pipeline, scenario, recorded, &emulation, &out->own, error));
+               : train_on_recorded(pipeline, recorded, &emulation, &out->own, error));
     (void)snprintf(out->source, sizeof out->source, "%s", out->own.source);
     return GW_OK;
 }
 
 static enum gw_status check_counts(cJSON *document, const char *path,
-                                   const struct gw_scenario *scenario,
                                    const struct gw_pipeline *pipeline, struct gw_taken_counts *out,
                                    struct gw_error *error) {
-    const struct gw_counts_about expected = {.model = scenario->model->name,
-                                             .algorithm = pipeline->algorithm->name,
-                                             .compressor = pipeline->algorithm->compressor->name,
+    const struct gw_counts_about expected = {.model = pipeline->scenario.model->name,
+                                             .algorithm = pipeline->scenario.method->name,
+                                             .compressor =
+                                                 pipeline->scenario.method->compressor->name,
                                              .density = pipeline->plan->density};
     GW_TRY(gw_counts_take(document, path, &out->own, error));
     (void)snprintf(out->source, sizeof out->source, "recorded in %s", path);
@@ -145,7 +143,6 @@ static enum gw_status check_trained(const struct gw_counts_source *source, struc
 
 /* Reads a file of counts, or of gradients and trains on them. */
 static enum gw_status read_counts(const struct gw_counts_source *source,
-                                  const struct gw_scenario *scenario,
                                   const struct gw_pipeline *pipeline, size_t iterations,
                                   const struct gw_simulation *simulation,
                                   struct gw_taken_counts *out, struct gw_error *error) {
@@ -153,12 +150,11 @@ static enum gw_status read_counts(const struct gw_counts_source *source,
     struct gw_recorded_gradients gradients;
     GW_TRY(gw_json_read(source->name, &document, error));
     if (!gw_are_recorded_gradients(document)) {
-        GW_TRY(check_counts(document, source->name, scenario, pipeline, out, error));
+        GW_TRY(check_counts(document, source->name, pipeline, out, error));
         return check_trained(source, error);
     }
     GW_TRY(gw_recorded_gradients_take(document, source->name, &gradients, error));
-    enum gw_status status =
-        train_counts(scenario, pipeline, iterations, simulation, &gradients, out, error);
+    enum gw_status status = train_counts(pipeline, iterations, simulation, &gradients, out, error);
     gw_recorded_gradients_free(&gradients);
     return status;
 }
@@ -181,11 +177,10 @@ static enum gw_status take_as_asked(const struct gw_counts_source *source,
 
 /* Reads or trains counts where the source is one of these and they depend on gradients. */
 static enum gw_status find_counts(const struct gw_counts_source *source,
-                                  const struct gw_scenario *scenario,
                                   const struct gw_pipeline *pipeline, size_t iterations,
                                   const struct gw_simulation *simulation,
                                   struct gw_taken_counts *out, struct gw_error *error) {
-    const struct gw_compressor *compressor = pipeline->algorithm->compressor;
+    const struct gw_compressor *compressor = pipeline->scenario.method->compressor;
     if (source->recorded != NULL) {
         out->counts = source->recorded;
         (void)snprintf(out->source, sizeof out->source, "recorded in the measured iterations");
@@ -195,18 +190,17 @@ static enum gw_status find_counts(const struct gw_counts_source *source,
     if (source->name == NULL || strcmp(source->name, "asked") == 0) {
         return check_trained(source, error);
     }
-    if (!gw_algorithm_is_sparse(pipeline->algorithm)) {
+    if (!gw_algorithm_is_sparse(pipeline->scenario.method)) {
         return gw_fail(error, GW_BAD_INPUT,
                        "--counts: expected an algorithm that compresses, got %s",
-                       pipeline->algorithm->name);
+                       pipeline->scenario.method->name);
     }
     bool trained = source->gradients != NULL || strcmp(source->name, "trained") == 0;
     if (!gw_counts_depend_on_data(compressor)) {
         return take_as_asked(source, compressor, trained, out, error);
     }
-    GW_TRY(trained ? train_counts(scenario, pipeline, iterations, simulation, source->gradients,
-                                  out, error)
-                   : read_counts(source, scenario, pipeline, iterations, simulation, out, error));
+    GW_TRY(trained ? train_counts(pipeline, iterations, simulation, source->gradients, out, error)
+                   : read_counts(source, pipeline, iterations, simulation, out, error));
     out->counts = &out->own;
     if (iterations > out->own.iteration_count) {
         (void)snprintf(out->note, sizeof out->note,
@@ -219,17 +213,16 @@ static enum gw_status find_counts(const struct gw_counts_source *source,
 /* ---- counts of a prediction ---------------------------------------------------------------- */
 
 enum gw_status gw_taken_counts_open(const struct gw_counts_source *source,
-                                    const struct gw_scenario *scenario,
                                     const struct gw_pipeline *pipeline, size_t iterations,
                                     struct gw_simulation *simulation, struct gw_taken_counts *out,
                                     struct gw_error *error) {
     if (source->out != NULL) {
         GW_TRY(gw_file_check_target(source->out, NULL, error));
     }
-    GW_TRY(find_counts(source, scenario, pipeline, iterations, simulation, out, error));
+    GW_TRY(find_counts(source, pipeline, iterations, simulation, out, error));
     if (out->counts != NULL) {
-        GW_TRY(gw_counts_selected(out->counts, pipeline->algorithm->compressor, &out->selected,
-                                  error));
+        GW_TRY(gw_counts_selected(out->counts, pipeline->scenario.method->compressor,
+                                  &out->selected, error));
         simulation->selected = out->selected;
         simulation->selected_count = out->counts->iteration_count;
     }
@@ -241,14 +234,12 @@ void gw_taken_counts_free(struct gw_taken_counts *counts) {
     free(counts->selected);
 }
 
-enum gw_status gw_pipeline_check_counts(const struct gw_scenario *scenario,
-                                        const struct gw_pipeline *pipeline, const char *path,
+enum gw_status gw_pipeline_check_counts(const struct gw_pipeline *pipeline, const char *path,
                                         struct gw_error *error) {
     struct gw_taken_counts counts = {.counts = NULL};
     const struct gw_counts_source source = {.name = path};
-    struct gw_simulation simulation = {.workers = scenario->workers};
-    enum gw_status status =
-        gw_taken_counts_open(&source, scenario, pipeline, 1, &simulation, &counts, error);
+    struct gw_simulation simulation = {.workers = pipeline->scenario.workers};
+    enum gw_status status = gw_taken_counts_open(&source, pipeline, 1, &simulation, &counts, error);
     gw_taken_counts_free(&counts);
     return status;
 }

@@ -19,7 +19,6 @@ struct gw_taken_counts {
  * to be freed in any case.
  */
 enum gw_status gw_taken_counts_open(const struct gw_counts_source *source,
-                                    const struct gw_scenario *scenario,
                                     const struct gw_pipeline *pipeline, size_t iterations,
                                     struct gw_simulation *simulation, struct gw_taken_counts *out,
                                     struct gw_error *error);

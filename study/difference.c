@@ -538,8 +538,7 @@ static enum gw_status open_comparison(struct timeline_comparison *comparison,
     return GW_OK;
 }
 
-enum gw_status gw_difference_find(const struct gw_scenario *scenario,
-                                  const struct gw_pipeline *pipeline,
+enum gw_status gw_difference_find(const struct gw_pipeline *pipeline,
                                   const struct gw_timeline *predicted,
                                   const struct gw_timeline *measured, struct gw_arena *arena,
                                   struct gw_difference *out, struct gw_error *error) {
@@ -557,8 +556,8 @@ enum gw_status gw_difference_find(const struct gw_scenario *scenario,
     GW_TRY(choose_shown(&comparison, error));
     show_side(&comparison, GW_PREDICTED);
     show_side(&comparison, GW_MEASURED);
-    GW_TRY(find_parameters(&comparison, &pipeline->costs, gw_scenario_counts_interference(scenario),
-                           error));
+    GW_TRY(find_parameters(&comparison, &pipeline->costs,
+                           gw_scenario_counts_interference(&pipeline->scenario), error));
     qsort(out->parameters, out->parameter_count, sizeof *out->parameters, compare_parameters);
     return rank_steps(&comparison, error);
 }

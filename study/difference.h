@@ -85,8 +85,7 @@ static inline double gw_difference_s(const struct gw_difference *difference) {
  * worker, predicted ones too, or one for all; fewer predicted iterations than measured ones are
  * repeated. *out is in the arena and borrows the schedule. GW_FAILED if a timeline is not of it.
  */
-enum gw_status gw_difference_find(const struct gw_scenario *scenario,
-                                  const struct gw_pipeline *pipeline,
+enum gw_status gw_difference_find(const struct gw_pipeline *pipeline,
                                   const struct gw_timeline *predicted,
                                   const struct gw_timeline *measured, struct gw_arena *arena,
                                   struct gw_difference *out, struct gw_error *error);

@@ -63,7 +63,7 @@ static enum gw_status count_interference(const struct gw_scenario *scenario, con
         struct gw_pipeline pipeline;
         struct gw_result result;
         GW_TRY(gw_pipeline_open(scenario, &algorithm, &plans->plans[i], &pipeline, error));
-        status = gw_pipeline_predict(scenario, &pipeline, &options, NULL, &result, error);
+        status = gw_pipeline_predict(&pipeline, &options, NULL, &result, error);
         plans->interfered_s[i] = status == GW_OK ? result.iteration_s : 0;
         gw_pipeline_close(&pipeline);
     }

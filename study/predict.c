@@ -120,18 +120,19 @@ enum gw_status gw_planning_plan(const struct gw_planning *planning, const char *
 
 /* ---- pipeline ------------------------------------------------------------------------------ */
 
-enum gw_status gw_pipeline_open_costs(const struct gw_scenario *scenario, bool messages,
-                                      struct gw_pipeline *pipeline, struct gw_error *error) {
-    struct gw_scenario asked = *scenario;
-    asked.method = pipeline->algorithm;
-    asked.messages = messages;
-    return pipeline->costs.model != NULL ? GW_OK : gw_costs_open(&asked, &pipeline->costs, error);
+enum gw_status gw_pipeline_open_costs(bool messages, struct gw_pipeline *pipeline,
+                                      struct gw_error *error) {
+    pipeline->scenario.messages = messages;
+    return pipeline->costs.model != NULL
+               ? GW_OK
+               : gw_costs_open(&pipeline->scenario, &pipeline->costs, error);
 }
 
 enum gw_status gw_pipeline_open(const struct gw_scenario *scenario,
                                 const struct gw_algorithm *algorithm, const struct gw_plan *given,
                                 struct gw_pipeline *out, struct gw_error *error) {
-    *out = (struct gw_pipeline){.algorithm = algorithm, .plan = given};
+    *out = (struct gw_pipeline){.scenario = *scenario, .plan = given};
+    out->scenario.method = algorithm;
     if (algorithm->exchange->server && scenario->workers < 2) {
         return gw_fail(error, GW_BAD_INPUT,
                        "exchange %s: expected at least 2 workers beside the server, got %zu",
@@ -139,7 +140,7 @@ enum gw_status gw_pipeline_open(const struct gw_scenario *scenario,
     }
     enum gw_status status = GW_OK;
     if (given == NULL) {
-        GW_TRY(gw_pipeline_open_costs(scenario, false, out, error));
+        GW_TRY(gw_pipeline_open_costs(false, out, error));
         const struct gw_planning planning = {.scenario = scenario, .costs = out->costs};
         status = gw_planning_plan(&planning, algorithm->policy, &out->own, error);
         out->plan = &out->own;
@@ -167,13 +168,13 @@ void gw_pipeline_close(struct gw_pipeline *pipeline) {
     gw_costs_close(&pipeline->costs);
 }
 
-enum gw_status gw_pipeline_time_compression(const struct gw_scenario *scenario,
-                                            struct gw_pipeline *pipeline, struct gw_error *error) {
+enum gw_status gw_pipeline_time_compression(struct gw_pipeline *pipeline, struct gw_error *error) {
     for (size_t i = 0; i < pipeline->schedule.operation_count; i++) {
         struct gw_operation *operation = &pipeline->schedule.operations[i];
         const struct gw_kernel_cost *cost = NULL;
         if (operation->kind == GW_COMPRESS) {
-            GW_TRY(gw_cluster_compressor(scenario->cluster, operation->method, &cost, error));
+            GW_TRY(
+                gw_cluster_compressor(pipeline->scenario.cluster, operation->method, &cost, error));
             double elements = (double)operation->elements;
             double share = gw_schedule_share(&pipeline->schedule, operation, cost, elements);
             operation->duration_s = gw_kernel_s(cost, elements, share);
@@ -198,18 +199,17 @@ void gw_result_name(struct gw_result *result, const struct gw_algorithm *algorit
     result->exchange = changed_choice(algorithm->exchange->name, preset->exchange->name);
 }
 
-struct gw_result gw_pipeline_result(const struct gw_scenario *scenario,
-                                    const struct gw_pipeline *pipeline) {
+struct gw_result gw_pipeline_result(const struct gw_pipeline *pipeline) {
     struct gw_result result = {
-        .model = scenario->model->name,
-        .workers = scenario->workers,
-        .micro_batches = scenario->model->micro_batches,
+        .model = pipeline->scenario.model->name,
+        .workers = pipeline->scenario.workers,
+        .micro_batches = pipeline->scenario.model->micro_batches,
         .groups = pipeline->schedule.group_count,
         .density = pipeline->plan->density,
         .bytes_per_worker = gw_schedule_bytes_per_worker(&pipeline->schedule),
     };
-    gw_result_name(&result, pipeline->algorithm);
-    if (gw_algorithm_is_sparse(pipeline->algorithm)) {
+    gw_result_name(&result, pipeline->scenario.method);
+    if (gw_algorithm_is_sparse(pipeline->scenario.method)) {
         (void)snprintf(result.counts, sizeof result.counts, "as asked");
     }
     return result;
@@ -232,35 +232,27 @@ static void note_noise(const struct gw_noise *noise, size_t iterations, struct g
     gw_result_note(result, note);
 }
 
-/* Fills means and spread over the simulated iterations. */
-static enum gw_status summarise_measures(const struct gw_scenario *scenario,
-                                         const struct gw_measure *measures, size_t iterations,
-                                         struct gw_result *out, struct gw_arena *arena,
-                                         struct gw_error *error) {
-    double *iteration_s = gw_arena_zeros(arena, iterations, sizeof *iteration_s);
-    if (iteration_s == NULL) {
-        return gw_fail_memory(error, "simulating");
-    }
-    for (size_t i = 0; i < iterations; i++) {
-        iteration_s[i] = measures[i].iteration_s;
-        gw_result_add(out, &measures[i]);
-    }
-    GW_TRY(check_finite(scenario, out->iteration_s, error));
-    gw_spread_of(iteration_s, iterations, &out->spread);
-    return GW_OK;
-}
-
-static enum gw_status simulate_scenario(const struct gw_scenario *scenario,
+/* Simulates iterations; fills their means and their spread. */
+static enum gw_status simulate_pipeline(const struct gw_pipeline *pipeline,
                                         const struct gw_simulator *simulator, size_t iterations,
                                         struct gw_timeline *trace, struct gw_result *out,
                                         struct gw_error *error) {
     struct gw_arena arena = {0};
     struct gw_measure *measures = gw_arena_zeros(&arena, iterations, sizeof *measures);
-    enum gw_status status = measures == NULL
-                                ? gw_fail_memory(error, "simulating")
-                                : gw_simulator_run(simulator, iterations, trace, measures, error);
+    double *iteration_s = gw_arena_zeros(&arena, iterations, sizeof *iteration_s);
+    enum gw_status status = gw_arena_check(&arena, "simulating", error);
     if (status == GW_OK) {
-        status = summarise_measures(scenario, measures, iterations, out, &arena, error);
+        status = gw_simulator_run(simulator, iterations, trace, measures, error);
+    }
+    for (size_t i = 0; i < iterations && status == GW_OK; i++) {
+        iteration_s[i] = measures[i].iteration_s;
+        gw_result_add(out, &measures[i]);
+    }
+    if (status == GW_OK) {
+        status = check_finite(&pipeline->scenario, out->iteration_s, error);
+    }
+    if (status == GW_OK) {
+        gw_spread_of(iteration_s, iterations, &out->spread);
     }
     gw_arena_free(&arena);
     return status;
@@ -292,13 +284,12 @@ static void warn_of_left_out(const struct gw_scenario *scenario, struct gw_resul
 }
 
 /* Opens the same simulation with all interference that it leaves out; NULL: it leaves none out. */
-static enum gw_status open_slowed(const struct gw_scenario *scenario,
-                                  const struct gw_pipeline *pipeline,
+static enum gw_status open_slowed(const struct gw_pipeline *pipeline,
                                   const struct gw_simulator *simulator,
                                   const struct gw_simulation *simulation, struct gw_simulator **out,
                                   struct gw_error *error) {
     struct gw_simulation slowed = *simulation;
-    bool in_passes = scenario->cluster->passes_uncertainty > 0;
+    bool in_passes = pipeline->scenario.cluster->passes_uncertainty > 0;
     bool complete = in_passes || gw_simulator_counts_overlap(simulator);
     slowed.interference = true;
     slowed.unmeasured = unmeasured;
@@ -310,36 +301,24 @@ static enum gw_status open_slowed(const struct gw_scenario *scenario,
                                    error);
 }
 
-/*
- * Leaves overlap factors out of a simulation by messages, as they are of whole collectives. Where
- * they are required, the simulator is asked to count them, and refuses.
- */
-static bool counts_interference(const struct gw_scenario *scenario,
-                                const struct gw_simulation *simulation) {
-    bool required = scenario->interference == GW_INTERFERENCE_REQUIRED;
-    return gw_scenario_counts_interference(scenario) &&
-           (simulation->level == GW_LEVEL_CURVES || required);
-}
-
-static enum gw_status predict_once(const struct gw_scenario *scenario,
-                                   const struct gw_pipeline *pipeline,
+static enum gw_status predict_once(const struct gw_pipeline *pipeline,
                                    const struct gw_simulation *simulation, size_t iterations,
                                    bool interval, struct gw_timeline *trace, struct gw_result *out,
                                    struct gw_error *error) {
-    *out = gw_pipeline_result(scenario, pipeline);
+    *out = gw_pipeline_result(pipeline);
     struct gw_simulator *simulator = NULL;
     GW_TRY(gw_simulator_open(&simulator, &pipeline->schedule, &pipeline->costs, simulation, out,
                              error));
     enum gw_status status = trace == NULL ? GW_OK : gw_simulator_timeline(simulator, trace, error);
     if (status == GW_OK) {
-        status = simulate_scenario(scenario, simulator, iterations, trace, out, error);
+        status = simulate_pipeline(pipeline, simulator, iterations, trace, out, error);
     }
     if (status == GW_OK && interval) {
         struct gw_simulator *slowed = NULL;
-        status = open_slowed(scenario, pipeline, simulator, simulation, &slowed, error);
+        status = open_slowed(pipeline, simulator, simulation, &slowed, error);
         if (status == GW_OK) {
             status = gw_interval_find(simulator, slowed, iterations, out, error);
-            warn_of_left_out(scenario, out);
+            warn_of_left_out(&pipeline->scenario, out);
         }
         gw_simulator_close(slowed);
     }
@@ -347,32 +326,36 @@ static enum gw_status predict_once(const struct gw_scenario *scenario,
     return status;
 }
 
-enum gw_status gw_pipeline_predict(const struct gw_scenario *scenario, struct gw_pipeline *pipeline,
+enum gw_status gw_pipeline_predict(struct gw_pipeline *pipeline,
                                    const struct gw_prediction_options *options,
                                    struct gw_timeline *trace, struct gw_result *out,
                                    struct gw_error *error) {
     struct gw_taken_counts counts = {.counts = NULL};
     struct gw_simulation simulation = options->simulation;
     size_t iterations = options->iterations == 0 ? 1 : options->iterations;
+    const struct gw_scenario *scenario = &pipeline->scenario;
     simulation.workers = scenario->workers;
-    simulation.interference = counts_interference(scenario, &simulation);
+    /* Overlap factors are of whole collectives, not of messages, for which the simulator refuses
+     * them where they are required. */
+    simulation.interference =
+        gw_scenario_counts_interference(scenario) &&
+        (simulation.level == GW_LEVEL_CURVES || scenario->interference == GW_INTERFERENCE_REQUIRED);
     simulation.margins = options->interval;
-    GW_TRY(
-        gw_pipeline_open_costs(scenario, simulation.level == GW_LEVEL_MESSAGES, pipeline, error));
-    enum gw_status status = gw_taken_counts_open(&options->counts, scenario, pipeline, iterations,
-                                                 &simulation, &counts, error);
+    GW_TRY(gw_pipeline_open_costs(simulation.level == GW_LEVEL_MESSAGES, pipeline, error));
+    enum gw_status status =
+        gw_taken_counts_open(&options->counts, pipeline, iterations, &simulation, &counts, error);
     if (status == GW_OK) {
-        status = predict_once(scenario, pipeline, &simulation, iterations, options->interval, trace,
-                              out, error);
+        status =
+            predict_once(pipeline, &simulation, iterations, options->interval, trace, out, error);
     }
     if (status == GW_OK) {
         note_noise(&simulation.compute_noise, iterations, out);
     }
-    if (status == GW_OK && gw_algorithm_is_sparse(pipeline->algorithm)) {
+    if (status == GW_OK && gw_algorithm_is_sparse(pipeline->scenario.method)) {
         gw_taken_counts_describe(&counts, &pipeline->schedule, out);
     }
     if (status == GW_OK) {
-        gw_note_devices(scenario, pipeline->algorithm, out);
+        gw_note_devices(scenario, pipeline->scenario.method, out);
     }
     gw_taken_counts_free(&counts);
     return status;
@@ -383,7 +366,7 @@ enum gw_status gw_predict(const struct gw_scenario *scenario, const struct gw_al
                           struct gw_error *error) {
     struct gw_pipeline pipeline;
     GW_TRY(gw_pipeline_open(scenario, algorithm, NULL, &pipeline, error));
-    enum gw_status status = gw_pipeline_predict(scenario, &pipeline, options, NULL, out, error);
+    enum gw_status status = gw_pipeline_predict(&pipeline, options, NULL, out, error);
     gw_pipeline_close(&pipeline);
     return status;
 }

@@ -11,9 +11,9 @@
 /* ---- predictions ------------------------------------------------------------------------------
  */
 
-/* An algorithm with its costs, its plan and its schedule. */
+/* A scenario and its method, with their costs, a plan and a schedule. */
 struct gw_pipeline {
-    const struct gw_algorithm *algorithm;
+    struct gw_scenario scenario;
     struct gw_costs costs;      /* once they are open */
     const struct gw_plan *plan; /* the given one, or its own */
     struct gw_plan own;
@@ -29,15 +29,14 @@ void gw_pipeline_close(struct gw_pipeline *pipeline);
 
 /* Opens the pipeline's costs, unless they are: it planned by them, or was simulated. `messages`:
  * they need no curves of collectives. */
-enum gw_status gw_pipeline_open_costs(const struct gw_scenario *scenario, bool messages,
-                                      struct gw_pipeline *pipeline, struct gw_error *error);
+enum gw_status gw_pipeline_open_costs(bool messages, struct gw_pipeline *pipeline,
+                                      struct gw_error *error);
 
 /* Gives a result the algorithm's name, and the choices in which that differs from the preset. */
 void gw_result_name(struct gw_result *result, const struct gw_algorithm *algorithm);
 
 /* A result for the pipeline, without any iteration yet. */
-struct gw_result gw_pipeline_result(const struct gw_scenario *scenario,
-                                    const struct gw_pipeline *pipeline);
+struct gw_result gw_pipeline_result(const struct gw_pipeline *pipeline);
 
 /* Factors of some workers or nodes, by their numbers. */
 enum { GW_MAX_FACTORS = 64 };
@@ -98,7 +97,7 @@ void gw_note_devices(const struct gw_scenario *scenario, const struct gw_algorit
  * Simulates iterations of the pipeline, whose schedule then has the last one's counts; `trace` (or
  * NULL) gets their timeline, and is the caller's.
  */
-enum gw_status gw_pipeline_predict(const struct gw_scenario *scenario, struct gw_pipeline *pipeline,
+enum gw_status gw_pipeline_predict(struct gw_pipeline *pipeline,
                                    const struct gw_prediction_options *options,
                                    struct gw_timeline *trace, struct gw_result *out,
                                    struct gw_error *error);
@@ -137,12 +136,10 @@ enum gw_status gw_interval_find(struct gw_simulator *simulator, const struct gw_
 
 /* Gives the schedule's compressions the durations that the cluster's curve says, for execution that
  * waits so long. */
-enum gw_status gw_pipeline_time_compression(const struct gw_scenario *scenario,
-                                            struct gw_pipeline *pipeline, struct gw_error *error);
+enum gw_status gw_pipeline_time_compression(struct gw_pipeline *pipeline, struct gw_error *error);
 
 /* Fails unless the file has counts of this pipeline. */
-enum gw_status gw_pipeline_check_counts(const struct gw_scenario *scenario,
-                                        const struct gw_pipeline *pipeline, const char *path,
+enum gw_status gw_pipeline_check_counts(const struct gw_pipeline *pipeline, const char *path,
                                         struct gw_error *error);
 
 /* The algorithms in `text`, "all" or names with commas between, each once; the arena's. */

@@ -83,8 +83,8 @@ static enum gw_status trace_shown(struct gw_survey *survey, struct gw_error *err
         struct gw_result result;
         GW_TRY(gw_pipeline_open(scenario, gw_advice_algorithm(survey->advice, survey->shown[i]),
                                 NULL, &pipeline, error));
-        enum gw_status status = gw_pipeline_predict(scenario, &pipeline, &options,
-                                                    &survey->timelines[i], &result, error);
+        enum gw_status status =
+            gw_pipeline_predict(&pipeline, &options, &survey->timelines[i], &result, error);
         gw_pipeline_close(&pipeline);
         GW_TRY(status);
     }
@@ -265,7 +265,7 @@ enum gw_status gw_survey_make(const struct gw_advice *advice, struct gw_survey *
                               struct gw_error *error) {
     *out = (struct gw_survey){.advice = advice};
     size_t next = find_next(advice);
-    bool is_compressed = gw_algorithm_is_sparse(advice->pipeline.algorithm);
+    bool is_compressed = gw_algorithm_is_sparse(advice->pipeline.scenario.method);
     show_pipeline(out, advice->chosen->place);
     if (next < advice->ranking.count) {
         show_pipeline(out, next);

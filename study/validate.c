@@ -31,14 +31,13 @@ static enum gw_status check_single(const struct gw_validation *validation, const
                                        : gw_fail(error, GW_BAD_INPUT,
                                                  "%s: expected an algorithm whose number of "
                                                  "selected elements depends on gradients, got %s",
-                                                 option, pair->pipeline.algorithm->name);
+                                                 option, pair->pipeline.scenario.method->name);
 }
 
 static enum gw_status check_counts_file(const struct gw_validation *validation,
                                         struct gw_error *error) {
     GW_TRY(check_single(validation, "--counts FILE", error));
-    return gw_pipeline_check_counts(&validation->scenario, &validation->pairs->pipeline,
-                                    validation->counts, error);
+    return gw_pipeline_check_counts(&validation->pairs->pipeline, validation->counts, error);
 }
 
 enum gw_status gw_validation_check_counts(const struct gw_validation *validation,
@@ -54,7 +53,7 @@ enum gw_status gw_validation_check_counts(const struct gw_validation *validation
 enum gw_status gw_validation_pair_open_counts(const struct gw_validation *validation,
                                               struct gw_validation_pair *pair,
                                               struct gw_error *error) {
-    const struct gw_algorithm *algorithm = pair->pipeline.algorithm;
+    const struct gw_algorithm *algorithm = pair->pipeline.scenario.method;
     const struct gw_compressor *compressor = algorithm->compressor;
     pair->counts_depend_on_data =
         gw_counts_depend_on_data(compressor) && !validation->timed_compression;
@@ -83,7 +82,7 @@ void gw_validation_pair_close_counts(struct gw_validation_pair *pair) {
 
 double gw_validation_pair_selected_ratio(const struct gw_validation_pair *pair) {
     const struct gw_counts *counts = &pair->recorded;
-    const struct gw_compressor *compressor = pair->pipeline.algorithm->compressor;
+    const struct gw_compressor *compressor = pair->pipeline.scenario.method->compressor;
     double selected = 0;
     double asked = 0;
     for (size_t i = 0; i < counts->iteration_count * counts->group_count * counts->workers; i++) {
@@ -109,11 +108,9 @@ static struct gw_prediction_options once_options(const struct gw_validation *val
 enum gw_status gw_validation_predict(const struct gw_validation *validation,
                                      struct gw_validation_pair *pair, struct gw_error *error) {
     const struct gw_prediction_options options = once_options(validation);
-    GW_TRY(validation->timed_compression
-               ? gw_pipeline_time_compression(&validation->scenario, &pair->pipeline, error)
-               : GW_OK);
-    return gw_pipeline_predict(&validation->scenario, &pair->pipeline, &options, NULL,
-                               &pair->predicted, error);
+    GW_TRY(validation->timed_compression ? gw_pipeline_time_compression(&pair->pipeline, error)
+                                         : GW_OK);
+    return gw_pipeline_predict(&pair->pipeline, &options, NULL, &pair->predicted, error);
 }
 
 /* Whether a pair is predicted with counts other than asked for. */
@@ -136,7 +133,7 @@ static enum gw_status predict_algorithm(const struct gw_validation *validation,
         options.counts = (struct gw_counts_source){.name = validation->counts,
                                                    .recorded = recorded ? &pair->recorded : NULL};
     }
-    return gw_pipeline_predict(&validation->scenario, &pair->pipeline, &options, trace, out, error);
+    return gw_pipeline_predict(&pair->pipeline, &options, trace, out, error);
 }
 
 static size_t count_fitting(double time_s, double iteration_s, size_t least, size_t most) {
@@ -204,7 +201,7 @@ enum gw_status gw_validation_find_pair(const struct gw_validation *validation,
     const struct gw_algorithm *known = NULL;
     GW_TRY(gw_algorithm_find(algorithm, &known, error));
     for (size_t i = 0; i < validation->count; i++) {
-        if (strcmp(validation->pairs[i].pipeline.algorithm->name, algorithm) == 0) {
+        if (strcmp(validation->pairs[i].pipeline.scenario.method->name, algorithm) == 0) {
             *out = &validation->pairs[i];
             return GW_OK;
         }
@@ -229,8 +226,8 @@ enum gw_status gw_validation_explain(const struct gw_validation *validation,
     GW_TRY(gw_arena_check(arena, "comparing timelines", error));
     enum gw_status status = predict_algorithm(validation, pair, &predicted, &result, error);
     if (status == GW_OK) {
-        status = gw_difference_find(&validation->scenario, &pair->pipeline, &predicted, measured,
-                                    arena, difference, error);
+        status =
+            gw_difference_find(&pair->pipeline, &predicted, measured, arena, difference, error);
     }
     if (status == GW_OK && trace != NULL) {
         status = gw_difference_write_trace(difference, trace, error);

@@ -46,7 +46,7 @@ static int open_all(void **state) {
 
 /* Finds the costs of the cluster again, by an exchange of one leg. */
 static void reopen_costs(const struct gw_exchange_kind *exchange) {
-    struct gw_algorithm method = *pipeline.algorithm;
+    struct gw_algorithm method = *pipeline.scenario.method;
     struct gw_scenario asked = scenario;
     method.exchange = exchange;
     asked.method = &method;
@@ -189,7 +189,7 @@ static void compare_iterations(struct compared *out, const struct work *predicte
     for (size_t i = 0; i < measured_count; i++) {
         run(&out->measured, &measured[i], WORKERS, false);
     }
-    assert_ok(gw_difference_find(&scenario, &pipeline, &out->predicted, &out->measured, &out->arena,
+    assert_ok(gw_difference_find(&pipeline, &out->predicted, &out->measured, &out->arena,
                                  &out->difference, &error));
     assert_adds_up(&out->difference);
 }
@@ -407,9 +407,8 @@ TEST(everything_adds_up) {
 /* ---- what is no timeline of the schedule ----------------------------------------------------- */
 
 static void assert_refused(const char *expected) {
-    enum gw_status status =
-        gw_difference_find(&scenario, &pipeline, &compared.predicted, &compared.measured,
-                           &compared.arena, &compared.difference, &error);
+    enum gw_status status = gw_difference_find(&pipeline, &compared.predicted, &compared.measured,
+                                               &compared.arena, &compared.difference, &error);
     assert_int_equal(status, GW_FAILED);
     assert_non_null(strstr(error.message, expected));
 }
