@@ -411,7 +411,12 @@ static enum gw_status find_compress(const struct gw_scenario *scenario, struct g
                        cluster->path == NULL ? cluster->name : cluster->path, name);
     }
     GW_TRY(gw_cluster_compressor(cluster, name, &cost, error));
-    return gw_compressor_curve(costs->compressor, cost, costs->density, &costs->compress, error);
+    costs->borrow_compress = scenario->curves != NULL;
+    return scenario->curves != NULL
+               ? gw_compressor_curves_find(scenario->curves, costs->compressor, cost,
+                                           costs->density, &costs->compress, error)
+               : gw_compressor_curve(costs->compressor, cost, costs->density, &costs->compress,
+                                     error);
 }
 
 static enum gw_status find_costs(const struct gw_scenario *scenario, struct gw_costs *costs,
@@ -421,8 +426,11 @@ static enum gw_status find_costs(const struct gw_scenario *scenario, struct gw_c
         return GW_OK;
     }
     costs->by_legs = !is_simple(costs);
-    GW_TRY(costs->by_legs ? bound_exchange(costs, error)
-                          : gw_curve_copy(&costs->legs[0].curve, &costs->exchange, error));
+    if (costs->by_legs) {
+        GW_TRY(bound_exchange(costs, error));
+    } else {
+        costs->exchange = costs->legs[0].curve;
+    }
     return gw_costs_compress(costs) ? find_compress(scenario, costs, error) : GW_OK;
 }
 
@@ -447,6 +455,10 @@ void gw_costs_close(struct gw_costs *costs) {
     for (size_t i = 0; i < GW_MAX_LEGS; i++) {
         gw_curve_free(&costs->legs[i].curve);
     }
-    gw_curve_free(&costs->exchange);
-    gw_curve_free(&costs->compress);
+    if (costs->by_legs) {
+        gw_curve_free(&costs->exchange); /* otherwise that of the leg */
+    }
+    if (!costs->borrow_compress) {
+        gw_curve_free(&costs->compress);
+    }
 }

@@ -29,7 +29,8 @@ struct gw_scenario {
     double noise;     /* standard deviation of the logarithm of each compute time, in sweeps */
     enum gw_interference_rule interference;
     bool messages; /* exchanges are simulated as messages: costs need no curves, and plan nothing */
-    struct gw_scenario_inputs *inputs; /* that gw_scenario_close frees; NULL: none */
+    struct gw_scenario_inputs *inputs;   /* that gw_scenario_close frees; NULL: none */
+    struct gw_compressor_curves *curves; /* that costs borrow; NULL: they have their own */
 };
 
 /* An aggregator of a leg, and its runs. */
@@ -74,6 +75,7 @@ struct gw_costs {
     struct gw_leg_cost legs[GW_MAX_LEGS];
     double update_s_per_element; /* of a server's update between legs; 0: workers update */
     double session_s;            /* that an iteration of a trainer's session takes longer */
+    bool borrow_compress;        /* `compress` is of the scenario's curves */
 };
 
 /* Fails where the cluster has no curve of a leg, and none can be derived, or none of the

@@ -1,7 +1,9 @@
 #include "methods/kernel_cost.h"
 
 #include <math.h>
+#include <search.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- how much is selected ------------------------------------------------------------------- */
 
@@ -308,4 +310,52 @@ enum gw_status gw_compressor_curve(const struct gw_compressor *compressor,
     }
     free(sizes.list);
     return GW_OK;
+}
+
+/* ---- curves that scenarios share ------------------------------------------------------------- */
+
+struct known_curve {
+    struct curve_key {
+        const struct gw_compressor *compressor;
+        const struct gw_kernel_cost *cost;
+        double density;
+    } key;
+    struct gw_curve curve;
+};
+
+static int compare_curves(const void *left, const void *right) {
+    return memcmp(left, right, sizeof(struct curve_key));
+}
+
+static void free_known(void *node) {
+    gw_curve_free(&((struct known_curve *)node)->curve);
+    free(node);
+}
+
+void gw_compressor_curves_free(struct gw_compressor_curves *curves) {
+    tdestroy(curves->tree, free_known);
+}
+
+enum gw_status gw_compressor_curves_find(struct gw_compressor_curves *curves,
+                                         const struct gw_compressor *compressor,
+                                         const struct gw_kernel_cost *cost, double density,
+                                         struct gw_curve *out, struct gw_error *error) {
+    const struct curve_key key = {compressor, cost, density};
+    pthread_mutex_lock(&curves->mutex);
+    struct known_curve *const *node = tfind(&key, &curves->tree, compare_curves);
+    struct known_curve *known = node != NULL ? *node : calloc(1, sizeof *known);
+    enum gw_status status = known != NULL ? GW_OK : gw_fail_memory(error, "finding a cost curve");
+    if (status == GW_OK && node == NULL) {
+        known->key = key;
+        status = gw_compressor_curve(compressor, cost, density, &known->curve, error);
+        if (status == GW_OK && tsearch(known, &curves->tree, compare_curves) == NULL) {
+            status = gw_fail_memory(error, "finding a cost curve");
+        }
+    }
+    *out = status == GW_OK ? known->curve : (struct gw_curve){0};
+    if (status != GW_OK && known != NULL) {
+        free_known(known);
+    }
+    pthread_mutex_unlock(&curves->mutex);
+    return status;
 }

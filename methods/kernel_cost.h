@@ -2,6 +2,8 @@
 #ifndef GW_METHODS_KERNEL_COST_H
 #define GW_METHODS_KERNEL_COST_H
 
+#include <pthread.h>
+
 #include "core/core.h"
 #include "methods/methods.h"
 #include "traces/traces.h"
@@ -80,5 +82,16 @@ double gw_compressor_s(const struct gw_compressor *compressor, const struct gw_k
 enum gw_status gw_compressor_curve(const struct gw_compressor *compressor,
                                    const struct gw_kernel_cost *cost, double density,
                                    struct gw_curve *out, struct gw_error *error);
+
+/* Curves that many scenarios borrow, on any thread; each is found when it is first asked for. */
+struct gw_compressor_curves {
+    pthread_mutex_t mutex; /* PTHREAD_MUTEX_INITIALIZER at first */
+    void *tree;            /* of tsearch */
+};
+void gw_compressor_curves_free(struct gw_compressor_curves *curves);
+enum gw_status gw_compressor_curves_find(struct gw_compressor_curves *curves,
+                                         const struct gw_compressor *compressor,
+                                         const struct gw_kernel_cost *cost, double density,
+                                         struct gw_curve *out, struct gw_error *error);
 
 #endif

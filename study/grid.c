@@ -438,6 +438,11 @@ enum gw_status gw_grid_open(const struct gw_grid_request *request, struct gw_gri
                             struct gw_error *error) {
     struct reader reader = {.request = request, .grid = out};
     *out = (struct gw_grid){0};
+    out->curves = gw_arena_zeros(&out->arena, 1, sizeof *out->curves);
+    if (out->curves == NULL) {
+        return fail_memory(error);
+    }
+    *out->curves = (struct gw_compressor_curves){.mutex = PTHREAD_MUTEX_INITIALIZER};
     return read_grid(&reader, error);
 }
 
@@ -447,6 +452,9 @@ void gw_grid_close(struct gw_grid *grid) {
     }
     for (size_t i = 0; i < grid->counts[GW_AXIS_CLUSTER]; i++) {
         gw_cluster_free(&grid->clusters[i]);
+    }
+    if (grid->curves != NULL) {
+        gw_compressor_curves_free(grid->curves);
     }
     gw_arena_free(&grid->arena);
     *grid = (struct gw_grid){0};
@@ -479,6 +487,7 @@ void gw_point_predict(const struct gw_grid *grid, const struct gw_point *point,
     struct gw_scenario scenario = gw_scenario_of(&grid->models[point->at[GW_AXIS_MODEL]],
                                                  &grid->clusters[point->at[GW_AXIS_CLUSTER]]);
     scenario.interference = grid->interference;
+    scenario.curves = grid->curves;
     for (size_t axis = 0; axis < GW_AXES; axis++) {
         if (gw_axis_kinds[axis].rule != NULL) {
             double value = gw_point_value(grid, point, (enum gw_axis)axis);

@@ -46,7 +46,8 @@ struct gw_grid {
     uint64_t point_count;
     /* Fingerprints of the request with the program's version, and of the input files. */
     uint64_t request_fingerprint, inputs_fingerprint;
-    struct gw_arena arena; /* of all of this */
+    struct gw_compressor_curves *curves; /* of all points */
+    struct gw_arena arena;               /* of all of this but the curves */
 };
 
 /* Reads the request's files and values; fails if one is missing. gw_grid_close in any case. */

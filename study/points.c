@@ -44,13 +44,14 @@ void gw_answer_scenario(const struct gw_scenario *scenario, const struct gw_algo
 struct asked {
     const struct gw_comparison *comparison;
     const struct gw_scenario *scenarios;
+    struct gw_compressor_curves curves;
     struct gw_prediction *predictions;
 };
 
 static void answer_asked(size_t number, void *context) {
-    const struct asked *asked = context;
+    struct asked *asked = context;
     const struct gw_comparison *comparison = asked->comparison;
-    const struct gw_scenario *scenario = &asked->scenarios[number / comparison->count];
+    struct gw_scenario scenario = asked->scenarios[number / comparison->count];
     const struct gw_algorithm *preset = comparison->algorithms[number % comparison->count];
     struct gw_prediction *prediction = &asked->predictions[number];
     struct gw_algorithm algorithm;
@@ -67,16 +68,20 @@ static void answer_asked(size_t number, void *context) {
         options.counts.name = "trained";
         options.counts.gradients = comparison->gradients;
     }
-    gw_answer_scenario(scenario, &algorithm, options, prediction);
+    scenario.curves = &asked->curves;
+    gw_answer_scenario(&scenario, &algorithm, options, prediction);
 }
 
 enum gw_status gw_answer_points(const struct gw_comparison *comparison,
                                 const struct gw_scenario *scenarios, size_t scenario_count,
                                 struct gw_prediction *predictions, struct gw_error *error) {
-    struct asked asked = {
-        .comparison = comparison, .scenarios = scenarios, .predictions = predictions};
+    struct asked asked = {.comparison = comparison,
+                          .scenarios = scenarios,
+                          .curves.mutex = PTHREAD_MUTEX_INITIALIZER,
+                          .predictions = predictions};
     size_t count = scenario_count * comparison->count;
     gw_parallel(count, gw_cores(), answer_asked, &asked);
+    gw_compressor_curves_free(&asked.curves);
     for (size_t i = 0; i < count; i++) {
         if (predictions[i].status != GW_OK && predictions[i].status != GW_BAD_INPUT) {
             return gw_fail(error, predictions[i].status, "%s", predictions[i].why.message);
