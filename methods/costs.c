@@ -369,7 +369,8 @@ static enum gw_status find_leg(const struct gw_scenario *scenario, struct gw_leg
     }
     cost->part_count =
         gw_cluster_collective_parts(cluster, collective, scenario->workers, cost->parts);
-    return gw_cluster_uncertainty(cluster, collective, scenario->workers, &cost->law, error);
+    cost->law = gw_cluster_uncertainty(cluster, collective, scenario->workers);
+    return GW_OK;
 }
 
 static enum gw_status find_legs(const struct gw_scenario *scenario, struct gw_costs *costs,

@@ -455,5 +455,10 @@ enum gw_status gw_cluster_make(const struct gw_cluster_request *request, struct 
     *out = (struct gw_cluster){0};
     enum gw_status status = make_cluster(request, &arena, out, error);
     gw_arena_free(&arena);
+    GW_TRY(status);
+    status = gw_cluster_find_growth(out, error);
+    if (status != GW_OK) {
+        gw_cluster_free(out);
+    }
     return status;
 }

@@ -289,8 +289,10 @@ double gw_collective_skew_s(const struct gw_collective_cost *cost, double byte_f
  * measured number of workers, NAN if a single other one was measured, otherwise at least 1%. A
  * composed collective has its worst part's error.
  */
-enum gw_status gw_cluster_uncertainty(const struct gw_cluster *cluster, const char *name,
-                                      size_t workers, double *out, struct gw_error *error);
+double gw_cluster_uncertainty(const struct gw_cluster *cluster, const char *name, size_t workers);
+
+/* Finds the growth of all of the cluster's collectives, as readers do; again after a change. */
+enum gw_status gw_cluster_find_growth(struct gw_cluster *cluster, struct gw_error *error);
 
 /*
  * Stores in "growth", after the last collective was measured, the laws of each one with two or more

@@ -133,24 +133,6 @@ static enum gw_status composed_curve(const struct gw_cluster *cluster,
     return GW_OK;
 }
 
-/* Finds the largest uncertainty of the parts; NAN if one is unknown. */
-static enum gw_status composed_uncertainty(const struct gw_cluster *cluster,
-                                           const struct composed *composed, size_t workers,
-                                           double *out, struct gw_error *error) {
-    *out = 0;
-    for (size_t i = 0; i < composed->part_count; i++) {
-        const struct composed_part *part = &composed->parts[i];
-        double own = 0;
-        GW_TRY(gw_cluster_uncertainty(cluster, part->collective, ranks_of(part, workers), &own,
-                                      error));
-        *out = isnan(own) || own > *out ? own : *out;
-        if (isnan(own)) {
-            return GW_OK;
-        }
-    }
-    return GW_OK;
-}
-
 /* ---- missing curves -------------------------------------------------------------------------- */
 
 static enum gw_status missing_curve(const struct gw_cluster *cluster, const char *kind,
@@ -267,10 +249,8 @@ enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const cha
     if (composed != NULL) {
         return composed_curve(cluster, composed, workers, curve, derivation, error);
     }
-    struct gw_growth scratch;
-    const struct gw_growth *growth = NULL;
-    GW_TRY(gw_cluster_growth(cluster, name, &scratch, &growth, error));
-    if (growth->count == 0) {
+    const struct gw_growth *growth = gw_cluster_growth(cluster, name);
+    if (growth == NULL) {
         return missing_curve(cluster, "collectives", name, error);
     }
     *curve = (struct gw_curve){0};
@@ -363,21 +343,19 @@ double gw_collective_skew_s(const struct gw_collective_cost *cost, double byte_f
     return skew_at(cost, bytes) * fmax(startup_s + byte_factor * above_s, 0);
 }
 
-enum gw_status gw_cluster_uncertainty(const struct gw_cluster *cluster, const char *name,
-                                      size_t workers, double *out, struct gw_error *error) {
-    struct gw_growth scratch;
-    const struct gw_growth *growth = NULL;
+double gw_cluster_uncertainty(const struct gw_cluster *cluster, const char *name, size_t workers) {
     const struct composed *composed = find_composed(cluster, name);
-    *out = 0;
-    if (composed != NULL) {
-        return composed_uncertainty(cluster, composed, workers, out, error);
+    double largest = 0;
+    for (size_t i = 0; composed != NULL && i < composed->part_count && !isnan(largest); i++) {
+        const struct composed_part *part = &composed->parts[i];
+        double own = gw_cluster_uncertainty(cluster, part->collective, ranks_of(part, workers));
+        largest = isnan(own) || own > largest ? own : largest;
     }
-    if (workers == 1 || find_holding(cluster, name, workers) != NULL) {
-        return GW_OK;
+    if (composed != NULL || workers == 1 || find_holding(cluster, name, workers) != NULL) {
+        return largest;
     }
-    GW_TRY(gw_cluster_growth(cluster, name, &scratch, &growth, error));
-    *out = growth->count >= 2 ? gw_growth_uncertainty(growth, workers) : NAN;
-    return GW_OK;
+    const struct gw_growth *growth = gw_cluster_growth(cluster, name);
+    return growth != NULL && growth->count >= 2 ? gw_growth_uncertainty(growth, workers) : NAN;
 }
 
 size_t gw_cluster_nodes(const struct gw_cluster *cluster, size_t workers) {

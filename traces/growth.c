@@ -464,7 +464,7 @@ enum gw_status gw_cluster_find_growth(struct gw_cluster *cluster, struct gw_erro
             continue; /* found with the first entry of its name */
         }
         GW_TRY(find_growth(cluster, name, &growth, error));
-        if (growth.count >= 2) {
+        if (growth.count > 0) {
             GW_GROW(cluster->growths, cluster->growth_count + 1, capacity, "finding growth laws",
                     error);
             cluster->growths[cluster->growth_count++] = growth;
@@ -473,17 +473,14 @@ enum gw_status gw_cluster_find_growth(struct gw_cluster *cluster, struct gw_erro
     return GW_OK;
 }
 
-enum gw_status gw_cluster_growth(const struct gw_cluster *cluster, const char *collective,
-                                 struct gw_growth *scratch, const struct gw_growth **out,
-                                 struct gw_error *error) {
+const struct gw_growth *gw_cluster_growth(const struct gw_cluster *cluster,
+                                          const char *collective) {
     for (size_t i = 0; i < cluster->growth_count; i++) {
-        *out = &cluster->growths[i];
-        if (strcmp((*out)->collective, collective) == 0) {
-            return GW_OK;
+        if (strcmp(cluster->growths[i].collective, collective) == 0) {
+            return &cluster->growths[i];
         }
     }
-    *out = scratch;
-    return find_growth(cluster, collective, scratch, error);
+    return NULL;
 }
 
 /* ---- uncertainty ----------------------------------------------------------------------------- */
@@ -539,10 +536,12 @@ enum gw_status gw_cluster_put_growth(struct gw_cluster *cluster, struct gw_error
     GW_TRY(gw_cluster_find_growth(cluster, error));
     gw_writer_begin(&writer);
     for (size_t i = 0; i < cluster->growth_count; i++) {
-        write_growth(&writer, &cluster->growths[i]);
+        if (cluster->growths[i].count >= 2) {
+            write_growth(&writer, &cluster->growths[i]);
+        }
     }
     enum gw_status status = gw_writer_finish(&writer, &laws, error);
-    if (status != GW_OK || cluster->growth_count == 0) {
+    if (status != GW_OK || cJSON_GetArraySize(laws) == 0) {
         cJSON_DeleteItemFromObjectCaseSensitive(cluster->kept, "growth");
         cJSON_Delete(laws);
         return status;

@@ -65,13 +65,8 @@ struct gw_growth {
     double left_out_error, largest_left_out_error;
 };
 
-/* Finds the growth of all of the cluster's collectives that have laws, for later look-ups. */
-enum gw_status gw_cluster_find_growth(struct gw_cluster *cluster, struct gw_error *error);
-
-/* Returns the growth found before, or finds it now, into `scratch`. */
-enum gw_status gw_cluster_growth(const struct gw_cluster *cluster, const char *collective,
-                                 struct gw_growth *scratch, const struct gw_growth **out,
-                                 struct gw_error *error);
+/* Returns the growth of a collective; NULL: it was not measured among two workers or more. */
+const struct gw_growth *gw_cluster_growth(const struct gw_cluster *cluster, const char *collective);
 
 /*
  * Predicts the curve for `workers` > 1, the caller's: the laws' times, scaled by the ratio of time

@@ -104,6 +104,7 @@ static void open_scene(struct scene *scene, struct gw_random *random, double mos
         assert_ok(gw_kernel_costs_add(&scene->cluster.compressors, c == 0 ? "topk" : "scan",
                                       per_element, NULL, &error));
     }
+    assert_ok(gw_cluster_find_growth(&scene->cluster, &error));
     set_factors(scene, random, most);
 }
 

@@ -4,9 +4,8 @@
 
 static void find_growth(const struct gw_cluster *cluster, const char *collective,
                         struct gw_growth *out) {
-    struct gw_growth scratch;
-    const struct gw_growth *found = NULL;
-    assert_ok(gw_cluster_growth(cluster, collective, &scratch, &found, NULL));
+    const struct gw_growth *found = gw_cluster_growth(cluster, collective);
+    assert_non_null(found);
     *out = *found;
 }
 
@@ -88,6 +87,7 @@ static void measure(struct gw_cluster *cluster, const struct truth *truth, const
     for (size_t i = count; i-- > 0;) {
         add(cluster, truth, workers[i], noise, random);
     }
+    assert_ok(gw_cluster_find_growth(cluster, NULL));
 }
 
 /* The mean relative error over the sizes. */
@@ -192,8 +192,7 @@ TEST(uncertainty_is_of_the_errors_size) {
             struct gw_cluster cluster;
             double uncertainty = 0;
             measure(&cluster, truth, measured, 4, 0.03, random);
-            assert_ok(
-                gw_cluster_uncertainty(&cluster, truth->collective, asked[a], &uncertainty, NULL));
+            uncertainty = gw_cluster_uncertainty(&cluster, truth->collective, asked[a]);
             errors += error_of(&cluster, truth, asked[a]) / rounds;
             said += uncertainty / rounds;
             gw_cluster_free(&cluster);
@@ -223,6 +222,7 @@ TEST(predictions_stay_sane) {
             }
             assert_ok(gw_cluster_add_collective(&cluster, "allgather", workers, curve, NULL, NULL));
         }
+        assert_ok(gw_cluster_find_growth(&cluster, NULL));
         for (size_t workers = 2; workers <= 40; workers++) {
             struct gw_curve curve;
             char derivation[GW_DERIVATION_SIZE];
@@ -264,6 +264,7 @@ TEST(near_ties_go_to_the_usual_law) {
         assert_ok(gw_cluster_create(&cluster, "c", 4, 1, NULL));
         assert_ok(gw_cluster_add_collective(&cluster, table[i].collective, 2, two, NULL, NULL));
         assert_ok(gw_cluster_add_collective(&cluster, table[i].collective, 4, four, NULL, NULL));
+        assert_ok(gw_cluster_find_growth(&cluster, NULL));
         find_growth(&cluster, table[i].collective, &growth);
         assert_string_equal(gw_growth_law_name(&growth.startup, name), table[i].law);
         gw_cluster_free(&cluster);
@@ -287,11 +288,11 @@ TEST(derivations_say_how_uncertain_they_are) {
     assert_ok(gw_cluster_collective(&cluster, "allgather", 8, &curve, derivation, NULL));
     gw_curve_free(&curve);
     assert_string_equal(derivation, "");
-    assert_ok(gw_cluster_uncertainty(&cluster, "allgather", 8, &uncertainty, NULL));
+    uncertainty = gw_cluster_uncertainty(&cluster, "allgather", 8);
     assert_true(near(uncertainty, 0, 0));
     gw_cluster_free(&cluster);
     measure(&cluster, &truths[0], measured, 1, 0, random);
-    assert_ok(gw_cluster_uncertainty(&cluster, "allgather", 8, &uncertainty, NULL));
+    uncertainty = gw_cluster_uncertainty(&cluster, "allgather", 8);
     assert_true(isnan(uncertainty));
     gw_cluster_free(&cluster);
 }
@@ -351,8 +352,8 @@ TEST(exact_laws_are_as_uncertain_as_the_curves) {
                 assert_ok(gw_cluster_add_collective(&cluster, "allgather", workers, curve,
                                                     cJSON_Parse(text), NULL));
             }
-            assert_ok(
-                gw_cluster_uncertainty(&cluster, "allgather", asked[i / 2], &uncertainty, NULL));
+            assert_ok(gw_cluster_find_growth(&cluster, NULL));
+            uncertainty = gw_cluster_uncertainty(&cluster, "allgather", asked[i / 2]);
             double steps = asked[i / 2] == 16 ? 2 : 1;
             assert_true(near(uncertainty, steps * expected[t], 1e-9));
             gw_cluster_free(&cluster);
@@ -395,6 +396,7 @@ TEST(laws_are_chosen_of_times_that_overflow) {
             const struct gw_curve cost = {.fixed_s = slopes_s[i], .per_unit_s = slopes_s[i]};
             assert_ok(gw_cluster_add_collective(&cluster, "allreduce", workers, cost, NULL, NULL));
         }
+        assert_ok(gw_cluster_find_growth(&cluster, NULL));
         assert_ok(gw_cluster_collective(&cluster, "allreduce", 8, &curve, derivation, NULL));
         gw_curve_free(&curve);
         gw_cluster_free(&cluster);
