@@ -6,20 +6,12 @@
 enum gw_status gw_select_start(struct gw_worker *worker, struct gw_group_state *group, bool takes,
                                struct gw_error *error) {
     struct gw_memory *memory = &worker->compute;
-    struct gw_selection *selection = &memory->selection;
     struct gw_task task = gw_worker_task(worker, group);
-    if (memory->stream != NULL) {
-        const struct gw_gpu_kernel *kernel = gw_gpu_kernel_of(group->compressor);
-        return takes ? gw_gpu_compress(kernel, &task, memory->stream, memory->gpu_workspace,
-                                       &group->selection, error)
-                     : kernel->select(&task, memory->stream, memory->gpu_workspace,
-                                      &group->selection, error);
+    GW_TRY(gw_memory_select(memory, group->compressor, &task, takes, &group->selection, error));
+    if (memory->stream == NULL) {
+        group->entries = memory->selection.entries;
+        group->selected = memory->selection.count;
     }
-    task.workspace = &memory->workspace;
-    GW_TRY(takes ? gw_compress(group->compressor, &task, selection, error)
-                 : gw_kernel_of(group->compressor)->select(&task, selection, error));
-    group->entries = selection->entries;
-    group->selected = selection->count;
     return GW_OK;
 }
 

@@ -130,3 +130,26 @@ void gw_memory_close(struct gw_memory *memory) {
     gw_selection_free(&memory->selection);
     *memory = (struct gw_memory){0};
 }
+
+enum gw_status gw_memory_select(struct gw_memory *memory, const struct gw_compressor *compressor,
+                                const struct gw_task *task, bool takes,
+                                struct gw_gpu_selection *on_gpu, struct gw_error *error) {
+    struct gw_task own = *task;
+    own.workspace = &memory->workspace;
+    if (memory->stream != NULL) {
+        const struct gw_gpu_kernel *kernel = gw_gpu_kernel_of(compressor);
+        return takes ? gw_gpu_compress(kernel, task, memory->stream, memory->gpu_workspace, on_gpu,
+                                       error)
+                     : kernel->select(task, memory->stream, memory->gpu_workspace, on_gpu, error);
+    }
+    return takes ? gw_compress(compressor, &own, &memory->selection, error)
+                 : needed_kernel(compressor)->select(&own, &memory->selection, error);
+}
+
+enum gw_status gw_memory_finish_select(const struct gw_memory *memory,
+                                       const struct gw_gpu_selection *on_gpu, size_t *count,
+                                       struct gw_error *error) {
+    *count = memory->selection.count;
+    return memory->stream == NULL ? GW_OK
+                                  : gw_gpu_selection_finish(on_gpu, memory->stream, count, error);
+}

@@ -82,6 +82,18 @@ enum gw_status gw_gpu_compress(const struct gw_gpu_kernel *compressor, const str
                                struct gw_device_stream *stream, struct gw_gpu_workspace *workspace,
                                struct gw_gpu_selection *out, struct gw_error *error);
 
+/*
+ * Starts selecting in a memory (kernels/memory.h): into its own selection on the host, or into
+ * `on_gpu`. `takes`: with error feedback, as gw_compress. gw_memory_finish_select waits for the
+ * count.
+ */
+enum gw_status gw_memory_select(struct gw_memory *memory, const struct gw_compressor *compressor,
+                                const struct gw_task *task, bool takes,
+                                struct gw_gpu_selection *on_gpu, struct gw_error *error);
+enum gw_status gw_memory_finish_select(const struct gw_memory *memory,
+                                       const struct gw_gpu_selection *on_gpu, size_t *count,
+                                       struct gw_error *error);
+
 /* The sum of |u| in no particular order, to *sum (GPU): one pass, to compare other passes with. */
 enum gw_status gw_gpu_read_pass(const float *u, size_t n, struct gw_device_stream *stream,
                                 float *sum, struct gw_error *error);

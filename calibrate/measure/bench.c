@@ -18,23 +18,19 @@ struct run {
     const struct gw_bench *bench;
     struct gw_arena arena;
     const struct gw_compressor *compressor;
-    struct gw_task task;       /* selects from u */
-    float *u, *residual;       /* [elements], of the side */
-    const float *gradient;     /* [elements], of the side */
-    double topk_energy;        /* of the exact top-k, by the CPU */
-    enum kind kind;            /* of the next work */
-    double took_s;             /* of the last work, on a GPU */
-    double *seconds[KINDS];    /* [repeats], of one compressor */
-    double *all_s[2];          /* [compressors * repeats], of COPY and READ */
-    struct gw_selection found; /* the last selection, on the host */
-    struct gw_workspace workspace;
-    /* On a GPU: */
-    struct gw_device *device; /* NULL: processors */
-    struct gw_gpu_timer timer;
-    struct gw_gpu_workspace *gpu_workspace;
-    struct gw_gpu_selection gpu_selection;
-    const struct gw_gpu_kernel *gpu;
-    float *start; /* GPU: u - gradient, so that their sum is u, up to rounding */
+    struct gw_task task;    /* selects from u */
+    float *u, *residual;    /* [elements], of the side */
+    const float *gradient;  /* [elements], of the side */
+    double topk_energy;     /* of the exact top-k, by the CPU */
+    enum kind kind;         /* of the next work */
+    double took_s;          /* of the last work, on a GPU */
+    double *seconds[KINDS]; /* [repeats], of one compressor */
+    double *all_s[2];       /* [compressors * repeats], of COPY and READ */
+    struct gw_selecting selecting;
+    struct gw_selection found; /* the last selection, on the host; of the memory */
+    struct gw_device *device;  /* NULL: processors */
+    struct gw_gpu_timer timer; /* on a GPU */
+    float *start;              /* GPU: u - gradient, so that their sum is u, up to rounding */
 };
 
 static size_t count_compressors(const struct gw_bench *bench) {
@@ -47,54 +43,37 @@ static size_t count_compressors(const struct gw_bench *bench) {
 
 /* ---- work ---------------------------------------------------------------------------------- */
 
-/* The task that adds the gradient to the residual first. */
-static struct gw_task fused_task(const struct run *run) {
+static enum gw_status do_work(struct run *run, struct gw_error *error) {
+    const struct gw_memory *memory = &run->selecting.memory;
     struct gw_task task = run->task;
-    task.u = run->residual;
-    task.gradient = run->gradient;
-    return task;
-}
-
-static enum gw_status work_on_cpu(struct run *run, struct gw_error *error) {
-    struct gw_task fused = fused_task(run);
+    size_t n = task.n;
     volatile float sum = 0;
     switch (run->kind) {
+    case COPY:
+        return memory->does->copy(memory, run->residual, run->u, n * sizeof *run->u, error);
     case READ:
-        sum = gw_read_pass(run->u, run->task.n);
+        if (run->device != NULL) {
+            return gw_gpu_read_pass(run->u, n, run->timer.stream, run->timer.sum, error);
+        }
+        sum = gw_read_pass(run->u, n);
         (void)sum;
         return GW_OK;
-    case SELECT:
-        return gw_kernel_of(run->compressor)->select(&run->task, &run->found, error);
     default:
-        return gw_compress(run->compressor, &fused, &run->found, error);
-    }
-}
-
-static enum gw_status put_on_stream(struct run *run, struct gw_error *error) {
-    struct gw_device_stream *stream = run->timer.stream;
-    struct gw_task fused = fused_task(run);
-    size_t n = run->task.n;
-    switch (run->kind) {
-    case COPY:
-        return gw_device_copy(stream, run->residual, run->u, n * sizeof *run->u, error);
-    case READ:
-        return gw_gpu_read_pass(run->u, n, stream, run->timer.sum, error);
-    case SELECT:
-        return run->gpu->select(&run->task, stream, run->gpu_workspace, &run->gpu_selection, error);
-    default:
-        return gw_gpu_compress(run->gpu, &fused, stream, run->gpu_workspace, &run->gpu_selection,
-                               error);
+        if (run->kind == COMPRESS) { /* adds the gradient to the residual first */
+            task.u = run->residual;
+            task.gradient = run->gradient;
+        }
+        return gw_memory_select(&run->selecting.memory, run->compressor, &task,
+                                run->kind == COMPRESS, &run->selecting.on_gpu, error);
     }
 }
 
 static enum gw_status work(void *context, struct gw_error *error) {
     struct run *run = context;
-    if (run->device == NULL) {
-        return work_on_cpu(run, error);
-    }
-    GW_TRY(gw_gpu_timer_start(&run->timer, error));
-    GW_TRY(put_on_stream(run, error));
-    return gw_gpu_timer_stop(&run->timer, &run->took_s, error);
+    bool on_gpu = run->device != NULL;
+    GW_TRY(on_gpu ? gw_gpu_timer_start(&run->timer, error) : GW_OK);
+    GW_TRY(do_work(run, error));
+    return on_gpu ? gw_gpu_timer_stop(&run->timer, &run->took_s, error) : GW_OK;
 }
 
 static double took_s(void *context) {
@@ -147,32 +126,21 @@ static double selection_energy(const struct gw_selection *found) {
     return sum;
 }
 
-/* Copies the last selection to the host; on a GPU. */
+/* Finds the last selection, and copies it from a GPU to the host. */
 static enum gw_status fetch_selection(struct run *run, struct gw_error *error) {
     struct gw_device_stream *stream = run->timer.stream;
     size_t count = 0;
     if (run->device == NULL) {
+        run->found = run->selecting.memory.selection;
         return GW_OK;
     }
-    GW_TRY(gw_gpu_selection_finish(&run->gpu_selection, stream, &count, error));
-    GW_TRY(gw_selection_reserve(&run->found, count, error));
-    GW_TRY(gw_device_copy(stream, run->found.entries, run->gpu_selection.entries,
-                          count * sizeof *run->found.entries, error));
+    GW_TRY(gw_gpu_selection_finish(&run->selecting.on_gpu, stream, &count, error));
+    GW_TRY(gw_selection_reserve(&run->selecting.memory.selection, count, error));
+    run->found = run->selecting.memory.selection;
     run->found.count = count;
+    GW_TRY(gw_device_copy(stream, run->found.entries, run->selecting.on_gpu.entries,
+                          count * sizeof *run->found.entries, error));
     return gw_device_stream_finish(stream, error);
-}
-
-static enum gw_status select_once(void *context, const struct gw_task *task, size_t *count,
-                                  struct gw_error *error) {
-    struct run *run = context;
-    if (run->device == NULL) {
-        GW_TRY(gw_kernel_of(run->compressor)->select(task, &run->found, error));
-        *count = run->found.count;
-        return GW_OK;
-    }
-    GW_TRY(
-        run->gpu->select(task, run->timer.stream, run->gpu_workspace, &run->gpu_selection, error));
-    return gw_gpu_selection_finish(&run->gpu_selection, run->timer.stream, count, error);
 }
 
 /* ---- one compressor ------------------------------------------------------------------------ */
@@ -201,7 +169,7 @@ static enum gw_status measure_compressor(struct run *run, size_t which, struct g
     row->compress_outliers = gw_count_outliers(run->seconds[COMPRESS], repeats, outlier_deviations);
     double pass_s = run->device == NULL ? pass.median : pass.median / 2;
     row->compressor = run->compressor;
-    row->waits = run->gpu != NULL && run->gpu->waits;
+    row->waits = run->device != NULL && gw_gpu_kernel_of(run->compressor)->waits;
     row->passes = row->select_s.median / pass_s;
     row->compress_passes = row->compress_s.median / pass_s;
     row->count_ratio = (double)run->found.count / (double)run->task.k;
@@ -212,22 +180,16 @@ static enum gw_status measure_compressor(struct run *run, size_t which, struct g
 static enum gw_status bench_one(struct run *run, size_t which, struct gw_bench_row *row,
                                 struct gw_error *error) {
     const struct gw_compressor *compressor = run->bench->compressors[which];
-    const struct gw_selecting selecting = {.select = select_once, .context = run};
     enum gw_status status = GW_OK;
     run->compressor = compressor;
     run->task.iteration = 0;
-    if (run->device != NULL) {
-        run->gpu = gw_gpu_kernel_of(compressor);
-        if (run->gpu == NULL) {
-            return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor with GPU code",
-                           compressor->name);
-        }
-        size_t capacity = gw_gpu_selection_capacity(compressor, run->task.n, run->task.k);
-        GW_TRY(gw_gpu_selection_reserve(&run->gpu_selection, run->device, capacity, error));
+    if (run->device != NULL && gw_gpu_kernel_of(compressor) == NULL) {
+        return gw_fail(error, GW_BAD_INPUT, "%s: expected a compressor with GPU code",
+                       compressor->name);
     }
     GW_TRY(gw_state_open(compressor, &run->task, &run->task.state, error));
     if (compressor->stateful) {
-        status = gw_warm_up_compressor(compressor, &run->task, &selecting, &gw_machine_clock,
+        status = gw_warm_up_compressor(compressor, &run->task, &run->selecting, &gw_machine_clock,
                                        longest_warm_up_s, error);
     }
     if (status == GW_OK) {
@@ -253,7 +215,7 @@ static enum gw_status open_on_gpu(struct run *run, float *scratch, struct gw_err
     const struct gw_bench *bench = run->bench;
     float *gradient = NULL;
     GW_TRY(gw_gpu_timer_open(run->device, &run->timer, error));
-    GW_TRY(gw_gpu_workspace_open(run->device, &run->gpu_workspace, error));
+    GW_TRY(gw_selecting_open(&run->selecting, run->timer.stream, bench->elements, error));
     GW_TRY(upload_gradient(run, bench->u, &run->u, error));
     enum gw_status status = upload_gradient(run, bench->gradient, &gradient, error);
     run->gradient = gradient;
@@ -272,12 +234,9 @@ static void close_run(struct run *run) {
         gw_device_free(run->device, (void *)(uintptr_t)run->gradient);
         gw_device_free(run->device, run->start);
         gw_device_free(run->device, run->residual);
-        gw_gpu_selection_free(&run->gpu_selection);
-        gw_gpu_workspace_close(run->gpu_workspace);
-        gw_gpu_timer_close(&run->timer);
     }
-    gw_workspace_free(&run->workspace);
-    gw_selection_free(&run->found);
+    gw_selecting_close(&run->selecting);
+    gw_gpu_timer_close(&run->timer);
     gw_arena_free(&run->arena);
 }
 
@@ -304,11 +263,8 @@ static enum gw_status open_run(struct run *run, struct gw_error *error) {
     }
     run->all_s[COPY] = seconds + KINDS * bench->repeats;
     run->all_s[READ] = run->all_s[COPY] + all;
-    run->task = (struct gw_task){.n = n,
-                                 .k = bench->kept,
-                                 .seed = bench->seed,
-                                 .threads = bench->threads,
-                                 .workspace = &run->workspace};
+    run->task =
+        (struct gw_task){.n = n, .k = bench->kept, .seed = bench->seed, .threads = bench->threads};
     run->task.layers = layers;
     run->task.layer_count = n / run->task.k;
     for (size_t i = 0; i < run->task.layer_count; i++) {
@@ -319,13 +275,16 @@ static enum gw_status open_run(struct run *run, struct gw_error *error) {
     /* The exact top-k by the CPU, and the threshold that selects it. */
     double least = INFINITY;
     run->task.u = copy;
-    GW_TRY(gw_kernel_of(&gw_compressor_topk)->select(&run->task, &run->found, error));
-    for (size_t i = 0; i < run->found.count; i++) {
-        least = fmin(least, fabs((double)run->found.entries[i].value));
+    struct gw_memory *memory = &run->selecting.memory;
+    GW_TRY(gw_memory_open(memory, NULL, error));
+    GW_TRY(gw_memory_select(memory, &gw_compressor_topk, &run->task, false, NULL, error));
+    for (size_t i = 0; i < memory->selection.count; i++) {
+        least = fmin(least, fabs((double)memory->selection.entries[i].value));
     }
     run->task.threshold = least;
-    run->topk_energy = selection_energy(&run->found);
+    run->topk_energy = selection_energy(&memory->selection);
     if (run->device != NULL) {
+        gw_memory_close(memory);
         return open_on_gpu(run, copy, error);
     }
     run->u = copy;

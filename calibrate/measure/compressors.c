@@ -7,8 +7,6 @@
 #include "calibrate/measure/points.h"
 #include "calibrate/measure/pool.h"
 #include "calibrate/measure/survey.h"
-#include "kernels/gpu.h"
-#include "kernels/memory.h"
 #include "kernels/sketch.h"
 
 static const size_t smallest_elements = 1024;
@@ -31,14 +29,8 @@ struct compressor_memory {
     size_t *layers; /* [2 / density]: of about k elements each, for layer-drop */
     double density;
     double longest_warm_up_s;
-    struct gw_device *device; /* NULL: on CPUs */
-    /* On CPUs: */
-    struct gw_workspace workspace;
-    struct gw_selection selection;
-    /* On a GPU: */
-    struct gw_gpu_timer timer;
-    struct gw_gpu_workspace *gpu_workspace;
-    struct gw_gpu_selection gpu_selection;
+    struct gw_selecting selecting;
+    struct gw_gpu_timer timer; /* on a GPU */
 };
 
 enum { MAX_SIZES = 64 };
@@ -46,7 +38,6 @@ enum { MAX_SIZES = 64 };
 struct measured_compression {
     struct compressor_memory *compressor_memory;
     const struct gw_compressor *compressor;
-    const struct gw_gpu_kernel *gpu; /* NULL: on CPUs */
     double density;
     /*
      * One for each size. Their states live from visit to visit, and keep what they have adapted to.
@@ -55,16 +46,27 @@ struct measured_compression {
     struct gw_sketch sketches[MAX_SIZES]; /* of a compressor that sketches */
     size_t task_count;
     struct gw_task *task; /* of the size that is measured */
-    size_t selected;      /* by the last run */
     double seconds;       /* of the last run, on a GPU */
 };
 
-/* ---- warm-up ------------------------------------------------------------------------------- */
+/* ---- selections ---------------------------------------------------------------------------- */
+
+enum gw_status gw_selecting_open(struct gw_selecting *out, struct gw_device_stream *stream,
+                                 size_t capacity, struct gw_error *error) {
+    GW_TRY(gw_memory_open(&out->memory, stream, error));
+    return stream == NULL
+               ? GW_OK
+               : gw_gpu_selection_reserve(&out->on_gpu, out->memory.device, capacity, error);
+}
+
+void gw_selecting_close(struct gw_selecting *selecting) {
+    gw_gpu_selection_free(&selecting->on_gpu);
+    gw_memory_close(&selecting->memory);
+}
 
 enum gw_status gw_warm_up_compressor(const struct gw_compressor *compressor, struct gw_task *task,
-                                     const struct gw_selecting *selecting,
-                                     const struct gw_clock *clock, double longest_s,
-                                     struct gw_error *error) {
+                                     struct gw_selecting *selecting, const struct gw_clock *clock,
+                                     double longest_s, struct gw_error *error) {
     enum { ROUNDS = 2000 }; /* ExDyna takes 1,400 to change its threshold a thousandfold */
     struct gw_warm_up warm_up = {.tolerance = 0.03}; /* the gradient is always the same */
     double end_s = gw_clock_read_s(clock) + longest_s;
@@ -72,7 +74,9 @@ enum gw_status gw_warm_up_compressor(const struct gw_compressor *compressor, str
     bool ends = false;
     for (size_t i = 0; i < ROUNDS && !ends; i++) {
         size_t count = 0;
-        GW_TRY(selecting->select(selecting->context, task, &count, error));
+        GW_TRY(gw_memory_select(&selecting->memory, compressor, task, false, &selecting->on_gpu,
+                                error));
+        GW_TRY(gw_memory_finish_select(&selecting->memory, &selecting->on_gpu, &count, error));
         gw_state_observe(compressor, task->state, &count);
         task->iteration++;
         gw_warm_up_add(&warm_up, (double)count, (double)task->k);
@@ -82,65 +86,38 @@ enum gw_status gw_warm_up_compressor(const struct gw_compressor *compressor, str
     return GW_OK;
 }
 
-/* One selection, on CPUs or on a GPU. */
-static enum gw_status select_once(void *context, const struct gw_task *task, size_t *count,
-                                  struct gw_error *error) {
-    struct measured_compression *compression = context;
-    struct compressor_memory *compressor_memory = compression->compressor_memory;
-    if (compression->gpu == NULL) {
-        GW_TRY(gw_kernel_of(compression->compressor)
-                   ->select(task, &compressor_memory->selection, error));
-        *count = compressor_memory->selection.count;
-        return GW_OK;
-    }
-    GW_TRY(compression->gpu->select(task, compressor_memory->timer.stream,
-                                    compressor_memory->gpu_workspace,
-                                    &compressor_memory->gpu_selection, error));
-    return gw_gpu_selection_finish(&compressor_memory->gpu_selection,
-                                   compressor_memory->timer.stream, count, error);
-}
-
 /* ---- one repeat ---------------------------------------------------------------------------- */
-
-static enum gw_status run_on_gpu(struct measured_compression *compression, struct gw_error *error) {
-    struct compressor_memory *compressor_memory = compression->compressor_memory;
-    struct gw_gpu_timer *timer = &compressor_memory->timer;
-    GW_TRY(gw_gpu_timer_start(timer, error));
-    GW_TRY(gw_gpu_compress(compression->gpu, compression->task, timer->stream,
-                           compressor_memory->gpu_workspace, &compressor_memory->gpu_selection,
-                           error));
-    GW_TRY(gw_gpu_timer_stop(timer, &compression->seconds, error));
-    return gw_gpu_selection_finish(&compressor_memory->gpu_selection, timer->stream,
-                                   &compression->selected, error);
-}
 
 static enum gw_status compress_part(void *context, struct gw_error *error) {
     struct measured_compression *compression = context;
-    struct compressor_memory *compressor_memory = compression->compressor_memory;
-    if (compression->compressor->sketched) {
+    struct gw_selecting *selecting = &compression->compressor_memory->selecting;
+    const struct gw_task *task = compression->task;
+    if (compression->compressor->sketched && selecting->memory.stream == NULL) {
         /* The search follows the sum of all workers' sketches, and is measured apart. */
-        const struct gw_task *task = compression->task;
         struct gw_sketch *into = &compression->sketches[task - compression->tasks];
         GW_TRY(gw_memory_on_host.add(NULL, task->u, task->gradient, 1, task->n, error));
         gw_sketch_clear(into);
         return gw_sketch_encode(into, task->u, 0, task->n, error);
     }
-    GW_TRY(gw_compress(compression->compressor, compression->task, &compressor_memory->selection,
-                       error));
-    compression->selected = compressor_memory->selection.count;
-    return GW_OK;
+    return gw_memory_select(&selecting->memory, compression->compressor, task, true,
+                            &selecting->on_gpu, error);
+}
+
+static void take_vectors(struct measured_compression *compression) {
+    struct gw_vector_pools *vectors = compression->compressor_memory->vectors;
+    struct gw_task *task = compression->task;
+    task->u = gw_pool_next(&vectors->residual, task->n * sizeof(float));
+    task->gradient = gw_pool_next(&vectors->gradient, task->n * sizeof(float));
 }
 
 static enum gw_status run_compressor(void *context, struct gw_error *error) {
     struct measured_compression *compression = context;
-    struct compressor_memory *compressor_memory = compression->compressor_memory;
-    struct gw_task *task = compression->task;
-    task->u = gw_pool_next(&compressor_memory->vectors->residual, task->n * sizeof(float));
-    task->gradient = gw_pool_next(&compressor_memory->vectors->gradient, task->n * sizeof(float));
-    if (compression->gpu != NULL) {
-        return run_on_gpu(compression, error);
-    }
-    return compress_part(context, error);
+    struct gw_gpu_timer *timer = &compression->compressor_memory->timer;
+    bool on_gpu = timer->device != NULL;
+    take_vectors(compression);
+    GW_TRY(on_gpu ? gw_gpu_timer_start(timer, error) : GW_OK);
+    GW_TRY(compress_part(context, error));
+    return on_gpu ? gw_gpu_timer_stop(timer, &compression->seconds, error) : GW_OK;
 }
 
 static double took_s(void *context) {
@@ -148,10 +125,15 @@ static double took_s(void *context) {
     return compression->seconds;
 }
 
+/* Lets a threshold follow the last selection; that of a GPU fails in the next run. */
 static void learn_threshold(void *context) {
     struct measured_compression *compression = context;
+    const struct gw_selecting *selecting = &compression->compressor_memory->selecting;
     struct gw_task *task = compression->task;
-    gw_state_observe(compression->compressor, task->state, &compression->selected);
+    size_t selected = 0;
+    if (gw_memory_finish_select(&selecting->memory, &selecting->on_gpu, &selected, NULL) == GW_OK) {
+        gw_state_observe(compression->compressor, task->state, &selected);
+    }
     task->iteration++;
 }
 
@@ -161,11 +143,8 @@ static void restore_residual(void *context) {
     struct measured_compression *compression = context;
     struct gw_task *task = compression->task;
     size_t bytes = task->n * sizeof *task->u;
-    if (compression->gpu != NULL) {
-        (void)gw_device_clear(compression->compressor_memory->timer.stream, task->u, bytes, NULL);
-    } else {
-        memset(task->u, 0, bytes);
-    }
+    const struct gw_memory *memory = &compression->compressor_memory->selecting.memory;
+    (void)memory->does->clear(memory, task->u, bytes, NULL);
     learn_threshold(compression);
 }
 
@@ -181,12 +160,11 @@ static void lay_out_layers(struct compressor_memory *compressor_memory, struct g
 
 static enum gw_status open_size(struct measured_compression *compression, struct gw_task *task,
                                 size_t elements, struct gw_error *error) {
-    const struct gw_selecting selecting = {.select = select_once, .context = compression};
     const struct gw_compressor *compressor = compression->compressor;
     struct compressor_memory *compressor_memory = compression->compressor_memory;
-    *task = gw_pool_task(elements, compression->density, &compressor_memory->workspace);
+    *task = gw_pool_task(elements, compression->density);
     lay_out_layers(compressor_memory, task);
-    if (compressor->sketched && compression->gpu == NULL) {
+    if (compressor->sketched && compressor_memory->timer.device == NULL) {
         size_t columns = gw_sketch_columns(task->n, task->k);
         GW_TRY(gw_sketch_open(&compression->sketches[compression->task_count++], GW_SKETCH_ROWS,
                               columns, task->seed, error));
@@ -196,7 +174,8 @@ static enum gw_status open_size(struct measured_compression *compression, struct
     compression->task_count++;
     task->u = compressor_memory->vectors->gradient.data;
     return compressor->stateful
-               ? gw_warm_up_compressor(compressor, task, &selecting, compressor_memory->clock,
+               ? gw_warm_up_compressor(compressor, task, &compressor_memory->selecting,
+                                       compressor_memory->clock,
                                        compressor_memory->longest_warm_up_s, error)
                : GW_OK;
 }
@@ -223,12 +202,9 @@ static enum gw_status prepare_gradient(void *context, size_t elements, struct gw
  * others must leave the cores to them. */
 static enum gw_status prepare_concurrent(void *context, size_t elements, struct gw_error *error) {
     struct measured_compression *compression = context;
-    struct compressor_memory *compressor_memory = compression->compressor_memory;
     GW_TRY(prepare_gradient(context, elements, error));
-    struct gw_task *task = compression->task;
-    task->u = gw_pool_next(&compressor_memory->vectors->residual, task->n * sizeof(float));
-    task->gradient = gw_pool_next(&compressor_memory->vectors->gradient, task->n * sizeof(float));
-    memset(task->u, 0, task->n * sizeof *task->u);
+    take_vectors(compression);
+    memset(compression->task->u, 0, compression->task->n * sizeof *compression->task->u);
     return GW_OK;
 }
 
@@ -249,11 +225,8 @@ static void close_sizes(void *object) {
 
 static void close_all(void *object) {
     struct compressor_memory *compressor_memory = object;
-    gw_gpu_selection_free(&compressor_memory->gpu_selection);
-    gw_gpu_workspace_close(compressor_memory->gpu_workspace);
+    gw_selecting_close(&compressor_memory->selecting);
     gw_gpu_timer_close(&compressor_memory->timer);
-    gw_selection_free(&compressor_memory->selection);
-    gw_workspace_free(&compressor_memory->workspace);
 }
 
 static enum gw_status add_alone(struct gw_point_survey *survey,
@@ -267,7 +240,6 @@ static enum gw_status add_alone(struct gw_point_survey *survey,
     compression->compressor_memory = compressor_memory;
     compression->compressor = compressor;
     compression->density = density;
-    compression->gpu = compressor_memory->device != NULL ? gw_gpu_kernel_of(compressor) : NULL;
     series.subject.context = compression;
     return gw_series_list_add(&survey->list, series, error);
 }
@@ -344,7 +316,6 @@ enum gw_status gw_point_survey_add_compressors(struct gw_point_survey *survey,
     }
     compressor_memory->clock = calibration->clock;
     compressor_memory->density = calibration->density;
-    compressor_memory->device = calibration->device;
     compressor_memory->longest_warm_up_s = fmin(fmax(calibration->time_s / 300, 0.03), 0.5);
     /* n / k layers: k is at least half of density n, if that is 1 or more, and at least 1. */
     size_t layers = (size_t)fmin(2 / calibration->density, (double)calibration->max_elements) + 1;
@@ -357,10 +328,9 @@ enum gw_status gw_point_survey_add_compressors(struct gw_point_survey *survey,
     struct gw_device *device = calibration->device;
     if (device != NULL) {
         GW_TRY(gw_gpu_timer_open(device, &compressor_memory->timer, error));
-        GW_TRY(gw_gpu_workspace_open(device, &compressor_memory->gpu_workspace, error));
-        GW_TRY(gw_gpu_selection_reserve(&compressor_memory->gpu_selection, device,
-                                        calibration->max_elements, error));
     }
+    GW_TRY(gw_selecting_open(&compressor_memory->selecting, compressor_memory->timer.stream,
+                             calibration->max_elements, error));
     for (size_t i = 0; calibration->compressors[i] != NULL; i++) {
         GW_TRY(add_compressor(survey, compressor_memory, calibration, calibration->compressors[i],
                               error));

@@ -176,12 +176,12 @@ static enum gw_status measure_compressors(struct overlap_measuring *measuring,
     bool goes_on = true;
     const struct gw_overlap_subject compute = {
         .compute = gw_overlap_load_run,
-        .took_s = measuring->load.device == NULL ? NULL : gw_overlap_load_took_s,
+        .took_s = measuring->load.stream == NULL ? NULL : gw_overlap_load_took_s,
         .compute_context = &measuring->load,
         .block_s = fmin(longest_block_s, calibration->max_s_per_point / 4),
         .longest_s = fmin(longest_pair_s, measuring->time_s / (double)pairs)};
     for (size_t i = 0; i < COMPRESSORS && goes_on; i++) {
-        gw_overlap_load_choose(&measuring->load, compressors[i]);
+        measuring->load.compressor = compressors[i];
         GW_TRY(measure_named(measuring, &compute, collective, compressors[i]->name, error));
         GW_TRY(agree_on_time(measuring, &goes_on, error));
     }

@@ -5,9 +5,9 @@
 
 #include <pthread.h>
 
+#include "calibrate/measure/compressors.h"
 #include "calibrate/measure/pool.h"
 #include "calibrate/report.h"
-#include "kernels/gpu.h"
 
 /* ---- rounds -------------------------------------------------------------------------------- */
 
@@ -107,18 +107,11 @@ enum {
 /* Compresses one group after the other, on processors or on a GPU. */
 struct gw_overlap_load {
     size_t elements;                        /* of a group */
-    const struct gw_compressor *compressor; /* set by gw_overlap_load_choose */
+    const struct gw_compressor *compressor; /* the caller sets it */
     struct gw_pool gradient, residual;
     struct gw_task task;
-    /* On processors: */
-    struct gw_workspace workspace;
-    struct gw_selection selection;
-    /* On a GPU, with a stream like exec's for compute: */
-    struct gw_device *device;
-    struct gw_device_stream *stream;
-    const struct gw_gpu_kernel *gpu;
-    struct gw_gpu_workspace *gpu_workspace;
-    struct gw_gpu_selection gpu_selection;
+    struct gw_selecting selecting;
+    struct gw_device_stream *stream; /* of a GPU, like exec's for compute; NULL: on processors */
     struct gw_device_event *from[GW_OVERLAP_SERIES], *to[GW_OVERLAP_SERIES];
     double seconds; /* of the last series */
 };
@@ -128,8 +121,6 @@ enum gw_status gw_overlap_load_open(struct gw_overlap_load *out,
                                     const struct gw_calibration *calibration, int rank,
                                     struct gw_error *error);
 void gw_overlap_load_close(struct gw_overlap_load *load);
-
-void gw_overlap_load_choose(struct gw_overlap_load *load, const struct gw_compressor *compressor);
 
 /*
  * A gw_action of a load, the context. On a GPU it compresses a series of groups, and

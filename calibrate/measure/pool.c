@@ -86,11 +86,9 @@ void gw_pool_evict(const struct gw_pool *pool, size_t bytes) {
     }
 }
 
-struct gw_task gw_pool_task(size_t elements, double density, struct gw_workspace *workspace) {
+struct gw_task gw_pool_task(size_t elements, double density) {
     size_t kept = gw_elements_kept(elements, density);
     double tail = (double)kept / (2 * (double)elements);
-    return (struct gw_task){.n = elements,
-                            .k = kept,
-                            .threshold = gradient_deviation * gsl_cdf_ugaussian_Qinv(tail),
-                            .workspace = workspace};
+    return (struct gw_task){
+        .n = elements, .k = kept, .threshold = gradient_deviation * gsl_cdf_ugaussian_Qinv(tail)};
 }

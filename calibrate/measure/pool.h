@@ -41,6 +41,6 @@ struct gw_vector_pools {
 size_t gw_whole_lines(size_t bytes);
 
 /* The task of compressing these values, with the threshold that about density * elements exceed. */
-struct gw_task gw_pool_task(size_t elements, double density, struct gw_workspace *workspace);
+struct gw_task gw_pool_task(size_t elements, double density);
 
 #endif

@@ -202,7 +202,7 @@ static const char *overlap_is_measured(struct gw_communicator *gpus) {
 static const char *check_load(struct gw_overlap_load *load,
                               const struct gw_compressor *compressor) {
     struct gw_error error = {0};
-    gw_overlap_load_choose(load, compressor);
+    load->compressor = compressor;
     for (int i = 0; i < 3; i++) {
         size_t selected = 0;
         double started_s = gw_clock_now_s();
@@ -215,7 +215,7 @@ static const char *check_load(struct gw_overlap_load *load,
         if (!(took_s > 0 && took_s <= 2 * passed_s)) {
             return "a load says another time than it took";
         }
-        if (gw_gpu_selection_finish(&load->gpu_selection, load->stream, &selected, NULL) != GW_OK ||
+        if (gw_gpu_selection_finish(&load->selecting.on_gpu, load->stream, &selected, NULL) != GW_OK ||
             selected == 0 || selected > load->elements / 10) {
             return "a load selects nothing, or all";
         }
