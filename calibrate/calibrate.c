@@ -63,14 +63,11 @@ static enum gw_status add_curve(const struct gw_point_survey *survey, size_t whi
     const char *name = series->subject.name;
     struct gw_kernel_costs *costs =
         series->aggregates ? &cluster->aggregation : &cluster->compressors;
-    if (series->together) {
-        bool denser = series->denser_of != NULL;
-        return gw_kernel_costs_add_together(costs, denser ? series->denser_of : name, denser, curve,
-                                            details, error);
-    }
-    if (series->denser_of != NULL) {
-        return gw_kernel_costs_add_denser(costs, series->denser_of, series->densities, curve,
-                                          details, error);
+    if (series->together || series->denser_of != NULL) {
+        const struct gw_kernel_curve at = {series->together,
+                                           {series->densities[0], series->densities[1]}};
+        return gw_kernel_costs_add_curve(
+            costs, series->denser_of != NULL ? series->denser_of : name, at, curve, details, error);
     }
     return series->subject.separate
                ? gw_kernel_costs_add(costs, name, curve, details, error)
@@ -192,18 +189,10 @@ static enum gw_status measure_curves(struct gw_communicator *communicator,
     return status;
 }
 
-static void ignore_progress(void *context, double share, const char *what) {
-    (void)context;
-    (void)share;
-    (void)what;
-}
-
 static enum gw_status measure_all(struct gw_communicator *communicator,
                                   const struct gw_calibration *calibration, double started_s,
                                   struct gw_cluster *cluster, struct gw_error *error) {
-    struct gw_report report = {.on_progress = calibration->on_progress == NULL
-                                                  ? ignore_progress
-                                                  : calibration->on_progress,
+    struct gw_report report = {.on_progress = calibration->on_progress,
                                .context = calibration->progress_context,
                                .scale = 0.02};
     enum gw_status status = gw_calibrate_hosts(communicator, calibration, &report, cluster, error);

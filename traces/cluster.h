@@ -209,16 +209,19 @@ enum gw_status gw_cluster_add_collective(struct gw_cluster *cluster, const char 
 enum gw_status gw_kernel_costs_add(struct gw_kernel_costs *costs, const char *name,
                                    struct gw_curve curve, cJSON *details, struct gw_error *error);
 
+/* Another curve of a kernel: together, and at the second of two densities or (both 0) the first. */
+struct gw_kernel_curve {
+    bool together;
+    double densities[2];
+};
+
 /*
- * Add a curve to a kernel in the list. The curve and its details, an object, become the list's,
+ * Adds a curve to a kernel in the list. The curve and its details, an object, become the list's,
  * also on failure. The curve together at the second density comes after the one alone.
  */
-enum gw_status gw_kernel_costs_add_together(struct gw_kernel_costs *costs, const char *name,
-                                            bool denser, struct gw_curve curve, cJSON *details,
-                                            struct gw_error *error);
-enum gw_status gw_kernel_costs_add_denser(struct gw_kernel_costs *costs, const char *name,
-                                          const double densities[2], struct gw_curve curve,
-                                          cJSON *details, struct gw_error *error);
+enum gw_status gw_kernel_costs_add_curve(struct gw_kernel_costs *costs, const char *name,
+                                         struct gw_kernel_curve which, struct gw_curve curve,
+                                         cJSON *details, struct gw_error *error);
 enum gw_status gw_cluster_set_network(struct gw_cluster *cluster, struct gw_network network,
                                       struct gw_error *error);
 /* Replaces the overlap factors; they become the cluster's. */

@@ -43,15 +43,6 @@ struct shape {
     double dimensions[4];    /* the last four */
 };
 
-/* Measures a number with its "_", and the commas that digits follow. */
-static size_t number_length(const char *at, bool has_commas) {
-    size_t length = strspn(at, "0123456789_");
-    while (has_commas && at[length] == ',' && isdigit((unsigned char)at[length + 1])) {
-        length += 1 + strspn(at + length + 1, "0123456789_");
-    }
-    return length;
-}
-
 static void add_dimension(struct shape *shape, double dimension, struct gw_import_parameter *out) {
     shape->largest = fmax(shape->largest, out->last);
     shape->dimensions[out->numbers++ % 4] = dimension;
@@ -134,7 +125,11 @@ static bool parse_shape(const char *at, struct gw_import_parameter *out) {
     while (*at != '\0') {
         size_t length = 1;
         if (isdigit((unsigned char)*at)) {
-            length = number_length(at, !shape.is_open || shape.is_closed);
+            bool has_commas = !shape.is_open || shape.is_closed; /* that digits follow */
+            length = strspn(at, "0123456789_");
+            while (has_commas && at[length] == ',' && isdigit((unsigned char)at[length + 1])) {
+                length += 1 + strspn(at + length + 1, "0123456789_");
+            }
             if (!add_number(&shape, at, length, out)) {
                 return false;
             }

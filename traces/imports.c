@@ -296,19 +296,6 @@ const char *gw_import_passed_over(const struct gw_cluster *cluster, size_t index
                : NULL;
 }
 
-/* Adds a reason to the list; behind a full list stands how many more there were. */
-static enum gw_status add_reason(cJSON *list, const char *reason, struct gw_error *error) {
-    const char *last = cJSON_GetStringValue(cJSON_GetArrayItem(list, MOST_PASSED_OVER));
-    char more[64];
-    if (cJSON_GetArraySize(list) < MOST_PASSED_OVER) {
-        return gw_json_append(list, cJSON_CreateString(reason), error);
-    }
-    (void)snprintf(more, sizeof more, "%llu more",
-                   1 + (last == NULL ? 0 : strtoull(last, NULL, 10)));
-    cJSON_DeleteItemFromArray(list, MOST_PASSED_OVER);
-    return gw_json_append(list, cJSON_CreateString(more), error);
-}
-
 enum gw_status gw_import_pass_over(struct gw_cluster *cluster, struct gw_error *error,
                                    const char *format, ...) {
     char message[IMPORT_TEXT_SIZE];
@@ -323,7 +310,14 @@ enum gw_status gw_import_pass_over(struct gw_cluster *cluster, struct gw_error *
         cJSON *source = cJSON_GetObjectItemCaseSensitive(cluster->kept, "source");
         GW_TRY(gw_json_put(source, passed_over, cJSON_CreateArray(), error));
     }
-    return add_reason(passed_over_in(cluster), visible, error);
+    cJSON *list = passed_over_in(cluster);
+    const char *last = cJSON_GetStringValue(cJSON_GetArrayItem(list, MOST_PASSED_OVER));
+    if (cJSON_GetArraySize(list) >= MOST_PASSED_OVER) { /* behind them stands how many more */
+        (void)snprintf(visible, sizeof visible, "%llu more",
+                       1 + (last == NULL ? 0 : strtoull(last, NULL, 10)));
+        cJSON_DeleteItemFromArray(list, MOST_PASSED_OVER);
+    }
+    return gw_json_append(list, cJSON_CreateString(visible), error);
 }
 
 enum gw_status gw_import_pass_over_part(struct gw_import_text *text, struct gw_error *error,

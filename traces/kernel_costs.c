@@ -79,37 +79,25 @@ enum gw_status gw_kernel_costs_add(struct gw_kernel_costs *costs, const char *na
     return set_curve(added, false, false, curve, details, error);
 }
 
-/* Adds a curve to a kernel, and its details below the kernel's entry; takes both over. */
-static enum gw_status add_curve(struct gw_kernel_costs *costs, const char *name, bool denser,
-                                bool together, struct gw_curve curve, cJSON *details,
-                                struct gw_error *error) {
+enum gw_status gw_kernel_costs_add_curve(struct gw_kernel_costs *costs, const char *name,
+                                         struct gw_kernel_curve which, struct gw_curve curve,
+                                         cJSON *details, struct gw_error *error) {
     struct gw_kernel_cost *cost = find_kernel_cost(costs, name);
+    bool denser = which.densities[1] > 0;
     if (cost == NULL) {
         gw_curve_free(&curve);
         cJSON_Delete(details);
         return gw_fail(error, GW_FAILED, "%s: expected the time alone before", name);
     }
-    cJSON *entry =
-        denser && together ? cJSON_GetObjectItemCaseSensitive(cost->kept, "denser") : cost->kept;
-    enum gw_status status = set_curve(cost, denser, together, curve, details, error);
-    enum gw_status put = gw_json_put(entry, together ? "together" : "denser", details, error);
-    return status == GW_OK ? put : status;
-}
-
-enum gw_status gw_kernel_costs_add_together(struct gw_kernel_costs *costs, const char *name,
-                                            bool denser, struct gw_curve curve, cJSON *details,
-                                            struct gw_error *error) {
-    return add_curve(costs, name, denser, true, curve, details, error);
-}
-
-enum gw_status gw_kernel_costs_add_denser(struct gw_kernel_costs *costs, const char *name,
-                                          const double densities[2], struct gw_curve curve,
-                                          cJSON *details, struct gw_error *error) {
-    struct gw_kernel_cost *cost = find_kernel_cost(costs, name);
-    if (cost != NULL) {
-        memcpy(cost->densities, densities, sizeof cost->densities);
+    cJSON *entry = cost->kept;
+    if (denser && which.together) {
+        entry = cJSON_GetObjectItemCaseSensitive(entry, "denser");
+    } else if (denser) {
+        memcpy(cost->densities, which.densities, sizeof cost->densities);
     }
-    return add_curve(costs, name, true, false, curve, details, error);
+    enum gw_status status = set_curve(cost, denser, which.together, curve, details, error);
+    enum gw_status put = gw_json_put(entry, which.together ? "together" : "denser", details, error);
+    return status == GW_OK ? put : status;
 }
 
 void gw_kernel_costs_free(struct gw_kernel_costs *costs) {

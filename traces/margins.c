@@ -110,16 +110,6 @@ static double continued_s(const struct gw_margins *margins,
     return fmax(line_s(margins, weights), margins->line[margins->line_count - 1].time_s);
 }
 
-static double line_margin(const struct gw_margins *margins, double size) {
-    double weights[GW_MAX_LAST_POINTS];
-    double off_s = 0;
-    weigh_line(margins, size, weights);
-    for (size_t i = 0; i < margins->line_count; i++) {
-        off_s += fabs(weights[i]) * margins->line_off_s[i];
-    }
-    return hypot(margins->elsewhere, off_s / continued_s(margins, weights));
-}
-
 /* Chooses the last medians; their distances from their line add to their errors. */
 static void choose_line(const struct gw_curve *curve, double *off_s, struct gw_margins *margins) {
     const struct gw_curve_point *medians = margins->medians;
@@ -236,8 +226,17 @@ static double margin_around(const struct gw_margins *margins, double size) {
     while (above < margins->count && margins->medians[above].size < size) {
         above++;
     }
+    if (above == margins->count && margins->line_count > 0) {
+        double weights[GW_MAX_LAST_POINTS];
+        double off_s = 0;
+        weigh_line(margins, size, weights);
+        for (size_t i = 0; i < margins->line_count; i++) {
+            off_s += fabs(weights[i]) * margins->line_off_s[i];
+        }
+        return hypot(margins->elsewhere, off_s / continued_s(margins, weights));
+    }
     if (above == margins->count) {
-        return margins->line_count > 0 ? line_margin(margins, size) : margins->relative[above - 1];
+        return margins->relative[above - 1];
     }
     bool exact = above == 0 || margins->medians[above].size == size;
     return exact ? margins->relative[above]

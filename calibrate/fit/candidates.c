@@ -86,15 +86,6 @@ static enum gw_status fit_shape(enum gw_curve_shape shape, const struct gw_curve
     return GW_OK;
 }
 
-static enum gw_status fit_points(const struct gw_curve_point *points, size_t count,
-                                 struct gw_candidate *out, struct gw_error *error) {
-    struct gw_curve seen = {.point_count = count,
-                            .points = (struct gw_curve_point *)(uintptr_t)points};
-    GW_TRY(gw_curve_copy(&seen, &out->curve, error));
-    out->fitted = true;
-    return GW_OK;
-}
-
 /* fewest: minimum number of points of a segment. */
 static enum gw_status fit_kind(enum gw_candidate_kind kind, const struct gw_curve_point *points,
                                size_t count, size_t fewest, struct gw_candidate *out,
@@ -108,7 +99,11 @@ static enum gw_status fit_kind(enum gw_candidate_kind kind, const struct gw_curv
     case GW_CANDIDATE_TWO_SEGMENT:
         return fit_two_segments(points, count, fewest, out, error);
     default:
-        return fit_points(points, count, out, error);
+        out->fitted = true;
+        return gw_curve_copy(
+            &(struct gw_curve){.point_count = count,
+                               .points = (struct gw_curve_point *)(uintptr_t)points},
+            &out->curve, error);
     }
 }
 

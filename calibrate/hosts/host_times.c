@@ -30,19 +30,6 @@ static enum gw_status time_action(const struct gw_clock *clock, gw_action *actio
     return GW_OK;
 }
 
-static enum gw_status time_together(const struct gw_clock *clock, const struct gw_host_work *work,
-                                    struct gw_host_times *out, struct gw_error *error) {
-    const struct gw_repeats repeats = {.fewest = CONCURRENT_REPEATS, .most = CONCURRENT_REPEATS};
-    struct gw_clock_cost cost;
-    struct gw_spread spread;
-    GW_TRY(time_action(clock, work->compute, work->context, repeats, &spread, error));
-    gw_time_clock(clock, &cost);
-    out->together_s = spread.mean;
-    out->clock_s = cost.mean_s;
-    out->clock_step_s = cost.step_s;
-    return GW_OK;
-}
-
 static enum gw_status time_host_alone(const struct gw_clock *clock, const struct gw_host_work *work,
                                       struct gw_host_times *out, struct gw_error *error) {
     const struct gw_repeats compute = {
@@ -83,12 +70,19 @@ static enum gw_status combine_host_times(struct gw_communicator *communicator,
 enum gw_status gw_time_hosts(struct gw_communicator *communicator, const struct gw_clock *clock,
                              const struct gw_host_list *list, const struct gw_host_work *work,
                              struct gw_host_times *times, struct gw_error *error) {
+    const struct gw_repeats concurrent = {.fewest = CONCURRENT_REPEATS, .most = CONCURRENT_REPEATS};
     struct gw_host_times own = {0};
+    struct gw_clock_cost cost;
+    struct gw_spread spread;
     size_t host = list->host_of[communicator->rank];
     size_t turns = list->count <= MAX_TURNS ? list->count : 1;
     GW_TRY(work->compute(work->context, error));
     GW_TRY(communicator->transport->barrier(communicator, error));
-    GW_TRY(time_together(clock, work, &own, error));
+    GW_TRY(time_action(clock, work->compute, work->context, concurrent, &spread, error));
+    gw_time_clock(clock, &cost);
+    own.together_s = spread.mean;
+    own.clock_s = cost.mean_s;
+    own.clock_step_s = cost.step_s;
     GW_TRY(communicator->transport->barrier(communicator, error));
     double started_s = gw_clock_read_s(clock);
     if (list->first_rank[host] == communicator->rank) {

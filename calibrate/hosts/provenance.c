@@ -93,20 +93,6 @@ static enum gw_status add_node(cJSON *nodes, const char *host, cJSON *node,
     return gw_json_append(names, cJSON_CreateString(host), error);
 }
 
-/* Splits a rank's description: its own part, and its host's if it is the first of the host. */
-static enum gw_status add_rank(cJSON *source, cJSON *said, const char *new_host,
-                               struct gw_error *error) {
-    cJSON *rank = cJSON_DetachItemFromObjectCaseSensitive(said, "rank");
-    GW_TRY(gw_json_append(cJSON_GetObjectItemCaseSensitive(source, "ranks"), rank, error));
-    if (new_host == NULL) {
-        return GW_OK;
-    }
-    GW_TRY(gw_json_append(cJSON_GetObjectItemCaseSensitive(source, "hosts"),
-                          cJSON_CreateString(new_host), error));
-    return add_node(cJSON_GetObjectItemCaseSensitive(source, "nodes"), new_host,
-                    cJSON_DetachItemFromObjectCaseSensitive(said, "node"), error);
-}
-
 /* Puts "hosts", "nodes" and "ranks" into `source`. Each rank's text, of `stride` bytes, is {"rank":
  * {"rank", "host", ...}, "node": {...}}. */
 static enum gw_status put_hosts(const char *texts, size_t stride, const struct gw_host_list *list,
@@ -120,10 +106,20 @@ static enum gw_status put_hosts(const char *texts, size_t stride, const struct g
         size_t host = list->host_of[r];
         cJSON *said = NULL;
         GW_TRY(gw_json_parse(text, strlen(text), "provenance", &said, error));
-        enum gw_status status =
-            add_rank(source, said, list->first_rank[host] == r ? list->names[host] : NULL, error);
+        cJSON *rank = cJSON_DetachItemFromObjectCaseSensitive(said, "rank");
+        cJSON *node = cJSON_DetachItemFromObjectCaseSensitive(said, "node");
         cJSON_Delete(said);
-        GW_TRY(status);
+        enum gw_status status =
+            gw_json_append(cJSON_GetObjectItemCaseSensitive(source, "ranks"), rank, error);
+        if (status != GW_OK || list->first_rank[host] != r) {
+            cJSON_Delete(node);
+            GW_TRY(status);
+            continue;
+        }
+        GW_TRY(add_node(cJSON_GetObjectItemCaseSensitive(source, "nodes"), list->names[host], node,
+                        error));
+        GW_TRY(gw_json_append(cJSON_GetObjectItemCaseSensitive(source, "hosts"),
+                              cJSON_CreateString(list->names[host]), error));
     }
     return GW_OK;
 }

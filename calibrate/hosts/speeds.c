@@ -104,11 +104,10 @@ enum gw_status gw_calibrate_hosts(struct gw_communicator *communicator,
     GW_TRY(gw_json_put(source, "warnings", cJSON_CreateArray(), error));
     GW_TRY(gw_warn_of_nodes(source, error));
     GW_TRY(gw_host_list_open(communicator, &list, error));
-    report->on_progress(report->context, report->offset, "hosts, beside each other");
+    gw_report_progress(report, 0, "hosts, beside each other");
     enum gw_status status = compare_speeds(communicator, calibration->clock, &list, source, error);
     if (status == GW_OK && gw_link_count(&list) > 0) {
-        report->on_progress(report->context, report->offset + report->scale / 2,
-                            "links, beside each other");
+        gw_report_progress(report, 0.5, "links, beside each other");
         status = compare_links(communicator, calibration->clock, &list, source, error);
     }
     gw_host_list_close(&list);

@@ -1,3 +1,4 @@
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,15 +39,9 @@ add_warning(cJSON *source, struct gw_error *error, const char *format, ...) {
 
 /* ---- times ------------------------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b) {
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
 /* The lower of two middle values: the slower of two hosts is slower than the other. */
 static double lower_median(double *values, size_t count) {
-    qsort(values, count, sizeof *values, ascending);
+    gsl_sort(values, 1, count);
     return values[(count - 1) / 2];
 }
 

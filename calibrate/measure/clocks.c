@@ -70,17 +70,6 @@ static enum gw_status query_clock(struct gw_clocks *clocks, struct gw_communicat
     return GW_OK;
 }
 
-static enum gw_status answer_query(struct gw_clocks *clocks, struct gw_communicator *communicator,
-                                   int rank, struct gw_error *error) {
-    for (int i = 0; i < ROUND_TRIPS; i++) {
-        double time_s = 0;
-        GW_TRY(gw_receive(communicator, rank, &time_s, sizeof time_s, error));
-        time_s = gw_clock_read_s(clocks->own);
-        GW_TRY(gw_send(communicator, rank, &time_s, sizeof time_s, error));
-    }
-    return GW_OK;
-}
-
 /* Fits a rate only if the answers are seconds apart: an error of a microsecond over a millisecond
  * would be a rate a hundred times that of any clock. */
 static void fit_line(struct gw_clocks *clocks) {
@@ -112,8 +101,12 @@ enum gw_status gw_clocks_ask(struct gw_clocks *clocks, struct gw_communicator *c
         return GW_OK;
     }
     if (communicator->rank == 0) {
-        for (int rank = 1; rank < communicator->size; rank++) {
-            GW_TRY(answer_query(clocks, communicator, rank, error));
+        for (int i = 0; i < ROUND_TRIPS * (communicator->size - 1); i++) { /* rank after rank */
+            int rank = 1 + i / ROUND_TRIPS;
+            double time_s = 0;
+            GW_TRY(gw_receive(communicator, rank, &time_s, sizeof time_s, error));
+            time_s = gw_clock_read_s(clocks->own);
+            GW_TRY(gw_send(communicator, rank, &time_s, sizeof time_s, error));
         }
         return GW_OK;
     }

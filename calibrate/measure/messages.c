@@ -234,9 +234,7 @@ static enum gw_status measure_probes(struct measured_link *link,
         char what[96];
         snprintf(what, sizeof what, "%s nodes, %s of %s bytes", name, kinds[probe->kind].name,
                  gw_format_count((double)probe->bytes, number));
-        report->on_progress(report->context,
-                            report->offset + report->scale * (double)i / (double)probes->count,
-                            what);
+        gw_report_progress(report, (double)i / (double)probes->count, what);
         GW_TRY(measure_probe(link, &rule, probe, error));
     }
     return GW_OK;

@@ -224,8 +224,8 @@ static enum gw_status measure_collective(struct overlap_measuring *measuring, si
     for (size_t i = 0; i < measuring->sizes && goes_on; i++) {
         double share =
             (double)(which * measuring->sizes + i) / (double)(COLLECTIVES * measuring->sizes);
-        report->on_progress(report->context, report->offset + report->scale * share,
-                            backward == NULL ? "overlap" : "overlap with a backward pass");
+        gw_report_progress(report, share,
+                           backward == NULL ? "overlap" : "overlap with a backward pass");
         size_t size = backward == NULL || i == 0 ? i : measuring->sizes - i;
         double exchange_s = 0;
         measuring->exchanges.bytes = message_bytes[size];

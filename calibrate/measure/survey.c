@@ -224,14 +224,13 @@ static enum gw_status leave_phase(struct leader *leader, struct gw_error *error)
 }
 
 static void tell_progress(const struct leader *leader, const struct gw_measured_point *point) {
-    const struct gw_report *report = leader->report;
     const struct gw_series *series = &leader->part.survey->points.series[point->series];
     char number[GW_UNITS_SIZE];
     char what[96];
     snprintf(what, sizeof what, "%s, %d workers, %s %s", series->subject.name, series->workers,
              gw_format_count((double)point->size, number), series->subject.size_key);
     double share = (now_s(leader) - leader->started_s) / (leader->end_s - leader->started_s);
-    report->on_progress(report->context, report->offset + report->scale * fmin(share, 1), what);
+    gw_report_progress(leader->report, fmin(share, 1), what);
 }
 
 /*

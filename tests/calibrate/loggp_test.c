@@ -273,17 +273,11 @@ static double message_s(int from, int to, size_t bytes) {
                                                         : within_s + (double)bytes * byte_s / 100;
 }
 
-static void ignore_progress(void *context, double share, const char *what) {
-    (void)context;
-    (void)share;
-    (void)what;
-}
-
 static enum gw_status measure(struct gw_communicator *communicator, void *context,
                               struct gw_error *out) {
     struct gw_cluster *cluster = context;
     struct gw_calibration calibration = gw_calibration_defaults();
-    const struct gw_report report = {.on_progress = ignore_progress, .scale = 1};
+    const struct gw_report report = {.scale = 1};
     communicator->transport = &fake_hosts_transport;
     calibration.clock = &fake_self->clock;
     calibration.max_bytes = 1 << 16;

@@ -11,13 +11,7 @@ enum { RANKS = 2 };
 /* The cluster of each rank, for all to compare. */
 static struct gw_cluster clusters[RANKS];
 
-static void ignore_progress(void *context, double share, const char *what) {
-    (void)context;
-    (void)share;
-    (void)what;
-}
-
-static const struct gw_report report = {.on_progress = ignore_progress, .scale = 1};
+static const struct gw_report report = {.scale = 1};
 
 /* ---- what goes between GPUs ---------------------------------------------------------------- */
 
@@ -215,7 +209,8 @@ static const char *check_load(struct gw_overlap_load *load,
         if (!(took_s > 0 && took_s <= 2 * passed_s)) {
             return "a load says another time than it took";
         }
-        if (gw_gpu_selection_finish(&load->selecting.on_gpu, load->stream, &selected, NULL) != GW_OK ||
+        if (gw_gpu_selection_finish(&load->selecting.on_gpu, load->stream, &selected, NULL) !=
+                GW_OK ||
             selected == 0 || selected > load->elements / 10) {
             return "a load selects nothing, or all";
         }

@@ -100,12 +100,12 @@ static void add_denser(struct gw_kernel_costs *costs, size_t which, bool longer,
                        struct gw_random *random) {
     struct gw_kernel_cost *cost = &costs->list[which];
     double density = power_between(random, 1e-4, 0.06);
-    const double densities[] = {density, 16 * density};
+    const struct gw_kernel_curve at = {.densities = {density, 16 * density}};
     double times = longer ? 1 + 3 * gw_random_uniform(random) : power_between(random, 0.05, 1.2);
     struct gw_curve denser;
     assert_ok(gw_curve_scaled(&cost->curve, times, times, &denser, &error));
-    assert_ok(gw_kernel_costs_add_denser(costs, cost->name, densities, denser, cJSON_CreateObject(),
-                                         &error));
+    assert_ok(
+        gw_kernel_costs_add_curve(costs, cost->name, at, denser, cJSON_CreateObject(), &error));
 }
 
 static void open_scene(struct scene *scene, struct gw_random *random, size_t pair) {

@@ -133,17 +133,18 @@ TEST(timelines_have_the_bytes_of_their_iteration) {
  * long. */
 static int read_cluster(void **state) {
     (void)state;
-    static const double densities[] = {0.001, 0.016};
+    const struct gw_kernel_curve alone = {.densities = {0.001, 0.016}};
+    const struct gw_kernel_curve together = {true, {0.001, 0.016}};
     struct gw_curve denser;
     assert_ok(gw_cluster_read(GW_TEST_DATA "/clusters/box-4x1gbit.json", &cluster, NULL));
     const struct gw_kernel_cost *topk = gw_kernel_cost_find(&cluster.compressors, "topk");
     assert_non_null(topk);
     assert_ok(gw_curve_scaled(&topk->curve, 2, 2, &denser, NULL));
-    assert_ok(gw_kernel_costs_add_denser(&cluster.compressors, "topk", densities, denser,
-                                         cJSON_CreateObject(), NULL));
+    assert_ok(gw_kernel_costs_add_curve(&cluster.compressors, "topk", alone, denser,
+                                        cJSON_CreateObject(), NULL));
     assert_ok(gw_curve_scaled(&topk->together, 6, 6, &denser, NULL));
-    return (int)gw_kernel_costs_add_together(&cluster.compressors, "topk", true, denser,
-                                             cJSON_CreateObject(), NULL);
+    return (int)gw_kernel_costs_add_curve(&cluster.compressors, "topk", together, denser,
+                                          cJSON_CreateObject(), NULL);
 }
 
 /* Without anything beside it: a group's compression, by what the fullest worker selects of it. */
@@ -173,18 +174,20 @@ TEST(compression_takes_longer_where_more_is_selected) {
 /* Top-k in a nanosecond an element, alone; of four together so, and in three at the second density.
  */
 static void crowd(struct gw_cluster *crowded) {
-    static const double densities[] = {0.001, 0.016};
+    const struct gw_kernel_curve alone = {.densities = {0.001, 0.016}};
+    const struct gw_kernel_curve together = {true, {0.001, 0.016}};
     static const struct gw_curve nanosecond = {.per_unit_s = 1e-9};
     static const struct gw_curve three = {.per_unit_s = 3e-9};
     struct gw_kernel_costs *costs = &crowded->compressors;
     assert_ok(gw_cluster_create(crowded, "crowded", WORKERS, 1, NULL));
     assert_ok(gw_cluster_add_collective(crowded, "allgather", WORKERS, nanosecond, NULL, NULL));
     assert_ok(gw_kernel_costs_add(costs, "topk", nanosecond, cJSON_CreateObject(), NULL));
+    assert_ok(gw_kernel_costs_add_curve(costs, "topk", (struct gw_kernel_curve){.together = true},
+                                        nanosecond, cJSON_CreateObject(), NULL));
     assert_ok(
-        gw_kernel_costs_add_together(costs, "topk", false, nanosecond, cJSON_CreateObject(), NULL));
-    assert_ok(gw_kernel_costs_add_denser(costs, "topk", densities, nanosecond, cJSON_CreateObject(),
-                                         NULL));
-    assert_ok(gw_kernel_costs_add_together(costs, "topk", true, three, cJSON_CreateObject(), NULL));
+        gw_kernel_costs_add_curve(costs, "topk", alone, nanosecond, cJSON_CreateObject(), NULL));
+    assert_ok(
+        gw_kernel_costs_add_curve(costs, "topk", together, three, cJSON_CreateObject(), NULL));
     crowded->sharing = (struct gw_sharing){WORKERS, WORKERS, WORKERS};
     set_no_slowing(crowded, WORKERS);
 }
