@@ -24,17 +24,6 @@ static void add_reason(struct reasons *reasons, char *text) {
 
 /* ---- hosts ----------------------------------------------------------------------------------- */
 
-static bool has_host(const cJSON *hosts, const char *name) {
-    const cJSON *host = NULL;
-    cJSON_ArrayForEach(host, hosts) {
-        const char *listed = cJSON_GetStringValue(host);
-        if (listed != NULL && strncmp(listed, name, GW_HOST_SIZE - 1) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void compare_hosts(struct reasons *reasons, const struct gw_host_list *list) {
     const cJSON *hosts = cJSON_GetObjectItemCaseSensitive(reasons->source, "hosts");
     const char *path = reasons->cluster->path;
@@ -49,9 +38,13 @@ static void compare_hosts(struct reasons *reasons, const struct gw_host_list *li
     size_t others = 0;
     const char *first = "";
     for (size_t h = 0; h < list->count; h++) {
-        if (!has_host(hosts, list->names[h])) {
-            first = others++ == 0 ? list->names[h] : first;
+        const cJSON *host = hosts->child;
+        while (host != NULL && (!cJSON_IsString(host) || strncmp(host->valuestring, list->names[h],
+                                                                 GW_HOST_SIZE - 1) != 0)) {
+            host = host->next;
         }
+        first = host == NULL && others == 0 ? list->names[h] : first;
+        others += host == NULL;
     }
     if (others > 0) {
         add_reason(reasons,

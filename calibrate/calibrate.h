@@ -3,6 +3,8 @@
 #ifndef GW_CALIBRATE_CALIBRATE_H
 #define GW_CALIBRATE_CALIBRATE_H
 
+#include <string.h>
+
 #include "core/core.h"
 #include "device/device.h"
 #include "kernels/kernels.h"
@@ -79,6 +81,16 @@ void gw_calibration_make_thorough(struct gw_calibration *calibration);
 /* True if it measures an aggregator. It measures the search in sketches whenever it measures a
  * compressor that sketches, whose curve is then of sketching alone. Not on GPUs. */
 bool gw_calibrates(const struct gw_calibration *calibration, enum gw_aggregator by);
+
+/* True if it measures a collective. */
+static inline bool gw_calibrates_collective(const struct gw_calibration *calibration,
+                                            const char *name) {
+    const char *const *asked = calibration->collectives;
+    while (*asked != NULL && strcmp(*asked, name) != 0) {
+        asked++;
+    }
+    return *asked != NULL;
+}
 
 /* Lists names of collectives and compressors, "aggregation", "network" and "overlap", ended by
  * NULL. */

@@ -157,11 +157,7 @@ static void print_collectives(const struct gw_cluster *cluster,
                                 .raw = &cost->raw,
                                 .kept = cost->kept,
                                 .largest = (double)calibration->max_bytes};
-        bool asked = false;
-        for (size_t k = 0; calibration->collectives[k] != NULL; k++) {
-            asked = asked || strcmp(calibration->collectives[k], cost->name) == 0;
-        }
-        print_row(table, &row, asked ? verdict : NULL);
+        print_row(table, &row, gw_calibrates_collective(calibration, cost->name) ? verdict : NULL);
     }
     gw_table_print_and_close(table);
 }

@@ -1,27 +1,11 @@
 #include "traces/accuracy.h"
 
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- trainings that differ by their seeds --------------------------------------------------- */
-
-static int by_number(const void *a, const void *b) {
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
-static void summarise_iterations(double *iterations, size_t count, struct gw_trainings *out) {
-    qsort(iterations, count, sizeof *iterations, by_number);
-    out->count = count;
-    for (size_t i = 0; i < count; i++) {
-        out->reached += isfinite(iterations[i]) ? 1 : 0;
-    }
-    out->iterations = (iterations[(count - 1) / 2] + iterations[count / 2]) / 2;
-    out->low = iterations[0];
-    out->high = iterations[count - 1];
-}
 
 static enum gw_status read_numbers(const struct gw_json *list, double *out,
                                    struct gw_error *error) {
@@ -47,9 +31,15 @@ static enum gw_status read_iterations(const struct gw_json *list, void *out,
         return gw_fail_memory(error, "reading what was learnt");
     }
     enum gw_status status = read_numbers(list, iterations, error);
-    if (status == GW_OK) {
-        summarise_iterations(iterations, count, out);
+    struct gw_trainings *trainings = out;
+    gsl_sort(iterations, 1, count);
+    trainings->count = count;
+    for (size_t i = 0; i < count; i++) {
+        trainings->reached += isfinite(iterations[i]) ? 1 : 0;
     }
+    trainings->iterations = (iterations[(count - 1) / 2] + iterations[count / 2]) / 2;
+    trainings->low = iterations[0];
+    trainings->high = iterations[count - 1];
     free(iterations);
     return status;
 }

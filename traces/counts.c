@@ -147,25 +147,20 @@ static enum gw_status read_iteration(const struct gw_json *place, size_t iterati
     return read_distinct(&distinct, iteration, counts, error);
 }
 
-/* Checks the first iteration before allocating, so that the counts have the stated size. */
-static enum gw_status check_first(const struct gw_json *iterations, const struct gw_counts *counts,
-                                  struct gw_error *error) {
+static enum gw_status read_iterations(const struct gw_json *iterations, void *out,
+                                      struct gw_error *error) {
+    struct gw_counts *counts = out;
+    size_t index = 0;
     size_t length = 0;
+    const cJSON *node = NULL;
+    GW_TRY(gw_json_length(iterations, 0, &counts->iteration_count, error));
+    /* Checks the first iteration before allocating, so that the counts have the stated size. */
     struct gw_json first = gw_json_item(iterations, iterations->node->child, 0);
     GW_TRY(gw_json_object(&first, error));
     struct gw_json selected = gw_json_member(&first, "selected");
     GW_TRY(gw_json_length(&selected, counts->group_count, &length, error));
     struct gw_json workers = gw_json_item(&selected, selected.node->child, 0);
-    return gw_json_length(&workers, counts->workers, &length, error);
-}
-
-static enum gw_status read_iterations(const struct gw_json *iterations, void *out,
-                                      struct gw_error *error) {
-    struct gw_counts *counts = out;
-    size_t index = 0;
-    const cJSON *node = NULL;
-    GW_TRY(gw_json_length(iterations, 0, &counts->iteration_count, error));
-    GW_TRY(check_first(iterations, counts, error));
+    GW_TRY(gw_json_length(&workers, counts->workers, &length, error));
     bool has_distinct =
         cJSON_GetObjectItemCaseSensitive(iterations->node->child, "distinct") != NULL;
     GW_TRY(allocate_counts(counts, has_distinct, error));

@@ -88,18 +88,6 @@ static enum gw_status read_coefficients(const struct gw_json *place, struct gw_c
                                         error);
 }
 
-/* Refuses coefficients beside points, which would contradict each other. */
-static enum gw_status check_no_coefficients(const struct gw_json *place, struct gw_error *error) {
-    for (size_t i = 0; i < COEFFICIENTS; i++) {
-        if (cJSON_GetObjectItemCaseSensitive(place->node, coefficients[i]) != NULL) {
-            return gw_fail(error, GW_BAD_INPUT,
-                           "%s: %s: expected points, or coefficients, got both", place->file,
-                           place->path);
-        }
-    }
-    return GW_OK;
-}
-
 /* Checks stated margins or a skew: pairs of sizes and shares. */
 static enum gw_status check_shares(const struct gw_json *place, const char *key, double most,
                                    struct gw_error *error) {
@@ -118,7 +106,13 @@ enum gw_status gw_curve_read(const struct gw_json *place, enum gw_curve_names na
     GW_TRY(check_shares(place, "skew", 1, error));
     struct gw_json points = gw_json_member(place, "points");
     if (points.node != NULL) {
-        GW_TRY(check_no_coefficients(place, error));
+        for (size_t i = 0; i < COEFFICIENTS; i++) { /* they would contradict each other */
+            if (cJSON_GetObjectItemCaseSensitive(place->node, coefficients[i]) != NULL) {
+                return gw_fail(error, GW_BAD_INPUT,
+                               "%s: %s: expected points, or coefficients, got both", place->file,
+                               place->path);
+            }
+        }
         if (cJSON_IsArray(points.node) && cJSON_GetArraySize(points.node) < 2) {
             return gw_json_expected(&points, "at least two points", error);
         }

@@ -173,18 +173,6 @@ static void put_halved_margins(struct gw_json_writer *writer, const struct gw_ma
     gw_writer_end(writer);
 }
 
-static enum gw_status put_halved_details(const struct gw_collective_cost *allreduce, cJSON **out,
-                                         struct gw_error *error) {
-    struct gw_json_writer writer;
-    gw_writer_begin(&writer);
-    put_halved_margins(&writer, &allreduce->margins, allreduce->workers);
-    gw_writer_object(&writer, "source");
-    gw_writer_text(&writer, "kind", "assumed");
-    gw_writer_text(&writer, "measured", "allreduce");
-    gw_writer_end(&writer);
-    return gw_writer_finish(&writer, out, error);
-}
-
 static enum gw_status halve_allreduce(struct gw_cluster *cluster, size_t index,
                                       struct gw_error *error) {
     const struct gw_collective_cost *allreduce = &cluster->collectives[index];
@@ -196,7 +184,14 @@ static enum gw_status halve_allreduce(struct gw_cluster *cluster, size_t index,
         curve.points[i].size /= (double)workers;
         curve.points[i].time_s /= 2;
     }
-    enum gw_status status = put_halved_details(allreduce, &details, error);
+    struct gw_json_writer writer;
+    gw_writer_begin(&writer);
+    put_halved_margins(&writer, &allreduce->margins, workers);
+    gw_writer_object(&writer, "source");
+    gw_writer_text(&writer, "kind", "assumed");
+    gw_writer_text(&writer, "measured", "allreduce");
+    gw_writer_end(&writer);
+    enum gw_status status = gw_writer_finish(&writer, &details, error);
     if (status != GW_OK) {
         gw_curve_free(&curve);
         return status;

@@ -268,20 +268,6 @@ static enum gw_status join_ranks(struct reading *reading, struct gw_error *error
 
 /* ---- which communicators --------------------------------------------------------------------- */
 
-/* Lists "0x7f8c (DP Group 0) of 8 ranks in 2 nodes; ...". */
-static void list_communicators(const struct reading *reading, char *out, size_t size) {
-    size_t length = 0;
-    out[0] = '\0';
-    for (size_t i = 0; i < reading->communicator_count && length + 1 < size; i++) {
-        const struct inspected_communicator *one = &reading->communicators[i];
-        int written = snprintf(out + length, size - length, "%s%s%s%s%s of %s in %s",
-                               i == 0 ? "" : "; ", one->id, one->name[0] == '\0' ? "" : " (",
-                               one->name, one->name[0] == '\0' ? "" : ")",
-                               GW_COUNTED(one->ranks, "rank"), GW_COUNTED(one->nodes, "node"));
-        length += written > 0 ? (size_t)written : 0;
-    }
-}
-
 static int by_ranks_and_nodes(const void *a, const void *b) {
     const struct inspected_communicator *left = *(struct inspected_communicator *const *)a;
     const struct inspected_communicator *right = *(struct inspected_communicator *const *)b;
@@ -318,8 +304,16 @@ static enum gw_status check_sizes(const struct reading *reading, const char *lis
 }
 
 static enum gw_status check_communicators(const struct reading *reading, struct gw_error *error) {
-    char list[512];
-    list_communicators(reading, list, sizeof list);
+    char list[512] = ""; /* "0x7f8c (DP Group 0) of 8 ranks in 2 nodes; ..." */
+    size_t length = 0;
+    for (size_t i = 0; i < reading->communicator_count && length + 1 < sizeof list; i++) {
+        const struct inspected_communicator *one = &reading->communicators[i];
+        bool has_name = one->name[0] != '\0';
+        length += (size_t)snprintf(list + length, sizeof list - length, "%s%s%s%s%s of %s in %s",
+                                   i == 0 ? "" : "; ", one->id, has_name ? " (" : "", one->name,
+                                   has_name ? ")" : "", GW_COUNTED(one->ranks, "rank"),
+                                   GW_COUNTED(one->nodes, "node"));
+    }
     if (reading->call_count == 0 && reading->record_count > 0) {
         return gw_fail(error, GW_BAD_INPUT,
                        "%s: expected calls that the files of all ranks have, got none: a rank "

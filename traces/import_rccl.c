@@ -37,20 +37,6 @@ bool gw_nccl_is_rccl(const struct gw_import_text *text) {
 
 /* ---- a measurement --------------------------------------------------------------------------- */
 
-/* Adds a run's rows to the cluster, those in place if there are no others. */
-static enum gw_status end_run(struct reading *reading, struct run *run, struct gw_error *error) {
-    struct gw_import_table *table = &run->out_of_place.table;
-    if (table->collective == NULL) {
-        return GW_OK;
-    }
-    if (table->raw.count == 0) {
-        struct gw_raw none = table->raw;
-        table->raw = run->in_place;
-        run->in_place = none;
-    }
-    return gw_nccl_end_table(&run->out_of_place, reading->text->path, reading->cluster, error);
-}
-
 static enum gw_status read_count(const struct gw_json *root, const char *key, size_t otherwise,
                                  size_t *out, struct gw_error *error) {
     struct gw_json place = gw_json_member(root, key);
@@ -291,9 +277,16 @@ enum gw_status gw_nccl_read_rccl(struct gw_import_text *text, struct gw_cluster 
         status = read_line(&reading, error);
     }
     for (size_t i = 0; i < reading.keys.count; i++) {
-        status = status == GW_OK ? end_run(&reading, &reading.runs[i], error) : status;
-        gw_nccl_free_run(&reading.runs[i].out_of_place);
-        free(reading.runs[i].in_place.sizes);
+        struct gw_nccl_run *run = &reading.runs[i].out_of_place;
+        struct gw_raw in_place = reading.runs[i].in_place;
+        bool uses_in_place = run->table.raw.count == 0;
+        struct gw_raw unused = uses_in_place ? run->table.raw : in_place;
+        run->table.raw = uses_in_place ? in_place : run->table.raw;
+        if (status == GW_OK && run->table.collective != NULL) {
+            status = gw_nccl_end_table(run, text->path, cluster, error);
+        }
+        gw_nccl_free_run(run);
+        free(unused.sizes);
     }
     free(reading.runs);
     gw_import_free_names(&reading.keys);

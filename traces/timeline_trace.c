@@ -239,21 +239,11 @@ static enum gw_status write_arrows(struct gw_json_writer *writer,
 
 /* ---- one timeline ---------------------------------------------------------------------------- */
 
-static enum gw_status write_marks(struct gw_json_writer *writer, const struct gw_timeline *timeline,
-                                  struct gw_error *error) {
-    struct gw_timeline_rows rows;
-    GW_TRY(gw_timeline_sort_rows(timeline, &rows, error));
-    for (size_t i = 0; i < timeline->lane_count; i++) {
-        count_bytes(writer, timeline, &rows, i);
-        count_exposed(writer, timeline, &rows, i);
-    }
-    gw_timeline_free_rows(&rows);
-    return write_arrows(writer, timeline, error);
-}
-
 enum gw_status gw_timeline_write(const struct gw_timeline *timeline, const char *path,
                                  struct gw_error *error) {
     struct gw_json_writer writer;
+    struct gw_timeline_rows rows;
+    GW_TRY(gw_timeline_sort_rows(timeline, &rows, error));
     gw_writer_begin(&writer);
     gw_writer_text(&writer, "displayTimeUnit", "ms");
     write_other(&writer, timeline);
@@ -266,7 +256,12 @@ enum gw_status gw_timeline_write(const struct gw_timeline *timeline, const char 
         open_span(&writer, span, timeline->lanes[span->lane].worker, span->stream);
         close_span(&writer);
     }
-    enum gw_status status = write_marks(&writer, timeline, error);
+    for (size_t i = 0; i < timeline->lane_count; i++) {
+        count_bytes(&writer, timeline, &rows, i);
+        count_exposed(&writer, timeline, &rows, i);
+    }
+    gw_timeline_free_rows(&rows);
+    enum gw_status status = write_arrows(&writer, timeline, error);
     gw_writer_end(&writer);
     enum gw_status written = gw_writer_finish_compact_file(&writer, path, error);
     return status != GW_OK ? status : written;

@@ -294,19 +294,6 @@ static void write_line(struct gw_json_writer *writer, const char *root, const ch
     write_known(writer, key, gw_fact_read(root, path, line) ? line : NULL);
 }
 
-static void write_memory(struct gw_json_writer *writer, const char *root) {
-    char line[GW_FACT_SIZE];
-    char unit[4] = "";
-    double kilobytes = 0;
-    char *text = gw_fact_text(root, "/proc/meminfo");
-    if (text != NULL && gw_fact_find(text, "MemTotal", line) &&
-        sscanf(line, "%15lf %3s", &kilobytes, unit) == 2 && strcmp(unit, "kB") == 0 &&
-        kilobytes > 0 && kilobytes < 1e15) {
-        gw_writer_number(writer, "memory_bytes", 1024 * kilobytes);
-    }
-    free(text);
-}
-
 bool gw_fact_boot(const char *root, char out[GW_FACT_SIZE]) {
     return gw_fact_read(root, "/proc/sys/kernel/random/boot_id", out);
 }
@@ -443,6 +430,8 @@ void gw_write_host_facts(struct gw_json_writer *writer, const char *root) {
     struct gw_cpus online = {0};
     double quota = 0; /* microseconds of processors per period, "200000 100000" */
     double period = 0;
+    double kilobytes = 0;
+    char unit[4] = "";
     char *text = gw_fact_text(root, "/proc/cpuinfo");
     gw_writer_text(writer, "cpu", text != NULL && find_model(text, line) ? line : "unknown");
     free(text);
@@ -460,7 +449,13 @@ void gw_write_host_facts(struct gw_json_writer *writer, const char *root) {
     }
     free(text);
     write_line(writer, root, "/proc/sys/kernel/osrelease", "kernel");
-    write_memory(writer, root);
+    text = gw_fact_text(root, "/proc/meminfo");
+    if (text != NULL && gw_fact_find(text, "MemTotal", line) &&
+        sscanf(line, "%15lf %3s", &kilobytes, unit) == 2 && strcmp(unit, "kB") == 0 &&
+        kilobytes > 0 && kilobytes < 1e15) {
+        gw_writer_number(writer, "memory_bytes", 1024 * kilobytes);
+    }
+    free(text);
     write_line(writer, root, "/sys/devices/system/clocksource/clocksource0/current_clocksource",
                "clock_source");
     if (gw_fact_read(root, "/sys/fs/cgroup/cpu.max", line) &&

@@ -103,19 +103,6 @@ static void write_answers(struct gw_json_writer *writer, handle gpu, const char 
 
 #define COUNT(questions) (sizeof(questions) / sizeof *(questions))
 
-/* GPUs without links fail for the first; GPUs with some, beyond their last. */
-static void write_links(struct gw_json_writer *writer, handle gpu) {
-    double count = 0;
-    double is_up = 0;
-    unsigned link = 0;
-    for (; link < MAX_LINKS && ask_of(gpu, "nvmlDeviceGetNvLinkState", link, &is_up); link++) {
-        count += is_up != 0;
-    }
-    if (link > 0) {
-        gw_writer_number(writer, "nvlinks", count);
-    }
-}
-
 void gw_nvml_write_gpu(struct gw_json_writer *writer, const char *pci) {
     static const char application[] = "nvmlDeviceGetApplicationsClock";
     static const char highest[] = "nvmlDeviceGetMaxClockInfo";
@@ -131,6 +118,8 @@ void gw_nvml_write_gpu(struct gw_json_writer *writer, const char *pci) {
     to_ask_two *mig = NULL;
     unsigned now = 0;
     unsigned pending = 0;
+    unsigned link = 0;
+    double links = 0;
     double value = 0;
     if (!find_gpu(pci, &gpu)) {
         return;
@@ -140,7 +129,13 @@ void gw_nvml_write_gpu(struct gw_json_writer *writer, const char *pci) {
         gw_writer_number(writer, "power_limit_w", value / 1e3);
     }
     write_answers(writer, gpu, "pcie", pcie, COUNT(pcie));
-    write_links(writer, gpu);
+    /* GPUs without links fail for the first; GPUs with some, beyond their last. */
+    for (; link < MAX_LINKS && ask_of(gpu, "nvmlDeviceGetNvLinkState", link, &value); link++) {
+        links += value != 0;
+    }
+    if (link > 0) {
+        gw_writer_number(writer, "nvlinks", links);
+    }
     if (read_value(gpu, "nvmlDeviceGetPersistenceMode", &value)) {
         gw_writer_flag(writer, "persistence", value != 0);
     }

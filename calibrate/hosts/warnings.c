@@ -270,19 +270,6 @@ static enum gw_status warn_of_shared(const struct bound *bound, const char *host
         text);
 }
 
-/* Warns of a container that has a share of its host's processors. */
-static enum gw_status warn_of_quota(const cJSON *node, const struct bound *bound, const char *host,
-                                    cJSON *source, struct gw_error *error) {
-    const cJSON *quota = cJSON_GetObjectItemCaseSensitive(node, "cpu_quota");
-    if (!cJSON_IsNumber(quota) || quota->valuedouble >= bound->count) {
-        return GW_OK;
-    }
-    return add_warning(source, error,
-                       "%s: %d ranks may use %.3g processors in all (a control group's limit): "
-                       "start fewer ranks there, or raise the limit",
-                       host, bound->count, quota->valuedouble);
-}
-
 enum gw_status gw_warn_of_nodes(cJSON *source, struct gw_error *error) {
     size_t ranks = (size_t)cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(source, "ranks"));
     struct bound bound = {.cores = calloc(ranks + 1, sizeof *bound.cores)};
@@ -290,13 +277,18 @@ enum gw_status gw_warn_of_nodes(cJSON *source, struct gw_error *error) {
     const cJSON *node = NULL;
     cJSON_ArrayForEach(node, cJSON_GetObjectItemCaseSensitive(source, "nodes")) {
         const cJSON *host = NULL;
+        const cJSON *quota =
+            cJSON_GetObjectItemCaseSensitive(node, "cpu_quota"); /* a container's */
         status = status == GW_OK ? warn_of_governor(node, source, error) : status;
         cJSON_ArrayForEach(host, cJSON_GetObjectItemCaseSensitive(node, "hosts")) {
             if (status == GW_OK && collect_bound(source, host->valuestring, &bound) > 0) {
                 status = warn_of_shared(&bound, host->valuestring, source, error);
             }
-            if (status == GW_OK) {
-                status = warn_of_quota(node, &bound, host->valuestring, source, error);
+            if (status == GW_OK && cJSON_IsNumber(quota) && quota->valuedouble < bound.count) {
+                status = add_warning(source, error,
+                                     "%s: %d ranks may use %.3g processors in all (a control "
+                                     "group's limit): start fewer ranks there, or raise the limit",
+                                     host->valuestring, bound.count, quota->valuedouble);
             }
         }
     }

@@ -162,15 +162,6 @@ static enum gw_status add_collective(struct gw_point_survey *survey,
     return gw_series_list_add(&survey->list, series, error);
 }
 
-static bool is_asked(const struct gw_calibration *calibration, const char *name) {
-    for (size_t i = 0; calibration->collectives[i] != NULL; i++) {
-        if (strcmp(calibration->collectives[i], name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 enum gw_status gw_point_survey_add_collectives(struct gw_point_survey *survey,
                                                const struct gw_calibration *calibration,
                                                struct gw_error *error) {
@@ -187,7 +178,7 @@ enum gw_status gw_point_survey_add_collectives(struct gw_point_survey *survey,
         for (size_t at = 0; at < survey->worker_counts.count; at++) {
             int workers = survey->worker_counts.workers[at];
             bool fits = which == SENDRECV ? workers == 2 : workers > 1 || world->size == 1;
-            if (fits && is_asked(calibration, gw_calibrated_collectives[which])) {
+            if (fits && gw_calibrates_collective(calibration, gw_calibrated_collectives[which])) {
                 GW_TRY(add_collective(survey, collective_memory, which, at, calibration->max_bytes,
                                       error));
             }
