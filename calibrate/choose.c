@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrate/calibrate.h"
+#include "calibrate/measure/points.h"
 
 void gw_calibrated_names(const char *out[GW_MAX_CALIBRATED]) {
     size_t count = 0;
@@ -18,17 +18,6 @@ void gw_calibrated_names(const char *out[GW_MAX_CALIBRATED]) {
     out[count] = NULL;
 }
 
-static enum gw_status refuse_name(const char *const *names, const char *name, size_t length,
-                                  struct gw_error *error) {
-    char all[400] = "";
-    size_t used = 0;
-    for (size_t i = 0; names[i] != NULL && used < sizeof all; i++) {
-        used += (size_t)snprintf(all + used, sizeof all - used, "%s, ", names[i]);
-    }
-    return gw_fail(error, GW_BAD_INPUT, "only: expected some of %seach once, got \"%.*s\"", all,
-                   (int)(length < 63 ? length : 63), name);
-}
-
 enum gw_status gw_calibration_choose(const char *text, struct gw_calibration_choice *choice,
                                      struct gw_calibration *out, struct gw_error *error) {
     const char *names[GW_MAX_CALIBRATED];
@@ -42,7 +31,12 @@ enum gw_status gw_calibration_choose(const char *text, struct gw_calibration_cho
             i++;
         }
         if (names[i] == NULL || chosen[i]) {
-            return refuse_name(names, text, length, error);
+            char all[400] = "";
+            for (size_t n = 0, used = 0; names[n] != NULL && used < sizeof all; n++) {
+                used += (size_t)snprintf(all + used, sizeof all - used, "%s, ", names[n]);
+            }
+            return gw_fail(error, GW_BAD_INPUT, "only: expected some of %seach once, got \"%.*s\"",
+                           all, (int)gw_lesser(length, 63), text);
         }
         chosen[i] = true;
         ends = text[length] == '\0';

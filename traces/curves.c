@@ -11,17 +11,24 @@ enum { COEFFICIENTS = sizeof coefficients / sizeof *coefficients };
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-/* Reads pairs of ascending sizes and of times, or of shares up to `most`, into `out`. */
-static enum gw_status read_pairs(const struct gw_json *list, const char *expected, double most,
-                                 struct gw_curve_point *out, struct gw_error *error) {
+/* Reads pairs of ascending sizes and of times, or of shares up to `most`; *out may be freed on
+ * failure too. */
+static enum gw_status read_points(const struct gw_json *list, const char *expected, double most,
+                                  struct gw_curve *out, struct gw_error *error) {
     double previous_size = 0;
     size_t index = 0;
     const cJSON *node = NULL;
+    GW_TRY(gw_json_array(list, error));
+    out->point_count = (size_t)cJSON_GetArraySize(list->node);
+    out->points = calloc(out->point_count + 1, sizeof *out->points);
+    if (out->points == NULL) {
+        return gw_fail_memory(error, "reading a cost curve");
+    }
     cJSON_ArrayForEach(node, list->node) {
         struct gw_json place = gw_json_item(list, node, index);
         struct gw_json size = gw_json_item(&place, cJSON_GetArrayItem(node, 0), 0);
         struct gw_json time = gw_json_item(&place, cJSON_GetArrayItem(node, 1), 1);
-        struct gw_curve_point *point = &out[index++];
+        struct gw_curve_point *point = &out->points[index++];
         if (!cJSON_IsArray(node) || cJSON_GetArraySize(node) != 2) {
             return gw_json_expected(&place, expected, error);
         }
@@ -36,21 +43,6 @@ static enum gw_status read_pairs(const struct gw_json *list, const char *expecte
         previous_size = point->size;
     }
     return GW_OK;
-}
-
-static enum gw_status read_points(const struct gw_json *list, const char *expected, double most,
-                                  struct gw_curve *out, struct gw_error *error) {
-    GW_TRY(gw_json_array(list, error));
-    out->point_count = (size_t)cJSON_GetArraySize(list->node);
-    out->points = calloc(out->point_count + 1, sizeof *out->points);
-    if (out->points == NULL) {
-        return gw_fail_memory(error, "reading a cost curve");
-    }
-    enum gw_status status = read_pairs(list, expected, most, out->points, error);
-    if (status != GW_OK) {
-        gw_curve_free(out);
-    }
-    return status;
 }
 
 /* Refuses a point that falls by more than noise. */
@@ -93,10 +85,11 @@ static enum gw_status check_shares(const struct gw_json *place, const char *key,
                                    struct gw_error *error) {
     struct gw_json list = gw_json_member(place, key);
     struct gw_curve shares = {0};
-    GW_TRY(list.node == NULL ? GW_OK
-                             : read_points(&list, "a pair [size, share]", most, &shares, error));
+    enum gw_status status = list.node == NULL
+                                ? GW_OK
+                                : read_points(&list, "a pair [size, share]", most, &shares, error);
     gw_curve_free(&shares);
-    return GW_OK;
+    return status;
 }
 
 enum gw_status gw_curve_read(const struct gw_json *place, enum gw_curve_names names,
@@ -116,8 +109,9 @@ enum gw_status gw_curve_read(const struct gw_json *place, enum gw_curve_names na
         if (cJSON_IsArray(points.node) && cJSON_GetArraySize(points.node) < 2) {
             return gw_json_expected(&points, "at least two points", error);
         }
-        GW_TRY(read_points(&points, "a pair [size, seconds]", INFINITY, out, error));
-        enum gw_status status = check_rising(place, &points, out, error);
+        enum gw_status status =
+            read_points(&points, "a pair [size, seconds]", INFINITY, out, error);
+        status = status == GW_OK ? check_rising(place, &points, out, error) : status;
         if (status != GW_OK) {
             gw_curve_free(out);
         }

@@ -152,16 +152,6 @@ void gw_nccl_free_run(struct gw_nccl_run *run) {
     free(run->table.raw.sizes);
 }
 
-static enum gw_status count_on_host(struct gw_nccl_run *run, const char *name, size_t ranks,
-                                    struct gw_error *error) {
-    size_t known = run->hosts.count;
-    size_t host = 0;
-    GW_TRY(gw_import_find_name(&run->hosts, name, &host, error));
-    GW_GROW(run->host_ranks, run->hosts.count, run->host_capacity, "importing ranks", error);
-    run->host_ranks[host] = host == known ? ranks : run->host_ranks[host] + ranks;
-    return GW_OK;
-}
-
 enum gw_status gw_nccl_add_ranks(struct gw_nccl_run *run, size_t rank, size_t ranks, int group,
                                  const char *host, const char **expected, struct gw_error *error) {
     *expected = NULL;
@@ -174,9 +164,13 @@ enum gw_status gw_nccl_add_ranks(struct gw_nccl_run *run, size_t rank, size_t ra
     } else if (rank > 0 && group != run->group) {
         *expected = "all ranks in one group (without NCCL_TESTS_SPLIT): groups slow each other";
     } else {
+        size_t known = run->hosts.count;
+        size_t number = 0;
         run->group = group;
         run->ranks += ranks;
-        return count_on_host(run, host, ranks, error);
+        GW_TRY(gw_import_find_name(&run->hosts, host, &number, error));
+        GW_GROW(run->host_ranks, run->hosts.count, run->host_capacity, "importing ranks", error);
+        run->host_ranks[number] = ranks + (number == known ? 0 : run->host_ranks[number]);
     }
     return GW_OK;
 }

@@ -22,14 +22,17 @@ struct reading {
 static const char *const tests[] = {"RDMA_Write ", "RDMA_Read ", "Send "};
 enum { TESTS = sizeof tests / sizeof *tests };
 
+static bool is_title(const char *line) {
+    bool is_named = false;
+    for (size_t i = 0; i < TESTS; i++) {
+        is_named = is_named || gw_import_begins(line, tests[i]);
+    }
+    return is_named && strstr(line, " BW Test") != NULL;
+}
+
 /* Tells whether a title or the names of the columns stand there. */
 static bool is_header(const char *line) {
-    bool is_title = false;
-    for (size_t i = 0; i < TESTS; i++) {
-        is_title = is_title || (strncmp(line, tests[i], strlen(tests[i])) == 0 &&
-                                strstr(line, " BW Test") != NULL);
-    }
-    return is_title || strncmp(line, "#bytes", strlen("#bytes")) == 0;
+    return is_title(line) || gw_import_begins(line, "#bytes");
 }
 
 /*
@@ -38,11 +41,7 @@ static bool is_header(const char *line) {
  */
 static void read_title(struct reading *reading) {
     const char *title = reading->text.line + strspn(reading->text.line, " \t");
-    reading->is_titled = false;
-    for (size_t i = 0; i < TESTS; i++) {
-        bool is_named = strncmp(title, tests[i], strlen(tests[i])) == 0;
-        reading->is_titled = reading->is_titled || (is_named && strstr(title, "BW Test") != NULL);
-    }
+    reading->is_titled = is_title(title);
     reading->is_both_ways = strstr(title, "Bidirectional") != NULL;
     reading->unit_bytes = 0;
     if (!reading->is_titled && reading->other.message[0] == '\0') {
@@ -65,7 +64,7 @@ static enum gw_status read_header(struct reading *reading, struct gw_error *erro
         return GW_OK;
     }
     for (size_t i = 0; unit != NULL && i < sizeof units / sizeof *units; i++) {
-        if (strncmp(unit + strlen(average), units[i].name, strlen(units[i].name)) == 0) {
+        if (gw_import_begins(unit + strlen(average), units[i].name)) {
             reading->unit_bytes = units[i].bytes;
         }
     }
@@ -105,7 +104,7 @@ static enum gw_status read_line(struct reading *reading, struct gw_error *error)
     if (strstr(line, "Local results") != NULL) {
         reading->is_both_ways = false; /* each way has its own rows, with --report-both */
     }
-    if (strncmp(line + strspn(line, " \t"), "#bytes", strlen("#bytes")) == 0) {
+    if (gw_import_begins(line + strspn(line, " \t"), "#bytes")) {
         return read_header(reading, error);
     }
     return reading->unit_bytes > 0 && gw_import_is_row(line) ? read_row(reading, error) : GW_OK;

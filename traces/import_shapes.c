@@ -173,13 +173,6 @@ static bool cut_name(const char *word, const char **name, size_t *length) {
     return *length > 0 && *length <= GW_JSON_MAX_TEXT;
 }
 
-static bool has_letter(const char *name, size_t length) {
-    while (length > 0 && !isalpha((unsigned char)name[length - 1])) {
-        length--;
-    }
-    return length > 0;
-}
-
 bool gw_import_find_parameter(const char *line, const char **name, size_t *length,
                               struct gw_import_parameter *out) {
     const char *first = line + strspn(line, " \t([{'\"");
@@ -191,7 +184,11 @@ bool gw_import_find_parameter(const char *line, const char **name, size_t *lengt
         *out = (struct gw_import_parameter){0};
         *length = width;
         bool is_name = cut_name(word, name, length);
-        is_name = is_name && (*name == first || (mark < *name && has_letter(*name, *length)));
+        bool has_letter = false;
+        for (size_t i = 0; is_name && i < *length; i++) {
+            has_letter = has_letter || isalpha((unsigned char)(*name)[i]);
+        }
+        is_name = is_name && (*name == first || (mark < *name && has_letter));
         if (is_name && parse_shape(shape, out)) {
             return true;
         }

@@ -62,21 +62,6 @@ static double bend_at(const struct gw_raw_size *all, size_t count, size_t i,
     return fabs(line_s / gw_curve_time(curve, all[i].size) - 1);
 }
 
-/* Reads stated margins, pairs of sizes and margins. */
-static size_t read_stated(const cJSON *entry, struct gw_margins *out) {
-    const cJSON *pair = NULL;
-    size_t count = 0;
-    cJSON_ArrayForEach(pair, cJSON_GetObjectItemCaseSensitive(entry, "uncertainty")) {
-        double size = cJSON_GetNumberValue(cJSON_GetArrayItem(pair, 0));
-        double relative = cJSON_GetNumberValue(cJSON_GetArrayItem(pair, 1));
-        if (size > 0 && relative >= 0) {
-            out->medians[count].size = size;
-            out->relative[count++] = fmin(relative, largest);
-        }
-    }
-    return count;
-}
-
 /* ---- beyond the last size -------------------------------------------------------------------- */
 
 /* Computes the weights of the points' times in a least-squares line's value at `size`. */
@@ -205,7 +190,15 @@ enum gw_status gw_margins_read(const cJSON *entry, const struct gw_raw *raw,
     }
     out->relative = (double *)(out->medians + most);
     if (raw->count == 0) {
-        out->count = read_stated(entry, out);
+        const cJSON *pair = NULL;
+        cJSON_ArrayForEach(pair, stated) {
+            double size = cJSON_GetNumberValue(cJSON_GetArrayItem(pair, 0));
+            double relative = cJSON_GetNumberValue(cJSON_GetArrayItem(pair, 1));
+            if (size > 0 && relative >= 0) {
+                out->medians[out->count].size = size;
+                out->relative[out->count++] = fmin(relative, largest);
+            }
+        }
     } else {
         out->count = list_medians(raw, all);
         out->elsewhere = elsewhere;

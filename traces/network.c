@@ -115,14 +115,9 @@ void gw_network_write(const struct gw_cluster *cluster, struct gw_json_writer *w
         return;
     }
     bool one_node = cluster->workers <= cluster->workers_per_node;
-    const struct gw_loggp *a = &network->within, *b = &network->between;
-    bool equal = a->latency_s == b->latency_s && a->overhead_s == b->overhead_s &&
-                 a->gap_s == b->gap_s && a->gap_s_per_byte == b->gap_s_per_byte &&
-                 a->overhead_s_per_byte == b->overhead_s_per_byte;
+    bool equal = memcmp(&network->within, &network->between, sizeof network->within) == 0;
     bool puts_between = has_member(network->kept, "between") || !one_node || !equal;
-    gw_writer_open(writer, "network",
-                   network->kept != NULL ? cJSON_Duplicate(network->kept, 1)
-                                         : cJSON_CreateObject());
+    gw_writer_open(writer, "network", gw_entry_object(network->kept));
     if (has_member(network->kept, "within") || cluster->workers_per_node > 1 || !puts_between ||
         !equal) {
         write_loggp(writer, "within", &network->within);

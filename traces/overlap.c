@@ -235,9 +235,7 @@ void gw_overlap_write(const struct gw_cluster *cluster, struct gw_json_writer *w
     if (overlap == NULL) {
         return;
     }
-    gw_writer_open(writer, "overlap",
-                   overlap->kept != NULL ? cJSON_Duplicate(overlap->kept, 1)
-                                         : cJSON_CreateObject());
+    gw_writer_open(writer, "overlap", gw_entry_object(overlap->kept));
     gw_writer_number(writer, "workers", (double)overlap->workers);
     if (overlap->session_s > 0) {
         gw_writer_number(writer, "session_s", overlap->session_s);

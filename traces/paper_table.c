@@ -33,20 +33,6 @@ static enum gw_status find_column(const struct gw_paper_table *table, const stru
     return gw_json_expected(place, "a column before this one", error);
 }
 
-/* Reads "ratio": ["TopK", "OMGS"], of two columns that come before column number `index`. */
-static enum gw_status read_ratio(const struct gw_paper_table *table, const struct gw_json *ratio,
-                                 size_t index, struct gw_error *error) {
-    struct gw_paper_column *column = &table->columns[index];
-    struct gw_json over = gw_json_item(ratio, cJSON_GetArrayItem(ratio->node, 0), 0);
-    struct gw_json under = gw_json_item(ratio, cJSON_GetArrayItem(ratio->node, 1), 1);
-    GW_TRY(gw_json_array(ratio, error));
-    if (cJSON_GetArraySize(ratio->node) != 2) {
-        return gw_json_expected(ratio, "two columns", error);
-    }
-    GW_TRY(find_column(table, &over, index, &column->over, error));
-    return find_column(table, &under, index, &column->under, error);
-}
-
 /* Reads a quantity; a ratio's columns are found once all are known. */
 static enum gw_status read_quantity(const struct gw_json *column, void *out,
                                     struct gw_error *error) {
@@ -208,8 +194,18 @@ static enum gw_status read_references(const struct gw_json *place, void *out,
     (void)place;
     for (size_t i = 0; i < table->column_count; i++) {
         struct gw_json column = gw_json_item(&columns, cJSON_GetArrayItem(columns.node, (int)i), i);
-        struct gw_json ratio = gw_json_member(&column, "ratio");
-        GW_TRY(ratio.node == NULL ? GW_OK : read_ratio(table, &ratio, i, error));
+        struct gw_json ratio = gw_json_member(&column, "ratio"); /* ["TopK", "OMGS"] */
+        if (ratio.node == NULL) {
+            continue;
+        }
+        struct gw_json over = gw_json_item(&ratio, cJSON_GetArrayItem(ratio.node, 0), 0);
+        struct gw_json under = gw_json_item(&ratio, cJSON_GetArrayItem(ratio.node, 1), 1);
+        GW_TRY(gw_json_array(&ratio, error));
+        if (cJSON_GetArraySize(ratio.node) != 2) {
+            return gw_json_expected(&ratio, "two columns", error);
+        }
+        GW_TRY(find_column(table, &over, i, &table->columns[i].over, error));
+        GW_TRY(find_column(table, &under, i, &table->columns[i].under, error));
     }
     for (size_t i = 0; i < table->row_count; i++) {
         struct gw_paper_row *row = &table->rows[i];

@@ -85,6 +85,8 @@ enum gw_loggp_kind {
     GW_LOGGP_KINDS
 };
 
+extern const char *const gw_loggp_names[GW_LOGGP_KINDS];
+
 struct gw_loggp_point {
     enum gw_loggp_kind kind;
     double bytes, time_s; /* of one message */

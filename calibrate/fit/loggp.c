@@ -5,6 +5,9 @@
 
 #include "calibrate/fit/fit.h"
 
+const char *const gw_loggp_names[GW_LOGGP_KINDS] = {"ping-pong", "flood", "send call",
+                                                    "receive call"};
+
 /* T(n) of calibrate/fit/fit.h. */
 static double message_s(const struct gw_loggp *loggp, double bytes) {
     return 2 * loggp->overhead_s + bytes * loggp->overhead_s_per_byte +
@@ -36,7 +39,6 @@ static enum gw_status sort_points(const struct gw_loggp_point *points, size_t co
                                   struct gw_curve_point *room,
                                   struct sorted_points out[GW_LOGGP_KINDS],
                                   struct gw_error *error) {
-    static const char *const names[] = {"ping-pong", "flood", "send call", "receive call"};
     for (int kind = 0; kind < GW_LOGGP_KINDS; kind++) {
         out[kind] = (struct sorted_points){.points = room};
         for (size_t i = 0; i < count; i++) {
@@ -48,7 +50,7 @@ static enum gw_status sort_points(const struct gw_loggp_point *points, size_t co
                 isinf(point->time_s)) {
                 return gw_fail(error, GW_BAD_INPUT,
                                "LogGP: %s: expected bytes and seconds above 0, got %g and %g",
-                               names[kind], point->bytes, point->time_s);
+                               gw_loggp_names[kind], point->bytes, point->time_s);
             }
             room[out[kind].count++] = (struct gw_curve_point){point->bytes, point->time_s};
         }
@@ -57,9 +59,9 @@ static enum gw_status sort_points(const struct gw_loggp_point *points, size_t co
         if (series->count == 0 ||
             (kind != GW_FLOOD &&
              series->points[0].size == series->points[series->count - 1].size)) {
-            return gw_fail(error, GW_BAD_INPUT, "LogGP: %s: expected %s, got %zu points",
-                           names[kind], kind == GW_FLOOD ? "one size or more" : "two sizes or more",
-                           series->count);
+            return gw_fail(
+                error, GW_BAD_INPUT, "LogGP: %s: expected %s, got %zu points", gw_loggp_names[kind],
+                kind == GW_FLOOD ? "one size or more" : "two sizes or more", series->count);
         }
         room += series->count;
     }
@@ -143,18 +145,6 @@ static enum gw_status long_slope(const struct sorted_points *series, double *out
     return GW_OK;
 }
 
-/* The time of a byte in a flood of long messages, those of at least a 16th of the largest. */
-static double long_flood_s_per_byte(const struct sorted_points *series) {
-    double least_s = INFINITY;
-    for (size_t i = 0; i < series->count; i++) {
-        const struct gw_curve_point *point = &series->points[i];
-        if (point->size >= series->points[series->count - 1].size / 16) {
-            least_s = fmin(least_s, point->time_s / point->size);
-        }
-    }
-    return least_s;
-}
-
 /* The median of short ping-pongs, minus the time that the parameters account for. */
 static double remaining_latency(const struct sorted_points *series, size_t count,
                                 const struct gw_loggp *loggp, double *room) {
@@ -187,7 +177,14 @@ static enum gw_status fit_parameters(const struct sorted_points series[GW_LOGGP_
     GW_TRY(gw_fit_curve(GW_STRAIGHT, receives->points, receives->count, &receive, error));
     GW_TRY(long_slope(ping_pong, &byte_s, error));
     *out = (struct gw_loggp){0};
-    double flood_byte_s = long_flood_s_per_byte(&series[GW_FLOOD]);
+    const struct sorted_points *flood = &series[GW_FLOOD];
+    double flood_byte_s = INFINITY; /* of long messages, at least a 16th of the largest */
+    for (size_t i = 0; i < flood->count; i++) {
+        const struct gw_curve_point *point = &flood->points[i];
+        if (point->size >= flood->points[flood->count - 1].size / 16) {
+            flood_byte_s = fmin(flood_byte_s, point->time_s / point->size);
+        }
+    }
     byte_s = byte_s > 0 ? byte_s : flood_byte_s;
     double hidden_s = fmax(0, byte_s - flood_byte_s);
     out->overhead_s_per_byte = fmin(send.curve.per_unit_s, fmin(hidden_s, byte_s / 2));
@@ -198,8 +195,8 @@ static enum gw_status fit_parameters(const struct sorted_points series[GW_LOGGP_
     }
     double short_s = remaining_latency(ping_pong, count, out, room);
     double flood_s = INFINITY; /* shortest of the smaller half of sizes, where bytes cost nothing */
-    for (size_t i = 0; i < (series[GW_FLOOD].count + 1) / 2; i++) {
-        flood_s = fmin(flood_s, series[GW_FLOOD].points[i].time_s);
+    for (size_t i = 0; i < (flood->count + 1) / 2; i++) {
+        flood_s = fmin(flood_s, flood->points[i].time_s);
     }
     double calls_s = (send.curve.fixed_s + receive.curve.fixed_s) / 2;
     out->overhead_s = fmin(calls_s, fmin(flood_s, short_s / 2));

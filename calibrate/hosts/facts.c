@@ -242,18 +242,6 @@ static void list_governors(const char *root, const struct gw_cpus *online, char 
     }
 }
 
-/* "on" or "off", or NULL if unknown. */
-static const char *find_turbo(const char *root) {
-    double value = 0;
-    if (gw_fact_read_number(root, "/sys/devices/system/cpu/intel_pstate/no_turbo", &value)) {
-        return value == 0 ? "on" : "off";
-    }
-    if (gw_fact_read_number(root, "/sys/devices/system/cpu/cpufreq/boost", &value)) {
-        return value == 0 ? "off" : "on";
-    }
-    return NULL;
-}
-
 static void write_frequency(struct gw_json_writer *writer, const char *root,
                             const struct gw_cpus *online) {
     static const char *const limits[][2] = {{"cpuinfo_min_freq", "minimum_hz"},
@@ -264,7 +252,14 @@ static void write_frequency(struct gw_json_writer *writer, const char *root,
     char driver[GW_FACT_SIZE];
     double hz[LIMITS];
     list_governors(root, online, governors, sizeof governors);
-    const char *turbo = find_turbo(root);
+    double off = 0;
+    double on = 0;
+    const char *turbo =
+        gw_fact_read_number(root, "/sys/devices/system/cpu/intel_pstate/no_turbo", &off)
+            ? (off == 0 ? "on" : "off")
+        : gw_fact_read_number(root, "/sys/devices/system/cpu/cpufreq/boost", &on)
+            ? (on == 0 ? "off" : "on")
+            : NULL;
     bool has_driver = read_frequency_text(root, 0, "scaling_driver", driver);
     bool any = governors[0] != '\0' || has_driver || turbo != NULL;
     for (size_t i = 0; i < LIMITS; i++) {

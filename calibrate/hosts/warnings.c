@@ -225,18 +225,6 @@ struct bound {
     struct gw_cpus *cores; /* [count] */
 };
 
-static int collect_bound(const cJSON *source, const char *host, struct bound *bound) {
-    const cJSON *rank = NULL;
-    bound->count = 0;
-    cJSON_ArrayForEach(rank, cJSON_GetObjectItemCaseSensitive(source, "ranks")) {
-        if (strcmp(text_of(rank, "host"), host) == 0 &&
-            gw_cpus_parse(text_of(rank, "cores"), &bound->cores[bound->count])) {
-            bound->count++;
-        }
-    }
-    return bound->count;
-}
-
 /* The number of ranks that have no other cores. */
 static size_t count_within(const struct bound *bound, const struct gw_cpus *cores) {
     size_t count = 0;
@@ -281,7 +269,13 @@ enum gw_status gw_warn_of_nodes(cJSON *source, struct gw_error *error) {
             cJSON_GetObjectItemCaseSensitive(node, "cpu_quota"); /* a container's */
         status = status == GW_OK ? warn_of_governor(node, source, error) : status;
         cJSON_ArrayForEach(host, cJSON_GetObjectItemCaseSensitive(node, "hosts")) {
-            if (status == GW_OK && collect_bound(source, host->valuestring, &bound) > 0) {
+            const cJSON *rank = NULL;
+            bound.count = 0;
+            cJSON_ArrayForEach(rank, cJSON_GetObjectItemCaseSensitive(source, "ranks")) {
+                bound.count += strcmp(text_of(rank, "host"), host->valuestring) == 0 &&
+                               gw_cpus_parse(text_of(rank, "cores"), &bound.cores[bound.count]);
+            }
+            if (status == GW_OK) {
                 status = warn_of_shared(&bound, host->valuestring, source, error);
             }
             if (status == GW_OK && cJSON_IsNumber(quota) && quota->valuedouble < bound.count) {

@@ -39,6 +39,7 @@ struct measured_link {
     const struct gw_clock *clock;
     int first, second;   /* ranks; the first one's clock counts */
     struct gw_pool pool; /* each message uses another part */
+    enum gw_loggp_kind kind;
     size_t bytes, messages;
     double delay_s; /* time after which an answer has arrived: twice a round trip */
     double clock_s; /* cost of reading the clock */
@@ -68,8 +69,9 @@ static double took_s(void *context) {
  * a call has no other messages. A call that is no longer than reading the clock counts as a
  * nanosecond.
  */
-static enum gw_status run_exchange(struct measured_link *link, enum gw_loggp_kind kind,
-                                   struct gw_error *error) {
+static enum gw_status run_exchange(void *context, struct gw_error *error) {
+    struct measured_link *link = context;
+    enum gw_loggp_kind kind = link->kind;
     const struct gw_clock *clock = link->clock;
     link->took_s = 0;
     if (link->communicator->rank == link->second) {
@@ -93,18 +95,6 @@ static enum gw_status run_exchange(struct measured_link *link, enum gw_loggp_kin
         link->took_s = fmax(gw_clock_read_s(clock) - started_s, 1e-9);
     }
     return GW_OK;
-}
-
-static enum gw_status ping_pong(void *context, struct gw_error *error) {
-    return run_exchange(context, GW_PING_PONG, error);
-}
-
-static enum gw_status send_call(void *context, struct gw_error *error) {
-    return run_exchange(context, GW_SEND_CALL, error);
-}
-
-static enum gw_status receive_call(void *context, struct gw_error *error) {
-    return run_exchange(context, GW_RECEIVE_CALL, error);
 }
 
 /* Many messages one after the other, and a short answer to the last. */
@@ -132,14 +122,6 @@ static enum gw_status run_flood(void *context, struct gw_error *error) {
     link->took_s = sends ? gw_clock_read_s(link->clock) - started_s : 0;
     return GW_OK;
 }
-
-static const struct {
-    const char *name;
-    gw_action *run;
-} kinds[GW_LOGGP_KINDS] = {{"ping-pong", ping_pong},
-                           {"flood", run_flood},
-                           {"send call", send_call},
-                           {"receive call", receive_call}};
 
 /* ---- probes -------------------------------------------------------------------------------- */
 
@@ -182,11 +164,14 @@ static void choose_probes(struct probes *out, size_t max_bytes) {
 
 static enum gw_status measure_probe(struct measured_link *link, const struct gw_stop_rule *rule,
                                     struct probe *probe, struct gw_error *error) {
-    const struct gw_subject subject = {
-        .run = kinds[probe->kind].run, .took_s = took_s, .context = link, .separate = true};
+    const struct gw_subject subject = {.run = probe->kind == GW_FLOOD ? run_flood : run_exchange,
+                                       .took_s = took_s,
+                                       .context = link,
+                                       .separate = true};
     struct gw_measured_point point = {.size = probe->bytes, .error = INFINITY};
     bool is_call = probe->kind == GW_SEND_CALL || probe->kind == GW_RECEIVE_CALL;
     double around_s = is_call ? 2 * link->delay_s : 0; /* and a round trip */
+    link->kind = probe->kind;
     link->bytes = probe->bytes;
     link->messages = probe->messages;
     enum gw_status status = gw_time_point(&link->timer, &subject, around_s, rule, &point, error);
@@ -232,7 +217,7 @@ static enum gw_status measure_probes(struct measured_link *link,
         struct probe *probe = &probes->items[order[i]];
         char number[GW_UNITS_SIZE];
         char what[96];
-        snprintf(what, sizeof what, "%s nodes, %s of %s bytes", name, kinds[probe->kind].name,
+        snprintf(what, sizeof what, "%s nodes, %s of %s bytes", name, gw_loggp_names[probe->kind],
                  gw_format_count((double)probe->bytes, number));
         gw_report_progress(report, (double)i / (double)probes->count, what);
         GW_TRY(measure_probe(link, &rule, probe, error));
@@ -267,7 +252,7 @@ static enum gw_status describe_link(const struct measured_link *link, const stru
         const struct probe *probe = &probes->items[i];
         gw_writer_object(&writer, NULL);
         gw_write_measurement(&writer, &probe->measurement, "bytes");
-        gw_writer_text(&writer, "what", kinds[probe->kind].name);
+        gw_writer_text(&writer, "what", gw_loggp_names[probe->kind]);
         if (probe->kind == GW_FLOOD) {
             gw_writer_number(&writer, "messages", (double)probe->messages);
         }
