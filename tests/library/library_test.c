@@ -131,10 +131,10 @@ TEST(refuses_what_makes_no_sense) {
                      GRADWEAVE_BAD_INPUT);
 }
 
-/* Each is asked for what selects elements 1 and 2, by a number, a threshold or whole layers. */
+/* Each is asked for what selects elements 3 and 4, by a number, a threshold or whole layers. */
 TEST(compresses_with_memory) {
-    static const float gradient[] = {0.5f, -3, 1, 2, -2}, broken[] = {0.5f, NAN, 0, 0, 0};
-    static const float left[] = {0.5f, 0, 0, 2, -2};
+    static const float gradient[] = {0.5f, 2, -2, -3, 1}, broken[] = {0.5f, NAN, 0, 0, 0};
+    static const float left[] = {0.5f, 2, -2, 0, 0};
     static const size_t layers[] = {1, 2, 2};
     static const struct gradweave_compression cases[] = {
         {.compressor = "topk", .elements = 5, .kept = 2},
@@ -147,11 +147,11 @@ TEST(compresses_with_memory) {
         size_t count;
         assert_done(gradweave_compressor_open(&cases[i], &compressor, NULL));
         for (int round = 0; round < 2; round++) {
-            memcpy(residual, (float[]){0, 0, 1.5f, 0, 0}, sizeof residual);
+            memcpy(residual, (float[]){0, 0, 0, 0, 1.5f}, sizeof residual);
             assert_done(gradweave_compress(compressor, gradient, residual, &entries, &count, NULL));
             assert_int_equal(count, 2);
-            assert_true(entries[0].index == 1 && entries[0].value == -3);
-            assert_true(entries[1].index == 2 && entries[1].value == 2.5f);
+            assert_true(entries[0].index == 3 && entries[0].value == -3);
+            assert_true(entries[1].index == 4 && entries[1].value == 2.5f);
             assert_memory_equal(residual, left, sizeof left);
             gradweave_compressor_observe(compressor, &count);
         }
