@@ -21,12 +21,8 @@ static void set_tensor(struct gw_tensor *tensor, double elements, double backwar
 /* Each tensor with noise, so that no two are equal. */
 static enum gw_status draw_from_shipped(const char *name, const struct bench_draft *x,
                                         struct gw_error *error) {
-    char *path = NULL;
     struct gw_model shipped;
-    GW_TRY(gw_data_resolve(GW_DATA_MODELS, name, &path, error));
-    enum gw_status status = gw_model_read(path, &shipped, error);
-    free(path);
-    GW_TRY(status);
+    GW_TRY(gw_data_open(GW_DATA_MODELS, name, &shipped, error));
     for (size_t i = 0; i < x->count; i++) {
         const struct gw_tensor *drawn =
             &shipped.tensors[gw_random_below(x->random, shipped.tensor_count)];

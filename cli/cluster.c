@@ -89,16 +89,6 @@ static enum gw_status write_and_print(const struct options *options,
     return gw_print_document(document, error);
 }
 
-static enum gw_status make_cluster(const struct options *options, struct gw_error *error) {
-    struct gw_cluster_request request = options->request;
-    struct gw_cluster cluster;
-    request.name = options->name;
-    GW_TRY(gw_cluster_make(&request, &cluster, error));
-    enum gw_status status = write_and_print(options, &cluster, error);
-    gw_cluster_free(&cluster);
-    return status;
-}
-
 /* Programs whose output can be imported, and the options that apply to each. */
 enum tool { NCCL_TESTS, OSU, INSPECTOR, PERFTEST, TOOLS };
 static const char *const tools[] = {[NCCL_TESTS] = "nccl-tests",
@@ -210,37 +200,30 @@ static enum gw_status import_link(const struct options *options,
     return status;
 }
 
-static enum gw_status import_cluster(const struct options *options, struct gw_error *error) {
-    const struct gw_import_paths paths = {.count = options->count - 1,
-                                          .list = options->operands + 1};
-    enum tool tool = TOOLS;
-    GW_TRY(find_tool(options, &tool, error));
-    return tool == PERFTEST ? import_link(options, &paths, error)
-                            : import_collectives(options, tool, &paths, error);
-}
-
-static enum gw_status show_cluster(const struct options *options, struct gw_error *error) {
+static enum gw_status answer_cluster(void *values, struct gw_error *error) {
+    const struct options *options = values;
     struct gw_cluster cluster;
-    if (options->count > 1) {
+    if (options->action == IMPORT) {
+        const struct gw_import_paths paths = {.count = options->count - 1,
+                                              .list = options->operands + 1};
+        enum tool tool = TOOLS;
+        GW_TRY(find_tool(options, &tool, error));
+        return tool == PERFTEST ? import_link(options, &paths, error)
+                                : import_collectives(options, tool, &paths, error);
+    }
+    if (options->action == MAKE) {
+        struct gw_cluster_request request = options->request;
+        request.name = options->name;
+        GW_TRY(gw_cluster_make(&request, &cluster, error));
+    } else if (options->count > 1) {
         return gw_fail(error, GW_BAD_INPUT, "show: expected one CLUSTER, got also \"%s\"",
                        options->operands[1]);
+    } else {
+        GW_TRY(gw_cluster_open(options->operands[0], &cluster, error));
     }
-    GW_TRY(gw_cluster_open(options->operands[0], &cluster, error));
     enum gw_status status = write_and_print(options, &cluster, error);
     gw_cluster_free(&cluster);
     return status;
-}
-
-static enum gw_status answer_cluster(void *values, struct gw_error *error) {
-    const struct options *options = values;
-    switch (options->action) {
-    case MAKE:
-        return make_cluster(options, error);
-    case IMPORT:
-        return import_cluster(options, error);
-    default:
-        return show_cluster(options, error);
-    }
 }
 
 static struct options options;

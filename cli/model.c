@@ -82,22 +82,6 @@ static enum gw_status write_and_print(const struct options *options, cJSON *docu
     return status;
 }
 
-static enum gw_status make_model(const struct options *options, cJSON **out,
-                                 struct gw_error *error) {
-    struct gw_model_request request = options->request;
-    request.architecture = options->operand;
-    return gw_model_make(&request, out, error);
-}
-
-static enum gw_status import_model(const struct options *options, cJSON **out,
-                                   struct gw_error *error) {
-    const struct gw_sizes_request request = {.name = options->name,
-                                             .backward_s = options->request.backward_s,
-                                             .forward_s = options->request.forward_s,
-                                             .batch_size = options->request.batch_size};
-    return gw_import_sizes(options->operand, &request, out, error);
-}
-
 /* Shows all fields of a model's file. */
 static enum gw_status show_model(const struct options *options, struct gw_error *error) {
     struct gw_model model;
@@ -120,8 +104,17 @@ static enum gw_status answer_model(void *values, struct gw_error *error) {
     GW_TRY(options->out == NULL
                ? GW_OK
                : gw_file_check_target(options->out, "{\"schema\": \"gradweave/model@1\"", error));
-    GW_TRY(options->action == MAKE ? make_model(options, &document, error)
-                                   : import_model(options, &document, error));
+    if (options->action == MAKE) {
+        struct gw_model_request request = options->request;
+        request.architecture = options->operand;
+        GW_TRY(gw_model_make(&request, &document, error));
+    } else {
+        const struct gw_sizes_request request = {.name = options->name,
+                                                 .backward_s = options->request.backward_s,
+                                                 .forward_s = options->request.forward_s,
+                                                 .batch_size = options->request.batch_size};
+        GW_TRY(gw_import_sizes(options->operand, &request, &document, error));
+    }
     return write_and_print(options, document, error);
 }
 

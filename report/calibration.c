@@ -208,16 +208,6 @@ static void print_link(struct gw_table *table, const char *name, const struct gw
     print_precision(table, kept, verdict);
 }
 
-static void print_network(const struct gw_network *network, struct verdict *verdict) {
-    struct gw_table *table =
-        gw_table_open("lrrrrrrrr", "messages\tlatency (L)\toverhead (o)\tgap (g)\tO per MiB\tG per "
-                                   "MiB\tbandwidth\terror\tprecise");
-    gw_print("\n");
-    print_link(table, "within", &network->within, network->kept, verdict);
-    print_link(table, "between", &network->between, network->kept, verdict);
-    gw_table_print_and_close(table);
-}
-
 /* ---- growth -------------------------------------------------------------------------------- */
 
 /* Prints "2, 3, 4", cut off by "..." if too long. */
@@ -352,7 +342,15 @@ void gw_calibration_print(const struct gw_cluster *cluster, const cJSON *documen
         print_kernels("aggregation", &cluster->aggregation, cluster, calibration, &verdict);
     }
     if (cluster->network != NULL) {
-        print_network(cluster->network, calibration->network ? &verdict : NULL);
+        const struct gw_network *network = cluster->network;
+        struct verdict *own = calibration->network ? &verdict : NULL;
+        struct gw_table *table = gw_table_open(
+            "lrrrrrrrr", "messages\tlatency (L)\toverhead (o)\tgap (g)\tO per MiB\tG per MiB\t"
+                         "bandwidth\terror\tprecise");
+        gw_print("\n");
+        print_link(table, "within", &network->within, network->kept, own);
+        print_link(table, "between", &network->between, network->kept, own);
+        gw_table_print_and_close(table);
     }
     print_growth(document);
     print_overlap(document);

@@ -112,12 +112,8 @@ static void write_links(struct gw_json_writer *writer) {
 
 static enum gw_status describe_model(const char *name, char *out, size_t size,
                                      struct gw_error *error) {
-    char *path = NULL;
     struct gw_model model;
-    GW_TRY(gw_data_resolve(GW_DATA_MODELS, name, &path, error));
-    enum gw_status status = gw_model_read(path, &model, error);
-    free(path);
-    GW_TRY(status);
+    GW_TRY(gw_data_open(GW_DATA_MODELS, name, &model, error));
     snprintf(out, size, "%s, %s elements, compute %s", GW_COUNTED(model.tensor_count, "tensor"),
              GW_NUMBER(gw_model_elements(&model)),
              GW_SECONDS(model.forward_s + gw_model_backward_s(&model)));
@@ -127,12 +123,8 @@ static enum gw_status describe_model(const char *name, char *out, size_t size,
 
 static enum gw_status describe_cluster(const char *name, char *out, size_t size,
                                        struct gw_error *error) {
-    char *path = NULL;
     struct gw_cluster cluster;
-    GW_TRY(gw_data_resolve(GW_DATA_CLUSTERS, name, &path, error));
-    enum gw_status status = gw_cluster_read(path, &cluster, error);
-    free(path);
-    GW_TRY(status);
+    GW_TRY(gw_data_open(GW_DATA_CLUSTERS, name, &cluster, error));
     snprintf(out, size, "%s, %zu per node, %s%s", GW_COUNTED(cluster.workers, "worker"),
              cluster.workers_per_node, gw_cluster_origin(&cluster),
              cluster.network == NULL ? "" : ", with a network");
@@ -142,12 +134,8 @@ static enum gw_status describe_cluster(const char *name, char *out, size_t size,
 
 static enum gw_status describe_table(const char *name, char *out, size_t size,
                                      struct gw_error *error) {
-    char *path = NULL;
     struct gw_paper_table table;
-    GW_TRY(gw_data_resolve(GW_DATA_TABLES, name, &path, error));
-    enum gw_status status = gw_paper_table_read(path, &table, error);
-    free(path);
-    GW_TRY(status);
+    GW_TRY(gw_data_open(GW_DATA_TABLES, name, &table, error));
     snprintf(out, size, "%s", table.title);
     gw_paper_table_free(&table);
     return GW_OK;

@@ -71,16 +71,6 @@ enum gw_status gw_draw_breakdown(const struct gw_picture *picture, struct gw_err
 
 /* ---- one pipeline: its timeline, and its plan ------------------------------------------------ */
 
-/* Finds the lower bound of all plans with that compressor and exchange; 0: unknown. */
-static double find_bound(const struct gw_scenario *scenario, const struct gw_algorithm *algorithm) {
-    struct gw_plans plans = {0};
-    (void)gw_plans_make(scenario, algorithm->compressor->name, algorithm->exchange->name, "optimal",
-                        &plans, NULL);
-    double bound_s = plans.count == 0 ? 0 : plans.plans[0].lower_bound_s;
-    gw_plans_free(&plans);
-    return bound_s;
-}
-
 static enum gw_status draw_streams(const struct gw_picture *picture,
                                    const struct gw_pipeline *pipeline, struct gw_error *error) {
     const struct gw_scenario *scenario = &pipeline->scenario;
@@ -88,12 +78,17 @@ static enum gw_status draw_streams(const struct gw_picture *picture,
     struct gw_arena arena = {0};
     struct gw_explanation explanation;
     char title[GW_TITLE_SIZE];
+    struct gw_plans plans = {0}; /* of the optimum, whose lower bound is drawn if it is known */
     gw_picture_title(scenario, NULL, algorithm->name, title);
+    (void)gw_plans_make(scenario, algorithm->compressor->name, algorithm->exchange->name, "optimal",
+                        &plans, NULL);
+    double bound_s = plans.count == 0 ? 0 : plans.plans[0].lower_bound_s;
     enum gw_status status = gw_explain(scenario, pipeline->plan, algorithm->exchange->name, &arena,
                                        &explanation, error);
-    status = status == GW_OK ? gw_chart_streams(&explanation, find_bound(scenario, algorithm),
-                                                title, picture->out, picture->data, error)
-                             : status;
+    if (status == GW_OK) {
+        status = gw_chart_streams(&explanation, bound_s, title, picture->out, picture->data, error);
+    }
+    gw_plans_free(&plans);
     gw_arena_free(&arena);
     return status;
 }

@@ -27,14 +27,6 @@ static double energy_of(const struct gw_selection *found) {
     return sum;
 }
 
-static double least_of(const struct gw_selection *found) {
-    double least = INFINITY;
-    for (size_t i = 0; i < found->count; i++) {
-        least = fmin(least, fabs((double)found->entries[i].value));
-    }
-    return least;
-}
-
 /* A gradient of norm 1, for which ExDyna's first threshold is made, and room to select from it. */
 struct gradient_sample {
     float *gradient, *u; /* [SAMPLE] */
@@ -42,15 +34,6 @@ struct gradient_sample {
     struct gw_selection found;
     struct gw_task task;
 };
-
-static enum gw_status select_once(struct gradient_sample *sample,
-                                  const struct gw_compressor *compressor, struct gw_error *error) {
-    memset(sample->u, 0, SAMPLE * sizeof *sample->u);
-    GW_TRY(gw_compress(compressor, &sample->task, &sample->found, error));
-    gw_state_observe(compressor, sample->task.state, &sample->found.count);
-    sample->task.iteration++;
-    return GW_OK;
-}
 
 /* Selects from the sample; compressors that adapt get it ADAPTING times. */
 static enum gw_status select_settled(struct gradient_sample *sample,
@@ -60,7 +43,12 @@ static enum gw_status select_settled(struct gradient_sample *sample,
     sample->task.iteration = 0;
     enum gw_status status = gw_state_open(compressor, &sample->task, &sample->task.state, error);
     for (int i = 0; i < times && status == GW_OK; i++) {
-        status = select_once(sample, compressor, error);
+        memset(sample->u, 0, SAMPLE * sizeof *sample->u);
+        status = gw_compress(compressor, &sample->task, &sample->found, error);
+        if (status == GW_OK) {
+            gw_state_observe(compressor, sample->task.state, &sample->found.count);
+            sample->task.iteration++;
+        }
     }
     gw_state_close(compressor, sample->task.state);
     sample->task.state = NULL;
@@ -81,21 +69,19 @@ static enum gw_status open_sample(struct gradient_sample *out, double density,
                                  .seed = 1,
                                  .workspace = &out->workspace};
     GW_TRY(select_settled(out, &gw_compressor_topk, error));
-    out->task.threshold = least_of(&out->found);
-    return GW_OK;
-}
-
-static double whole_energy(const struct gradient_sample *sample) {
-    double sum = 0;
-    for (size_t i = 0; i < SAMPLE; i++) {
-        sum += (double)sample->gradient[i] * sample->gradient[i];
+    out->task.threshold = INFINITY;
+    for (size_t i = 0; i < out->found.count; i++) {
+        out->task.threshold = fmin(out->task.threshold, fabs((double)out->found.entries[i].value));
     }
-    return sum;
+    return GW_OK;
 }
 
 static enum gw_status find_each_energy(struct gw_advice *advice, struct gradient_sample *sample,
                                        double *of_topk, struct gw_error *error) {
-    double whole = whole_energy(sample);
+    double whole = 0;
+    for (size_t i = 0; i < SAMPLE; i++) {
+        whole += (double)sample->gradient[i] * sample->gradient[i];
+    }
     *of_topk = energy_of(&sample->found) / whole;
     for (size_t i = 0; i < advice->ranking.count; i++) {
         const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, i);
@@ -270,14 +256,6 @@ static enum gw_status find_even_bandwidth(struct gw_advice *advice, struct gw_er
 }
 
 /* ---- the recommendation ---------------------------------------------------------------------- */
-
-static enum gw_status explain_chosen(struct gw_advice *advice, struct gw_error *error) {
-    const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, advice->chosen->place);
-    const struct gw_scenario *scenario = gw_advice_scenario(advice, advice->chosen->place);
-    GW_TRY(gw_pipeline_open(scenario, algorithm, NULL, &advice->pipeline, error));
-    return gw_explain(scenario, advice->pipeline.plan, algorithm->exchange->name, &advice->arena,
-                      &advice->explanation, error);
-}
 
 /* The part of an iteration's interval that one uncertainty makes up, in seconds. */
 static double uncertainty_width_s(const struct gw_result_uncertainty *uncertainty) {
@@ -455,7 +433,11 @@ static enum gw_status weigh_answers(struct gw_advice *advice, struct gw_error *e
     judge_advice(advice);
     GW_TRY(find_even_bandwidth(advice, error));
     GW_TRY(gw_advise_buckets(advice, error));
-    GW_TRY(explain_chosen(advice, error));
+    const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, advice->chosen->place);
+    const struct gw_scenario *scenario = gw_advice_scenario(advice, advice->chosen->place);
+    GW_TRY(gw_pipeline_open(scenario, algorithm, NULL, &advice->pipeline, error));
+    GW_TRY(gw_explain(scenario, advice->pipeline.plan, algorithm->exchange->name, &advice->arena,
+                      &advice->explanation, error));
     find_widest(advice);
     return GW_OK;
 }

@@ -104,15 +104,6 @@ static enum gw_status find_times(const struct gw_advice *advice, const struct gw
     return GW_OK;
 }
 
-/* Whether a plan is faster at all places. */
-static bool is_faster(const struct times *plan, const struct times *by_default) {
-    bool faster = plan->count == by_default->count;
-    for (size_t i = 0; faster && i < plan->count; i++) {
-        faster = plan->seconds[i] < by_default->seconds[i];
-    }
-    return faster;
-}
-
 /* ---- candidates ------------------------------------------------------------------------------ */
 
 /* The defaults that candidates are held to. */
@@ -136,7 +127,10 @@ static enum gw_status hold_buckets(const struct rival *rival, const struct gw_pl
         return GW_OK;
     }
     GW_TRY(find_times(rival->advice, plan, rival->margin, &times, error));
-    *out = is_faster(&times, &rival->times);
+    *out = times.count == rival->times.count;
+    for (size_t i = 0; *out && i < times.count; i++) {
+        *out = times.seconds[i] < rival->times.seconds[i];
+    }
     return GW_OK;
 }
 

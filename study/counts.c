@@ -16,10 +16,6 @@ enum { WARMUP = 500, MOST_TRAINED = 1000 };
 
 /* ---- recorded gradients -------------------------------------------------------------------- */
 
-static bool is_recorded(const struct gw_recorded_tensor *recorded, const struct gw_tensor *tensor) {
-    return recorded->elements == tensor->elements && strcmp(recorded->name, tensor->name) == 0;
-}
-
 /* Finds the recorded tensor of each of the schedule's, which run from the model's last to its
  * first. */
 static enum gw_status match_tensors(const struct gw_model *model,
@@ -29,10 +25,12 @@ static enum gw_status match_tensors(const struct gw_model *model,
         const struct gw_tensor *tensor = &model->tensors[model->tensor_count - 1 - i];
         size_t tried = 0;
         size_t found = model->tensor_count - 1 - i; /* most often they are in the same order */
-        while (tried < recorded->tensor_count &&
-               !is_recorded(&recorded->tensors[found % recorded->tensor_count], tensor)) {
-            tried++;
-            found++;
+        for (; tried < recorded->tensor_count; tried++, found++) {
+            const struct gw_recorded_tensor *one =
+                &recorded->tensors[found % recorded->tensor_count];
+            if (one->elements == tensor->elements && strcmp(one->name, tensor->name) == 0) {
+                break;
+            }
         }
         if (tried == recorded->tensor_count) {
             return gw_fail(error, GW_BAD_INPUT,

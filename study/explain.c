@@ -7,21 +7,7 @@
 
 /* ---- plans -------------------------------------------------------------------------------- */
 
-/* Whether plan a is faster than b, or as fast with fewer groups. */
-static bool is_better(const struct gw_plan *a, const struct gw_plan *b) {
-    return a->iteration_s != b->iteration_s ? a->iteration_s < b->iteration_s
-                                            : a->group_count < b->group_count;
-}
-
-/* Inserts a plan behind those that are better or as good, which keeps equals in their order. */
-static void insert_plan(struct gw_plan plan, struct gw_plan *plans, size_t count) {
-    size_t place = count;
-    for (; place > 0 && is_better(&plan, &plans[place - 1]); place--) {
-        plans[place] = plans[place - 1];
-    }
-    plans[place] = plan;
-}
-
+/* Makes all policies' plans, the fastest first; of equals the one with the fewest groups. */
 static enum gw_status plan_all(const struct gw_planning *planning, struct gw_plans *plans,
                                struct gw_error *error) {
     for (size_t i = 0; gw_policies[i].name != NULL; i++) {
@@ -29,15 +15,18 @@ static enum gw_status plan_all(const struct gw_planning *planning, struct gw_pla
         char text[GW_POLICY_TEXT_SIZE];
         gw_policy_text(&gw_policies[i], gw_policies[i].default_argument, text);
         GW_TRY(gw_planning_plan(planning, text, &plan, error));
-        insert_plan(plan, plans->plans, plans->count++);
+        size_t place = plans->count++;
+        for (; place > 0; place--) {
+            const struct gw_plan *before = &plans->plans[place - 1];
+            if (before->iteration_s < plan.iteration_s ||
+                (before->iteration_s == plan.iteration_s &&
+                 before->group_count <= plan.group_count)) {
+                break;
+            }
+            plans->plans[place] = *before;
+        }
+        plans->plans[place] = plan;
     }
-    return GW_OK;
-}
-
-static enum gw_status plan_one(const struct gw_planning *planning, const char *policy,
-                               struct gw_plans *plans, struct gw_error *error) {
-    GW_TRY(gw_planning_plan(planning, policy, plans->plans, error));
-    plans->count = 1;
     return GW_OK;
 }
 
@@ -86,8 +75,10 @@ enum gw_status gw_plans_make(const struct gw_scenario *scenario, const char *com
     GW_TRY(gw_planning_open(scenario, compressor, exchange, &planning, error));
     enum gw_status status = gw_planning_find_optimum(&planning, error);
     if (status == GW_OK) {
-        status = strcmp(policy, "all") == 0 ? plan_all(&planning, out, error)
-                                            : plan_one(&planning, policy, out, error);
+        bool all = strcmp(policy, "all") == 0;
+        status = all ? plan_all(&planning, out, error)
+                     : gw_planning_plan(&planning, policy, out->plans, error);
+        out->count = all ? out->count : status == GW_OK;
     }
     gw_planning_close(&planning);
     return status == GW_OK && gw_scenario_counts_interference(scenario)

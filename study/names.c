@@ -14,16 +14,6 @@ const char *gw_policy_text(const struct gw_policy *policy, uint64_t argument,
     return out;
 }
 
-static bool is_among(const struct gw_algorithm *algorithm, const struct gw_algorithm *const *found,
-                     size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (found[i] == algorithm) {
-            return true;
-        }
-    }
-    return false;
-}
-
 enum gw_status gw_algorithms_parse(const char *text, struct gw_arena *arena,
                                    const struct gw_algorithm ***out, size_t *count,
                                    struct gw_error *error) {
@@ -46,19 +36,13 @@ enum gw_status gw_algorithms_parse(const char *text, struct gw_arena *arena,
     for (char *name = strsep(&rest, ","); name != NULL; name = strsep(&rest, ",")) {
         const struct gw_algorithm **found = &(*out)[*count];
         GW_TRY(gw_algorithm_find(name, found, error));
-        *count += !is_among(*found, *out, *count);
+        size_t first = 0;
+        while ((*out)[first] != *found) {
+            first++;
+        }
+        *count += first == *count;
     }
     return GW_OK;
-}
-
-static bool is_chosen(const struct gw_compressor *compressor,
-                      const struct gw_compressor *const *chosen, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (chosen[i] == compressor) {
-            return true;
-        }
-    }
-    return false;
 }
 
 enum gw_status gw_compressors_parse(const char *text, const struct gw_compressor **out,
@@ -75,7 +59,11 @@ enum gw_status gw_compressors_parse(const char *text, const struct gw_compressor
         size_t length = strcspn(text, ",");
         snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), text);
         const struct gw_compressor *found = gw_compressor_find(name);
-        if (found == NULL || is_chosen(found, out, count)) {
+        size_t first = 0;
+        while (first < count && out[first] != found) {
+            first++;
+        }
+        if (found == NULL || first < count) {
             return gw_fail(error, GW_BAD_INPUT,
                            "compressor: expected some of those that gradweave list compressors "
                            "shows, each once, got \"%s\"",

@@ -77,14 +77,6 @@ enum gw_status gw_loggp_for_goal(const struct gw_loggp_text *text, struct gw_log
     return isinf(text->S) ? GW_OK : whole_number("S", text->S, &out->S, error);
 }
 
-static struct gw_loggp for_network(const struct gw_loggp_text *text) {
-    return (struct gw_loggp){.latency_s = text->L * PER_NS,
-                             .overhead_s = text->o * PER_NS,
-                             .gap_s = text->g * PER_NS,
-                             .gap_s_per_byte = text->G * PER_NS,
-                             .overhead_s_per_byte = text->O * PER_NS};
-}
-
 /* ---- the network ----------------------------------------------------------------------------- */
 
 /* Replaces the cluster's LogGP parameters by those on the command line. */
@@ -98,22 +90,21 @@ static enum gw_status change_parameters(const char *loggp, struct gw_cluster *cl
         network.kept = NULL;
         network.between_assumed = false;
     }
-    network.within = network.between = for_network(&text);
+    network.within = network.between = (struct gw_loggp){.latency_s = text.L * PER_NS,
+                                                         .overhead_s = text.o * PER_NS,
+                                                         .gap_s = text.g * PER_NS,
+                                                         .gap_s_per_byte = text.G * PER_NS,
+                                                         .overhead_s_per_byte = text.O * PER_NS};
     return gw_cluster_set_network(cluster, network, error);
-}
-
-/* The first option that only messages look at, or NULL. */
-static const char *find_for_messages(const struct gw_network_options *options) {
-    return options->loggp != NULL          ? "--loggp"
-           : options->choices.count > 0    ? "--collective"
-           : options->nodes_per_switch > 0 ? "--nodes-per-switch"
-           : options->oversubscription > 0 ? "--oversubscription"
-                                           : NULL;
 }
 
 enum gw_status gw_network_apply(const struct gw_network_options *options,
                                 struct gw_scenario *scenario, struct gw_error *error) {
-    const char *given = find_for_messages(options);
+    const char *given = options->loggp != NULL          ? "--loggp"
+                        : options->choices.count > 0    ? "--collective"
+                        : options->nodes_per_switch > 0 ? "--nodes-per-switch"
+                        : options->oversubscription > 0 ? "--oversubscription"
+                                                        : NULL;
     if (options->level != GW_LEVEL_MESSAGES && given != NULL) {
         return gw_fail(error, GW_BAD_INPUT, "%s: expected --network messages with it", given);
     }

@@ -71,15 +71,6 @@ double gw_ranking_seconds(const struct gw_ranking *ranking, size_t place) {
                                     : ranking->to_goal[place].seconds;
 }
 
-static size_t count_equals(const struct gw_ranking *ranking) {
-    size_t count = 0;
-    while (count < ranking->count && gw_ranking_seconds(ranking, count) <=
-                                         gw_ranking_seconds(ranking, 0) * (1 + GW_COMPARE_SAME)) {
-        count++;
-    }
-    return count;
-}
-
 bool gw_ranking_is_rival(const struct gw_ranking *ranking, size_t place) {
     const struct gw_result *results = ranking->results;
     const struct gw_to_goal *to_goal = ranking->to_goal;
@@ -89,14 +80,6 @@ bool gw_ranking_is_rival(const struct gw_ranking *ranking, size_t place) {
     return to_goal == NULL ? gw_results_meet(results, &results[place])
                            : gw_trainings_meet(results, to_goal->trainings, &results[place],
                                                to_goal[place].trainings);
-}
-
-static size_t count_rivals(const struct gw_ranking *ranking) {
-    size_t count = 0;
-    for (size_t i = 0; i < ranking->count; i++) {
-        count += gw_ranking_is_rival(ranking, i);
-    }
-    return count;
 }
 
 /* Fails if no pipeline reaches the goal; warns if trainings were of another model. */
@@ -145,8 +128,13 @@ enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking
                          out->infeasible_count, first->algorithm, first->why.message);
     }
     GW_TRY(comparison->accuracy == NULL ? GW_OK : check_trainings(comparison, out, error));
-    out->equal_count = count_equals(out);
-    out->rival_count = count_rivals(out);
+    double equal_s = gw_ranking_seconds(out, 0) * (1 + GW_COMPARE_SAME);
+    while (out->equal_count < out->count && gw_ranking_seconds(out, out->equal_count) <= equal_s) {
+        out->equal_count++;
+    }
+    for (size_t i = 0; i < out->count; i++) {
+        out->rival_count += gw_ranking_is_rival(out, i);
+    }
     return GW_OK;
 }
 

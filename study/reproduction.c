@@ -10,10 +10,6 @@
 
 /* ---- one number ------------------------------------------------------------------------------ */
 
-static bool is_emulated(enum gw_quantity quantity) {
-    return quantity == GW_QUANTITY_DENSITY || quantity == GW_QUANTITY_PADDING;
-}
-
 /* The mean over all iterations that are counted. */
 static enum gw_status emulate_row(const struct gw_paper_row *row,
                                   const struct gw_scenario *scenario,
@@ -75,7 +71,7 @@ static enum gw_status find_value(const struct gw_paper_row *row,
     struct gw_result result;
     GW_TRY(gw_algorithm_find(column->algorithm, &preset, error));
     GW_TRY(gw_algorithm_change(preset, &changes, &algorithm, error));
-    if (is_emulated(column->quantity)) {
+    if (column->quantity == GW_QUANTITY_DENSITY || column->quantity == GW_QUANTITY_PADDING) {
         return emulate_row(row, scenario, &algorithm, column->quantity, out, error);
     }
     GW_TRY(gw_predict(scenario, &algorithm, &options, &result, error));
@@ -119,15 +115,6 @@ static bool is_needed(const struct gw_paper_table *table, const struct gw_paper_
     return needed;
 }
 
-static void judge_cell(const struct gw_paper_cell *published, struct gw_reproduced_cell *cell) {
-    if (!published->is_there) {
-        return;
-    }
-    cell->error = cell->value / published->published - 1;
-    cell->claimed = !isnan(published->least) || !isnan(published->most);
-    cell->holds = !(cell->value < published->least) && !(cell->value > published->most);
-}
-
 static enum gw_status find_row(struct gw_reproduction *found, size_t number,
                                const struct gw_scenario *scenario, struct gw_error *error) {
     const struct gw_paper_table *table = &found->table;
@@ -147,7 +134,13 @@ static enum gw_status find_row(struct gw_reproduction *found, size_t number,
         } else {
             GW_TRY(find_value(row, column, scenario, &cells[i].value, error));
         }
-        judge_cell(&row->cells[i], &cells[i]);
+        const struct gw_paper_cell *published = &row->cells[i];
+        if (published->is_there) {
+            cells[i].error = cells[i].value / published->published - 1;
+            cells[i].claimed = !isnan(published->least) || !isnan(published->most);
+            cells[i].holds =
+                !(cells[i].value < published->least) && !(cells[i].value > published->most);
+        }
     }
     return GW_OK;
 }
@@ -192,12 +185,8 @@ static void count_pairs(struct gw_reproduction *found, size_t number) {
 
 enum gw_status gw_reproduce(const char *name, struct gw_reproduction *out, struct gw_error *error) {
     const struct gw_paper_table *table = &out->table;
-    char *path = NULL;
     *out = (struct gw_reproduction){0};
-    GW_TRY(gw_data_resolve(GW_DATA_TABLES, name, &path, error));
-    enum gw_status read = gw_paper_table_read(path, &out->table, error);
-    free(path);
-    GW_TRY(read);
+    GW_TRY(gw_data_open(GW_DATA_TABLES, name, &out->table, error));
     out->cells =
         gw_arena_zeros(&out->arena, table->row_count * table->column_count + 1, sizeof *out->cells);
     GW_TRY(gw_arena_check(&out->arena, "reproducing a table", error));

@@ -5,25 +5,12 @@
 #include "study/predict.h"
 #include "study/scenario.h"
 
-/* Into a gw_model or a gw_cluster. */
-static enum gw_status read_named(enum gw_data_kind kind, const char *name, void *out,
-                                 struct gw_error *error) {
-    bool model = kind == GW_DATA_MODELS;
-    char *path = NULL;
-    GW_TRY(gw_data_resolve(kind, name, &path, error));
-    gw_log(GW_LOG_VERBOSE, "reading %s %s", model ? "model" : "cluster", path);
-    enum gw_status status =
-        model ? gw_model_read(path, out, error) : gw_cluster_read(path, out, error);
-    free(path);
-    return status;
-}
-
 enum gw_status gw_model_open(const char *name, struct gw_model *out, struct gw_error *error) {
-    return read_named(GW_DATA_MODELS, name, out, error);
+    return gw_data_open(GW_DATA_MODELS, name, out, error);
 }
 
 enum gw_status gw_cluster_open(const char *name, struct gw_cluster *out, struct gw_error *error) {
-    return read_named(GW_DATA_CLUSTERS, name, out, error);
+    return gw_data_open(GW_DATA_CLUSTERS, name, out, error);
 }
 
 struct gw_scenario gw_scenario_of(const struct gw_model *model, const struct gw_cluster *cluster) {

@@ -64,17 +64,6 @@ static void show_pipeline(struct gw_survey *survey, size_t place) {
     }
 }
 
-/* First place in the ranking that may be recommended, but is not the recommended one. */
-static size_t find_next(const struct gw_advice *advice) {
-    size_t place = 0;
-    while (
-        place < advice->ranking.count &&
-        (place == advice->chosen->place || gw_advice_objection(advice, place) != GW_NO_OBJECTION)) {
-        place++;
-    }
-    return place;
-}
-
 static enum gw_status trace_shown(struct gw_survey *survey, struct gw_error *error) {
     const struct gw_prediction_options options = {0};
     for (size_t i = 0; i < survey->shown_count; i++) {
@@ -264,7 +253,11 @@ static enum gw_status find_map(struct gw_survey *survey, struct gw_error *error)
 enum gw_status gw_survey_make(const struct gw_advice *advice, struct gw_survey *out,
                               struct gw_error *error) {
     *out = (struct gw_survey){.advice = advice};
-    size_t next = find_next(advice);
+    size_t next = 0; /* the first that may be recommended, but is not the recommended one */
+    while (next < advice->ranking.count && (next == advice->chosen->place ||
+                                            gw_advice_objection(advice, next) != GW_NO_OBJECTION)) {
+        next++;
+    }
     bool is_compressed = gw_algorithm_is_sparse(advice->pipeline.scenario.method);
     show_pipeline(out, advice->chosen->place);
     if (next < advice->ranking.count) {

@@ -24,10 +24,6 @@ static bool is_dense(const char *algorithm) {
     return gw_algorithm_find(algorithm, &known, NULL) == GW_OK && !gw_algorithm_is_sparse(known);
 }
 
-static bool is_asked_density(double density, double asked) {
-    return fabs(density - asked) <= 1e-9 * asked;
-}
-
 /* Distance between numbers of workers: absolute logarithm of their ratio. */
 static double workers_distance(const struct gw_trainings *trainings, size_t workers) {
     return fabs(log((double)trainings->workers / (double)workers));
@@ -44,8 +40,9 @@ static const struct gw_trainings *find_trainings(const struct gw_accuracy *accur
     for (size_t i = 0; i < accuracy->count; i++) {
         const struct gw_trainings *one = &accuracy->trainings[i];
         bool own = strcmp(one->algorithm, algorithm) == 0;
-        bool fits = own ? dense || is_asked_density(one->density, scenario->density)
-                        : dense && is_dense(one->algorithm);
+        bool fits =
+            own ? dense || fabs(one->density - scenario->density) <= 1e-9 * scenario->density
+                : dense && is_dense(one->algorithm);
         bool nearer = found == NULL || workers_distance(one, scenario->workers) <
                                            workers_distance(found, scenario->workers);
         if (fits && (own > is_own || (own == is_own && nearer))) {

@@ -14,11 +14,6 @@ static bool takes_source(const struct gw_validation *validation, const char *sou
     return strcmp(validation->counts, source) == 0;
 }
 
-static bool takes_file(const struct gw_validation *validation) {
-    return !takes_source(validation, "recorded") && !takes_source(validation, "asked") &&
-           !takes_source(validation, "trained");
-}
-
 static enum gw_status check_single(const struct gw_validation *validation, const char *option,
                                    struct gw_error *error) {
     size_t algorithms = validation->count + validation->infeasible_count;
@@ -34,18 +29,17 @@ static enum gw_status check_single(const struct gw_validation *validation, const
                                                  option, pair->pipeline.scenario.method->name);
 }
 
-static enum gw_status check_counts_file(const struct gw_validation *validation,
-                                        struct gw_error *error) {
-    GW_TRY(check_single(validation, "--counts FILE", error));
-    return gw_pipeline_check_counts(&validation->pairs->pipeline, validation->counts, error);
-}
-
 enum gw_status gw_validation_check_counts(const struct gw_validation *validation,
                                           struct gw_error *error) {
     if (validation->counts_out != NULL) {
         GW_TRY(check_single(validation, "--counts-out", error));
     }
-    return takes_file(validation) ? check_counts_file(validation, error) : GW_OK;
+    if (takes_source(validation, "recorded") || takes_source(validation, "asked") ||
+        takes_source(validation, "trained")) {
+        return GW_OK;
+    }
+    GW_TRY(check_single(validation, "--counts FILE", error));
+    return gw_pipeline_check_counts(&validation->pairs->pipeline, validation->counts, error);
 }
 
 /* ---- recording ----------------------------------------------------------------------------- */

@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "traces/cluster.h"
+#include "traces/model.h"
+#include "traces/paper_table.h"
+
 static const struct {
     const char *what, *installed, *source;
 } kinds[] = {
@@ -91,6 +95,18 @@ enum gw_status gw_data_resolve(enum gw_data_kind kind, const char *name, char **
     return gw_fail(error, GW_BAD_INPUT,
                    "%s: expected a file, or a %s that ships (gradweave list %ss), found neither",
                    name, kinds[kind].what, kinds[kind].what);
+}
+
+enum gw_status gw_data_open(enum gw_data_kind kind, const char *name, void *out,
+                            struct gw_error *error) {
+    char *path = NULL;
+    GW_TRY(gw_data_resolve(kind, name, &path, error));
+    gw_log(GW_LOG_VERBOSE, "reading %s %s", kinds[kind].what, path);
+    enum gw_status status = kind == GW_DATA_MODELS     ? gw_model_read(path, out, error)
+                            : kind == GW_DATA_CLUSTERS ? gw_cluster_read(path, out, error)
+                                                       : gw_paper_table_read(path, out, error);
+    free(path);
+    return status;
 }
 
 static int is_document(const struct dirent *entry) {

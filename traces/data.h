@@ -16,6 +16,10 @@ enum gw_status gw_data_folder(enum gw_data_kind kind, char **folder, struct gw_e
 enum gw_status gw_data_resolve(enum gw_data_kind kind, const char *name, char **path,
                                struct gw_error *error);
 
+/* Reads that file into the gw_model, gw_cluster or gw_paper_table at `out`. */
+enum gw_status gw_data_open(enum gw_data_kind kind, const char *name, void *out,
+                            struct gw_error *error);
+
 /* Lists the names of data that ships, sorted (array and names are the caller's to free). */
 enum gw_status gw_data_list(enum gw_data_kind kind, char ***names, size_t *count,
                             struct gw_error *error);
