@@ -6,10 +6,13 @@ wants. Some jobs of test_job.py and test_hooks.py are started as users start the
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
 import os
 import socket
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 import torch
 import torch.distributed as dist
@@ -45,3 +48,26 @@ def on_ranks(folder, run: Callable[..., None], *arguments, ranks: int = RANKS) -
     store = os.path.join(folder, f"store-{len(os.listdir(folder))}")
     arguments = (ranks, store, run, arguments)
     mp.start_processes(_enter, arguments, nprocs=ranks, start_method="forkserver")
+
+
+@dataclass(frozen=True)
+class _Body:
+    """A test's function of the rank, which each rank finds by the test's name."""
+
+    module: str
+    name: str
+
+    def __call__(self, rank: int) -> None:
+        getattr(importlib.import_module(self.module), self.name).body(rank)
+
+
+def on_all_ranks(body: Callable[[int], None] | None = None, *, ranks: int = RANKS):
+    """Makes a test of a function of the rank, which all ranks call at once."""
+    if body is None:
+        return partial(on_all_ranks, ranks=ranks)
+
+    def test(tmp_path) -> None:
+        on_ranks(tmp_path, _Body(body.__module__, body.__name__), ranks=ranks)
+
+    test.body = body
+    return test

@@ -11,8 +11,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import torch.distributed as dist  # noqa: E402
-from ranks import on_ranks  # noqa: E402
-from test_torch import SERVED, batch, flat, network  # noqa: E402
+from ranks import on_all_ranks, on_ranks  # noqa: E402
+from test_torch import SERVED, batch, flat, loss_of, network  # noqa: E402
 from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
@@ -27,8 +27,7 @@ def _train(model, optimizer, rank: int, steps: range, distributed) -> None:
         assert distributed.serve(len(steps)) == len(steps)
         return
     for step in steps:
-        inputs, targets = batch(rank, step)
-        torch.nn.functional.cross_entropy(model(inputs), targets).backward()
+        loss_of(model, rank, step).backward()
         optimizer.step()
         optimizer.zero_grad()
 
@@ -141,15 +140,13 @@ def _save(rank: int, folder: str) -> None:
     distributed = gt.distribute(model, "topk", density=0.05)
     sent = torch.zeros_like(flat(model))
     for step in range(2):
-        inputs, targets = batch(rank, step)
-        torch.nn.functional.cross_entropy(model(inputs), targets).backward()
+        loss_of(model, rank, step).backward()
         sent += torch.cat([p.grad.flatten() for p in model.parameters()])
         model.zero_grad()
     all_gradients = torch.zeros_like(sent)
     for step in range(2):
-        inputs, targets = batch(rank, step)
         with distributed.no_sync():
-            torch.nn.functional.cross_entropy(model(inputs), targets).backward()
+            loss_of(model, rank, step).backward()
     all_gradients += torch.cat([p.grad.flatten() for p in model.parameters()])
     dist.all_reduce(all_gradients)
     torch.save(all_gradients / 2 - sent, os.path.join(folder, "unsent.pt"))
@@ -278,22 +275,20 @@ def _leave(rank: int) -> None:
     dist.barrier()
 
 
-def _all(rank: int) -> None:
+@on_all_ranks(ranks=3)
+def test_ranks_that_differ_or_fail_end_all(rank: int) -> None:
     _differ(rank)
     _fail(rank, "topk", False)
     _fail(rank, "gs-sgd", False)
     _leave(rank)
 
 
-def test_ranks_that_differ_or_fail_end_all(tmp_path):
-    on_ranks(tmp_path, _all, ranks=3)
-
-
 def test_a_rank_that_dies_ends_all(tmp_path):
     on_ranks(tmp_path, _fail, "dense", True, ranks=3)
 
 
-def _serve_those_that_fail(rank: int) -> None:
+@on_all_ranks(ranks=3)
+def test_a_server_ends_with_its_trainers(rank: int) -> None:
     _fail(rank, "sketched-sgd", False)
     _fail(rank, "layer-drop", False, 0)
     _fail(rank, "ps", False, 2)
@@ -326,7 +321,8 @@ def _load_without_the_server(rank: int) -> None:
     distributed.close()
 
 
-def _never_listen(rank: int) -> None:
+@on_all_ranks(ranks=2)
+def test_a_trainer_does_not_wait_for_a_server_that_never_listens(rank: int) -> None:
     """The trainer does not wait for a server as long as for the others' gradients."""
     session._LISTENS = timedelta(seconds=1)
     session.Session._await_next = lambda self: None
@@ -337,14 +333,6 @@ def _never_listen(rank: int) -> None:
             model(batch(rank, 0)[0]).sum().backward()
     dist.barrier()  # the server was still there when the trainer failed
     distributed.close()
-
-
-def test_a_trainer_does_not_wait_for_a_server_that_never_listens(tmp_path):
-    on_ranks(tmp_path, _never_listen, ranks=2)
-
-
-def test_a_server_ends_with_its_trainers(tmp_path):
-    on_ranks(tmp_path, _serve_those_that_fail, ranks=3)
 
 
 @pytest.mark.parametrize("failing", [0, 1, 2])

@@ -8,12 +8,13 @@ import itertools
 import json
 import os
 import warnings
+from functools import partial
 
 import pytest
 
 torch = pytest.importorskip("torch")
-from ranks import on_ranks  # noqa: E402
-from test_torch import CLUSTER, Backwards, batch, flat, network, train  # noqa: E402
+from ranks import on_all_ranks, on_ranks  # noqa: E402
+from test_torch import CLUSTER, Backwards, flat, loss_of, network, train  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
 from gradweave.torch import ddp as ddps  # noqa: E402
@@ -31,13 +32,17 @@ def _older(monkeypatch) -> None:
 
 
 def _write(
-    folder: str, backward_s: float, module: torch.nn.Module | None = None
+    folder: str, backward_s: dict[str, float] | float, module: torch.nn.Module | None = None
 ) -> tuple[str, str]:
-    """network()'s tensors, or a module's, and a cluster of two."""
+    """Writes a cluster of two, and the tensors of network() or a module: all, or those that
+    `backward_s` names, in its order."""
     model, cluster = os.path.join(folder, "model.json"), os.path.join(folder, "cluster.json")
+    sizes = {name: one.numel() for name, one in (module or network()).named_parameters()}
+    if isinstance(backward_s, float):
+        backward_s = dict.fromkeys(sizes, backward_s)
     tensors = [
-        {"name": name, "elements": parameter.numel(), "backward_s": backward_s}
-        for name, parameter in (module or network()).named_parameters()
+        {"name": name, "elements": sizes[name], "backward_s": own_s}
+        for name, own_s in backward_s.items()
     ]
     document = {"schema": "gradweave/model@1", "name": "small", "bytes_per_element": 4,
                 "forward_s": 1e-4, "tensors": tensors}  # fmt: skip
@@ -113,11 +118,8 @@ def _measured(rank: int, model: str, cluster: str) -> None:
     """The way torch-ddp:plan with one cap, which does not make the plan."""
 
     def job():
-        module, (inputs, targets) = network(), batch(rank, 0)
-
-        def step(trained):
-            return torch.nn.functional.cross_entropy(trained(inputs), targets)
-
+        module = network()
+        step = partial(loss_of, rank=rank, step=0)
         return module, torch.optim.SGD(module.parameters(), lr=0.1), step
 
     ways.ddp_arguments = ddps._with_one_cap
@@ -174,20 +176,10 @@ READY_S = {"last.bias": 1e-4, "last.weight": 2e-4, "first.bias": 3e-4, "first.we
 
 def _write_backwards(folder: str) -> tuple[str, str]:
     """Backwards()'s tensors as a recording has them: in the order of gradients, without idle's."""
-    model, cluster = os.path.join(folder, "model.json"), os.path.join(folder, "cluster.json")
-    sizes = {name: parameter.numel() for name, parameter in Backwards().named_parameters()}
     names = sorted(READY_S, key=READY_S.get, reverse=True)
-    before = [*(READY_S[name] for name in names[1:]), 0.0]
-    tensors = [
-        {"name": name, "elements": sizes[name], "backward_s": READY_S[name] - earlier_s}
-        for name, earlier_s in zip(names, before)
-    ]
-    document = {"schema": "gradweave/model@1", "name": "backwards", "bytes_per_element": 4,
-                "forward_s": 1e-4, "tensors": tensors}  # fmt: skip
-    for path, content in ((model, document), (cluster, CLUSTER)):
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(content, file)
-    return model, cluster
+    before_s = [*(READY_S[name] for name in names[1:]), 0.0]
+    own_s = {name: READY_S[name] - earlier_s for name, earlier_s in zip(names, before_s)}
+    return _write(folder, own_s, Backwards())
 
 
 def _least_registered() -> list[int]:
@@ -305,10 +297,8 @@ def _clipped(model, rank: int, learns, accumulates) -> list[float]:
     norms = []
     for step in range(20):
         with accumulates():
-            inputs, targets = batch(rank, 2 * step)
-            torch.nn.functional.cross_entropy(model(inputs), targets).backward()
-        inputs, targets = batch(rank, 2 * step + 1)
-        torch.nn.functional.cross_entropy(model(inputs), targets).backward()
+            loss_of(model, rank, 2 * step).backward()
+        loss_of(model, rank, 2 * step + 1).backward()
         norms.append(torch.nn.utils.clip_grad_norm_(learns.parameters(), CLIP).item())
         optimizer.step()
         schedule.step()
@@ -316,7 +306,8 @@ def _clipped(model, rank: int, learns, accumulates) -> list[float]:
     return norms
 
 
-def _besides(rank: int) -> None:
+@on_all_ranks
+def test_accumulation_clipping_and_schedules_are_ddps(rank: int) -> None:
     ours, theirs = network(), network()
     distributed = gt.distribute(ours, "p-sgd", groups=[(5, 3), (2, 0)])
     ddp = torch.nn.parallel.DistributedDataParallel(theirs)
@@ -326,7 +317,3 @@ def _besides(rank: int) -> None:
     torch.testing.assert_close(flat(ours), flat(theirs), rtol=1e-4, atol=1e-5)
     distributed.check_parameters()
     distributed.close()
-
-
-def test_accumulation_clipping_and_schedules_are_ddps(tmp_path):
-    on_ranks(tmp_path, _besides)

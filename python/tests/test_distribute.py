@@ -12,8 +12,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import torch.distributed as dist  # noqa: E402
-from ranks import on_ranks  # noqa: E402
-from test_torch import SERVED, assert_equal_on_ranks, batch, flat, network, train  # noqa: E402
+from ranks import on_all_ranks, on_ranks  # noqa: E402
+from test_torch import SERVED, assert_equal_on_ranks, batch, flat, loss_of, network, train  # noqa: E402
 from torch.distributed.fsdp import fully_shard  # noqa: E402
 from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 from torch.testing._internal.two_tensor import TwoTensor  # noqa: E402
@@ -29,7 +29,8 @@ def _pass(model, rank: int, step: int = 0, dtype=torch.float32) -> None:
 # ---- a module that changes ----------------------------------------------------------------------
 
 
-def _convert(rank: int) -> None:
+@on_all_ranks
+def test_gradients_of_another_type_are_refused(rank: int) -> None:
     """C would read and write as many bytes as floats have."""
     for algorithm in ("topk", "dense", "lags"):
         for dtype in (torch.bfloat16, torch.half, torch.double):
@@ -51,10 +52,6 @@ def _convert(rank: int) -> None:
             train(again, rank, 3, model)
             assert_equal_on_ranks(model)
             again.close()
-
-
-def test_gradients_of_another_type_are_refused(tmp_path):
-    on_ranks(tmp_path, _convert)
 
 
 class Parts(torch.nn.Module):
@@ -426,9 +423,8 @@ def _replace_ddp(rank: int, is_bare: bool) -> None:
         assert model.requires_grad_(True) is model
         optimizer = before if is_bare else torch.optim.SGD(model.parameters(), lr=0.1)
         for step in range(4):
-            inputs, targets = batch(rank, step)
             with model.no_sync() if step == 1 else contextlib.nullcontext():
-                torch.nn.functional.cross_entropy(model(inputs), targets).backward()
+                loss_of(model, rank, step).backward()
             if step != 1:
                 torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
                 optimizer.step()

@@ -13,7 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import torch.distributed as dist  # noqa: E402
-from ranks import on_ranks, place  # noqa: E402
+from ranks import on_all_ranks, on_ranks, place  # noqa: E402
 from test_torch import batch, network, train  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
@@ -39,7 +39,8 @@ DIFFERING = {  # on rank 0 and on rank 1
 }
 
 
-def _differ(rank: int) -> None:
+@on_all_ranks
+def test_ranks_that_ask_for_different_things_are_refused(rank: int) -> None:
     for option, values in DIFFERING.items():
         first, other = (f"{option}={value}" for value in values)
         expected = re.escape(f"but rank 1 has {other} where rank 0 has {first}")
@@ -59,11 +60,8 @@ def _differ(rank: int) -> None:
         gt.distribute(other, "topk")
 
 
-def test_ranks_that_ask_for_different_things_are_refused(tmp_path):
-    on_ranks(tmp_path, _differ)
-
-
-def _end_early(rank: int) -> None:
+@on_all_ranks
+def test_uneven_inputs_end_with_a_hint(rank: int) -> None:
     distributed = gt.distribute(network(), "dense")
     expected = r"^rank 1: closed after 2 iterations, and others .*: join\(\) is for uneven inputs$"
     fails = pytest.raises(GradweaveError, match=expected)
@@ -71,10 +69,6 @@ def _end_early(rank: int) -> None:
         train(distributed, rank, 3 - rank, distributed.module)
     distributed.close()
     dist.barrier()
-
-
-def test_uneven_inputs_end_with_a_hint(tmp_path):
-    on_ranks(tmp_path, _end_early)
 
 
 ENDS = """
@@ -149,13 +143,10 @@ def _call_alone(rank: int) -> None:
         distributed.close()
 
 
-def _call_differently(rank: int) -> None:
+@on_all_ranks
+def test_calls_that_not_all_ranks_make_are_named(rank: int) -> None:
     _call_apart(rank)
     _call_alone(rank)
-
-
-def test_calls_that_not_all_ranks_make_are_named(tmp_path):
-    on_ranks(tmp_path, _call_differently)
 
 
 LAST = """

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import torch.distributed as dist  # noqa: E402
-from ranks import on_ranks  # noqa: E402
+from ranks import on_all_ranks, on_ranks  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
 
@@ -147,16 +147,13 @@ def test_sparse_gradients_are_as_dense_ones():
     assert recorded[0] == recorded[1]
 
 
-def _differ(rank: int) -> None:
+@on_all_ranks
+def test_ranks_sample_the_same(rank: int) -> None:
     model = network()
     recorder = gt.GradientRecorder(model, seed=rank)
     loss_of(model, torch.randn(4, 6)).backward()
     with pytest.raises(gt.BadInput, match="rank 1 has others than rank 0"):
         recorder.document()
-
-
-def test_ranks_sample_the_same(tmp_path):
-    on_ranks(tmp_path, _differ)
 
 
 def test_gradients_that_cannot_be_recorded_are_refused():

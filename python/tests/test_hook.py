@@ -10,8 +10,8 @@ torch = pytest.importorskip("torch")
 import torch.distributed as dist  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
-from ranks import on_ranks  # noqa: E402
-from test_torch import assert_equal_on_ranks, batch, flat, network, train  # noqa: E402
+from ranks import on_all_ranks, on_ranks  # noqa: E402
+from test_torch import assert_equal_on_ranks, flat, loss_of, network, train  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
 from gradweave import GradweaveError  # noqa: E402
@@ -46,8 +46,7 @@ def _play(ranks: int, steps: int, density: float) -> torch.Tensor:
     for step in range(steps):
         averages = [torch.zeros(size) for size in sizes]
         for rank in range(ranks):
-            inputs, targets = batch(rank, step)
-            torch.nn.functional.cross_entropy(model(inputs), targets).backward()
+            loss_of(model, rank, step).backward()
             for b, bucket in enumerate(buckets):
                 share = torch.cat([parameters[i].grad.flatten() for i in bucket]) / ranks
                 if step < DENSE:
@@ -83,7 +82,8 @@ def test_topk_in_ddp_is_the_reference_bit_for_bit(tmp_path):
     on_ranks(tmp_path, _topk, _play(2, 20, 0.05))
 
 
-def _others(rank: int) -> None:
+@on_all_ranks(ranks=3)
+def test_pipelines_train_in_ddp(rank: int) -> None:
     ours, theirs = network(), network()
     state, hook = gt.comm_hook("lags", density=1, start_iteration=1)  # all travels
     ddp = torch.nn.parallel.DistributedDataParallel(ours, find_unused_parameters=True)
@@ -109,11 +109,8 @@ def _others(rank: int) -> None:
     dist.barrier()
 
 
-def test_pipelines_train_in_ddp(tmp_path):
-    on_ranks(tmp_path, _others, ranks=3)
-
-
-def _meet_nan(rank: int) -> None:
+@on_all_ranks
+def test_failures_name_parameters(rank: int) -> None:
     for is_named, name in ((True, "2.weight"), (False, r"parameter of shape \[30, 50\]")):
         model = network()
         ddp = _ddp(model)
@@ -128,10 +125,6 @@ def _meet_nan(rank: int) -> None:
         with pytest.raises(GradweaveError, match=expected):
             train(ddp, rank, 1, model)
         state.close()
-
-
-def test_failures_name_parameters(tmp_path):
-    on_ranks(tmp_path, _meet_nan)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +144,8 @@ def test_arguments_that_no_session_takes_are_refused_at_once(algorithm, options,
         gt.comm_hook(algorithm, **options)
 
 
-def _join(rank: int) -> None:
+@on_all_ranks
+def test_ranks_with_fewer_inputs_join_as_with_ddps_hooks(rank: int) -> None:
     """Ranks without inputs exchange zeros, outside of backward passes, and their residuals."""
     for counts in ([7, 5], [1, 4], [0, 6]):
         ours, theirs, sparse = network(), network(), network()
@@ -168,10 +162,6 @@ def _join(rank: int) -> None:
         assert_equal_on_ranks(sparse)
         state.close()
         second_state.close()
-
-
-def test_ranks_with_fewer_inputs_join_as_with_ddps_hooks(tmp_path):
-    on_ranks(tmp_path, _join)
 
 
 # ---- DDP's buckets, as it rebuilds, reorders and skips them -------------------------------------
@@ -250,8 +240,7 @@ def _follow(rank: int, idle: str | None, start: int, options: dict, renewed: int
 
             ddp.register_comm_hook(None, watch)
         watched.buckets.clear()
-        inputs, targets = batch(rank, step)
-        torch.nn.functional.cross_entropy(ddp(inputs), targets).backward()
+        loss_of(ddp, rank, step).backward()
         buckets = list(watched.buckets)
         if step < start:
             means = {p: sum(own[p] for own in watched.gradients) / 2 for b in buckets for p in b}
@@ -351,7 +340,8 @@ def test_other_unused_parameters_are_refused(tmp_path, run):
 # ---- what the hook opens, and what it ends with --------------------------------------------------
 
 
-def _groups(rank: int) -> None:
+@on_all_ranks
+def test_all_exchanges_have_one_group(rank: int) -> None:
     """Counts those that the hook opens: for single buckets in two iterations, then for all."""
     opened, new_group = [], dist.new_group
 
@@ -372,10 +362,6 @@ def _groups(rank: int) -> None:
     assert own not in dist.distributed_c10d._world.pg_map
 
 
-def test_all_exchanges_have_one_group(tmp_path):
-    on_ranks(tmp_path, _groups)
-
-
 class Repeated(torch.nn.Module):
     """Layers that are computed anew in backward passes within the backward pass."""
 
@@ -390,7 +376,8 @@ class Repeated(torch.nn.Module):
         return values
 
 
-def _repeated(rank: int) -> None:
+@on_all_ranks
+def test_reentrant_checkpoints_end_no_iteration(rank: int) -> None:
     """Gradients come in backward passes that end before the others' come."""
     plain, repeated = network(), Repeated()
     for model, options in ((plain, {}), (repeated, {"static_graph": True})):
@@ -400,7 +387,3 @@ def _repeated(rank: int) -> None:
         train(ddp, rank, 8, model)
         state.close()
     torch.testing.assert_close(flat(repeated), flat(plain), rtol=1e-5, atol=1e-6)
-
-
-def test_reentrant_checkpoints_end_no_iteration(tmp_path):
-    on_ranks(tmp_path, _repeated)

@@ -19,8 +19,8 @@ import gradweave.torch as gt  # noqa: E402
 from gradweave._library import GradweaveError  # noqa: E402
 from gradweave.torch import ways  # noqa: E402
 
-from ranks import RANKS, on_ranks  # noqa: E402
-from test_torch import batch, flat, network  # noqa: E402
+from ranks import RANKS, on_all_ranks, on_ranks  # noqa: E402
+from test_torch import batch, flat, loss_of, network  # noqa: E402
 
 
 class Checkpointed(torch.nn.Module):
@@ -35,24 +35,20 @@ class Checkpointed(torch.nn.Module):
         return values
 
 
-def _checkpointed(rank: int) -> None:
+@on_all_ranks
+def test_checkpoints_end_no_iteration(rank: int) -> None:
     trained = []
     for reentrant in (False, True):
         model = Checkpointed(reentrant)
         distributed = gt.distribute(model, "topk", density=0.05)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         for step in range(5):
-            inputs, targets = batch(rank, step)
-            torch.nn.functional.cross_entropy(model(inputs), targets).backward()
+            loss_of(model, rank, step).backward()
             optimizer.step()
             optimizer.zero_grad()
         distributed.close()
         trained.append(flat(model))
     assert torch.equal(*trained)
-
-
-def test_checkpoints_end_no_iteration(tmp_path):
-    on_ranks(tmp_path, _checkpointed)
 
 
 class Branches(torch.nn.Module):
@@ -66,7 +62,8 @@ class Branches(torch.nn.Module):
         return self.ways[way](self.first(inputs))
 
 
-def _branches(rank: int) -> None:
+@on_all_ranks
+def test_ranks_with_different_branches_stay_equal(rank: int) -> None:
     for algorithm in ("dense", "topk"):
         model = Branches()
         distributed = gt.distribute(model, algorithm, density=0.02)
@@ -85,11 +82,8 @@ def _branches(rank: int) -> None:
         recorder.model()
 
 
-def test_ranks_with_different_branches_stay_equal(tmp_path):
-    on_ranks(tmp_path, _branches)
-
-
-def _accumulated(rank: int) -> None:
+@on_all_ranks
+def test_accumulated_gradients_are_averaged(rank: int) -> None:
     """Gradients that no_sync() left of a branch that the last pass does not take travel too."""
     gradients = []
     for ours in (False, True):
@@ -107,11 +101,8 @@ def _accumulated(rank: int) -> None:
     assert torch.allclose(*gradients, rtol=1e-5, atol=1e-7)
 
 
-def test_accumulated_gradients_are_averaged(tmp_path):
-    on_ranks(tmp_path, _accumulated)
-
-
-def _asked_for(rank: int) -> None:
+@on_all_ranks
+def test_gradients_that_are_asked_for_stay_the_ranks_own(rank: int) -> None:
     """Gradients that autograd.grad returns are the rank's own; those of backward() are averages."""
     model = network()
     distributed = gt.distribute(model, "dense")
@@ -125,10 +116,6 @@ def _asked_for(rank: int) -> None:
         dist.all_reduce(gradient)
         assert torch.allclose(gradient / RANKS, parameter.grad, rtol=1e-5, atol=1e-7)
     distributed.close()
-
-
-def test_gradients_that_are_asked_for_stay_the_ranks_own(tmp_path):
-    on_ranks(tmp_path, _asked_for)
 
 
 def _traced(rank: int, path: str) -> None:
@@ -153,7 +140,8 @@ def test_a_live_iteration_has_a_timeline(tmp_path):
     on_ranks(tmp_path, _traced, str(tmp_path / "live.json"))
 
 
-def _refused(rank: int) -> None:
+@on_all_ranks
+def test_impossible_uses_are_refused(rank: int) -> None:
     model = network()
     distributed = gt.distribute(model, "dense")
     assert copy.deepcopy(model)(batch(rank, 0)[0]).shape == (16, 4)
@@ -180,10 +168,6 @@ def _refused(rank: int) -> None:
     with pytest.raises(GradweaveError, match="weight: expected a gradient that is dense"):
         words(torch.tensor([1, 2])).sum().backward()
     sparse.close()
-
-
-def test_impossible_uses_are_refused(tmp_path):
-    on_ranks(tmp_path, _refused)
 
 
 def test_ddp_wants_all_gradients():

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 torch = pytest.importorskip("torch")
-from ranks import forked, on_ranks, place  # noqa: E402
+from ranks import forked, on_all_ranks, place  # noqa: E402
 
 from gradweave.torch import ways  # noqa: E402
 from gradweave.torch.__main__ import main  # noqa: E402
@@ -187,7 +187,8 @@ class _Recorded:
         self.runs = 0
 
 
-def _drifted(rank: int) -> None:
+@on_all_ranks
+def test_a_machine_that_was_another_is_told(rank: int) -> None:
     def job():
         module = torch.nn.Linear(4, 4)
         optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
@@ -198,10 +199,6 @@ def _drifted(rank: int) -> None:
     paces = [one.pace for one in measured]
     assert paces == pytest.approx([2 / 3, 4 / 3, 2 / 3, 4 / 3])
     assert ways.measure(job, names[:1], ways.Setting(0.1), 2)[0].pace == 1
-
-
-def test_a_machine_that_was_another_is_told(tmp_path):
-    on_ranks(tmp_path, _drifted)
 
 
 def test_threads_end_with_the_process_group(tmp_path):

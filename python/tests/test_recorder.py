@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import torch.distributed as dist  # noqa: E402
-from ranks import on_ranks  # noqa: E402
+from ranks import on_all_ranks, on_ranks  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
 
@@ -76,7 +76,8 @@ def test_known_times_are_recorded(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["model.json"]
 
 
-def _record_unlike(rank: int) -> None:
+@on_all_ranks
+def test_a_gradient_is_ready_when_all_ranks_are(rank: int) -> None:
     """Each rank has the slowest of one layer, and the last layer's gradient comes first."""
     module = Timed(times_s=((0.0, 0.0, 0.03), (0.06, 0.0, 0.0))[rank])
     optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
@@ -88,10 +89,6 @@ def _record_unlike(rank: int) -> None:
     tensors = recorder.model()["tensors"]
     assert tensors[2]["backward_s"] > 0.02  # rank 0's; the mean of ranks is 0.015
     assert sum(tensor["backward_s"] for tensor in tensors) > 0.05
-
-
-def test_a_gradient_is_ready_when_all_ranks_are(tmp_path):
-    on_ranks(tmp_path, _record_unlike)
 
 
 def _record_noise(rank: int) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import torch.distributed as dist  # noqa: E402
-from ranks import RANKS, on_ranks  # noqa: E402
+from ranks import RANKS, on_all_ranks, on_ranks  # noqa: E402
 
 import gradweave.torch as gt  # noqa: E402
 from gradweave import _library  # noqa: E402
@@ -33,12 +33,16 @@ def batch(rank: int, step: int) -> tuple[torch.Tensor, torch.Tensor]:
     return inputs, inputs[:, :4].roll(1, dims=1).argmax(dim=1)
 
 
+def loss_of(model, rank: int, step: int) -> torch.Tensor:
+    inputs, targets = batch(rank, step)
+    return torch.nn.functional.cross_entropy(model(inputs), targets)
+
+
 def train(model, rank: int, steps: int, learns: torch.nn.Module, momentum=0.9) -> list[float]:
     optimizer = torch.optim.SGD(learns.parameters(), lr=0.1, momentum=momentum)
     losses = []
     for step in range(steps):
-        inputs, targets = batch(rank, step)
-        loss = torch.nn.functional.cross_entropy(model(inputs), targets)
+        loss = loss_of(model, rank, step)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
@@ -60,7 +64,8 @@ def assert_equal_on_ranks(module: torch.nn.Module, group=None) -> None:
 # ---- dense ----------------------------------------------------------------------------------
 
 
-def _dense(rank: int) -> None:
+@on_all_ranks
+def test_dense_pipelines_train_as_ddp_does(rank: int) -> None:
     ours, theirs = network(), network()
     groups = [(5, 3), (2, 0)]
     distributed = gt.distribute(ours, "p-sgd", groups=groups)
@@ -69,10 +74,6 @@ def _dense(rank: int) -> None:
     torch.testing.assert_close(flat(ours), flat(theirs), rtol=1e-5, atol=1e-6)
     assert_equal_on_ranks(ours)
     distributed.close()
-
-
-def test_dense_pipelines_train_as_ddp_does(tmp_path):
-    on_ranks(tmp_path, _dense)
 
 
 # ---- sparse, against one process that plays all ranks ---------------------------------------
@@ -90,8 +91,7 @@ def _play(steps: int, density: float) -> tuple[torch.Tensor, list[torch.Tensor]]
     for step in range(steps):
         average = torch.zeros(total)
         for rank in range(RANKS):
-            inputs, targets = batch(rank, step)
-            torch.nn.functional.cross_entropy(model(inputs), targets).backward()
+            loss_of(model, rank, step).backward()
             residuals[rank] += torch.cat([p.grad.flatten() for p in parameters]) / RANKS
             optimizer.zero_grad()
             chosen = residuals[rank].abs().topk(kept).indices
@@ -134,7 +134,8 @@ def _learn(rank: int, algorithm: str, model: torch.nn.Module, distributed, group
     assert sum(losses[-10:]) < 0.9 * sum(losses[:10]), algorithm
 
 
-def _all(rank: int) -> None:
+@on_all_ranks
+def test_every_pipeline_trains(rank: int) -> None:
     for algorithm in sorted(set(gt.algorithms()) - SERVED):
         model = network()
         distributed = gt.distribute(model, algorithm, density=0.3)
@@ -142,10 +143,6 @@ def _all(rank: int) -> None:
             distributed.serve()
         _learn(rank, algorithm, model, distributed)
         distributed.close()
-
-
-def test_every_pipeline_trains(tmp_path):
-    on_ranks(tmp_path, _all)
 
 
 # ---- with a server --------------------------------------------------------------------------
@@ -192,13 +189,10 @@ def test_the_last_rank_serves(tmp_path):
     on_ranks(tmp_path, _among_others, ranks=4)
 
 
-def _alone(rank: int) -> None:
+@on_all_ranks(ranks=1)
+def test_a_server_has_whom_to_serve(rank: int) -> None:
     with pytest.raises(gt.BadInput, match="a rank more than its workers, the server, got 1"):
         gt.distribute(network(), "ps")
-
-
-def test_a_server_has_whom_to_serve(tmp_path):
-    on_ranks(tmp_path, _alone, ranks=1)
 
 
 # ---- from a recorded job to its plan --------------------------------------------------------
@@ -252,8 +246,7 @@ def _planned(rank: int, folder: str) -> None:
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     recorder = gt.Recorder(model, optimizer)
     for step in range(8):
-        inputs, targets = batch(rank, step)
-        torch.nn.functional.cross_entropy(model(inputs), targets).backward()
+        loss_of(model, rank, step).backward()
         optimizer.step()
         optimizer.zero_grad()
     recorder.write(model_path, name="backwards", batch_size=16)
@@ -302,18 +295,18 @@ class Forked(torch.nn.Module):
         return self.ways[min(self.rank, 1)](self.frozen(inputs))
 
 
-def _besides(rank: int) -> None:
+@on_all_ranks
+def test_ranks_may_differ_in_what_they_use(rank: int) -> None:
     model = Forked(rank)
     distributed = gt.distribute(model, "dense")
     train(model, rank, 5, model)
     assert_equal_on_ranks(model)
     before = flat(model)
     with distributed.no_sync():
-        inputs, targets = batch(rank, 0)
-        torch.nn.functional.cross_entropy(model(inputs), targets).backward()
+        loss_of(model, rank, 0).backward()
     alone = [None if p.grad is None else p.grad.clone() for p in model.parameters()]
     assert any(gradient is not None for gradient in alone)
-    torch.nn.functional.cross_entropy(model(inputs), targets).backward()
+    loss_of(model, rank, 0).backward()
     gradients = torch.cat([p.grad.flatten() for _, p in distributed.named_learning()])
     summed = gradients.clone()
     dist.all_reduce(summed)
@@ -334,10 +327,6 @@ def _besides(rank: int) -> None:
         gt.distribute(network(), "magic")
     with pytest.raises(gt.BadInput, match="parameters that learn"):
         gt.distribute(network().requires_grad_(False), "topk")
-
-
-def test_ranks_may_differ_in_what_they_use(tmp_path):
-    on_ranks(tmp_path, _besides)
 
 
 # ---- on a GPU ------------------------------------------------------------------------------------
