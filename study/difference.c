@@ -229,29 +229,24 @@ static struct gw_stretch split_iteration(const struct layout *side, size_t itera
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* The operation that ends last; of equal ones the last. */
-static void find_last(const struct timeline_comparison *comparison, const struct layout *side,
-                      size_t iteration, size_t *worker, size_t *number) {
-    double latest_s = -INFINITY;
-    for (size_t w = 0; w < side->lanes; w++) {
-        for (size_t i = 0; i < comparison->schedule->operation_count; i++) {
-            double end_s = period_of(side, iteration, w, i).end_s;
-            if (end_s > latest_s || (end_s == latest_s && i > *number)) {
-                latest_s = end_s;
-                *worker = w;
-                *number = i;
-            }
-        }
-    }
-}
-
-/* Fills comparison->steps, from the last to the first. Returns their number. */
+/* Fills comparison->steps, from the operation that ends last (of equal ones the last) to the first.
+ * Returns their number. */
 static size_t walk_path(struct timeline_comparison *comparison, enum gw_side side,
                         size_t iteration) {
     size_t count = 0;
     size_t worker = 0;
     size_t number = 0;
-    find_last(comparison, &comparison->sides[side], iteration, &worker, &number);
+    double latest_s = -INFINITY;
+    for (size_t w = 0; w < comparison->sides[side].lanes; w++) {
+        for (size_t i = 0; i < comparison->schedule->operation_count; i++) {
+            double end_s = period_of(&comparison->sides[side], iteration, w, i).end_s;
+            if (end_s > latest_s || (end_s == latest_s && i > number)) {
+                latest_s = end_s;
+                worker = w;
+                number = i;
+            }
+        }
+    }
     while (number != NONE) {
         struct timeline_step *step = &comparison->steps[count++];
         *step = step_of(comparison, side, iteration, worker, number);
@@ -520,11 +515,9 @@ static enum gw_status open_comparison(struct timeline_comparison *comparison,
         .operations = gw_arena_zeros(comparison->arena, count, sizeof *out->operations),
         .largest = gw_arena_zeros(comparison->arena, count, sizeof *out->largest),
         .parameters = gw_arena_zeros(comparison->arena, count, sizeof *out->parameters)};
-    GW_TRY(gw_arena_check(comparison->arena, "comparing timelines", error));
     for (int side = 0; side < GW_SIDES; side++) {
         out->shown[side] = gw_arena_zeros(comparison->arena, comparison->schedule->workers,
                                           count * sizeof *out->shown[side]);
-        GW_TRY(gw_arena_check(comparison->arena, "comparing timelines", error));
         GW_TRY(lay_out(comparison, timelines[side], &comparison->sides[side], error));
     }
     out->iterations = comparison->sides[GW_MEASURED].iterations;
