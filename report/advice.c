@@ -112,7 +112,7 @@ static void print_recommendation(const struct gw_advice *advice) {
     const struct gw_result *result = chosen->result;
     char name[GW_ADVICE_NAME_SIZE];
     if (is_plain_ddp_chosen(advice)) {
-        gw_print("No compression shortens training by 2%% or more.\n");
+        gw_print("By prediction no compression shortens training by 2%% or more.\n");
         print_buckets(advice, "Recommended: DistributedDataParallel (DDP) without compression");
         gw_print("\n");
         return;
@@ -143,12 +143,16 @@ static void print_verdict(const struct gw_advice *advice) {
     const struct gw_result *dense = gw_advice_result(advice, advice->dense);
     const struct gw_estimate *speedup = &advice->speedup;
     char name[GW_ADVICE_NAME_SIZE];
-    gw_print("%s: %s takes %s, %s, the fastest without, %s.\n", words[advice->verdict],
-             compressed->algorithm, GW_SECONDS(compressed->iteration_s),
-             gw_advice_name(advice, advice->dense, name), GW_SECONDS(dense->iteration_s));
+    bool is_unsure = isnan(speedup->low);
+    const char *seemingly = speedup->value < 1 ? "Iterations seem slower with compression"
+                                               : "Iterations seem faster with compression";
+    gw_print("%s: %s takes %s, %s, the fastest without, %s.\n",
+             is_unsure ? seemingly : words[advice->verdict], compressed->algorithm,
+             GW_SECONDS(compressed->iteration_s), gw_advice_name(advice, advice->dense, name),
+             GW_SECONDS(dense->iteration_s));
     gw_print("They are %.2f times as fast", speedup->value);
-    if (isnan(speedup->low)) {
-        gw_print(" (its error is not known)");
+    if (is_unsure) {
+        gw_print(" (how far off that may be is not known)");
     } else {
         gw_print(" (%.2f to %.2f in 95%% of cases)", speedup->low, speedup->high);
     }
@@ -342,10 +346,15 @@ static void print_text(const struct gw_advice *advice, double price) {
     size_t first = first_exposed(advice);
     const struct gw_group *group = &explanation->plan->groups[first];
     const struct gw_group *last = &explanation->plan->groups[explanation->plan->group_count - 1];
-    gw_print("Exposed: %s after the backward pass, of tensors %s to %s.\n",
-             GW_SECONDS(explanation->exposed_comm_s),
-             model->tensors[group->first < group->last ? group->last : group->first].name,
-             model->tensors[last->first < last->last ? last->first : last->last].name);
+    const char *earliest =
+        model->tensors[group->first < group->last ? group->last : group->first].name;
+    const char *latest = model->tensors[last->first < last->last ? last->first : last->last].name;
+    if (explanation->exposed_comm_s > 0) {
+        bool is_one = earliest == latest;
+        gw_print("Exposed: %s after the backward pass, of tensor%s %s%s%s.\n",
+                 GW_SECONDS(explanation->exposed_comm_s), is_one ? "" : "s", earliest,
+                 is_one ? "" : " to ", is_one ? "" : latest);
+    }
     if (!is_plain_ddp_chosen(advice)) {
         print_buckets(advice, "Without compression: DistributedDataParallel (DDP)");
     }

@@ -310,7 +310,7 @@ void gw_counts_note_print(const struct gw_counts_note *note,
             GW_COMPARISON_TRAINED);
     } else {
         gw_print_note("note: ",
-                      "counts as asked of %s; the number that they select depends on the "
+                      "counts as asked of %s; the numbers of selected elements depend on the "
                       "gradients: --counts trained",
                       note->names);
     }

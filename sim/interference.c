@@ -103,9 +103,10 @@ static enum gw_status open_sharing(struct gw_simulator *simulator, struct gw_res
     if (schedule->exchange != NULL && schedule->exchange->led) {
         simulator->interference.led_s = led_s;
     }
-    if (result != NULL) {
+    size_t workers = schedule->workers < sharing->ranks ? schedule->workers : sharing->ranks;
+    if (result != NULL && workers > 1) {
         (void)snprintf(note, sizeof note, "%zu workers of a machine compress on its %zu processors",
-                       sharing->ranks, sharing->processors);
+                       workers, sharing->processors);
         gw_result_note(result, note);
     }
     return GW_OK;

@@ -35,8 +35,8 @@ static void check_falls(struct gw_checking *check, const char *place,
         falls += curve->points[i].time_s < curve->points[i - 1].time_s;
     }
     if (falls > 0) {
-        NOTE(check, "%s: %zu of its %zu points take less than the one before, within the noise",
-             place, falls, curve->point_count);
+        NOTE(check, "%s: %s below the one before, of %zu in all, within the noise", place,
+             GW_COUNTED(falls, "point"), curve->point_count);
     }
 }
 

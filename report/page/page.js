@@ -124,7 +124,7 @@ function writeVerdict() {
 function writeBuckets() {
   const list = advice.bucket_cap_mb_list, cap = advice.bucket_cap_mb, byDefault = seconds(advice.bucket_default_iteration_s);
   const counted = `These times count ${seconds(advice.bucket_besides_s)} for each bucket besides its exchange; the table does not.`;
-  const first = `${advice.recommended === "ddp" && !advice.recommended_half_bytes ? "No compression shortens training by 2% or more. Recommended: " : "Without compression: "}DistributedDataParallel (DDP)`;
+  const first = `${advice.recommended === "ddp" && !advice.recommended_half_bytes ? "By prediction no compression shortens training by 2% or more. Recommended: " : "Without compression: "}DistributedDataParallel (DDP)`;
   if (list === null && cap === null) {
     return [el("p", {}, `${first}, its buckets left as they are (${byDefault}): no others are 1% faster throughout the interval. ${counted}`)];
   }
