@@ -41,7 +41,7 @@ static void run_any_workers(const struct gw_algorithm *algorithm) {
     for (size_t d = 0; d < sizeof densities / sizeof *densities; d++) {
         for (size_t workers = job == NULL ? 1 : MOST_WORKERS; workers <= MOST_WORKERS; workers++) {
             if (d == 0 || is_tried(pair, d + workers)) {
-                run_scenario(algorithm, workers, densities[d], iterations(6));
+                run_scenario(algorithm, workers, densities[d], iterations(6), 0);
             }
         }
     }
@@ -54,11 +54,9 @@ TEST(every_pair_computes_the_reference) {
 }
 
 TEST(every_preset_computes_the_reference_and_takes_its_time) {
-    forward_s = 1e-3;
     for (size_t i = 0; gw_algorithms[i].name != NULL; i++) {
-        run_scenario(&gw_algorithms[i], 4, 0.02, iterations(5));
+        run_scenario(&gw_algorithms[i], 4, 0.02, iterations(5), 1e-3);
     }
-    forward_s = 0;
 }
 
 static void run_trained(const struct gw_algorithm *algorithm) {
@@ -67,7 +65,7 @@ static void run_trained(const struct gw_algorithm *algorithm) {
     for (size_t workers = job == NULL ? 1 : MOST_WORKERS; workers <= MOST_WORKERS; workers++) {
         session_options.average = workers % 2 == 0;
         if (is_tried(pair, workers)) {
-            run_scenario(algorithm, workers, 0.01, iterations(5));
+            run_scenario(algorithm, workers, 0.01, iterations(5), 0);
         }
     }
 }
@@ -79,7 +77,7 @@ TEST(trainers_get_the_reference_also_from_a_saved_state) {
     restart_after = 3;
     for_each_pair(run_trained);
     for (size_t i = 0; gw_algorithms[i].name != NULL; i++) {
-        run_scenario(&gw_algorithms[i], 4, 0.02, (size_t)gw_trials(12) + 4);
+        run_scenario(&gw_algorithms[i], 4, 0.02, (size_t)gw_trials(12) + 4, 0);
     }
     restart_after = 0;
     session_options.compute = GW_COMPUTE_WAIT;
@@ -90,7 +88,7 @@ static size_t ran_long;
 
 static void run_long(const struct gw_algorithm *algorithm) {
     if (gw_algorithm_overlaps(algorithm)) {
-        run_scenario(algorithm, 3, 0.01, (size_t)gw_trials(200));
+        run_scenario(algorithm, 3, 0.01, (size_t)gw_trials(200), 0);
         ran_long++;
     }
 }

@@ -33,10 +33,10 @@ static void run_pair(const struct gw_algorithm *algorithm) {
     }
     run_on_gpu++;
     if (is_tried(run_on_gpu, 0)) {
-        run_scenario(algorithm, gw_algorithm_overlaps(algorithm) ? 2 : 3, 0.01, iterations());
+        run_scenario(algorithm, gw_algorithm_overlaps(algorithm) ? 2 : 3, 0.01, iterations(), 0);
     }
     if (!gw_algorithm_overlaps(algorithm)) {
-        run_scenario(algorithm, 1, 1, 1);
+        run_scenario(algorithm, 1, 1, 1, 0);
     }
 }
 
@@ -57,7 +57,8 @@ static void train_pair(const struct gw_algorithm *algorithm) {
     static size_t pair;
     session_options.average = ++pair % 4 < 2;
     if (is_tried(pair, 1)) {
-        run_scenario(algorithm, gw_algorithm_overlaps(algorithm) ? 2 : 3, 0.01, 1 + iterations());
+        run_scenario(algorithm, gw_algorithm_overlaps(algorithm) ? 2 : 3, 0.01, 1 + iterations(),
+                     0);
     }
 }
 
@@ -98,7 +99,7 @@ static void run_pair_over_nccl(const struct gw_algorithm *algorithm) {
         return;
     }
     bool fewer = algorithm->exchange->server || gw_algorithm_overlaps(algorithm);
-    run_scenario(algorithm, fewer ? NCCL_RANKS - 1 : NCCL_RANKS, 0.01, iterations());
+    run_scenario(algorithm, fewer ? NCCL_RANKS - 1 : NCCL_RANKS, 0.01, iterations(), 0);
 }
 
 TEST(every_pair_computes_the_reference_over_nccl) {

@@ -258,7 +258,7 @@ static struct gw_communicator *job;
 
 /* Inside a job, `most` workers are as many as it has room for. */
 static inline void run_scenario(const struct gw_algorithm *algorithm, size_t most, double density,
-                                size_t iterations) {
+                                size_t iterations, double forward_s) {
     if (job != NULL) {
         most = (size_t)job->size - (algorithm->exchange->server ? 1 : 0);
     }
@@ -267,6 +267,7 @@ static inline void run_scenario(const struct gw_algorithm *algorithm, size_t mos
     }
     struct scenario scenario = scenario_of(algorithm, most, density);
     scenario.iterations = iterations;
+    scenario.forward_s = forward_s;
     open_scenario(&scenario);
     if (job != NULL) {
         run_rank(job, &(struct job){.scenario = &scenario, .run = compare_iterations});

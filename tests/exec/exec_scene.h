@@ -17,15 +17,12 @@ enum { SEED = 5, TENSORS = 8, MOST_WORKERS = 5, MOST_ELEMENTS = 3000 };
 
 static const uint64_t tensor_elements[TENSORS] = {300, 1, 1500, 64, 1, 400, 3, 700};
 
-/* Seconds of the forward pass, and a tenth of it of each tensor's backward pass and of the update.
- */
-static double forward_s;
-
 /* The tested scenario: a pair of choices, and settings. */
 struct scenario {
     const struct gw_algorithm *algorithm;
     size_t workers, iterations;
     double density;
+    double forward_s; /* each tensor's backward pass and the update take a tenth of it */
     struct gw_tensor tensors[TENSORS];
     struct gw_model model;
     struct gw_plan plan;
@@ -40,12 +37,12 @@ static inline void open_scenario(struct scenario *scenario) {
     const struct gw_algorithm *algorithm = scenario->algorithm;
     for (size_t i = 0; i < TENSORS; i++) {
         scenario->tensors[i] = (struct gw_tensor){
-            .name = name, .elements = tensor_elements[i], .backward_s = forward_s / 10};
+            .name = name, .elements = tensor_elements[i], .backward_s = scenario->forward_s / 10};
     }
     scenario->model = (struct gw_model){.name = name,
                                         .bytes_per_element = 4,
-                                        .forward_s = forward_s,
-                                        .update_s = forward_s / 10,
+                                        .forward_s = scenario->forward_s,
+                                        .update_s = scenario->forward_s / 10,
                                         .tensor_count = TENSORS,
                                         .tensors = scenario->tensors};
     assert_ok(gw_plan_create(&scenario->plan, "small", "by hand", algorithm->compressor->name,

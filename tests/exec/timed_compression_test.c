@@ -85,8 +85,8 @@ static void check_iterations(struct rank *rank) {
 /* ---- every pipeline ------------------------------------------------------------------------ */
 
 static void run_timed(const struct gw_algorithm *algorithm, size_t workers) {
-    forward_s = 1e-3;
     struct scenario scenario = scenario_of(algorithm, workers, 0.01);
+    scenario.forward_s = 1e-3;
     open_scenario(&scenario);
     for (size_t i = 0; i < scenario.schedule.operation_count; i++) {
         struct gw_operation *operation = &scenario.schedule.operations[i];
