@@ -57,6 +57,12 @@ static enum gw_status take_time(void *context, struct gw_error *error) {
     return GW_OK;
 }
 
+static void check_share(void *context, double share, const char *what) {
+    (void)context;
+    (void)what;
+    assert_true(share >= 0 && share <= 1);
+}
+
 static enum gw_status keep_medians(const struct gw_points *points, const struct gw_stop_rule *rule,
                                    struct whole *whole, struct gw_error *error) {
     size_t sizes[2] = {0};
@@ -79,7 +85,7 @@ static enum gw_status measure_all(struct gw_communicator *communicator, void *co
     struct gw_calibration calibration = gw_calibration_defaults();
     struct gw_point_survey survey;
     struct gw_journal journal = {.descriptor = -1};
-    const struct gw_report report = {.scale = 1};
+    const struct gw_report report = {.on_progress = check_share, .scale = 1};
     calibration.precision = whole->precision;
     calibration.max_s_per_point = whole->max_s_per_point;
     calibration.seed = whole->order_seed;

@@ -323,6 +323,14 @@ TEST(a_fixed_threshold_builds_up) {
     }
 }
 
+/* Within the band of 10% in which Algorithm 5 moves slowly, with any number of workers. */
+TEST(exdyna_keeps_its_density) {
+    for (size_t workers = 1; workers <= 8; workers *= 2) {
+        double density = mean_of("exdyna", workers, 0).density;
+        assert_true(density > 0.9e-3 && density < 1.1e-3);
+    }
+}
+
 /* Top-k of workers that draw independently: up to P times as many, and never fewer. */
 TEST(topk_builds_up) {
     struct means means = mean_of("topk", 4, 0);

@@ -463,6 +463,29 @@ TEST(too_many_heavy_hitters_are_cut_to_k) {
     free(u);
 }
 
+TEST(planted_heavy_hitters_are_found) {
+    enum { N = 50000, K = 50, PLANTED = K / 2 };
+    struct gw_random *random = random_stream(7);
+    float *u = allocate(N, sizeof *u);
+    uint32_t planted[PLANTED];
+    fill_normal(u, N, random); /* norm^2: 5 */
+    for (size_t p = 0; p < PLANTED; p++) {
+        planted[p] = (uint32_t)(p * (N / PLANTED) + between(random, 0, 1000));
+        u[planted[p]] = p % 2 ? 8.0f : -8.0f; /* norm^2 in all: 1605, of which K-th: 32 */
+    }
+    /* Others that meet planted ones in 3 rows: 2.5 N (25 / 2048)^3 = 0.2, see gw_sketch_columns */
+    struct gw_sketch sketch = open_sketch(5, 2048, seed);
+    encode(&sketch, u, N);
+    struct choice choice = choose(&sketch, N, K, 0);
+    for (size_t p = 0; p < PLANTED; p++) {
+        assert_true(contains(&choice, planted[p]));
+    }
+    assert_in_range(choice.heavy, PLANTED, K - 1);
+    free(choice.indices);
+    gw_sketch_free(&sketch);
+    free(u);
+}
+
 /* Exact, since coordinates of one block never share a cell; ||u||^2 = 41. */
 TEST(heavy_hitters_have_their_share_of_the_norm) {
     const float u[16] = {1, -3, 2, 3, -3, 2, 1, -2};

@@ -1,7 +1,9 @@
 /*
- * A training of several workers: batches, threads, what its workers selected together, and the
- * density of ExDyna from a first threshold that is hundreds of times too low or too high.
+ * A training of several workers: batches, threads, what its workers selected together, and
+ * ExDyna's partitions and its density from a first threshold that is hundreds of times too low or
+ * too high.
  */
+#include "kernels/exdyna.h"
 #include "kernels/gradients/training.h"
 #include "tests/kernels/kernels_support.h"
 
@@ -97,7 +99,7 @@ TEST(elements_of_several_workers_count_once) {
     gw_training_close(&training);
 }
 
-/* ---- the density of ExDyna ------------------------------------------------------------------ */
+/* ---- the density and partitions of ExDyna --------------------------------------------------- */
 
 enum {
     DENSE = 6144,
@@ -168,4 +170,28 @@ TEST(the_published_rule_selects_too_few) {
     }
     gw_training_close(&training);
     assert_true(running.mean > 0.94 && running.mean < 0.99);
+}
+
+/* If scales differ between tensors, blocks move until all workers select about equally many. */
+TEST(partitions_even_out_the_selections_of_workers) {
+    enum { TENSORS = 8, BURN_IN = 1500, SEEN = 200, WORKERS = 4 };
+    size_t sizes[TENSORS];
+    for (size_t i = 0; i < TENSORS; i++) {
+        sizes[i] = 4096;
+    }
+    struct gw_training training;
+    struct gw_training_spec spec =
+        spec_of("exdyna-trend", GW_SHAPE_NORMAL, sizes, TENSORS, WORKERS);
+    struct gw_running padding = {0};
+    spec.gradients.scale = 0.01;
+    spec.kept = TENSORS * 4096 / 50;
+    assert_ok(gw_training_open(&training, &spec, NULL));
+    for (size_t t = 0; t < BURN_IN + SEEN; t++) {
+        (void)step(&training, 1);
+        if (t >= BURN_IN) {
+            gw_running_add(&padding, gw_exdyna_padding(training.counts, WORKERS));
+        }
+    }
+    gw_training_close(&training);
+    assert_true(padding.mean < 1.25);
 }

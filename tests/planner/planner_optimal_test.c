@@ -95,6 +95,30 @@ TEST(optimal_takes_the_fewest_groups_of_equal_plans) {
     }
 }
 
+TEST(optimal_is_at_least_as_fast_as_every_policy) {
+    struct gw_random *random = random_stream(2);
+    for (int trial = 0; trial < gw_trials(1000); trial++) {
+        struct planning_case x;
+        struct gw_optimum optimum;
+        size_t largest = trial % 5 == 0 ? most_tensors : usual_tensors;
+        make_case(random, 10 + gw_random_below(random, largest - 9), &x);
+        assert_ok(gw_planner_optimum(&x.costs, &optimum, NULL));
+        for (size_t i = 0; gw_policies[i].name != NULL; i++) {
+            char text[64];
+            struct gw_plan plan;
+            (void)snprintf(text, sizeof text, gw_policies[i].argument == NULL ? "%s" : "%s:1000",
+                           gw_policies[i].name);
+            assert_ok(gw_planner_plan_beside(&x.costs, text, NULL, &plan, NULL));
+            if (!(optimum.iteration_s <= plan.iteration_s * (1 + 1e-12))) {
+                fail_msg("trial %d: optimal takes %.17g, %s %.17g", trial, optimum.iteration_s,
+                         text, plan.iteration_s);
+            }
+            gw_plan_free(&plan);
+        }
+        gw_optimum_free(&optimum);
+    }
+}
+
 /*
  * The optimum by fronts that nothing prunes: at each position, every (compression so far,
  * communication clock) that no other is at least as good as. NAN when there are too many.

@@ -402,6 +402,25 @@ TEST(the_largest_of_normal_times_is_as_in_theory) {
     }
 }
 
+/* ---- worse clusters ------------------------------------------------------------------------ */
+
+/* First a slower worker, then a slower node and more background traffic. */
+static void check_monotony(struct scene *x) {
+    struct gw_measure before, slower, narrower;
+    simulate(x, 1, NULL, &before);
+    x->slowdown[0] += 0.5;
+    simulate(x, 1, NULL, &slower);
+    x->bandwidth[0] *= 0.5;
+    x->simulation.background += 0.1;
+    simulate(x, 1, NULL, &narrower);
+    assert_true(before.iteration_s <= slower.iteration_s);
+    assert_true(slower.iteration_s <= narrower.iteration_s);
+}
+
+TEST(worse_clusters_are_never_faster) {
+    for_random_schedules(5, 2000, check_monotony);
+}
+
 /* ---- memory -------------------------------------------------------------------------------- */
 
 /* However many operations: an algorithm's schedule keeps two ends a lane. */

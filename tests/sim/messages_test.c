@@ -94,6 +94,22 @@ TEST(agrees_with_closed_forms) {
     printf("%zu cases to 1e-9\n", exact);
 }
 
+/* More bytes always take longer where no exchanges contend. */
+TEST(more_bytes_take_longer) {
+    struct gw_random *random = random_stream(3);
+    for (size_t c = 0; gw_collectives[c] != NULL; c++) {
+        const struct gw_collective *collective = gw_collectives[c];
+        size_t workers = (size_t)2 << gw_random_below(random, 5);
+        uint64_t bytes = 4 * workers * (1 + gw_random_below(random, 1000));
+        double before_s = 0;
+        for (int i = 0; i < 6; i++, bytes *= 2) {
+            double seconds = time_of(collective->operation, collective->name, workers, bytes, true);
+            assert_true(seconds > before_s);
+            before_s = seconds;
+        }
+    }
+}
+
 /* Also in a schedule of several exchanges, some of which wait for others. */
 TEST(schedules_collapse) {
     static const char *const names[][2] = {{"allreduce", "ring"},
