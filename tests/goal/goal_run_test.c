@@ -1,6 +1,6 @@
 /*
- * Runs of GOAL schedules against a second, naive implementation of the same rules, and against
- * figures that LogGOPSim itself gave.
+ * Runs of GOAL schedules against a second, naive implementation of the same rules, against
+ * figures that LogGOPSim itself gave, and that faster networks are not slower.
  */
 #include "goal/goal.h"
 #include "tests/test.h"
@@ -277,6 +277,15 @@ static uint64_t digest(const uint64_t *finish_ns, uint32_t ranks) {
     return sum;
 }
 
+static struct gw_goal_result run_pattern(const struct pattern *pattern,
+                                         const struct gw_loggops *parameters) {
+    struct gw_goal goal = pattern_read(pattern);
+    struct gw_goal_result result;
+    assert_ok(gw_goal_run(&goal, parameters, NULL, &result, NULL));
+    gw_goal_free(&goal);
+    return result;
+}
+
 /* LogGOPSim's output for these schedules; it shows the order in which its sort leaves more than 16
  * operations that become free at once. */
 TEST(agrees_with_loggopsim) {
@@ -316,16 +325,47 @@ TEST(agrees_with_loggopsim) {
     for (size_t t = 0; t < sizeof table / sizeof *table; t++) {
         struct pattern pattern = make(table[t].shape, table[t].ranks, table[t].bytes,
                                       table[t].shape == PIPELINE ? 8 : 2 * (table[t].ranks - 1));
-        struct gw_goal goal = pattern_read(&pattern);
-        struct gw_goal_result result;
-        assert_ok(gw_goal_run(&goal, table[t].parameters, NULL, &result, NULL));
+        struct gw_goal_result result = run_pattern(&pattern, table[t].parameters);
         if (result.events != table[t].events ||
             digest(result.finish_ns, table[t].ranks) != table[t].digest) {
             fail_msg("row %zu: %llu events, digest %llu", t, (unsigned long long)result.events,
                      (unsigned long long)digest(result.finish_ns, table[t].ranks));
         }
         free(result.finish_ns);
-        gw_goal_free(&goal);
+        pattern_close(&pattern);
+    }
+}
+
+/* ---- faster networks ----------------------------------------------------------------------- */
+
+/* When the last rank finishes. */
+static uint64_t time_of(const struct pattern *pattern, const struct gw_loggops *parameters) {
+    struct gw_goal_result result = run_pattern(pattern, parameters);
+    uint64_t last = 0;
+    for (uint32_t rank = 0; rank < pattern->rank_count; rank++) {
+        last = result.finish_ns[rank] > last ? result.finish_ns[rank] : last;
+    }
+    free(result.finish_ns);
+    return last;
+}
+
+/* Less latency, time per byte, overhead and gap slow none of these patterns. */
+TEST(faster_networks_are_not_slower) {
+    static const enum shape shapes[] = {TREE, RING, DISSEMINATION};
+    struct gw_random *random = random_stream(2);
+    for (int i = 0, trials = gw_trials(600); i < trials; i++) {
+        uint64_t bytes = 1 + below(random, 10000);
+        uint32_t ranks = 2 + below(random, 40);
+        struct pattern pattern = make(shapes[i % 3], ranks, bytes, 2 * (ranks - 1));
+        struct gw_loggops slow = random_parameters(random, bytes);
+        slow.S = UINT64_MAX;
+        struct gw_loggops fast = slow;
+        uint64_t *faster[] = {&fast.L, &fast.G, &fast.o, &fast.g, &fast.O};
+        for (int times = 1 + i % 3; times > 0; times--) {
+            uint64_t *parameter = faster[below(random, 5)];
+            *parameter = gw_random_below(random, *parameter + 1);
+        }
+        assert_true(time_of(&pattern, &fast) <= time_of(&pattern, &slow));
         pattern_close(&pattern);
     }
 }
