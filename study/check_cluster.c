@@ -249,7 +249,7 @@ static void note_precision(struct gw_checking *check, const char *what,
             }
         }
         held_out[curves] = raws[i]->held_out_error;
-        curves += held_out[curves] > 0;
+        curves += held_out[curves] >= 0;
     }
     if (points > 0) {
         gw_summarise(halves, points, &summary);

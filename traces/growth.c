@@ -185,7 +185,7 @@ static void collect_samples(const struct gw_cluster *cluster, const char *collec
         growth->samples[place] =
             (struct gw_growth_sample){.workers = cost->workers,
                                       .curve = &cost->curve,
-                                      .held_out_error = fmin(cost->raw.held_out_error, 1)};
+                                      .held_out_error = fmin(fmax(cost->raw.held_out_error, 0), 1)};
     }
 }
 

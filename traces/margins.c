@@ -16,7 +16,7 @@ enum gw_status gw_raw_read(const cJSON *entry, struct gw_raw *out, struct gw_err
     const cJSON *item = NULL;
     const cJSON *fit = cJSON_GetObjectItemCaseSensitive(entry, "fit");
     out->held_out_error =
-        fmax(cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(fit, "held_out_error")), 0);
+        cJSON_GetNumberValue(cJSON_GetObjectItemCaseSensitive(fit, "held_out_error"));
     cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(entry, "raw")) {
         double numbers[sizeof keys / sizeof *keys];
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {

@@ -28,7 +28,7 @@ struct gw_raw_size {
 struct gw_raw {
     size_t count, capacity;
     struct gw_raw_size *sizes; /* owned */
-    double held_out_error;     /* relative, of the curve at sizes left out; 0: not known */
+    double held_out_error;     /* relative, of the curve at sizes left out; NAN: not given */
 };
 
 /* Reads "raw" of an entry of a cluster file, and what its "fit" says of the curve; numbers that are
