@@ -120,14 +120,22 @@ TEST(reports_a_full_disk) {
 
 /* ---- answers.txt --------------------------------------------------------------------------- */
 
-/* The item at a path such as ".rows.0.value", "." being all; NULL: there is none. Cuts the path. */
-static const cJSON *find_item(const cJSON *document, char *path) {
+/*
+ * The item at a path such as ".rows.0.value", "." being all; NULL: there is none. Cuts the path.
+ * *holder, if asked for, is what would hold the path's last key, or NULL.
+ */
+static const cJSON *find_item(const cJSON *document, char *path, const cJSON **holder) {
     const cJSON *item = document;
-    for (path++; item != NULL && path != NULL && *path != '\0';) {
+    const cJSON *above = NULL;
+    for (path++; path != NULL && *path != '\0';) {
         const char *key = strsep(&path, ".");
+        above = item;
         item = isdigit((unsigned char)key[0]) && cJSON_IsArray(item)
                    ? cJSON_GetArrayItem(item, atoi(key))
                    : cJSON_GetObjectItemCaseSensitive(item, key);
+    }
+    if (holder != NULL) {
+        *holder = above;
     }
     return item;
 }
@@ -149,7 +157,7 @@ static double evaluate(const cJSON *document, char **at, bool is_product) {
             char path[200];
             size_t length = strcspn(*at, " )");
             (void)snprintf(path, sizeof path, "%.*s", (int)length, *at);
-            term = cJSON_GetNumberValue(find_item(document, path));
+            term = cJSON_GetNumberValue(find_item(document, path, NULL));
             *at += length;
         } else {
             term = strtod(*at, at);
@@ -166,33 +174,58 @@ static double evaluate(const cJSON *document, char **at, bool is_product) {
     }
 }
 
+/* Compares numbers by "=", "=TOLERANCE", "!=", "<" or ">"; never holds with a NaN. */
+static bool compare_numbers(double value, const char *sign, double number) {
+    if (isnan(value) || isnan(number)) {
+        return false;
+    }
+    if (sign[0] == '=') {
+        char *end = NULL;
+        double tolerance = sign[1] == '\0' ? 1e-12 : strtod(sign + 1, &end);
+        return (end == NULL || *end == '\0') && near(value, number, tolerance);
+    }
+    return strcmp(sign, "!=") == 0  ? value != number
+           : strcmp(sign, "<") == 0 ? value < number
+                                    : strcmp(sign, ">") == 0 && value > number;
+}
+
 /* Whether ".PATH SIGN VALUE" holds; see answers.txt. */
 static bool holds(const char *folder, const cJSON *document, char *part) {
-    const cJSON *item = find_item(document, strsep(&part, " "));
+    const cJSON *holder = NULL;
+    const cJSON *item = find_item(document, strsep(&part, " "), &holder);
     const char *sign = strsep(&part, " ");
+    if (part == NULL || part[0] == '\0') {
+        return false;
+    }
     char *of = strchr(".(", part[0]) == NULL ? NULL : strstr(part, " of ");
     if (of != NULL) {
         *of = '\0';
         document = ask_for(folder, NULL, "gradweave %s", of + strlen(" of "));
     }
-    if (strcmp(sign, "has") == 0) {
-        return cJSON_GetArraySize(item) == atoi(part);
+    bool is_equal = strcmp(sign, "=") == 0;
+    if (item == NULL) {
+        return is_equal && holder != NULL && strcmp(part, "none") == 0;
     }
-    if (item == NULL || cJSON_IsNull(item)) {
-        return strcmp(part, item == NULL ? "none" : "null") == 0;
-    }
-    if (cJSON_IsNumber(item)) {
+    bool is_size = strcmp(sign, "has") == 0 && (cJSON_IsArray(item) || cJSON_IsObject(item));
+    if (is_size ||
+        (cJSON_IsNumber(item) && strcmp(part, "none") != 0 && strcmp(part, "null") != 0)) {
+        double value = is_size ? cJSON_GetArraySize(item) : item->valuedouble;
         double number = evaluate(document, &part, false);
-        double value = item->valuedouble;
-        return *part == '\0' &&
-               (sign[0] == '<'   ? value < number
-                : sign[0] == '>' ? value > number
-                : sign[0] == '!' ? value != number
-                                 : near(value, number, sign[0] == '~' ? 1e-6 : 1e-9));
+        return *part == '\0' && compare_numbers(value, is_size ? "=" : sign, number);
     }
-    return part[0] == '.'       ? cJSON_Compare(item, find_item(document, part), true)
-           : cJSON_IsBool(item) ? cJSON_IsTrue(item) == (strcmp(part, "true") == 0)
-                                : strcmp(cJSON_GetStringValue(item), part) == 0;
+    if (!is_equal && strcmp(sign, "!=") != 0) {
+        return false;
+    }
+    if (part[0] == '.') {
+        const cJSON *other = find_item(document, part, NULL);
+        return other != NULL && (cJSON_Compare(item, other, true) != 0) == is_equal;
+    }
+    const char *text = cJSON_IsNull(item)     ? "null"
+                       : cJSON_IsTrue(item)   ? "true"
+                       : cJSON_IsFalse(item)  ? "false"
+                       : cJSON_IsString(item) ? item->valuestring
+                                              : "";
+    return (strcmp(text, part) == 0) == is_equal;
 }
 
 /* Whether a part is right; *from is what follows the part before in the output. */
@@ -245,6 +278,35 @@ static bool check_answer(const char *folder, char *command, char *part, int stat
                     answer.err, answer.out);
     }
     return is_good;
+}
+
+TEST(parts_hold_or_not) {
+    static const char *const parts[] = {
+        /* parts that do not hold */
+        ".n = 2.00000001;.n != 2;.n > 2;.n < 2;.n ~ 2;.n <= 3;.n =x 2;.n = text;.n;.n =;"
+        ".n != .nosuch;.n < .nosuch;.n != .s;.n = none;.n has 0;.nosuch != none;"
+        ".nosuch != 1;.nosuch has 0;.nosuch = null;.nosuch = .nosuch;.nosuch.1 = none;"
+        ".s != text;.s > none;.s = none;.s != .nosuch;.s =1e-6 text;.no != null;.no > null;"
+        ".no = none;.yes = false;.yes = words;.yes != true;.list = text;.list != .list;"
+        ".list has two;.s has 4;.list has 1",
+        /* parts that hold */
+        ".n = 2;.n != 3;.n < 2.5;.n > 1 + 0.5;.n =1e-3 2.001;.n = .list.1;.n != none;"
+        ".s = text;.s != words;.s != none;.no = null;.no != none;.yes = true;.yes != false;"
+        ".list has 2;.nosuch = none;.list.2 = none;.list = .list;.list != .same;.n != null"};
+    const cJSON *document = parse_document(
+        "{\"n\":2,\"s\":\"text\",\"no\":null,\"yes\":true,\"list\":[1,2],\"same\":[1,3]}", NULL);
+    for (size_t is_held = 0; is_held < 2; is_held++) {
+        char *list = strdup(parts[is_held]);
+        char *rest = list;
+        for (char *part = strsep(&rest, ";"); part != NULL; part = strsep(&rest, ";")) {
+            char *said = strdup(part);
+            if (holds(*state, document, part) != is_held) {
+                fail_msg("%s: expected that it %s", said, is_held ? "holds" : "does not hold");
+            }
+            free(said);
+        }
+        free(list);
+    }
 }
 
 TEST(answers_have_their_parts) {

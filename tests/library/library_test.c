@@ -78,12 +78,22 @@ TEST(refuses_points_that_make_no_sense) {
         const char *message;
     } cases[] = {
         {{{1, 1}}, 1, "compress.point_count: expected none or at least 2, got 1"},
-        {{{1, 1}, {3, 1}, {2, 1}}, 3, "points[2].size: expected a number above 3 and at most 2^53"},
-        {{{1, 1}, {1, 2}}, 2, "points[1].size: expected a number above 1 and at most 2^53, got 1"},
-        {{{0, 1}, {1, 1}}, 2, "points[0].size: expected a number above 0 and at most 2^53, got 0"},
-        {{{1, 1}, {INFINITY, 1}}, 2, "points[1].size: expected a number above 1 and at most 2^53"},
+        {{{1, 1}, {3, 1}, {2, 1}},
+         3,
+         "compress.points[2].size: expected a number above 3 and at most 2^53, got 2"},
+        {{{1, 1}, {1, 2}},
+         2,
+         "compress.points[1].size: expected a number above 1 and at most 2^53, got 1"},
+        {{{0, 1}, {1, 1}},
+         2,
+         "compress.points[0].size: expected a number above 0 and at most 2^53, got 0"},
+        {{{1, 1}, {INFINITY, 1}},
+         2,
+         "compress.points[1].size: expected a number above 1 and at most 2^53, got inf"},
         {{{1, 1}, {2, -1}}, 2, "compress.points[1].time_s: expected 0 to 1e6 seconds, got -1"},
-        {{{1, 0.1}, {1000, 0.002}}, 2, "expected no less time than for the smaller sizes, got 0.0"},
+        {{{1, 0.1}, {1000, 0.002}},
+         2,
+         "compress.points[1].time_s: expected no less time than for the smaller sizes, got 0.002"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gradweave_costs costs = sparse;
@@ -156,7 +166,7 @@ TEST(compresses_with_memory) {
             gradweave_compressor_observe(compressor, &count);
         }
         assert_refused(gradweave_compress(compressor, broken, residual, &entries, &count, &error),
-                       "expected a number or an infinity, got NaN");
+                       "element 1 of 5: expected a number or an infinity, got NaN");
         gradweave_compressor_close(compressor);
     }
     gradweave_compressor_close(NULL);
