@@ -169,11 +169,13 @@ static double exdyna_bytes(double p) {
     return 4 + 4 * ceil(10000 / p) + VALUES;
 }
 
-static const struct {
+struct timed {
     const char *name;
     double (*milliseconds)(double p);
     double bytes; /* from each worker; 0: exdyna's */
-} pipelines[] = {
+};
+
+static const struct timed pipelines[] = {
     {"dense", dense, DENSE},
     {"p-sgd", apart_dense, DENSE},
     {"ddp", apart_dense, DENSE},
@@ -196,7 +198,11 @@ static const struct {
     {"sidco", padded, 4 + ENTRIES},
     {"clt-k", clt_k, 2 * VALUES},
     {"exdyna", exdyna, 0},
-    /* Choices that are changed. */
+};
+enum { PIPELINES = sizeof pipelines / sizeof *pipelines };
+
+/* Pipelines with changed choices. */
+static const struct timed changed[] = {
     {"topk --policy optimal", optimal, ENTRIES},
     {"omgs --policy single", together, ENTRIES},
     {"topk --compressor gaussiank", padded, 4 + ENTRIES},
@@ -213,26 +219,44 @@ static const struct {
     {"sidco --policy per-tensor", apart_padded, 8 + ENTRIES},
     {"hard-threshold --policy per-tensor", apart_padded, 8 + ENTRIES},
 };
-enum { PIPELINES = 22, CASES = sizeof pipelines / sizeof *pipelines };
+
+static void check_time(const char *folder, const struct timed *timed) {
+    for (size_t w = 0; w < WORKERS; w++) {
+        double p = (double)workers[w];
+        double bytes = timed->bytes > 0 ? timed->bytes : exdyna_bytes(p);
+        double iteration_s = timed->milliseconds(p) / 1e3;
+        cJSON *result =
+            ask_result(folder, "gradweave simulate " TWO " --algo %s --workers %zu --json",
+                       timed->name, workers[w]);
+        if (!near(number_at(result, "iteration_s"), iteration_s, 1e-9) ||
+            number_at(result, "bytes_per_worker") != bytes) {
+            fail_msg("%s, %zu workers: expected %.9g s and %.0f bytes, got %.9g s and %.0f bytes",
+                     timed->name, workers[w], iteration_s, bytes, number_at(result, "iteration_s"),
+                     number_at(result, "bytes_per_worker"));
+        }
+        check_times(result);
+    }
+}
 
 TEST(takes_what_the_formula_says) {
+    for (size_t i = 0; i < PIPELINES; i++) {
+        check_time(*state, &pipelines[i]);
+    }
+    for (size_t i = 0; i < sizeof changed / sizeof *changed; i++) {
+        check_time(*state, &changed[i]);
+    }
+}
+
+TEST(every_pipeline_has_a_formula) {
     cJSON *list = ask_document(*state, "gradweave list algorithms --json", "gradweave/list@1");
-    assert_int_equal(cJSON_GetArraySize(item_at(list, "algorithms")), PIPELINES);
-    for (size_t i = 0; i < CASES; i++) {
-        for (size_t w = 0; w < WORKERS; w++) {
-            double p = (double)workers[w];
-            char command[256];
-            (void)snprintf(command, sizeof command,
-                           "gradweave simulate " TWO " --algo %s --workers %zu --json",
-                           pipelines[i].name, workers[w]);
-            cJSON *result = ask_result(*state, command);
-            double bytes = pipelines[i].bytes > 0 ? pipelines[i].bytes : exdyna_bytes(p);
-            if (!near(number_at(result, "iteration_s"), pipelines[i].milliseconds(p) / 1e3, 1e-9) ||
-                number_at(result, "bytes_per_worker") != bytes) {
-                print_error("%s: %.0f bytes\n", command, number_at(result, "bytes_per_worker"));
-                fail();
-            }
-            check_times(result);
+    const cJSON *algorithm = NULL;
+    cJSON_ArrayForEach(algorithm, item_at(list, "algorithms")) {
+        size_t i = 0;
+        while (i < PIPELINES && strcmp(pipelines[i].name, text_at(algorithm, "name")) != 0) {
+            i++;
+        }
+        if (i == PIPELINES) {
+            fail_msg("no line in pipelines[] for %s", text_at(algorithm, "name"));
         }
     }
 }
@@ -277,9 +301,18 @@ TEST(plans_every_exchange) {
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
-/* Simulated messages take about as long as measured curves. */
+/* Simulated messages take about as long as measured curves. Pipelines of compressors that the
+ * cluster has no curve of are left out. */
 TEST(messages_take_about_as_long) {
+    size_t compared = 0;
     for (size_t i = 0; i < PIPELINES; i++) {
+        struct answer answer =
+            ask(*state, "gradweave simulate two.json --cluster box-4x1gbit --algo %s",
+                pipelines[i].name);
+        if (strstr(answer.err, "compressors.") != NULL &&
+            strstr(answer.err, ": expected a measured curve") != NULL) {
+            continue;
+        }
         double seconds[2];
         for (int messages = 0; messages < 2; messages++) {
             cJSON *result = ask_result(
@@ -288,7 +321,9 @@ TEST(messages_take_about_as_long) {
             seconds[messages] = number_at(result, "iteration_s");
         }
         assert_true(near(seconds[1], seconds[0], 0.3));
+        compared++;
     }
+    assert_true(compared > PIPELINES / 2);
 }
 
 /* A server's update delays what comes back by just itself, also if workers are slow. */

@@ -157,7 +157,8 @@ static double evaluate(const cJSON *document, char **at, bool is_product) {
             char path[200];
             size_t length = strcspn(*at, " )");
             (void)snprintf(path, sizeof path, "%.*s", (int)length, *at);
-            term = cJSON_GetNumberValue(find_item(document, path, NULL));
+            const cJSON *item = find_item(document, path, NULL);
+            term = cJSON_IsArray(item) ? cJSON_GetArraySize(item) : cJSON_GetNumberValue(item);
             *at += length;
         } else {
             term = strtod(*at, at);

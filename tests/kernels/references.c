@@ -4,7 +4,6 @@
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "kernels/arithmetic.h"
 #include "kernels/cpu/collect.h"
@@ -13,6 +12,7 @@
 #include "kernels/sketch/gpu.h"
 #include "kernels/sketch/loops.h"
 #include "kernels/threshold.h"
+#include "tests/support.h"
 
 static enum gw_status append(const struct gw_task *task, size_t index, struct gw_selection *out,
                              struct gw_error *error) {
@@ -315,5 +315,6 @@ gw_select *gw_reference_of(const struct gw_compressor *compressor) {
             return references[i].select;
         }
     }
+    fail_msg("no line in references[] for %s", compressor->name);
     return NULL;
 }

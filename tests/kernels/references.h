@@ -5,7 +5,8 @@
 #include "kernels/kernels.h"
 #include "kernels/sketch.h"
 
-/* The reference of the compressor's select, for the same tasks and states; NULL if it has none. */
+/* The reference of the compressor's select, for the same tasks and states; fails the test
+ * without one. */
 gw_select *gw_reference_of(const struct gw_compressor *compressor);
 
 /* The reference of gw_keep_largest. */
