@@ -149,10 +149,12 @@ static enum gw_status move_older(cJSON *from, cJSON *into, struct gw_error *erro
             move_entries(cJSON_GetObjectItemCaseSensitive(older, entries->string), entries, error));
     }
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        GW_TRY(move_members(cJSON_GetObjectItemCaseSensitive(from, lists[i]),
-                            cJSON_GetObjectItemCaseSensitive(into, lists[i]), error));
+        cJSON *list = cJSON_GetObjectItemCaseSensitive(into, lists[i]);
+        GW_TRY(list == NULL
+                   ? GW_OK
+                   : move_members(cJSON_GetObjectItemCaseSensitive(from, lists[i]), list, error));
     }
-    return move_members(from, into, error);
+    return move_members(from, into, error); /* with lists that are of the older one alone */
 }
 
 enum gw_status gw_calibration_read_older(struct gw_communicator *communicator, const char *path,

@@ -233,6 +233,23 @@ TEST(curves_of_the_older_file_are_added) {
     gw_cluster_free(&cluster);
 }
 
+TEST(parts_that_the_newer_file_lacks_whole_are_added) {
+    struct gw_cluster older;
+    struct gw_cluster cluster;
+    assert_ok(gw_cluster_read(path_in(*state, "older.json"), &older, NULL));
+    parse_cluster(
+        &cluster,
+        "'workers': 2, 'workers_per_node': 2, 'compressors': {}, 'collectives': {'allreduce': "
+        "[{'workers': 2, 'alpha_s': 1e-5, 'beta_s_per_byte': 1e-9}]}");
+    assert_int_equal(cluster.aggregation.count, 0);
+    assert_ok(gw_calibration_add_older(&cluster, &older, NULL));
+    assert_int_equal(cluster.aggregation.count, older.aggregation.count);
+    assert_int_equal(cluster.compressors.count, older.compressors.count);
+    assert_int_equal(cluster.collective_count, older.collective_count);
+    gw_cluster_free(&older);
+    gw_cluster_free(&cluster);
+}
+
 /* ---- looking at it again ------------------------------------------------------------------- */
 
 struct checked {
