@@ -229,7 +229,7 @@ static enum gw_status add_sizes(struct recheck *recheck, size_t which, double li
                                 struct gw_error *error) {
     static const double places[] = {0.15, 0.5, 0.85}; /* small, medium, large */
     const struct gw_series *series = &recheck->survey.list.items[which];
-    const struct gw_raw *raw = find_raw(recheck->cluster, series);
+    const struct gw_raw *raw = gw_needed(find_raw(recheck->cluster, series));
     size_t usable = 0;
     size_t seen = 0;
     for (size_t i = 0; i < raw->count; i++) {
@@ -277,7 +277,8 @@ static enum gw_status choose_points(struct recheck *recheck, double time_s,
 static enum gw_status fill_row(const struct recheck *recheck, const struct gw_measured_point *point,
                                struct gw_check_row *row, struct gw_error *error) {
     const struct gw_series *series = &recheck->survey.list.items[point->series];
-    const struct gw_raw_size *raw = find_raw(recheck->cluster, series)->sizes;
+    const struct gw_raw *raws = gw_needed(find_raw(recheck->cluster, series));
+    const struct gw_raw_size *raw = raws->sizes;
     while (raw->size != (double)point->size) {
         raw++;
     }

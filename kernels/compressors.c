@@ -137,7 +137,7 @@ enum gw_status gw_memory_select(struct gw_memory *memory, const struct gw_compre
     struct gw_task own = *task;
     own.workspace = &memory->workspace;
     if (memory->stream != NULL) {
-        const struct gw_gpu_kernel *kernel = gw_gpu_kernel_of(compressor);
+        const struct gw_gpu_kernel *kernel = gw_needed(gw_gpu_kernel_of(compressor));
         return takes ? gw_gpu_compress(kernel, task, memory->stream, memory->gpu_workspace, on_gpu,
                                        error)
                      : kernel->select(task, memory->stream, memory->gpu_workspace, on_gpu, error);
