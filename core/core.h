@@ -8,6 +8,7 @@
 #include "core/fields.h"
 #include "core/file.h"
 #include "core/fingerprint.h"
+#include "core/halves.h"
 #include "core/json.h"
 #include "core/json_writer.h"
 #include "core/keys.h"

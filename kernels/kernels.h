@@ -12,13 +12,6 @@
 #include "core/core.h"
 #include "methods/methods.h"
 
-/* Marks functions for processors and for GPUs. */
-#if defined(__CUDACC__)
-#define GW_ON_BOTH __host__ __device__
-#else
-#define GW_ON_BOTH
-#endif
-
 #define GW_INLINE static inline __attribute__((always_inline))
 
 /* ---- sparse vectors ------------------------------------------------------------------------ */
