@@ -101,8 +101,9 @@ static enum gw_status plan_network(const void *context, void *result, struct gw_
                                 .per_unit_s = cell->sparse ? 2.72e-7 : 1.87e-8};
     struct gw_costs costs = {.model = &model,
                              .workers = 16,
-                             .compressor = cell->sparse ? &gw_compressor_topk : &gw_compressor_none,
-                             .density = 0.001,
+                             .way.compressor =
+                                 cell->sparse ? &gw_compressor_topk : &gw_compressor_none,
+                             .way.density = 0.001,
                              .compress = compress,
                              .exchange = exchange};
     if (model.tensors == NULL) {

@@ -59,18 +59,22 @@ static enum gw_status check_exchange(const struct gw_operation *operation, struc
                          operation->method);
 }
 
+static enum gw_status check_way(const struct gw_way *way, bool on_gpu, struct gw_error *error) {
+    if (!way->exchange->carries(way->compressor)) {
+        return gw_fail(error, GW_BAD_INPUT, "execution: exchange %s: expected %s, got %s",
+                       way->exchange->name, way->exchange->needed, way->compressor->name);
+    }
+    return !on_gpu || !gw_way_compresses(way) || gw_gpu_kernel_of(way->compressor) != NULL
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "execution: compressor %s: expected one that there is for GPUs",
+                         way->compressor->name);
+}
+
 enum gw_status gw_session_check(const struct gw_schedule *schedule, bool on_gpu,
                                 struct gw_error *error) {
-    const struct gw_exchange_kind *exchange = schedule->exchange;
-    if (!exchange->carries(schedule->compressor)) {
-        return gw_fail(error, GW_BAD_INPUT, "execution: exchange %s: expected %s, got %s",
-                       exchange->name, exchange->needed, schedule->compressor->name);
-    }
-    if (on_gpu && schedule->compressor != &gw_compressor_none &&
-        gw_gpu_kernel_of(schedule->compressor) == NULL) {
-        return gw_fail(error, GW_BAD_INPUT,
-                       "execution: compressor %s: expected one that there is for GPUs",
-                       schedule->compressor->name);
+    for (size_t i = 0; i < schedule->way_count; i++) {
+        GW_TRY(check_way(&schedule->ways[i], on_gpu, error));
     }
     for (size_t i = 0; i < schedule->operation_count; i++) {
         const struct gw_operation *operation = &schedule->operations[i];

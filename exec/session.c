@@ -425,18 +425,23 @@ enum gw_status gw_session_copy(struct gw_session *session, enum gw_vector vector
                                struct gw_error *error) {
     struct gw_worker *worker = &session->worker;
     const struct gw_memory *memory = &worker->exchange;
-    size_t bytes = gw_vectors_elements(session->schedule) * sizeof *out;
-    const float *from = vector == GW_GRADIENT   ? worker->vectors.gradient
-                        : vector == GW_RESIDUAL ? worker->vectors.residual
-                                                : worker->vectors.aggregate;
-    void *copy = NULL;
     GW_TRY(gw_session_check_begun(session, false, error));
-    if (worker->serves || from == NULL) {
-        memset(out, 0, bytes);
-        return GW_OK;
+    memset(out, 0, gw_vectors_elements(session->schedule) * sizeof *out);
+    for (size_t g = 0; g < session->schedule->group_count && !worker->serves; g++) {
+        const struct gw_group_state *group = &worker->groups[g];
+        const struct gw_slice *slice = group->slice;
+        const float *residual =
+            gw_way_compresses(slice->way) ? gw_worker_residual(worker, group) : NULL;
+        const float *from = vector == GW_GRADIENT   ? gw_worker_gradient(worker, group)
+                            : vector == GW_RESIDUAL ? residual
+                                                    : gw_worker_aggregate(worker, group);
+        void *copy = NULL;
+        if (from != NULL) {
+            size_t bytes = slice->elements * sizeof *out;
+            GW_TRY(memory->does->read(memory, from, bytes, &worker->dense_copy, &copy, error));
+            memcpy(out + slice->first, copy, bytes);
+        }
     }
-    GW_TRY(memory->does->read(memory, from, bytes, &worker->dense_copy, &copy, error));
-    memcpy(out, copy, bytes);
     return GW_OK;
 }
 

@@ -30,13 +30,19 @@ static uint64_t add_number(uint64_t fingerprint, uint64_t number) {
     return gw_fingerprint_add(fingerprint, &number, sizeof number);
 }
 
+/* Bytes of the residual in a block; 0: no group has one. */
+static size_t residual_bytes(const struct gw_session *session) {
+    return !session->worker.serves && gw_schedule_compresses(session->schedule)
+               ? session->worker.vectors.elements * sizeof(float)
+               : 0;
+}
+
 /* The header without its fingerprint. */
 static struct header make_header(struct gw_session *session) {
     const struct gw_schedule *schedule = session->schedule;
     const struct gw_worker *worker = &session->worker;
     struct header header = {.bytes = gw_session_state_bytes(session),
-                            .residual =
-                                worker->vectors.residual == NULL ? 0 : worker->vectors.elements,
+                            .residual = residual_bytes(session) / sizeof(float),
                             .tensors = session->tensor_count,
                             .sizes = gw_fingerprint_start,
                             .groups = schedule->group_count,
@@ -46,8 +52,8 @@ static struct header make_header(struct gw_session *session) {
                             .seed = session->seed,
                             .averages = session->scale < 1};
     memcpy(header.magic, magic, sizeof magic);
-    (void)snprintf(header.compressor, NAME_SIZE, "%s", schedule->compressor->name);
-    (void)snprintf(header.exchange, NAME_SIZE, "%s", schedule->exchange->name);
+    (void)snprintf(header.compressor, NAME_SIZE, "%s", schedule->ways[0].compressor->name);
+    (void)snprintf(header.exchange, NAME_SIZE, "%s", schedule->ways[0].exchange->name);
     for (size_t i = 0; i < session->tensor_count; i++) {
         header.sizes = add_number(header.sizes, session->tensors[i].count);
     }
@@ -76,11 +82,6 @@ static void copy_bytes(struct copying *copying, void *thing, size_t bytes) {
         memcpy(thing, copying->from + copying->bytes, bytes);
     }
     copying->bytes += bytes;
-}
-
-static size_t residual_bytes(const struct gw_session *session) {
-    const struct gw_vectors *vectors = &session->worker.vectors;
-    return vectors->residual == NULL ? 0 : vectors->elements * sizeof *vectors->residual;
 }
 
 /* The residual on the host: itself, or a copy. */

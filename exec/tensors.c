@@ -41,7 +41,9 @@ enum gw_status gw_tensors_open(struct gw_session *session, const struct gw_sessi
     session->scale = options->average ? 1 / (float)schedule->workers : 1;
     session->seed = options->seed;
     session->trainer = options->trainer;
-    session->held_back = schedule->compressor->thresholded;
+    for (size_t i = 0; i < schedule->way_count; i++) {
+        session->held_back = session->held_back || schedule->ways[i].compressor->thresholded;
+    }
     lay_out_tensors(session);
     return GW_OK;
 }
@@ -95,8 +97,7 @@ enum gw_status gw_tensors_deliver(struct gw_session *session, const struct gw_sl
     const struct gw_memory *memory = &worker->exchange;
     const struct gw_group_state *group = &worker->groups[slice - session->schedule->groups];
     const float *aggregate = worker->vectors.aggregate;
-    if (!worker->serves && !session->on_gpu && group->written == GW_WRITTEN_LISTED &&
-        worker->vectors.gradient == NULL) {
+    if (!worker->serves && !session->on_gpu && group->written == GW_WRITTEN_LISTED) {
         deliver_listed(session, group);
         return GW_OK;
     }

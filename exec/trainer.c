@@ -39,12 +39,12 @@ static enum gw_status store_gradient(const struct gw_session *session,
                                      float *result, struct gw_error *error) {
     const struct gw_vectors *vectors = &session->worker.vectors;
     const struct gw_memory *memory = &session->worker.compute;
-    if (vectors->gradient == NULL) {
+    const struct gw_schedule *schedule = session->schedule;
+    float *to = vectors->residual + tensor->first;
+    if (gw_way_compresses(gw_schedule_way(schedule, &schedule->operations[tensor->backward]))) {
         return gradient == NULL ? GW_OK
-                                : add_gradient(session, vectors->residual + tensor->first, gradient,
-                                               result, tensor->count, error);
+                                : add_gradient(session, to, gradient, result, tensor->count, error);
     }
-    float *to = (float *)vectors->buffers[0].memory + tensor->first;
     return gradient == NULL ? memory->does->clear(memory, to, tensor->count * sizeof *to, error)
                             : memory->does->copy_scaled(memory, to, gradient, session->scale,
                                                         tensor->count, error);
@@ -87,7 +87,9 @@ static enum gw_status set_thresholds(struct gw_session *session, struct gw_error
     double *own = all + ranks * groups;
     enum gw_status status = GW_OK;
     for (size_t g = 0; g < groups && !worker->serves && status == GW_OK; g++) {
-        status = find_threshold(session, &worker->groups[g], &own[g], error);
+        struct gw_group_state *group = &worker->groups[g];
+        status =
+            group->compressor->thresholded ? find_threshold(session, group, &own[g], error) : GW_OK;
     }
     GW_TRY(gw_agree(worker->hosts, status, error));
     GW_TRY(gw_allgather(worker->hosts, own, groups * sizeof *own, all, error));
@@ -96,7 +98,9 @@ static enum gw_status set_thresholds(struct gw_session *session, struct gw_error
         for (size_t i = 0; i < worker->workers; i++) {
             mean += all[i * groups + g] / (double)worker->workers;
         }
-        GW_TRY(gw_group_set_threshold(worker, &worker->groups[g], mean, error));
+        if (worker->groups[g].compressor->thresholded) {
+            GW_TRY(gw_group_set_threshold(worker, &worker->groups[g], mean, error));
+        }
     }
     return GW_OK;
 }

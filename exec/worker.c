@@ -47,20 +47,16 @@ static enum gw_status open_noise(struct gw_vectors *out, const struct gw_memory 
     return GW_OK;
 }
 
-/* A trainer's gradients are added to the residual, if there is one, when they arrive. */
+/* A trainer's gradients are added to residuals when they arrive, or are stored in their place. */
 static enum gw_status open_vectors(struct gw_vectors *out, const struct gw_memory *memory,
                                    const struct gw_worker *worker,
                                    const struct gw_worker_options *options,
                                    struct gw_error *error) {
-    bool dense = worker->schedule->compressor == &gw_compressor_none;
     size_t elements = gw_vectors_elements(worker->schedule);
     out->elements = elements;
-    for (size_t i = 0; i < GW_VECTORS; i++) {
-        bool needed = i == 2 || (options->trains ? (i == 0) == dense : i == 1);
-        size_t count = needed ? elements : 0;
-        GW_TRY(gw_buffer_reserve(&out->buffers[i], memory, count * sizeof(float), error));
+    for (size_t i = 1; i < GW_VECTORS; i++) {
+        GW_TRY(gw_buffer_reserve(&out->buffers[i], memory, elements * sizeof(float), error));
     }
-    out->gradient = out->buffers[0].memory;
     out->residual = out->buffers[1].memory;
     out->aggregate = out->buffers[2].memory;
     return options->trains ? GW_OK : open_noise(out, memory, worker, options, error);
@@ -117,7 +113,10 @@ float *gw_worker_residual(const struct gw_worker *worker, const struct gw_group_
 
 const float *gw_worker_gradient(const struct gw_worker *worker,
                                 const struct gw_group_state *group) {
-    const float *gradient = worker->vectors.gradient;
+    const struct gw_vectors *vectors = &worker->vectors;
+    const float *gradient = vectors->gradient != NULL              ? vectors->gradient
+                            : gw_way_compresses(group->slice->way) ? NULL
+                                                                   : vectors->residual;
     return gradient == NULL ? NULL : gradient + group->slice->first;
 }
 
@@ -162,7 +161,7 @@ static enum gw_status open_group(struct gw_worker *worker, uint32_t g,
     struct gw_group_state *group = &worker->groups[g];
     *group = (struct gw_group_state){
         .slice = &schedule->groups[g],
-        .compressor = schedule->compressor,
+        .compressor = schedule->groups[g].way->compressor,
         .expected = schedule->groups[g].selected,
         .seed = gw_random_mix(options->seed) + g,
         .counts = gw_arena_zeros(worker->arena, worker->workers, sizeof *group->counts)};

@@ -19,16 +19,14 @@ enum { GW_VECTORS = 3 };
 
 /* Flat vectors of `elements` floats hold the groups in order, as in the schedule's slices. */
 struct gw_vectors {
-    struct gw_buffer buffers[GW_VECTORS]; /* gradient, unless `drawn`; residual; aggregate */
+    struct gw_buffer buffers[GW_VECTORS]; /* a GPU's copy of the noise; residual; aggregate */
     struct gw_drawn_gradients own;        /* if none are borrowed */
     size_t elements;
     const float *noise; /* elements + a margin: bell-shaped values, of which gradients are windows
                          */
-    const float
-        *gradient; /* this iteration's window, or a trainer's; NULL: already added to the residual
-                    */
-    float *residual;
-    float *aggregate; /* sum over workers; zero for elements that were not sent */
+    const float *gradient; /* this iteration's window; NULL: a trainer's, which is in ... */
+    float *residual;       /* ... the residual or, of groups without a compressor, in its place */
+    float *aggregate;      /* sum over workers; zero for elements that were not sent */
 };
 
 size_t gw_vectors_elements(const struct gw_schedule *schedule);

@@ -176,13 +176,13 @@ enum gradweave_status gradweave_plan(const struct gradweave_network *network,
                                  .tensor_count = network->tensor_count,
                                  .tensors = inputs.tensors};
         static const struct gw_compressor custom = {.name = "custom"};
-        const struct gw_costs own = {.model = &model,
-                                     .workers = 1,
-                                     .compressor =
-                                         costs->density == 1 ? &gw_compressor_none : &custom,
-                                     .density = costs->density,
-                                     .compress = inputs.compress,
-                                     .exchange = inputs.exchange};
+        const struct gw_costs own = {
+            .model = &model,
+            .workers = 1,
+            .way = {.compressor = costs->density == 1 ? &gw_compressor_none : &custom,
+                    .density = costs->density},
+            .compress = inputs.compress,
+            .exchange = inputs.exchange};
         status = gw_planner_plan(&own, policy == NULL ? "" : policy, &made, &failure);
     }
     if (status == GW_OK) {

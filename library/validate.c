@@ -106,7 +106,7 @@ static enum gw_status predict_validation(const struct gw_validation *validation,
         pair->measured = gw_pipeline_result(&pipeline);
         pair->iterations = validation->iterations;
         pair->counts_depend_on_data =
-            gw_counts_depend_on_data(pipeline.schedule.compressor) && !pipeline.schedule.server;
+            gw_counts_depend_on_data(algorithm.compressor) && !pipeline.schedule.server;
     }
     gw_pipeline_close(&pipeline);
     gw_plan_free(&plan);

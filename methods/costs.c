@@ -97,18 +97,18 @@ double gw_aggregator_s(const struct gw_aggregator_cost *aggregator, struct gw_ag
 /* ---- a group ------------------------------------------------------------------------------- */
 
 static struct gw_extent extent_of(const struct gw_costs *costs, uint64_t n, size_t tensors) {
-    uint64_t kept = gw_costs_compress(costs) ? gw_elements_kept(n, costs->density) : n;
-    return (struct gw_extent){.elements = n,
-                              .bytes_per_element = costs->model->bytes_per_element,
-                              .layers = tensors,
-                              .sketch_cells = gw_sketch_cells(costs->compressor, n, kept),
-                              .selected =
-                                  gw_selected_as_asked(costs->compressor, kept, costs->workers)};
+    uint64_t kept = gw_costs_compress(costs) ? gw_elements_kept(n, costs->way.density) : n;
+    return (struct gw_extent){
+        .elements = n,
+        .bytes_per_element = costs->model->bytes_per_element,
+        .layers = tensors,
+        .sketch_cells = gw_sketch_cells(costs->way.compressor, n, kept),
+        .selected = gw_selected_as_asked(costs->way.compressor, kept, costs->workers)};
 }
 
 uint64_t gw_costs_bytes(const struct gw_costs *costs, uint64_t n) {
     return gw_exchange_bytes(gw_costs_compress(costs), costs->model->bytes_per_element, n,
-                             costs->density);
+                             costs->way.density);
 }
 
 /* Adds seconds in which workers aggregate a leg's data of each group, without turns. */
@@ -204,7 +204,7 @@ double gw_costs_update_s(const struct gw_costs *costs) {
  * fewer columns than elements that it is to find, and 4 bytes a cell.
  */
 static double least_share(enum gw_payload payload, const struct gw_costs *costs) {
-    double workers = costs->compressor->joint ? (double)costs->workers : 1;
+    double workers = costs->way.compressor->joint ? (double)costs->workers : 1;
     switch (payload) {
     case GW_DENSE:
         return 1;
@@ -375,7 +375,7 @@ static enum gw_status find_leg(const struct gw_scenario *scenario, struct gw_leg
 
 static enum gw_status find_legs(const struct gw_scenario *scenario, struct gw_costs *costs,
                                 struct gw_error *error) {
-    const struct gw_exchange_kind *exchange = scenario->method->exchange;
+    const struct gw_exchange_kind *exchange = costs->way.exchange;
     double elements = (double)gw_model_elements(costs->model);
     for (size_t i = 0; i < exchange->leg_count; i++) {
         struct gw_leg_cost *cost = &costs->legs[costs->leg_count++];
@@ -397,13 +397,14 @@ static enum gw_status find_legs(const struct gw_scenario *scenario, struct gw_co
 static bool is_simple(const struct gw_costs *costs) {
     const struct gw_leg *leg = costs->legs[0].leg;
     return costs->leg_count == 1 && !leg->updates && costs->legs[0].aggregator_count == 0 &&
-           (leg->payload == GW_DENSE || (leg->payload == GW_SPARSE && !costs->compressor->joint));
+           (leg->payload == GW_DENSE ||
+            (leg->payload == GW_SPARSE && !costs->way.compressor->joint));
 }
 
 static enum gw_status find_compress(const struct gw_scenario *scenario, struct gw_costs *costs,
                                     struct gw_error *error) {
     const struct gw_cluster *cluster = scenario->cluster;
-    const char *name = costs->compressor->name;
+    const char *name = costs->way.compressor->name;
     const struct gw_kernel_cost *cost = gw_kernel_cost_find(&cluster->compressors, name);
     if (cost == NULL && gw_compressor_find(name) == NULL) {
         return gw_fail(error, GW_BAD_INPUT,
@@ -414,10 +415,10 @@ static enum gw_status find_compress(const struct gw_scenario *scenario, struct g
     GW_TRY(gw_cluster_compressor(cluster, name, &cost, error));
     costs->borrow_compress = scenario->curves != NULL;
     return scenario->curves != NULL
-               ? gw_compressor_curves_find(scenario->curves, costs->compressor, cost,
-                                           costs->density, &costs->compress, error)
-               : gw_compressor_curve(costs->compressor, cost, costs->density, &costs->compress,
-                                     error);
+               ? gw_compressor_curves_find(scenario->curves, costs->way.compressor, cost,
+                                           costs->way.density, &costs->compress, error)
+               : gw_compressor_curve(costs->way.compressor, cost, costs->way.density,
+                                     &costs->compress, error);
 }
 
 static enum gw_status find_costs(const struct gw_scenario *scenario, struct gw_costs *costs,
@@ -438,13 +439,13 @@ static enum gw_status find_costs(const struct gw_scenario *scenario, struct gw_c
 enum gw_status gw_costs_open(const struct gw_scenario *scenario, struct gw_costs *out,
                              struct gw_error *error) {
     const struct gw_overlap *overlap = scenario->cluster->overlap;
-    *out = (struct gw_costs){.model = scenario->model,
-                             .cluster = scenario->cluster,
-                             .workers = scenario->workers,
-                             .bandwidth = scenario->bandwidth,
-                             .compressor = scenario->method->compressor,
-                             .density = scenario->density,
-                             .session_s = overlap == NULL ? 0 : overlap->session_s};
+    *out = (struct gw_costs){
+        .model = scenario->model,
+        .cluster = scenario->cluster,
+        .workers = scenario->workers,
+        .bandwidth = scenario->bandwidth,
+        .way = {scenario->method->compressor, scenario->method->exchange, scenario->density},
+        .session_s = overlap == NULL ? 0 : overlap->session_s};
     enum gw_status status = find_costs(scenario, out, error);
     if (status != GW_OK) {
         gw_costs_close(out);

@@ -54,17 +54,17 @@ struct gw_leg_cost {
 };
 
 /*
- * Costs of groups of a scenario's tensors; read-only once open. Those that are not `by_legs` may be
+ * Costs of groups of a scenario's tensors that go one way; read-only once open. Costs of several
+ * ways are an array. Those that are not `by_legs` may be
  * put together of curves alone.
  */
 struct gw_costs {
     const struct gw_model *model;
     const struct gw_cluster *cluster; /* NULL: put together of curves */
     size_t workers;
-    double bandwidth;                       /* the scenario's */
-    const struct gw_compressor *compressor; /* &gw_compressor_none: dense exchange */
-    double density;                         /* not used of dense exchange */
-    struct gw_curve compress;               /* of a group's elements; not used of dense exchange */
+    double bandwidth; /* the scenario's */
+    struct gw_way way;
+    struct gw_curve compress; /* of a group's elements; not used of dense exchange */
     /*
      * A curve of gw_costs_bytes. Unless `by_legs`, the exchange takes this; otherwise no exchange
      * of any of the model's groups takes less, and it does not fall.
@@ -85,7 +85,7 @@ enum gw_status gw_costs_open(const struct gw_scenario *scenario, struct gw_costs
 void gw_costs_close(struct gw_costs *costs);
 
 static inline bool gw_costs_compress(const struct gw_costs *costs) {
-    return costs->compressor != &gw_compressor_none;
+    return gw_way_compresses(&costs->way);
 }
 
 /* Bytes that one worker contributes to the exchange of a group of n elements. */

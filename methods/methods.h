@@ -211,6 +211,20 @@ enum gw_status gw_exchange_find(const char *name, const struct gw_exchange_kind 
 /* The first in the table that carries the compressor's selections, or NULL. */
 const struct gw_exchange_kind *gw_exchange_for(const struct gw_compressor *compressor);
 
+/* ---- ways to travel ------------------------------------------------------------------------ */
+
+/* How a group travels; without a compressor its density is 1. */
+struct gw_way {
+    const struct gw_compressor *compressor;
+    const struct gw_exchange_kind *exchange;
+    double density; /* (0, 1]: share of the elements that the compressor is asked for */
+};
+
+/* Whether the group is compressed before it travels. */
+static inline bool gw_way_compresses(const struct gw_way *way) {
+    return way->compressor != &gw_compressor_none;
+}
+
 /* ---- published pipelines ------------------------------------------------------------------- */
 
 /* A preset of three choices, from which the schedule of an iteration follows (schedule.h). */

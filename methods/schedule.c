@@ -20,52 +20,61 @@ static void lay_out_layers(struct gw_schedule *out, const struct gw_model *model
 }
 
 enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model *model,
-                                  const struct gw_plan *plan,
-                                  const struct gw_compressor *compressor, struct gw_error *error) {
-    *out = (struct gw_schedule){.compressor = compressor,
+                                  const struct gw_plan *plan, const struct gw_way *way,
+                                  struct gw_error *error) {
+    *out = (struct gw_schedule){.way_count = 1,
+                                .ways = malloc(sizeof *out->ways),
                                 .group_count = plan->group_count,
                                 .groups = calloc(plan->group_count, sizeof *out->groups),
                                 .layers = calloc(model->tensor_count, sizeof *out->layers),
                                 .workers = plan->workers,
                                 .bytes_per_element = model->bytes_per_element,
-                                .uncertainty = model->uncertainty,
-                                .density = plan->density};
-    if (out->groups == NULL || out->layers == NULL) {
+                                .uncertainty = model->uncertainty};
+    if (out->ways == NULL || out->groups == NULL || out->layers == NULL) {
         gw_schedule_free(out);
         return gw_fail_memory(error, "building a schedule");
     }
+    out->ways[0] = *way;
     uint64_t first = 0;
     for (size_t g = 0; g < plan->group_count; g++) {
         uint64_t n = gw_group_elements(&plan->groups[g], model);
-        uint64_t kept = compressor == &gw_compressor_none ? n : gw_elements_kept(n, plan->density);
-        out->groups[g] =
-            (struct gw_slice){.first = first,
-                              .elements = n,
-                              .kept = kept,
-                              .sketch_cells = gw_sketch_cells(compressor, n, kept),
-                              .selected = gw_selected_as_asked(compressor, kept, plan->workers)};
+        uint64_t kept = gw_way_compresses(way) ? gw_elements_kept(n, way->density) : n;
+        out->groups[g] = (struct gw_slice){
+            .way = out->ways,
+            .first = first,
+            .elements = n,
+            .kept = kept,
+            .sketch_cells = gw_sketch_cells(way->compressor, n, kept),
+            .selected = gw_selected_as_asked(way->compressor, kept, plan->workers)};
         first += n;
     }
     lay_out_layers(out, model, plan);
     return GW_OK;
 }
 
+const struct gw_way *gw_schedule_way(const struct gw_schedule *schedule,
+                                     const struct gw_operation *operation) {
+    return operation->group < schedule->group_count ? schedule->groups[operation->group].way : NULL;
+}
+
 static double find_density(const struct gw_schedule *schedule, const struct gw_operation *operation,
                            double measured) {
-    if (schedule->density == 0 || operation->group >= schedule->group_count) {
+    const struct gw_way *way = gw_schedule_way(schedule, operation);
+    if (way == NULL) {
         return measured;
     }
     const struct gw_slice *group = &schedule->groups[operation->group];
     struct gw_selected asked =
-        gw_selected_as_asked(schedule->compressor, group->kept, schedule->workers);
-    return asked.most == 0 || schedule->compressor->steady
-               ? schedule->density
-               : schedule->density * (double)group->selected.most / (double)asked.most;
+        gw_selected_as_asked(way->compressor, group->kept, schedule->workers);
+    return asked.most == 0 || way->compressor->steady
+               ? way->density
+               : way->density * (double)group->selected.most / (double)asked.most;
 }
 
 double gw_schedule_share(const struct gw_schedule *schedule, const struct gw_operation *operation,
                          const struct gw_kernel_cost *cost, double elements) {
-    return gw_compressor_share(schedule->compressor, cost, elements,
+    const struct gw_way *way = gw_schedule_way(schedule, operation);
+    return gw_compressor_share(way == NULL ? &gw_compressor_none : way->compressor, cost, elements,
                                find_density(schedule, operation, cost->densities[0]));
 }
 
@@ -80,9 +89,10 @@ struct gw_extent gw_schedule_extent(const struct gw_schedule *schedule, size_t g
 
 const struct gw_leg *gw_schedule_leg(const struct gw_schedule *schedule,
                                      const struct gw_operation *operation) {
-    size_t legs = schedule->exchange == NULL ? 0 : schedule->exchange->leg_count;
+    const struct gw_way *way = gw_schedule_way(schedule, operation);
+    size_t legs = way == NULL || way->exchange == NULL ? 0 : way->exchange->leg_count;
     for (size_t i = 0; i < legs; i++) {
-        const struct gw_leg *leg = &schedule->exchange->legs[i];
+        const struct gw_leg *leg = &way->exchange->legs[i];
         if (leg->payload == operation->payload && strcmp(leg->collective, operation->method) == 0) {
             return leg;
         }
@@ -157,6 +167,7 @@ void gw_schedule_free(struct gw_schedule *schedule) {
     free(schedule->operations);
     free(schedule->dependencies);
     free(schedule->groups);
+    free(schedule->ways);
     free(schedule->layers);
     *schedule = (struct gw_schedule){0};
 }
@@ -199,10 +210,10 @@ static enum gw_status add_passes_ahead(const struct gw_model *model, struct gw_s
 }
 
 /* *ready is the operation after which the group's gradient is ready to travel. */
-static enum gw_status add_compute(const struct gw_algorithm *algorithm,
-                                  const struct gw_model *model, const struct gw_group *group,
+static enum gw_status add_compute(const struct gw_model *model, const struct gw_group *group,
                                   uint32_t number, struct gw_schedule *out, size_t *ready,
                                   struct gw_error *error) {
+    const struct gw_way *way = out->groups[number].way;
     for (size_t tensor = group->first + 1; tensor-- > group->last;) {
         struct gw_operation backward = {.kind = GW_BACKWARD,
                                         .stream = GW_STREAM_COMPUTE,
@@ -212,13 +223,13 @@ static enum gw_status add_compute(const struct gw_algorithm *algorithm,
                                         .duration_s = model->tensors[tensor].backward_s};
         GW_TRY(add_operation(out, backward, NULL, 0, ready, error));
     }
-    if (!gw_algorithm_is_sparse(algorithm)) {
+    if (!gw_way_compresses(way)) {
         return GW_OK;
     }
     struct gw_operation compress = {.kind = GW_COMPRESS,
                                     .stream = GW_STREAM_COMPUTE,
                                     .group = number,
-                                    .method = algorithm->compressor->name,
+                                    .method = way->compressor->name,
                                     .payload = GW_SPARSE,
                                     .elements = out->groups[number].elements};
     return add_operation(out, compress, NULL, 0, ready, error);
@@ -239,10 +250,10 @@ static enum gw_status add_server_update(const struct gw_model *model, uint32_t n
 }
 
 /* The legs, each after the one before; *updated: the server has done the update. */
-static enum gw_status add_exchange(const struct gw_exchange_kind *exchange,
-                                   const struct gw_model *model, uint32_t number, size_t ready,
+static enum gw_status add_exchange(const struct gw_model *model, uint32_t number, size_t ready,
                                    struct gw_schedule *out, size_t *last, bool *updated,
                                    struct gw_error *error) {
+    const struct gw_exchange_kind *exchange = out->groups[number].way->exchange;
     *last = ready;
     for (size_t i = 0; i < exchange->leg_count; i++) {
         const struct gw_leg *leg = &exchange->legs[i];
@@ -267,19 +278,16 @@ static enum gw_status add_exchange(const struct gw_exchange_kind *exchange,
  * has ended, unless a server has done it. It is the OMGS paper's Fig. 1 (a) to (d), depending on
  * the plan and the compressor.
  */
-static enum gw_status add_operations(const struct gw_algorithm *algorithm,
-                                     const struct gw_model *model, const struct gw_plan *plan,
+static enum gw_status add_operations(const struct gw_model *model, const struct gw_plan *plan,
                                      struct gw_schedule *out, struct gw_error *error) {
-    out->exchange = algorithm->exchange;
-    out->server = algorithm->exchange->server;
+    out->server = out->ways[0].exchange->server;
     GW_TRY(add_passes_ahead(model, out, error));
     size_t last = 0;
     bool updated = false;
     for (uint32_t number = 0; number < plan->group_count; number++) {
         size_t ready = 0;
-        GW_TRY(add_compute(algorithm, model, &plan->groups[number], number, out, &ready, error));
-        GW_TRY(
-            add_exchange(algorithm->exchange, model, number, ready, out, &last, &updated, error));
+        GW_TRY(add_compute(model, &plan->groups[number], number, out, &ready, error));
+        GW_TRY(add_exchange(model, number, ready, out, &last, &updated, error));
     }
     struct gw_operation update = {.kind = GW_UPDATE,
                                   .stream = GW_STREAM_COMPUTE,
@@ -311,8 +319,9 @@ enum gw_status gw_algorithm_schedule(const struct gw_algorithm *algorithm,
                                      struct gw_schedule *out, struct gw_error *error) {
     *out = (struct gw_schedule){0};
     GW_TRY(check_fit(algorithm, plan, error));
-    GW_TRY(gw_schedule_create(out, model, plan, algorithm->compressor, error));
-    enum gw_status status = add_operations(algorithm, model, plan, out, error);
+    const struct gw_way way = {algorithm->compressor, algorithm->exchange, plan->density};
+    GW_TRY(gw_schedule_create(out, model, plan, &way, error));
+    enum gw_status status = add_operations(model, plan, out, error);
     if (status != GW_OK) {
         gw_schedule_free(out);
     }

@@ -38,6 +38,7 @@ static inline bool gw_operation_is_shared(const struct gw_operation *operation) 
  * A group as the workers' flat gradient holds it: groups lie one after another, in exchange order.
  */
 struct gw_slice {
+    const struct gw_way *way; /* one of the schedule's */
     uint64_t first, elements;
     uint64_t kept; /* elements that a compressor is asked for; = elements for dense exchange */
     size_t first_layer, layer_count; /* its tensors, in the schedule's list */
@@ -46,8 +47,8 @@ struct gw_slice {
 };
 
 struct gw_schedule {
-    const struct gw_compressor *compressor;  /* of all groups */
-    const struct gw_exchange_kind *exchange; /* the same; NULL: there are no exchanges yet */
+    size_t way_count;
+    struct gw_way *ways; /* of groups, each once; without an exchange: no leg is scheduled yet */
     size_t operation_count, operation_capacity;
     struct gw_operation *operations;
     size_t dependency_count, dependency_capacity;
@@ -58,20 +59,26 @@ struct gw_schedule {
     size_t workers;
     bool server; /* a rank beside the workers, number `workers`, takes part in exchanges */
     uint64_t bytes_per_element; /* of dense gradients */
-    double density;             /* that compressors are asked for; 0: as they were measured */
     double uncertainty;         /* of the model's times (traces/model.h) */
 };
 
-/* A schedule without operations, with the slices of the plan's groups, selected as asked for. */
+/*
+ * A schedule without operations, with the slices of the plan's groups, all of which go that way,
+ * selected as asked for.
+ */
 enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model *model,
-                                  const struct gw_plan *plan,
-                                  const struct gw_compressor *compressor, struct gw_error *error);
+                                  const struct gw_plan *plan, const struct gw_way *way,
+                                  struct gw_error *error);
+
+/* The way of an operation's group; NULL: it is of no group of the schedule's. */
+const struct gw_way *gw_schedule_way(const struct gw_schedule *schedule,
+                                     const struct gw_operation *operation);
 
 /*
  * Interpolation weight between a compressor's curves at its two densities (gw_compressor_share), of
  * an operation that compresses `elements`. Its density is the one asked for, times the selected
- * over the asked elements of the worker that selects most; the first measured density if the
- * schedule has none.
+ * over the asked elements of the worker that selects most; the first measured density of an
+ * operation without a way.
  */
 double gw_schedule_share(const struct gw_schedule *schedule, const struct gw_operation *operation,
                          const struct gw_kernel_cost *cost, double elements);

@@ -79,7 +79,7 @@ static void rest_exchange_s(const struct gw_costs *costs, const uint64_t *elemen
     double low = (double)gw_model_smallest(costs->model);
     /* A sparse group of n elements sends i entries with n < (i + 1) / density. */
     double unit = (double)gw_exchange_bytes(sparse, costs->model->bytes_per_element, 1, 1);
-    double share = sparse ? costs->density : 1;
+    double share = sparse ? costs->way.density : 1;
     if (straight.point_count == 0 && (!sparse || straight.fixed_s >= straight.per_unit_s * unit)) {
         /* One group is best: another costs a startup and saves less than one entry. */
         least_s[count] = 0;

@@ -62,7 +62,7 @@ struct making {
 };
 
 /* An algorithm for a collective. */
-struct way {
+struct route {
     double between_steps, within_steps; /* one after another, of each kind */
     double bytes;                       /* that pass the bottleneck, for each byte contributed */
 };
@@ -78,18 +78,18 @@ static struct shape shape_of(const struct making *making, size_t workers) {
     return (struct shape){.workers = (double)workers, .nodes = nodes, .per_node = (double)per_node};
 }
 
-static struct way tree_way(const struct shape *shape, double times, double bytes) {
-    return (struct way){.between_steps = times * ceil(log2(shape->nodes)),
-                        .within_steps = times * ceil(log2(shape->per_node)),
-                        .bytes = bytes};
+static struct route tree_way(const struct shape *shape, double times, double bytes) {
+    return (struct route){.between_steps = times * ceil(log2(shape->nodes)),
+                          .within_steps = times * ceil(log2(shape->per_node)),
+                          .bytes = bytes};
 }
 
-static struct way ring_way(const struct shape *shape, double times, double bytes) {
+static struct route ring_way(const struct shape *shape, double times, double bytes) {
     double part = times * (shape->workers - 1) / shape->workers;
     double between = shape->nodes > 1 ? shape->nodes : 0;
-    return (struct way){.between_steps = part * between,
-                        .within_steps = part * (shape->workers - between),
-                        .bytes = bytes};
+    return (struct route){.between_steps = part * between,
+                          .within_steps = part * (shape->workers - between),
+                          .bytes = bytes};
 }
 
 /* The typical or the slow end of a link's ranges. */
@@ -116,7 +116,7 @@ static double bottleneck(const struct making *making, const struct shape *shape,
 }
 
 static struct gw_curve curve_of(const struct making *making, const struct shape *shape,
-                                const struct way *way, enum end end) {
+                                const struct route *way, enum end end) {
     return (struct gw_curve){.fixed_s = way->between_steps * step_s(&making->network, end) +
                                         way->within_steps * step_s(&making->within, end),
                              .per_unit_s = way->bytes / bottleneck(making, shape, end)};
@@ -130,7 +130,7 @@ static const double margin_sizes[] = {1 << 6,  1 << 10, 1 << 12, 1 << 14, 1 << 1
 
 /* A collective's usual algorithm, and two (or one twice) of libraries that do it less well. */
 struct ways {
-    struct way usual, worse[2];
+    struct route usual, worse[2];
 };
 
 /* Times of the usual algorithm on typical links, and of the other algorithms on slow ones. */
@@ -179,7 +179,7 @@ static enum gw_status add_collective(const struct making *making, const char *na
 }
 
 static enum gw_status add_one_way(const struct making *making, const char *name,
-                                  const struct shape *shape, struct way way,
+                                  const struct shape *shape, struct route way,
                                   struct gw_error *error) {
     return add_collective(making, name, shape, (struct ways){way, {way, way}}, error);
 }
@@ -212,10 +212,10 @@ static enum gw_status add_among(const struct making *making, size_t workers,
     struct shape shape = shape_of(making, workers);
     double P = shape.workers;
     double depth = ceil(log2(P));
-    struct way gathered = ring_way(&shape, 1, P - 1);
-    struct way rooted = tree_way(&shape, 1, P - 1);
-    struct way spread = tree_way(&shape, 1, depth);
-    struct way by_itself =
+    struct route gathered = ring_way(&shape, 1, P - 1);
+    struct route rooted = tree_way(&shape, 1, P - 1);
+    struct route spread = tree_way(&shape, 1, depth);
+    struct route by_itself =
         tree_way(&shape, 1, fmin(P - 1, 2 * depth)); /* a root that sends to each */
     const struct ways spreading = {spread, {by_itself, by_itself}};
     GW_TRY(add_collective(making, "allreduce", &shape, allreduce_among(&shape), error));

@@ -127,11 +127,8 @@ static enum gw_status train_windows(const struct counts_plot *plot,
                                     double (*of)(const struct gw_counts *counts, size_t iteration),
                                     double *heights, struct gw_error *error) {
     struct gw_group all = {.first = plot->model.tensor_count - 1, .last = 0};
-    const struct gw_plan plan = {.model = plot->model.name,
-                                 .density = plot->density,
-                                 .workers = plot->workers,
-                                 .group_count = 1,
-                                 .groups = &all};
+    const struct gw_plan plan = {
+        .model = plot->model.name, .workers = plot->workers, .group_count = 1, .groups = &all};
     const struct gw_picture *picture = plot->picture;
     const struct gw_gradient_emulation emulation = {.model = plot->model.name,
                                                     .algorithm = compressor->name,
@@ -144,7 +141,8 @@ static enum gw_status train_windows(const struct counts_plot *plot,
                                                     .threads = gw_cores()};
     struct gw_schedule schedule;
     struct gw_counts counts;
-    GW_TRY(gw_schedule_create(&schedule, &plot->model, &plan, compressor, error));
+    const struct gw_way way = {.compressor = compressor, .density = plot->density};
+    GW_TRY(gw_schedule_create(&schedule, &plot->model, &plan, &way, error));
     enum gw_status status = gw_emulate_gradients(&schedule, &emulation, &counts, error);
     if (status == GW_OK) {
         gw_log(GW_LOG_VERBOSE, "%s: %s", compressor->name, counts.source);

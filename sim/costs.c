@@ -42,8 +42,8 @@ static double find_aggregation_s(const struct gw_simulator *simulator, size_t in
     struct gw_turns turns = {0};
     double seconds = 0;
     if (simulator->simulation.interference && leg->aggregator_count > 0) {
-        turns =
-            gw_turns_behind(simulator->costs, leg, simulator->congestion, (double)operation->bytes);
+        turns = gw_turns_behind(gw_costs_of(simulator, operation), leg, simulator->congestion,
+                                (double)operation->bytes);
     }
     for (size_t i = 0; i < leg->aggregator_count; i++) {
         const struct gw_aggregator_cost *one = gw_aggregator_behind(simulator, index, i);
@@ -71,9 +71,11 @@ static double exchange_s(const struct gw_simulator *simulator, size_t index) {
     if (simulator->simulation.level == GW_LEVEL_CURVES) {
         const struct gw_operation *operation = &simulator->schedule->operations[index];
         const struct gw_leg_cost *leg = simulator->legs[index];
-        const struct gw_curve *curve = simulator->congestion == 1
-                                           ? &leg->curve
-                                           : &simulator->congested[leg - simulator->costs->legs];
+        const struct gw_costs *costs = gw_costs_of(simulator, operation);
+        size_t number =
+            (size_t)(costs - simulator->costs) * GW_MAX_LEGS + (size_t)(leg - costs->legs);
+        const struct gw_curve *curve =
+            simulator->congestion == 1 ? &leg->curve : &simulator->congested[number];
         double bytes = (double)operation->bytes;
         seconds += gw_curve_time(curve, bytes) *
                    gw_parameter_factor(simulator, GW_COLLECTIVE_CURVE, operation->method, bytes, 0);
@@ -94,12 +96,14 @@ static double compress_s(const struct gw_simulator *simulator, size_t index) {
 
 static void find_led_costs(struct gw_simulator *simulator) {
     const struct gw_schedule *schedule = simulator->schedule;
-    const struct gw_kernel_cost *cost = gw_led_cost(simulator);
     double *led_s = simulator->interference.led_s;
-    for (size_t i = 0; cost != NULL && led_s != NULL && i < schedule->operation_count; i++) {
+    for (size_t i = 0; led_s != NULL && i < schedule->operation_count; i++) {
+        const struct gw_kernel_cost *cost = gw_led_cost(simulator, &schedule->operations[i]);
         double elements = (double)schedule->operations[i].elements;
-        led_s[i] = gw_kernel_s(cost, elements, 0) *
-                   gw_parameter_factor(simulator, GW_AGGREGATOR_CURVE, cost->name, elements, 0);
+        led_s[i] = cost == NULL ? -1
+                                : gw_kernel_s(cost, elements, 0) *
+                                      gw_parameter_factor(simulator, GW_AGGREGATOR_CURVE,
+                                                          cost->name, elements, 0);
     }
 }
 
@@ -109,11 +113,10 @@ static void find_led_costs(struct gw_simulator *simulator) {
 static enum gw_status find_leg(struct gw_simulator *simulator, size_t index,
                                struct gw_error *error) {
     const struct gw_operation *operation = &simulator->schedule->operations[index];
-    const struct gw_costs *costs = simulator->costs;
+    const struct gw_costs *costs = gw_costs_of(simulator, operation);
     const struct gw_leg *leg = gw_schedule_leg(simulator->schedule, operation);
-    const struct gw_leg_cost *found = leg != NULL
-                                          ? &costs->legs[leg - simulator->schedule->exchange->legs]
-                                          : gw_costs_find_leg(costs, operation->method);
+    const struct gw_leg_cost *found = leg != NULL ? &costs->legs[leg - costs->way.exchange->legs]
+                                                  : gw_costs_find_leg(costs, operation->method);
     simulator->legs[index] = found;
     if (found == NULL) {
         return gw_fail(error, GW_FAILED,
@@ -165,8 +168,10 @@ enum gw_status gw_operation_costs(struct gw_simulator *simulator, struct gw_resu
     if (simulator->simulation.level == GW_LEVEL_CURVES) {
         GW_TRY(find_congestion(simulator->cluster, &simulator->simulation, &simulator->congestion,
                                result, error));
-        for (size_t i = 0; simulator->congestion != 1 && i < simulator->costs->leg_count; i++) {
-            GW_TRY(gw_curve_scaled(&simulator->costs->legs[i].curve, 1, simulator->congestion,
+        size_t count = simulator->congestion == 1 ? 0 : simulator->costs_count * GW_MAX_LEGS;
+        for (size_t i = 0; i < count; i++) {
+            const struct gw_costs *costs = &simulator->costs[i / GW_MAX_LEGS];
+            GW_TRY(gw_curve_scaled(&costs->legs[i % GW_MAX_LEGS].curve, 1, simulator->congestion,
                                    &simulator->congested[i], error));
         }
     }

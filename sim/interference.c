@@ -100,8 +100,10 @@ static enum gw_status open_sharing(struct gw_simulator *simulator, struct gw_res
     GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
     simulator->interference.crowding = crowding;
     find_crowding(simulator);
-    if (schedule->exchange != NULL && schedule->exchange->led) {
-        simulator->interference.led_s = led_s;
+    for (size_t i = 0; i < schedule->operation_count; i++) {
+        if (gw_led_cost(simulator, &schedule->operations[i]) != NULL) {
+            simulator->interference.led_s = led_s;
+        }
     }
     size_t workers = schedule->workers < sharing->ranks ? schedule->workers : sharing->ranks;
     if (result != NULL && workers > 1) {

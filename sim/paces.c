@@ -188,8 +188,7 @@ static double seconds_of(const struct paces *paces, size_t lane, size_t index) {
     const struct gw_simulation *simulation = &paces->simulator->simulation;
     const double *led_s = paces->simulator->interference.led_s;
     size_t worker = paces->simulator->lanes[lane].worker;
-    bool is_led = led_s != NULL && worker > 0 &&
-                  paces->simulator->schedule->operations[index].kind == GW_COMPRESS;
+    bool is_led = led_s != NULL && worker > 0 && led_s[index] >= 0;
     double alone_s = is_led ? led_s[index] : paces->simulator->seconds[index];
     double seconds = alone_s;
     if (simulation->slowdown != NULL) {

@@ -123,7 +123,7 @@ static void add_compressor(struct gw_simulator *simulator, size_t index) {
 }
 
 static void add_led(struct gw_simulator *simulator, const struct gw_operation *operation) {
-    const struct gw_kernel_cost *cost = gw_led_cost(simulator);
+    const struct gw_kernel_cost *cost = gw_led_cost(simulator, operation);
     bool is_new = false;
     if (cost == NULL) {
         return;
@@ -242,9 +242,9 @@ enum gw_status gw_parameters_open(struct gw_simulator *simulator, struct gw_resu
     if (simulator->simulation.level != GW_LEVEL_CURVES) {
         return GW_OK;
     }
-    size_t most = simulator->costs->leg_count + simulator->cluster->compressors.count +
-                  (size_t)GW_MAX_LEGS * GW_MAX_AGGREGATIONS +
-                  3; /* add_led's, the model's, passes */
+    size_t of_legs = (size_t)GW_MAX_LEGS * (1 + GW_MAX_AGGREGATIONS) * simulator->costs_count;
+    size_t most =
+        of_legs + simulator->cluster->compressors.count + 3; /* add_led's, the model's, passes */
     simulator->parameters = gw_arena_zeros(&simulator->arena, most, sizeof *simulator->parameters);
     GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
     for (size_t i = 0; i < simulator->schedule->operation_count; i++) {

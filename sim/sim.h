@@ -74,8 +74,9 @@ enum gw_status gw_simulation_check_lanes(size_t workers, struct gw_error *error)
 struct gw_simulator;
 
 /*
- * Finds the times of the schedule's operations by costs of as many workers, with a leg for each of
- * its collectives. Workers that behave alike share a lane; in messages, all of them or none. Notes
+ * Finds the times of the schedule's operations by costs of as many workers: an array of those of
+ * each of its ways, or of a schedule without ways the only ones, with a leg for each of its
+ * collectives. Workers that behave alike share a lane; in messages, all of them or none. Notes
  * about derived curves go to `result` (may be NULL). Schedule and costs must live longer.
  */
 enum gw_status gw_simulator_open(struct gw_simulator **out, const struct gw_schedule *schedule,

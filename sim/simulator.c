@@ -294,6 +294,8 @@ static enum gw_status prepare_iterations(struct gw_simulator *simulator, struct 
     simulator->slots = gw_arena_zeros(&simulator->arena, count, sizeof *simulator->slots);
     simulator->legs = gw_arena_zeros(&simulator->arena, count, sizeof *simulator->legs);
     simulator->kernels = gw_arena_zeros(&simulator->arena, count, sizeof *simulator->kernels);
+    simulator->congested = gw_arena_zeros(&simulator->arena, simulator->costs_count * GW_MAX_LEGS,
+                                          sizeof *simulator->congested);
     GW_TRY(gw_arena_check(&simulator->arena, "opening a simulation", error));
     gw_interference_find_sharing(simulator);
     GW_TRY(gw_operation_sources(simulator, error));
@@ -313,6 +315,7 @@ enum gw_status gw_simulator_open(struct gw_simulator **out, const struct gw_sche
         return gw_fail_memory(error, "opening a simulation");
     }
     simulator->schedule = schedule;
+    simulator->costs_count = schedule->way_count == 0 ? 1 : schedule->way_count;
     simulator->costs = costs;
     simulator->cluster = costs->cluster;
     simulator->simulation = *simulation;
@@ -329,7 +332,8 @@ void gw_simulator_close(struct gw_simulator *simulator) {
     if (simulator == NULL) {
         return;
     }
-    for (size_t i = 0; i < GW_MAX_LEGS; i++) {
+    for (size_t i = 0; simulator->congested != NULL && i < simulator->costs_count * GW_MAX_LEGS;
+         i++) {
         gw_curve_free(&simulator->congested[i]);
     }
     gw_arena_free(&simulator->arena);

@@ -15,14 +15,15 @@ struct gw_interference {
     struct gw_slowing *slowing;           /* an exchange's operation * class_count + class */
     const struct gw_overlap_pair **pairs; /* the same: source of its factors; NULL: 1 and 1 */
     double *crowding; /* per operation, 0: it needs no processor; NULL: ranks share none */
-    double *led_s;    /* per compression, of workers that do not lead; NULL: all do the same */
+    double *led_s;    /* per operation, of workers that do not lead; NULL, -1: all do the same */
     bool accelerated; /* passes need none of the processors that are shared */
 };
 
 struct gw_simulator {
     struct gw_arena arena; /* owns all lists below that are not borrowed */
     const struct gw_schedule *schedule;
-    const struct gw_costs *costs;
+    size_t costs_count;
+    const struct gw_costs *costs;     /* of each of the schedule's ways */
     const struct gw_cluster *cluster; /* of the costs */
     struct gw_network network;        /* of messages: the cluster's, or one that was derived */
     struct gw_simulation simulation;
@@ -36,8 +37,9 @@ struct gw_simulator {
     const struct gw_leg_cost **legs;       /* per operation, of exchanges: the costs' */
     const struct gw_kernel_cost **kernels; /* per operation, of compressions: the cluster's */
     double congestion; /* factor on a byte's time by slow nodes and other traffic, by curves */
-    struct gw_curve congested[GW_MAX_LEGS]; /* legs' curves with it, unless it is 1 */
-    size_t *slots; /* per operation: where its end is kept, or GW_NO_SLOT */
+    struct gw_curve *congested; /* [costs_count * GW_MAX_LEGS]: legs' curves with it, unless it is 1
+                                 */
+    size_t *slots;              /* per operation: where its end is kept, or GW_NO_SLOT */
     size_t slot_count;
     struct gw_interference interference; /* all 0 if it is not simulated */
     size_t parameter_count;
@@ -81,6 +83,13 @@ extern const struct gw_runner gw_runner_messages;
 enum gw_status gw_messages_collapse(const struct gw_simulator *simulator, bool *out,
                                     struct gw_error *error);
 
+/* Costs of an operation's way; of an operation without one, the first. */
+static inline const struct gw_costs *gw_costs_of(const struct gw_simulator *simulator,
+                                                 const struct gw_operation *operation) {
+    const struct gw_way *way = gw_schedule_way(simulator->schedule, operation);
+    return &simulator->costs[way == NULL ? 0 : way - simulator->schedule->ways];
+}
+
 /* Finds the legs of all exchanges and the kernels of all compressions. */
 enum gw_status gw_operation_sources(struct gw_simulator *simulator, struct gw_error *error);
 
@@ -91,8 +100,7 @@ gw_aggregator_behind(const struct gw_simulator *simulator, size_t index, size_t 
     const struct gw_schedule *schedule = simulator->schedule;
     const struct gw_aggregator_cost *one = &simulator->legs[index]->aggregators[which];
     bool is_timed = simulator->simulation.timed_compression && one->by == GW_HEAVYMIX;
-    bool has_legs =
-        schedule->exchange != NULL && schedule->operations[index].group < schedule->group_count;
+    bool has_legs = gw_schedule_way(schedule, &schedule->operations[index]) != NULL;
     return has_legs && !is_timed ? one : NULL;
 }
 
@@ -110,12 +118,14 @@ void gw_operation_costs_again(struct gw_simulator *simulator);
 
 /*
  * Cost of workers that do not lead while worker 0 selects for all: they add to their residuals, as
- * the cluster's sum of vectors does. NULL: all workers select, or ranks share no processors, or the
+ * the cluster's sum of vectors does. NULL: no such operation, or ranks share no processors, or the
  * sum was not measured.
  */
-static inline const struct gw_kernel_cost *gw_led_cost(const struct gw_simulator *simulator) {
-    const struct gw_exchange_kind *exchange = simulator->schedule->exchange;
-    bool is_led = exchange != NULL && exchange->led && simulator->interference.shares;
+static inline const struct gw_kernel_cost *gw_led_cost(const struct gw_simulator *simulator,
+                                                       const struct gw_operation *operation) {
+    const struct gw_way *way = gw_schedule_way(simulator->schedule, operation);
+    bool is_led = way != NULL && way->exchange != NULL && way->exchange->led &&
+                  operation->kind == GW_COMPRESS && simulator->interference.shares;
     return is_led
                ? gw_kernel_cost_find(&simulator->cluster->aggregation, gw_aggregator_names[GW_SUM])
                : NULL;

@@ -175,7 +175,7 @@ enum gw_status gw_validation_costs(const struct gw_validation *validation, struc
     for (size_t i = 0; i < validation->count; i++) {
         const struct gw_costs *costs = &validation->pairs[i].pipeline.costs;
         if (gw_costs_compress(costs) && !validation->timed_compression) {
-            add_once(names, costs->compressor->name);
+            add_once(names, costs->way.compressor->name);
         }
         for (size_t leg = 0; leg < costs->leg_count; leg++) {
             for (size_t part = 0; part < costs->legs[leg].part_count; part++) {

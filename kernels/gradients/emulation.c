@@ -66,7 +66,8 @@ static enum gw_status fill_pool(struct emulation *emulation, struct gw_error *er
 
 static size_t min_kept(const struct emulation *emulation) {
     size_t of_workers = MIN_KEPT_OF_A_WORKER * emulation->schedule->workers;
-    return emulation->schedule->compressor->joint && of_workers > MIN_KEPT ? of_workers : MIN_KEPT;
+    return emulation->schedule->ways[0].compressor->joint && of_workers > MIN_KEPT ? of_workers
+                                                                                   : MIN_KEPT;
 }
 
 /* Limits memory: the smaller the share that is kept, the more elements every worker needs for the
@@ -82,7 +83,8 @@ static enum gw_status check_memory(const struct emulation *emulation, size_t ele
                          "workers of %zu elements each, of which %s keeps a share of %g (fewer "
                          "workers or a larger density need less)",
                          most_memory / (1 << 30), bytes / (1 << 30), workers, elements,
-                         emulation->schedule->compressor->name, emulation->settings->density);
+                         emulation->schedule->ways[0].compressor->name,
+                         emulation->settings->density);
 }
 
 /* Describes a group by its recorded samples. */
@@ -147,7 +149,7 @@ static enum gw_status create_counts(struct emulation *emulation, struct gw_error
     }
     const struct gw_counts_about about = {.model = settings->model,
                                           .algorithm = settings->algorithm,
-                                          .compressor = schedule->compressor->name,
+                                          .compressor = schedule->ways[0].compressor->name,
                                           .source = source,
                                           .density = settings->density,
                                           .iteration_count = settings->iterations};
@@ -159,7 +161,7 @@ static enum gw_status create_counts(struct emulation *emulation, struct gw_error
 static enum gw_status specify_training(const struct emulation *emulation, size_t group,
                                        struct gw_training_spec *out, struct gw_error *error) {
     const struct gw_shrunk *shrunk = &emulation->shrunk[group];
-    const struct gw_compressor *compressor = emulation->schedule->compressor;
+    const struct gw_compressor *compressor = emulation->schedule->ways[0].compressor;
     const struct gw_slice *slice = &emulation->schedule->groups[group];
     const struct gw_recorded_gradients *recorded = emulation->settings->recorded;
     *out = (struct gw_training_spec){
@@ -273,9 +275,9 @@ enum gw_status gw_emulate_gradients(const struct gw_schedule *schedule,
                                     struct gw_counts *out, struct gw_error *error) {
     struct emulation emulation = {.schedule = schedule, .settings = settings, .counts = out};
     *out = (struct gw_counts){0};
-    if (schedule->compressor == &gw_compressor_none) {
+    if (schedule->ways[0].compressor == &gw_compressor_none) {
         return gw_fail(error, GW_BAD_INPUT, "counts: expected a compressor, got \"%s\"",
-                       schedule->compressor->name);
+                       schedule->ways[0].compressor->name);
     }
     enum gw_status status = emulate_groups(&emulation, error);
     gw_arena_free(&emulation.arena);

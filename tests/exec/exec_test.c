@@ -136,10 +136,10 @@ TEST(schedules_that_cannot_run_are_refused) {
            "execution: expected gradients of 4 bytes an element, got 0.0781408");
     exchange->payload = GW_SPARSE;
     exchange->method = "allgather";
-    scenario.schedule.compressor = &gw_compressor_gaussiank;
+    scenario.schedule.ways[0].compressor = &gw_compressor_gaussiank;
     refuse(&scenario.schedule, "execution: exchange allgather: expected a compressor that selects "
                                "exactly the asked number of elements, got gaussiank");
-    scenario.schedule.compressor = &gw_compressor_topk;
+    scenario.schedule.ways[0].compressor = &gw_compressor_topk;
     compress->elements = (uint64_t)1 << 32;
     refuse(&scenario.schedule,
            "execution: expected groups of less than 2^32 elements, got one of 4294967296");

@@ -35,7 +35,7 @@ static void check_selected(struct rank *rank) {
         for (size_t w = 0; w < schedule->workers; w++) {
             sum += selected[g * schedule->workers + w];
         }
-        uint64_t askers = schedule->compressor->joint ? 1 : schedule->workers;
+        uint64_t askers = schedule->ways[0].compressor->joint ? 1 : schedule->workers;
         require(rank, sum == askers * schedule->groups[g].kept, "not what was asked is selected");
         require(rank,
                 gw_session_extents(rank->executor)[g].most == schedule->groups[g].selected.most &&
@@ -47,9 +47,10 @@ static void check_selected(struct rank *rank) {
 /* How many elements of a group are in its aggregate: other ones of each worker, or common ones. */
 static uint64_t expected_elements(const struct gw_schedule *schedule,
                                   const struct gw_slice *slice) {
-    bool each = schedule->exchange == &gw_exchange_allgather ||
-                schedule->exchange == &gw_exchange_allgather_padded;
-    uint64_t sent = (each && !schedule->compressor->joint ? schedule->workers : 1) * slice->kept;
+    bool each = schedule->ways[0].exchange == &gw_exchange_allgather ||
+                schedule->ways[0].exchange == &gw_exchange_allgather_padded;
+    uint64_t sent =
+        (each && !schedule->ways[0].compressor->joint ? schedule->workers : 1) * slice->kept;
     return sent < slice->elements ? sent : slice->elements;
 }
 

@@ -29,10 +29,8 @@ static void scene_open(struct scene *scene, const char *compressor, double densi
         scene->tensors[t] =
             (struct gw_tensor){.name = (char *)"t", .elements = 1 + elements * (t % 3 + 1) / 2};
     }
-    scene->plan = (struct gw_plan){.density = density,
-                                   .workers = workers,
-                                   .group_count = group_count,
-                                   .groups = scene->groups};
+    scene->plan =
+        (struct gw_plan){.workers = workers, .group_count = group_count, .groups = scene->groups};
     for (size_t g = 0; g < group_count; g++) {
         size_t first = tensors - 1 - g * tensors / group_count;
         size_t next = tensors - (g + 1) * tensors / group_count;
@@ -40,7 +38,8 @@ static void scene_open(struct scene *scene, const char *compressor, double densi
     }
     const struct gw_compressor *found = NULL;
     assert_ok(gw_compressor_choose(compressor, &found, NULL));
-    assert_ok(gw_schedule_create(&scene->schedule, &scene->model, &scene->plan, found, NULL));
+    const struct gw_way way = {.compressor = found, .density = density};
+    assert_ok(gw_schedule_create(&scene->schedule, &scene->model, &scene->plan, &way, NULL));
 }
 
 static struct gw_counts emulate(const struct scene *scene, struct gw_gradient_emulation asked) {
@@ -48,7 +47,7 @@ static struct gw_counts emulate(const struct scene *scene, struct gw_gradient_em
     struct gw_error error = {0};
     asked.model = "m";
     asked.algorithm = "a";
-    asked.density = scene->plan.density;
+    asked.density = scene->schedule.ways[0].density;
     asked.decay = asked.decay == 0 ? SIZE_MAX : asked.decay;
     if (gw_emulate_gradients(&scene->schedule, &asked, &counts, &error) != GW_OK) {
         fail_msg("%s", error.message);

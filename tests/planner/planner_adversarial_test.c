@@ -133,12 +133,13 @@ static void make_problem(const struct network *network, const struct costs *cost
         out->model.tensors[i] = network->tensor(i, tensor_count);
         out->compute_s += out->model.tensors[i].backward_s;
     }
-    out->costs = (struct gw_costs){.model = &out->model,
-                                   .workers = 16,
-                                   .compressor = sparse ? &gw_compressor_topk : &gw_compressor_none,
-                                   .density = costs->density,
-                                   .compress = costs->compress,
-                                   .exchange = costs->exchange};
+    out->costs =
+        (struct gw_costs){.model = &out->model,
+                          .workers = 16,
+                          .way.compressor = sparse ? &gw_compressor_topk : &gw_compressor_none,
+                          .way.density = costs->density,
+                          .compress = costs->compress,
+                          .exchange = costs->exchange};
 }
 
 static void assert_time(const struct problem *x, const char *policy, double iteration_s,
@@ -281,8 +282,8 @@ TEST(an_update_of_ages_does_not_stop_the_search) {
         for (size_t c = 0; c < 2; c++) {
             const struct gw_costs costs = {.model = &model,
                                            .workers = 4,
-                                           .compressor = &gw_compressor_topk,
-                                           .density = 1,
+                                           .way.compressor = &gw_compressor_topk,
+                                           .way.density = 1,
                                            .compress = compress[c],
                                            .exchange = exchange};
             struct gw_optimum optimum;

@@ -121,10 +121,11 @@ static inline void make_planning(struct gw_random *random, size_t tensor_count, 
                                    .tensor_count = tensor_count,
                                    .tensors = out->tensors};
     make_tensors(random, on_grid, out);
-    out->costs = (struct gw_costs){.model = &out->model,
-                                   .workers = 16,
-                                   .compressor = dense ? &gw_compressor_none : &gw_compressor_topk,
-                                   .density = densities[gw_random_below(random, 5)]};
+    out->costs =
+        (struct gw_costs){.model = &out->model,
+                          .workers = 16,
+                          .way.compressor = dense ? &gw_compressor_none : &gw_compressor_topk,
+                          .way.density = densities[gw_random_below(random, 5)]};
 }
 
 /* With curves of given shapes. The pointers in *out point into it: it must stay where it is. */

@@ -55,7 +55,7 @@ static inline long double iteration_by_definition(const struct gw_costs *costs, 
         double bytes = (double)model->bytes_per_element * elements;
         if (gw_costs_compress(costs)) {
             compute += curve_by_definition(&costs->compress, elements);
-            bytes = 8 * fmax(1, floor(costs->density * elements));
+            bytes = 8 * fmax(1, floor(costs->way.density * elements));
         }
         communication =
             fmaxl(compute, communication) + curve_by_definition(&costs->exchange, bytes);

@@ -244,9 +244,9 @@ TEST(extreme_inputs_are_planned) {
         for (size_t e = 0; e < 3; e++) {
             struct gw_costs costs = {.model = &model,
                                      .workers = 2,
-                                     .compressor =
+                                     .way.compressor =
                                          c == 0 ? &gw_compressor_none : &gw_compressor_topk,
-                                     .density = 0.001,
+                                     .way.density = 0.001,
                                      .compress = compressors[c],
                                      .exchange = exchanges[e]};
             struct gw_plan plan;
@@ -318,8 +318,10 @@ TEST(long_chains_are_exact) {
                                  .tensor_count = tensor_count,
                                  .tensors = tensors};
         struct gw_curve exchange = {.fixed_s = alpha_s, .per_unit_s = transfer_s / 4000};
-        struct gw_costs costs = {
-            .model = &model, .workers = 4, .compressor = &gw_compressor_none, .exchange = exchange};
+        struct gw_costs costs = {.model = &model,
+                                 .workers = 4,
+                                 .way.compressor = &gw_compressor_none,
+                                 .exchange = exchange};
         struct gw_optimum optimum;
         assert_ok(gw_planner_optimum(&costs, &optimum, NULL));
         assert_true(optimum.lower_bound_s == optimum.iteration_s);
@@ -345,8 +347,8 @@ TEST(a_search_cut_short_says_so) {
     struct gw_curve exchange = {.fixed_s = 1e-3, .per_unit_s = 1e-9};
     struct gw_costs costs = {.model = &model,
                              .workers = 4,
-                             .compressor = &gw_compressor_topk,
-                             .density = 0.01,
+                             .way.compressor = &gw_compressor_topk,
+                             .way.density = 0.01,
                              .compress = compress,
                              .exchange = exchange};
     struct gw_optimum optimum;

@@ -199,7 +199,7 @@ static void assert_described(const struct gw_plan *plan, const struct planning_c
     assert_string_equal(plan->model, x->model.name);
     assert_string_equal(plan->policy, text);
     assert_string_equal(plan->compressor, dense ? "none" : "topk");
-    assert_true(plan->density == (dense ? 1 : x->costs.density));
+    assert_true(plan->density == (dense ? 1 : x->costs.way.density));
     assert_int_equal(plan->workers, 16);
     assert_true(plan->iteration_s ==
                 gw_plan_iteration_s(&x->costs, plan->groups, plan->group_count));
@@ -284,8 +284,8 @@ TEST(group_counts_are_the_published_ones) {
         assert_ok(gw_model_read(table[i].path, &model, &error));
         struct gw_costs costs = {.model = &model,
                                  .workers = 16,
-                                 .compressor = &gw_compressor_topk,
-                                 .density = 0.001,
+                                 .way.compressor = &gw_compressor_topk,
+                                 .way.density = 0.001,
                                  .compress = free_of_charge,
                                  .exchange = free_of_charge};
         for (size_t p = 0; p < 3; p++) {

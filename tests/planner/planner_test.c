@@ -55,10 +55,12 @@ TEST(the_arithmetic_by_hand) {
                              .tensors = tensors};
     struct gw_curve compress = {.fixed_s = 0.5, .per_unit_s = 0.25};
     struct gw_curve exchange = {.fixed_s = 1, .per_unit_s = 0.125};
-    struct gw_costs dense = {
-        .model = &model, .compressor = &gw_compressor_none, .exchange = exchange, .density = 0.5};
+    struct gw_costs dense = {.model = &model,
+                             .way.compressor = &gw_compressor_none,
+                             .exchange = exchange,
+                             .way.density = 0.5};
     struct gw_costs sparse = dense;
-    sparse.compressor = &gw_compressor_topk;
+    sparse.way.compressor = &gw_compressor_topk;
     sparse.compress = compress;
     const struct gw_group pairs[] = {{2, 1}, {0, 0}};
     const struct gw_group alone[] = {{2, 2}, {1, 1}, {0, 0}};
@@ -156,7 +158,7 @@ TEST(huge_tensors_do_not_overflow) {
         .name = "huge", .bytes_per_element = 4, .tensor_count = 2, .tensors = x.tensors};
     x.costs = (struct gw_costs){.model = &x.model,
                                 .workers = 2,
-                                .density = 1,
+                                .way.density = 1,
                                 .compress = {.per_unit_s = 0x1p-50},
                                 .exchange = {.fixed_s = 1, .per_unit_s = 0x1p-50}};
     for (size_t i = 0; i < 10; i++) {
@@ -165,7 +167,7 @@ TEST(huge_tensors_do_not_overflow) {
         const double expected[2][2] = {{1 + 5 + 5, 1 + 9}, {2 + 9 + 9, 3 + 17}};
         size_t sparse = i % 2;
         struct gw_plan made;
-        x.costs.compressor = sparse ? &gw_compressor_topk : &gw_compressor_none;
+        x.costs.way.compressor = sparse ? &gw_compressor_topk : &gw_compressor_none;
         assert_ok(gw_planner_plan(&x.costs, policies[i / 2], &made, &error));
         assert_true(near(made.iteration_s, expected[sparse][i >= 4], 0));
         assert_true(i >= 8 || made.group_count == (i < 4 ? 2 : 1));

@@ -160,8 +160,8 @@ static void check_simulation(const struct grouped_case *x) {
     memcpy(groups, x->groups, sizeof groups);
     struct gw_plan plan = {.model = x->x.model.name,
                            .policy = x->x.model.name,
-                           .compressor = (char *)x->x.costs.compressor->name,
-                           .density = sparse ? x->x.costs.density : 1,
+                           .compressor = (char *)x->x.costs.way.compressor->name,
+                           .density = sparse ? x->x.costs.way.density : 1,
                            .workers = 16,
                            .group_count = x->group_count,
                            .groups = groups};

@@ -63,8 +63,8 @@ static void open_scene(struct scene *scene, const char *algorithm) {
     assert_ok(gw_kernel_costs_add(&scene->cluster.compressors, compressor, compress, NULL, &error));
     const struct gw_costs costs = {.model = &scene->model,
                                    .workers = WORKERS,
-                                   .compressor = scene->algorithm->compressor,
-                                   .density = 0.01,
+                                   .way.compressor = scene->algorithm->compressor,
+                                   .way.density = 0.01,
                                    .compress = compress,
                                    .exchange = scene->cluster.collectives[0].curve};
     assert_ok(gw_planner_plan(&costs, "single", &scene->plan, &error));

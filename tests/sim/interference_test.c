@@ -108,6 +108,16 @@ static void open_scene(struct scene *scene, struct gw_random *random, double mos
     set_factors(scene, random, most);
 }
 
+/* Lets one worker select for all in group 0, which is that of all operations. */
+static void lead_selections(struct gw_schedule *schedule) {
+    schedule->way_count = schedule->group_count = 1;
+    schedule->ways = calloc(1, sizeof *schedule->ways);
+    schedule->groups = calloc(1, sizeof *schedule->groups);
+    assert_true(schedule->ways != NULL && schedule->groups != NULL);
+    schedule->ways[0] = (struct gw_way){&gw_compressor_topk, &gw_exchange_leader, 1};
+    schedule->groups[0].way = schedule->ways;
+}
+
 /* Machines of some workers with some processors, on which all take turns. */
 static void share_machines(struct scene *scene, struct gw_random *random) {
     struct gw_sharing *sharing = &scene->cluster.sharing;
@@ -118,7 +128,7 @@ static void share_machines(struct scene *scene, struct gw_random *random) {
     double turns = fmax(1, (double)sharing->together / (double)sharing->processors);
     if (gw_random_below(random, 3) == 0) {
         const struct gw_curve sum = {.per_unit_s = sum_s};
-        scene->schedule.exchange = &gw_exchange_leader;
+        lead_selections(&scene->schedule);
         assert_ok(gw_kernel_costs_add(&scene->cluster.aggregation, "sum", sum, NULL, &error));
     }
     const struct gw_curve together = {.per_unit_s = turns * scene->crowding * element_s,
@@ -206,8 +216,7 @@ static void begin_some(struct reference *reference, double now_s) {
         }
         for (size_t w = 0; w < scene->workers && operation->kind != GW_EXCHANGE; w++) {
             if (reference->compute[w].operation == NULL && is_ready(reference, w, i)) {
-                bool is_led =
-                    scene->crowding > 0 && scene->schedule.exchange == &gw_exchange_leader && w > 0;
+                bool is_led = scene->crowding > 0 && scene->schedule.way_count > 0 && w > 0;
                 double seconds = operation->kind == GW_COMPRESS
                                      ? (is_led ? sum_s : element_s) * (double)operation->elements
                                      : operation->duration_s;

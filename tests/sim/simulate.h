@@ -39,7 +39,7 @@ static inline enum gw_status open_run(struct simulation_run *run,
             continue;
         }
         if (gw_schedule_leg(schedule, operation) != NULL) {
-            run->method.exchange = schedule->exchange;
+            run->method.exchange = gw_schedule_way(schedule, operation)->exchange;
         }
         while (leg < run->exchange.leg_count &&
                strcmp(run->exchange.legs[leg].collective, operation->method) != 0) {
