@@ -42,7 +42,7 @@ static void sum_by_mpi(struct gw_communicator *ranks, size_t bytes) {
 
 static void sum_by_gradweave(struct gw_communicator *ranks, size_t bytes) {
     struct gw_error error;
-    require(gw_allreduce(ranks, own, all, bytes / sizeof(float), &error), &error);
+    require(gw_allreduce(ranks, GW_NUMBER_FLOAT, own, all, bytes / sizeof(float), &error), &error);
 }
 
 /* From one to the next, in the mean, before each of which rank r sleeps r times as long as rank 1;

@@ -11,7 +11,7 @@ static enum gw_status sum_gradients(struct gw_worker *worker, struct gw_group_st
     size_t n = group->slice->elements;
     *bytes = n * sizeof(float);
     group->written = GW_WRITTEN_ALL;
-    return gw_allreduce(communicator, gw_worker_gradient(worker, group),
+    return gw_allreduce(communicator, GW_NUMBER_FLOAT, gw_worker_gradient(worker, group),
                         gw_worker_aggregate(worker, group), n, error);
 }
 
@@ -191,7 +191,8 @@ static enum gw_status sum_values(struct gw_worker *worker, struct gw_group_state
     }
     GW_TRY(gw_group_reserve(worker, group, *bytes, *bytes, error));
     GW_TRY(gw_values_take(worker, group, error));
-    GW_TRY(gw_allreduce(communicator, group->sent.memory, group->received.memory, count, error));
+    GW_TRY(gw_allreduce(communicator, GW_NUMBER_FLOAT, group->sent.memory, group->received.memory,
+                        count, error));
     return gw_values_put(worker, group, group->received.memory, error);
 }
 

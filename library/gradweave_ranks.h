@@ -24,6 +24,9 @@ struct gradweave_ranks;
 GRADWEAVE_API enum gradweave_status gradweave_join_mpi(struct gradweave_ranks **out,
                                                        struct gradweave_error *error);
 
+/* The types of gradients' numbers. */
+enum gradweave_number { GRADWEAVE_FLOAT, GRADWEAVE_BF16, GRADWEAVE_FP16 };
+
 /*
  * A process group that a trainer lends, if its ranks are already joined. All functions but the last
  * two return 0 on success. They are called by one thread at a time, not always the same one;
@@ -34,8 +37,9 @@ struct gradweave_process_group {
     int rank, size;
     void *context; /* their first argument */
 
-    /* receive[i] = the sum over ranks of send[i], the same bits on every rank. */
-    int (*allreduce)(void *context, const float *send, float *receive, size_t count);
+    /* receive[i] = the sum over ranks of send[i], the same bits on every rank. `type` is an enum
+     * gradweave_number. */
+    int (*allreduce)(void *context, int type, const void *send, void *receive, size_t count);
     /* receive[r * bytes ..] = rank r's `bytes` bytes. */
     int (*allgather)(void *context, const void *send, size_t bytes, void *receive);
     /* data = the root's. */
@@ -44,6 +48,8 @@ struct gradweave_process_group {
     int (*gather)(void *context, int root, const void *send, size_t bytes, void *receive);
     /* receive = the root's send[r * bytes ..] on rank r. */
     int (*scatter)(void *context, int root, const void *send, size_t bytes, void *receive);
+    /* receive[r * bytes ..] = rank r's send[own rank * bytes ..]. */
+    int (*alltoall)(void *context, const void *send, size_t bytes, void *receive);
 
     /* Messages between two ranks, in the order in which they are started. Both functions return at
      * once; each message is waited for by its handle, once. */

@@ -81,20 +81,38 @@ static void copy(void *to, const void *from, size_t bytes) {
     }
 }
 
-static void copy_all(const struct local *shared, size_t bytes, void *receive) {
-    for (int rank = 0; rank < shared->size; rank++) {
-        copy((char *)receive + (size_t)rank * bytes, shared->buffers[rank], bytes);
+/* Copies `bytes` bytes of each rank's buffer from `first` on. */
+static void copy_all(const struct local *shared, size_t first, size_t bytes, void *receive) {
+    for (int rank = 0; rank < shared->size && bytes > 0; rank++) {
+        memcpy((char *)receive + (size_t)rank * bytes, (const char *)shared->buffers[rank] + first,
+               bytes);
     }
 }
 
-/* In the order of ranks, so that all who sum get the same bits. */
-static void sum_all(const struct local *shared, size_t count, float *receive) {
+static float number_at(const void *numbers, size_t i, enum gw_number_type type) {
+    uint16_t half = type == GW_NUMBER_FLOAT ? 0 : ((const uint16_t *)numbers)[i];
+    return type == GW_NUMBER_FLOAT  ? ((const float *)numbers)[i]
+           : type == GW_NUMBER_BF16 ? gw_bf16_value(half)
+                                    : gw_fp16_value(half);
+}
+
+static void set_number(void *numbers, size_t i, enum gw_number_type type, float value) {
+    if (type == GW_NUMBER_FLOAT) {
+        ((float *)numbers)[i] = value;
+    } else {
+        ((uint16_t *)numbers)[i] = type == GW_NUMBER_BF16 ? gw_bf16_of(value) : gw_fp16_of(value);
+    }
+}
+
+/* In the order of ranks, so that all who sum get the same bits; rounds to the type at each. */
+static void sum_all(const struct local *shared, size_t count, enum gw_number_type type,
+                    void *receive) {
     for (size_t i = 0; i < count; i++) {
-        float sum = 0;
-        for (int rank = 0; rank < shared->size; rank++) {
-            sum += ((const float *)shared->buffers[rank])[i];
+        set_number(receive, i, type, number_at(shared->buffers[0], i, type));
+        for (int rank = 1; rank < shared->size; rank++) {
+            float sum = number_at(receive, i, type) + number_at(shared->buffers[rank], i, type);
+            set_number(receive, i, type, sum);
         }
-        receive[i] = sum;
     }
 }
 
@@ -106,9 +124,11 @@ static enum gw_status local_collect(struct gw_communicator *communicator,
     bool is_root = communicator->rank == call->root;
     (void)error;
     if (call->kind == GW_ALLGATHER || (call->kind == GW_GATHER && is_root)) {
-        copy_all(shared, bytes, call->receive);
+        copy_all(shared, 0, bytes, call->receive);
     } else if (call->kind == GW_ALLREDUCE) {
-        sum_all(shared, bytes / sizeof(float), call->receive);
+        sum_all(shared, bytes / gw_number_bytes(call->type), call->type, call->receive);
+    } else if (call->kind == GW_ALLTOALL && bytes > 0) {
+        copy_all(shared, (size_t)communicator->rank * bytes, bytes, call->receive);
     } else if (call->kind == GW_BROADCAST && !is_root) {
         copy(call->receive, of_root, bytes);
     } else if (call->kind == GW_SCATTER && bytes > 0) {

@@ -31,32 +31,46 @@ enum gw_status gw_allgather(struct gw_communicator *communicator, const void *se
         error);
 }
 
-enum gw_status gw_allreduce(struct gw_communicator *communicator, const float *send, float *receive,
-                            size_t count, struct gw_error *error) {
-    size_t bytes = count * sizeof *send;
+enum gw_status gw_allreduce(struct gw_communicator *communicator, enum gw_number_type type,
+                            const void *send, void *receive, size_t count, struct gw_error *error) {
+    return run_collective(communicator,
+                          (struct gw_collective_call){.kind = GW_ALLREDUCE,
+                                                      .send = send,
+                                                      .receive = receive,
+                                                      .bytes = count * gw_number_bytes(type),
+                                                      .type = type},
+                          error);
+}
+
+enum gw_status gw_alltoall(struct gw_communicator *communicator, const void *send, size_t bytes,
+                           void *receive, struct gw_error *error) {
     return run_collective(
         communicator,
         (struct gw_collective_call){
-            .kind = GW_ALLREDUCE, .send = send, .receive = receive, .bytes = bytes},
+            .kind = GW_ALLTOALL, .send = send, .receive = receive, .bytes = bytes},
         error);
 }
 
 enum gw_status gw_broadcast(struct gw_communicator *communicator, int root, void *data,
                             size_t bytes, struct gw_error *error) {
     return run_collective(
-        communicator, (struct gw_collective_call){GW_BROADCAST, root, data, data, bytes}, error);
+        communicator,
+        (struct gw_collective_call){GW_BROADCAST, root, data, data, bytes, GW_NUMBER_FLOAT}, error);
 }
 
 enum gw_status gw_gather(struct gw_communicator *communicator, int root, const void *send,
                          size_t bytes, void *receive, struct gw_error *error) {
     return run_collective(
-        communicator, (struct gw_collective_call){GW_GATHER, root, send, receive, bytes}, error);
+        communicator,
+        (struct gw_collective_call){GW_GATHER, root, send, receive, bytes, GW_NUMBER_FLOAT}, error);
 }
 
 enum gw_status gw_scatter(struct gw_communicator *communicator, int root, const void *send,
                           size_t bytes, void *receive, struct gw_error *error) {
     return run_collective(
-        communicator, (struct gw_collective_call){GW_SCATTER, root, send, receive, bytes}, error);
+        communicator,
+        (struct gw_collective_call){GW_SCATTER, root, send, receive, bytes, GW_NUMBER_FLOAT},
+        error);
 }
 
 enum gw_status gw_start_send(struct gw_communicator *communicator, int to, const void *data,

@@ -31,7 +31,6 @@ static enum gw_status group_collect(struct gw_communicator *communicator,
                                     const struct gw_collective_call *call, struct gw_error *error) {
     const struct gw_process_group *group = &group_of(communicator)->group;
     void *context = group->context;
-    size_t count = call->bytes / sizeof(float);
     int result = 0;
     const char *name = "";
     if (call->bytes == 0) {
@@ -47,7 +46,8 @@ static enum gw_status group_collect(struct gw_communicator *communicator,
         break;
     case GW_ALLREDUCE:
         name = "allreduce";
-        result = group->allreduce(context, call->send, call->receive, count);
+        result = group->allreduce(context, (int)call->type, call->send, call->receive,
+                                  call->bytes / gw_number_bytes(call->type));
         break;
     case GW_GATHER:
         name = "gather";
@@ -61,6 +61,10 @@ static enum gw_status group_collect(struct gw_communicator *communicator,
         name = "allgather";
         result = group->allgather(context, call->send, call->bytes, call->receive);
         break;
+    case GW_ALLTOALL:
+        name = "alltoall";
+        result = group->alltoall(context, call->send, call->bytes, call->receive);
+        break;
     }
     return check_result(communicator, result, name, error);
 }
@@ -69,7 +73,7 @@ static enum gw_status group_collect(struct gw_communicator *communicator,
 static enum gw_status group_barrier(struct gw_communicator *communicator, struct gw_error *error) {
     float here = 1;
     float there = 0;
-    return gw_allreduce(communicator, &here, &there, 1, error);
+    return gw_allreduce(communicator, GW_NUMBER_FLOAT, &here, &there, 1, error);
 }
 
 /* ---- messages ------------------------------------------------------------------------------ */

@@ -14,11 +14,12 @@ struct gw_process_group {
     int rank, size;
     void *context; /* first argument of the functions */
 
-    int (*allreduce)(void *context, const float *send, float *receive, size_t count);
+    int (*allreduce)(void *context, int type, const void *send, void *receive, size_t count);
     int (*allgather)(void *context, const void *send, size_t bytes, void *receive);
     int (*broadcast)(void *context, int root, void *data, size_t bytes);
     int (*gather)(void *context, int root, const void *send, size_t bytes, void *receive);
     int (*scatter)(void *context, int root, const void *send, size_t bytes, void *receive);
+    int (*alltoall)(void *context, const void *send, size_t bytes, void *receive);
 
     /* Both return at once. wait() is called once for each handle. */
     int (*start_send)(void *context, int to, const void *data, size_t bytes, uintptr_t *handle);

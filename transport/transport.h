@@ -14,7 +14,14 @@ enum { GW_MAX_RANKS = 65536 };
 
 /* ---- the interface ------------------------------------------------------------------------- */
 
-enum gw_collective_kind { GW_ALLGATHER, GW_ALLREDUCE, GW_BROADCAST, GW_GATHER, GW_SCATTER };
+enum gw_collective_kind {
+    GW_ALLGATHER,
+    GW_ALLREDUCE,
+    GW_BROADCAST,
+    GW_GATHER,
+    GW_SCATTER,
+    GW_ALLTOALL
+};
 
 /* A collective of the data path; gw_allgather etc. define what each kind reads and writes. */
 struct gw_collective_call {
@@ -22,7 +29,8 @@ struct gw_collective_call {
     int root;         /* for kinds that have one */
     const void *send; /* in a broadcast, the root reads `send` and the others write `receive` */
     void *receive;
-    size_t bytes; /* of a part, or of the whole vector that is summed or broadcast */
+    size_t bytes;             /* of a part, or of the whole vector that is summed or broadcast */
+    enum gw_number_type type; /* of the numbers that are summed */
 };
 
 /* A message as one of its two ranks sees it. */
@@ -113,9 +121,13 @@ static inline bool gw_takes_gpu_memory(const struct gw_communicator *communicato
 /* receive[r * bytes ..] = rank r's `bytes` bytes, on every rank. */
 enum gw_status gw_allgather(struct gw_communicator *communicator, const void *send, size_t bytes,
                             void *receive, struct gw_error *error);
-/* receive[i] = sum over ranks of send[i], the same bits on every rank. */
-enum gw_status gw_allreduce(struct gw_communicator *communicator, const float *send, float *receive,
-                            size_t count, struct gw_error *error);
+/*
+ * receive[i] = sum over ranks of send[i], the same bits on every rank. Each addition rounds to the
+ * type: over MPI halves are added in floats and rounded to the nearest, a tie to the even one, in
+ * each of the steps that the sum is made of; gloo and NCCL do alike.
+ */
+enum gw_status gw_allreduce(struct gw_communicator *communicator, enum gw_number_type type,
+                            const void *send, void *receive, size_t count, struct gw_error *error);
 /* data = the root's, on every rank. */
 enum gw_status gw_broadcast(struct gw_communicator *communicator, int root, void *data,
                             size_t bytes, struct gw_error *error);
@@ -125,6 +137,11 @@ enum gw_status gw_gather(struct gw_communicator *communicator, int root, const v
 /* receive = the root's send[r * bytes ..] on rank r; other ranks do not use `send`. */
 enum gw_status gw_scatter(struct gw_communicator *communicator, int root, const void *send,
                           size_t bytes, void *receive, struct gw_error *error);
+
+/* receive[r * bytes ..] = rank r's send[own rank * bytes ..]. All parts have the same length: who
+ * divides less than their sum fills up the last ones. */
+enum gw_status gw_alltoall(struct gw_communicator *communicator, const void *send, size_t bytes,
+                           void *receive, struct gw_error *error);
 
 /* ---- messages ------------------------------------------------------------------------------ */
 

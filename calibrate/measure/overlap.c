@@ -29,9 +29,9 @@ struct overlap_exchanges {
 static enum gw_status run_exchange(struct overlap_exchanges *exchanges, float *send, float *receive,
                                    struct gw_error *error) {
     struct gw_communicator *communicator = exchanges->communicator;
-    return exchanges->reduces
-               ? gw_allreduce(communicator, send, receive, exchanges->bytes / sizeof(float), error)
-               : gw_allgather(communicator, send, exchanges->bytes, receive, error);
+    return exchanges->reduces ? gw_allreduce(communicator, GW_NUMBER_FLOAT, send, receive,
+                                             exchanges->bytes / sizeof(float), error)
+                              : gw_allgather(communicator, send, exchanges->bytes, receive, error);
 }
 
 static float *next_send(struct overlap_exchanges *exchanges) {

@@ -128,7 +128,7 @@ class Validation(ctypes.Structure):
     ]
 
 
-ALLREDUCE = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_size_t)
+ALLREDUCE = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_void_p, c_size_t)
 ALLGATHER = CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t, c_void_p)
 BROADCAST = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t)
 ROOTED = CFUNCTYPE(c_int, c_void_p, c_int, c_void_p, c_size_t, c_void_p)
@@ -150,6 +150,7 @@ class ProcessGroup(ctypes.Structure):
         ("broadcast", BROADCAST),
         ("gather", ROOTED),
         ("scatter", ROOTED),
+        ("alltoall", ALLGATHER),
         ("start_send", START),
         ("start_receive", START),
         ("wait", WAIT),

@@ -442,10 +442,11 @@ static void exchange_for(struct trainer *trainer, size_t bytes) {
     }
 }
 
-static int lend_allreduce(void *context, const float *send, float *receive, size_t count) {
+static int lend_allreduce(void *context, int type, const void *send, void *receive, size_t count) {
     struct trainer *trainer = context;
-    exchange_for(trainer, count * sizeof *send);
-    return gw_allreduce(trainer->lender, send, receive, count, NULL) != GW_OK;
+    exchange_for(trainer, count * sizeof(float));
+    return gw_allreduce(trainer->lender, (enum gw_number_type)type, send, receive, count, NULL) !=
+           GW_OK;
 }
 
 static int lend_allgather(void *context, const void *send, size_t bytes, void *receive) {

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/halves.h"
+
 enum { MOST_RANKS = 64 };
 
 enum what { ALL_GATHER, ALL_REDUCE, BROADCAST, SEND, RECEIVE };
@@ -15,6 +17,7 @@ struct operation {
     const char *send;
     char *receive;
     size_t bytes;
+    ncclDataType_t type;
     int other; /* the root, or the message's other rank */
     bool done;
 };
@@ -64,23 +67,44 @@ static struct operation *first_left(struct ncclComm *comm) {
 
 /* ---- collectives --------------------------------------------------------------------------- */
 
+static float number_at(const void *numbers, size_t i, ncclDataType_t type) {
+    return type == ncclFloat     ? ((const float *)numbers)[i]
+           : type == ncclFloat16 ? gw_fp16_value(((const uint16_t *)numbers)[i])
+                                 : gw_bf16_value(((const uint16_t *)numbers)[i]);
+}
+
+static void set_number(void *numbers, size_t i, ncclDataType_t type, float value) {
+    if (type == ncclFloat) {
+        ((float *)numbers)[i] = value;
+    } else {
+        ((uint16_t *)numbers)[i] = type == ncclFloat16 ? gw_fp16_of(value) : gw_bf16_of(value);
+    }
+}
+
+/* Rounds to the type in each step, as along NCCL's rings. */
 static void sum(struct operation *const *all, int size, size_t count) {
+    ncclDataType_t type = all[0]->type;
     for (size_t i = 0; i < count; i++) {
-        float total = 0;
-        for (int rank = 0; rank < size; rank++) {
-            total += ((const float *)all[rank]->send)[i];
-        }
-        for (int rank = 0; rank < size; rank++) {
-            ((float *)all[rank]->receive)[i] = total;
+        set_number(all[0]->receive, i, type, number_at(all[0]->send, i, type));
+        for (int rank = 1; rank < size; rank++) {
+            float total = number_at(all[0]->receive, i, type) + number_at(all[rank]->send, i, type);
+            set_number(all[0]->receive, i, type, total);
         }
     }
+    for (int rank = 1; rank < size; rank++) {
+        memmove(all[rank]->receive, all[0]->receive, all[0]->bytes);
+    }
+}
+
+static size_t bytes_of(ncclDataType_t type) {
+    return type == ncclChar ? 1 : type == ncclFloat ? sizeof(float) : sizeof(uint16_t);
 }
 
 static void do_together(struct operation *const *all, int size) {
     size_t bytes = all[0]->bytes;
     int root = all[0]->other;
     if (all[0]->what == ALL_REDUCE) {
-        sum(all, size, bytes / sizeof(float));
+        sum(all, size, bytes / bytes_of(all[0]->type));
     }
     for (int to = 0; to < size; to++) {
         for (int from = 0; from < size && all[0]->what == ALL_GATHER; from++) {
@@ -97,7 +121,7 @@ static bool fail_different(struct world *world, struct operation *const *all) {
     bool same = true;
     for (int rank = 1; rank < world->size; rank++) {
         same = same && all[rank]->what == all[0]->what && all[rank]->bytes == all[0]->bytes &&
-               all[rank]->other == all[0]->other;
+               all[rank]->type == all[0]->type && all[rank]->other == all[0]->other;
     }
     for (int rank = 0; rank < world->size && !same; rank++) {
         struct ncclComm *comm = world->ranks[rank];
@@ -405,7 +429,8 @@ static ncclResult_t add(ncclComm_t comm, ncclDataType_t type, cudaStream_t strea
                         struct operation operation) {
     bool good = comm != NULL && stream != NULL && operation.other >= 0 &&
                 operation.other < comm->world->size;
-    operation.bytes *= type == ncclFloat ? sizeof(float) : 1;
+    operation.bytes *= bytes_of(type);
+    operation.type = type;
     (void)ncclGroupStart();
     ncclResult_t result = good ? collect(comm, stream, &operation) : ncclInvalidArgument;
     worst = worst == ncclSuccess ? result : worst;
@@ -422,7 +447,7 @@ ncclResult_t ncclAllGather(const void *send, void *receive, size_t count, ncclDa
 
 ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDataType_t type,
                            ncclRedOp_t operation, ncclComm_t comm, cudaStream_t stream) {
-    return operation != ncclSum || type != ncclFloat
+    return operation != ncclSum || type == ncclChar
                ? ncclInvalidArgument
                : add(comm, type, stream,
                      (struct operation){

@@ -36,7 +36,7 @@ typedef enum {
     ncclInProgress = 7,
 } ncclResult_t;
 
-typedef enum { ncclChar = 0, ncclFloat = 7 } ncclDataType_t;
+typedef enum { ncclChar = 0, ncclFloat16 = 6, ncclFloat = 7, ncclBfloat16 = 9 } ncclDataType_t;
 typedef enum { ncclSum = 0 } ncclRedOp_t;
 
 ncclResult_t ncclGetVersion(int *version);

@@ -11,8 +11,8 @@
 enum { LAYERS = 3, MOST_LAYER = 500, ELEMENTS = 820 };
 static const uint64_t layers[LAYERS] = {500, 20, 300};
 
-static int sum_alone(void *context, const float *send, float *receive, size_t count) {
-    memcpy(receive, send, count * sizeof *send);
+static int sum_alone(void *context, int type, const void *send, void *receive, size_t count) {
+    memcpy(receive, send, count * (type == GRADWEAVE_FLOAT ? sizeof(float) : sizeof(uint16_t)));
     return context != NULL;
 }
 
@@ -33,6 +33,7 @@ static const struct gradweave_process_group alone_group = {.size = 1,
                                                            .allreduce = sum_alone,
                                                            .allgather = gather_alone,
                                                            .broadcast = broadcast_alone,
+                                                           .alltoall = gather_alone,
                                                            .open_first = open_first_alone};
 
 static struct gradweave_ranks *ranks; /* of all tests: MPI is left once */

@@ -66,8 +66,9 @@ TEST(groups_keep_their_promises) {
 
 /* ---- what goes wrong ----------------------------------------------------------------------- */
 
-static int lose(void *context, const float *send, float *receive, size_t count) {
+static int lose(void *context, int type, const void *send, void *receive, size_t count) {
     (void)context;
+    (void)type;
     (void)send;
     (void)receive;
     return count > 0;
@@ -86,10 +87,11 @@ TEST(failures_have_the_groups_words) {
         struct gw_error error = {0};
         float number = 1;
         assert_ok(gw_communicator_open_group(&group, &communicator, &error));
-        assert_int_equal(gw_allreduce(&communicator, &number, &number, 1, &error), GW_FAILED);
+        assert_int_equal(gw_allreduce(&communicator, GW_NUMBER_FLOAT, &number, &number, 1, &error),
+                         GW_FAILED);
         assert_string_equal(error.message, says ? "process group: allreduce: rank 3 has left"
                                                 : "process group: allreduce: it failed");
-        assert_ok(gw_allreduce(&communicator, &number, &number, 0, &error));
+        assert_ok(gw_allreduce(&communicator, GW_NUMBER_FLOAT, &number, &number, 0, &error));
         communicator.transport->close(&communicator);
     }
 }

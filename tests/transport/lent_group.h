@@ -17,8 +17,10 @@ static inline struct gw_communicator *lender_of(void *context) {
     return lent->lender;
 }
 
-static inline int lend_allreduce(void *context, const float *send, float *receive, size_t count) {
-    return gw_allreduce(lender_of(context), send, receive, count, NULL) != GW_OK;
+static inline int lend_allreduce(void *context, int type, const void *send, void *receive,
+                                 size_t count) {
+    return gw_allreduce(lender_of(context), (enum gw_number_type)type, send, receive, count,
+                        NULL) != GW_OK;
 }
 
 static inline int lend_allgather(void *context, const void *send, size_t bytes, void *receive) {
@@ -37,6 +39,10 @@ static inline int lend_gather(void *context, int root, const void *send, size_t 
 static inline int lend_scatter(void *context, int root, const void *send, size_t bytes,
                                void *receive) {
     return gw_scatter(lender_of(context), root, send, bytes, receive, NULL) != GW_OK;
+}
+
+static inline int lend_alltoall(void *context, const void *send, size_t bytes, void *receive) {
+    return gw_alltoall(lender_of(context), send, bytes, receive, NULL) != GW_OK;
 }
 
 static inline int lend_message(void *context, struct gw_message message, uintptr_t *handle) {
@@ -103,6 +109,7 @@ static inline struct gw_process_group lend_group(struct gw_communicator *lender)
                                      .broadcast = lend_broadcast,
                                      .gather = lend_gather,
                                      .scatter = lend_scatter,
+                                     .alltoall = lend_alltoall,
                                      .start_send = lend_send,
                                      .start_receive = lend_receive,
                                      .wait = lend_wait,

@@ -1,4 +1,6 @@
 #include "tests/transport/promises.h"
+#include <math.h>
+
 #include "tests/test.h"
 
 /* ---- what ranks send ----------------------------------------------------------------------- */
@@ -102,6 +104,36 @@ static const char *parts_are_concatenated(struct gw_communicator *communicator) 
     return NULL;
 }
 
+/* Each rank sends a part to each, and receives its own part of what each sends. */
+static bool exchanges_parts(struct gw_communicator *communicator, uint64_t round) {
+    size_t bytes = part_size(communicator, round);
+    size_t total = bytes * (size_t)communicator->size;
+    size_t own = bytes * (size_t)communicator->rank;
+    unsigned char *expected = malloc(total + 1);
+    unsigned char *sent = NULL;
+    for (int rank = 0; rank < communicator->size; rank++) {
+        unsigned char *all = bytes_of(round, rank, total);
+        memcpy(expected + (size_t)rank * bytes, all + own, bytes);
+        sent = rank == communicator->rank ? place_copy(communicator, all, total) : sent;
+        free(all);
+    }
+    unsigned char *received = make_room(communicator, total);
+    bool right = gw_alltoall(communicator, sent, bytes, received, NULL) == GW_OK;
+    right = held(communicator, received, expected, total) && right;
+    drop(communicator, sent);
+    free(expected);
+    return right;
+}
+
+static const char *parts_are_exchanged(struct gw_communicator *communicator) {
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        if (!exchanges_parts(communicator, round)) {
+            return "alltoall: not this rank's parts of what the ranks sent";
+        }
+    }
+    return NULL;
+}
+
 static bool scatters(struct gw_communicator *communicator, uint64_t round, int root) {
     size_t bytes = part_size(communicator, round);
     size_t total = (size_t)communicator->size * bytes;
@@ -151,7 +183,7 @@ static bool sums_up(struct gw_communicator *communicator, uint64_t round) {
     fill(communicator, sent, send, bytes);
     unsigned char *received = make_room(communicator, bytes);
     enum gw_status status =
-        gw_allreduce(communicator, (float *)sent, (float *)received, count, NULL);
+        gw_allreduce(communicator, GW_NUMBER_FLOAT, sent, received, count, NULL);
     bool right = held(communicator, received, (const unsigned char *)expected, bytes);
     right = held(communicator, sent, (const unsigned char *)send, bytes) && right;
     free(expected);
@@ -188,35 +220,97 @@ const char *roots_are_served(struct gw_communicator *communicator) {
     return NULL;
 }
 
-/* Sums of numbers that are rounded, over more than one stage. */
-const char *sums_have_the_same_bits(struct gw_communicator *communicator) {
-    const size_t count = stage_of(communicator) / 4 + 1001;
-    float *numbers = malloc(count * sizeof *numbers);
-    uint64_t *digests = calloc((size_t)communicator->size, sizeof *digests);
+/* Types whose sums are rounded: the relative error of a rounding, and the least number. */
+static const struct {
+    enum gw_number_type type;
+    double roundoff, least;
+} types[] = {
+    {GW_NUMBER_FLOAT, 0x1p-24, 0}, {GW_NUMBER_BF16, 0x1p-8, 0}, {GW_NUMBER_FP16, 0x1p-11, 0x1p-24}};
+
+/* Between -0.5 and 0.5. */
+static float number_of(int rank, size_t i, enum gw_number_type type) {
+    uint64_t key = gw_random_mix(seed + (uint64_t)rank) + i;
+    float value = (float)gw_random_mix(key) * 0x1p-64F - 0.5F;
+    return type == GW_NUMBER_FLOAT  ? value
+           : type == GW_NUMBER_BF16 ? gw_bf16_value(gw_bf16_of(value))
+                                    : gw_fp16_value(gw_fp16_of(value));
+}
+
+UNWATCHED static void write_numbers(void *out, int rank, size_t count, enum gw_number_type type) {
     for (size_t i = 0; i < count; i++) {
-        numbers[i] =
-            (float)gw_random_mix(seed + 7 * i + (uint64_t)communicator->rank) * 0x1p-64F - 0.5F;
+        float value = number_of(rank, i, type);
+        if (type == GW_NUMBER_FLOAT) {
+            ((float *)out)[i] = value;
+        } else {
+            ((uint16_t *)out)[i] = type == GW_NUMBER_BF16 ? gw_bf16_of(value) : gw_fp16_of(value);
+        }
     }
-    float *sent = place_copy(communicator, numbers, count * sizeof *numbers);
-    float *received = place_copy(communicator, numbers, count * sizeof *numbers);
-    bool right = gw_allreduce(communicator, sent, received, count, NULL) == GW_OK;
-    read_back(communicator, numbers, received, count * sizeof *numbers);
+}
+
+/* Whether sums are as close to those in double precision as P - 1 roundings allow. */
+UNWATCHED static bool are_close(const void *sums, int ranks, size_t count, size_t which) {
+    enum gw_number_type type = types[which].type;
+    double growth = pow(1 + types[which].roundoff, ranks - 1) - 1;
+    bool close = true;
+    for (size_t i = 0; i < count; i++) {
+        double exact = 0;
+        double magnitudes = 0;
+        float got = type == GW_NUMBER_FLOAT  ? ((const float *)sums)[i]
+                    : type == GW_NUMBER_BF16 ? gw_bf16_value(((const uint16_t *)sums)[i])
+                                             : gw_fp16_value(((const uint16_t *)sums)[i]);
+        for (int rank = 0; rank < ranks; rank++) {
+            double value = (double)number_of(rank, i, type);
+            exact += value;
+            magnitudes += fabs(value);
+        }
+        double bound = growth * magnitudes + (ranks - 1) * types[which].least;
+        close = close && fabs((double)got - exact) <= bound;
+    }
+    return close;
+}
+
+static uint64_t digest_of(const unsigned char *data, size_t bytes) {
     uint64_t digest = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bits = 0;
-        memcpy(&bits, &numbers[i], sizeof bits);
-        digest = gw_random_mix(digest + bits);
+    for (size_t i = 0; i < bytes; i += sizeof(uint16_t)) {
+        digest = gw_random_mix(digest + data[i] + 256 * (uint64_t)data[i + 1]);
     }
+    return digest;
+}
+
+/* Numbers that are rounded, over more than one stage. */
+static const char *check_rounded_sums(struct gw_communicator *communicator, size_t which) {
+    const size_t count = stage_of(communicator) / 4 + 1001;
+    enum gw_number_type type = types[which].type;
+    size_t bytes = count * gw_number_bytes(type);
+    void *numbers = malloc(bytes);
+    uint64_t *digests = calloc((size_t)communicator->size, sizeof *digests);
+    write_numbers(numbers, communicator->rank, count, type);
+    void *sent = place_copy(communicator, numbers, bytes);
+    void *received = place_copy(communicator, numbers, bytes);
+    bool done = gw_allreduce(communicator, type, sent, received, count, NULL) == GW_OK;
+    read_back(communicator, numbers, received, bytes);
+    uint64_t digest = digest_of(numbers, bytes);
     struct gw_communicator *host = host_of(communicator);
-    right = gw_allgather(host, &digest, sizeof digest, digests, NULL) == GW_OK && right;
+    bool same = gw_allgather(host, &digest, sizeof digest, digests, NULL) == GW_OK && done;
     for (int rank = 0; rank < communicator->size; rank++) {
-        right = right && digests[rank] == digest;
+        same = same && digests[rank] == digest;
     }
+    bool close = are_close(numbers, communicator->size, count, which);
     drop(communicator, sent);
     drop(communicator, received);
     free(numbers);
     free(digests);
-    return right ? NULL : "allreduce: not the same bits on every rank";
+    return !same    ? "allreduce: not the same bits on every rank"
+           : !close ? "allreduce: further from the sum than its roundings allow"
+                    : NULL;
+}
+
+const char *sums_have_the_same_bits(struct gw_communicator *communicator) {
+    const char *complaint = NULL;
+    for (size_t which = 0; which < sizeof types / sizeof *types && complaint == NULL; which++) {
+        complaint = check_rounded_sums(communicator, which);
+    }
+    return complaint;
 }
 
 /* ---- messages ------------------------------------------------------------------------------ */
@@ -411,6 +505,7 @@ static const char *short_parts_are_right(struct gw_communicator *communicator) {
     for (uint64_t round = ROUNDS - 3; round < ROUNDS; round++) {
         right = gathers(communicator, round, -1) && right;
         right = gathers(communicator, round, 0) && right;
+        right = exchanges_parts(communicator, round) && right;
         right = scatters(communicator, round, communicator->size - 1) && right;
         right = broadcasts(communicator, round, 0) && right;
         right = sums_up(communicator, round) && right;
@@ -440,9 +535,9 @@ static const char *other_parts_are_refused(struct gw_communicator *communicator)
 /* ---- all ----------------------------------------------------------------------------------- */
 
 #define PROMISES                                                                                   \
-    parts_are_concatenated, roots_are_served, sums_are_exact, sums_have_the_same_bits,             \
-        floods_keep_their_order, messages_go_around, long_ones_pass_each_other,                    \
-        other_parts_are_refused
+    parts_are_concatenated, parts_are_exchanged, roots_are_served, sums_are_exact,                 \
+        sums_have_the_same_bits, floods_keep_their_order, messages_go_around,                      \
+        long_ones_pass_each_other, other_parts_are_refused
 
 check *const promises[] = {PROMISES, NULL};
 check *const gpu_promises[] = {PROMISES, posts_are_apart, halves_work_alone, NULL};

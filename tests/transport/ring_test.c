@@ -7,6 +7,7 @@
 enum { MOST_RANKS = 16, CASES = 60 };
 
 static int rank, ranks;
+static struct gw_mpi_sum floats;
 
 /* All ranks draw the same: bytes of a part, of none to some segments. */
 static size_t draw_bytes(struct gw_random *random) {
@@ -79,9 +80,9 @@ TEST(vectors_are_summed_over_all_ranks) {
         struct exchange exchange;
         open_exchange(random, &exchange);
         fill(&exchange, exchange.total);
-        assert_int_equal(
-            gw_mpi_ring_allreduce(MPI_COMM_WORLD, exchange.send, exchange.receive, exchange.bytes),
-            MPI_SUCCESS);
+        assert_int_equal(gw_mpi_ring_allreduce(MPI_COMM_WORLD, &floats, exchange.send,
+                                               exchange.receive, exchange.bytes),
+                         MPI_SUCCESS);
         for (size_t i = 0; i < exchange.total; i++) {
             assert_true(exchange.receive[i] == (float)of_all * (float)(i % 977) &&
                         exchange.send[i] == value_of(rank, i));
@@ -104,7 +105,8 @@ TEST(all_ranks_have_the_same_bits) {
     for (size_t i = 0; i < COUNT; i++) {
         send[i] = (float)gw_random_uniform(random);
     }
-    assert_int_equal(gw_mpi_ring_allreduce(MPI_COMM_WORLD, send, sums, offsets), MPI_SUCCESS);
+    assert_int_equal(gw_mpi_ring_allreduce(MPI_COMM_WORLD, &floats, send, sums, offsets),
+                     MPI_SUCCESS);
     memcpy(firsts, sums, COUNT * sizeof *sums);
     MPI_Bcast(firsts, COUNT, MPI_FLOAT, 0, MPI_COMM_WORLD);
     assert_memory_equal(firsts, sums, COUNT * sizeof *sums);
@@ -117,6 +119,7 @@ TEST(all_ranks_have_the_same_bits) {
 static int begin(void **state) {
     (void)state;
     MPI_Init(NULL, NULL);
+    floats = (struct gw_mpi_sum){MPI_FLOAT, MPI_SUM, sizeof(float)};
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     return ranks <= MOST_RANKS ? 0 : -1;

@@ -68,7 +68,8 @@ static const char *fails(struct gw_communicator *communicator, size_t count, con
     struct gw_request request;
     (void)gw_device_allocate(gw_device_stream_device(stream_of(communicator)), 64, (void **)&memory,
                              NULL);
-    enum gw_status status = gw_allreduce(communicator, memory, memory + 8, count, &error);
+    enum gw_status status =
+        gw_allreduce(communicator, GW_NUMBER_FLOAT, memory, memory + 8, count, &error);
     bool right = status == GW_FAILED && strstr(error.message, "ncclAllReduce: ") != NULL &&
                  strstr(error.message, why) != NULL;
     if (!right) {

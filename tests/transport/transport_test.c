@@ -18,7 +18,7 @@ static const char *long_sums_are_reduced(struct gw_communicator *communicator) {
     for (size_t i = 0; i < count; i++) {
         send[i] = (float)((size_t)(communicator->rank + 1) * (i % 1000));
     }
-    bool right = gw_allreduce(communicator, send, sums, count, NULL) == GW_OK;
+    bool right = gw_allreduce(communicator, GW_NUMBER_FLOAT, send, sums, count, NULL) == GW_OK;
     for (size_t i = 0; i < count; i++) {
         right = right && sums[i] == ranks * (float)(i % 1000) &&
                 send[i] == (float)((size_t)(communicator->rank + 1) * (i % 1000));
@@ -37,7 +37,8 @@ static const char *counts_beyond_int_are_refused(struct gw_communicator *communi
     }
     return gw_allgather(communicator, NULL, huge, NULL, NULL) == GW_BAD_INPUT &&
                    gw_gather(communicator, 0, NULL, huge, NULL, NULL) == GW_BAD_INPUT &&
-                   gw_scatter(communicator, 0, NULL, huge, NULL, NULL) == GW_BAD_INPUT
+                   gw_scatter(communicator, 0, NULL, huge, NULL, NULL) == GW_BAD_INPUT &&
+                   gw_alltoall(communicator, NULL, huge, NULL, NULL) == GW_BAD_INPUT
                ? NULL
                : "took more bytes than MPI counts";
 }

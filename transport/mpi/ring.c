@@ -34,22 +34,22 @@ static int next_segment(size_t bytes, size_t done) {
 }
 
 /* Sends bytes to the right neighbour and receives bytes from the left one, segment by segment; with
- * `adds`, received floats are added to `received`. */
+ * `sum`, received numbers are added to `received`. */
 static int exchange_segments(const struct ring *ring, const char *sent, size_t sent_bytes,
-                             char *received, size_t received_bytes, bool adds) {
+                             char *received, size_t received_bytes, const struct gw_mpi_sum *sum) {
     float scratch[GW_MPI_SEGMENT / sizeof(float)];
     int right = left_of(ring, -1);
     int left = left_of(ring, 1);
     for (size_t done = 0; done < sent_bytes || done < received_bytes; done += GW_MPI_SEGMENT) {
         int out = next_segment(sent_bytes, done);
         int in = next_segment(received_bytes, done);
-        char *place = adds ? (char *)scratch : received + done;
+        char *place = sum != NULL ? (char *)scratch : received + done;
         int result = MPI_Sendrecv(sent + done, out, MPI_BYTE, out > 0 ? right : MPI_PROC_NULL, TAG,
                                   place, in, MPI_BYTE, in > 0 ? left : MPI_PROC_NULL, TAG,
                                   ring->comm, MPI_STATUS_IGNORE);
-        if (result == MPI_SUCCESS && adds) {
-            result = MPI_Reduce_local(scratch, received + done, in / (int)sizeof(float), MPI_FLOAT,
-                                      MPI_SUM);
+        if (result == MPI_SUCCESS && sum != NULL) {
+            result =
+                MPI_Reduce_local(scratch, received + done, in / sum->bytes, sum->type, sum->add);
         }
         if (result != MPI_SUCCESS) {
             return result;
@@ -61,13 +61,13 @@ static int exchange_segments(const struct ring *ring, const char *sent, size_t s
 /* Passes on the part of rank r first, `from` places to the left, then the parts further left,
  * around the ring. */
 static int pass_parts(const struct ring *ring, char *data, const size_t *offsets, int from,
-                      bool adds) {
+                      const struct gw_mpi_sum *sum) {
     int result = MPI_SUCCESS;
     for (int step = 0; step < ring->ranks - 1 && result == MPI_SUCCESS; step++) {
         const size_t *sent = &offsets[left_of(ring, from + step)];
         const size_t *received = &offsets[left_of(ring, from + step + 1)];
         result = exchange_segments(ring, data + sent[0], sent[1] - sent[0], data + received[0],
-                                   received[1] - received[0], adds);
+                                   received[1] - received[0], sum);
     }
     return result;
 }
@@ -79,15 +79,16 @@ int gw_mpi_ring_allgather(MPI_Comm comm, const void *send, void *receive, const 
     int own = (int)(offsets[ring.rank + 1] - begin);
     int result = MPI_Sendrecv(send, own, MPI_BYTE, ring.rank, TAG, (char *)receive + begin, own,
                               MPI_BYTE, ring.rank, TAG, comm, MPI_STATUS_IGNORE);
-    return result == MPI_SUCCESS ? pass_parts(&ring, receive, offsets, 0, false) : result;
+    return result == MPI_SUCCESS ? pass_parts(&ring, receive, offsets, 0, NULL) : result;
 }
 
 /*
  * Sums go around until each rank has that of its right neighbour's part; then the sums go around.
  */
-int gw_mpi_ring_allreduce(MPI_Comm comm, const float *send, float *receive, const size_t *offsets) {
+int gw_mpi_ring_allreduce(MPI_Comm comm, const struct gw_mpi_sum *sum, const void *send,
+                          void *receive, const size_t *offsets) {
     struct ring ring = ring_of(comm);
     memcpy(receive, send, offsets[ring.ranks]);
-    int result = pass_parts(&ring, (char *)receive, offsets, 0, true);
-    return result == MPI_SUCCESS ? pass_parts(&ring, (char *)receive, offsets, -1, false) : result;
+    int result = pass_parts(&ring, receive, offsets, 0, sum);
+    return result == MPI_SUCCESS ? pass_parts(&ring, receive, offsets, -1, NULL) : result;
 }

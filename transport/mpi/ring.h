@@ -32,8 +32,16 @@ bool gw_mpi_ring_is_worth(int ranks, size_t bytes);
 /* receive = the parts of all ranks; `send` is this rank's. */
 int gw_mpi_ring_allgather(MPI_Comm comm, const void *send, void *receive, const size_t *offsets);
 
+/* A type of numbers and their addition. */
+struct gw_mpi_sum {
+    MPI_Datatype type;
+    MPI_Op add;
+    int bytes; /* of a number */
+};
+
 /* receive[i] = sum over ranks of send[i], the same bits on every rank. Memory of the host; parts
- * are whole floats, as equal as possible. */
-int gw_mpi_ring_allreduce(MPI_Comm comm, const float *send, float *receive, const size_t *offsets);
+ * are whole numbers, as equal as possible. */
+int gw_mpi_ring_allreduce(MPI_Comm comm, const struct gw_mpi_sum *sum, const void *send,
+                          void *receive, const size_t *offsets);
 
 #endif

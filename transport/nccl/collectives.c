@@ -8,7 +8,7 @@
 /* ---- NCCL's own collectives ---------------------------------------------------------------- */
 
 /* NCCL's allreduce algorithms sum each number on one rank, or up one tree, and send the sum to all
- * ranks, so all have the same bits. */
+ * ranks, so all have the same bits. Sums of halves are rounded in each step. */
 static enum gw_status run_nccl_collective(struct gw_communicator *communicator,
                                           const struct gw_collective_call *call,
                                           struct gw_error *error) {
@@ -18,7 +18,9 @@ static enum gw_status run_nccl_collective(struct gw_communicator *communicator,
     const void *send = call->send;
     void *receive = call->receive;
     size_t bytes = call->bytes;
-    size_t count = bytes / sizeof(float);
+    static const ncclDataType_t types[] = {[GW_NUMBER_FLOAT] = ncclFloat,
+                                           [GW_NUMBER_BF16] = ncclBfloat16,
+                                           [GW_NUMBER_FP16] = ncclFloat16};
     struct gw_nccl_world *world = NULL;
     ncclResult_t result = ncclSuccess;
     GW_TRY(gw_nccl_enter(communicator, &world, error));
@@ -31,15 +33,16 @@ static enum gw_status run_nccl_collective(struct gw_communicator *communicator,
         result = calls->AllGather(send, receive, bytes, ncclChar, world->comm, world->stream);
         break;
     case GW_ALLREDUCE:
-        result =
-            calls->AllReduce(send, receive, count, ncclFloat, ncclSum, world->comm, world->stream);
+        result = calls->AllReduce(send, receive, bytes / gw_number_bytes(call->type),
+                                  types[call->type], ncclSum, world->comm, world->stream);
         break;
     case GW_BROADCAST:
         result = calls->Broadcast(send, receive, bytes, ncclChar, call->root, world->comm,
                                   world->stream);
         break;
     case GW_GATHER:
-    case GW_SCATTER: /* these are messages, below */
+    case GW_SCATTER:
+    case GW_ALLTOALL: /* these are messages, below */
         break;
     }
     return gw_nccl_wait_for(world, result, names[call->kind], true, error);
@@ -47,7 +50,8 @@ static enum gw_status run_nccl_collective(struct gw_communicator *communicator,
 
 /* ---- collectives as messages --------------------------------------------------------------- */
 
-/* Gathers and scatters are messages in a group, which are sent at the same time. */
+/* Gathers, scatters and exchanges between all are messages in a group, which are sent at the same
+ * time. */
 
 static ncclResult_t send_part(struct gw_nccl_world *world, int to, const char *data, size_t bytes) {
     return bytes == 0 ? ncclSuccess
@@ -59,42 +63,40 @@ static ncclResult_t receive_part(struct gw_nccl_world *world, int from, char *da
                       : world->calls->Recv(data, bytes, ncclChar, from, world->comm, world->stream);
 }
 
-/* Exchanges a part between the root and each other rank; the root copies its own. */
-static enum gw_status exchange_with_root(struct gw_communicator *communicator,
-                                         const struct gw_collective_call *call,
-                                         struct gw_error *error) {
-    bool gathers = call->kind == GW_GATHER;
-    const char *send = call->send;
-    char *receive = call->receive;
+/* Exchanges parts between the root and each other rank, or between all; ranks copy their own. */
+static enum gw_status exchange_parts(struct gw_communicator *communicator,
+                                     const struct gw_collective_call *call,
+                                     struct gw_error *error) {
+    static const char *const names[] = {[GW_GATHER] = "ncclSend, ncclRecv (gather)",
+                                        [GW_SCATTER] = "ncclSend, ncclRecv (scatter)",
+                                        [GW_ALLTOALL] = "ncclSend, ncclRecv (alltoall)"};
     size_t bytes = call->bytes;
-    int root = call->root;
+    bool among_all = call->kind == GW_ALLTOALL;
     struct gw_nccl_world *world = NULL;
     struct gw_error kept = {0};
-    bool is_root = communicator->rank == root;
-    size_t own = (size_t)root * bytes;
+    int me = communicator->rank;
     GW_TRY(gw_nccl_enter(communicator, &world, error));
-    const char *from = gathers ? send : send + own;
-    char *to = gathers ? receive + own : receive;
-    if (is_root && to != from) { /* if it fails, other ranks still wait for the messages */
-        (void)gw_device_copy(world->base.settings.stream, to, from, bytes, &kept);
-    }
     ncclResult_t result = world->calls->GroupStart();
-    for (int rank = 0; rank < communicator->size && is_root; rank++) {
+    for (int rank = 0; rank < communicator->size; rank++) {
+        bool sends = among_all || (call->kind == GW_GATHER ? rank : me) == call->root;
+        bool receives = among_all || (call->kind == GW_GATHER ? me : rank) == call->root;
         size_t part = (size_t)rank * bytes;
-        if (rank != root) {
-            result = gw_nccl_first_failure(
-                result, gathers ? receive_part(world, rank, receive + part, bytes)
-                                : send_part(world, rank, send + part, bytes));
+        const char *from = call->send;
+        char *to = call->receive;
+        from += sends && call->kind != GW_GATHER ? part : 0;
+        to += receives && call->kind != GW_SCATTER ? part : 0;
+        if (rank == me && sends && receives && to != from) {
+            /* if it fails, other ranks still wait for the messages */
+            (void)gw_device_copy(world->base.settings.stream, to, from, bytes, &kept);
+        } else if (rank != me) {
+            result = gw_nccl_first_failure(result, sends ? send_part(world, rank, from, bytes)
+                                                         : ncclSuccess);
+            result = gw_nccl_first_failure(result, receives ? receive_part(world, rank, to, bytes)
+                                                            : ncclSuccess);
         }
     }
-    if (!is_root) {
-        result = gw_nccl_first_failure(result, gathers ? send_part(world, root, send, bytes)
-                                                       : receive_part(world, root, receive, bytes));
-    }
     result = gw_nccl_first_failure(result, world->calls->GroupEnd());
-    GW_TRY(gw_nccl_wait_for(
-        world, result, gathers ? "ncclSend, ncclRecv (gather)" : "ncclSend, ncclRecv (scatter)",
-        true, error));
+    GW_TRY(gw_nccl_wait_for(world, result, names[call->kind], true, error));
     return kept.status == GW_OK ? GW_OK : gw_nccl_give_up(world, &kept, error);
 }
 
@@ -103,7 +105,8 @@ static enum gw_status nccl_collect(struct gw_communicator *communicator,
     switch (call->kind) {
     case GW_GATHER:
     case GW_SCATTER:
-        return exchange_with_root(communicator, call, error);
+    case GW_ALLTOALL:
+        return exchange_parts(communicator, call, error);
     case GW_ALLGATHER:
     case GW_ALLREDUCE:
     case GW_BROADCAST:

@@ -16,6 +16,8 @@ static const struct {
     [GW_BROADCAST] = {{NOTHING, ONE_PART}, {ONE_PART, NOTHING}},
     [GW_GATHER] = {{ONE_PART, ONE_PART}, {NOTHING, PART_OF_EACH_RANK}},
     [GW_SCATTER] = {{NOTHING, PART_OF_EACH_RANK}, {ONE_PART, ONE_PART}},
+    [GW_ALLTOALL] = {{PART_OF_EACH_RANK, PART_OF_EACH_RANK},
+                     {PART_OF_EACH_RANK, PART_OF_EACH_RANK}},
 };
 
 /* Parts are adjacent. A piece is `step` bytes of each rank's part, and less at its end. */

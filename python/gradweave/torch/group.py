@@ -20,6 +20,7 @@ from gradweave import _library
 from gradweave._library import BadInput
 
 _threads = threading.local()
+NUMBERS = (torch.float32, torch.bfloat16, torch.float16)  # enum gradweave_number
 _WHOLE = 1  # the context of the group itself; its parts have larger ones
 _OVERDUE = 1  # the tag of a message that nobody sends; sessions' tags are larger
 
@@ -172,6 +173,7 @@ class LentGroup:
             broadcast=self._lend(_library.BROADCAST, self._broadcast),
             gather=self._lend(_library.ROOTED, self._gather),
             scatter=self._lend(_library.ROOTED, self._scatter),
+            alltoall=self._lend(_library.ALLGATHER, self._alltoall),
             start_send=self._lend(_library.START, self._send),
             start_receive=self._lend(_library.START, self._receive),
             wait=self._lend(_library.WAIT, self._wait),
@@ -209,9 +211,9 @@ class LentGroup:
 
     # ---- collectives ----------------------------------------------------------------------------
 
-    def _allreduce(self, group, send, receive, count) -> None:
-        sums = view(receive, count, torch.float32)
-        sums.copy_(view(send, count, torch.float32))
+    def _allreduce(self, group, number, send, receive, count) -> None:
+        sums = view(receive, count, NUMBERS[number])
+        sums.copy_(view(send, count, NUMBERS[number]))
         dist.all_reduce(sums, group=group)
 
     def _allgather(self, group, send, size, receive) -> None:
@@ -228,6 +230,10 @@ class LentGroup:
     def _scatter(self, group, root, send, size, receive) -> None:
         parts = _parts(send, size, group) if dist.get_rank(group) == root else None
         dist.scatter(_bytes(receive, size), parts, global_rank(group, root), group=group)
+
+    def _alltoall(self, group, send, size, receive) -> None:
+        size *= dist.get_world_size(group)
+        dist.all_to_all_single(_bytes(receive, size), _bytes(send, size), group=group)
 
     # ---- messages -------------------------------------------------------------------------------
 
