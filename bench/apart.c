@@ -1,6 +1,6 @@
 /*
- * How long allgathers and allreduces take whose ranks begin together or apart: MPI's own, and
- * gradweave's, of which long ones go round a ring.
+ * How long allgathers, allreduces and alltoalls take whose ranks begin together or apart: MPI's
+ * own, and gradweave's, of which long ones go round a ring.
  * script/cluster run -n 4 --realtime -- build/release/bench/apart
  */
 #include <mpi.h>
@@ -45,6 +45,16 @@ static void sum_by_gradweave(struct gw_communicator *ranks, size_t bytes) {
     require(gw_allreduce(ranks, GW_NUMBER_FLOAT, own, all, bytes / sizeof(float), &error), &error);
 }
 
+static void exchange_by_mpi(struct gw_communicator *ranks, size_t bytes) {
+    int part = (int)bytes / ranks->size;
+    MPI_Alltoall(own, part, MPI_BYTE, all, part, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void exchange_by_gradweave(struct gw_communicator *ranks, size_t bytes) {
+    struct gw_error error;
+    require(gw_alltoall(ranks, own, bytes / (size_t)ranks->size, all, &error), &error);
+}
+
 /* From one to the next, in the mean, before each of which rank r sleeps r times as long as rank 1;
  * without what the last rank sleeps. In ms, the same on all ranks. */
 static double measure_ms(struct gw_communicator *ranks, size_t bytes, long apart_us,
@@ -67,8 +77,8 @@ static double measure_ms(struct gw_communicator *ranks, size_t bytes, long apart
 int main(void) {
     static const size_t sizes[] = {64 << 10, 256 << 10, 1 << 20, LONGEST};
     static const long all_apart_us[] = {0, 300, 1000};
-    static exchange *const ways[] = {gather_by_mpi, gather_by_gradweave, sum_by_mpi,
-                                     sum_by_gradweave};
+    static exchange *const ways[] = {gather_by_mpi,    gather_by_gradweave, sum_by_mpi,
+                                     sum_by_gradweave, exchange_by_mpi,     exchange_by_gradweave};
     struct gw_communicator ranks;
     struct gw_error error;
     require(gw_communicator_open_mpi(&ranks, &error), &error);
@@ -77,8 +87,8 @@ int main(void) {
         return GW_BAD_INPUT;
     }
     if (ranks.rank == 0) {
-        printf("ms             allgather            allreduce\n"
-               "  KiB apart, us      MPI gradweave      MPI gradweave\n");
+        printf("ms             allgather            allreduce             alltoall\n"
+               "  KiB apart, us      MPI gradweave      MPI gradweave      MPI gradweave\n");
     }
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         for (size_t a = 0; a < sizeof all_apart_us / sizeof *all_apart_us; a++) {
@@ -87,8 +97,8 @@ int main(void) {
                 ms[w] = measure_ms(&ranks, sizes[s], all_apart_us[a], ways[w]);
             }
             if (ranks.rank == 0) {
-                printf("%5zu %9ld %8.2f %9.2f %8.2f %9.2f\n", sizes[s] >> 10, all_apart_us[a],
-                       ms[0], ms[1], ms[2], ms[3]);
+                printf("%5zu %9ld %8.2f %9.2f %8.2f %9.2f %8.2f %9.2f\n", sizes[s] >> 10,
+                       all_apart_us[a], ms[0], ms[1], ms[2], ms[3], ms[4], ms[5]);
             }
         }
     }

@@ -91,6 +91,24 @@ TEST(vectors_are_summed_over_all_ranks) {
     }
 }
 
+TEST(parts_for_all_ranks_come_to_them) {
+    struct gw_random *random = random_stream(3);
+    for (int c = 0; c < CASES; c++) {
+        struct exchange exchange;
+        open_exchange(random, &exchange);
+        size_t count = exchange.total / (size_t)ranks;
+        fill(&exchange, exchange.total);
+        assert_int_equal(gw_mpi_ring_alltoall(MPI_COMM_WORLD, exchange.send, count * sizeof(float),
+                                              exchange.receive),
+                         MPI_SUCCESS);
+        for (size_t i = 0; i < count * (size_t)ranks; i++) {
+            size_t at = (size_t)rank * count + i % count;
+            assert_true(exchange.receive[i] == value_of((int)(i / count), at));
+        }
+        close_exchange(&exchange);
+    }
+}
+
 /* Also of numbers whose sums depend on their order. */
 TEST(all_ranks_have_the_same_bits) {
     struct gw_random *random = open_random_from(seed, 100 + (uint64_t)rank);

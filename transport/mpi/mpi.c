@@ -201,9 +201,12 @@ static enum gw_status mpi_collect(struct gw_communicator *communicator,
         return broadcast_in_pieces(communicator, call, error);
     case GW_ALLTOALL:
         GW_TRY(check_count(call->bytes, "MPI_Alltoall", error));
-        return check_mpi(
-            MPI_Alltoall(call->send, bytes, MPI_BYTE, call->receive, bytes, MPI_BYTE, comm),
-            "MPI_Alltoall", error);
+        return uses_ring(communicator, call->bytes * (size_t)communicator->size)
+                   ? check_mpi(gw_mpi_ring_alltoall(comm, call->send, call->bytes, call->receive),
+                               "an alltoall round a ring", error)
+                   : check_mpi(MPI_Alltoall(call->send, bytes, MPI_BYTE, call->receive, bytes,
+                                            MPI_BYTE, comm),
+                               "MPI_Alltoall", error);
     case GW_ALLREDUCE:
         break;
     }

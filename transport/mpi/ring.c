@@ -23,7 +23,7 @@ static struct ring ring_of(MPI_Comm comm) {
     return ring;
 }
 
-/* The rank `places` to the left. */
+/* The rank `places` to the left, below the number of ranks. */
 static int left_of(const struct ring *ring, int places) {
     return (ring->rank + 2 * ring->ranks - places) % ring->ranks;
 }
@@ -33,13 +33,14 @@ static int next_segment(size_t bytes, size_t done) {
     return (int)(left < GW_MPI_SEGMENT ? left : GW_MPI_SEGMENT);
 }
 
-/* Sends bytes to the right neighbour and receives bytes from the left one, segment by segment; with
- * `sum`, received numbers are added to `received`. */
-static int exchange_segments(const struct ring *ring, const char *sent, size_t sent_bytes,
-                             char *received, size_t received_bytes, const struct gw_mpi_sum *sum) {
+/* Sends bytes to the rank `places` to the right and receives bytes from that to the left, segment
+ * by segment; with `sum`, received numbers are added to `received`. */
+static int exchange_segments(const struct ring *ring, int places, const char *sent,
+                             size_t sent_bytes, char *received, size_t received_bytes,
+                             const struct gw_mpi_sum *sum) {
     float scratch[GW_MPI_SEGMENT / sizeof(float)];
-    int right = left_of(ring, -1);
-    int left = left_of(ring, 1);
+    int right = left_of(ring, -places);
+    int left = left_of(ring, places);
     for (size_t done = 0; done < sent_bytes || done < received_bytes; done += GW_MPI_SEGMENT) {
         int out = next_segment(sent_bytes, done);
         int in = next_segment(received_bytes, done);
@@ -66,7 +67,7 @@ static int pass_parts(const struct ring *ring, char *data, const size_t *offsets
     for (int step = 0; step < ring->ranks - 1 && result == MPI_SUCCESS; step++) {
         const size_t *sent = &offsets[left_of(ring, from + step)];
         const size_t *received = &offsets[left_of(ring, from + step + 1)];
-        result = exchange_segments(ring, data + sent[0], sent[1] - sent[0], data + received[0],
+        result = exchange_segments(ring, 1, data + sent[0], sent[1] - sent[0], data + received[0],
                                    received[1] - received[0], sum);
     }
     return result;
@@ -91,4 +92,16 @@ int gw_mpi_ring_allreduce(MPI_Comm comm, const struct gw_mpi_sum *sum, const voi
     memcpy(receive, send, offsets[ring.ranks]);
     int result = pass_parts(&ring, receive, offsets, 0, sum);
     return result == MPI_SUCCESS ? pass_parts(&ring, receive, offsets, -1, NULL) : result;
+}
+
+/* Copies the own part by MPI too, as above. */
+int gw_mpi_ring_alltoall(MPI_Comm comm, const void *send, size_t bytes, void *receive) {
+    struct ring ring = ring_of(comm);
+    int result = MPI_SUCCESS;
+    for (int places = 0; places < ring.ranks && result == MPI_SUCCESS; places++) {
+        const char *sent = (const char *)send + (size_t)left_of(&ring, -places) * bytes;
+        char *received = (char *)receive + (size_t)left_of(&ring, places) * bytes;
+        result = exchange_segments(&ring, places, sent, bytes, received, bytes, NULL);
+    }
+    return result;
 }

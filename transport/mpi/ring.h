@@ -1,14 +1,15 @@
 /*
- * Long allgathers and allreduces around a ring of ranks; private to transport/.
+ * Long allgathers, allreduces and alltoalls around a ring of ranks; private to transport/.
  *
  * MPI libraries exchange halves, quarters and so on between changing pairs of ranks. Ranks that do
  * not begin together then fall out of step: two send to one rank at once while another's link is
  * idle, and the exchange takes up to twice as long (docs/methods.md). In a ring each link
  * carries only the data from one neighbour to the other, whenever the ranks begin. Each rank sends
  * as many bytes, in more steps: P - 1 of an allgather, 2 (P - 1) of an allreduce (Thakur,
- * Rabenseifner and Gropp 2005; Patarasuk and Yuan 2009).
+ * Rabenseifner and Gropp 2005; Patarasuk and Yuan 2009). In step i of an alltoall each rank sends
+ * the part of the rank i places to the right (pairwise exchange).
  *
- * Both functions return MPI's error codes.
+ * The functions return MPI's error codes.
  */
 #ifndef GW_TRANSPORT_MPI_RING_H
 #define GW_TRANSPORT_MPI_RING_H
@@ -43,5 +44,8 @@ struct gw_mpi_sum {
  * are whole numbers, as equal as possible. */
 int gw_mpi_ring_allreduce(MPI_Comm comm, const struct gw_mpi_sum *sum, const void *send,
                           void *receive, const size_t *offsets);
+
+/* receive[r * bytes ..] = rank r's send[own rank * bytes ..]. */
+int gw_mpi_ring_alltoall(MPI_Comm comm, const void *send, size_t bytes, void *receive);
 
 #endif
