@@ -99,7 +99,9 @@ static const struct gw_option option_table[] = {
      .names = GW_NAMES_ALGORITHMS},
     {.kind = GW_INCLUDE, .offset = IN(changes), .table = gw_changes_table},
     {"plan", 0, "PLAN.json", GW_TEXT, IN(plan),
-     .help = "Groups from a plan file instead of the algorithm's own policy",
+     .help =
+         "Groups from a plan file instead of the algorithm's own policy; a mixed plan also says "
+         "how each of them travels, and takes no --algo",
      .names = GW_NAMES_FILES},
     {"iterations", 'n', "N", GW_COUNT, IN(iterations), .help = "Number of iterations",
      .value = "1"},
@@ -148,7 +150,8 @@ static const struct gw_option_rule rules[] = {
     GW_MAKING_RULES(""),
     {"goal", GW_ALLOWS, "loggp json quiet verbose strict seed threads",
      "--goal: expected only --loggp and --json with it"},
-    {NULL, GW_NEEDS, "algo goal", "expected --algo ALGORITHM (gradweave list algorithms)"},
+    {NULL, GW_NEEDS, "algo plan goal",
+     "expected --algo ALGORITHM (gradweave list algorithms), or --plan with a mixed plan"},
     {0},
 };
 
@@ -183,8 +186,12 @@ static enum gw_status answer_simulate(const struct options *options,
     struct gw_algorithm algorithm;
     struct gw_pipeline pipeline;
     struct gw_result result;
-    GW_TRY(gw_algorithm_find(options->algorithm, &preset, error));
-    GW_TRY(gw_algorithm_change(preset, &options->changes, &algorithm, error));
+    if (plan != NULL && plan->ways != NULL) {
+        algorithm = gw_algorithm_mixed(plan);
+    } else {
+        GW_TRY(gw_algorithm_find(options->algorithm, &preset, error));
+        GW_TRY(gw_algorithm_change(preset, &options->changes, &algorithm, error));
+    }
     enum gw_status status = gw_pipeline_open(scenario, &algorithm, plan, &pipeline, error);
     if (status == GW_BAD_INPUT && plan != NULL) {
         gw_error_prefix(error, options->plan);
@@ -217,6 +224,26 @@ static enum gw_status answer_at_bandwidth(const struct options *options,
     return status;
 }
 
+/* A mixed plan has the pipeline's choices; another plan needs an algorithm. */
+static enum gw_status check_choices(const struct options *options, const struct gw_plan *plan,
+                                    struct gw_error *error) {
+    const struct gw_choice_changes *changes = &options->changes;
+    bool chosen = options->algorithm != NULL || changes->policy != NULL ||
+                  changes->compressor != NULL || changes->exchange != NULL;
+    if (plan->ways != NULL && chosen) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "%s: expected none of --algo, --policy, --compressor and --exchange beside "
+                       "a mixed plan, whose groups have ways of their own",
+                       options->plan);
+    }
+    return plan->ways != NULL || options->algorithm != NULL
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT,
+                         "%s: expected --algo ALGORITHM (gradweave list algorithms) beside a plan "
+                         "that is not mixed",
+                         options->plan);
+}
+
 static enum gw_status answer_simulate_scenario(struct options *options, struct gw_plan *plan,
                                                struct gw_error *error) {
     struct gw_scenario scenario;
@@ -225,6 +252,7 @@ static enum gw_status answer_simulate_scenario(struct options *options, struct g
     GW_TRY(gw_scenario_make(&options->scenario, &options->made, &scenario, error));
     enum gw_status status =
         planned ? gw_plan_check(plan, scenario.model, options->plan, error) : GW_OK;
+    status = status == GW_OK ? check_choices(options, plan, error) : status;
     status = status == GW_OK ? gw_network_apply(&options->network, &scenario, error) : status;
     const struct gw_plan *given = planned ? plan : NULL;
     if (status == GW_OK) {

@@ -280,6 +280,9 @@ static void write_row(const struct gw_field *row, const void *from, struct gw_js
         }
         break;
     case GW_AS_LIST:
+        if (row->optional && count == 0) {
+            break;
+        }
         gw_writer_reopen_array(writer, row->key);
         for (size_t i = 0; i < count; i++) {
             const void *items = *(const void *const *)member;

@@ -60,6 +60,11 @@ static struct header make_header(struct gw_session *session) {
     for (size_t g = 0; g < schedule->group_count; g++) {
         header.extents = add_number(header.extents, schedule->groups[g].elements);
         header.extents = add_number(header.extents, schedule->groups[g].kept);
+        if (schedule->way_count > 1) {
+            const struct gw_way *way = schedule->groups[g].way;
+            header.extents = gw_fingerprint_add_text(header.extents, way->compressor->name);
+            header.extents = gw_fingerprint_add_text(header.extents, way->exchange->name);
+        }
     }
     return header;
 }
@@ -139,6 +144,13 @@ enum gw_status gw_session_save(struct gw_session *session, void *block, struct g
     GW_TRY(read_residual(session, &residual, error));
     if (residual != NULL) {
         memcpy(saving.to + sizeof(struct header), residual, residual_bytes(session));
+    }
+    for (size_t g = 0; g < session->schedule->group_count && residual_bytes(session) > 0; g++) {
+        const struct gw_slice *slice = &session->schedule->groups[g];
+        if (!gw_way_compresses(slice->way)) { /* its gradient is there */
+            memset(saving.to + sizeof(struct header) + slice->first * sizeof *residual, 0,
+                   slice->elements * sizeof *residual);
+        }
     }
     copy_state(&saving, session);
     struct header header = make_header(session);
@@ -226,6 +238,15 @@ enum gw_status gw_session_load(struct gw_session *session, const void *block, si
     return GW_OK;
 }
 
+/* Whether so many floats, which may lie anywhere, are zero. */
+static bool all_zero(const unsigned char *values, size_t count) {
+    float value = 0;
+    for (size_t i = 0; i < count && value == 0; i++) {
+        memcpy(&value, values + i * sizeof value, sizeof value);
+    }
+    return value == 0;
+}
+
 enum gw_status gw_session_add_residual(struct gw_session *session, const void *block, size_t bytes,
                                        struct gw_error *error) {
     const struct header own = make_header(session);
@@ -240,6 +261,15 @@ enum gw_status gw_session_add_residual(struct gw_session *session, const void *b
     const unsigned char *from = (const unsigned char *)block + sizeof saved;
     float *residual = NULL;
     GW_TRY(read_residual(session, &residual, error));
+    for (size_t g = 0; g < session->schedule->group_count && saved.residual > 0; g++) {
+        const struct gw_slice *slice = &session->schedule->groups[g];
+        const unsigned char *values = from + slice->first * sizeof *residual;
+        if (!gw_way_compresses(slice->way) && !all_zero(values, slice->elements)) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "state: group %zu: expected no residual, as this rank keeps none of it",
+                           g);
+        }
+    }
     for (size_t i = 0; i < saved.residual; i++) {
         float value;
         memcpy(&value, from + i * sizeof value, sizeof value);

@@ -97,7 +97,7 @@ double gw_aggregator_s(const struct gw_aggregator_cost *aggregator, struct gw_ag
 /* ---- a group ------------------------------------------------------------------------------- */
 
 static struct gw_extent extent_of(const struct gw_costs *costs, uint64_t n, size_t tensors) {
-    uint64_t kept = gw_costs_compress(costs) ? gw_elements_kept(n, costs->way.density) : n;
+    uint64_t kept = gw_way_kept(&costs->way, n);
     return (struct gw_extent){
         .elements = n,
         .bytes_per_element = costs->model->bytes_per_element,

@@ -8,6 +8,7 @@
 #define GW_METHODS_METHODS_H
 
 #include "core/core.h"
+#include "traces/plan.h"
 
 /* ---- compressors --------------------------------------------------------------------------- */
 
@@ -213,7 +214,7 @@ const struct gw_exchange_kind *gw_exchange_for(const struct gw_compressor *compr
 
 /* ---- ways to travel ------------------------------------------------------------------------ */
 
-/* How a group travels; without a compressor its density is 1. */
+/* How a group travels; without a compressor its density does not count. */
 struct gw_way {
     const struct gw_compressor *compressor;
     const struct gw_exchange_kind *exchange;
@@ -223,6 +224,15 @@ struct gw_way {
 /* Whether the group is compressed before it travels. */
 static inline bool gw_way_compresses(const struct gw_way *way) {
     return way->compressor != &gw_compressor_none;
+}
+
+/* Elements that the compressor is asked for of a group of n. */
+static inline uint64_t gw_way_kept(const struct gw_way *way, uint64_t n) {
+    return gw_way_compresses(way) ? gw_elements_kept(n, way->density) : n;
+}
+
+static inline bool gw_ways_equal(const struct gw_way *a, const struct gw_way *b) {
+    return a->compressor == b->compressor && a->exchange == b->exchange && a->density == b->density;
 }
 
 /* ---- published pipelines ------------------------------------------------------------------- */
@@ -247,6 +257,9 @@ enum gw_status gw_algorithm_find(const char *name, const struct gw_algorithm **o
 static inline bool gw_algorithm_is_sparse(const struct gw_algorithm *algorithm) {
     return algorithm->compressor != &gw_compressor_none;
 }
+
+/* The pipeline of a mixed plan, GW_MIXED; its compressor is that of the first group with one. */
+struct gw_algorithm gw_algorithm_mixed(const struct gw_plan *plan);
 
 /* Whether exchanges run beside the backward pass: a single group has to wait for its end. */
 bool gw_algorithm_overlaps(const struct gw_algorithm *algorithm);

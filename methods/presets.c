@@ -156,6 +156,20 @@ enum gw_status gw_algorithm_find(const char *name, const struct gw_algorithm **o
     return gw_fail(error, GW_BAD_INPUT, "algorithm: expected one of %s; got \"%s\"", names, name);
 }
 
+struct gw_algorithm gw_algorithm_mixed(const struct gw_plan *plan) {
+    const struct gw_compressor *compressor = NULL;
+    for (size_t g = 0; g < plan->way_count && compressor == NULL; g++) {
+        compressor = gw_compressor_find(plan->ways[g].compressor);
+    }
+    compressor = compressor == NULL ? &gw_compressor_none : compressor;
+    return (struct gw_algorithm){.name = GW_MIXED,
+                                 .title = "each group as its plan says",
+                                 .paper = "gradweave",
+                                 .policy = plan->policy,
+                                 .compressor = compressor,
+                                 .exchange = gw_exchange_for(compressor)};
+}
+
 bool gw_algorithm_overlaps(const struct gw_algorithm *algorithm) {
     return strcmp(algorithm->policy, "single") != 0;
 }

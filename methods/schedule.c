@@ -1,5 +1,6 @@
 #include "methods/schedule.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,33 +20,72 @@ static void lay_out_layers(struct gw_schedule *out, const struct gw_model *model
     }
 }
 
+/* Reads a way by its names. */
+static enum gw_status find_way(const struct gw_plan_way *from, struct gw_way *out,
+                               struct gw_error *error) {
+    out->density = from->density;
+    GW_TRY(gw_compressor_choose(from->compressor, &out->compressor, error));
+    GW_TRY(gw_exchange_find(from->exchange, &out->exchange, error));
+    return out->exchange->carries(out->compressor)
+               ? GW_OK
+               : gw_fail(error, GW_BAD_INPUT, "exchange %s: expected %s, got %s",
+                         out->exchange->name, out->exchange->needed, out->compressor->name);
+}
+
+/* Lists the ways of groups, each once; all of them must have a server, or none. */
+static enum gw_status find_ways(const struct gw_plan *plan, const struct gw_way *way,
+                                struct gw_schedule *out, struct gw_error *error) {
+    for (size_t g = 0; g < plan->group_count; g++) {
+        struct gw_way found = *way;
+        if (plan->ways != NULL && find_way(&plan->ways[g], &found, error) != GW_OK) {
+            char place[64];
+            (void)snprintf(place, sizeof place, "ways[%zu]", g);
+            gw_error_prefix(error, place);
+            return GW_BAD_INPUT;
+        }
+        size_t number = 0;
+        while (number < out->way_count && !gw_ways_equal(&out->ways[number], &found)) {
+            number++;
+        }
+        out->ways[number] = found;
+        out->way_count += number == out->way_count;
+        out->groups[g].way = &out->ways[number];
+        if (plan->ways != NULL && found.exchange->server != out->ways[0].exchange->server) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "ways[%zu]: exchange %s: expected a server for all groups or for none",
+                           g, found.exchange->name);
+        }
+    }
+    return GW_OK;
+}
+
 enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model *model,
                                   const struct gw_plan *plan, const struct gw_way *way,
                                   struct gw_error *error) {
-    *out = (struct gw_schedule){.way_count = 1,
-                                .ways = malloc(sizeof *out->ways),
+    *out = (struct gw_schedule){.ways = calloc(plan->group_count, sizeof *out->ways),
                                 .group_count = plan->group_count,
                                 .groups = calloc(plan->group_count, sizeof *out->groups),
                                 .layers = calloc(model->tensor_count, sizeof *out->layers),
                                 .workers = plan->workers,
                                 .bytes_per_element = model->bytes_per_element,
                                 .uncertainty = model->uncertainty};
-    if (out->ways == NULL || out->groups == NULL || out->layers == NULL) {
+    enum gw_status status = out->ways == NULL || out->groups == NULL || out->layers == NULL
+                                ? gw_fail_memory(error, "building a schedule")
+                                : find_ways(plan, way, out, error);
+    if (status != GW_OK) {
         gw_schedule_free(out);
-        return gw_fail_memory(error, "building a schedule");
+        return status;
     }
-    out->ways[0] = *way;
     uint64_t first = 0;
     for (size_t g = 0; g < plan->group_count; g++) {
+        struct gw_slice *slice = &out->groups[g];
+        const struct gw_compressor *compressor = slice->way->compressor;
         uint64_t n = gw_group_elements(&plan->groups[g], model);
-        uint64_t kept = gw_way_compresses(way) ? gw_elements_kept(n, way->density) : n;
-        out->groups[g] = (struct gw_slice){
-            .way = out->ways,
-            .first = first,
-            .elements = n,
-            .kept = kept,
-            .sketch_cells = gw_sketch_cells(way->compressor, n, kept),
-            .selected = gw_selected_as_asked(way->compressor, kept, plan->workers)};
+        slice->first = first;
+        slice->elements = n;
+        slice->kept = gw_way_kept(slice->way, n);
+        slice->sketch_cells = gw_sketch_cells(compressor, n, slice->kept);
+        slice->selected = gw_selected_as_asked(compressor, slice->kept, plan->workers);
         first += n;
     }
     lay_out_layers(out, model, plan);
@@ -55,6 +95,12 @@ enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model
 const struct gw_way *gw_schedule_way(const struct gw_schedule *schedule,
                                      const struct gw_operation *operation) {
     return operation->group < schedule->group_count ? schedule->groups[operation->group].way : NULL;
+}
+
+size_t gw_schedule_way_number(const struct gw_schedule *schedule,
+                              const struct gw_operation *operation) {
+    const struct gw_way *way = gw_schedule_way(schedule, operation);
+    return way == NULL ? 0 : (size_t)(way - schedule->ways);
 }
 
 static double find_density(const struct gw_schedule *schedule, const struct gw_operation *operation,
@@ -299,6 +345,9 @@ static enum gw_status add_operations(const struct gw_model *model, const struct 
 
 static enum gw_status check_fit(const struct gw_algorithm *algorithm, const struct gw_plan *plan,
                                 struct gw_error *error) {
+    if (plan->ways != NULL) {
+        return GW_OK;
+    }
     if (strcmp(algorithm->compressor->name, plan->compressor) != 0) {
         return gw_fail(error, GW_BAD_INPUT,
                        "algorithm %s: expected a plan for compressor %s, got one for %s",

@@ -63,8 +63,8 @@ struct gw_schedule {
 };
 
 /*
- * A schedule without operations, with the slices of the plan's groups, all of which go that way,
- * selected as asked for.
+ * A schedule without operations, with the slices of the plan's groups, selected as asked for. They
+ * go the ways of a mixed plan, which must be known and carry what they are to; otherwise `way`.
  */
 enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model *model,
                                   const struct gw_plan *plan, const struct gw_way *way,
@@ -73,6 +73,10 @@ enum gw_status gw_schedule_create(struct gw_schedule *out, const struct gw_model
 /* The way of an operation's group; NULL: it is of no group of the schedule's. */
 const struct gw_way *gw_schedule_way(const struct gw_schedule *schedule,
                                      const struct gw_operation *operation);
+
+/* Its number among the schedule's ways, by which they have their costs; 0 without a way. */
+size_t gw_schedule_way_number(const struct gw_schedule *schedule,
+                              const struct gw_operation *operation);
 
 /*
  * Interpolation weight between a compressor's curves at its two densities (gw_compressor_share), of
@@ -96,7 +100,8 @@ void gw_schedule_add_session(struct gw_schedule *schedule, double seconds);
 /* Sets the bytes of exchanges by the numbers of elements selected of each group [group_count]. */
 void gw_schedule_select(struct gw_schedule *schedule, const struct gw_selected *selected);
 
-/* The algorithm's schedule, checked: out is empty on failure. Borrows the model's names. */
+/* The algorithm's schedule, checked: out is empty on failure; by a mixed plan, whatever the
+ * algorithm's choices. Borrows the model's names. */
 enum gw_status gw_algorithm_schedule(const struct gw_algorithm *algorithm,
                                      const struct gw_model *model, const struct gw_plan *plan,
                                      struct gw_schedule *out, struct gw_error *error);

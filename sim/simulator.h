@@ -86,8 +86,7 @@ enum gw_status gw_messages_collapse(const struct gw_simulator *simulator, bool *
 /* Costs of an operation's way; of an operation without one, the first. */
 static inline const struct gw_costs *gw_costs_of(const struct gw_simulator *simulator,
                                                  const struct gw_operation *operation) {
-    const struct gw_way *way = gw_schedule_way(simulator->schedule, operation);
-    return &simulator->costs[way == NULL ? 0 : way - simulator->schedule->ways];
+    return &simulator->costs[gw_schedule_way_number(simulator->schedule, operation)];
 }
 
 /* Finds the legs of all exchanges and the kernels of all compressions. */

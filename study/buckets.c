@@ -79,7 +79,7 @@ static enum gw_status add_times(const struct gw_advice *advice, const struct gw_
         status = gw_pipeline_open_costs(false, &pipeline, error);
     }
     if (status == GW_OK) {
-        status = gw_simulator_open(&simulator, &pipeline.schedule, &pipeline.costs, &simulation,
+        status = gw_simulator_open(&simulator, &pipeline.schedule, pipeline.costs, &simulation,
                                    NULL, error);
     }
     double besides_s = gw_bucket_besides_s * (double)plan->group_count;

@@ -99,8 +99,16 @@ static void check_plan(struct gw_checking *check, const void *read) {
     if (gw_policy_parse(plan->policy, &policy, &argument, &why) != GW_OK) {
         ODD(check, "policy: %s", why.message);
     }
-    if (gw_compressor_choose(plan->compressor, &compressor, &why) != GW_OK) {
+    if (plan->ways == NULL && gw_compressor_choose(plan->compressor, &compressor, &why) != GW_OK) {
         ODD(check, "compressor: %s", why.message);
+    }
+    for (size_t g = 0; g < plan->way_count; g++) {
+        const struct gw_plan_way *way = &plan->ways[g];
+        const struct gw_exchange_kind *exchange = NULL;
+        if (gw_compressor_choose(way->compressor, &compressor, &why) != GW_OK ||
+            gw_exchange_find(way->exchange, &exchange, &why) != GW_OK) {
+            ODD(check, "ways[%zu]: %s", g, why.message);
+        }
     }
     if (plan->iteration_s < plan->lower_bound_s) {
         ODD(check, "iteration_s: %g seconds is below lower_bound_s, %g", plan->iteration_s,

@@ -193,6 +193,11 @@ static enum gw_status find_counts(const struct gw_counts_source *source,
                        "--counts: expected an algorithm that compresses, got %s",
                        pipeline->scenario.method->name);
     }
+    if (pipeline->schedule.way_count > 1) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--counts: expected a plan whose groups all go one way, got one of %zu ways",
+                       pipeline->schedule.way_count);
+    }
     bool trained = source->gradients != NULL || strcmp(source->name, "trained") == 0;
     if (!gw_counts_depend_on_data(compressor)) {
         return take_as_asked(source, compressor, trained, out, error);

@@ -406,7 +406,8 @@ static enum gw_status find_parameters(struct timeline_comparison *comparison,
             .duration_s = operation->takes[GW_PREDICTED].duration_s,
             .beside = find_beside(comparison, i, &next[schedule->operations[i].stream]),
             .interference = interference};
-        gw_parameter_find(costs, schedule, &predicted, name, detail);
+        size_t way = gw_schedule_way_number(schedule, &schedule->operations[i]);
+        gw_parameter_find(&costs[way], schedule, &predicted, name, detail);
         operation->detail = gw_arena_text(comparison->arena, detail);
         GW_TRY(count_parameter(comparison, operation, name, error));
         out->waited_s += operation->waited_s;
@@ -549,7 +550,7 @@ enum gw_status gw_difference_find(const struct gw_pipeline *pipeline,
     GW_TRY(choose_shown(&comparison, error));
     show_side(&comparison, GW_PREDICTED);
     show_side(&comparison, GW_MEASURED);
-    GW_TRY(find_parameters(&comparison, &pipeline->costs,
+    GW_TRY(find_parameters(&comparison, pipeline->costs,
                            gw_scenario_counts_interference(&pipeline->scenario), error));
     qsort(out->parameters, out->parameter_count, sizeof *out->parameters, compare_parameters);
     return rank_steps(&comparison, error);

@@ -64,7 +64,7 @@ static enum gw_status export_schedule(struct gw_goal_export *export,
                                              .choice_count = export->network.choices.count,
                                              .choices = export->network.choices.each};
     struct gw_simulator *simulator = NULL;
-    GW_TRY(gw_simulator_open(&simulator, &pipeline->schedule, &pipeline->costs, &simulation,
+    GW_TRY(gw_simulator_open(&simulator, &pipeline->schedule, pipeline->costs, &simulation,
                              &export->notes, error));
     note_nodes(scenario, &export->notes);
     enum gw_status status =

@@ -122,10 +122,39 @@ enum gw_status gw_planning_plan(const struct gw_planning *planning, const char *
 
 enum gw_status gw_pipeline_open_costs(bool messages, struct gw_pipeline *pipeline,
                                       struct gw_error *error) {
+    size_t count = pipeline->schedule.way_count;
     pipeline->scenario.messages = messages;
-    return pipeline->costs.model != NULL
-               ? GW_OK
-               : gw_costs_open(&pipeline->scenario, &pipeline->costs, error);
+    if (pipeline->costs != NULL) {
+        return GW_OK;
+    }
+    pipeline->costs = calloc(count > 0 ? count : 1, sizeof *pipeline->costs);
+    if (pipeline->costs == NULL) {
+        return gw_fail_memory(error, "finding costs");
+    }
+    if (count == 0) { /* costs to plan by */
+        return gw_costs_open(&pipeline->scenario, pipeline->costs, error);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct gw_way *way = &pipeline->schedule.ways[i];
+        const struct gw_algorithm method = {.compressor = way->compressor,
+                                            .exchange = way->exchange};
+        struct gw_scenario asked = pipeline->scenario;
+        asked.method = &method;
+        asked.density = way->density;
+        GW_TRY(gw_costs_open(&asked, &pipeline->costs[i], error));
+    }
+    return GW_OK;
+}
+
+static void close_costs(struct gw_pipeline *pipeline) {
+    size_t count = pipeline->costs == NULL            ? 0
+                   : pipeline->schedule.way_count > 0 ? pipeline->schedule.way_count
+                                                      : 1;
+    for (size_t i = 0; i < count; i++) {
+        gw_costs_close(&pipeline->costs[i]);
+    }
+    free(pipeline->costs);
+    pipeline->costs = NULL;
 }
 
 enum gw_status gw_pipeline_open(const struct gw_scenario *scenario,
@@ -140,9 +169,11 @@ enum gw_status gw_pipeline_open(const struct gw_scenario *scenario,
     }
     enum gw_status status = GW_OK;
     if (given == NULL) {
-        GW_TRY(gw_pipeline_open_costs(false, out, error));
-        const struct gw_planning planning = {.scenario = scenario, .costs = out->costs};
-        status = gw_planning_plan(&planning, algorithm->policy, &out->own, error);
+        status = gw_pipeline_open_costs(false, out, error);
+        if (status == GW_OK) {
+            const struct gw_planning planning = {.scenario = scenario, .costs = *out->costs};
+            status = gw_planning_plan(&planning, algorithm->policy, &out->own, error);
+        }
         out->plan = &out->own;
     }
     if (status == GW_OK) {
@@ -151,7 +182,7 @@ enum gw_status gw_pipeline_open(const struct gw_scenario *scenario,
     }
     if (status != GW_OK) {
         gw_plan_free(&out->own);
-        gw_costs_close(&out->costs);
+        close_costs(out);
         return status;
     }
     if (scenario->cluster->overlap != NULL) {
@@ -163,9 +194,9 @@ enum gw_status gw_pipeline_open(const struct gw_scenario *scenario,
 }
 
 void gw_pipeline_close(struct gw_pipeline *pipeline) {
+    close_costs(pipeline);
     gw_schedule_free(&pipeline->schedule);
     gw_plan_free(&pipeline->own);
-    gw_costs_close(&pipeline->costs);
 }
 
 enum gw_status gw_pipeline_time_compression(struct gw_pipeline *pipeline, struct gw_error *error) {
@@ -297,8 +328,7 @@ static enum gw_status open_slowed(const struct gw_pipeline *pipeline,
     return simulation->level != GW_LEVEL_CURVES || simulation->workers < 2 ||
                    (complete && gw_simulator_turns_left_out(simulator) <= 1)
                ? GW_OK
-               : gw_simulator_open(out, &pipeline->schedule, &pipeline->costs, &slowed, NULL,
-                                   error);
+               : gw_simulator_open(out, &pipeline->schedule, pipeline->costs, &slowed, NULL, error);
 }
 
 static enum gw_status predict_once(const struct gw_pipeline *pipeline,
@@ -307,7 +337,7 @@ static enum gw_status predict_once(const struct gw_pipeline *pipeline,
                                    struct gw_error *error) {
     *out = gw_pipeline_result(pipeline);
     struct gw_simulator *simulator = NULL;
-    GW_TRY(gw_simulator_open(&simulator, &pipeline->schedule, &pipeline->costs, simulation, out,
+    GW_TRY(gw_simulator_open(&simulator, &pipeline->schedule, pipeline->costs, simulation, out,
                              error));
     enum gw_status status = trace == NULL ? GW_OK : gw_simulator_timeline(simulator, trace, error);
     if (status == GW_OK) {

@@ -14,7 +14,7 @@
 /* A scenario and its method, with their costs, a plan and a schedule. */
 struct gw_pipeline {
     struct gw_scenario scenario;
-    struct gw_costs costs;      /* once they are open */
+    struct gw_costs *costs;     /* of each of the schedule's ways, once they are open */
     const struct gw_plan *plan; /* the given one, or its own */
     struct gw_plan own;
     struct gw_schedule schedule;

@@ -74,6 +74,13 @@ enum gw_status gw_scenario_read_plan(const char *path, struct gw_scenario_option
                                      struct gw_plan *plan, struct gw_error *error) {
     GW_TRY(gw_plan_read(path, plan, error));
     bool sparse = strcmp(plan->compressor, "none") != 0;
+    if (plan->ways != NULL && options->density > 0) {
+        gw_plan_free(plan);
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--density: expected none beside %s, whose groups have densities of their "
+                       "own",
+                       path);
+    }
     if (options->workers > 0) {
         plan->workers = options->workers;
     } else {

@@ -168,19 +168,27 @@ static void add_once(const char *names[MOST_COSTS + 1], const char *name) {
     }
 }
 
+/* Adds names of the compressor, unless that is timed, and of the collectives that cost something.
+ */
+static void add_names(const char *names[MOST_COSTS + 1], const struct gw_costs *costs, bool timed) {
+    if (gw_costs_compress(costs) && !timed) {
+        add_once(names, costs->way.compressor->name);
+    }
+    for (size_t leg = 0; leg < costs->leg_count; leg++) {
+        for (size_t part = 0; part < costs->legs[leg].part_count; part++) {
+            add_once(names, costs->legs[leg].parts[part].name);
+        }
+    }
+}
+
 enum gw_status gw_validation_costs(const struct gw_validation *validation, struct gw_arena *arena,
                                    const char *const **out, struct gw_error *error) {
     const char **names = gw_arena_zeros(arena, MOST_COSTS + 1, sizeof *names);
     GW_TRY(gw_arena_check(arena, "validating", error));
     for (size_t i = 0; i < validation->count; i++) {
-        const struct gw_costs *costs = &validation->pairs[i].pipeline.costs;
-        if (gw_costs_compress(costs) && !validation->timed_compression) {
-            add_once(names, costs->way.compressor->name);
-        }
-        for (size_t leg = 0; leg < costs->leg_count; leg++) {
-            for (size_t part = 0; part < costs->legs[leg].part_count; part++) {
-                add_once(names, costs->legs[leg].parts[part].name);
-            }
+        const struct gw_pipeline *pipeline = &validation->pairs[i].pipeline;
+        for (size_t way = 0; way < pipeline->schedule.way_count; way++) {
+            add_names(names, &pipeline->costs[way], validation->timed_compression);
         }
     }
     *out = names;

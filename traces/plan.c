@@ -97,11 +97,32 @@ static void write_groups(const void *from, const char *key, struct gw_json_write
     gw_writer_end(writer);
 }
 
+static const struct gw_field way_rows[] = {
+    {"choice", GW_AS_TEXT, .at = offsetof(struct gw_plan_way, choice),
+     .text = "in short: `dense`, or a compressor and its density, `topk:0.01`"},
+    {"compressor", GW_AS_TEXT, .at = offsetof(struct gw_plan_way, compressor),
+     .text = "`none` for dense exchange"},
+    {"exchange", GW_AS_TEXT, .at = offsetof(struct gw_plan_way, exchange),
+     .text = "that carries it (`gradweave list exchanges`)"},
+    {"density", GW_AS_POSITIVE, .at = offsetof(struct gw_plan_way, density), .maximum = 1,
+     .expected = "a density in (0, 1]", .text = "share of the group's elements that are sent"},
+    {0}};
+
+static const struct gw_fields way_fields = {sizeof(struct gw_plan_way), .rows = way_rows};
+
+static enum gw_status check_ways(const struct gw_json *place, void *out, struct gw_error *error) {
+    const struct gw_plan *plan = out;
+    struct gw_json ways = gw_json_member(place, "ways");
+    return ways.node == NULL || plan->way_count == plan->group_count
+               ? GW_OK
+               : gw_json_expected(&ways, "a way for each of the groups", error);
+}
+
 static const struct gw_field rows[] = {
     {"model", GW_AS_TEXT, .at = offsetof(struct gw_plan, model), .text = "by its name"},
     {"policy", GW_AS_TEXT, .at = offsetof(struct gw_plan, policy), .text = "that made the groups"},
     {"compressor", GW_AS_TEXT, .at = offsetof(struct gw_plan, compressor),
-     .text = "`none` for dense exchange"},
+     .text = "`none` for dense exchange, `mixed` if groups have `ways`"},
     {"density", GW_AS_POSITIVE, .at = offsetof(struct gw_plan, density), .maximum = 1,
      .expected = "a density in (0, 1]", .text = "share of the elements that are sent"},
     {"workers", GW_AS_COUNT, .at = offsetof(struct gw_plan, workers), .text = "that exchange"},
@@ -109,6 +130,9 @@ static const struct gw_field rows[] = {
      .write = write_groups,
      .text = "in the order of their exchange, each the numbers of its tensors from the last to the "
              "first, without gaps"},
+    {"ways", GW_AS_LIST, .at = offsetof(struct gw_plan, ways),
+     .count_at = offsetof(struct gw_plan, way_count), .optional = true, .of = &way_fields,
+     .text = "of a mixed plan: how each of the groups travels"},
     {"iteration_s", GW_AS_NOT_NEGATIVE, .at = offsetof(struct gw_plan, iteration_s),
      .text = "as predicted"},
     {"lower_bound_s", GW_AS_NOT_NEGATIVE, .at = offsetof(struct gw_plan, lower_bound_s),
@@ -120,7 +144,7 @@ static const struct gw_field rows[] = {
     {0}};
 
 const struct gw_fields gw_plan_fields = {sizeof(struct gw_plan), .rows = rows,
-                                         .schema = "gradweave/plan@1"};
+                                         .schema = "gradweave/plan@1", .check = check_ways};
 
 enum gw_status gw_plan_check(const struct gw_plan *plan, const struct gw_model *model,
                              const char *path, struct gw_error *error) {

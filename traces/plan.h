@@ -10,12 +10,24 @@ struct gw_group {
     size_t first, last;
 };
 
+/* How a group of a mixed plan travels. */
+struct gw_plan_way {
+    char *choice; /* in short: "dense", "topk:0.01" */
+    char *compressor, *exchange;
+    double density;
+};
+
+/* Name of the compressor, and of the pipeline, of a mixed plan. */
+#define GW_MIXED "mixed"
+
 struct gw_plan {
     char *model, *policy, *compressor; /* compressor "none": dense exchange */
-    double density;                    /* (0, 1]; 1 for dense exchange */
+    double density; /* (0, 1]; 1 for dense exchange; of a mixed plan, of all groups together */
     size_t workers;
     size_t group_count;
     struct gw_group *groups; /* in exchange order; together they cover every tensor once */
+    size_t way_count;
+    struct gw_plan_way *ways; /* of each group of a mixed plan; NULL: all go alike */
     double iteration_s, lower_bound_s;
     char **notes; /* remarks for readers, such as on derived curves */
     size_t note_count;

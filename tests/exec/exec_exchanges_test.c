@@ -84,6 +84,45 @@ TEST(trainers_get_the_reference_also_from_a_saved_state) {
     session_options.average = false;
 }
 
+/* ---- mixed plans --------------------------------------------------------------------------- */
+
+#define WAY(COMPRESSOR, EXCHANGE, DENSITY)                                                         \
+    { (char *)COMPRESSOR, (char *)COMPRESSOR, (char *)EXCHANGE, DENSITY }
+
+static const struct gw_plan_way mixed_ways[][4] = {
+    {WAY("none", "allreduce", 1), WAY("topk", "allgather", 0.1), WAY("none", "allreduce", 1),
+     WAY("randk", "common-values", 0.02)},
+    {WAY("hard-threshold", "allgather-padded", 0.03), WAY("exdyna", "union", 0.5),
+     WAY("none", "allreduce", 1), WAY("topk", "leader", 0.01)},
+    {WAY("count-sketch", "sketch-tree", 0.01), WAY("topk", "gtopk", 0.2),
+     WAY("sidco", "allgather-padded", 0.05), WAY("none", "allreduce", 1)},
+    {WAY("none", "server", 1), WAY("layer-drop", "layer-server", 0.1), WAY("none", "server", 1),
+     WAY("count-sketch", "sketch-server", 0.01)}};
+
+static void run_mixed(void) {
+    for (size_t i = 0; i < sizeof mixed_ways / sizeof *mixed_ways; i++) {
+        const struct gw_plan plan = {.policy = (char *)"optimal",
+                                     .way_count = 4,
+                                     .ways = (struct gw_plan_way *)mixed_ways[i]};
+        const struct gw_algorithm algorithm = gw_algorithm_mixed(&plan);
+        for (size_t workers = 1; workers <= MOST_WORKERS; workers++) {
+            run_ways(&algorithm, mixed_ways[i], workers, 0.01, iterations(5), 0);
+        }
+    }
+}
+
+TEST(mixed_plans_compute_the_reference) {
+    run_mixed();
+}
+
+TEST(trainers_of_mixed_plans_get_the_reference_also_from_a_saved_state) {
+    session_options.compute = GW_COMPUTE_TRAINER;
+    restart_after = 3;
+    run_mixed();
+    restart_after = 0;
+    session_options.compute = GW_COMPUTE_WAIT;
+}
+
 static size_t ran_long;
 
 static void run_long(const struct gw_algorithm *algorithm) {

@@ -78,6 +78,14 @@ static inline int descending(const void *a, const void *b) {
     return (left < right) - (left > right);
 }
 
+static inline bool is_thresholded(const struct reference *reference) {
+    bool any = false;
+    for (uint32_t g = 0; g < reference->schedule->group_count; g++) {
+        any = any || compressor_of(reference, g)->thresholded;
+    }
+    return any;
+}
+
 /* The magnitude that k of the first gradients reach, on the mean of the workers. */
 static inline void reference_thresholds(struct reference *reference, const float *gradients) {
     static double thresholds[MOST_GROUPS];
@@ -137,7 +145,7 @@ static inline void train(struct rank *rank, struct reference *reference) {
     }
     (void)gw_allgather(rank->communicator, rank->own, rank->elements * sizeof *values,
                        rank->gradients, NULL);
-    if (own_rank == 0 && rank->trained == 1 && reference->compressor->thresholded) {
+    if (own_rank == 0 && rank->trained == 1 && is_thresholded(reference)) {
         reference_thresholds(reference, rank->gradients);
     }
     require_ok(rank, gw_session_begin(rank->executor, &error), &error);
@@ -235,8 +243,6 @@ static inline void compare_iterations(struct rank *rank) {
     const struct scenario *scenario = rank->scenario;
     struct reference *reference = calloc(1, sizeof *reference);
     *reference = (struct reference){.schedule = &scenario->schedule,
-                                    .compressor = scenario->algorithm->compressor,
-                                    .exchange = scenario->algorithm->exchange->name,
                                     .workers = scenario->workers,
                                     .elements = rank->elements,
                                     .seed = SEED};
@@ -256,9 +262,9 @@ static inline void compare_iterations(struct rank *rank) {
 /* A job that this process is a rank of; NULL: ranks are threads. */
 static struct gw_communicator *job;
 
-/* Inside a job, `most` workers are as many as it has room for. */
-static inline void run_scenario(const struct gw_algorithm *algorithm, size_t most, double density,
-                                size_t iterations, double forward_s) {
+/* Inside a job, `most` workers are as many as it has room for. `ways`: of a mixed plan, or NULL. */
+static inline void run_ways(const struct gw_algorithm *algorithm, const struct gw_plan_way *ways,
+                            size_t most, double density, size_t iterations, double forward_s) {
     if (job != NULL) {
         most = (size_t)job->size - (algorithm->exchange->server ? 1 : 0);
     }
@@ -266,6 +272,7 @@ static inline void run_scenario(const struct gw_algorithm *algorithm, size_t mos
         return;
     }
     struct scenario scenario = scenario_of(algorithm, most, density);
+    scenario.ways = ways;
     scenario.iterations = iterations;
     scenario.forward_s = forward_s;
     open_scenario(&scenario);
@@ -275,6 +282,11 @@ static inline void run_scenario(const struct gw_algorithm *algorithm, size_t mos
         run_ranks(&scenario, NULL, compare_iterations);
     }
     close_scenario(&scenario);
+}
+
+static inline void run_scenario(const struct gw_algorithm *algorithm, size_t most, double density,
+                                size_t iterations, double forward_s) {
+    run_ways(algorithm, NULL, most, density, iterations, forward_s);
 }
 
 /* If few random cases are tried, the thread sanitizer, under which starting a job's threads is

@@ -20,8 +20,6 @@ enum { MOST_GROUPS = 8 };
 
 struct reference {
     const struct gw_schedule *schedule;
-    const struct gw_compressor *compressor;
-    const char *exchange;
     size_t workers, elements;
     uint64_t seed, iteration;
     const double *thresholds; /* [groups] that are given; NULL: of normal gradients */
@@ -34,6 +32,11 @@ struct reference {
     struct gw_selection selections[MOST_WORKERS]; /* of one group */
     struct gw_workspace workspace;
 };
+
+static inline const struct gw_compressor *compressor_of(const struct reference *reference,
+                                                        uint32_t group) {
+    return reference->schedule->groups[group].way->compressor;
+}
 
 static inline float *residual_of(struct reference *reference, size_t worker, uint32_t group) {
     return reference->residuals + worker * reference->elements +
@@ -78,7 +81,7 @@ static inline void select_by_definition(struct reference *reference, size_t work
                                         uint32_t group) {
     struct gw_task task = task_of(reference, worker, group);
     struct gw_selection *selection = &reference->selections[worker];
-    if (gw_reference_of(reference->compressor)(&task, selection, NULL) != GW_OK) {
+    if (gw_reference_of(compressor_of(reference, group))(&task, selection, NULL) != GW_OK) {
         abort();
     }
     reference->selected[group][worker] = selection->count;
@@ -307,7 +310,7 @@ static inline void send_to_merge(struct reference *reference, uint32_t group) {
 /* ---- an iteration -------------------------------------------------------------------------- */
 
 static inline void exchange_by_definition(struct reference *reference, uint32_t group) {
-    const char *exchange = reference->exchange;
+    const char *exchange = reference->schedule->groups[group].way->exchange->name;
     size_t workers = reference->workers;
     if (strcmp(exchange, "allreduce") == 0 || strcmp(exchange, "server") == 0) {
         send_everything(reference, group);
@@ -330,13 +333,12 @@ static inline void exchange_by_definition(struct reference *reference, uint32_t 
 }
 
 static inline void reference_open(struct reference *reference) {
-    const struct gw_compressor *compressor = reference->compressor;
     reference->residuals =
         calloc(reference->workers * reference->elements, sizeof *reference->residuals);
     for (size_t w = 0; w < reference->workers; w++) {
         for (uint32_t g = 0; g < reference->schedule->group_count; g++) {
             struct gw_task task = task_of(reference, w, g);
-            (void)gw_state_open(compressor, &task, &reference->states[w][g], NULL);
+            (void)gw_state_open(compressor_of(reference, g), &task, &reference->states[w][g], NULL);
         }
     }
 }
@@ -346,18 +348,17 @@ static inline void reference_reopen(struct reference *reference) {
     for (size_t w = 0; w < reference->workers; w++) {
         for (uint32_t g = 0; g < reference->schedule->group_count; g++) {
             struct gw_task task = task_of(reference, w, g);
-            gw_state_close(reference->compressor, reference->states[w][g]);
+            gw_state_close(compressor_of(reference, g), reference->states[w][g]);
             reference->states[w][g] = NULL;
-            (void)gw_state_open(reference->compressor, &task, &reference->states[w][g], NULL);
+            (void)gw_state_open(compressor_of(reference, g), &task, &reference->states[w][g], NULL);
         }
     }
 }
 
 static inline void reference_close(struct reference *reference) {
-    const struct gw_compressor *compressor = reference->compressor;
     for (size_t w = 0; w < reference->workers; w++) {
         for (uint32_t g = 0; g < reference->schedule->group_count; g++) {
-            gw_state_close(compressor, reference->states[w][g]);
+            gw_state_close(compressor_of(reference, g), reference->states[w][g]);
         }
         gw_selection_free(&reference->selections[w]);
     }
@@ -366,14 +367,14 @@ static inline void reference_close(struct reference *reference) {
 }
 
 static inline void reference_iterate(struct reference *reference, const float *gradients) {
-    const struct gw_compressor *compressor = reference->compressor;
     reference->gradients = gradients;
     memset(reference->aggregate, 0, sizeof reference->aggregate);
     for (uint32_t g = 0; g < reference->schedule->group_count; g++) {
         reference->all[g] = reference->schedule->groups[g].kept;
         exchange_by_definition(reference, g);
         for (size_t w = 0; w < reference->workers; w++) {
-            gw_state_observe(compressor, reference->states[w][g], reference->selected[g]);
+            gw_state_observe(compressor_of(reference, g), reference->states[w][g],
+                             reference->selected[g]);
         }
     }
     reference->iteration++;

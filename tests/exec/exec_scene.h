@@ -20,6 +20,7 @@ static const uint64_t tensor_elements[TENSORS] = {300, 1, 1500, 64, 1, 400, 3, 7
 /* The tested scenario: a pair of choices, and settings. */
 struct scenario {
     const struct gw_algorithm *algorithm;
+    const struct gw_plan_way *ways; /* of the four groups of a mixed plan; or NULL */
     size_t workers, iterations;
     double density;
     double forward_s; /* each tensor's backward pass and the update take a tenth of it */
@@ -51,6 +52,16 @@ static inline void open_scenario(struct scenario *scenario) {
     scenario->plan.groups = calloc(4, sizeof *scenario->plan.groups);
     memcpy(scenario->plan.groups, gw_algorithm_overlaps(algorithm) ? several : one,
            scenario->plan.group_count * sizeof *scenario->plan.groups);
+    for (size_t g = 0; scenario->ways != NULL && g < 4; g++) {
+        const struct gw_plan_way *way = &scenario->ways[g];
+        scenario->plan.ways = realloc(scenario->plan.ways, 4 * sizeof *way);
+        assert_non_null(scenario->plan.ways);
+        scenario->plan.ways[scenario->plan.way_count++] =
+            (struct gw_plan_way){.choice = strdup(way->choice),
+                                 .compressor = strdup(way->compressor),
+                                 .exchange = strdup(way->exchange),
+                                 .density = way->density};
+    }
     assert_ok(gw_algorithm_schedule(algorithm, &scenario->model, &scenario->plan,
                                     &scenario->schedule, NULL));
 }

@@ -50,8 +50,8 @@ static void reopen_costs(const struct gw_exchange_kind *exchange) {
     struct gw_scenario asked = scenario;
     method.exchange = exchange;
     asked.method = &method;
-    gw_costs_close(&pipeline.costs);
-    assert_ok(gw_costs_open(&asked, &pipeline.costs, &error));
+    gw_costs_close(pipeline.costs);
+    assert_ok(gw_costs_open(&asked, pipeline.costs, &error));
 }
 
 static int close_all(void **state) {
@@ -460,7 +460,7 @@ COMPARISON(operations_hang_on_entries_of_files) {
 static void assert_found(struct gw_predicted_operation operation, const char *name,
                          const char *detail) {
     char entry[2][GW_PARAMETER_SIZE];
-    gw_parameter_find(&pipeline.costs, schedule, &operation, entry[0], entry[1]);
+    gw_parameter_find(pipeline.costs, schedule, &operation, entry[0], entry[1]);
     assert_string_equal(entry[0], name);
     assert_string_equal(entry[1], detail);
 }

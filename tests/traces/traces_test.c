@@ -158,6 +158,25 @@ TEST_IN_FOLDER(a_plan_comes_back) {
     gw_plan_free(&again);
 }
 
+TEST_IN_FOLDER(a_mixed_plan_comes_back) {
+    static const char text[] =
+        "{'schema': 'gradweave/plan@1', 'model': 'tiny', 'policy': 'optimal', 'compressor': "
+        "'mixed', 'density': 0.5, 'workers': 16, 'groups': [[2], [1, 0]], 'ways': [{'choice': "
+        "'dense', 'compressor': 'none', 'exchange': 'allreduce', 'density': 1}, {'choice': "
+        "'topk:0.01', 'compressor': 'topk', 'exchange': 'allgather', 'density': 0.01}], "
+        "'iteration_s': 2, 'lower_bound_s': 1}";
+    struct gw_plan plan;
+    const char *path = path_in(*state, "plan.json");
+    parse_plan(text, &plan);
+    assert_ok(gw_plan_write(&plan, path, &error));
+    assert_same_document(path, text);
+    assert_int_equal(plan.way_count, 2);
+    assert_string_equal(plan.ways[1].choice, "topk:0.01");
+    assert_string_equal(plan.ways[1].exchange, "allgather");
+    assert_true(plan.ways[0].density == 1 && plan.ways[1].density == 0.01);
+    gw_plan_free(&plan);
+}
+
 TEST(a_plan_belongs_to_its_model) {
     struct gw_plan plan;
     struct gw_tensor tensors[6] = {{.elements = 1}, {.elements = 20}, {.elements = 300}};
