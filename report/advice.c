@@ -35,13 +35,15 @@ static const char *origin_of_compressors(const struct gw_cluster *cluster) {
 
 /* Prints "needed 1.3 to 2.5 times as many iterations (median 1.8)". */
 static void print_needed(const struct gw_iterations_factor *iterations) {
-    if (isnan(iterations->median)) {
+    if (isnan(iterations->low)) {
         gw_print("did not learn as much");
     } else if (iterations->low == iterations->high) {
-        gw_print("needed %.2g times as many iterations", iterations->median);
+        gw_print("needed %.2g times as many iterations", iterations->low);
     } else {
-        gw_print("needed %.2g to %.2g times as many iterations (median %.2g)", iterations->low,
-                 iterations->high, iterations->median);
+        gw_print("needed %.2g to %.2g times as many iterations", iterations->low, iterations->high);
+        if (isfinite(iterations->median)) {
+            gw_print(" (median %.2g)", iterations->median);
+        }
     }
     if (iterations->failed > 0) {
         gw_print("; %zu of %zu runs did not learn as much in their time", iterations->failed,
@@ -176,7 +178,8 @@ static void add_iterations(struct gw_table *table, enum gw_objection objection,
         gw_table_cells(table, "not recommended: %zu of %zu did not learn", iterations->failed,
                        iterations->runs);
     } else if (objection == GW_NEVER_TRAINED) {
-        gw_table_cells(table, "not recommended: no training kept so little");
+        gw_table_cells(table, "not recommended: %s",
+                       iterations->is_beyond ? "no training kept so little" : "no trainings");
     } else if (objection == GW_SENT_MORE) {
         gw_table_cells(table, "not recommended: there it sent %.3g times as much",
                        iterations->sent);

@@ -102,16 +102,15 @@ static const double most_sent = 2;
 enum gw_objection gw_advice_objection(const struct gw_advice *advice, size_t place) {
     const struct gw_iterations_factor *iterations = &advice->iterations[place];
     return advice->energy[place] < advice->least_energy ? GW_LITTLE_ENERGY
-           : iterations->is_beyond                      ? GW_NEVER_TRAINED
-           : 2 * iterations->failed > iterations->runs  ? GW_FEW_LEARNT
+           : isnan(iterations->median)                  ? GW_NEVER_TRAINED
+           : isinf(iterations->median)                  ? GW_FEW_LEARNT
            : iterations->sent > most_sent               ? GW_SENT_MORE
                                                         : GW_NO_OBJECTION;
 }
 
-/* Seconds of training for each iteration that dense exchange would need; of one iteration if there
- * were no trainings. */
+/* Seconds of training for each iteration that dense exchange would need. */
 static double duration_of(double iteration_s, const struct gw_iterations_factor *iterations) {
-    return isnan(iterations->median) ? iteration_s : iteration_s * iterations->median;
+    return iteration_s * iterations->median;
 }
 
 static double duration_at(const struct gw_advice *advice, size_t place) {
@@ -178,7 +177,8 @@ static void list_recommendations(struct gw_advice *advice) {
     }
     if (advice->half.iteration_s > 0) {
         struct gw_recommendation half = {.place = ranking->count, .result = &advice->half};
-        (void)gw_iterations_find("fp16", advice->scenario->density, &half.iterations);
+        (void)gw_learning_find(&advice->learning, gw_half_hook, advice->scenario->density,
+                               &half.iterations);
         add_recommendation(advice, half);
     }
 }
@@ -416,10 +416,12 @@ static enum gw_status weigh_answers(struct gw_advice *advice, struct gw_error *e
     gw_workspace_free(&sample.workspace);
     GW_TRY(status);
     advice->least_energy = topk_energy / 2;
+    GW_TRY(gw_learning_open(NULL, &advice->learning, error));
     for (size_t i = 0; i < advice->ranking.count; i++) {
         const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, i);
         const char *name = gw_algorithm_is_sparse(algorithm) ? algorithm->name : "dense";
-        (void)gw_iterations_find(name, advice->scenario->density, &advice->iterations[i]);
+        (void)gw_learning_find(&advice->learning, name, advice->scenario->density,
+                               &advice->iterations[i]);
     }
     choose_pipelines(advice);
     if (advice->dense == advice->ranking.count || advice->compressed == advice->ranking.count) {
@@ -452,6 +454,7 @@ enum gw_status gw_advise(const struct gw_scenario *scenario, const char *warning
 void gw_advice_free(struct gw_advice *advice) {
     gw_pipeline_close(&advice->pipeline);
     gw_plan_free(&advice->buckets);
+    gw_learning_close(&advice->learning);
     gw_ranking_free(&advice->ranking);
     gw_arena_free(&advice->arena);
 }

@@ -2,7 +2,7 @@
 #ifndef GW_STUDY_ADVICE_H
 #define GW_STUDY_ADVICE_H
 
-#include "study/iterations.h"
+#include "study/learning.h"
 #include "study/plans.h"
 #include "study/predict.h"
 #include "study/rank.h"
@@ -57,7 +57,8 @@ struct gw_advice {
      * that a worker sends of it; 1 without compression.
      */
     double *energy;
-    double least_energy; /* to be recommended: half of the energy that exact top-k sends */
+    double least_energy;         /* to be recommended: half of the energy that exact top-k sends */
+    struct gw_learning learning; /* trainings that factors are of */
     struct gw_iterations_factor *iterations; /* [ranking.count] */
     size_t dense;      /* place of the fastest pipeline that compresses nothing */
     size_t compressed; /* of the soonest that may be recommended, or else of the fastest that keeps
@@ -122,8 +123,8 @@ size_t gw_advice_find(const struct gw_advice *advice, const struct gw_validated 
 enum gw_objection {
     GW_NO_OBJECTION,
     GW_LITTLE_ENERGY, /* it sends less than half of the energy that exact top-k does */
-    GW_FEW_LEARNT,    /* of this project's trainings more than half did not learn as much */
-    GW_NEVER_TRAINED, /* none of them kept so little */
+    GW_FEW_LEARNT,    /* half of the networks did not learn as much in their trainings */
+    GW_NEVER_TRAINED, /* there are no trainings that kept so little, or none at all */
     GW_SENT_MORE,     /* these sent more than twice what is predicted here */
 };
 enum gw_objection gw_advice_objection(const struct gw_advice *advice, size_t place);

@@ -5,6 +5,7 @@
 
 #include "study/check_parts.h"
 #include "study/grid.h"
+#include "study/learning.h"
 
 /* ---- findings ------------------------------------------------------------------------------ */
 
@@ -231,7 +232,9 @@ static void check_accuracy(struct gw_checking *check, const void *read) {
         const struct gw_trainings *one = &accuracy->trainings[i];
         struct gw_error why;
         const struct gw_algorithm *known = NULL;
-        if (gw_algorithm_find(one->algorithm, &known, &why) != GW_OK) {
+        if (gw_trainings_are_by_hook(one)) {
+            known = NULL;
+        } else if (gw_algorithm_find(one->algorithm, &known, &why) != GW_OK) {
             ODD(check, "trainings[%zu]: %s", i, why.message);
         } else if (gw_algorithm_is_sparse(known) && one->density == 1) {
             ODD(check, "trainings[%zu].density: %s compresses, and keeps all", i, one->algorithm);

@@ -154,7 +154,7 @@ enum gw_status gw_compressors_parse(const char *text, const struct gw_compressor
 /* ---- training to a goal -----------------------------------------------------------------------
  */
 
-/* Fails unless all algorithms in the file are known. */
+/* Fails unless all algorithms in the file are known, or PyTorch's hooks. */
 enum gw_status gw_accuracy_check(const struct gw_accuracy *accuracy, struct gw_error *error);
 
 /* Time in which a pipeline trains a network to its goal. */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "study/learning.h"
 #include "study/predict.h"
 #include "study/scenario.h"
 
@@ -9,7 +10,9 @@ enum gw_status gw_accuracy_check(const struct gw_accuracy *accuracy, struct gw_e
     for (size_t i = 0; i < accuracy->count; i++) {
         const struct gw_algorithm *known = NULL;
         struct gw_error why;
-        if (gw_algorithm_find(accuracy->trainings[i].algorithm, &known, &why) != GW_OK) {
+        const struct gw_trainings *one = &accuracy->trainings[i];
+        if (!gw_trainings_are_by_hook(one) &&
+            gw_algorithm_find(one->algorithm, &known, &why) != GW_OK) {
             return gw_fail(error, GW_BAD_INPUT, "%s: %.400s", accuracy->path, why.message);
         }
     }

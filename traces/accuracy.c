@@ -40,6 +40,8 @@ static enum gw_status read_iterations(const struct gw_json *list, void *out,
     trainings->iterations = (iterations[(count - 1) / 2] + iterations[count / 2]) / 2;
     trainings->low = iterations[0];
     trainings->high = iterations[count - 1];
+    trainings->first = iterations[0];
+    trainings->last = trainings->reached == 0 ? INFINITY : iterations[trainings->reached - 1];
     free(iterations);
     return status;
 }
@@ -76,6 +78,8 @@ static const struct gw_field training_rows[] = {
     {"workers", GW_AS_COUNT, .at = offsetof(struct gw_trainings, workers), .text = "that trained"},
     {"iterations", GW_AS_BY_HAND, .read = read_iterations,
      .text = "a number for each training: at which judgement it had reached the goal; null: never"},
+    {"sent", GW_AS_POSITIVE, .at = offsetof(struct gw_trainings, sent), .optional = true,
+     .text = "bytes that a worker sent, over those of as many elements as were asked for"},
     {0}};
 
 static const struct gw_fields training_fields = {sizeof(struct gw_trainings),
@@ -89,6 +93,10 @@ static const struct gw_field rows[] = {
      .expected = "a share, above 0 and at most 1", .text = "the accuracy that was to be reached"},
     {"judged_every", GW_AS_COUNT, .at = offsetof(struct gw_accuracy, judged_every),
      .optional = true, .otherwise = 1, .text = "iterations between judgements"},
+    {"trained", GW_AS_COUNT, .at = offsetof(struct gw_accuracy, trained), .optional = true,
+     .text = "iterations of each training; absent: not known"},
+    {"optimizer", .optional = true, .text = "free: its kind, rate, warm-up, clipping"},
+    {"batch_size", .optional = true, .text = "samples of all workers in an iteration"},
     {"source", .optional = true, .text = "free"},
     {"trainings", GW_AS_LIST, .at = offsetof(struct gw_accuracy, trainings),
      .count_at = offsetof(struct gw_accuracy, count), .maximum = 10000,

@@ -7,7 +7,8 @@
  *
  * "goal" is the accuracy to be reached; "iterations" has for each training the first judgement at
  * which it was reached, or null if it never was; "judged_every" is the number of iterations between
- * judgements. Dense pipelines need no "density".
+ * judgements. Dense pipelines need no "density", nor do PyTorch's own hooks, "torch-fp16" and
+ * "torch-powersgd".
  */
 #ifndef GW_TRACES_ACCURACY_H
 #define GW_TRACES_ACCURACY_H
@@ -22,6 +23,8 @@ struct gw_trainings {
     size_t count, reached; /* of how many, at least 1, the goal was */
     /* Iterations to the goal: median and range; INFINITY: never. Above 0, but `low` may be 0. */
     double iterations, low, high;
+    double first, last; /* judgements at which the earliest and the latest reached it; INFINITY */
+    double sent;        /* bytes over those that were asked for; 0: not known */
 };
 
 struct gw_accuracy {
@@ -29,6 +32,7 @@ struct gw_accuracy {
     char *model;
     double goal;           /* (0, 1] */
     uint64_t judged_every; /* iterations between judgements */
+    uint64_t trained;      /* iterations of a training; 0: not known */
     size_t count;
     struct gw_trainings *trainings; /* no two alike */
 };

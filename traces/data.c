@@ -20,6 +20,7 @@ static const struct {
     [GW_DATA_CLUSTERS] = {"cluster", "clusters", "traces/clusters"},
     [GW_DATA_TABLES] = {"table", "tables", "traces/tables"},
     [GW_DATA_PLOTS] = {"plot", "plots", "report/plots"},
+    [GW_DATA_ACCURACY] = {"training", "accuracy", "traces/accuracy"},
 };
 
 static enum gw_status join_path(char **out, struct gw_error *error, const char *format, ...)
@@ -122,15 +123,18 @@ enum gw_status gw_data_list(enum gw_data_kind kind, char ***names, size_t *count
                             struct gw_error *error) {
     char *folder = NULL;
     GW_TRY(gw_data_folder(kind, &folder, error));
+    enum gw_status status = gw_data_list_folder(folder, names, count, error);
+    free(folder);
+    return status;
+}
+
+enum gw_status gw_data_list_folder(const char *folder, char ***names, size_t *count,
+                                   struct gw_error *error) {
     struct dirent **entries = NULL;
     int found = scandir(folder, &entries, is_document, NULL);
     if (found < 0) {
-        enum gw_status status =
-            gw_fail(error, GW_FAILED, "%s: cannot be listed: %s", folder, strerror(errno));
-        free(folder);
-        return status;
+        return gw_fail(error, GW_FAILED, "%s: cannot be listed: %s", folder, strerror(errno));
     }
-    free(folder);
     *count = 0;
     *names = calloc((size_t)found + 1, sizeof **names);
     for (int i = 0; i < found; i++) {

@@ -28,7 +28,7 @@ from pathlib import Path
 import gradweave
 from convergence import Run, cluster_of, gradients_of, model_of
 from networks import NETWORKS
-from ways import DENSE, HOOKS
+from ways import DENSE, HOOKS, MOMENTUM
 
 Kinds = dict[Run, list[dict]]  # by a run with seed 0, those with any seed
 Case = tuple[str, int, int]  # network, workers and iterations: by which ways are compared
@@ -86,26 +86,46 @@ def goals_of(found: Kinds) -> dict[Case, float]:
     return {case: round(0.9 * statistics.fmean(right), 3) for case, right in ends.items()}
 
 
-def write_accuracy(folder: Path, found: Kinds) -> None:
+def sent_over_asked(asked: argparse.Namespace, run: Run, each: list[dict]) -> float | None:
+    """Mean bytes in judged iterations over what the pipeline sends if it selects what was asked."""
+    sent = known_values(each, "bytes")
+    if run.way in DENSE or run.way in HOOKS or not sent:
+        return None
+    foretold = predict(
+        run,
+        model_of(asked.folder, run.network, run.workers),
+        Path(cluster_of(asked, run.network, run.workers)),
+    )
+    return foretold and float(f"{statistics.fmean(sent) / foretold.bytes_per_worker:.3g}")
+
+
+def write_accuracy(asked: argparse.Namespace, found: Kinds) -> None:
+    """Writes a file of each case for `gradweave compare --accuracy`, and for traces/accuracy."""
     for case, goal in goals_of(found).items():
-        trainings = [
-            {
+        network = NETWORKS[case[0]]
+        trainings = []
+        for run, each in found.items():
+            if case_of(run) != case or (run.momentum, run.warm_up) != ("plain", 0):
+                continue
+            training = {
                 "algorithm": run.way,
                 "density": run.density,
                 "workers": run.workers,
                 "iterations": [(reached(one, goal) or {}).get("iteration") for one in each],
             }
-            for run, each in found.items()
-            if case_of(run) == case and is_plain(run)
-        ]
+            sent = sent_over_asked(asked, run, each)
+            trainings.append(training | ({"sent": sent} if sent else {}))
         document = {
             "schema": "gradweave/accuracy@1",
             "model": case[0],
             "goal": goal,
-            "judged_every": NETWORKS[case[0]].judged_every,
+            "judged_every": network.judged_every,
+            "trained": case[2],
+            "optimizer": f"SGD, momentum {MOMENTUM}, learning rate {network.rate:g}",
+            "batch_size": network.batch,
             "trainings": trainings,
         }
-        path = file_of(folder, case, "-accuracy.json")
+        path = file_of(asked.folder, case, "-accuracy.json")
         path.write_text(json.dumps(document, indent=1) + "\n")
 
 
@@ -479,7 +499,7 @@ def main() -> None:
     (asked.folder / "table.md").write_text(table([HEADINGS, *rows]))
     print()
     print(table(errors_rows(found, forecasts, asked.density)), end="")
-    write_accuracy(asked.folder, found)
+    write_accuracy(asked, found)
     draw_all(asked.folder, found, asked.ways.split(","), asked.density)
 
 

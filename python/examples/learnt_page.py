@@ -193,7 +193,7 @@ def main() -> None:
         shown = [parse(mark[1], goals, ways) for mark in MARK.finditer(text)]
     except ValueError as error:
         parser.error(f"{asked.page}: {error}")
-    learnt.write_accuracy(asked.folder, found)  # which `compare` reads
+    learnt.write_accuracy(asked, found)  # which `compare` reads
     facts = Facts(asked, found, goals, forecasts_for(shown, asked, found))
     tables = iter([learnt.table(SHOWN[one.what](one, facts)) for one in shown])
     text = MARK.sub(lambda mark: f"<!-- learnt {mark[1]} -->\n\n{next(tables)}\n", text)

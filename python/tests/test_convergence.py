@@ -129,7 +129,10 @@ def test_iterations_to_the_goal_are_kept(folder):
             assert (folder / "convergence" / picture).read_bytes().startswith(b"\x89PNG")
         accuracy = json.loads((folder / "convergence" / f"{name}-2-100-accuracy.json").read_text())
         runs = _runs(folder)
+        assert accuracy["trained"] == 100
         for training in accuracy["trainings"]:
+            asked = training["algorithm"] in ("topk", "gtopk")  # which send what they are asked to
+            assert not asked or 0.95 < training["sent"] < 1.05
             (run,) = (r for r in runs if (r["network"], r["way"]) == (name, training["algorithm"]))
             right = {one["iteration"]: one["right"] for one in run["curve"]}
             (iteration,) = training["iterations"]

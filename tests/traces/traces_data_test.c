@@ -32,9 +32,10 @@ TEST(shipped_models_have_the_published_sizes) {
 /* Also to those who refuse unknown keys. */
 TEST(everything_that_ships_is_good) {
     gw_key_rules.strict = true;
-    const char *needed[2] = {"resnet50", "p102-1gbe-16"};
-    for (int kind = 0; kind < 2; kind++) {
-        enum gw_data_kind data = kind == 0 ? GW_DATA_MODELS : GW_DATA_CLUSTERS;
+    static const char *const needed[] = {"resnet50", "p102-1gbe-16", "lenet5"};
+    static const enum gw_data_kind kinds[] = {GW_DATA_MODELS, GW_DATA_CLUSTERS, GW_DATA_ACCURACY};
+    for (int kind = 0; kind < 3; kind++) {
+        enum gw_data_kind data = kinds[kind];
         char **names = NULL;
         size_t count = 0;
         bool found = false;
@@ -43,14 +44,18 @@ TEST(everything_that_ships_is_good) {
             char *path = NULL;
             struct gw_model model = {0};
             struct gw_cluster cluster = {0};
+            struct gw_accuracy accuracy = {0};
             assert_ok(gw_data_resolve(data, names[i], &path, &error));
-            assert_ok(kind == 0 ? gw_model_read(path, &model, &error)
-                                : gw_cluster_read(path, &cluster, &error));
-            assert_string_equal(kind == 0 ? model.name : cluster.name, names[i]);
+            assert_ok(kind == 0   ? gw_model_read(path, &model, &error)
+                      : kind == 1 ? gw_cluster_read(path, &cluster, &error)
+                                  : gw_accuracy_read(path, &accuracy, &error));
+            const char *name = kind == 0 ? model.name : kind == 1 ? cluster.name : accuracy.model;
+            assert_int_equal(strncmp(name, names[i], strlen(name)), 0);
             assert_true(i == 0 || strcmp(names[i - 1], names[i]) < 0);
             found = found || strcmp(names[i], needed[kind]) == 0;
             gw_model_free(&model);
             gw_cluster_free(&cluster);
+            gw_accuracy_free(&accuracy);
             free(path);
         }
         assert_true(found);

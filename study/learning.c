@@ -1,0 +1,190 @@
+#include "study/learning.h"
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+enum { MAX_FILES = 256 };
+
+static enum gw_status read_file(const char *folder, const char *name, struct gw_learning *learning,
+                                struct gw_error *error) {
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s.json", folder, name) < 0) {
+        return gw_fail_memory(error, "reading trainings");
+    }
+    enum gw_status status = gw_accuracy_read(path, &learning->each[learning->count], error);
+    learning->count += status == GW_OK;
+    free(path);
+    return status;
+}
+
+static enum gw_status read_folder(const char *folder, struct gw_learning *learning,
+                                  struct gw_error *error) {
+    char **names = NULL;
+    size_t count = 0;
+    GW_TRY(gw_data_list_folder(folder, &names, &count, error));
+    enum gw_status status =
+        count > 0 && count <= MAX_FILES
+            ? GW_OK
+            : gw_fail(error, GW_BAD_INPUT,
+                      "%s: expected 1 to %d files of trainings (*.json), got %zu", folder,
+                      MAX_FILES, count);
+    for (size_t i = 0; i < count; i++) {
+        status = status == GW_OK ? read_file(folder, names[i], learning, error) : status;
+        free(names[i]);
+    }
+    free(names);
+    return status;
+}
+
+enum gw_status gw_learning_open(const char *path, struct gw_learning *out, struct gw_error *error) {
+    struct stat found;
+    char *shipped = NULL;
+    *out = (struct gw_learning){.each = calloc(MAX_FILES, sizeof *out->each)};
+    enum gw_status status = out->each == NULL ? gw_fail_memory(error, "reading trainings") : GW_OK;
+    if (status == GW_OK && path == NULL) {
+        status = gw_data_folder(GW_DATA_ACCURACY, &shipped, error);
+        path = shipped;
+    }
+    if (status == GW_OK && stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
+        status = read_folder(path, out, error);
+    } else if (status == GW_OK) {
+        status = gw_accuracy_read(path, &out->each[0], error);
+        out->count = status == GW_OK;
+    }
+    free(shipped);
+    if (status != GW_OK) {
+        gw_learning_close(out);
+    }
+    return status;
+}
+
+void gw_learning_close(struct gw_learning *learning) {
+    for (size_t i = 0; i < learning->count; i++) {
+        gw_accuracy_free(&learning->each[i]);
+    }
+    free(learning->each);
+    *learning = (struct gw_learning){0};
+}
+
+/* ---- factors --------------------------------------------------------------------------------- */
+
+const char gw_half_hook[] = "torch-fp16";
+
+bool gw_trainings_are_by_hook(const struct gw_trainings *trainings) {
+    static const char hooks[] = "torch-";
+    return strncmp(trainings->algorithm, hooks, sizeof hooks - 1) == 0;
+}
+
+/* Whether the name is that of a pipeline that compresses nothing: all of these learn alike. */
+static bool is_dense(const char *name) {
+    const struct gw_algorithm *known = NULL;
+    return gw_algorithm_find(name, &known, NULL) == GW_OK && !gw_algorithm_is_sparse(known);
+}
+
+static bool is_trained_by(const struct gw_trainings *trainings, const char *name) {
+    return strcmp(trainings->algorithm, name) == 0 ||
+           (is_dense(name) && is_dense(trainings->algorithm));
+}
+
+/* Finds the nearest trained density, by ratio. */
+static double nearest_density(const struct gw_learning *learning, double asked) {
+    double nearest = 1;
+    for (size_t i = 0; i < learning->count; i++) {
+        for (size_t k = 0; k < learning->each[i].count; k++) {
+            double density = learning->each[i].trainings[k].density;
+            if (density < 1 &&
+                (nearest == 1 || fabs(log(density / asked)) < fabs(log(nearest / asked)))) {
+                nearest = density;
+            }
+        }
+    }
+    return nearest;
+}
+
+/* Finds trainings at a density, or that have none; NULL: there are no such. */
+static const struct gw_trainings *find_trainings(const struct gw_accuracy *file, const char *name,
+                                                 double density) {
+    for (size_t i = 0; i < file->count; i++) {
+        const struct gw_trainings *one = &file->trainings[i];
+        if (is_trained_by(one, name) && (one->density == 1 || one->density == density)) {
+            return one;
+        }
+    }
+    return NULL;
+}
+
+/* Whether another file has longer trainings of the same network. */
+static bool has_longer(const struct gw_learning *learning, const struct gw_accuracy *file,
+                       const char *name, double density) {
+    for (size_t i = 0; i < learning->count; i++) {
+        const struct gw_accuracy *other = &learning->each[i];
+        if (strcmp(other->model, file->model) == 0 && other->trained > file->trained &&
+            find_trainings(other, name, density) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Adds a network's runs; returns the factor of the median one. */
+static double add_network(const struct gw_trainings *trainings, const struct gw_trainings *dense,
+                          struct gw_iterations_factor *out) {
+    out->networks++;
+    out->runs += trainings->count;
+    out->failed += trainings->count - trainings->reached;
+    if (trainings->reached > 0) {
+        out->low = fmin(out->low, trainings->first / dense->iterations);
+        out->high = fmax(out->high, trainings->last / dense->iterations);
+    }
+    return trainings->iterations / dense->iterations;
+}
+
+static double median_of(double *values, size_t count) {
+    gsl_sort(values, 1, count);
+    return gsl_stats_median_from_sorted_data(values, 1, count);
+}
+
+/* Trainings serve for densities down to this factor of theirs: chosen, half a step between trained
+ * densities. */
+static const double least_share = 1.0 / 3;
+
+bool gw_learning_find(const struct gw_learning *learning, const char *name, double density,
+                      struct gw_iterations_factor *out) {
+    double factors[MAX_FILES];
+    double sent[MAX_FILES];
+    size_t sent_count = 0;
+    bool has_density = false;
+    *out = (struct gw_iterations_factor){.low = NAN,
+                                         .median = NAN,
+                                         .high = NAN,
+                                         .sent = 1,
+                                         .density = nearest_density(learning, density)};
+    bool is_far = density < least_share * out->density;
+    for (size_t i = 0; i < learning->count; i++) {
+        const struct gw_accuracy *file = &learning->each[i];
+        const struct gw_trainings *found = find_trainings(file, name, out->density);
+        const struct gw_trainings *dense = find_trainings(file, "dense", out->density);
+        if (found == NULL || (is_far && found->density < 1)) {
+            has_density = has_density || found != NULL;
+            continue;
+        }
+        if (found->sent > 0) {
+            sent[sent_count++] = found->sent;
+        }
+        if (dense != NULL && isfinite(dense->iterations) &&
+            !has_longer(learning, file, name, out->density)) {
+            size_t before = out->networks;
+            factors[before] = add_network(found, dense, out);
+        }
+    }
+    out->is_beyond = has_density;
+    out->sent = sent_count > 0 ? median_of(sent, sent_count) : 1;
+    out->median = out->networks > 0 ? median_of(factors, out->networks) : NAN;
+    return out->networks > 0;
+}

@@ -1,0 +1,53 @@
+/* How many times as many iterations as dense exchange pipelines needed in recorded trainings. */
+#ifndef GW_STUDY_LEARNING_H
+#define GW_STUDY_LEARNING_H
+
+#include "methods/methods.h"
+#include "traces/traces.h"
+
+/* Trainings of networks, from files of gradweave/accuracy@1. */
+struct gw_learning {
+    size_t count; /* of files; a network may have several, of longer and of shorter trainings */
+    struct gw_accuracy *each;
+};
+
+/* Reads the files in a folder, one file, or (NULL) those that ship. gw_learning_close if it
+ * succeeds. */
+enum gw_status gw_learning_open(const char *path, struct gw_learning *out, struct gw_error *error);
+void gw_learning_close(struct gw_learning *learning);
+
+/*
+ * Iterations to a goal, 90% of what dense exchange makes of a network, over those of dense
+ * exchange. A network's factor is that of its median run. A run that never reached the goal needs
+ * more iterations than any other, and so does a network of which half of the runs did not: medians
+ * are those of right-censored data, and their censored end is INFINITY.
+ */
+struct gw_iterations_factor {
+    /*
+     * Median of the networks, INFINITY: half of them never; NAN: no trainings. The least and the
+     * largest of the runs that reached the goal; NAN: none. Of n networks alike the range holds the
+     * median of all such networks in 1 - 2^(1 - n) of cases, 94% of 5, and the factor of another
+     * network in (n - 1) / (n + 1), 67% of 5 (order statistics of any distribution).
+     */
+    double low, median, high;
+    size_t networks, runs, failed; /* numbers of them, and of runs that never reached the goal */
+    double sent;    /* bytes that they sent, over those that compressors were asked to keep */
+    double density; /* at which they were trained: the nearest one to that asked for */
+    bool is_beyond; /* no training kept as little as is asked for: factors are unknown */
+};
+
+/* Name in files of DistributedDataParallel's hook that halves the bytes. */
+extern const char gw_half_hook[];
+
+/* Whether the trainings are by one of DistributedDataParallel's own hooks, which nothing predicts.
+ */
+bool gw_trainings_are_by_hook(const struct gw_trainings *trainings);
+
+/*
+ * `name` is the preset's, "dense" for all that compress nothing, or gw_half_hook. False: none was
+ * trained so. Trainings stand for densities down to a third of the least at which they were.
+ */
+bool gw_learning_find(const struct gw_learning *learning, const char *name, double density,
+                      struct gw_iterations_factor *out);
+
+#endif
