@@ -11,6 +11,7 @@ struct options {
     struct gw_scenario_options scenario;
     struct gw_making_options made;
     struct gw_choice_changes changes;
+    struct gw_goal_options goal;
     const char *algorithms, *workers, *bandwidth, *counts, *accuracy, *out, *data;
 };
 
@@ -36,6 +37,11 @@ static const struct gw_option option_table[] = {
     {"accuracy", 0, "FILE", GW_TEXT, IN(accuracy),
      .help = "Rank by the time to an accuracy, with the iterations of the trainings in FILE",
      .names = GW_NAMES_FILES},
+    {"goal", 0, NULL, GW_CHOICE, IN(goal.goal),
+     .help = "Rank by the time until as much is learnt as in 1,000 iterations without compression, "
+             "or by the iteration alone",
+     .value = "iteration", .choices = gw_goal_names},
+    {.kind = GW_INCLUDE, .offset = IN(goal), .table = gw_learning_table},
     {"out", 'o', "FILE", GW_TEXT, IN(out), .help = "Draw the crossovers: .png, .svg or .pdf",
      .names = GW_NAMES_FILES, .writes = true},
     {"data", 0, "FILE.csv", GW_TEXT, IN(data), .help = "Write the crossovers' times",
@@ -53,6 +59,8 @@ static const struct gw_option_rule rules[] = {
     {"accuracy", GW_EXCLUDES, "policy compressor exchange",
      "--accuracy: expected none of --policy, --compressor and --exchange with it, as the "
      "trainings used the algorithms unchanged"},
+    {"learning", GW_EXCLUDES, "policy compressor exchange accuracy",
+     "--learning: expected none of --policy, --compressor, --exchange and --accuracy with it"},
     {0}};
 
 /* ---- answering ----------------------------------------------------------------------------- */
@@ -80,6 +88,23 @@ static enum gw_status rank_by_accuracy(const struct options *options,
     status = status == GW_OK ? rank_algorithms(options, &by_accuracy, error) : status;
     gw_accuracy_free(&accuracy);
     return status;
+}
+
+static enum gw_status rank_by_learning(const struct options *options,
+                                       const struct gw_comparison *comparison,
+                                       struct gw_error *error) {
+    struct gw_comparison by_learning = *comparison;
+    struct gw_learning learning;
+    GW_TRY(gw_learning_open(options->goal.learning, &learning, error));
+    by_learning.learning = &learning;
+    by_learning.by_learning = true;
+    enum gw_status status = rank_algorithms(options, &by_learning, error);
+    gw_learning_close(&learning);
+    return status;
+}
+
+static bool is_by_learning(const struct options *options) {
+    return options->goal.goal == GW_BY_LEARNING || options->goal.learning != NULL;
 }
 
 static enum gw_status find_crossovers(const struct options *options,
@@ -115,8 +140,9 @@ static enum gw_status answer_with(const struct options *options, const struct gw
     comparison.algorithms = algorithms;
     if (status == GW_OK) {
         status = varied != NULL              ? find_crossovers(options, &comparison, varied, error)
-                 : options->accuracy == NULL ? rank_algorithms(options, &comparison, error)
-                                             : rank_by_accuracy(options, &comparison, error);
+                 : options->accuracy != NULL ? rank_by_accuracy(options, &comparison, error)
+                 : is_by_learning(options)   ? rank_by_learning(options, &comparison, error)
+                                             : rank_algorithms(options, &comparison, error);
     }
     gw_arena_free(&arena);
     return status;
@@ -145,9 +171,10 @@ static enum gw_status check_varied(const struct options *options, bool varied,
                        "--counts %s: expected one value of --workers and --bandwidth with it",
                        options->counts);
     }
-    if (options->accuracy != NULL && varied) {
+    if ((options->accuracy != NULL || is_by_learning(options)) && varied) {
         return gw_fail(error, GW_BAD_INPUT,
-                       "--accuracy: expected one value of --workers and --bandwidth with it");
+                       "%s: expected one value of --workers and --bandwidth with it",
+                       options->accuracy != NULL ? "--accuracy" : "--learning");
     }
     const char *files[] = {options->out, options->data};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {

@@ -190,6 +190,16 @@ enum gw_status gw_make_for_grid(const void *context, enum gw_axis axis, const ch
 
 #define IN(member) offsetof(struct gw_asking_options, member)
 
+const char *const gw_goal_names[] = {"learning", "iteration", NULL};
+
+const struct gw_option gw_learning_table[] = {
+    {"learning", 0, "PATH", GW_TEXT, offsetof(struct gw_goal_options, learning),
+     .help =
+         "A file of trainings, or a folder of such, that say how many iterations pipelines need",
+     .otherwise = "those that ship, of five small networks", .names = GW_NAMES_FILES},
+    {0},
+};
+
 const struct gw_option gw_asking_table[] = {
     {NULL, 0, "NETWORK", GW_TEXT, IN(scenario.model),
      .help = "A network (see gradweave list networks), a model file, or the name of one that ships",
@@ -199,12 +209,16 @@ const struct gw_option gw_asking_table[] = {
     {.kind = GW_INCLUDE, .offset = IN(scenario.micro_batches), .table = gw_accumulate_table},
     {"price", 0, "MONEY", GW_POSITIVE, IN(price),
      .help = "Price of a worker's hour; also prints the cost of a million iterations"},
+    {"goal", 0, NULL, GW_CHOICE, IN(goal.goal),
+     .help = "Recommend by the time until as much is learnt, or by the iteration alone",
+     .value = "learning", .choices = gw_goal_names},
+    {.kind = GW_INCLUDE, .offset = IN(goal), .table = gw_learning_table},
     {.kind = GW_INCLUDE, .offset = IN(scenario.interference), .table = gw_interference_table},
     {0},
 };
 
 static enum gw_status advise_scenario(const struct gw_asking_options *options,
-                                      const struct gw_scenario *scenario, struct gw_advice *advice,
+                                      struct gw_scenario *scenario, struct gw_advice *advice,
                                       struct gw_error *error) {
     enum { COPIES = 4, BYTES_PER_ELEMENT = 4 };
     char warning[GW_RESULT_NOTE_SIZE] = "";
@@ -219,7 +233,14 @@ static enum gw_status advise_scenario(const struct gw_asking_options *options,
                        "of compression take %.3g GB without activations, one %s has %.3g GB",
                        bytes / 1e9, gpu->name, gpu->memory_bytes / 1e9);
     }
-    enum gw_status status = gw_advise(scenario, warning, advice, error);
+    const struct gw_advice_options asked = {.warning = warning,
+                                            .learning = options->goal.learning,
+                                            .by_iteration =
+                                                options->goal.goal == GW_BY_ITERATION};
+    if (options->scenario.density == 0 && !asked.by_iteration) {
+        GW_TRY(gw_advise_density(scenario, &asked, error));
+    }
+    enum gw_status status = gw_advise(scenario, &asked, advice, error);
     advice->gpu = gpu == NULL ? NULL : gpu->title;
     if (status != GW_OK) {
         gw_advice_free(advice);

@@ -63,10 +63,21 @@ enum gw_status gw_cluster_open_or_make(const struct gw_making_options *made, con
 
 /* ---- advice ---------------------------------------------------------------------------------- */
 
+/* What pipelines are ranked by. */
+enum gw_ranked_by { GW_BY_LEARNING, GW_BY_ITERATION };
+extern const char *const gw_goal_names[];
+
+struct gw_goal_options {
+    enum gw_ranked_by goal;
+    const char *learning; /* file or folder of trainings; NULL: those that ship */
+};
+extern const struct gw_option gw_learning_table[]; /* --learning */
+
 struct gw_asking_options {
     struct gw_scenario_options scenario;
     struct gw_making_options made;
     double price;
+    struct gw_goal_options goal;
 };
 extern const struct gw_option gw_asking_table[];
 

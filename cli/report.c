@@ -39,8 +39,13 @@ static const struct gw_option_rule rules[] = {
 #define SILENT "out json quiet verbose strict force"
 
 /* Prints commands that repeat the page and its parts, one per line. */
-static void print_commands(const struct options *options, const struct gw_result *recommended,
+static void print_commands(const struct options *options, const struct gw_advice *advice,
                            FILE *stream) {
+    const struct gw_result *recommended = advice->chosen->result;
+    char density[32] = "";
+    if (options->asking.scenario.density == 0) {
+        (void)snprintf(density, sizeof density, " --density %g", advice->scenario->density);
+    }
     (void)fprintf(stream, "gradweave report");
     gw_print_given(SILENT, stream);
     (void)fprintf(stream, " --out ");
@@ -49,9 +54,9 @@ static void print_commands(const struct options *options, const struct gw_result
     gw_print_given(SILENT " validation accuracy", stream);
     (void)fprintf(stream, "\ngradweave compare");
     gw_print_given(SILENT " validation accuracy price", stream);
-    (void)fprintf(stream, "\ngradweave simulate");
-    gw_print_given(SILENT " validation accuracy price", stream);
-    (void)fprintf(stream, " --algo %s", recommended->algorithm);
+    (void)fprintf(stream, "%s\ngradweave simulate", density);
+    gw_print_given(SILENT " validation accuracy price goal learning", stream);
+    (void)fprintf(stream, "%s --algo %s", density, recommended->algorithm);
     if (recommended->policy != NULL) {
         (void)fprintf(stream, " --policy %s", recommended->policy);
     }
@@ -83,7 +88,7 @@ static enum gw_status write_survey(const struct options *options, struct gw_page
     struct gw_text text;
     FILE *stream = gw_text_open(&text);
     if (stream != NULL) {
-        print_commands(options, advice->chosen->result, stream);
+        print_commands(options, advice, stream);
     }
     GW_TRY(gw_text_close(&text, "writing a page", error));
     for (char *line = strtok_r(text.text, "\n", &rest); line != NULL && count < MAX_LINES;
@@ -103,7 +108,11 @@ static enum gw_status survey(const struct options *options, struct gw_page page,
     struct gw_scenario scenario;
     struct gw_advice advice;
     struct gw_survey found;
-    GW_TRY(gw_asking_open(&options->asking, &scenario, &advice, error));
+    struct gw_asking_options asking = options->asking;
+    if (measured != NULL && asking.scenario.density == 0) {
+        asking.scenario.density = measured->density; /* what was measured is beside its like */
+    }
+    GW_TRY(gw_asking_open(&asking, &scenario, &advice, error));
     if (measured != NULL) {
         gw_advice_keep_measured(&advice, measured);
         page.measured = gw_advice_is_measured_by(&advice, measured) ? measured : NULL;

@@ -234,7 +234,7 @@ static enum gw_status advise_question(const struct gradweave_question *question,
     struct gw_scenario read;
     struct gw_advice advice;
     GW_TRY(gw_library_ask(question, &read, error));
-    enum gw_status status = gw_advise(&read, "", &advice, error);
+    enum gw_status status = gw_advise(&read, NULL, &advice, error);
     if (status == GW_OK) {
         for (size_t i = 0; i < advice.recommendation_count && i < *count; i++) {
             const struct gw_recommendation *one = &advice.recommendations[i];

@@ -33,35 +33,35 @@ static const char *origin_of_compressors(const struct gw_cluster *cluster) {
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Prints "needed 1.3 to 2.5 times as many iterations (median 1.8)". */
-static void print_needed(const struct gw_iterations_factor *iterations) {
-    if (isnan(iterations->low)) {
-        gw_print("did not learn as much");
-    } else if (iterations->low == iterations->high) {
-        gw_print("needed %.2g times as many iterations", iterations->low);
+/* Prints "in trainings of 5 networks it took 1.3 to 2.5 times as many, and 1 of 11 runs never got
+ * there". */
+static void print_needed(const struct gw_advice *advice, const struct gw_recommendation *one) {
+    const struct gw_iterations_factor *iterations = &one->iterations;
+    if (iterations->is_beyond) {
+        gw_print("; no training kept as little as density %g: iterations are known for density %g "
+                 "and above",
+                 advice->scenario->density, iterations->density);
+        return;
+    }
+    if (iterations->runs == 0) {
+        gw_print("; nobody trained so");
+        return;
+    }
+    gw_print("; in trainings of %s", GW_COUNTED(iterations->networks, "network"));
+    if (one->result->density < 1) {
+        gw_print(" at density %g", iterations->density);
+    }
+    if (iterations->failed == iterations->runs) {
+        gw_print(" none of %zu runs got there", iterations->runs);
+        return;
+    }
+    if (iterations->low == iterations->high) {
+        gw_print(" it took %.2g times as many", iterations->low);
     } else {
-        gw_print("needed %.2g to %.2g times as many iterations", iterations->low, iterations->high);
-        if (isfinite(iterations->median)) {
-            gw_print(" (median %.2g)", iterations->median);
-        }
+        gw_print(" it took %.2g to %.2g times as many", iterations->low, iterations->high);
     }
     if (iterations->failed > 0) {
-        gw_print("; %zu of %zu runs did not learn as much in their time", iterations->failed,
-                 iterations->runs);
-    }
-}
-
-static void print_trainings(const struct gw_advice *advice) {
-    const struct gw_iterations_factor *iterations = &advice->iterations[advice->compressed];
-    if (iterations->is_beyond) {
-        gw_print("No training kept as little as density %g: iterations are known for density %g "
-                 "and above (docs/results/convergence.md).\n",
-                 advice->scenario->density, iterations->density);
-    } else if (iterations->runs > 0) {
-        gw_print("In trainings of five small networks at density %g %s ", iterations->density,
-                 gw_advice_result(advice, advice->compressed)->algorithm);
-        print_needed(iterations);
-        gw_print(" (docs/results/convergence.md).\n");
+        gw_print(", and %zu of %zu runs never got there", iterations->failed, iterations->runs);
     }
 }
 
@@ -71,7 +71,7 @@ static bool has_better_buckets(const struct gw_advice *advice) {
 
 /* Whether DistributedDataParallel without compression is recommended, with whatever buckets. */
 static bool is_plain_ddp_chosen(const struct gw_advice *advice) {
-    return advice->chosen->place == advice->dense &&
+    return advice->chosen->result != &advice->half &&
            strcmp(advice->chosen->result->algorithm, "ddp") == 0;
 }
 
@@ -114,17 +114,15 @@ static void print_recommendation(const struct gw_advice *advice) {
     const struct gw_result *result = chosen->result;
     char name[GW_ADVICE_NAME_SIZE];
     if (is_plain_ddp_chosen(advice)) {
-        gw_print("By prediction no compression shortens training by 2%% or more.\n");
+        gw_print("No compression shortens training by 2%% or more throughout the interval.\n");
         print_buckets(advice, "Recommended: DistributedDataParallel (DDP) without compression");
         gw_print("\n");
         return;
     }
-    char dense[GW_ADVICE_NAME_SIZE];
-    gw_print("Recommended: %s, %s, %.2f times as fast as %s: ",
+    gw_print("Recommended: %s, %s: ",
              result == &advice->half ? "half the bytes"
                                      : gw_advice_name(advice, chosen->place, name),
-             GW_COUNTED(result->groups, "group"), chosen->speedup,
-             gw_advice_name(advice, advice->dense, dense));
+             GW_COUNTED(result->groups, "group"));
     if (result == &advice->half) {
         gw_print("DistributedDataParallel with bf16_compress_hook or fp16_compress_hook.\n\n");
     } else if (gw_algorithm_is_sparse(gw_advice_algorithm(advice, chosen->place))) {
@@ -135,39 +133,60 @@ static void print_recommendation(const struct gw_advice *advice) {
     }
 }
 
-static void print_verdict(const struct gw_advice *advice) {
-    static const char *const words[] = {
-        [GW_FASTER] = "Iterations are faster with compression",
-        [GW_SLOWER] = "Iterations are slower with compression",
-        [GW_NO_DIFFERENCE] = "Iterations are as fast with compression as without",
-        [GW_CANT_TELL] = "It can't be told yet whether iterations are faster with compression"};
-    const struct gw_result *compressed = gw_advice_result(advice, advice->compressed);
-    const struct gw_result *dense = gw_advice_result(advice, advice->dense);
-    const struct gw_estimate *speedup = &advice->speedup;
+/* Prints how fast iterations of a tier are, and in how many of them trainings learnt as much. */
+static void print_tier(const struct gw_advice *advice, enum gw_tier tier) {
+    static const char *const words[] = {[GW_COSTS_NOTHING] = "Costs nothing",
+                                        [GW_COSTS_LITTLE] = "Soonest with compression",
+                                        [GW_FASTEST_ITERATION] = "Fastest iteration"};
+    const struct gw_recommendation *one = &advice->tiers[tier];
     char name[GW_ADVICE_NAME_SIZE];
-    bool is_unsure = isnan(speedup->low);
-    const char *seemingly = speedup->value < 1 ? "Iterations seem slower with compression"
-                                               : "Iterations seem faster with compression";
-    gw_print("%s: %s takes %s, %s, the fastest without, %s.\n",
-             is_unsure ? seemingly : words[advice->verdict], compressed->algorithm,
-             GW_SECONDS(compressed->iteration_s), gw_advice_name(advice, advice->dense, name),
-             GW_SECONDS(dense->iteration_s));
-    gw_print("They are %.2f times as fast", speedup->value);
-    if (is_unsure) {
+    if (one->result == NULL) {
+        return;
+    }
+    const struct gw_estimate *speedup = &one->speedup;
+    gw_print("%s: %s, %s", words[tier],
+             one->result == &advice->half ? half_name : gw_advice_name(advice, one->place, name),
+             GW_SECONDS(one->result->iteration_s));
+    if (one->place == advice->dense) {
+        gw_print(" without compression.\n");
+        return;
+    }
+    gw_print(": iterations are %.2f times as fast as %s's", speedup->value,
+             gw_advice_name(advice, advice->dense, name));
+    if (isnan(speedup->low)) {
         gw_print(" (how far off that may be is not known)");
     } else {
         gw_print(" (%.2f to %.2f in 95%% of cases)", speedup->low, speedup->high);
     }
-    if (speedup->value >= 1.005) { /* from which on it is not printed as 1.00 */
-        gw_print(": it pays if training needs fewer than %.2f times as many iterations",
-                 speedup->value);
+    if (!one->holds && tier != GW_FASTEST_ITERATION) {
+        gw_print(", which may be no gain");
     }
+    if (speedup->value >= 1.005 && tier != GW_COSTS_NOTHING) { /* not printed as 1.00 */
+        gw_print(": it pays if training needs fewer than %.2f times as many", speedup->value);
+    }
+    print_needed(advice, one);
     gw_print(".\n");
-    print_trainings(advice);
+}
+
+static void print_tiers(const struct gw_advice *advice) {
+    print_tier(advice, GW_COSTS_NOTHING);
+    if (has_better_buckets(advice) && !is_plain_ddp_chosen(advice)) {
+        print_buckets(advice, "Costs nothing: DistributedDataParallel (DDP)");
+    }
+    if (advice->accumulated >= 1.02) {
+        gw_print("Gradient accumulation over %zu micro-batches, in batches four times as large: "
+                 "DistributedDataParallel trains %.2f times as many samples a second.\n",
+                 advice->micro_batches, advice->accumulated);
+    }
+    print_tier(advice, GW_COSTS_LITTLE);
+    if (advice->tiers[GW_FASTEST_ITERATION].place != advice->tiers[GW_COSTS_LITTLE].place ||
+        advice->tiers[GW_COSTS_LITTLE].result == NULL) {
+        print_tier(advice, GW_FASTEST_ITERATION);
+    }
     print_recommendation(advice);
 }
 
-enum { MOST_ROWS = 6 };
+enum { MOST_ROWS = 6, MOST_OTHERS = 3 };
 
 /* Adds the objection to the pipeline, or the factor on dense pipelines' number of iterations. */
 static void add_iterations(struct gw_table *table, enum gw_objection objection,
@@ -180,13 +199,10 @@ static void add_iterations(struct gw_table *table, enum gw_objection objection,
     } else if (objection == GW_NEVER_TRAINED) {
         gw_table_cells(table, "not recommended: %s",
                        iterations->is_beyond ? "no training kept so little" : "no trainings");
-    } else if (objection == GW_SENT_MORE) {
-        gw_table_cells(table, "not recommended: there it sent %.3g times as much",
-                       iterations->sent);
-    } else if (isnan(iterations->median)) {
-        gw_table_cells(table, "%s", "");
+    } else if (isnan(iterations->low)) {
+        gw_table_cells(table, "%s", "never, or not trained");
     } else if (iterations->low == iterations->high) {
-        gw_table_cells(table, "x %.2g", iterations->median);
+        gw_table_cells(table, "x %.2g", iterations->low);
     } else {
         gw_table_cells(table, "x %.2g to %.2g", iterations->low, iterations->high);
     }
@@ -208,46 +224,60 @@ static void add_row(struct gw_table *table, const struct gw_result *result, bool
     add_iterations(table, objection, iterations);
 }
 
-/* Whether the row is that of the recommendation: DDP's own buckets have one beside the optimal. */
-static bool is_recommended(const struct gw_advice *advice, size_t place) {
-    const struct gw_result *result = gw_advice_result(advice, place);
-    return is_plain_ddp_chosen(advice) && !has_better_buckets(advice)
-               ? strcmp(result->algorithm, "ddp") == 0 && result->policy == NULL
-               : place == advice->chosen->place;
+/* Whether the advice speaks of the pipeline. */
+static bool is_needed(const struct gw_advice *advice, size_t place) {
+    bool is_ddp = strcmp(gw_advice_result(advice, place)->algorithm, "ddp") == 0;
+    bool is_tier = false;
+    for (int tier = 0; tier < GW_TIERS; tier++) {
+        is_tier =
+            is_tier || (advice->tiers[tier].result != NULL && advice->tiers[tier].place == place);
+    }
+    return is_ddp || is_tier || place == advice->chosen->place || place == advice->dense ||
+           place == advice->compressed;
 }
 
+static void add_place(struct gw_table *table, const struct gw_advice *advice, size_t place,
+                      const struct gw_iterations_factor *iterations,
+                      struct gw_counts_note *counts) {
+    bool is_half = place == advice->ranking.count;
+    const struct gw_result *result = gw_advice_result(advice, place);
+    char name[GW_ADVICE_NAME_SIZE];
+    add_row(table, result, place == advice->chosen->place,
+            is_half ? half_name : gw_advice_name(advice, place, name),
+            is_half ? 1 : advice->energy[place],
+            is_half ? GW_NO_OBJECTION : gw_advice_objection(advice, place), iterations);
+    gw_counts_note_add(counts, advice->ranking.comparison, result->algorithm);
+}
+
+/* Prints those that may be recommended, the soonest first, then the fastest others. */
 static void print_pipelines(const struct gw_advice *advice) {
     struct gw_table *table =
         gw_table_open("llrrrrrrl", "\tpipeline\titeration\t95%% interval\tenergy "
                                    "kept\tcompression\texposed\tsent\titerations");
     struct gw_counts_note counts = {{0}};
-    bool half_shown = false;
-    for (size_t i = 0; i < advice->ranking.count; i++) {
-        if (!half_shown && advice->half.iteration_s < gw_advice_result(advice, i)->iteration_s) {
-            for (size_t k = 0; k < advice->recommendation_count; k++) {
-                const struct gw_recommendation *one = &advice->recommendations[k];
-                if (one->result == &advice->half) {
-                    add_row(table, one->result, one == advice->chosen, half_name, 1,
-                            GW_NO_OBJECTION, &one->iterations);
-                }
-            }
-            half_shown = true;
+    for (size_t i = 0; i < advice->recommendation_count; i++) {
+        const struct gw_recommendation *one = &advice->recommendations[i];
+        if (i < MOST_ROWS || is_needed(advice, one->place)) {
+            add_place(table, advice, one->place, &one->iterations, &counts);
         }
-        if (i < MOST_ROWS || i == advice->chosen->place || i == advice->dense ||
-            i == advice->compressed || strcmp(gw_advice_result(advice, i)->algorithm, "ddp") == 0) {
-            char name[GW_ADVICE_NAME_SIZE];
-            add_row(table, gw_advice_result(advice, i), is_recommended(advice, i),
-                    gw_advice_name(advice, i, name), advice->energy[i],
-                    gw_advice_objection(advice, i), &advice->iterations[i]);
-            gw_counts_note_add(&counts, advice->ranking.comparison,
-                               gw_advice_result(advice, i)->algorithm);
+    }
+    size_t rows = 0;
+    for (size_t i = 0; i < advice->ranking.count; i++) {
+        bool is_listed = gw_advice_objection(advice, i) == GW_NO_OBJECTION;
+        if (!is_listed && (rows < MOST_OTHERS || is_needed(advice, i))) {
+            add_place(table, advice, i, &advice->iterations[i], &counts);
+            rows++;
         }
     }
     gw_table_print_and_close(table);
+    const struct gw_iterations_factor *trained = &advice->iterations[advice->compressed];
     gw_print("energy kept: of a bell-shaped gradient, by one worker in one iteration; the rest "
-             "comes later. iterations: times as many as without compression, in trainings of five "
-             "small networks at density %g.\n",
-             advice->iterations[advice->compressed].density);
+             "comes later. iterations: times as many as without compression, in trainings of %s at "
+             "density %g.%s\n",
+             GW_COUNTED(trained->networks, "network"), trained->density,
+             advice->by_iteration ? ""
+                                  : " First stand those with which training is done soonest, an "
+                                    "iteration's time times the median of iterations.");
     gw_counts_note_print(&counts, advice->ranking.comparison);
     gw_print("\n");
 }
@@ -341,7 +371,7 @@ static void print_text(const struct gw_advice *advice, double price) {
     }
     gw_print_heading(advice->scenario, false, NULL);
     print_basis(advice->scenario, advice->gpu);
-    print_verdict(advice);
+    print_tiers(advice);
     print_pipelines(advice);
     print_even(advice);
     const struct gw_explanation *explanation = &advice->explanation;
@@ -358,7 +388,7 @@ static void print_text(const struct gw_advice *advice, double price) {
                  GW_SECONDS(explanation->exposed_comm_s), is_one ? "" : "s", earliest,
                  is_one ? "" : " to ", is_one ? "" : latest);
     }
-    if (!is_plain_ddp_chosen(advice)) {
+    if (!is_plain_ddp_chosen(advice) && !has_better_buckets(advice)) {
         print_buckets(advice, "Without compression: DistributedDataParallel (DDP)");
     }
     print_widest(advice);
@@ -400,21 +430,43 @@ static void write_iterations(const struct gw_iterations_factor *iterations,
     }
 }
 
+static void write_recommendation(const struct gw_advice *advice,
+                                 const struct gw_recommendation *one,
+                                 struct gw_json_writer *writer) {
+    bool is_half = one->result == &advice->half;
+    gw_writer_text(writer, "algorithm", is_half ? "bf16" : one->result->algorithm);
+    if (one->result->policy != NULL) {
+        gw_writer_text(writer, "policy", one->result->policy);
+    }
+    gw_writer_number(writer, "iteration_s", one->result->iteration_s);
+    gw_writer_number(writer, "speedup", one->speedup.value);
+    gw_writer_number(writer, "speedup_low", one->speedup.low);
+    gw_writer_number(writer, "speedup_high", one->speedup.high);
+    gw_writer_flag(writer, "holds", one->holds);
+    write_iterations(&one->iterations, writer);
+}
+
 static void write_recommendations(const struct gw_advice *advice, struct gw_json_writer *writer) {
+    static const char *const keys[] = {[GW_COSTS_NOTHING] = "costs_nothing",
+                                       [GW_COSTS_LITTLE] = "soonest_compressed",
+                                       [GW_FASTEST_ITERATION] = "fastest_iteration"};
     gw_writer_array(writer, "recommendations");
     for (size_t i = 0; i < advice->recommendation_count; i++) {
-        const struct gw_recommendation *one = &advice->recommendations[i];
-        bool is_half = one->result == &advice->half;
         gw_writer_object(writer, NULL);
-        gw_writer_text(writer, "algorithm", is_half ? "bf16" : one->result->algorithm);
-        if (one->result->policy != NULL) {
-            gw_writer_text(writer, "policy", one->result->policy);
-        }
-        gw_writer_number(writer, "iteration_s", one->result->iteration_s);
-        gw_writer_number(writer, "speedup", one->speedup);
-        write_iterations(&one->iterations, writer);
+        write_recommendation(advice, &advice->recommendations[i], writer);
         gw_writer_end(writer);
     }
+    gw_writer_end(writer);
+    for (int tier = 0; tier < GW_TIERS; tier++) {
+        if (advice->tiers[tier].result != NULL) {
+            gw_writer_object(writer, keys[tier]);
+            write_recommendation(advice, &advice->tiers[tier], writer);
+            gw_writer_end(writer);
+        }
+    }
+    gw_writer_object(writer, "accumulation");
+    gw_writer_number(writer, "micro_batches", (double)advice->micro_batches);
+    gw_writer_number(writer, "samples_per_second_factor", advice->accumulated);
     gw_writer_end(writer);
 }
 
@@ -422,8 +474,7 @@ static void write_pipelines(const struct gw_advice *advice, double price,
                             struct gw_json_writer *writer) {
     static const char *const words[] = {[GW_LITTLE_ENERGY] = "too little energy",
                                         [GW_FEW_LEARNT] = "too few trainings learnt as much",
-                                        [GW_NEVER_TRAINED] = "no training kept so little",
-                                        [GW_SENT_MORE] = "trainings sent more"};
+                                        [GW_NEVER_TRAINED] = "no training kept so little"};
     gw_writer_array(writer, "results");
     for (size_t i = 0; i < advice->ranking.count; i++) {
         enum gw_objection objection = gw_advice_objection(advice, i);

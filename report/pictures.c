@@ -259,7 +259,13 @@ static enum gw_status draw_survey(const struct gw_picture *picture, const char *
     struct gw_advice advice;
     struct gw_survey survey = {0};
     GW_TRY(open_scenario(picture, kind, &scenario, error));
-    enum gw_status status = gw_advise(&scenario, "", &advice, error);
+    enum gw_status status =
+        picture->density == 0 ? gw_advise_density(&scenario, NULL, error) : GW_OK;
+    if (status != GW_OK) {
+        gw_scenario_close(&scenario);
+        return status;
+    }
+    status = gw_advise(&scenario, NULL, &advice, error);
     status = status == GW_OK ? gw_survey_make(&advice, &survey, error) : status;
     status = status == GW_OK ? draw(picture, &survey, error) : status;
     gw_survey_free(&survey);

@@ -161,9 +161,9 @@ static void print_why(const struct gw_ranking *ranking, FILE *stream) {
     } else {
         const struct gw_result *results = ranking->results;
         (void)fprintf(stream, " It takes %.10g iterations of %s, %s %.10g of %s.",
-                      ranking->to_goal[equal].trainings->iterations,
+                      rint(10 * ranking->to_goal[equal].trainings->iterations) / 10,
                       GW_SECONDS(results[equal].iteration_s), results[0].algorithm,
-                      ranking->to_goal[0].trainings->iterations,
+                      rint(10 * ranking->to_goal[0].trainings->iterations) / 10,
                       GW_SECONDS(results[0].iteration_s));
     }
 }
@@ -212,7 +212,8 @@ static void add_to_goal(struct gw_table *table, const struct gw_to_goal *to_goal
                        in_median ? GW_SECONDS(to_goal->seconds) : "never", trainings->reached,
                        trainings->count);
     } else {
-        gw_table_cells(table, "%s\t%.10g", GW_SECONDS(to_goal->seconds), trainings->iterations);
+        gw_table_cells(table, "%s\t%.10g", GW_SECONDS(to_goal->seconds),
+                       rint(10 * trainings->iterations) / 10);
     }
 }
 
@@ -308,6 +309,10 @@ void gw_counts_note_print(const struct gw_counts_note *note,
             "note: ", "counts of %s are trained on %s gradients, means over %d iterations",
             note->names, comparison->gradients == NULL ? "generated" : "recorded",
             GW_COMPARISON_TRAINED);
+    } else if (comparison->learning != NULL) {
+        gw_print_note(
+            "note: ", "counts of %s, which depend on the gradients, are those of trainings",
+            note->names);
     } else {
         gw_print_note("note: ",
                       "counts as asked of %s; the numbers of selected elements depend on the "
@@ -334,6 +339,9 @@ static void print_text(const struct gw_ranking *ranking, const char *why) {
     if (comparison->accuracy != NULL) {
         gw_print("to the goal: %g%% right, as %s says\n\n", 100 * comparison->accuracy->goal,
                  comparison->accuracy->path);
+    } else if (comparison->by_learning) {
+        gw_print("to the goal: until as much is learnt as in %d iterations without compression\n\n",
+                 GW_DENSE_ITERATIONS);
     }
     print_table(ranking);
     if (why[0] != '\0') {

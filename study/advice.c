@@ -96,25 +96,24 @@ static enum gw_status find_each_energy(struct gw_advice *advice, struct gradient
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
-/* Most bytes that a training may have sent, over those asked for, to count for an advice. */
-static const double most_sent = 2;
-
 enum gw_objection gw_advice_objection(const struct gw_advice *advice, size_t place) {
     const struct gw_iterations_factor *iterations = &advice->iterations[place];
     return advice->energy[place] < advice->least_energy ? GW_LITTLE_ENERGY
+           : advice->by_iteration                       ? GW_NO_OBJECTION
            : isnan(iterations->median)                  ? GW_NEVER_TRAINED
            : isinf(iterations->median)                  ? GW_FEW_LEARNT
-           : iterations->sent > most_sent               ? GW_SENT_MORE
                                                         : GW_NO_OBJECTION;
 }
 
-/* Seconds of training for each iteration that dense exchange would need. */
-static double duration_of(double iteration_s, const struct gw_iterations_factor *iterations) {
-    return iteration_s * iterations->median;
+/* Seconds of training for each iteration that dense exchange would need; if iterations are the
+ * goal, of an iteration. */
+static double duration_of(const struct gw_advice *advice, const struct gw_result *result,
+                          const struct gw_iterations_factor *iterations) {
+    return result->iteration_s * (advice->by_iteration ? 1 : iterations->median);
 }
 
 static double duration_at(const struct gw_advice *advice, size_t place) {
-    return duration_of(advice->ranking.results[place].iteration_s, &advice->iterations[place]);
+    return duration_of(advice, &advice->ranking.results[place], &advice->iterations[place]);
 }
 
 static enum gw_status predict_half(struct gw_advice *advice, struct gw_error *error) {
@@ -130,8 +129,34 @@ static enum gw_status predict_half(struct gw_advice *advice, struct gw_error *er
     return gw_predict(&advice->halved, &advice->planned_ddp, &options, &advice->half, error);
 }
 
-/* Chooses the fastest dense pipeline and the compressed one that trains soonest of those that may
- * be recommended, or else the fastest that keeps enough energy. */
+static const double no_difference = 1.02;
+
+/* The first's time over the second's, with its 95% interval; NAN: unknown. */
+static struct gw_estimate find_ratio(const struct gw_result *first,
+                                     const struct gw_result *second) {
+    struct gw_estimate ratio = {.value = first->iteration_s / second->iteration_s};
+    gw_results_ratio(first, second, &ratio.low, &ratio.high);
+    if (first->uncertainty_count == 0 || second->uncertainty_count == 0) {
+        ratio.low = ratio.high = NAN; /* curves without uncertainties */
+    }
+    return ratio;
+}
+
+/* The place of DistributedDataParallel as it is, or of the fastest dense pipeline where that cannot
+ * be predicted. */
+static size_t default_place(const struct gw_advice *advice) {
+    for (size_t i = 0; i < advice->ranking.count; i++) {
+        const struct gw_result *result = &advice->ranking.results[i];
+        if (strcmp(result->algorithm, "ddp") == 0 && result->policy == NULL) {
+            return i;
+        }
+    }
+    return advice->dense;
+}
+
+/* Chooses the fastest dense pipeline, or the default if that may be as fast, and the compressed one
+ * that trains soonest of those that may be recommended, or else the fastest that keeps enough
+ * energy. */
 static void choose_pipelines(struct gw_advice *advice) {
     const struct gw_ranking *ranking = &advice->ranking;
     size_t count = ranking->count;
@@ -150,15 +175,31 @@ static void choose_pipelines(struct gw_advice *advice) {
         }
     }
     advice->compressed = advice->compressed == count ? enough : advice->compressed;
+    if (advice->dense < count) {
+        size_t usual = default_place(advice);
+        bool gains = find_ratio(&ranking->results[usual], &ranking->results[advice->dense]).low > 1;
+        advice->dense = gains ? advice->dense : usual;
+    }
+}
+
+static struct gw_recommendation make_recommendation(const struct gw_advice *advice, size_t place,
+                                                    struct gw_iterations_factor iterations) {
+    const struct gw_result *results = advice->ranking.results;
+    struct gw_recommendation one = {
+        .place = place, .result = gw_advice_result(advice, place), .iterations = iterations};
+    struct gw_estimate gain = find_ratio(&results[default_place(advice)], one.result);
+    double needed = advice->by_iteration ? 1 : iterations.median;
+    one.speedup = find_ratio(&results[advice->dense], one.result);
+    one.holds = gain.value > no_difference * needed && !(gain.low <= needed);
+    return one;
 }
 
 static void add_recommendation(struct gw_advice *advice, struct gw_recommendation one) {
     size_t place = advice->recommendation_count++;
     struct gw_recommendation *all = advice->recommendations;
-    double duration = duration_of(one.result->iteration_s, &one.iterations);
-    one.speedup = advice->ranking.results[advice->dense].iteration_s / one.result->iteration_s;
+    double duration = duration_of(advice, one.result, &one.iterations);
     for (; place > 0 &&
-           duration < duration_of(all[place - 1].result->iteration_s, &all[place - 1].iterations);
+           duration < duration_of(advice, all[place - 1].result, &all[place - 1].iterations);
          place--) {
         all[place] = all[place - 1];
     }
@@ -169,46 +210,91 @@ static void list_recommendations(struct gw_advice *advice) {
     const struct gw_ranking *ranking = &advice->ranking;
     for (size_t i = 0; i < ranking->count; i++) {
         if (gw_advice_objection(advice, i) == GW_NO_OBJECTION) {
-            add_recommendation(advice,
-                               (struct gw_recommendation){.place = i,
-                                                          .result = &ranking->results[i],
-                                                          .iterations = advice->iterations[i]});
+            add_recommendation(advice, make_recommendation(advice, i, advice->iterations[i]));
         }
     }
-    if (advice->half.iteration_s > 0) {
-        struct gw_recommendation half = {.place = ranking->count, .result = &advice->half};
-        (void)gw_learning_find(&advice->learning, gw_half_hook, advice->scenario->density,
-                               &half.iterations);
-        add_recommendation(advice, half);
+    struct gw_iterations_factor iterations;
+    bool is_known =
+        gw_learning_find(&advice->learning, gw_half_hook, advice->scenario->density, &iterations);
+    if (advice->half.iteration_s > 0 && (is_known || advice->by_iteration)) {
+        add_recommendation(advice, make_recommendation(advice, ranking->count, iterations));
     }
 }
 
-static const double no_difference = 1.02;
+/* Whether it changes nothing that is learnt: all elements go, in at least half of their bits. */
+static bool costs_nothing(const struct gw_advice *advice, size_t place) {
+    return place == advice->ranking.count ||
+           !gw_algorithm_is_sparse(gw_advice_algorithm(advice, place));
+}
+
+static void find_tiers(struct gw_advice *advice) {
+    for (size_t i = advice->recommendation_count; i-- > 0;) {
+        const struct gw_recommendation *one = &advice->recommendations[i];
+        if (!costs_nothing(advice, one->place)) {
+            advice->tiers[GW_COSTS_LITTLE] = *one;
+        } else if (one->holds || one->place == advice->dense) {
+            advice->tiers[GW_COSTS_NOTHING] = *one;
+        }
+    }
+    for (size_t i = advice->ranking.count; i-- > 0;) {
+        if (!costs_nothing(advice, i) && gw_advice_objection(advice, i) != GW_LITTLE_ENERGY) {
+            advice->tiers[GW_FASTEST_ITERATION] =
+                make_recommendation(advice, i, advice->iterations[i]);
+        }
+    }
+}
+
+/* Finds the soonest whose gain holds, or of those without compression, or else the default. */
+static const struct gw_recommendation *find_holding(const struct gw_advice *advice, bool dense) {
+    const struct gw_recommendation *usual = NULL;
+    for (size_t i = 0; i < advice->recommendation_count; i++) {
+        const struct gw_recommendation *one = &advice->recommendations[i];
+        bool fits = !dense || one->result->density == 1;
+        if (fits && one->holds && one->result != (dense ? &advice->half : NULL)) {
+            return one;
+        }
+        usual = one->place == default_place(advice) ? one : usual;
+    }
+    return usual;
+}
 
 static void judge_advice(struct gw_advice *advice) {
     const struct gw_ranking *ranking = &advice->ranking;
-    struct gw_estimate *speedup = &advice->speedup;
-    const struct gw_result *dense = &ranking->results[advice->dense];
-    const struct gw_result *compressed = &ranking->results[advice->compressed];
-    speedup->value = dense->iteration_s / compressed->iteration_s;
-    gw_results_ratio(dense, compressed, &speedup->low, &speedup->high);
-    if (dense->uncertainty_count == 0 || compressed->uncertainty_count == 0) {
-        speedup->low = speedup->high = NAN; /* curves without uncertainties */
-    }
+    advice->speedup =
+        find_ratio(&ranking->results[advice->dense], &ranking->results[advice->compressed]);
+    const struct gw_estimate *speedup = &advice->speedup;
     bool same = speedup->low > 1 / no_difference && speedup->high < no_difference;
     advice->verdict = same                ? GW_NO_DIFFERENCE
                       : speedup->low > 1  ? GW_FASTER
                       : speedup->high < 1 ? GW_SLOWER
                                           : GW_CANT_TELL;
-    /* The first of the list, or the fastest dense one if the first gains less. */
-    const struct gw_recommendation *first = &advice->recommendations[0];
-    double gain = duration_at(advice, advice->dense) /
-                  duration_of(first->result->iteration_s, &first->iterations);
-    bool is_dense = gain < no_difference || (first->place == advice->compressed && same);
-    advice->chosen = first;
-    while (is_dense && advice->chosen->place != advice->dense) {
-        advice->chosen++;
+    /* The first of the list whose gain holds, unless one without compression is as soon. */
+    advice->chosen = find_holding(advice, false);
+    const struct gw_recommendation *dense = find_holding(advice, true);
+    if (duration_of(advice, dense->result, &dense->iterations) <
+        no_difference *
+            duration_of(advice, advice->chosen->result, &advice->chosen->iterations)) {
+        advice->chosen = dense;
     }
+    find_tiers(advice);
+}
+
+/* Finds how many more samples a second DistributedDataParallel trains if it accumulates gradients
+ * over some more micro-batches. */
+static enum gw_status predict_accumulation(struct gw_advice *advice, struct gw_error *error) {
+    enum { TIMES = 4 };
+    const struct gw_prediction_options options = {0};
+    struct gw_model model = *advice->scenario->model;
+    struct gw_scenario scenario = *advice->scenario;
+    struct gw_result own;
+    struct gw_result accumulated;
+    model.micro_batches = TIMES * (model.micro_batches > 1 ? model.micro_batches : 1);
+    scenario.model = &model;
+    GW_TRY(gw_predict(advice->scenario, &advice->planned_ddp, &options, &own, error));
+    GW_TRY(gw_predict(&scenario, &advice->planned_ddp, &options, &accumulated, error));
+    advice->micro_batches = model.micro_batches;
+    advice->accumulated = TIMES * own.iteration_s / accumulated.iteration_s;
+    return GW_OK;
 }
 
 /* ---- bandwidth at which both take as long ---------------------------------------------------- */
@@ -222,7 +308,8 @@ static enum gw_status find_lead(const struct gw_advice *advice, double factor, d
                                 struct gw_error *error) {
     const struct gw_algorithm *const pair[] = {gw_advice_algorithm(advice, advice->dense),
                                                gw_advice_algorithm(advice, advice->compressed)};
-    const struct gw_comparison comparison = {.algorithms = pair, .count = 2};
+    const struct gw_comparison comparison = {
+        .algorithms = pair, .count = 2, .learning = advice->ranking.comparison->learning};
     struct gw_prediction found[2];
     struct gw_scenario scenario = *advice->scenario;
     scenario.bandwidth = factor;
@@ -334,25 +421,7 @@ void gw_advice_keep_measured(struct gw_advice *advice,
 
 /* ---- advising -------------------------------------------------------------------------------- */
 
-/* Chooses DDP's own buckets if they are as fast as the optimal plan with interference, without
- * which that plan is made. */
-static enum gw_status choose_planned(struct gw_advice *advice, const struct gw_algorithm *ddp,
-                                     struct gw_error *error) {
-    const struct gw_prediction_options options = {0};
-    struct gw_result planned;
-    struct gw_result own;
-    if (!gw_scenario_counts_interference(advice->scenario)) {
-        return GW_OK;
-    }
-    GW_TRY(gw_predict(advice->scenario, &advice->planned_ddp, &options, &planned, error));
-    GW_TRY(gw_predict(advice->scenario, ddp, &options, &own, error));
-    if (own.iteration_s <= planned.iteration_s) {
-        advice->planned_ddp = *ddp;
-    }
-    return GW_OK;
-}
-
-/* Lists all presets, after DDP by the optimal plan if choose_planned() kept that. */
+/* Lists all presets, after DDP by the optimal plan if that holds. */
 static enum gw_status list_algorithms(struct gw_advice *advice,
                                       const struct gw_algorithm *const **out, size_t *count,
                                       struct gw_error *error) {
@@ -362,8 +431,9 @@ static enum gw_status list_algorithms(struct gw_advice *advice,
     GW_TRY(gw_algorithm_find("ddp", &ddp, error));
     GW_TRY(gw_algorithm_change(ddp, &(struct gw_choice_changes){.policy = "optimal"},
                                &advice->planned_ddp, error));
-    GW_TRY(choose_planned(advice, ddp, error));
-    if (advice->planned_ddp.policy == ddp->policy) {
+    GW_TRY(gw_advise_buckets(advice, error));
+    if (!advice->buckets_hold) {
+        advice->planned_ddp = *ddp;
         *out = presets;
         return GW_OK;
     }
@@ -379,12 +449,16 @@ static enum gw_status list_algorithms(struct gw_advice *advice,
 static enum gw_status rank_answers(struct gw_advice *advice, struct gw_error *error) {
     struct gw_comparison *comparison = gw_arena_zeros(&advice->arena, 1, sizeof *comparison);
     GW_TRY(gw_arena_check(&advice->arena, "advising", error));
-    *comparison = (struct gw_comparison){.scenario = advice->scenario, .intervals = true};
+    *comparison =
+        (struct gw_comparison){.scenario = advice->scenario,
+                               .intervals = true,
+                               .learning = advice->by_iteration ? NULL : &advice->learning};
     GW_TRY(list_algorithms(advice, &comparison->algorithms, &comparison->count, error));
     GW_TRY(gw_rank(comparison, &advice->ranking, error));
     size_t count = advice->ranking.count;
     advice->energy = gw_arena_zeros(&advice->arena, count, sizeof *advice->energy);
     advice->iterations = gw_arena_zeros(&advice->arena, count, sizeof *advice->iterations);
+    advice->scenarios = gw_arena_zeros(&advice->arena, count, sizeof *advice->scenarios);
     advice->recommendations =
         gw_arena_zeros(&advice->arena, count + 1, sizeof *advice->recommendations);
     return gw_arena_check(&advice->arena, "advising", error);
@@ -395,7 +469,7 @@ const struct gw_result *gw_advice_result(const struct gw_advice *advice, size_t 
 }
 
 const struct gw_scenario *gw_advice_scenario(const struct gw_advice *advice, size_t place) {
-    return place < advice->ranking.count ? advice->scenario : &advice->halved;
+    return place < advice->ranking.count ? &advice->scenarios[place] : &advice->halved;
 }
 
 const struct gw_algorithm *gw_advice_algorithm(const struct gw_advice *advice, size_t place) {
@@ -416,12 +490,16 @@ static enum gw_status weigh_answers(struct gw_advice *advice, struct gw_error *e
     gw_workspace_free(&sample.workspace);
     GW_TRY(status);
     advice->least_energy = topk_energy / 2;
-    GW_TRY(gw_learning_open(NULL, &advice->learning, error));
     for (size_t i = 0; i < advice->ranking.count; i++) {
         const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, i);
         const char *name = gw_algorithm_is_sparse(algorithm) ? algorithm->name : "dense";
         (void)gw_learning_find(&advice->learning, name, advice->scenario->density,
                                &advice->iterations[i]);
+        advice->scenarios[i] = *advice->scenario;
+        if (!advice->by_iteration) {
+            advice->scenarios[i].density =
+                gw_learning_sent_density(&advice->learning, algorithm, advice->scenario->density);
+        }
     }
     choose_pipelines(advice);
     if (advice->dense == advice->ranking.count || advice->compressed == advice->ranking.count) {
@@ -433,8 +511,8 @@ static enum gw_status weigh_answers(struct gw_advice *advice, struct gw_error *e
     GW_TRY(predict_half(advice, error));
     list_recommendations(advice);
     judge_advice(advice);
+    GW_TRY(predict_accumulation(advice, error));
     GW_TRY(find_even_bandwidth(advice, error));
-    GW_TRY(gw_advise_buckets(advice, error));
     const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, advice->chosen->place);
     const struct gw_scenario *scenario = gw_advice_scenario(advice, advice->chosen->place);
     GW_TRY(gw_pipeline_open(scenario, algorithm, NULL, &advice->pipeline, error));
@@ -444,11 +522,52 @@ static enum gw_status weigh_answers(struct gw_advice *advice, struct gw_error *e
     return GW_OK;
 }
 
-enum gw_status gw_advise(const struct gw_scenario *scenario, const char *warning,
-                         struct gw_advice *out, struct gw_error *error) {
-    *out = (struct gw_advice){.scenario = scenario};
-    (void)snprintf(out->warning, sizeof out->warning, "%s", warning);
+enum gw_status gw_advise(const struct gw_scenario *scenario,
+                         const struct gw_advice_options *options, struct gw_advice *out,
+                         struct gw_error *error) {
+    const struct gw_advice_options usual = {0};
+    options = options == NULL ? &usual : options;
+    *out = (struct gw_advice){.scenario = scenario, .by_iteration = options->by_iteration};
+    (void)snprintf(out->warning, sizeof out->warning, "%s",
+                   options->warning == NULL ? "" : options->warning);
+    GW_TRY(gw_learning_open(options->learning, &out->learning, error));
     return weigh_answers(out, error);
+}
+
+/* Lowers *soonest to the recommended pipeline's time at that density, and then keeps the density.
+ */
+static enum gw_status try_density(const struct gw_scenario *scenario,
+                                  const struct gw_advice_options *options, double density,
+                                  double *soonest, double *best, struct gw_error *error) {
+    struct gw_scenario tried = *scenario;
+    struct gw_advice advice;
+    tried.density = density;
+    enum gw_status status = gw_advise(&tried, options, &advice, error);
+    if (status == GW_OK) {
+        const struct gw_recommendation *chosen = advice.chosen;
+        double duration = duration_of(&advice, chosen->result, &chosen->iterations);
+        *best = duration < *soonest ? density : *best;
+        *soonest = fmin(duration, *soonest);
+    }
+    gw_advice_free(&advice);
+    return status;
+}
+
+enum gw_status gw_advise_density(struct gw_scenario *scenario,
+                                 const struct gw_advice_options *options, struct gw_error *error) {
+    struct gw_learning learning;
+    double soonest = INFINITY;
+    double best = scenario->density;
+    GW_TRY(gw_learning_open(options == NULL ? NULL : options->learning, &learning, error));
+    enum gw_status status =
+        try_density(scenario, options, scenario->density, &soonest, &best, error);
+    double density = 0;
+    while (status == GW_OK && (density = gw_learning_next_density(&learning, density)) < 1) {
+        status = try_density(scenario, options, density, &soonest, &best, error);
+    }
+    gw_learning_close(&learning);
+    scenario->density = best;
+    return status;
 }
 
 void gw_advice_free(struct gw_advice *advice) {

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "kernels/gradients/emulation.h"
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 enum { MAX_FILES = 256 };
@@ -92,17 +94,23 @@ static bool is_trained_by(const struct gw_trainings *trainings, const char *name
            (is_dense(name) && is_dense(trainings->algorithm));
 }
 
-/* Finds the nearest trained density, by ratio. */
-static double nearest_density(const struct gw_learning *learning, double asked) {
-    double nearest = 1;
+double gw_learning_next_density(const struct gw_learning *learning, double above) {
+    double next = 1;
     for (size_t i = 0; i < learning->count; i++) {
         for (size_t k = 0; k < learning->each[i].count; k++) {
             double density = learning->each[i].trainings[k].density;
-            if (density < 1 &&
-                (nearest == 1 || fabs(log(density / asked)) < fabs(log(nearest / asked)))) {
-                nearest = density;
-            }
+            next = density > above ? fmin(next, density) : next;
         }
+    }
+    return next;
+}
+
+/* Finds the nearest trained density, by ratio. */
+static double nearest_density(const struct gw_learning *learning, double asked) {
+    double nearest = gw_learning_next_density(learning, 0);
+    for (double density = nearest; density < 1;
+         density = gw_learning_next_density(learning, density)) {
+        nearest = fabs(log(density / asked)) < fabs(log(nearest / asked)) ? density : nearest;
     }
     return nearest;
 }
@@ -186,5 +194,17 @@ bool gw_learning_find(const struct gw_learning *learning, const char *name, doub
     out->is_beyond = has_density;
     out->sent = sent_count > 0 ? median_of(sent, sent_count) : 1;
     out->median = out->networks > 0 ? median_of(factors, out->networks) : NAN;
-    return out->networks > 0;
+    if (is_dense(name)) {
+        out->low = out->median = out->high = 1; /* the reference, also of trainings that vary */
+    }
+    return !isnan(out->median);
+}
+
+double gw_learning_sent_density(const struct gw_learning *learning,
+                                const struct gw_algorithm *algorithm, double density) {
+    struct gw_iterations_factor found;
+    return gw_counts_depend_on_data(algorithm->compressor) &&
+                   gw_learning_find(learning, algorithm->name, density, &found)
+               ? fmin(1, density * found.sent)
+               : density;
 }

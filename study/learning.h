@@ -50,4 +50,12 @@ bool gw_trainings_are_by_hook(const struct gw_trainings *trainings);
 bool gw_learning_find(const struct gw_learning *learning, const char *name, double density,
                       struct gw_iterations_factor *out);
 
+/* The least trained density above `above`; 1: there is none. */
+double gw_learning_next_density(const struct gw_learning *learning, double above);
+
+/* The density that an algorithm sends at if it was asked for `density`: as in trainings, where the
+ * count depends on the gradients. */
+double gw_learning_sent_density(const struct gw_learning *learning,
+                                const struct gw_algorithm *algorithm, double density);
+
 #endif

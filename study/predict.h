@@ -5,6 +5,7 @@
 #include "goal/goal.h"
 #include "kernels/kernels.h"
 #include "methods/schedule.h"
+#include "study/learning.h"
 #include "study/plans.h"
 #include "study/scenario.h"
 
@@ -172,6 +173,17 @@ struct gw_to_goal {
 void gw_to_goal_find(const struct gw_accuracy *accuracy, const struct gw_scenario *scenario,
                      const struct gw_result *result, struct gw_to_goal *out,
                      struct gw_result *notes);
+
+/* Iterations of dense exchange that set the goal where trainings are of other networks. */
+enum { GW_DENSE_ITERATIONS = 1000 };
+
+/*
+ * Finds the time until a pipeline has learnt as much as GW_DENSE_ITERATIONS iterations of dense
+ * exchange, by the factors of recorded trainings; `trainings` gets its iterations.
+ */
+void gw_to_goal_learn(const struct gw_learning *learning, const struct gw_scenario *scenario,
+                      const struct gw_result *result, struct gw_trainings *trainings,
+                      struct gw_to_goal *out);
 
 /* Whether the first is known to be faster; unknown times come last. */
 bool gw_to_goal_is_before(const struct gw_to_goal *a, const struct gw_to_goal *b);

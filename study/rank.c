@@ -37,9 +37,12 @@ static bool is_before(const struct gw_ranking *ranking, const struct gw_result *
 static void insert_result(const struct gw_result *result, struct gw_ranking *ranking) {
     const struct gw_comparison *comparison = ranking->comparison;
     struct gw_to_goal to_goal = {0};
-    if (ranking->to_goal != NULL) {
+    if (comparison->accuracy != NULL) {
         gw_to_goal_find(comparison->accuracy, comparison->scenario, result, &to_goal,
                         &ranking->notes);
+    } else if (ranking->to_goal != NULL) {
+        gw_to_goal_learn(comparison->learning, comparison->scenario, result,
+                         &ranking->learnt[ranking->count], &to_goal);
     }
     size_t place = ranking->count++;
     for (; place > 0 && is_before(ranking, result, &to_goal, place - 1); place--) {
@@ -82,7 +85,7 @@ bool gw_ranking_is_rival(const struct gw_ranking *ranking, size_t place) {
                                                to_goal[place].trainings);
 }
 
-/* Fails if no pipeline reaches the goal; warns if trainings were of another model. */
+/* Fails if no pipeline reaches the goal; says it if trainings were of other models. */
 static enum gw_status check_trainings(const struct gw_comparison *comparison,
                                       struct gw_ranking *ranking, struct gw_error *error) {
     const struct gw_accuracy *accuracy = comparison->accuracy;
@@ -91,9 +94,15 @@ static enum gw_status check_trainings(const struct gw_comparison *comparison,
         return gw_fail(error, GW_BAD_INPUT,
                        "%s: expected a pipeline that is compared to reach the goal at density %g, "
                        "got none",
-                       accuracy->path, comparison->scenario->density);
+                       accuracy == NULL ? "trainings" : accuracy->path,
+                       comparison->scenario->density);
     }
-    if (strcmp(accuracy->model, model) != 0) {
+    if (accuracy == NULL) {
+        gw_result_note(&ranking->notes,
+                       "iterations to the goal are those of other networks, in the median: ranges "
+                       "are those of their trainings, without an upper end where a run never got "
+                       "there");
+    } else if (strcmp(accuracy->model, model) != 0) {
         char note[GW_RESULT_NOTE_SIZE];
         (void)snprintf(note, sizeof note,
                        "iterations to the goal are those of model %.100s: %.100s may need others",
@@ -109,8 +118,9 @@ enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking
     struct gw_arena *arena = &out->arena;
     out->results = gw_arena_zeros(arena, comparison->count, sizeof *out->results);
     out->infeasible = gw_arena_zeros(arena, comparison->count, sizeof *out->infeasible);
-    if (comparison->accuracy != NULL) {
+    if (comparison->accuracy != NULL || comparison->by_learning) {
         out->to_goal = gw_arena_zeros(arena, comparison->count, sizeof *out->to_goal);
+        out->learnt = gw_arena_zeros(arena, comparison->count, sizeof *out->learnt);
     }
     struct gw_prediction *predictions =
         gw_arena_zeros(arena, comparison->count, sizeof *predictions);
@@ -127,7 +137,7 @@ enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking
                          "expected a pipeline that can be predicted, got none of %zu; %s: %.400s",
                          out->infeasible_count, first->algorithm, first->why.message);
     }
-    GW_TRY(comparison->accuracy == NULL ? GW_OK : check_trainings(comparison, out, error));
+    GW_TRY(out->to_goal == NULL ? GW_OK : check_trainings(comparison, out, error));
     double equal_s = gw_ranking_seconds(out, 0) * (1 + GW_COMPARE_SAME);
     while (out->equal_count < out->count && gw_ranking_seconds(out, out->equal_count) <= equal_s) {
         out->equal_count++;

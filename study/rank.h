@@ -2,6 +2,7 @@
 #ifndef GW_STUDY_RANK_H
 #define GW_STUDY_RANK_H
 
+#include "study/learning.h"
 #include "study/predict.h"
 #include "study/scenario.h"
 
@@ -17,7 +18,12 @@ struct gw_comparison {
     bool trained;
     const struct gw_recorded_gradients *gradients;
     const struct gw_accuracy *accuracy; /* ranks by the time to its goal; NULL: by an iteration */
-    char note[GW_RESULT_NOTE_SIZE];     /* on the scenario, for the reader; "": none */
+    /* Counts that depend on gradients are those of these trainings, unless `trained`; NULL: as
+     * asked. */
+    const struct gw_learning *learning;
+    bool by_learning; /* ranks by the time until as much is learnt as in GW_DENSE_ITERATIONS dense
+                         ones, by `learning` */
+    char note[GW_RESULT_NOTE_SIZE]; /* on the scenario, for the reader; "": none */
 };
 enum { GW_COMPARISON_TRAINED = 100 };
 
@@ -46,10 +52,11 @@ struct gw_infeasible {
 struct gw_ranking {
     const struct gw_comparison *comparison;
     size_t count;
-    struct gw_result *results;  /* the fastest first; of equals, as they were asked for */
-    struct gw_to_goal *to_goal; /* [count], by which it is ranked; NULL: by an iteration */
-    size_t equal_count;         /* results that are as fast as the first; it is one of them */
-    size_t rival_count;         /* others that cannot be told apart from the first */
+    struct gw_result *results;   /* the fastest first; of equals, as they were asked for */
+    struct gw_to_goal *to_goal;  /* [count], by which it is ranked; NULL: by an iteration */
+    struct gw_trainings *learnt; /* [count], that `to_goal` points to with `by_learning` */
+    size_t equal_count;          /* results that are as fast as the first; it is one of them */
+    size_t rival_count;          /* others that cannot be told apart from the first */
     size_t infeasible_count;
     struct gw_infeasible *infeasible; /* as they were asked for */
     struct gw_result notes;           /* on the whole ranking; only notes are set */

@@ -24,7 +24,10 @@ static enum gw_status find_times(const struct gw_survey *survey,
     for (size_t i = 0; i < count && status == GW_OK; i++) {
         algorithms[i] = gw_advice_algorithm(survey->advice, places[i]);
     }
-    const struct gw_comparison comparison = {.algorithms = algorithms, .count = count};
+    const struct gw_comparison comparison = {.algorithms = algorithms,
+                                             .count = count,
+                                             .learning =
+                                                 survey->advice->ranking.comparison->learning};
     if (status == GW_OK) {
         status = gw_answer_points(&comparison, scenarios, scenario_count, predictions, error);
     }

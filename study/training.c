@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "study/learning.h"
 #include "study/predict.h"
 #include "study/scenario.h"
 
@@ -80,15 +79,9 @@ static void note_differences(const struct gw_trainings *trainings, const char *a
 
 /* ---- to the goal ---------------------------------------------------------------------------- */
 
-void gw_to_goal_find(const struct gw_accuracy *accuracy, const struct gw_scenario *scenario,
-                     const struct gw_result *result, struct gw_to_goal *out,
-                     struct gw_result *notes) {
-    const struct gw_trainings *trainings = find_trainings(accuracy, result->algorithm, scenario);
-    *out = (struct gw_to_goal){.trainings = trainings, .seconds = NAN};
-    if (trainings == NULL) {
-        return;
-    }
-    note_differences(trainings, result->algorithm, scenario, notes);
+/* Finds seconds of trainings, and their range by both iterations and their times. */
+static void find_seconds(const struct gw_result *result, struct gw_to_goal *out) {
+    const struct gw_trainings *trainings = out->trainings;
     double iteration_s = result->iteration_s;
     double iterations = trainings->iterations;
     out->seconds = iterations * iteration_s;
@@ -103,6 +96,36 @@ void gw_to_goal_find(const struct gw_accuracy *accuracy, const struct gw_scenari
     out->low_s = fmax(0, out->low_s);
     out->high_s =
         out->seconds + hypot(iterations * above_s, (trainings->high - iterations) * iteration_s);
+}
+
+void gw_to_goal_find(const struct gw_accuracy *accuracy, const struct gw_scenario *scenario,
+                     const struct gw_result *result, struct gw_to_goal *out,
+                     struct gw_result *notes) {
+    const struct gw_trainings *trainings = find_trainings(accuracy, result->algorithm, scenario);
+    *out = (struct gw_to_goal){.trainings = trainings, .seconds = NAN};
+    if (trainings == NULL) {
+        return;
+    }
+    note_differences(trainings, result->algorithm, scenario, notes);
+    find_seconds(result, out);
+}
+
+void gw_to_goal_learn(const struct gw_learning *learning, const struct gw_scenario *scenario,
+                      const struct gw_result *result, struct gw_trainings *trainings,
+                      struct gw_to_goal *out) {
+    struct gw_iterations_factor factor;
+    const char *name = is_dense(result->algorithm) ? "dense" : result->algorithm;
+    bool is_known = gw_learning_find(learning, name, scenario->density, &factor);
+    *trainings = (struct gw_trainings){
+        .count = factor.runs,
+        .reached = factor.runs - factor.failed,
+        .iterations = GW_DENSE_ITERATIONS * factor.median,
+        .low = GW_DENSE_ITERATIONS * factor.low,
+        .high = factor.failed > 0 ? INFINITY : GW_DENSE_ITERATIONS * factor.high};
+    *out = (struct gw_to_goal){.trainings = is_known ? trainings : NULL, .seconds = NAN};
+    if (is_known) {
+        find_seconds(result, out);
+    }
 }
 
 bool gw_to_goal_is_before(const struct gw_to_goal *a, const struct gw_to_goal *b) {

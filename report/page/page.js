@@ -79,16 +79,11 @@ function writeHead() {
     `${bytes(elements * model.bytes_per_element)} of gradients; ${advice.workers} workers, ${cluster.workers_per_node} a node; density ${advice.density}.`;
 }
 
-const verdicts = {
-  faster: "Iterations are faster with compression", slower: "Iterations are slower with compression",
-  "no difference": "Iterations are as fast with compression as without", "can't tell": "It can't be told yet whether iterations are faster with compression",
-};
-
 // Times as many iterations as without compression, in the trainings that say so.
 function iterations(r) {
   const factor = r.iterations_factor;
   if ("not_recommended" in r) return `not recommended: ${r.not_recommended}`;
-  if (factor === undefined || factor.median === null) return "";
+  if (factor === undefined || factor.low === null) return "";
   return factor.low === factor.high ? `x ${rough(factor.low)}` : `x ${rough(factor.low)} to ${rough(factor.high)}`;
 }
 
@@ -96,19 +91,30 @@ function card(term, value, note) {
   return el("div", {}, el("dt", {}, term), el("dd", {}, value, note ? el("small", {}, note) : null));
 }
 
+// What costs nothing, the soonest with compression, the fastest iteration.
+function sayTier(words, tier) {
+  if (tier === undefined) return "";
+  const name = tier.algorithm === "bf16" ? halfName : tier.algorithm + (tier.policy ? ` (${tier.policy})` : "");
+  const factor = tier.iterations_factor, known = tier.speedup_low === null ? "how far off that may be is not known" : `${rough(tier.speedup_low)} to ${rough(tier.speedup_high)} in 95% of cases`;
+  return el("p", {}, el("strong", {}, `${words}: ${name}, ${seconds(tier.iteration_s)}`),
+    tier.speedup === 1 ? "" : `: iterations are ${rough(tier.speedup)} times as fast as ${named(find("dense"))}'s (${known})` +
+      (words !== "Costs nothing" && tier.speedup >= 1.005 ? `: it pays if training needs fewer than ${rough(tier.speedup)} times as many` : "") +
+      (factor === undefined ? "; nobody trained so" : factor.low === null ? "; in trainings none got there"
+        : `; in trainings it took ${rough(factor.low)} to ${rough(factor.high)} times as many` +
+          (factor.never > 0 ? `, and ${percent(factor.never)} of the runs never got there` : "")), ".");
+}
+
 function writeVerdict() {
-  const dense = find("dense"), compressed = find("compressed"), speedup = advice.speedup;
+  const speedup = advice.speedup, recommended = named(chosen), accumulation = advice.accumulation;
   const known = speedup.low !== null ? `${rough(speedup.low)} to ${rough(speedup.high)} in 95% of cases` : "how far off is not known";
-  const factor = compressed.iterations_factor, recommended = named(chosen);
+  const soonest = advice.soonest_compressed, fastest = advice.fastest_iteration;
   section("verdict").append(
     "warning" in advice ? el("p", { class: "answer" }, `${advice.warning}.`) : "",
-    el("p", { class: "answer" }, `${verdicts[advice.verdict]}: ${named(compressed)} takes ${seconds(compressed.iteration_s)}, ` +
-      `${named(dense)}, the fastest without, ${seconds(dense.iteration_s)}.`),
-    el("p", {}, `They are ${rough(speedup.value)} times as fast (${known})` +
-      (speedup.value >= 1.005 ? `: it pays if training needs fewer than ${rough(speedup.value)} times as many iterations. ` : ". ") +
-      (factor && factor.median !== null ? `In trainings of five small networks at density ${advice.iterations_density} ${named(compressed)} needed ${rough(factor.low)} to ${rough(factor.high)} times as many, and ${percent(factor.never)} of the runs did not learn as much in their time.` : "") +
-      (compressed.not_recommended === "no training kept so little" ? `No training kept as little as density ${advice.density}.` : "")),
-    advice.recommended === "ddp" && !advice.recommended_half_bytes ? "" : el("p", {}, `Recommended: ${recommended}.`),
+    sayTier("Costs nothing", advice.costs_nothing),
+    accumulation.samples_per_second_factor >= 1.02 ? el("p", {}, `Gradient accumulation over ${accumulation.micro_batches} micro-batches, in batches four times as large: DistributedDataParallel trains ${rough(accumulation.samples_per_second_factor)} times as many samples a second.`) : "",
+    sayTier("Soonest with compression", soonest),
+    soonest && fastest && soonest.algorithm === fastest.algorithm ? "" : sayTier("Fastest iteration", fastest),
+    advice.recommended === "ddp" && !advice.recommended_half_bytes ? "" : el("p", { class: "answer" }, `Recommended: ${recommended}.`),
     sayMeasured() || "",
     el("dl", { class: "cards" },
       card("Recommended", recommended, `${data.plan.groups.length} group${data.plan.groups.length === 1 ? "" : "s"}, plan ${data.plan.policy}`),
@@ -124,7 +130,7 @@ function writeVerdict() {
 function writeBuckets() {
   const list = advice.bucket_cap_mb_list, cap = advice.bucket_cap_mb, byDefault = seconds(advice.bucket_default_iteration_s);
   const counted = `These times count ${seconds(advice.bucket_besides_s)} for each bucket besides its exchange; the table does not.`;
-  const first = `${advice.recommended === "ddp" && !advice.recommended_half_bytes ? "By prediction no compression shortens training by 2% or more. Recommended: " : "Without compression: "}DistributedDataParallel (DDP)`;
+  const first = `${advice.recommended === "ddp" && !advice.recommended_half_bytes ? "No compression shortens training by 2% or more throughout the interval. Recommended: " : "Without compression: "}DistributedDataParallel (DDP)`;
   if (list === null && cap === null) {
     return [el("p", {}, `${first}, its buckets left as they are (${byDefault}): no others are 1% faster throughout the interval. ${counted}`)];
   }

@@ -45,7 +45,7 @@ TEST(a_cap_is_advised_by_what_its_buckets_take_too) {
     const double passes_s = 0.1 + MOST_TENSORS * 0.002;
     struct gw_scenario scenario = ask_about(MOST_TENSORS, 1e-3, 1e-3);
     struct gw_advice advice;
-    assert_ok(gw_advise(&scenario, "", &advice, &error));
+    assert_ok(gw_advise(&scenario, NULL, &advice, &error));
     assert_true(advice.cap_mib == 3);
     assert_true(near(advice.cap_iteration_s, passes_s + 0.002 + 34 * 100e-6, 1e-9));
     assert_true(near(advice.default_iteration_s, passes_s + 0.025 + 5 * 100e-6, 1e-9));
@@ -58,18 +58,19 @@ TEST(a_cap_is_advised_by_what_its_buckets_take_too) {
 
 /*
  * 10 ms a MiB, of which half the bytes save half; selecting gains nothing. Two tensors, ready after
- * 102 and 104 ms: whole, the exchanges end after 122 ms; halved, after 112.
+ * 102 and 104 ms: whole, each in a bucket, the exchanges end after 122 ms; halved, in one bucket,
+ * after 114.
  */
 TEST(advice_compares_with_half_the_bytes_where_it_recommends_them) {
     struct gw_scenario scenario = ask_about(2, 0.01, 0.1);
     struct gw_advice advice;
     struct gw_survey survey;
-    assert_ok(gw_advise(&scenario, "", &advice, &error));
+    assert_ok(gw_advise(&scenario, NULL, &advice, &error));
     const struct gw_result *chosen = advice.chosen->result;
     assert_true(chosen == &advice.half && advice.chosen->place == advice.ranking.count);
-    assert_true(near(chosen->iteration_s, 0.112, 1e-9));
-    assert_true(near(advice.pipeline.plan->iteration_s, 0.112, 1e-9));
-    assert_true(near(advice.explanation.exposed_comm_s, 0.008, 1e-9));
+    assert_true(near(chosen->iteration_s, 0.114, 1e-9));
+    assert_true(near(advice.pipeline.plan->iteration_s, 0.114, 1e-9));
+    assert_true(near(advice.explanation.exposed_comm_s, 0.010, 1e-9));
     assert_true(advice.widest >= chosen->uncertainties &&
                 advice.widest < chosen->uncertainties + chosen->uncertainty_count);
     assert_ok(gw_survey_make(&advice, &survey, &error));
@@ -78,11 +79,11 @@ TEST(advice_compares_with_half_the_bytes_where_it_recommends_them) {
     for (size_t i = 0; i < survey.timelines[0].span_count; i++) {
         end_s = fmax(end_s, survey.timelines[0].spans[i].end_s);
     }
-    assert_true(near(end_s, 0.112, 1e-9));
+    assert_true(near(end_s, 0.114, 1e-9));
     for (size_t i = 0; i < survey.change_count; i++) {
         const struct gw_survey_change *change = &survey.changes[i];
         bool is_half = strcmp(change->name, "bandwidth") == 0 && change->factor < 1;
-        assert_true(!is_half || near(change->iteration_s[0], 0.122, 1e-9));
+        assert_true(!is_half || near(change->iteration_s[0], 0.124, 1e-9));
     }
     gw_survey_free(&survey);
     gw_advice_free(&advice);
@@ -91,19 +92,20 @@ TEST(advice_compares_with_half_the_bytes_where_it_recommends_them) {
 
 /*
  * 1 ms a MiB, beside which backward passes and exchanges take three times as long. The optimal plan
- * exchanges 25 of 26 tensors beside the backward pass, 2 ms more for each; DDP's two buckets one.
+ * exchanges all tensors but the last beside the backward pass, 2 ms more for each; DDP's buckets 76
+ * of 101. Without that it exposes 24 ms less.
  */
 TEST(a_plan_that_interference_makes_slower_than_ddp_is_not_advised) {
     static const struct gw_overlap_factor thrice = {.factor = 3, .low = 3, .high = 3};
     const struct gw_overlap_point point = {.bytes = 1, .compute = thrice, .communication = thrice};
-    struct gw_scenario scenario = ask_about(26, 1e-3, 1e-3);
+    struct gw_scenario scenario = ask_about(MOST_TENSORS, 1e-3, 1e-3);
     struct gw_overlap *overlap = calloc(1, sizeof *overlap);
     assert_non_null(overlap);
     overlap->workers = 4;
     assert_ok(gw_overlap_add(overlap, "allreduce", "backward", point, &error));
     gw_cluster_set_overlap(&cluster, overlap);
     struct gw_advice advice;
-    assert_ok(gw_advise(&scenario, "", &advice, &error));
+    assert_ok(gw_advise(&scenario, NULL, &advice, &error));
     size_t rows = 0;
     for (size_t i = 0; i < advice.ranking.count; i++) {
         rows += strcmp(advice.ranking.results[i].algorithm, "ddp") == 0;
@@ -111,8 +113,9 @@ TEST(a_plan_that_interference_makes_slower_than_ddp_is_not_advised) {
     assert_true(rows == 1 && advice.ranking.results[advice.dense].policy == NULL);
     gw_advice_free(&advice);
     scenario.interference = GW_INTERFERENCE_NONE;
-    assert_ok(gw_advise(&scenario, "", &advice, &error));
-    assert_string_equal(advice.ranking.results[advice.dense].policy, "optimal");
+    assert_ok(gw_advise(&scenario, NULL, &advice, &error));
+    assert_true(advice.buckets_hold);
+    assert_string_equal(advice.planned_ddp.policy, "optimal");
     gw_advice_free(&advice);
     gw_cluster_free(&cluster);
 }
@@ -131,7 +134,7 @@ TEST(the_recommended_plan_is_found_among_measurements) {
                                                     .results = results};
     struct gw_scenario scenario = ask_about(MOST_TENSORS, 1e-3, 1e-3);
     struct gw_advice advice;
-    assert_ok(gw_advise(&scenario, "", &advice, &error));
+    assert_ok(gw_advise(&scenario, NULL, &advice, &error));
     gw_advice_keep_measured(&advice, &measured);
     assert_string_equal(advice.chosen->result->policy, "optimal");
     assert_int_equal(advice.measurements.count, 2);
