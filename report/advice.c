@@ -136,7 +136,7 @@ static void print_recommendation(const struct gw_advice *advice) {
 /* Prints how fast iterations of a tier are, and in how many of them trainings learnt as much. */
 static void print_tier(const struct gw_advice *advice, enum gw_tier tier) {
     static const char *const words[] = {[GW_COSTS_NOTHING] = "Costs nothing",
-                                        [GW_COSTS_LITTLE] = "Soonest with compression",
+                                        [GW_SOONEST_COMPRESSED] = "Soonest with compression",
                                         [GW_FASTEST_ITERATION] = "Fastest iteration"};
     const struct gw_recommendation *one = &advice->tiers[tier];
     char name[GW_ADVICE_NAME_SIZE];
@@ -178,9 +178,9 @@ static void print_tiers(const struct gw_advice *advice) {
                  "DistributedDataParallel trains %.2f times as many samples a second.\n",
                  advice->micro_batches, advice->accumulated);
     }
-    print_tier(advice, GW_COSTS_LITTLE);
-    if (advice->tiers[GW_FASTEST_ITERATION].place != advice->tiers[GW_COSTS_LITTLE].place ||
-        advice->tiers[GW_COSTS_LITTLE].result == NULL) {
+    print_tier(advice, GW_SOONEST_COMPRESSED);
+    if (advice->tiers[GW_FASTEST_ITERATION].place != advice->tiers[GW_SOONEST_COMPRESSED].place ||
+        advice->tiers[GW_SOONEST_COMPRESSED].result == NULL) {
         print_tier(advice, GW_FASTEST_ITERATION);
     }
     print_recommendation(advice);
@@ -448,7 +448,7 @@ static void write_recommendation(const struct gw_advice *advice,
 
 static void write_recommendations(const struct gw_advice *advice, struct gw_json_writer *writer) {
     static const char *const keys[] = {[GW_COSTS_NOTHING] = "costs_nothing",
-                                       [GW_COSTS_LITTLE] = "soonest_compressed",
+                                       [GW_SOONEST_COMPRESSED] = "soonest_compressed",
                                        [GW_FASTEST_ITERATION] = "fastest_iteration"};
     gw_writer_array(writer, "recommendations");
     for (size_t i = 0; i < advice->recommendation_count; i++) {

@@ -231,7 +231,7 @@ static void find_tiers(struct gw_advice *advice) {
     for (size_t i = advice->recommendation_count; i-- > 0;) {
         const struct gw_recommendation *one = &advice->recommendations[i];
         if (!costs_nothing(advice, one->place)) {
-            advice->tiers[GW_COSTS_LITTLE] = *one;
+            advice->tiers[GW_SOONEST_COMPRESSED] = *one;
         } else if (one->holds || one->place == advice->dense) {
             advice->tiers[GW_COSTS_NOTHING] = *one;
         }
@@ -272,8 +272,7 @@ static void judge_advice(struct gw_advice *advice) {
     advice->chosen = find_holding(advice, false);
     const struct gw_recommendation *dense = find_holding(advice, true);
     if (duration_of(advice, dense->result, &dense->iterations) <
-        no_difference *
-            duration_of(advice, advice->chosen->result, &advice->chosen->iterations)) {
+        no_difference * duration_of(advice, advice->chosen->result, &advice->chosen->iterations)) {
         advice->chosen = dense;
     }
     find_tiers(advice);

@@ -43,9 +43,9 @@ struct gw_recommendation {
     bool holds;
 };
 
-/* What an advice begins with: the soonest of what costs nothing, of what may cost iterations, and
- * the fastest iteration. */
-enum gw_tier { GW_COSTS_NOTHING, GW_COSTS_LITTLE, GW_FASTEST_ITERATION, GW_TIERS };
+/* Lines that an advice begins with: the soonest that costs nothing, the soonest that compresses,
+ * and the fastest iteration. */
+enum gw_tier { GW_COSTS_NOTHING, GW_SOONEST_COMPRESSED, GW_FASTEST_ITERATION, GW_TIERS };
 
 /* How an advice is found. */
 struct gw_advice_options {

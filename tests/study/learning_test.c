@@ -160,7 +160,7 @@ static void write_trainings(const char *folder, const char *name, unsigned train
     (void)fclose(file);
 }
 
-/* Of a user's own network: longer trainings stand for it, and each run shows in the range. */
+/* Longer trainings stand for a user's own network, and each run shows in the range. */
 TEST_IN_FOLDER(a_folder_of_own_trainings_is_read) {
     struct gw_learning own;
     struct gw_iterations_factor found;
