@@ -18,6 +18,8 @@ const struct gw_collective *const gw_collectives[] = {
     &gw_collective_gather_binomial,
     &gw_collective_scatter_linear,
     &gw_collective_scatter_binomial,
+    &gw_collective_alltoall_pairwise,
+    &gw_collective_alltoall_bruck,
     &gw_collective_parameter_server,
     &gw_collective_push,
     &gw_collective_pull,

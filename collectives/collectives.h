@@ -12,8 +12,11 @@
 /* GW_NOBODY: a step has no receiver, or no sender. GW_ANYBODY: it receives from any rank. */
 enum { GW_NOBODY = UINT32_MAX, GW_ANYBODY = UINT32_MAX - 1 };
 
-/* A part of the call's data: `count` blocks from `first` on; block 0 follows the last one. The
- * algorithm defines the blocks (`cut`, `shares`). */
+/*
+ * A part of the call's data: `count` blocks from `first` on; block 0 follows the last one. The
+ * algorithm defines the blocks (`cut`, `shares`). In an alltoall block r is a worker's data for
+ * rank r; Bruck's sends blocks that are not adjacent, of which `first` says the first place.
+ */
 struct gw_blocks {
     uint32_t first, count;
 };
@@ -37,7 +40,8 @@ struct gw_step {
 
 /*
  * One call. `bytes` is one worker's contribution, as in cluster files (docs/files.md); for scatter
- * and pull, what one worker receives. 1 to 2^30 workers. A message or an offset of 2^64 bytes or
+ * and pull, what one worker receives; for alltoall, what one worker sends to all, its own part
+ * included. 1 to 2^30 workers. A message or an offset of 2^64 bytes or
  * more counts as UINT64_MAX.
  */
 struct gw_call {
@@ -57,12 +61,13 @@ struct gw_collective {
     void (*step)(const struct gw_call *call, uint32_t rank, uint32_t index, struct gw_step *out);
     /*
      * How the call's data is cut into blocks. The core is the largest power of two that is not
-     * above the workers. With `shares`, all blocks together have the call's bytes: whole elements
-     * of 4 bytes if these divide the bytes, otherwise single bytes; the first blocks have one
-     * element more where blocks cannot be equal. Without, each block has the call's bytes.
+     * above the workers. GW_COPIES: each block has the call's bytes. GW_SHARES: all blocks together
+     * have them: whole elements of 4 bytes if these divide the bytes, otherwise single bytes; the
+     * first blocks have one element more where blocks cannot be equal. GW_EQUAL_SHARES: the same,
+     * but all blocks are as long as the longest; of single bytes.
      */
     enum { GW_ONE_BLOCK, GW_BLOCK_PER_WORKER, GW_BLOCK_PER_CORE_WORKER } cut;
-    bool shares;
+    enum { GW_COPIES, GW_SHARES, GW_EQUAL_SHARES } shares;
     /*
      * The literature's closed form for equal, uncontended links on which a message of n bytes takes
      * alpha_s + n * beta_s_per_byte and ranks send and receive at the same time
@@ -82,7 +87,7 @@ enum gw_status gw_collective_find(const char *operation, const char *name,
  * True if ranks are interchangeable: with equal links and an equal start, all ranks take every step
  * at the same time. Then all ranks take equally many steps; in step i each sends to one rank and
  * receives from one rank (never GW_ANYBODY); and the bytes of step i are equal on all ranks if
- * `bytes` is a multiple of 4 * workers (without `shares`: always). With other bytes, ranks may
+ * `bytes` is a multiple of 4 * workers (unless GW_SHARES: always). With other bytes, ranks may
  * differ by a step's few bytes.
  */
 bool gw_collective_symmetric(const struct gw_collective *collective, uint32_t workers);

@@ -52,6 +52,42 @@ const struct gw_collective gw_collective_scatter_linear = {
     .cost = linear_cost,
 };
 
+static uint32_t pairwise_steps(const struct gw_call *call, uint32_t rank) {
+    (void)rank;
+    return call->workers - 1;
+}
+
+/* In step i from 0 each rank sends to the one i + 1 places further. */
+static void pairwise_step(const struct gw_call *call, uint32_t rank, uint32_t index,
+                          struct gw_step *out) {
+    uint64_t bytes = gw_equal_share(call);
+    uint32_t to = (rank + index + 1) % call->workers;
+    *out = (struct gw_step){.to = to,
+                            .from = (rank + call->workers - index - 1) % call->workers,
+                            .send_bytes = bytes,
+                            .receive_bytes = bytes,
+                            .send = {.first = to, .count = 1},
+                            .receive = {.first = rank, .count = 1}};
+}
+
+static double pairwise_cost(const struct gw_call *call, double alpha_s, double beta_s_per_byte) {
+    return (double)(call->workers - 1) * (alpha_s + (double)gw_equal_share(call) * beta_s_per_byte);
+}
+
+const struct gw_collective gw_collective_alltoall_pairwise = {
+    .operation = "alltoall",
+    .name = "pairwise",
+    .title = "step by step each sends a block to a rank further away",
+    .source = "Thakur, Rabenseifner and Gropp 2005",
+    .symmetric = GW_SYMMETRIC_ALWAYS,
+    .uniform = true,
+    .steps = pairwise_steps,
+    .step = pairwise_step,
+    .cut = GW_BLOCK_PER_WORKER,
+    .shares = GW_EQUAL_SHARES,
+    .cost = pairwise_cost,
+};
+
 /* The last of an odd number of workers has no partner. */
 static uint32_t pairs_steps(const struct gw_call *call, uint32_t rank) {
     return (rank | 1) < call->workers ? 1 : 0;

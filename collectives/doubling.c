@@ -49,7 +49,7 @@ static uint32_t fold_steps(const struct fold *fold, uint32_t rank, uint32_t roun
 }
 
 static struct fold_place find_fold_place(const struct fold *fold, uint32_t rank, uint32_t index,
-                                    uint32_t rounds) {
+                                         uint32_t rounds) {
     if (!is_paired(fold, rank)) {
         return (struct fold_place){
             .phase = FOLD_ROUND, .number = rank - fold->pairs, .round = index};
@@ -207,6 +207,53 @@ const struct gw_collective gw_collective_allgather_bruck = {
     .cost = bruck_cost,
 };
 
+/* ---- Bruck's alltoall ------------------------------------------------------------------------ */
+
+/* Blocks stand at the distance of their destination. In round k those at places with bit k, of as
+ * many as there are workers, go 2^k ranks further. */
+static uint32_t count_moved(uint32_t workers, uint32_t round) {
+    uint32_t period = workers >> round >> 1 << round;
+    uint32_t rest = workers & ((2U << round) - 1);
+    return period + (rest > 1U << round ? rest - (1U << round) : 0);
+}
+
+static void bruck_alltoall_step(const struct gw_call *call, uint32_t rank, uint32_t index,
+                                struct gw_step *out) {
+    uint32_t places = 1U << index;
+    const struct gw_blocks moved = {.first = places, .count = count_moved(call->workers, index)};
+    uint64_t bytes = gw_copies_bytes(gw_equal_share(call), moved.count);
+    *out = (struct gw_step){.to = (rank + places) % call->workers,
+                            .from = (rank + call->workers - places) % call->workers,
+                            .send_bytes = bytes,
+                            .receive_bytes = bytes,
+                            .send = moved,
+                            .receive = moved};
+}
+
+/* L alpha + L/2 n beta for powers of two. */
+static double bruck_alltoall_cost(const struct gw_call *call, double alpha_s,
+                                  double beta_s_per_byte) {
+    uint32_t rounds = gw_ceil_log2(call->workers);
+    double moved = 0;
+    for (uint32_t round = 0; round < rounds; round++) {
+        moved += count_moved(call->workers, round);
+    }
+    return rounds * alpha_s + moved * (double)gw_equal_share(call) * beta_s_per_byte;
+}
+
+const struct gw_collective gw_collective_alltoall_bruck = {
+    .operation = "alltoall",
+    .name = "bruck",
+    .title = "blocks go to their ranks in hops of powers of two",
+    .source = "Bruck et al. 1997",
+    .symmetric = GW_SYMMETRIC_ALWAYS,
+    .steps = bruck_steps,
+    .step = bruck_alltoall_step,
+    .cut = GW_BLOCK_PER_WORKER,
+    .shares = GW_EQUAL_SHARES,
+    .cost = bruck_alltoall_cost,
+};
+
 /* ---- allreduce by recursive doubling --------------------------------------------------------- */
 
 static uint32_t doubling_steps(const struct gw_call *call, uint32_t rank) {
@@ -322,6 +369,6 @@ const struct gw_collective gw_collective_allreduce_halving_doubling = {
     .steps = halving_steps,
     .step = halving_step,
     .cut = GW_BLOCK_PER_CORE_WORKER,
-    .shares = true,
+    .shares = GW_SHARES,
     .cost = halving_cost,
 };

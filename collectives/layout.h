@@ -11,7 +11,8 @@ extern const struct gw_collective gw_collective_allgather_ring,
     gw_collective_broadcast_binomial, gw_collective_reduce_binomial, gw_collective_gather_linear,
     gw_collective_gather_binomial, gw_collective_scatter_linear, gw_collective_scatter_binomial,
     gw_collective_parameter_server, gw_collective_push, gw_collective_pull,
-    gw_collective_gtopk_tree, gw_collective_sketch_tree, gw_collective_sendrecv_pairs;
+    gw_collective_gtopk_tree, gw_collective_sketch_tree, gw_collective_sendrecv_pairs,
+    gw_collective_alltoall_pairwise, gw_collective_alltoall_bruck;
 
 /* The whole vector, of algorithms that do not cut it. */
 static const struct gw_blocks gw_whole = {.first = 0, .count = 1};
@@ -52,6 +53,11 @@ static inline struct gw_step gw_transfer_step(const struct gw_transfer *transfer
 /* The bytes of `count` blocks of `bytes` each; UINT64_MAX if they are more. */
 static inline uint64_t gw_copies_bytes(uint64_t bytes, uint32_t count) {
     return count > 0 && bytes > UINT64_MAX / count ? UINT64_MAX : bytes * count;
+}
+
+/* The bytes of each of a call's equal shares. */
+static inline uint64_t gw_equal_share(const struct gw_call *call) {
+    return call->bytes / call->workers + (call->bytes % call->workers > 0);
 }
 
 /* Shares of `bytes`: the first `longer` blocks have one element more than `each`. */

@@ -75,6 +75,6 @@ const struct gw_collective gw_collective_allreduce_ring = {
     .steps = allreduce_steps,
     .step = allreduce_step,
     .cut = GW_BLOCK_PER_WORKER,
-    .shares = true,
+    .shares = GW_SHARES,
     .cost = allreduce_cost,
 };

@@ -35,12 +35,14 @@ static void add_aggregator(const struct gw_aggregation *aggregation,
 struct gw_turns gw_turns_behind(const struct gw_costs *costs, const struct gw_leg_cost *leg,
                                 double congestion, double bytes) {
     double part = gw_sharing_part(&costs->cluster->sharing, costs->workers);
-    const struct gw_collective_cost *last = leg->parts[leg->part_count - 1].measured;
-    return (struct gw_turns){
-        .part = part,
-        .ahead_s = part > 0 && last != NULL
-                       ? gw_collective_skew_s(last, congestion / costs->bandwidth, bytes)
-                       : 0};
+    const struct gw_collective_part *part_of_leg = &leg->parts[leg->part_count - 1];
+    const struct gw_collective_cost *last = part_of_leg->measured;
+    return (struct gw_turns){.part = part,
+                             .ahead_s =
+                                 part > 0 && last != NULL
+                                     ? gw_collective_skew_s(last, congestion / costs->bandwidth,
+                                                            bytes * part_of_leg->share)
+                                     : 0};
 }
 
 bool gw_aggregator_shares(const struct gw_aggregator_cost *aggregator, double part) {

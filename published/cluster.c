@@ -10,6 +10,7 @@
  *     allgather                  R + (P - 1) n / B              a ring
  *     gather, scatter            D + (P - 1) n / B_n            all of it passes the root's link
  *     broadcast, reduce          D + log2(P) n / B              a tree
+ *     alltoall    (P - G) s_n + (G - 1) s_w + G (P - G) / P n / B   pairwise; one node: (P - 1) / P
  *     sendrecv                   s + n / B
  *
  * The slow estimate of an allreduce is the smaller of 2 D + 2 log2(P) n / B, a tree up and down
@@ -90,6 +91,16 @@ static struct route ring_way(const struct shape *shape, double times, double byt
     return (struct route){.between_steps = part * between,
                           .within_steps = part * (shape->workers - between),
                           .bytes = bytes};
+}
+
+/* All workers of a node send to other nodes at once. */
+static struct route pairwise_way(const struct shape *shape) {
+    double here = shape->nodes > 1 ? shape->per_node : shape->workers;
+    double others = shape->workers - here;
+    return (struct route){.between_steps = others,
+                          .within_steps = here - 1,
+                          .bytes = shape->nodes > 1 ? here * others / shape->workers
+                                                    : (here - 1) / here};
 }
 
 /* The typical or the slow end of a link's ranges. */
@@ -222,6 +233,7 @@ static enum gw_status add_among(const struct making *making, size_t workers,
     GW_TRY(add_one_way(making, "allgather", &shape, gathered, error));
     GW_TRY(add_collective(making, "broadcast", &shape, spreading, error));
     GW_TRY(add_collective(making, "reduce", &shape, spreading, error));
+    GW_TRY(add_one_way(making, "alltoall", &shape, pairwise_way(&shape), error));
     GW_TRY(add_one_way(making, "gather", &shape, rooted, error));
     return add_one_way(making, "scatter", &shape, rooted, error);
 }

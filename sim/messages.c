@@ -22,7 +22,7 @@ static struct gw_call call_of(const struct gw_collective *collective, uint64_t b
                               size_t workers) {
     struct gw_call call = {.workers = (uint32_t)workers, .bytes = bytes};
     uint64_t multiple = 4 * (uint64_t)workers;
-    if (collective->shares && gw_collective_symmetric(collective, call.workers) &&
+    if (collective->shares == GW_SHARES && gw_collective_symmetric(collective, call.workers) &&
         bytes % multiple > 0) {
         call.bytes += multiple - bytes % multiple;
     }

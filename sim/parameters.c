@@ -15,6 +15,12 @@ static double excess_at(const struct gw_simulator *simulator, const struct gw_co
     return fmax(least_s / gw_curve_time(&part->nearest->curve, size) - 1, 0);
 }
 
+/* Relative error of a composed curve at a size: that of its startup, by its part of the time. */
+static double composing_error(const struct gw_collective_part *part, double size) {
+    const struct gw_curve *curve = &part->nearest->curve;
+    return part->startup_error * fmin(gw_curve_startup(curve) / gw_curve_time(curve, size), 1);
+}
+
 /*
  * Relative margin of a parameter at a size: the largest of a collective's parts, or the kernel's at
  * the nearer density. A curve of unmeasured numbers of workers is off by its growth law and by the
@@ -33,8 +39,10 @@ static double margin_at(const struct gw_simulator *simulator, const struct gw_pa
     for (size_t i = 0; i < parameter->margin_count; i++) {
         const struct gw_margins *margins = parameter->margins[i];
         bool bounded = exchanges && !parameter->derived;
-        double excess = bounded ? excess_at(simulator, &parameter->parts[i], size) : 0;
-        margin = fmax(margin, hypot(gw_margins_at(margins, size), excess));
+        double part = exchanges ? size * parameter->parts[i].share : size;
+        double excess = bounded ? excess_at(simulator, &parameter->parts[i], part) : 0;
+        double composing = exchanges ? composing_error(&parameter->parts[i], part) : 0;
+        margin = fmax(margin, hypot(hypot(gw_margins_at(margins, part), excess), composing));
     }
     return parameter->derived ? hypot(parameter->law, margin) : margin;
 }

@@ -122,7 +122,8 @@ static void find_collective(const struct gw_costs *costs, const struct gw_schedu
     }
     struct near near = {0};
     if (parts[0].measured != NULL) {
-        near = find_near(predicted->bytes, &parts[0].measured->margins, &parts[0].measured->curve);
+        near = find_near(predicted->bytes * parts[0].share, &parts[0].measured->margins,
+                         &parts[0].measured->curve);
     }
     describe_size(predicted->bytes, near, gw_format_bytes, detail);
     if (parts[0].measured == NULL) {

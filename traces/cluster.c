@@ -152,7 +152,7 @@ static const struct gw_fields collective_fields = {
 static const struct gw_fields collectives_fields = {
     .each = &collective_fields,
     .names = GW_KEYS("allgather", "allgatherv", "allreduce", "broadcast", "reduce", "gather",
-                     "scatter", "sendrecv", "gtopk", "sketch", "push", "pull")};
+                     "scatter", "alltoall", "sendrecv", "gtopk", "sketch", "push", "pull")};
 
 static const struct gw_fields together_fields = {.unread = GW_KEYS(KERNEL_KEYS)};
 

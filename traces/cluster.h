@@ -244,11 +244,13 @@ enum { GW_DERIVATION_SIZE = 384 };
  * uncertainty, after "NAME: "; otherwise it is "". A sendrecv among 2 holds for any larger number.
  * For a single worker the curve is zero, and `derivation` says why.
  *
- * Four collectives, if not measured, are composed of others among `workers` P, as `derivation` then
+ * Five collectives, if not measured, are composed of others among `workers` P, as `derivation` then
  * says:
  *
  *     gtopk(b) = sketch(b) = ceil(log2 P) sendrecv(b) + broadcast(b)
  *     push(b) = gather(b), pull(b) = scatter(b), each among P + 1: the server is a rank of its own
+ *     alltoall(b) = allgather(b / P), with G (P - G) / (P - 1) times the time per byte if nodes
+ * have G < P workers, which share the node's link
  */
 enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const char *name,
                                      size_t workers, struct gw_curve *curve,
@@ -258,6 +260,8 @@ enum gw_status gw_cluster_collective(const struct gw_cluster *cluster, const cha
 struct gw_collective_part {
     const char *name;
     size_t ranks;
+    double share;                              /* of the collective's bytes */
+    double startup_error;                      /* relative, that composing adds */
     const struct gw_collective_cost *measured; /* among them; NULL: derived from other numbers */
     const struct gw_collective_cost *nearest;  /* measured, or of the nearest number; NULL: none */
 };

@@ -25,24 +25,36 @@ struct composed_part {
     const char *collective;
     bool each_round; /* once in each of the ceil(log2 P) rounds of a binary tree; otherwise once */
     bool server;     /* among P + 1 ranks */
+    bool divided;    /* of a P-th of the bytes */
 };
 
 struct composed {
     const char *name;
     size_t part_count;
     struct composed_part parts[GW_COLLECTIVE_MAX_PARTS];
+    double startup_error; /* relative, of composing it so */
 };
 
 /*
  * Up a tree, each round is a message between pairs (gTop-k: Shi et al. 2019, Algorithm 2; gs-SGD:
  * Dai et al. 2022, Fig. 1), and the root's result is broadcast. All workers push to a server at
- * once, and pull from it, which shares its link among them.
+ * once, and pull from it, which shares its link among them. Each worker of an alltoall sends a P-th
+ * of its bytes to each other one, as in the steps of an allgather round a ring: measured in a box
+ * (docs/results/calibration.md).
  */
 static const struct composed all[] = {
-    {"gtopk", 2, {{"sendrecv", true, false}, {"broadcast", false, false}}},
-    {"sketch", 2, {{"sendrecv", true, false}, {"broadcast", false, false}}},
-    {"push", 1, {{"gather", false, true}}},
-    {"pull", 1, {{"scatter", false, true}}}};
+    {.name = "gtopk",
+     .part_count = 2,
+     .parts = {{.collective = "sendrecv", .each_round = true}, {.collective = "broadcast"}}},
+    {.name = "sketch",
+     .part_count = 2,
+     .parts = {{.collective = "sendrecv", .each_round = true}, {.collective = "broadcast"}}},
+    {.name = "push", .part_count = 1, .parts = {{.collective = "gather", .server = true}}},
+    {.name = "pull", .part_count = 1, .parts = {{.collective = "scatter", .server = true}}},
+    {.name = "alltoall",
+     .part_count = 1,
+     .parts = {{.collective = "allgather", .divided = true}},
+     .startup_error = 0.5}};
 
 static size_t ranks_of(const struct composed_part *part, size_t workers) {
     return workers + part->server;
@@ -56,6 +68,21 @@ static size_t times_of(const struct composed_part *part, size_t workers) {
     return part->each_round ? rounds : 1;
 }
 
+static double share_of(const struct composed_part *part, size_t workers) {
+    return part->divided ? 1 / (double)workers : 1;
+}
+
+/*
+ * Bytes that pass a node's link in an alltoall, over those in a ring of as many bytes a step: round
+ * a ring only one of the G workers of a node sends to another node, and in an alltoall all do.
+ */
+static double crossing_of(const struct gw_cluster *cluster, const struct composed_part *part,
+                          size_t workers) {
+    double P = (double)workers;
+    double G = (double)cluster->workers_per_node;
+    return part->divided && P > G ? G * (P - G) / (P - 1) : 1;
+}
+
 static const char alone[] = "one worker exchanges nothing";
 
 /* Appends to a derivation, as far as there is room. */
@@ -65,8 +92,8 @@ static void append_derivation(char derivation[GW_DERIVATION_SIZE], const char *t
 }
 
 /* Writes "gtopk: not measured; made up of 2 sendrecv + broadcast". */
-static void describe_composed(const struct composed *composed, size_t workers,
-                              char derivation[GW_DERIVATION_SIZE]) {
+static void describe_composed(const struct gw_cluster *cluster, const struct composed *composed,
+                              size_t workers, char derivation[GW_DERIVATION_SIZE]) {
     (void)snprintf(derivation, GW_DERIVATION_SIZE, "%s: not measured; made up of", composed->name);
     for (size_t i = 0; i < composed->part_count; i++) {
         const struct composed_part *part = &composed->parts[i];
@@ -78,6 +105,17 @@ static void describe_composed(const struct composed *composed, size_t workers,
             append_derivation(derivation, text);
         }
         append_derivation(derivation, part->collective);
+        if (part->divided) {
+            double crossing = crossing_of(cluster, part, workers);
+            (void)snprintf(text, sizeof text, " of 1/%zu of the bytes", workers);
+            append_derivation(derivation, text);
+            (void)snprintf(text, sizeof text, ", of which %.3g times as many pass a node's link",
+                           crossing);
+            append_derivation(derivation, crossing > 1 ? text : "");
+            (void)snprintf(text, sizeof text, "; startup %s",
+                           gw_format_margin(composed->startup_error, 0, GW_UNITS_TEXT));
+            append_derivation(derivation, text);
+        }
         if (part->server) {
             (void)snprintf(text, sizeof text, " among %zu ranks, the server one of them",
                            ranks_of(part, workers));
@@ -97,7 +135,12 @@ static enum gw_status add_part(const struct gw_cluster *cluster, const struct co
     struct gw_curve sum = {0};
     GW_TRY(gw_cluster_collective(cluster, part->collective, ranks_of(part, workers), &once, own,
                                  error));
-    enum gw_status status = gw_curve_scaled(&once, times, times, &often, error);
+    enum gw_status status =
+        gw_curve_scaled(&once, times, times * crossing_of(cluster, part, workers), &often, error);
+    often.per_unit_s *= share_of(part, workers);
+    for (size_t i = 0; i < often.point_count; i++) {
+        often.points[i].size /= share_of(part, workers);
+    }
     status = status == GW_OK ? gw_curve_sum(curve, &often, &sum, error) : status;
     gw_curve_free(&once);
     gw_curve_free(&often);
@@ -120,7 +163,7 @@ static enum gw_status composed_curve(const struct gw_cluster *cluster,
         (void)snprintf(derivation, GW_DERIVATION_SIZE, "%s", alone);
         return GW_OK;
     }
-    describe_composed(composed, workers, derivation);
+    describe_composed(cluster, composed, workers, derivation);
     for (size_t i = 0; i < composed->part_count; i++) {
         enum gw_status status =
             add_part(cluster, &composed->parts[i], workers, curve, derivation, error);
@@ -277,6 +320,8 @@ size_t gw_cluster_collective_parts(const struct gw_cluster *cluster, const char 
         out[i] = (struct gw_collective_part){
             .name = part,
             .ranks = ranks,
+            .share = composed == NULL ? 1 : share_of(&composed->parts[i], workers),
+            .startup_error = composed == NULL ? 0 : composed->startup_error,
             .measured = measured,
             .nearest = measured == NULL ? find_nearest_cost(cluster, part, ranks) : measured};
     }

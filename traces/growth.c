@@ -48,7 +48,8 @@ const char *gw_growth_law_name(const struct gw_growth_law *law, char name[GW_GRO
 
 /*
  * A ring has P - 1 steps: in each a worker passes on a contribution (allgather), or twice a P-th of
- * the vector (allreduce). A root exchanges a message with each of the others.
+ * the vector (allreduce). A root exchanges a message with each of the others; in an alltoall all
+ * do, of a P-th of their bytes.
  */
 static const struct gw_growth_usual usual_laws[] = {
     {"allgather", "ring algorithm", GW_GROWTH_STEPS, GW_GROWTH_STEPS},
@@ -58,6 +59,7 @@ static const struct gw_growth_usual usual_laws[] = {
     {"reduce", "binomial tree", GW_GROWTH_LOG, GW_GROWTH_LOG},
     {"gather", "linear algorithm", GW_GROWTH_STEPS, GW_GROWTH_STEPS},
     {"scatter", "linear algorithm", GW_GROWTH_STEPS, GW_GROWTH_STEPS},
+    {"alltoall", "pairwise exchange", GW_GROWTH_STEPS, GW_GROWTH_SHARE},
     {"sendrecv", "single message", GW_GROWTH_CONSTANT, GW_GROWTH_CONSTANT}};
 
 const struct gw_growth_usual *gw_growth_usual(const char *collective) {

@@ -5,14 +5,20 @@
 #include "traces/import_parts.h"
 
 /*
- * A test, whose sizes are those of a rank's longest buffer. Where ranks gather or share out blocks,
- * this buffer has the blocks of all ranks (`is_total`).
+ * A test, whose sizes are those of a rank's longest buffer: what it contributes; the blocks of all
+ * ranks, of which it contributes one; or blocks for all ranks, which it contributes.
  */
+enum gw_nccl_buffer { GW_NCCL_OWN, GW_NCCL_BLOCK_OF_EACH, GW_NCCL_BLOCK_FOR_EACH };
 struct gw_nccl_test {
     const char *name;
     const char *collective; /* NULL: no exchange has use for it */
-    bool is_total;
+    enum gw_nccl_buffer buffer;
 };
+
+/* Returns how many times a rank's contribution a size is. */
+static inline double gw_nccl_parts(const struct gw_nccl_test *test, size_t ranks) {
+    return test->buffer == GW_NCCL_BLOCK_OF_EACH ? (double)ranks : 1;
+}
 
 /* Names of the tests that have a collective, for messages. */
 extern const char *const gw_nccl_supported;

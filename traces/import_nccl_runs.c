@@ -10,17 +10,22 @@
 
 /* Lists a name behind all names that contain it. */
 static const struct gw_nccl_test tests[] = {
-    {"all_reduce", "allreduce", false}, {"all_gather", "allgather", true},
-    {"reduce_scatter", NULL, true},     {"alltoallv", NULL, true},
-    {"alltoall", NULL, true},           {"sendrecv", "sendrecv", false},
-    {"broadcast", "broadcast", false},  {"reduce", "reduce", false},
-    {"gather", "gather", true},         {"scatter", "scatter", true},
-    {"hypercube", NULL, true},
+    {"all_reduce", "allreduce", GW_NCCL_OWN},
+    {"all_gather", "allgather", GW_NCCL_BLOCK_OF_EACH},
+    {"reduce_scatter", NULL, GW_NCCL_BLOCK_OF_EACH},
+    {"alltoallv", NULL, GW_NCCL_BLOCK_FOR_EACH},
+    {"alltoall", "alltoall", GW_NCCL_BLOCK_FOR_EACH},
+    {"sendrecv", "sendrecv", GW_NCCL_OWN},
+    {"broadcast", "broadcast", GW_NCCL_OWN},
+    {"reduce", "reduce", GW_NCCL_OWN},
+    {"gather", "gather", GW_NCCL_BLOCK_OF_EACH},
+    {"scatter", "scatter", GW_NCCL_BLOCK_OF_EACH},
+    {"hypercube", NULL, GW_NCCL_BLOCK_OF_EACH},
 };
 enum { TESTS = sizeof tests / sizeof *tests, MOST_NAME = 32 /* longer than any of theirs */ };
 
 const char *const gw_nccl_supported =
-    "all_reduce, all_gather, broadcast, reduce, gather, scatter or sendrecv";
+    "all_reduce, all_gather, broadcast, reduce, gather, scatter, alltoall or sendrecv";
 
 const struct gw_nccl_test *gw_nccl_find_program(const char *line) {
     for (const char *end = strstr(line, "_perf"); end != NULL; end = strstr(end + 1, "_perf")) {
@@ -82,15 +87,15 @@ static double width_of(const char *type) {
 
 bool gw_nccl_is_size_of(const struct gw_nccl_run *run, double bytes, double elements,
                         const char *type) {
-    double parts = run->test->is_total ? (double)run->ranks : 1;
+    double parts = run->test->buffer == GW_NCCL_OWN ? 1 : (double)run->ranks;
     double width = width_of(type);
     return width == 0 || bytes == elements * width * parts;
 }
 
 enum gw_status gw_nccl_add_row(struct gw_nccl_run *run, double bytes, double time_us,
                                struct gw_error *error) {
-    double parts = run->test->is_total ? (double)run->ranks : 1;
-    return gw_import_point(&run->table.raw, bytes / parts, time_us, 1, error);
+    return gw_import_point(&run->table.raw, bytes / gw_nccl_parts(run->test, run->ranks), time_us,
+                           1, error);
 }
 
 bool gw_nccl_put_type(struct gw_nccl_run *run, const char *type, const char *operation) {

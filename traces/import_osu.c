@@ -4,19 +4,26 @@
 #include "traces/import_parts.h"
 #include "traces/imports.h"
 
-/* Benchmarks whose sizes are the bytes that one rank contributes: one block of a gather. */
+/* Benchmarks whose sizes are the bytes that one rank contributes (one block of a gather); in an
+ * alltoall, those that it sends to each rank. */
 static const struct benchmark {
     const char *title;
     const char *collective;
 } benchmarks[] = {
-    {"Allreduce", "allreduce"}, {"Allgather", "allgather"}, {"Allgatherv", "allgatherv"},
-    {"Broadcast", "broadcast"}, {"Reduce", "reduce"},       {"Gather", "gather"},
-    {"Scatter", "scatter"},     {"", "sendrecv"}, /* half of a ping-pong */
+    {"Allreduce", "allreduce"},
+    {"Allgather", "allgather"},
+    {"Allgatherv", "allgatherv"},
+    {"Broadcast", "broadcast"},
+    {"Reduce", "reduce"},
+    {"Gather", "gather"},
+    {"Scatter", "scatter"},
+    {"All-to-All Personalized Exchange", "alltoall"},
+    {"", "sendrecv"}, /* half of a ping-pong */
 };
 
 static const char *const supported =
-    "osu_allreduce, osu_allgather, osu_allgatherv, osu_bcast, osu_reduce, osu_gather, osu_scatter "
-    "or osu_latency";
+    "osu_allreduce, osu_allgather, osu_allgatherv, osu_bcast, osu_reduce, osu_gather, osu_scatter, "
+    "osu_alltoall or osu_latency";
 
 enum { MOST_WORDS = 32 };
 
@@ -203,6 +210,7 @@ static enum gw_status read_row(struct reading *reading, struct gw_error *error) 
                              "expected a size in bytes and a time in us, up to 1e12, got %s and %s",
                              words[0], words[1]);
     }
+    bytes *= strcmp(reading->table.collective, "alltoall") == 0 ? (double)reading->workers : 1;
     return gw_import_point(&reading->table.raw, bytes, time_us, 1, error);
 }
 

@@ -160,7 +160,7 @@ static enum gw_status read_record(struct reading *reading, const struct gw_json 
         !gw_nccl_put_type(&run->out_of_place, type, operation == NULL ? "" : operation)) {
         return GW_OK;
     }
-    double parts = run->out_of_place.test->is_total ? (double)ranks : 1;
+    double parts = gw_nccl_parts(run->out_of_place.test, ranks);
     return gw_import_point(in_place > 0 ? &run->in_place : &run->out_of_place.table.raw,
                            (double)size / parts, time_us, 1, error);
 }

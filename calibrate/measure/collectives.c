@@ -28,10 +28,10 @@ struct measured_exchange {
 
 /* ---- the collectives ----------------------------------------------------------------------- */
 
-enum { SENDRECV = 5, COLLECTIVES };
+enum { SENDRECV = 6, COLLECTIVES };
 
 const char *const gw_calibrated_collectives[] = {"allgather", "allreduce", "broadcast", "gather",
-                                                 "scatter",   "sendrecv",  NULL};
+                                                 "scatter",   "alltoall",  "sendrecv",  NULL};
 
 /*
  * Small exchanges are run in rows. Many of them in a row take less than as many after a pause:
@@ -58,6 +58,7 @@ static const struct {
     {GW_BROADCAST, {NOTHING, ONE_PART}, {ONE_PART, NOTHING}, false},
     {GW_GATHER, {ONE_PART, ONE_PART}, {NOTHING, ALL_PARTS}, false},
     {GW_SCATTER, {NOTHING, ALL_PARTS}, {ONE_PART, ONE_PART}, false},
+    {GW_ALLTOALL, {ONE_PART, ONE_PART}, {ONE_PART, ONE_PART}, true},
     [SENDRECV] = {.sends = {NOTHING, ONE_PART}, .receives = {ONE_PART, NOTHING}}};
 
 static void *take_memory(struct gw_pool *pool, enum share share, size_t part, size_t whole) {
@@ -77,6 +78,9 @@ static enum gw_status run_collective(void *context, struct gw_error *error) {
                             exchange->bytes, whole);
     call.receive = take_memory(&collective_memory->receive, collectives[which].receives[is_root],
                                exchange->bytes, whole);
+    if (call.kind == GW_ALLTOALL) { /* bytes: that a worker sends in all */
+        call.bytes /= (size_t)communicator->size;
+    }
     if (which != SENDRECV) {
         return communicator->transport->collect(communicator, &call, error);
     }

@@ -89,7 +89,7 @@ static const cJSON *find_collective(const struct gw_cluster *cluster, const char
 
 /* Each collective among 2, 3 and 4 of 4 workers, one message among 2 alone. */
 static void check_collectives(const struct gw_cluster *cluster) {
-    assert_int_equal(cluster->collective_count, 5 * 3 + 1);
+    assert_int_equal(cluster->collective_count, 6 * 3 + 1);
     for (size_t i = 0; gw_calibrated_collectives[i] != NULL; i++) {
         bool of_two = strcmp(gw_calibrated_collectives[i], "sendrecv") == 0;
         for (size_t workers = 2; workers <= (of_two ? 2 : 4); workers++) {

@@ -139,5 +139,6 @@ TEST(the_fullest_machine_counts) {
 
 TEST(sizes_within_memory_are_offered) {
     check_offered(3, 12345 * 8, true, "scatter", 12345 * 8, 12345 * 8);
+    check_offered(8, 64 * mebi, false, "alltoall", 64 * mebi, 64 * mebi);
     check_offered(2, 64 * mebi, runs_large(), "sendrecv", 64 * mebi, 0);
 }

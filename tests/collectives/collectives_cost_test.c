@@ -295,7 +295,11 @@ TEST(forms_are_the_published_ones) {
         assert_true(near(published("sketch", NULL, p, n, a, b), 2 * rounds * (a + nb), 1e-12));
         assert_true(near(published("gtopk", NULL, p, n, a, b), 2 * rounds * (a + nb), 1e-12));
         assert_true(near(published("ps", NULL, p, n, a, b), 2 * (a + p * nb), 1e-12));
+        assert_true(
+            near(published("alltoall", "pairwise", p, n, a, b), (p - 1) * (a + nb / p), 1e-12));
         if (is_power_of_two(p)) {
+            assert_true(
+                near(published("alltoall", "bruck", p, n, a, b), rounds * (a + nb / 2), 1e-12));
             assert_true(near(published("allgather", "recursive-doubling", p, n, a, b),
                              rounds * a + (p - 1) * nb, 1e-12));
             assert_true(near(published("allreduce", "recursive-doubling", p, n, a, b),

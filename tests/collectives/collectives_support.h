@@ -30,8 +30,11 @@ static inline uint32_t count_blocks(const struct gw_collective *collective, uint
  * first. */
 static inline uint64_t block_bytes(const struct gw_collective *collective,
                                    const struct gw_call *call, uint32_t block) {
-    if (!collective->shares) {
+    if (collective->shares == GW_COPIES) {
         return call->bytes;
+    }
+    if (collective->shares == GW_EQUAL_SHARES) {
+        return (call->bytes + call->workers - 1) / call->workers;
     }
     uint64_t element = call->bytes % 4 == 0 ? 4 : 1;
     uint32_t blocks = count_blocks(collective, call->workers);

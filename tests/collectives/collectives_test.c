@@ -293,7 +293,7 @@ static void interpret(const struct gw_collective *collective, struct gw_call cal
 
 /* ---- tests ---------------------------------------------------------------------------------- */
 
-/* All but sendrecv, which has no result to speak of. */
+/* All but sendrecv, which has no result to speak of, and alltoall, below. */
 static void interpret_all(uint32_t workers, uint64_t bytes) {
     for (size_t i = 0; gw_collectives[i] != NULL; i++) {
         if (meaning_of(gw_collectives[i]) != NULL) {
@@ -302,7 +302,8 @@ static void interpret_all(uint32_t workers, uint64_t bytes) {
                 interpret(gw_collectives[i], (struct gw_call){workers, bytes}, true);
             }
         } else {
-            assert_string_equal(gw_collectives[i]->operation, "sendrecv");
+            const char *operation = gw_collectives[i]->operation;
+            assert_true(strcmp(operation, "sendrecv") == 0 || strcmp(operation, "alltoall") == 0);
         }
     }
 }
@@ -326,6 +327,53 @@ TEST(collectives_are_right_with_any_number_of_bytes) {
     for (int i = 0, trials = gw_trials(200); i < trials; i++) {
         uint32_t workers = 1 + (uint32_t)gw_random_below(random, 48);
         interpret_all(workers, gw_random_below(random, 1ULL << gw_random_below(random, 12)));
+    }
+}
+
+/*
+ * Blocks of every rank for every rank go where the steps' ranks send them: pairwise, those of the
+ * receiver; by Bruck, those whose way has bit k in round k.
+ */
+static void check_exchange(const struct gw_collective *collective, struct gw_call call) {
+    uint32_t P = call.workers;
+    bool pairwise = strcmp(collective->name, "pairwise") == 0;
+    uint64_t part = (call.bytes + P - 1) / P;
+    uint32_t *at = allocate((size_t)P * P, sizeof *at); /* of the block from, to */
+    uint64_t *moved = allocate(P, sizeof *moved);
+    for (uint32_t i = 0; i < P * P; i++) {
+        at[i] = i / P;
+    }
+    for (uint32_t index = 0; index < collective->steps(&call, 0); index++) {
+        memset(moved, 0, P * sizeof *moved);
+        for (uint32_t i = 0; i < P * P; i++) {
+            uint32_t holder = at[i];
+            uint32_t way = (i % P + P - holder) % P;
+            struct gw_step step = step_of(collective, &call, holder, index);
+            if (pairwise ? i / P == holder && i % P == step.to : (way >> index & 1) == 1) {
+                at[i] = step.to;
+                moved[holder]++;
+            }
+        }
+        for (uint32_t rank = 0; rank < P; rank++) {
+            struct gw_step step = step_of(collective, &call, rank, index);
+            check(&call, collective, step.send_bytes == moved[rank] * part);
+            check(&call, collective, step.receive_bytes == step.send_bytes);
+            check(&call, collective, step.combined_bytes == 0);
+        }
+    }
+    for (uint32_t i = 0; i < P * P; i++) {
+        check(&call, collective, at[i] == i % P);
+    }
+    free(at);
+    free(moved);
+}
+
+TEST(blocks_of_all_reach_all) {
+    for (uint32_t workers = 1; workers <= 33; workers++) {
+        for (uint64_t bytes = 0; bytes < 3 * workers; bytes += workers / 2 + 1) {
+            check_exchange(find("alltoall", "pairwise"), (struct gw_call){workers, bytes});
+            check_exchange(find("alltoall", "bruck"), (struct gw_call){workers, bytes});
+        }
     }
 }
 
@@ -378,9 +426,9 @@ TEST(finds_algorithms_and_says_what_there_is) {
     assert_int_equal(gw_collective_find("allgather", "tree", &found, &error), GW_BAD_INPUT);
     assert_string_equal(error.message,
                         "allgather: expected one of ring, recursive-doubling, bruck; got \"tree\"");
-    assert_int_equal(gw_collective_find("alltoall", NULL, &found, &error), GW_BAD_INPUT);
+    assert_int_equal(gw_collective_find("exscan", NULL, &found, &error), GW_BAD_INPUT);
     assert_string_equal(error.message,
                         "collective: expected one of allgather, allreduce, broadcast, reduce, "
-                        "gather, scatter, ps, push, pull, gtopk, sketch, sendrecv; got "
-                        "\"alltoall\"");
+                        "gather, scatter, alltoall, ps, push, pull, gtopk, sketch, sendrecv; got "
+                        "\"exscan\"");
 }

@@ -52,6 +52,7 @@ TEST(one_gpu_a_node_takes_rings_and_trees_over_the_network) {
     assert_true(near(time_of(&cluster, "allreduce", 8, 8e9), 6 * s + 2 * 7e9 / B, 1e-9));
     assert_true(near(time_of(&cluster, "allreduce", 8, 8), 6 * s + 2 * 7 / B, 1e-9));
     assert_true(near(time_of(&cluster, "gather", 8, 1e6), 3 * s + 7e6 / B, 1e-9));
+    assert_true(near(time_of(&cluster, "alltoall", 8, 8e6), 7 * s + 7e6 / B, 1e-9));
     assert_true(near(time_of(&cluster, "broadcast", 8, 1e6), 3 * s + 3e6 / B, 1e-9));
     assert_true(near(time_of(&cluster, "sendrecv", 2, 1e6), s + 1e6 / B, 1e-9));
     assert_true(near(time_of(&cluster, "allgather", 64, 1e6), 63 * (s + 1e6 / B), 1e-9));

@@ -46,7 +46,7 @@ static void make_scene(struct message_scene *scene, const struct gw_collective *
  */
 static uint64_t collective_bytes(const struct gw_collective *collective, struct gw_call call) {
     uint64_t sum = 0;
-    while (collective->shares && gw_collective_symmetric(collective, call.workers) &&
+    while (collective->shares == GW_SHARES && gw_collective_symmetric(collective, call.workers) &&
            call.bytes % (4 * call.workers) != 0) {
         call.bytes++;
     }

@@ -150,11 +150,11 @@ TEST_IN_FOLDER(long_files_take_time_by_their_length) {
 
 /* Keeps 20 reasons, and how many more there were. */
 TEST_IN_FOLDER(many_runs_of_no_use_are_counted) {
-    static const char run[] = "# Collective test starting: alltoall_perf\n# nThread 1 nGpus 2\n"
+    static const char run[] = "# Collective test starting: alltoallv_perf\n# nThread 1 nGpus 2\n"
                               "# size count type redop root time algbw busbw #wrong\n";
     char *text = repeat(text_of("nccl2"), run, 23, "");
     struct gw_cluster cluster = import_text(*state, NCCL, "x.txt", text, 2);
-    assert_non_null(strstr(gw_import_passed_over(&cluster, 19), "got alltoall"));
+    assert_non_null(strstr(gw_import_passed_over(&cluster, 19), "got alltoallv"));
     assert_string_equal(gw_import_passed_over(&cluster, 20), "3 more");
     assert_null(gw_import_passed_over(&cluster, 21));
     gw_cluster_free(&cluster);

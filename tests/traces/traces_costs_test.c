@@ -30,7 +30,7 @@ static const char measured_text[] =
     "'allreduce': [{'workers': 4, 'alpha_s': 3, 'beta_s_per_byte': 0.75}],"
     "'reduce': [{'workers': 16, 'points': [[10, 31], [20, 32]]}],"
     "'gather': [{'workers': 3, 'alpha_s': 4, 'beta_s_per_byte': 0.2}],"
-    "'alltoall': [{'workers': 3, 'alpha_s': 4, 'beta_s_per_byte': 0.2}],"
+    "'exscan': [{'workers': 3, 'alpha_s': 4, 'beta_s_per_byte': 0.2}],"
     "'broadcast': [{'workers': 1, 'alpha_s': 1, 'beta_s_per_byte': 1}]}, "
     "'compressors': {'topk': {'fixed_s': 1}}}";
 
@@ -53,7 +53,11 @@ TEST(collectives_are_derived) {
                  {"reduce", 8, 22.5, 30, 16, "binomial tree"},
                  {"reduce", 64, 45, 60, 16, "binomial tree"},
                  {"gather", 4, 6, 36, 3, "linear algorithm"},
-                 {"alltoall", 4, 6, 36, 3, "ring algorithm"}};
+                 {"exscan", 4, 6, 36, 3, "ring algorithm"},
+                 {"alltoall", 4, 3, 15.5, 0,
+                  "alltoall: not measured; made up of allgather of 1/4 of the bytes"},
+                 {"alltoall", 7, 6, 6 + 100. / 7, 0,
+                  "alltoall: not measured; made up of allgather of 1/7 of the bytes"}};
     struct gw_cluster cluster;
     parse_whole(measured_text, &cluster);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -70,7 +74,11 @@ TEST(collectives_are_derived) {
                            "law; how far off is not known",
                            table[i].name, table[i].workers, table[i].from, table[i].algorithm);
         }
-        assert_string_equal(derivation, expected);
+        if (table[i].from != 0 || table[i].algorithm[0] == '\0') {
+            assert_string_equal(derivation, expected);
+        } else {
+            assert_non_null(strstr(derivation, table[i].algorithm));
+        }
         gw_curve_free(&curve);
     }
     gw_cluster_free(&cluster);
