@@ -19,7 +19,9 @@ static const char *const usage =
     "  --networks N         networks drawn for each cell (default: 5)\n"
     "  --limit SECONDS      stop a network that takes longer (default: 10)\n"
     "  --family NAME        only networks of that family\n"
-    "  --exchange KIND      optimal: only sparse, or only dense exchange\n"
+    "  --exchange KIND      optimal: only sparse, only dense, or only mixed exchange\n"
+    "  --choices N          optimal: of each group in mixed exchange (default: 4)\n"
+    "  --lost SHARE         optimal: of the energy that mixed plans may lose\n"
     "  --startup SECONDS    optimal: only that startup of an exchange\n"
     "  --compute FACTOR     optimal: only compute times multiplied with that\n";
 
@@ -49,21 +51,31 @@ static struct bench_choice with_sizes(const struct bench_choice *choice, const s
 int main(int argc, char **argv) {
     static const size_t growth_sizes[] = {1000, 10000, 100000, 1000000};
     static const size_t optimal_sizes[] = {161, 1000};
-    struct bench_choice choice = {
-        .networks = 5, .limit_s = 10, .startup_s = NAN, .compute_scale = NAN};
+    struct bench_choice choice = {.networks = 5,
+                                  .limit_s = 10,
+                                  .choices = 4,
+                                  .most_lost = INFINITY,
+                                  .startup_s = NAN,
+                                  .compute_scale = NAN};
     const struct bench_option options[] = {
         {"networks", &choice.networks, 1, 1000, .expected = "1 to 1000 networks"},
         {"limit", &choice.limit_s, 1, 86400, .expected = "1 to 86400 seconds"},
         {"family", .text = &choice.family},
         {"exchange", .text = &choice.exchange},
+        {"choices", &choice.choices, 2, BENCH_MOST_CHOICES, .expected = "2 to 10 choices"},
+        {"lost", .number = &choice.most_lost, .expected = "a share of the energy"},
         {"startup", .number = &choice.startup_s, .expected = "a startup in seconds"},
         {"compute", .number = &choice.compute_scale, .expected = "a factor on compute times"},
         {0}};
     int first = bench_options(argc, argv, options, usage);
     check_family(choice.family);
-    if (choice.exchange != NULL && strcmp(choice.exchange, "sparse") != 0 &&
-        strcmp(choice.exchange, "dense") != 0) {
-        bench_refuse("sparse or dense", choice.exchange);
+    size_t exchange = 0;
+    while (choice.exchange != NULL && bench_exchanges[exchange] != NULL &&
+           strcmp(choice.exchange, bench_exchanges[exchange]) != 0) {
+        exchange++;
+    }
+    if (bench_exchanges[exchange] == NULL) {
+        bench_refuse("sparse, dense or mixed", choice.exchange);
     }
     const char *table = first < argc ? argv[first] : "";
     bool growth = strcmp(table, "growth") == 0;

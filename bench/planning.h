@@ -28,7 +28,10 @@ enum gw_status bench_fill(const struct bench_family *family, const struct bench_
 
 /* ---- tables -------------------------------------------------------------------------------- */
 
-enum { bench_most_sizes = 8 };
+enum { bench_most_sizes = 8, BENCH_MOST_CHOICES = 10 };
+
+/* Exchanges that `optimal` plans for, ended by NULL. */
+extern const char *const bench_exchanges[];
 
 /* The selected rows of a table. */
 struct bench_choice {
@@ -38,7 +41,9 @@ struct bench_choice {
     size_t sizes[bench_most_sizes]; /* in tensors */
     const char *family;             /* NULL: each */
     /* For `optimal` alone: */
-    const char *exchange; /* "sparse" or "dense"; NULL: each */
+    const char *exchange; /* "sparse", "dense" or "mixed"; NULL: each */
+    size_t choices;       /* of mixed plans, ... */
+    double most_lost;     /* ... which lose at most that share of the energy */
     double startup_s;     /* NAN: the usual ones */
     double compute_scale; /* NAN: the usual ones */
 };
@@ -47,7 +52,9 @@ struct bench_choice {
 struct bench_cell {
     const char *policy;
     bool whole; /* gw_planner_plan, with prediction and bound; otherwise the policy's marks alone */
-    bool sparse; /* exchange of what an n log n compressor keeps; otherwise dense */
+    bool sparse;    /* exchange of what an n log n compressor keeps; otherwise dense */
+    size_t choices; /* of groups; 1: as `sparse` says, all the same way */
+    double most_lost;
     const struct bench_family *family;
     double startup_s;     /* of an exchange */
     double compute_scale; /* forward and backward times are multiplied with it */
@@ -58,6 +65,7 @@ struct bench_cell {
 struct bench_planning_times {
     double median_s, worst_s;
     size_t proven; /* networks whose plan met its bound */
+    double gap;    /* the largest between a plan and its bound, as a share of its time */
     double peak_bytes;
 };
 

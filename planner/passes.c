@@ -173,8 +173,8 @@ enum gw_status gw_pass_forward(struct gw_passes *x, size_t most, double limit,
                 know_opposite(x, &x->backward[GW_HULL][q],
                               x->stairs_known ? &x->backward[GW_STAIR][q] : NULL, limit);
             bool promising = false;
-            go_forward(before, x->arcs.ready[q] + row[i].compress, &row[i], room_beside(&ahead),
-                       &x->run);
+            go_forward(before, gw_arcs_ready(&x->arcs, p, &row[i]) + row[i].compress, &row[i],
+                       room_beside(&ahead), &x->run);
             GW_TRY(unite_fronts(x, GW_REAL, most, &ahead, &fronts[q], &promising, error));
         }
         x->work += (double)(before->count * count);
@@ -206,7 +206,7 @@ enum gw_status gw_pass_backward(struct gw_passes *x, enum gw_front_kind kind, si
             const struct gw_front *after = &fronts[row[i].to];
             bool promising = false;
             GW_TRY(gw_front_reserve(&x->run, after->count + 1, error));
-            go_backward(after, x->arcs.ready[row[i].to], &row[i], room, &x->run);
+            go_backward(after, gw_arcs_ready(&x->arcs, p, &row[i]), &row[i], room, &x->run);
             GW_TRY(unite_fronts(x, kind, most, &behind, &fronts[p], &promising, error));
             if (promising && kind == GW_STAIR) {
                 row[kept++] = row[i];
@@ -224,61 +224,62 @@ enum gw_status gw_pass_backward(struct gw_passes *x, enum gw_front_kind kind, si
 
 /* ---- plans --------------------------------------------------------------------------------- */
 
-bool gw_passes_trace_back(struct gw_passes *x, enum gw_front_kind kind, bool *ends) {
+bool gw_passes_trace_back(struct gw_passes *x, enum gw_front_kind kind, size_t *marks) {
     struct gw_front_pair rest = {-INFINITY, 0};
     for (size_t q = x->tensors; q > 0;) {
         double promised = INFINITY;
         struct gw_front_pair next = rest;
         size_t from = q;
         for (size_t p = q; p-- > 0 && q - p <= x->arcs.longest;) {
-            struct gw_arc arc;
-            if (x->forward[kind][p].count == 0 || !gw_arcs_find(&x->arcs, p, q, &arc)) {
-                continue;
-            }
-            double second = arc.exchange + rest.second;
-            double first = arc.compress + fmax(rest.first, x->arcs.ready[q] + second);
-            double time = gw_front_complete(&x->forward[kind][p], first, second);
-            if (time < promised) {
-                promised = time;
-                next = (struct gw_front_pair){first, second};
-                from = p;
+            const struct gw_arc *arc = NULL;
+            size_t count = x->forward[kind][p].count == 0 ? 0 : gw_arcs_find(&x->arcs, p, q, &arc);
+            for (; count > 0; count--, arc++) {
+                double second = arc->exchange + rest.second;
+                double first =
+                    arc->compress + fmax(rest.first, gw_arcs_ready(&x->arcs, p, arc) + second);
+                double time = gw_front_complete(&x->forward[kind][p], first, second);
+                if (time < promised) {
+                    promised = time;
+                    next = (struct gw_front_pair){first, second};
+                    from = p;
+                    marks[q] = 1 + arc->choice;
+                }
             }
         }
         if (from == q) {
             return false;
         }
-        ends[q] = true;
         q = from;
         rest = next;
     }
     return true;
 }
 
-bool gw_passes_trace_on(struct gw_passes *x, enum gw_front_kind kind, bool *ends) {
+bool gw_passes_trace_on(struct gw_passes *x, enum gw_front_kind kind, size_t *marks) {
     struct gw_front_pair state = {0, 0};
     for (size_t p = 0; p < x->tensors;) {
         double promised = INFINITY;
         struct gw_front_pair next = state;
-        size_t to = p;
         struct gw_arc *row = NULL;
+        const struct gw_arc *best = NULL;
         size_t count = gw_arcs_row(&x->arcs, p, state, INFINITY, &row);
         for (size_t i = 0; i < count; i++) {
             double compress = state.first + row[i].compress;
-            double clock =
-                fmax(state.second, x->arcs.ready[row[i].to] + compress) + row[i].exchange;
+            double clock = fmax(state.second, gw_arcs_ready(&x->arcs, p, &row[i]) + compress) +
+                           row[i].exchange;
             double time = gw_front_complete(&x->backward[kind][row[i].to], compress, clock);
             if (time < promised) {
                 promised = time;
                 next = (struct gw_front_pair){compress, clock};
-                to = row[i].to;
+                best = &row[i];
             }
         }
-        if (to == p) {
+        if (best == NULL) {
             return false;
         }
-        p = to;
+        p = best->to;
         state = next;
-        ends[p] = true;
+        marks[p] = 1 + best->choice;
     }
     return true;
 }
@@ -298,9 +299,9 @@ static enum gw_status promise_the_least(struct gw_passes *x, struct gw_error *er
     return GW_OK;
 }
 
-enum gw_status gw_passes_open(struct gw_passes *x, const struct gw_costs *costs, double known_s,
-                              double most_work, struct gw_error *error) {
-    size_t count = costs->model->tensor_count;
+enum gw_status gw_passes_open(struct gw_passes *x, const struct gw_mix *choices, double weight_s,
+                              double known_s, double most_work, struct gw_error *error) {
+    size_t count = choices->costs->model->tensor_count;
     *x = (struct gw_passes){.tensors = count, .most_work = most_work};
     bool complete = true;
     for (int kind = 0; kind < GW_FRONT_KINDS; kind++) {
@@ -312,7 +313,7 @@ enum gw_status gw_passes_open(struct gw_passes *x, const struct gw_costs *costs,
     if (!complete) {
         return gw_fail_memory(error, "planning");
     }
-    GW_TRY(gw_arcs_open(&x->arcs, costs, known_s, error));
+    GW_TRY(gw_arcs_open(&x->arcs, choices, weight_s, known_s, error));
     return promise_the_least(x, error);
 }
 
@@ -558,7 +559,7 @@ enum gw_status gw_pass_of_lines(struct gw_lines *lines, struct gw_passes *x, boo
         for (size_t i = 0; i < arcs; i++) {
             size_t q = row[i].to;
             const double *after = lines->backward + q * count;
-            double ready = x->arcs.ready[q];
+            double ready = gw_arcs_ready(&x->arcs, p, &row[i]);
             double least = forward ? lead_forward(lines, &row[i], ready, before, after, led)
                                    : lead_backward(lines, &row[i], ready, after, before, led);
             if (least < relaxed) {

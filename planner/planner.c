@@ -33,10 +33,12 @@ static enum gw_status mark_ends(const struct gw_costs *costs, const struct gw_po
         return GW_OK;
     }
     if (optimum == NULL) {
-        GW_TRY(gw_planner_optimum(costs, &found, error));
+        GW_TRY(gw_planner_optimum(&(struct gw_mix){.costs = costs, .count = 1}, &found, error));
         optimum = &found;
     }
-    memcpy(ends, optimum->ends, costs->model->tensor_count * sizeof *ends);
+    for (size_t tensor = 0; tensor < costs->model->tensor_count; tensor++) {
+        ends[tensor] = optimum->marks[tensor] > 0;
+    }
     gw_optimum_free(&found);
     return GW_OK;
 }
@@ -104,7 +106,7 @@ enum gw_status gw_planner_plan(const struct gw_costs *costs, const char *text, s
     uint64_t argument = 0;
     struct gw_optimum optimum;
     GW_TRY(gw_policy_parse(text, &policy, &argument, error));
-    GW_TRY(gw_planner_optimum(costs, &optimum, error));
+    GW_TRY(gw_planner_optimum(&(struct gw_mix){.costs = costs, .count = 1}, &optimum, error));
     enum gw_status status = gw_planner_plan_beside(costs, text, &optimum, out, error);
     gw_optimum_free(&optimum);
     return status;

@@ -29,19 +29,35 @@ double gw_plan_iteration_s(const struct gw_costs *costs, const struct gw_group *
 
 /* ---- the optimum --------------------------------------------------------------------------- */
 
-/* The fastest of all plans, or the best that was found before the search was cut short. */
+/*
+ * Ways for groups to travel, of which each group takes one. The costs are of one model and cluster,
+ * and have the same update.
+ */
+struct gw_mix {
+    const struct gw_costs *costs; /* [count]: at least one */
+    size_t count;
+    const double *lost; /* [count][tensors]: gradient energy that a choice loses; NULL: none */
+    double most_lost;   /* by a plan that counts; INFINITY: any does */
+};
+
+/* The fastest of all plans that count, or the best that was found before the search was cut short.
+ */
 struct gw_optimum {
-    bool *ends;           /* [tensors]: whether a group ends with that tensor; owned */
+    size_t *marks; /* [tensors]: 1 + the choice of the group that ends with that tensor; 0: none
+                      ends; owned */
     double iteration_s;   /* of that plan */
     double lower_bound_s; /* of all plans: the same, unless the search was cut short */
+    double lost;          /* of the gradient's energy */
 };
 
 /*
- * Among equally fast plans, the one with the fewest groups, unless finding it is too much work; see
- * docs/optimal-merging.md for the method and its cost. Plans that differ by less than 5e-15 of
- * their time for each tensor count as equally fast.
+ * Among equally fast plans, the one with the fewest groups, or where choices lose energy the one
+ * that loses least, unless finding it is too much work; see docs/optimal-merging.md for the method
+ * and its cost. Plans that differ by less than 5e-15 of their time for each tensor count as equally
+ * fast, or by less than 1e-9 where choices lose energy. Fails with GW_BAD_INPUT where every plan
+ * loses more than most_lost.
  */
-enum gw_status gw_planner_optimum(const struct gw_costs *costs, struct gw_optimum *out,
+enum gw_status gw_planner_optimum(const struct gw_mix *choices, struct gw_optimum *out,
                                   struct gw_error *error);
 
 void gw_optimum_free(struct gw_optimum *optimum);

@@ -17,30 +17,35 @@
 void gw_close_at(const struct gw_model *model, uint64_t unit, uint64_t first, uint64_t others,
                  bool *ends);
 
-/* gw_plan_iteration_s of the groups that end with the marked tensors, the last of which must be
- * tensor 0. */
-double gw_marks_iteration_s(const struct gw_costs *costs, const bool *ends);
+/* When the exchange of the last of the marked groups ends: an iteration without its update, as an
+ * update of days would round plans' differences away. */
+double gw_marks_exchanged_s(const struct gw_mix *choices, const size_t *marks);
 
-/* The same without the update, as an update of days would round plans' differences away. */
-double gw_marks_exchanged_s(const struct gw_costs *costs, const bool *ends);
+/* Energy that the marked groups lose; 0 unless it is known. O(tensors). */
+double gw_marks_lost(const struct gw_mix *choices, const size_t *marks);
 
 /* ---- arcs ------------------------------------------------------------------------------------ */
 
 /*
  * Groups as arcs between positions 0..L, where p tensors are ready at position p: an arc from p to
- * q is a group of the tensors between. Keeps those that may be part of a better plan than the best
- * that is known, row by row of their beginning, with their costs while there are few enough of
- * them.
+ * q is a group of the tensors between, that travels by one of the choices. Keeps those that may be
+ * part of a better plan than the best that is known, row by row of their beginning, with their
+ * costs while there are few enough of them.
+ *
+ * A plan is better the smaller its time + weight_s times the energy that it loses. What an arc
+ * loses is a part of both its costs, and is taken off the time at which it is ready, as both follow
+ * that (docs/optimal-merging.md).
  */
 
 struct gw_arc {
-    size_t to;
+    uint32_t to, choice;
     double compress, exchange; /* in steps, see gw_arcs_cost */
 };
 
 struct gw_arcs {
-    const struct gw_costs *costs;
+    const struct gw_mix *choices;
     size_t tensors;
+    double *lost; /* [choices][tensors + 1]: before each position, in steps; NULL: nothing is */
     uint64_t *elements; /* [tensors + 1]: before each position */
     double *ready;      /* [tensors + 1]: when a position is reached, without any compression */
     double *rest_compress, *rest_exchange; /* [tensors + 1]: least costs ahead */
@@ -59,15 +64,16 @@ struct gw_arcs {
     enum gw_arcs_storage { GW_ARCS_COMPUTED, GW_ARCS_STORING, GW_ARCS_STORED } storage;
     size_t stored_count, stored_capacity;
     struct gw_arc *stored;
-    struct gw_arc *scratch; /* [tensors] */
+    struct gw_arc *scratch;     /* [tensors + GW_COSTS_ROW][choices] */
+    struct gw_costs_near *near; /* [choices] */
 };
 
 /*
- * Finds all arcs, in steps so small that `known_s`, the time of some plan, is 2^52 to 2^53 of them,
- * but not below 2^-953 s. Longer times are not exact, and need not be.
+ * Finds all arcs, in steps so small that `known_s`, what some plan comes to, is 2^52 to 2^53 of
+ * them, but not below 2^-953 s. Longer times are not exact, and need not be.
  */
-enum gw_status gw_arcs_open(struct gw_arcs *arcs, const struct gw_costs *costs, double known_s,
-                            struct gw_error *error);
+enum gw_status gw_arcs_open(struct gw_arcs *arcs, const struct gw_mix *choices, double weight_s,
+                            double known_s, struct gw_error *error);
 
 void gw_arcs_close(struct gw_arcs *arcs);
 
@@ -75,11 +81,22 @@ void gw_arcs_close(struct gw_arcs *arcs);
  * equally long; more than a cost is rounded by. */
 static const double gw_arcs_tie_break = 4;
 
-/* Costs of the group between two positions, rounded up. */
-struct gw_arc gw_arcs_cost(const struct gw_arcs *arcs, size_t from, size_t to);
+/* Costs of the group between two positions by one of the choices, rounded up. */
+struct gw_arc gw_arcs_cost(const struct gw_arcs *arcs, size_t from, size_t to, size_t choice);
 
-/* Finds the arc between two positions; false: none is kept. */
-bool gw_arcs_find(const struct gw_arcs *arcs, size_t from, size_t to, struct gw_arc *out);
+/* When the group of an arc is ready without any compression, less what it loses. */
+static inline double gw_arcs_ready(const struct gw_arcs *arcs, size_t from,
+                                   const struct gw_arc *arc) {
+    double ready = arcs->ready[arc->to];
+    if (arcs->lost != NULL) {
+        const double *lost = arcs->lost + arc->choice * (arcs->tensors + 1);
+        ready -= lost[arc->to] - lost[from];
+    }
+    return ready;
+}
+
+/* Finds the arcs between two positions that are kept; returns how many there are. */
+size_t gw_arcs_find(struct gw_arcs *arcs, size_t from, size_t to, const struct gw_arc **found);
 
 /* ---- a pass over all rows, in any order ---------------------------------------------------- */
 
@@ -128,10 +145,10 @@ struct gw_passes {
     double work, most_work; /* pairs that went over arcs so far, and may in all */
 };
 
-/* Passes are undefined until opened; close them also if that fails. `known_s` as for gw_arcs_open.
- */
-enum gw_status gw_passes_open(struct gw_passes *x, const struct gw_costs *costs, double known_s,
-                              double most_work, struct gw_error *error);
+/* Passes are undefined until opened; close them also if that fails. `known_s` and `weight_s` as for
+ * gw_arcs_open. */
+enum gw_status gw_passes_open(struct gw_passes *x, const struct gw_mix *choices, double weight_s,
+                              double known_s, double most_work, struct gw_error *error);
 void gw_passes_close(struct gw_passes *x);
 
 /* Hulls have corners between whole steps; sums over them are rounded by less than this share. */
@@ -172,11 +189,12 @@ void gw_passes_forget(struct gw_passes *x, enum gw_front_kind kind);
 
 /*
  * A plan, as positions where groups end: from the last position back along the forward fronts, or
- * from the first on along the backward fronts, always over the arc that promises most. ends
- * [tensors + 1] comes in false. Returns whether it got to the end.
+ * from the first on along the backward fronts, always over the arc that promises most. marks
+ * [tensors + 1] comes in all 0, and is 1 + its choice where a group ends. Returns whether it got to
+ * the end.
  */
-bool gw_passes_trace_back(struct gw_passes *x, enum gw_front_kind kind, bool *ends);
-bool gw_passes_trace_on(struct gw_passes *x, enum gw_front_kind kind, bool *ends);
+bool gw_passes_trace_back(struct gw_passes *x, enum gw_front_kind kind, size_t *marks);
+bool gw_passes_trace_on(struct gw_passes *x, enum gw_front_kind kind, size_t *marks);
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
@@ -211,5 +229,23 @@ enum gw_status gw_lines_refine(struct gw_lines *lines, size_t most, struct gw_er
  */
 enum gw_status gw_pass_of_lines(struct gw_lines *lines, struct gw_passes *x, bool forward,
                                 double limit, double *bound, struct gw_error *error);
+
+/* ---- searches ------------------------------------------------------------------------------ */
+
+/*
+ * Improves the marked plan until none is better by a share of more than `equal`, or the search is
+ * cut short. *least_s: lower bound of what all plans come to (see gw_arcs), without the update.
+ */
+enum gw_status gw_search_best(const struct gw_mix *choices, double weight_s, double equal,
+                              struct gw_arena *arena, size_t *marks, double *least_s,
+                              struct gw_error *error);
+
+/*
+ * Marks the fastest plan that loses at most choices->most_lost, where the marked one is the fastest
+ * of all and loses more. *least_s: comes in as a lower bound of all plans' times, and goes out as
+ * one of those that count.
+ */
+enum gw_status gw_search_within(const struct gw_mix *choices, struct gw_arena *arena, size_t *marks,
+                                double *least_s, struct gw_error *error);
 
 #endif

@@ -30,20 +30,28 @@ double gw_plan_iteration_s(const struct gw_costs *costs, const struct gw_group *
     return times.exchange_end_s + gw_costs_update_s(costs);
 }
 
-double gw_marks_exchanged_s(const struct gw_costs *costs, const bool *ends) {
+double gw_marks_exchanged_s(const struct gw_mix *choices, const size_t *marks) {
     struct gw_group_times times = {0};
-    size_t last = costs->model->tensor_count - 1;
+    size_t last = choices->costs->model->tensor_count - 1;
     struct gw_group group = {.first = last};
     for (size_t tensor = last + 1; tensor-- > 0;) {
-        if (ends[tensor]) {
+        if (marks[tensor] > 0) {
             group.last = tensor;
-            times = gw_plan_group_times(costs, &group, group.first == last ? NULL : &times);
+            times = gw_plan_group_times(&choices->costs[marks[tensor] - 1], &group,
+                                        group.first == last ? NULL : &times);
             group.first = tensor - 1;
         }
     }
     return times.exchange_end_s;
 }
 
-double gw_marks_iteration_s(const struct gw_costs *costs, const bool *ends) {
-    return gw_marks_exchanged_s(costs, ends) + gw_costs_update_s(costs);
+double gw_marks_lost(const struct gw_mix *choices, const size_t *marks) {
+    size_t count = choices->costs->model->tensor_count;
+    size_t mark = 0;
+    double lost = 0;
+    for (size_t tensor = 0; choices->lost != NULL && tensor < count; tensor++) {
+        mark = marks[tensor] > 0 ? marks[tensor] : mark;
+        lost += choices->lost[(mark - 1) * count + tensor];
+    }
+    return lost;
 }

@@ -90,7 +90,8 @@ void gw_planning_close(struct gw_planning *planning) {
 }
 
 enum gw_status gw_planning_find_optimum(struct gw_planning *planning, struct gw_error *error) {
-    return gw_planner_optimum(&planning->costs, &planning->optimum, error);
+    return gw_planner_optimum(&(struct gw_mix){.costs = &planning->costs, .count = 1},
+                              &planning->optimum, error);
 }
 
 static enum gw_status note_plan_devices(const struct gw_planning *planning, struct gw_plan *plan,
@@ -104,7 +105,7 @@ static enum gw_status note_plan_devices(const struct gw_planning *planning, stru
 
 enum gw_status gw_planning_plan(const struct gw_planning *planning, const char *policy,
                                 struct gw_plan *out, struct gw_error *error) {
-    const struct gw_optimum *optimum = planning->optimum.ends == NULL ? NULL : &planning->optimum;
+    const struct gw_optimum *optimum = planning->optimum.marks == NULL ? NULL : &planning->optimum;
     GW_TRY(gw_planner_plan_beside(&planning->costs, policy, optimum, out, error));
     enum gw_status status = check_finite(planning->scenario, out->iteration_s, error);
     for (size_t i = 0; i < GW_MAX_LEGS && status == GW_OK; i++) {

@@ -327,7 +327,8 @@ static void check_plans(struct scene *scene) {
     for (size_t number = 0; number < (size_t)1 << scene->model.tensor_count; number += 2) {
         least_s = fmin(least_s, iteration_of(scene, number));
     }
-    assert_ok(gw_planner_optimum(&scene->costs, &optimum, &error));
+    assert_ok(
+        gw_planner_optimum(&(struct gw_mix){.costs = &scene->costs, .count = 1}, &optimum, &error));
     assert_true(near(optimum.iteration_s, least_s, 1e-9));
     assert_true(near(optimum.lower_bound_s, least_s, 1e-9));
     for (size_t i = 0; gw_policies[i].name != NULL; i++) {

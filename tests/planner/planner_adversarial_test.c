@@ -287,7 +287,8 @@ TEST(an_update_of_ages_does_not_stop_the_search) {
                                            .compress = compress[c],
                                            .exchange = exchange};
             struct gw_optimum optimum;
-            assert_ok(gw_planner_optimum(&costs, &optimum, NULL));
+            assert_ok(
+                gw_planner_optimum(&(struct gw_mix){.costs = &costs, .count = 1}, &optimum, NULL));
             assert_true(optimum.lower_bound_s == optimum.iteration_s);
             gw_optimum_free(&optimum);
         }

@@ -24,7 +24,7 @@ static void check_optimal(const struct planning_case *x, double best_s, int tria
 /* Other plans have the optimum as their bound, if it is known. */
 static void check_bound(const struct planning_case *x, double best_s) {
     struct gw_optimum optimum;
-    assert_ok(gw_planner_optimum(&x->costs, &optimum, NULL));
+    assert_ok(gw_planner_optimum(&(struct gw_mix){.costs = &x->costs, .count = 1}, &optimum, NULL));
     for (int beside = 0; beside < 2; beside++) {
         struct gw_plan plan;
         assert_ok(
@@ -102,7 +102,8 @@ TEST(optimal_is_at_least_as_fast_as_every_policy) {
         struct gw_optimum optimum;
         size_t largest = trial % 5 == 0 ? most_tensors : usual_tensors;
         make_case(random, 10 + gw_random_below(random, largest - 9), &x);
-        assert_ok(gw_planner_optimum(&x.costs, &optimum, NULL));
+        assert_ok(
+            gw_planner_optimum(&(struct gw_mix){.costs = &x.costs, .count = 1}, &optimum, NULL));
         for (size_t i = 0; gw_policies[i].name != NULL; i++) {
             char text[64];
             struct gw_plan plan;
@@ -323,7 +324,8 @@ TEST(long_chains_are_exact) {
                                  .way.compressor = &gw_compressor_none,
                                  .exchange = exchange};
         struct gw_optimum optimum;
-        assert_ok(gw_planner_optimum(&costs, &optimum, NULL));
+        assert_ok(
+            gw_planner_optimum(&(struct gw_mix){.costs = &costs, .count = 1}, &optimum, NULL));
         assert_true(optimum.lower_bound_s == optimum.iteration_s);
         for (size_t size = 1; size <= 8 * burst; size++) {
             double time_s = groups_of_some_s(&costs, size);
@@ -353,7 +355,7 @@ TEST(a_search_cut_short_says_so) {
                              .exchange = exchange};
     struct gw_optimum optimum;
     struct gw_plan plan;
-    assert_ok(gw_planner_optimum(&costs, &optimum, NULL));
+    assert_ok(gw_planner_optimum(&(struct gw_mix){.costs = &costs, .count = 1}, &optimum, NULL));
     assert_true(optimum.lower_bound_s < optimum.iteration_s);
     for (size_t i = 0; gw_policies[i].name != NULL; i++) {
         char text[64];
