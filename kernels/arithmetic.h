@@ -61,6 +61,19 @@ enum {
  */
 enum { GW_SUM_LANES = 16, GW_SUM_SEGMENT = 1024, GW_SUM_GROUPS = 512 };
 
+/* Adds neighbouring halves of `count` sums, a power of two. */
+GW_INLINE double gw_add_in_halves(double *sums, size_t count) {
+    for (size_t half = count / 2; half > 0; half /= 2) {
+        for (size_t i = 0; i < half; i++) {
+            sums[i] += sums[i + half];
+        }
+    }
+    return sums[0];
+}
+
+/* The sum of [count] sums of segments. */
+double gw_sum_of_segments(const double *segments, size_t count);
+
 /* The sum of |values|; NaN if and only if a value is NaN. */
 double gw_sum_magnitudes(const float *values, size_t n);
 

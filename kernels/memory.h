@@ -11,6 +11,8 @@
 #include "device/device.h"
 #include "kernels/kernels.h"
 
+struct gw_codes;
+struct gw_gpu_selection;
 struct gw_memory;
 
 /* A buffer in a memory, which grows on demand. Zero-initialise, then free. Its pages are touched
@@ -97,6 +99,20 @@ struct gw_memory_operations {
     /* dense[indices[i]] = values[i]; NULL for values: 0. */
     enum gw_status (*put)(const struct gw_memory *memory, float *dense, const uint32_t *indices,
                           size_t count, const float *values, struct gw_error *error);
+
+    /*
+     * gw_encode (kernels/codes.h), with the workspace of the memory. On a GPU `on_gpu`, which needs
+     * no capacity (gw_gpu_selection_reserve), keeps the outcome until `finish_encode` waits for it
+     * and reports bad input; on the host it may be NULL.
+     */
+    enum gw_status (*encode)(struct gw_memory *memory, const struct gw_task *task, bool takes,
+                             const struct gw_codes *codes, struct gw_gpu_selection *on_gpu,
+                             struct gw_error *error);
+    enum gw_status (*finish_encode)(const struct gw_memory *memory, const struct gw_codes *codes,
+                                    const struct gw_gpu_selection *on_gpu, struct gw_error *error);
+    /* gw_decode or, if `adding`, gw_decode_add. */
+    enum gw_status (*decode)(const struct gw_memory *memory, const struct gw_codes *codes, size_t n,
+                             size_t threads, bool adding, float *out, struct gw_error *error);
 };
 
 /* The memory of one stream. */

@@ -103,6 +103,48 @@ const struct gw_compressor gw_compressor_exdyna_static = {
     .thresholded = true,
 };
 
+const struct gw_compressor gw_compressor_bf16 = {
+    .name = "bf16",
+    .title = "bfloat16: 8 bits of exponent and 7 of mantissa",
+    .paper = "Kalamkar et al., A Study of BFLOAT16 for Deep Learning Training, 2019",
+    .code = {.bits = 16},
+};
+
+const struct gw_compressor gw_compressor_fp16 = {
+    .name = "fp16",
+    .title = "IEEE 754 half precision: 5 bits of exponent and 10 of mantissa",
+    .paper = "Micikevicius et al., Mixed Precision Training, 2018",
+    .code = {.bits = 16},
+};
+
+const struct gw_compressor gw_compressor_int8 = {
+    .name = "int8",
+    .title = "8-bit integers: blocks of 256 elements, in 127ths of the largest magnitude",
+    .paper = "Dettmers, 8-Bit Approximations for Parallelism in Deep Learning, 2016",
+    .code = {.bits = 8, .block = 256, .scale_bytes = 4, .residual = true},
+};
+
+const struct gw_compressor gw_compressor_fp8 = {
+    .name = "fp8",
+    .title = "8-bit floats (e4m3): blocks of 256 elements, the largest magnitude as 448",
+    .paper = "Micikevicius et al., FP8 Formats for Deep Learning, 2022",
+    .code = {.bits = 8, .block = 256, .scale_bytes = 4, .residual = true},
+};
+
+const struct gw_compressor gw_compressor_onebit = {
+    .name = "onebit",
+    .title = "signs, and the mean magnitude as their scale",
+    .paper = "Tang et al., 1-bit Adam: Communication Efficient Large-Scale Training, 2021",
+    .code = {.bits = 1, .scale_bytes = 4, .residual = true},
+};
+
+const struct gw_compressor gw_compressor_qsgd = {
+    .name = "qsgd",
+    .title = "QSGD: 7 levels and a sign, rounded by lot; blocks of 512 elements",
+    .paper = "Alistarh et al., QSGD: Communication-Efficient SGD via Gradient Quantization, 2017",
+    .code = {.bits = 4, .block = 512, .scale_bytes = 4},
+};
+
 const struct gw_compressor *const gw_compressors[] = {
     &gw_compressor_topk,
     &gw_compressor_randk,
@@ -154,6 +196,12 @@ size_t gw_sketch_columns(size_t n, size_t k) {
     double needed = 2 * 0.287 * (double)k * log((double)n / (double)k);
     /* k close to n: no fewer columns than k, but as many as there may be */
     return power_of_two_from(fmin(fmax(needed, (double)k), 0x1p31));
+}
+
+uint64_t gw_code_bytes(const struct gw_compressor *compressor, uint64_t n) {
+    const struct gw_code *code = &compressor->code;
+    uint64_t block = code->block == 0 ? n : code->block;
+    return n == 0 ? 0 : (n * code->bits + 7) / 8 + code->scale_bytes * ((n + block - 1) / block);
 }
 
 uint64_t gw_sketch_cells(const struct gw_compressor *compressor, uint64_t elements, uint64_t kept) {

@@ -16,6 +16,17 @@
 #define GW_USUAL_DENSITY 0.001
 #define GW_USUAL_DENSITY_TEXT "0.001"
 
+/*
+ * A code of numbers: all elements travel, in fewer bits. Elements of a block share a scale, a
+ * float.
+ */
+struct gw_code {
+    unsigned bits;        /* of an element; 0: the compressor selects elements */
+    unsigned block;       /* elements that share a scale; 0: all of them */
+    unsigned scale_bytes; /* of a scale; 0: there is none */
+    bool residual;        /* error feedback: the difference to the decoded number is kept */
+};
+
 struct gw_compressor {
     const char *name;  /* as in `--compressor` and in cluster files */
     const char *title; /* one line for a person */
@@ -28,6 +39,7 @@ struct gw_compressor {
     bool stateful;    /* remembers something from one iteration to the next */
     bool thresholded; /* is given a threshold, at least to begin with */
     bool steady;      /* its time follows from how many it is asked for, not how many it selects */
+    struct gw_code code; /* of compressors that send all elements */
 };
 
 /* Dense exchange: all elements are kept. Not in the table. */
@@ -40,6 +52,14 @@ extern const struct gw_compressor gw_compressor_topk, gw_compressor_randk, gw_co
     gw_compressor_redsync, gw_compressor_gaussiank, gw_compressor_count_sketch,
     gw_compressor_layer_drop, gw_compressor_hard_threshold, gw_compressor_sidco,
     gw_compressor_exdyna, gw_compressor_exdyna_trend, gw_compressor_exdyna_static;
+
+/* Codes; their rows join the table with the exchanges that carry them. */
+extern const struct gw_compressor gw_compressor_bf16, gw_compressor_fp16, gw_compressor_int8,
+    gw_compressor_fp8, gw_compressor_onebit, gw_compressor_qsgd;
+
+/* Bytes of the codes of n elements with their scales: ceil(n bits / 8) + scale_bytes ceil(n /
+ * block), one scale for all of them if block is 0; 0 of no elements. */
+uint64_t gw_code_bytes(const struct gw_compressor *compressor, uint64_t n);
 
 /* The row of that name; NULL if there is none. */
 const struct gw_compressor *gw_compressor_find(const char *name);

@@ -5,10 +5,11 @@
 
 #include <immintrin.h>
 
-#define TARGET __attribute__((target("avx2,fma,popcnt,bmi")))
+#define TARGET __attribute__((target("avx2,fma,f16c,popcnt,bmi")))
 #define SCAN gw_scan_avx2
 #define NAME "avx2"
 
+/* Every processor with AVX2 has F16C. */
 static bool is_supported(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
            __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("bmi");
@@ -38,6 +39,13 @@ typedef ints marks; /* -1 in marked lanes, 0 in others */
 #define mark_larger(a, b) (marks) _mm256_cmpgt_epi32((__m256i)(a), (__m256i)(b))
 #define marks_as_bits(marked) (uint32_t) _mm256_movemask_ps((__m256)(marked))
 #define max_marked(most, values, marked) max_ints(most, (values) & (marked))
+#define magnitudes_of_doubles(values) _mm256_andnot_pd(_mm256_set1_pd(-0.0), values)
+#define signs_as_bits(values) (uint32_t) _mm256_movemask_ps(values)
+#define load_halves(halves)                                                                        \
+    _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(halves)))
+#define store_halves(to, values)                                                                   \
+    _mm_storeu_si128((__m128i *)(void *)(to),                                                      \
+                     _mm256_cvtps_ph(values, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC))
 #define count_marked(counts, marked) ((counts) - (marked))
 
 /* Adds the magnitudes of marked floats to two vectors of sums. */
@@ -45,7 +53,7 @@ TARGET static inline void add_marked(doubles *sums, const float *u, marks marked
     for (int half = 0; half < 2; half++) {
         __m128i four = half == 0 ? _mm256_castsi256_si128((__m256i)marked)
                                  : _mm256_extracti128_si256((__m256i)marked, 1);
-        doubles sizes = _mm256_andnot_pd(_mm256_set1_pd(-0.0), load_as_doubles(u + 4 * half));
+        doubles sizes = magnitudes_of_doubles(load_as_doubles(u + 4 * half));
         sums[half] += _mm256_and_pd(sizes, _mm256_castsi256_pd(_mm256_cvtepi32_epi64(four)));
     }
 }

@@ -39,6 +39,13 @@ typedef __mmask16 marks;
 #define marks_as_bits(marked) (uint32_t)(marked)
 #define max_marked(most, values, marked)                                                           \
     (ints) _mm512_mask_max_epi32((__m512i)(most), marked, (__m512i)(most), (__m512i)(values))
+#define magnitudes_of_doubles _mm512_abs_pd
+#define signs_as_bits(values) (uint32_t) _mm512_movepi32_mask((__m512i)(values))
+#define load_halves(halves)                                                                        \
+    _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(halves)))
+#define store_halves(to, values)                                                                   \
+    _mm256_storeu_si256((__m256i *)(void *)(to),                                                   \
+                        _mm512_cvtps_ph(values, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC))
 #define count_marked(counts, marked)                                                               \
     (ints)                                                                                         \
         _mm512_mask_sub_epi32((__m512i)(counts), marked, (__m512i)(counts), _mm512_set1_epi32(-1))
@@ -47,7 +54,7 @@ typedef __mmask16 marks;
 TARGET static inline void add_marked(doubles *sums, const float *u, marks marked) {
     for (int half = 0; half < 2; half++) {
         sums[half] = _mm512_mask_add_pd(sums[half], (__mmask8)(marked >> (8 * half)), sums[half],
-                                        _mm512_abs_pd(load_as_doubles(u + 8 * half)));
+                                        magnitudes_of_doubles(load_as_doubles(u + 8 * half)));
     }
 }
 

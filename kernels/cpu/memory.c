@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/arena.h"
+#include "kernels/codes.h"
 #include "kernels/gpu.h"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* the host needs no stream */
@@ -145,6 +146,30 @@ static enum gw_status host_scatter_add(const struct gw_memory *memory,
 
 #include "kernels/each.h"
 
+/* ---- codes --------------------------------------------------------------------------------- */
+
+static enum gw_status host_encode(struct gw_memory *memory, const struct gw_task *task, bool takes,
+                                  const struct gw_codes *codes, struct gw_gpu_selection *on_gpu,
+                                  struct gw_error *error) {
+    struct gw_task own = *task;
+    own.workspace = &memory->workspace;
+    return gw_encode(&own, takes, codes, error);
+}
+
+static enum gw_status host_finish_encode(const struct gw_memory *memory,
+                                         const struct gw_codes *codes,
+                                         const struct gw_gpu_selection *on_gpu,
+                                         struct gw_error *error) {
+    return GW_OK;
+}
+
+static enum gw_status host_decode(const struct gw_memory *memory, const struct gw_codes *codes,
+                                  size_t n, size_t threads, bool adding, float *out,
+                                  struct gw_error *error) {
+    (adding ? gw_decode_add : gw_decode)(codes, n, threads, out);
+    return GW_OK;
+}
+
 const struct gw_memory_operations gw_memory_on_host = {
     .allocate = host_allocate,
     .free = host_free,
@@ -165,6 +190,9 @@ const struct gw_memory_operations gw_memory_on_host = {
     .flag_indices = host_flag_indices,
     .take = host_take,
     .put = host_put,
+    .encode = host_encode,
+    .finish_encode = host_finish_encode,
+    .decode = host_decode,
 };
 
 /* ---- buffers ------------------------------------------------------------------------------- */

@@ -36,6 +36,20 @@ static int32_t add_portable(float *u, const float *gradient, size_t n) {
     return largest;
 }
 
+static double sum_portable(const float *u, size_t n) {
+    double sums[GW_SUM_LANES] = {0};
+    size_t whole = n - n % GW_SUM_LANES;
+    for (size_t i = 0; i < whole; i += GW_SUM_LANES) {
+        for (size_t lane = 0; lane < GW_SUM_LANES; lane++) {
+            sums[lane] += (double)__builtin_fabsf(u[i + lane]);
+        }
+    }
+    for (size_t i = whole; i < n; i++) {
+        sums[i - whole] += (double)__builtin_fabsf(u[i]);
+    }
+    return gw_add_in_halves(sums, GW_SUM_LANES);
+}
+
 static void moments_portable(float *u, const float *gradient, size_t n,
                              struct gw_moments *moments) {
     if (gradient != NULL) {
@@ -129,18 +143,6 @@ static size_t collect_portable(float *u, const float *gradient, size_t n, uint32
 
 /* ---- sketches ------------------------------------------------------------------------------ */
 
-static uint32_t bits_of(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static float float_of(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 static int32_t min_int(int32_t a, int32_t b) {
     return a < b ? a : b;
 }
@@ -164,7 +166,7 @@ static bool sketch_add_portable(float *cells, struct gw_sketch_hash hash, unsign
             float value = u[b * GW_SKETCH_BLOCK + lane];
             numbers &= !isnan(value);
             cells[words.places[b] ^ lane] +=
-                float_of(bits_of(value) ^ sign_bit(words.signs[b], lane));
+                gw_float_of(gw_bits_of(value) ^ sign_bit(words.signs[b], lane));
         }
     }
     return numbers;
@@ -181,24 +183,32 @@ static void sketch_estimate_portable(const struct gw_sketch *sketch, uint32_t bl
             const struct gw_sketch_words *words = &rows[r].words;
             float value = rows[r].cells[words->places[i / GW_SKETCH_BLOCK] ^ lane];
             values[r] = gw_sketch_ordered(
-                (int32_t)(bits_of(value) ^ sign_bit(words->signs[i / GW_SKETCH_BLOCK], lane)));
+                (int32_t)(gw_bits_of(value) ^ sign_bit(words->signs[i / GW_SKETCH_BLOCK], lane)));
         }
         /* NOLINTBEGIN(clang-analyzer-core.*): a sketch has at least one row */
         GW_SKETCH_MEDIAN(int32_t, values, sketch->rows, min_int, max_int)
-        estimates[i] = float_of((uint32_t)gw_sketch_ordered(values[sketch->rows / 2]));
+        estimates[i] = gw_float_of((uint32_t)gw_sketch_ordered(values[sketch->rows / 2]));
         /* NOLINTEND(clang-analyzer-core.*) */
     }
 }
+
+/* ---- codes --------------------------------------------------------------------------------- */
+
+#define TARGET
+#include "kernels/cpu/code_loops.h"
 
 const struct gw_scan gw_scan_portable = {
     .name = "portable",
     .is_supported = is_supported_always,
     .read = read_portable,
     .add = add_portable,
+    .largest = find_largest,
+    .sum = sum_portable,
     .moments = moments_portable,
     .tail = tail_portable,
     .count = count_portable,
     .collect = collect_portable,
     .sketch_add = sketch_add_portable,
     .sketch_estimate = sketch_estimate_portable,
+    .codes = ALL_CODE_LOOPS,
 };

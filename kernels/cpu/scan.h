@@ -4,7 +4,7 @@
 #ifndef GW_KERNELS_SCAN_H
 #define GW_KERNELS_SCAN_H
 
-#include "kernels/arithmetic.h"
+#include "kernels/code_arithmetic.h"
 #include "kernels/kernels.h"
 #include "kernels/sketch/loops.h"
 
@@ -43,6 +43,17 @@ static inline void gw_scan_add_lanes(double *sums, const double *more) {
     }
 }
 
+/* Loops over elements that share a scale (kernels/codes.h). Codes begin with a whole byte. */
+struct gw_code_loops {
+    /* `first` is the index of from[0]; index and key decide by lot. */
+    void (*encode)(const float *from, size_t n, float scale, uint32_t first, uint64_t key,
+                   void *codes);
+    void (*decode)(const void *codes, size_t n, float scale, float *out);
+    /* sums[i] += scale times code; of a negative scale: minus what encode() wrote with the positive
+     */
+    void (*add)(const void *codes, size_t n, float scale, float *sums);
+};
+
 /* Passes of an instruction set. They add the gradient to u first; with gradient = NULL they only
  * read u. */
 struct gw_scan {
@@ -54,6 +65,12 @@ struct gw_scan {
 
     /* u[i] += gradient[i]; returns the largest magnitude of the sums. */
     int32_t (*add)(float *u, const float *gradient, size_t n);
+
+    /* The largest magnitude of a short vector. */
+    int32_t (*largest)(const float *u, size_t n);
+
+    /* The sum of |u| of a segment, n <= GW_SUM_SEGMENT (kernels/arithmetic.h). */
+    double (*sum)(const float *u, size_t n);
 
     /* Adds to *moments, run after run (kernels/arithmetic.h). */
     void (*moments)(float *u, const float *gradient, size_t n, struct gw_moments *moments);
@@ -83,6 +100,8 @@ struct gw_scan {
     /* Estimates the coordinates of so many blocks: gw_sketch_estimate(). */
     void (*sketch_estimate)(const struct gw_sketch *sketch, uint32_t block, size_t count,
                             float *estimates);
+
+    struct gw_code_loops codes[GW_CODE_FORMATS];
 };
 
 extern const struct gw_scan gw_scan_avx512, gw_scan_avx2, gw_scan_portable;

@@ -32,6 +32,9 @@ TARGET static inline const float *gradient_at(const float *gradient, size_t i) {
     return gradient == NULL ? NULL : gradient + i;
 }
 
+/* Vectors of floats and of doubles in GW_SCAN_LANES elements. */
+enum { VECTORS = GW_SCAN_LANES / LANES, HALVES = 2 * VECTORS };
+
 /* ---- passes -------------------------------------------------------------------------------- */
 
 TARGET static float read_vectors(const float *u, size_t n) {
@@ -64,8 +67,23 @@ TARGET static int32_t add_vectors(float *u, const float *gradient, size_t n) {
     return rest > largest ? rest : largest;
 }
 
-/* Vectors of floats and of doubles in GW_SCAN_LANES elements. */
-enum { VECTORS = GW_SCAN_LANES / LANES, HALVES = 2 * VECTORS };
+TARGET static double sum_vectors(const float *u, size_t n) {
+    double lanes[GW_SUM_LANES];
+    doubles sums[HALVES] = {{0}};
+    size_t i = 0;
+    for (; i + GW_SUM_LANES <= n; i += GW_SUM_LANES) {
+        for (size_t half = 0; half < HALVES; half++) {
+            sums[half] += magnitudes_of_doubles(load_as_doubles(u + i + half * LANES / 2));
+        }
+    }
+    for (size_t half = 0; half < HALVES; half++) {
+        store_doubles(lanes + half * LANES / 2, sums[half]);
+    }
+    for (size_t lane = 0; i < n; i++, lane++) {
+        lanes[lane] += __builtin_fabs((double)u[i]);
+    }
+    return gw_add_in_halves(lanes, GW_SUM_LANES);
+}
 
 TARGET static inline void add_to_lanes(double *lanes, const doubles *sums) {
     for (int half = 0; half < HALVES; half++) {
@@ -262,15 +280,22 @@ TARGET static void estimate_blocks(const struct gw_sketch *sketch, uint32_t bloc
     }
 }
 
+/* ---- codes --------------------------------------------------------------------------------- */
+
+#include "kernels/cpu/code_loops.h"
+
 const struct gw_scan SCAN = {
     .name = NAME,
     .is_supported = is_supported,
     .read = read_vectors,
     .add = add_vectors,
+    .largest = find_largest,
+    .sum = sum_vectors,
     .moments = moments_vectors,
     .tail = tail_vectors,
     .count = count_vectors,
     .collect = collect_vectors,
     .sketch_add = add_blocks,
     .sketch_estimate = estimate_blocks,
+    .codes = ALL_CODE_LOOPS,
 };

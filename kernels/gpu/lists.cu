@@ -2,6 +2,7 @@
 #include "kernels/gpu/tiles.cuh"
 
 extern "C" {
+#include "kernels/code_arithmetic.h"
 #include "kernels/memory.h"
 }
 
@@ -233,6 +234,15 @@ static enum gw_status gpu_merge(gw_memory *memory, gw_entry *list, const gw_entr
                      stream, error, sums, count, list, k, pruned);
 }
 
+/* ---- codes (gpu/codes.cu) -------------------------------------------------------------------- */
+
+static enum gw_status gpu_finish_encode(const gw_memory *memory, const gw_codes *codes,
+                                        const gw_gpu_selection *on_gpu, gw_error *error) {
+    GW_TRY(gw_device_stream_finish(memory->stream, error));
+    uint64_t first = on_gpu->on_host->first_nan;
+    return first == UINT64_MAX ? GW_OK : gw_fail_uncoded(codes, first, error);
+}
+
 /* ---- the table of operations --------------------------------------------------------------- */
 
 /* In the order of the struct, as C++ requires. */
@@ -256,4 +266,7 @@ const gw_memory_operations gw_memory_on_gpu = {
     gpu_flag_indices,
     gpu_take,
     gpu_put,
+    gw_gpu_encode,
+    gpu_finish_encode,
+    gw_gpu_decode,
 };

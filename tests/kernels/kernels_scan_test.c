@@ -38,7 +38,8 @@ struct outcome {
     float u[MOST];
     struct gw_moments moments;
     struct gw_tail tail;
-    int32_t largest;
+    int32_t largest, largest_alone;
+    double sum;
     size_t counts[MAGNITUDES];
     size_t collected;
     bool has_nan;
@@ -56,6 +57,8 @@ static void run(const struct gw_scan *scan, const struct scan_case *drawn, struc
     scan->moments(out->u, drawn->gradient, drawn->n, &out->moments);
     memcpy(scratch, drawn->u, sizeof scratch);
     out->largest = scan->add(scratch, drawn->added, drawn->n);
+    out->largest_alone = scan->largest(drawn->u, drawn->n);
+    out->sum = scan->sum(drawn->u, drawn->n < GW_SUM_SEGMENT ? drawn->n : GW_SUM_SEGMENT);
     memcpy(scratch, drawn->u, sizeof scratch);
     scan->tail(scratch, drawn->gradient, drawn->n, drawn->magnitude, &out->tail);
     assert_memory_equal(scratch, out->u, sizeof scratch); /* the same sums as with moments */
@@ -98,11 +101,13 @@ static void check_same(const char *name, const struct outcome *fast, const struc
     bool counts = memcmp(fast->counts, plain->counts, sizeof fast->counts) == 0;
     bool collected = fast->collected == plain->collected && fast->has_nan == plain->has_nan &&
                      memcmp(fast->entries, plain->entries, sizeof fast->entries) == 0;
-    bool sums = memcmp(fast->u, plain->u, sizeof fast->u) == 0 && fast->largest == plain->largest;
+    bool sums = memcmp(fast->u, plain->u, sizeof fast->u) == 0 && fast->largest == plain->largest &&
+                fast->largest_alone == plain->largest_alone &&
+                same_doubles(&fast->sum, &plain->sum, 1);
     if (!moments || !tail || !counts || !collected || !sums) {
         fail_msg("%s differs from portable C in%s%s%s%s%s", name, moments ? "" : " moments",
                  tail ? "" : " tail", counts ? "" : " count", collected ? "" : " collect",
-                 sums ? "" : " add");
+                 sums ? "" : " add, largest or sum");
     }
 }
 
