@@ -23,9 +23,9 @@ static const double least_gain = 0.01;
 
 /* ---- iterations within intervals ------------------------------------------------------------- */
 
-/* Number of steps in which a curve, or the bandwidth alone, moves from one end of its interval to
- * the other. */
-enum { STEPS = 8, MOST_TIMES = 16 * (STEPS + 1) };
+/* Number of steps in which a curve, or the bandwidth, moves from one end of its interval to the
+ * other. */
+enum { STEPS = 8, MOST_TIMES = 16 * (STEPS + 1) * (STEPS + 1) };
 
 /* Iterations of one plan at all places within intervals, the usual one first, with
  * gw_bucket_besides_s for each bucket. */
@@ -47,13 +47,16 @@ static double place_of(int step) {
     return 2.0 * step / STEPS - 1;
 }
 
-static enum gw_status add_deviations(struct gw_simulator *simulator, double besides_s,
-                                     struct times *out, struct gw_error *error) {
+/* Adds times without deviations, and with each parameter at all of its places; `collectives`: also
+ * with these. */
+static enum gw_status add_deviations(struct gw_simulator *simulator, bool collectives,
+                                     double besides_s, struct times *out, struct gw_error *error) {
     size_t count = 0;
     const struct gw_parameter *parameters = gw_simulator_parameters(simulator, &count);
     GW_TRY(add_time(simulator, besides_s, out, error));
     for (size_t i = 0; i < count; i++) {
-        for (int step = 0; step <= STEPS && out->count < MOST_TIMES; step++) {
+        bool deviates = collectives || parameters[i].kind != GW_COLLECTIVE_CURVE;
+        for (int step = 0; deviates && step <= STEPS && out->count < MOST_TIMES; step++) {
             gw_simulator_deviate(simulator, &parameters[i], place_of(step));
             GW_TRY(add_time(simulator, besides_s, out, error));
         }
@@ -61,9 +64,11 @@ static enum gw_status add_deviations(struct gw_simulator *simulator, double besi
     return GW_OK;
 }
 
-/* Adds times at `bandwidth` times the cluster's; with `deviating`, also those with curves off. */
+enum deviating { NO_PARAMETER, ALL_BUT_COLLECTIVES, ALL_PARAMETERS };
+
+/* Adds times at `bandwidth` times the cluster's, also those with some parameters off. */
 static enum gw_status add_times(const struct gw_advice *advice, const struct gw_plan *plan,
-                                double bandwidth, bool deviating, struct times *out,
+                                double bandwidth, enum deviating deviating, struct times *out,
                                 struct gw_error *error) {
     struct gw_scenario scenario = *advice->scenario;
     scenario.bandwidth = bandwidth;
@@ -84,22 +89,27 @@ static enum gw_status add_times(const struct gw_advice *advice, const struct gw_
     }
     double besides_s = gw_bucket_besides_s * (double)plan->group_count;
     if (status == GW_OK) {
-        status = deviating ? add_deviations(simulator, besides_s, out, error)
-                           : add_time(simulator, besides_s, out, error);
+        status = deviating == NO_PARAMETER ? add_time(simulator, besides_s, out, error)
+                                           : add_deviations(simulator, deviating == ALL_PARAMETERS,
+                                                            besides_s, out, error);
     }
     gw_simulator_close(simulator);
     gw_pipeline_close(&pipeline);
     return status;
 }
 
-/* Finds a plan's times at all places; `margin`: relative uncertainty of an allreduce of the whole
- * gradient. */
+/*
+ * Finds a plan's times at all places: each curve off alone, and the bandwidth together with the
+ * compute times, whose ratio says what is hidden. `margin`: relative uncertainty of an allreduce of
+ * the whole gradient.
+ */
 static enum gw_status find_times(const struct gw_advice *advice, const struct gw_plan *plan,
                                  double margin, struct times *out, struct gw_error *error) {
     out->count = 0;
-    GW_TRY(add_times(advice, plan, 1, true, out, error));
+    GW_TRY(add_times(advice, plan, 1, ALL_PARAMETERS, out, error));
     for (int step = 0; step <= STEPS && out->count < MOST_TIMES; step++) {
-        GW_TRY(add_times(advice, plan, pow(1 + margin, place_of(step)), false, out, error));
+        GW_TRY(add_times(advice, plan, pow(1 + margin, place_of(step)), ALL_BUT_COLLECTIVES, out,
+                         error));
     }
     return GW_OK;
 }
@@ -121,7 +131,7 @@ static enum gw_status hold_buckets(const struct rival *rival, const struct gw_pl
                                    struct gw_error *error) {
     struct times times = {.count = 0};
     *out = false;
-    GW_TRY(add_times(rival->advice, plan, 1, false, &times, error));
+    GW_TRY(add_times(rival->advice, plan, 1, NO_PARAMETER, &times, error));
     *usual_s = times.seconds[0];
     if (*usual_s >= limit_s) {
         return GW_OK;

@@ -8,7 +8,7 @@
 
 #include "tests/test.h"
 
-#define LISTED "--nodes 4 --network 100gbit "
+#define LISTED "--nodes 4 --network 25gbit "
 #define MADE "--gpu v100 --nodes 4 --gpus-per-node 8 --network 100gbit"
 #define ASKED "advise gpt2 --gpu a100 --nodes 8 --network 10gbit "
 
@@ -100,10 +100,9 @@ static double with_buckets_s(const cJSON *plan) {
 TEST_IN_FOLDER(ddp_makes_the_planned_buckets_of_the_list) {
     char command[512];
     cJSON *advice = ask_for(*state, "gradweave/advice@1",
-                            "gradweave advise resnet50 --gpu v100 " LISTED "--json");
-    check_says(*state, "gradweave model make resnet50 --gpu v100 --out m.json", "resnet50", NULL);
-    check_says(*state, "gradweave cluster make " LISTED "--gpu v100 --out c.json", "4-100gbit",
-               NULL);
+                            "gradweave advise resnet50 --gpu t4 " LISTED "--json");
+    check_says(*state, "gradweave model make resnet50 --gpu t4 --out m.json", "resnet50", NULL);
+    check_says(*state, "gradweave cluster make " LISTED "--gpu t4 --out c.json", "4-25gbit", NULL);
     cJSON *plan = ask_for(*state, "gradweave/plan@1",
                           "gradweave plan m.json --cluster c.json --policy optimal --compressor "
                           "none --json");
@@ -231,6 +230,76 @@ TEST_IN_FOLDER(advised_buckets_hold_over_the_links_range) {
             assert_true(!has_cap || simulated_s(*state, policy, factors[k]) < default_s);
         }
         advised += has_list || has_cap ? 1 : 0;
+    }
+    assert_true(advised > 0);
+}
+
+/* Makes the model's compute times so many times as long. */
+static void stretch_model(const char *folder, double factor) {
+    cJSON *model = parse_document(read_text(folder, "made.json"), "gradweave/model@1");
+    cJSON *tensor = NULL;
+    cJSON_SetNumberValue(cJSON_GetObjectItem(model, "forward_s"),
+                         factor * number_at(model, "forward_s"));
+    cJSON_SetNumberValue(cJSON_GetObjectItem(model, "update_s"),
+                         factor * number_at(model, "update_s"));
+    cJSON_ArrayForEach(tensor, cJSON_GetObjectItem(model, "tensors")) {
+        cJSON_SetNumberValue(cJSON_GetObjectItem(tensor, "backward_s"),
+                             factor * number_at(tensor, "backward_s"));
+    }
+    char *printed = cJSON_Print(model);
+    write_text(folder, "m.json", printed);
+    cJSON_free(printed);
+}
+
+static double bucketed_s(const char *folder, const char *plan, double bandwidth) {
+    cJSON *result = ask_for(folder, "gradweave/result@1",
+                            "gradweave simulate m.json --cluster c.json --algo ddp %s --bandwidth "
+                            "%.9gx --json",
+                            plan, bandwidth);
+    return number_at(result, "iteration_s") + 100e-6 * number_at(result, "groups");
+}
+
+/*
+ * Buckets that are advised are faster than the defaults also where bandwidth and compute times are
+ * at the ends of their intervals at once: compute 26% shorter behind links two thirds as fast, the
+ * optimal plan takes 8.5% longer with the first of these, 5.3% with the second, and a cap of 96 MiB
+ * 4% with the third.
+ */
+TEST_IN_FOLDER(advised_buckets_hold_where_two_assumptions_are_off_at_once) {
+    static const char *const cases[][2] = {
+        {"resnet18 --gpu a100", "--nodes 2 --gpus-per-node 8 --network edr --gpu a100"},
+        {"resnet50 --gpu a100", "--nodes 4 --network edr --gpu a100"},
+        {"resnet50 --gpu t4", "--nodes 4 --network 25gbit --gpu t4"}};
+    size_t advised = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        (void)ask_for(*state, "gradweave/model@1",
+                      "gradweave model make %s --out made.json --force --json", cases[i][0]);
+        (void)ask_for(*state, "gradweave/cluster@1",
+                      "gradweave cluster make %s --out c.json --force --json", cases[i][1]);
+        (void)ask_for(*state, "gradweave/plan@1",
+                      "gradweave plan made.json --cluster c.json --compressor none --policy "
+                      "optimal --out plan.json --force --json");
+        cJSON *advice =
+            ask_for(*state, "gradweave/advice@1",
+                    "gradweave advise made.json --cluster c.json --density 0.01 --json");
+        const cJSON *cap = item_at(advice, "bucket_cap_mb");
+        const cJSON *unsure = item_at(result_of(advice, "dense"), "uncertainty");
+        double bandwidth = 1 + number_at(unsure, "allreduce");
+        double compute = 1 + number_at(unsure, "compute times");
+        bool has_list = cJSON_IsArray(item_at(advice, "bucket_cap_mb_list"));
+        char policy[64] = "";
+        if (cJSON_IsNumber(cap)) {
+            (void)snprintf(policy, sizeof policy, "--policy bucket:%.0f",
+                           cap->valuedouble * (1 << 20));
+        }
+        for (int corner = 0; corner < 4; corner++) {
+            double factor = corner % 2 == 0 ? 1 / bandwidth : bandwidth;
+            stretch_model(*state, corner / 2 == 0 ? 1 / compute : compute);
+            double default_s = bucketed_s(*state, "", factor);
+            assert_true(!has_list || bucketed_s(*state, "--plan plan.json", factor) < default_s);
+            assert_true(policy[0] == '\0' || bucketed_s(*state, policy, factor) < default_s);
+        }
+        advised += has_list || policy[0] != '\0';
     }
     assert_true(advised > 0);
 }
