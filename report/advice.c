@@ -125,7 +125,8 @@ static void print_recommendation(const struct gw_advice *advice) {
              GW_COUNTED(result->groups, "group"));
     if (result == &advice->half) {
         gw_print("DistributedDataParallel with bf16_compress_hook or fp16_compress_hook.\n\n");
-    } else if (gw_algorithm_is_sparse(gw_advice_algorithm(advice, chosen->place))) {
+    } else if (gw_advice_algorithm(advice, chosen->place)->compressor->code.bits == 0 &&
+               gw_algorithm_is_sparse(gw_advice_algorithm(advice, chosen->place))) {
         gw_print("model = gradweave.torch.distribute(model, \"%s\", density=%g).\n\n",
                  result->algorithm, advice->scenario->density);
     } else {
@@ -482,7 +483,9 @@ static void write_pipelines(const struct gw_advice *advice, double price,
         gw_result_write(gw_advice_result(advice, i), writer);
         gw_writer_number(writer, "energy_kept", advice->energy[i]);
         write_iterations(&advice->iterations[i], writer);
-        if (objection != GW_NO_OBJECTION) {
+        if (objection == GW_NEVER_TRAINED && !advice->iterations[i].is_beyond) {
+            gw_writer_text(writer, "not_recommended", "no trainings");
+        } else if (objection != GW_NO_OBJECTION) {
             gw_writer_text(writer, "not_recommended", words[objection]);
         }
         if (price > 0) {

@@ -86,7 +86,7 @@ static enum gw_status find_each_energy(struct gw_advice *advice, struct gradient
     for (size_t i = 0; i < advice->ranking.count; i++) {
         const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, i);
         advice->energy[i] = 1;
-        if (gw_algorithm_is_sparse(algorithm)) {
+        if (gw_algorithm_is_sparse(algorithm) && algorithm->compressor->code.bits == 0) {
             GW_TRY(select_settled(sample, algorithm->compressor, error));
             advice->energy[i] = energy_of(&sample->found) / whole;
         }
@@ -116,11 +116,22 @@ static double duration_at(const struct gw_advice *advice, size_t place) {
     return duration_of(advice, &advice->ranking.results[place], &advice->iterations[place]);
 }
 
+/* Whether what is learnt is not changed. */
+static bool costs_nothing(const struct gw_advice *advice, size_t place) {
+    const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, place);
+    return place == advice->ranking.count || !gw_algorithm_is_sparse(algorithm) ||
+           gw_learns_as_dense(algorithm->compressor);
+}
+
 static enum gw_status predict_half(struct gw_advice *advice, struct gw_error *error) {
     enum { HOOK_BYTES = 2 };
     const struct gw_prediction_options options = {.interval = true};
     advice->halved = *advice->scenario;
-    if (advice->halved.model->bytes_per_element <= HOOK_BYTES) {
+    bool is_ranked = false; /* by a pipeline of its own */
+    for (size_t i = 0; i < advice->ranking.count; i++) {
+        is_ranked = is_ranked || gw_learns_as_dense(gw_advice_algorithm(advice, i)->compressor);
+    }
+    if (is_ranked || advice->halved.model->bytes_per_element <= HOOK_BYTES) {
         return GW_OK;
     }
     advice->halved_model = *advice->scenario->model;
@@ -219,12 +230,6 @@ static void list_recommendations(struct gw_advice *advice) {
     if (advice->half.iteration_s > 0 && (is_known || advice->by_iteration)) {
         add_recommendation(advice, make_recommendation(advice, ranking->count, iterations));
     }
-}
-
-/* Whether it changes nothing that is learnt: all elements go, in at least half of their bits. */
-static bool costs_nothing(const struct gw_advice *advice, size_t place) {
-    return place == advice->ranking.count ||
-           !gw_algorithm_is_sparse(gw_advice_algorithm(advice, place));
 }
 
 static void find_tiers(struct gw_advice *advice) {
@@ -491,9 +496,8 @@ static enum gw_status weigh_answers(struct gw_advice *advice, struct gw_error *e
     advice->least_energy = topk_energy / 2;
     for (size_t i = 0; i < advice->ranking.count; i++) {
         const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, i);
-        const char *name = gw_algorithm_is_sparse(algorithm) ? algorithm->name : "dense";
-        (void)gw_learning_find(&advice->learning, name, advice->scenario->density,
-                               &advice->iterations[i]);
+        (void)gw_learning_find_for(&advice->learning, algorithm, advice->scenario->density,
+                                   &advice->iterations[i]);
         advice->scenarios[i] = *advice->scenario;
         if (!advice->by_iteration) {
             advice->scenarios[i].density =

@@ -200,6 +200,18 @@ bool gw_learning_find(const struct gw_learning *learning, const char *name, doub
     return !isnan(out->median);
 }
 
+bool gw_learns_as_dense(const struct gw_compressor *compressor) {
+    return compressor->code.bits >= 16 && !compressor->code.residual;
+}
+
+bool gw_learning_find_for(const struct gw_learning *learning, const struct gw_algorithm *algorithm,
+                          double density, struct gw_iterations_factor *out) {
+    const char *name = gw_algorithm_is_sparse(algorithm) ? algorithm->name : "dense";
+    return gw_learning_find(learning, name, density, out) ||
+           (gw_learns_as_dense(algorithm->compressor) &&
+            gw_learning_find(learning, gw_half_hook, density, out));
+}
+
 double gw_learning_sent_density(const struct gw_learning *learning,
                                 const struct gw_algorithm *algorithm, double density) {
     struct gw_iterations_factor found;

@@ -50,6 +50,15 @@ bool gw_trainings_are_by_hook(const struct gw_trainings *trainings);
 bool gw_learning_find(const struct gw_learning *learning, const char *name, double density,
                       struct gw_iterations_factor *out);
 
+/* Whether the compressor changes nothing that is learnt: a code of at least half of an element's
+ * bits without a residual. */
+bool gw_learns_as_dense(const struct gw_compressor *compressor);
+
+/* The same for an algorithm. Codes that learn as dense exchange and have no trainings of their own
+ * have those of gw_half_hook. */
+bool gw_learning_find_for(const struct gw_learning *learning, const struct gw_algorithm *algorithm,
+                          double density, struct gw_iterations_factor *out);
+
 /* The least trained density above `above`; 1: there is none. */
 double gw_learning_next_density(const struct gw_learning *learning, double above);
 

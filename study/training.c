@@ -114,18 +114,21 @@ void gw_to_goal_learn(const struct gw_learning *learning, const struct gw_scenar
                       const struct gw_result *result, struct gw_trainings *trainings,
                       struct gw_to_goal *out) {
     struct gw_iterations_factor factor;
-    const char *name = is_dense(result->algorithm) ? "dense" : result->algorithm;
-    bool is_known = gw_learning_find(learning, name, scenario->density, &factor);
+    const struct gw_algorithm *algorithm = NULL;
+    bool is_known = gw_algorithm_find(result->algorithm, &algorithm, NULL) == GW_OK &&
+                    gw_learning_find_for(learning, algorithm, scenario->density, &factor);
+    if (!is_known) {
+        *out = (struct gw_to_goal){.seconds = NAN};
+        return;
+    }
     *trainings = (struct gw_trainings){
         .count = factor.runs,
         .reached = factor.runs - factor.failed,
         .iterations = GW_DENSE_ITERATIONS * factor.median,
         .low = GW_DENSE_ITERATIONS * factor.low,
         .high = factor.failed > 0 ? INFINITY : GW_DENSE_ITERATIONS * factor.high};
-    *out = (struct gw_to_goal){.trainings = is_known ? trainings : NULL, .seconds = NAN};
-    if (is_known) {
-        find_seconds(result, out);
-    }
+    *out = (struct gw_to_goal){.trainings = trainings};
+    find_seconds(result, out);
 }
 
 bool gw_to_goal_is_before(const struct gw_to_goal *a, const struct gw_to_goal *b) {

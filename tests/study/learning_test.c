@@ -135,6 +135,16 @@ TEST(the_median_is_that_of_networks_and_never_comes_after_all) {
     assert_false(gw_learning_find(&shipped, "no-such", 0.01, &found));
 }
 
+/* Codes of 16 bits learn as DDP's hook that sends such, until they are trained themselves. */
+TEST(codes_without_residual_have_the_trainings_of_a_hook) {
+    const struct gw_algorithm half = {.name = "own-half", .compressor = &gw_compressor_bf16};
+    const struct gw_algorithm fewer = {.name = "own-int8", .compressor = &gw_compressor_int8};
+    struct gw_iterations_factor found;
+    assert_true(gw_learning_find_for(&shipped, &half, 0.001, &found));
+    assert_true(found.median == 1 && near(found.high, 140.0 / 120, 1e-12) && found.runs == 11);
+    assert_false(gw_learning_find_for(&shipped, &fewer, 0.001, &found));
+}
+
 /* A factor of three below the least density that was trained, trainings say nothing. */
 TEST(trainings_do_not_cover_far_lower_densities) {
     struct gw_iterations_factor found;
