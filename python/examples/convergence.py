@@ -33,8 +33,8 @@ from gradweave import algorithms
 from gradweave._library import has_server
 from gradweave.torch import GradientRecorder, Recorder, calibrate
 from gradweave.torch.distributed import check_equal
-from networks import NETWORKS, Batch
-from ways import DENSE, HOOKS, MOMENTUM, Ddp, Live, Watch, correct_momentum
+from networks import MOMENTUM, NETWORKS, Batch
+from ways import DENSE, HOOKS, Ddp, Live, Watch, correct_momentum
 
 # ---- a run ---------------------------------------------------------------------------------------
 
@@ -123,7 +123,9 @@ class Alone:
     def __init__(self, name: str, workers: int, group: dist.ProcessGroup) -> None:
         network = NETWORKS[name]
         self.module = network.module()
-        self.optimizer = torch.optim.SGD(self.module.parameters(), lr=0.0, momentum=MOMENTUM)
+        self.optimizer = network.optimizer(self.module)
+        for parameters in self.optimizer.param_groups:
+            parameters["lr"] = 0.0
         self.batch = network.batch // workers
         Watch(self.module)  # whose hooks a training has too
         self._data = network.data()
@@ -229,8 +231,7 @@ def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | No
     module = network.module()
     corrected = run.momentum == "corrected"
     mask = correct_momentum(module, MOMENTUM) if corrected else lambda: None
-    momentum = 0 if corrected else MOMENTUM
-    optimizer = torch.optim.SGD(module.parameters(), lr=network.rate, momentum=momentum)
+    optimizer = network.optimizer(module, 0 if corrected else MOMENTUM)
     watch = Watch(module)
     is_watched = run.way not in HOOKS
     way = open_way(run, module, groups, planned)
@@ -254,8 +255,7 @@ def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | No
             loss = loss_of(way.model(inputs), targets)
             loss.backward()
             mask()
-            optimizer.step()
-            optimizer.zero_grad()
+            network.step(module, optimizer, iteration)
             losses.append(loss.item())
             diverged = has_diverged(module)
             stopwatch.end()
@@ -291,6 +291,11 @@ def learn(run: Run, groups: Groups, planned: list[tuple[int, int]]) -> dict | No
 # ---- all runs ------------------------------------------------------------------------------------
 
 
+def momenta_of(asked: argparse.Namespace, network: str) -> list[str]:
+    """Momentum is corrected where there is any: not with AdamW."""
+    return ["plain"] if NETWORKS[network].adamw else asked.momentum
+
+
 def all_runs(asked: argparse.Namespace) -> Iterator[Run]:
     """Seed by seed, so that what is cut short has a little of everything."""
     for seed in range(asked.seeds):
@@ -298,7 +303,7 @@ def all_runs(asked: argparse.Namespace) -> Iterator[Run]:
             for workers in asked.workers:
                 for way in asked.ways:
                     for density in (1.0,) if way in DENSE else asked.densities:
-                        for momentum in asked.momentum:
+                        for momentum in momenta_of(asked, network):
                             for warm_up in (0,) if way in DENSE else asked.warm_up:
                                 yield Run(
                                     network,
@@ -349,15 +354,14 @@ def record_gradients(run: Run, groups: Groups, planned: list, path: Path) -> Non
     network = NETWORKS[run.network]
     torch.manual_seed(run.seed)
     module = network.module()
-    optimizer = torch.optim.SGD(module.parameters(), lr=network.rate, momentum=MOMENTUM)
+    optimizer = network.optimizer(module)
     recorder = GradientRecorder(module, iterations=run.iterations, group=groups.own)
     way = open_way(run, module, groups, planned)
     generator = torch.Generator().manual_seed(1000 * run.seed + dist.get_rank())
-    for _ in range(run.iterations):
+    for iteration in range(1, run.iterations + 1):
         inputs, targets = network.data().draw(network.batch // run.workers, generator)
         loss_of(way.model(inputs), targets).backward()
-        optimizer.step()
-        optimizer.zero_grad()
+        network.step(module, optimizer, iteration)
     recorder.write(path, run.network)
     recorder.close()
     way.close()

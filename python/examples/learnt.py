@@ -28,7 +28,7 @@ from pathlib import Path
 import gradweave
 from convergence import Run, cluster_of, gradients_of, model_of
 from networks import NETWORKS
-from ways import DENSE, HOOKS, MOMENTUM
+from ways import DENSE, HOOKS
 
 Kinds = dict[Run, list[dict]]  # by a run with seed 0, those with any seed
 Case = tuple[str, int, int]  # network, workers and iterations: by which ways are compared
@@ -121,7 +121,7 @@ def write_accuracy(asked: argparse.Namespace, found: Kinds) -> None:
             "goal": goal,
             "judged_every": network.judged_every,
             "trained": case[2],
-            "optimizer": f"SGD, momentum {MOMENTUM}, learning rate {network.rate:g}",
+            "optimizer": network.described(),
             "batch_size": network.batch,
             "trainings": trainings,
         }

@@ -119,6 +119,10 @@ def gpt() -> nn.Module:
     return examples.Transformer(128, 2, 32)
 
 
+MOMENTUM = 0.9
+WARM_UP, CLIP, DECAY = 20, 1.0, 0.1  # iterations, largest norm and weight decay with AdamW
+
+
 @dataclass(frozen=True)
 class Network:
     """`batch` is of all workers together, so that any number of them does the same."""
@@ -129,6 +133,32 @@ class Network:
     rate: float  # of learning
     iterations: int
     judged_every: int
+    adamw: bool = False  # in place of SGD with momentum
+
+    def described(self) -> str:
+        """Its optimizer, for files of trainings."""
+        if not self.adamw:
+            return f"SGD, momentum {MOMENTUM}, learning rate {self.rate:g}"
+        return (
+            f"AdamW, betas 0.9 and 0.95, weight decay {DECAY}, learning rate {self.rate:g} after "
+            f"{WARM_UP} iterations of linear warm-up, gradients clipped to norm {CLIP:g}"
+        )
+
+    def optimizer(self, module: nn.Module, momentum: float = MOMENTUM) -> torch.optim.Optimizer:
+        if self.adamw:
+            return torch.optim.AdamW(
+                module.parameters(), lr=self.rate, betas=(0.9, 0.95), weight_decay=DECAY
+            )
+        return torch.optim.SGD(module.parameters(), lr=self.rate, momentum=momentum)
+
+    def step(self, module: nn.Module, optimizer: torch.optim.Optimizer, iteration: int) -> None:
+        """Updates the parameters by their averaged gradients; iterations count from 1."""
+        if self.adamw:
+            for group in optimizer.param_groups:
+                group["lr"] = self.rate * min(1, iteration / WARM_UP)
+            nn.utils.clip_grad_norm_(module.parameters(), CLIP)
+        optimizer.step()
+        optimizer.zero_grad()
 
 
 NETWORKS = {
@@ -137,4 +167,6 @@ NETWORKS = {
     "resnet20": Network(resnet20, digits, 64, 0.05, 120, 20),
     "lstm": Network(lstm, lambda: text(32), 64, 0.5, 200, 20),
     "gpt": Network(gpt, lambda: text(32), 64, 0.1, 200, 20),
+    "lstm_adamw": Network(lstm, lambda: text(32), 64, 0.01, 200, 20, adamw=True),
+    "gpt_adamw": Network(gpt, lambda: text(32), 64, 0.003, 200, 20, adamw=True),
 }

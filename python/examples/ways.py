@@ -14,7 +14,6 @@ from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_
 from gradweave.torch import distribute
 
 HOOKS = ("torch-ddp", "torch-fp16", "torch-powersgd")
-MOMENTUM = 0.9
 DENSE = (*HOOKS, "dense", "p-sgd", "ddp", "mg-wfbp", "ps")
 
 

@@ -38,6 +38,30 @@ print(json.dumps(convergence.learn(run, convergence.open_groups(1), [])))
 """
 
 
+ADAMW = """
+import dataclasses, json, os, sys
+sys.path.insert(0, "{}")
+import torch.distributed as dist
+import convergence, networks
+
+networks.NETWORKS["fnn3"] = dataclasses.replace(networks.NETWORKS["fnn3"], rate=0.003, adamw=True)
+seen = []
+class Seen(networks.torch.optim.AdamW):
+    def step(self):
+        (group,) = self.param_groups
+        norms = [one.grad.norm() for one in group["params"]]
+        seen.append((group["lr"], networks.torch.stack(norms).norm().item()))
+        super().step()
+networks.torch.optim.AdamW = Seen
+store = "file://" + os.path.abspath("store-adamw")
+dist.init_process_group("gloo", init_method=store, rank=0, world_size=1)
+run = convergence.Run("fnn3", 1, "topk", 0.05, "plain", 0, 60, 0)
+found = convergence.learn(run, convergence.open_groups(1), [])
+learnt = [one for one in seen if one[0] > 0]
+print(json.dumps([found["curve"][0]["right"], found["curve"][-1]["right"], learnt]))
+"""
+
+
 def _ran(folder: pathlib.Path, command: list[str], status: int = 0) -> str:
     """Returns what the script prints, or complains of where it is to fail."""
     path = f"{PROGRAM.parent}:{os.environ['PATH']}"  # learnt.py asks it for counts
@@ -99,6 +123,17 @@ def test_diverged_trainings_are_kept(folder):
     assert run["diverged"]
     assert run["curve"][-1]["iteration"] < run["iterations"]
     assert run["curve"][-1]["right"] < 0.5
+
+
+def test_adamw_warms_up_and_clips(tmp_path):
+    """Its rate rises in 20 iterations, and no update is by a gradient beyond norm 1."""
+    command = ["-c", ADAMW.format(EXAMPLES)]
+    first, last, seen = json.loads(_ran(tmp_path, command).splitlines()[-1])
+    assert last > 0.8 and last >= first
+    rates, norms = zip(*seen)
+    assert rates[0] == pytest.approx(0.003 / 20) and rates[9] == pytest.approx(0.0015)
+    assert rates[19:] == (0.003,) * 41
+    assert max(norms) < 1 + 1e-5 and max(norms) > 0.99
 
 
 def test_finished_trainings_are_not_repeated(folder):
