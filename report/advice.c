@@ -18,8 +18,8 @@ static const char half_name[] = "half the bytes (bf16 or fp16 hook)";
 const char *gw_advice_name(const struct gw_advice *advice, size_t place,
                            char out[GW_ADVICE_NAME_SIZE]) {
     const struct gw_result *result = gw_advice_result(advice, place);
-    bool own = result->policy == NULL;
     bool is_half = result == &advice->half;
+    bool own = result->policy == NULL || is_half;
     (void)snprintf(out, GW_ADVICE_NAME_SIZE, "%.20s%s%.20s%s%s%s", result->algorithm,
                    own ? "" : " (", own ? "" : result->policy, own ? "" : ")",
                    is_half ? " with " : "", is_half ? half_name : "");

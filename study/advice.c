@@ -137,7 +137,17 @@ static enum gw_status predict_half(struct gw_advice *advice, struct gw_error *er
     advice->halved_model = *advice->scenario->model;
     advice->halved_model.bytes_per_element = HOOK_BYTES;
     advice->halved.model = &advice->halved_model;
-    return gw_predict(&advice->halved, &advice->planned_ddp, &options, &advice->half, error);
+    advice->half_ddp = advice->planned_ddp;
+    if (!advice->buckets_hold) { /* hooks get the buckets that DDP fills with whole elements */
+        char policy[GW_POLICY_TEXT_SIZE];
+        (void)snprintf(policy, sizeof policy, "ddp:%llu",
+                       (25ULL << 20) * HOOK_BYTES /
+                           (unsigned long long)advice->scenario->model->bytes_per_element);
+        const struct gw_choice_changes changes = {.policy = gw_arena_text(&advice->arena, policy)};
+        GW_TRY(gw_arena_check(&advice->arena, "advising", error));
+        GW_TRY(gw_algorithm_change(&advice->planned_ddp, &changes, &advice->half_ddp, error));
+    }
+    return gw_predict(&advice->halved, &advice->half_ddp, &options, &advice->half, error);
 }
 
 static const double no_difference = 1.02;
@@ -479,6 +489,9 @@ const struct gw_scenario *gw_advice_scenario(const struct gw_advice *advice, siz
 const struct gw_algorithm *gw_advice_algorithm(const struct gw_advice *advice, size_t place) {
     const struct gw_result *result = gw_advice_result(advice, place);
     const struct gw_algorithm *preset = NULL;
+    if (place == advice->ranking.count) {
+        return &advice->half_ddp;
+    }
     return result->policy == NULL && gw_algorithm_find(result->algorithm, &preset, NULL) == GW_OK
                ? preset
                : &advice->planned_ddp;

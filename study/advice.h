@@ -85,6 +85,7 @@ struct gw_advice {
      */
     struct gw_model halved_model;
     struct gw_scenario halved;
+    struct gw_algorithm half_ddp; /* planned_ddp, with default buckets of as many elements */
     struct gw_result half;
     size_t recommendation_count;
     struct gw_recommendation *recommendations; /* the soonest first */

@@ -36,8 +36,8 @@ const margin = (x) => (x < 0.995 ? percent(x) : `a factor of ${Number((1 + x).to
 const factor = (x) => (x === null || x === undefined ? "not known" : `${rough(x)} times`);
 const policyOf = (result) => (result.changed || {}).policy || null;
 const halfName = "half the bytes (bf16 or fp16 hook)";
-const named = (result) => result.algorithm + (policyOf(result) ? ` (${policyOf(result)})` : "") +
-  (result === advice.half_bytes ? ` with ${halfName}` : "");
+const named = (result) => result.algorithm +
+  (result === advice.half_bytes ? ` with ${halfName}` : policyOf(result) ? ` (${policyOf(result)})` : "");
 const style = (name) => `fill:var(--${name})`;
 
 function table(headings, rows) {

@@ -316,7 +316,8 @@ TEST_IN_FOLDER(half_the_bytes_are_predicted_by_their_bytes) {
     check_says(*state, "gradweave cluster make --nodes 8 --network 10gbit --gpu a100 --out c.json",
                "8-10gbit", NULL);
     cJSON *result = ask_for(*state, "gradweave/result@1",
-                            "gradweave simulate half.json --cluster c.json --algo ddp --json");
+                            "gradweave simulate half.json --cluster c.json --algo ddp --policy "
+                            "ddp:13107200 --json");
     assert_true(
         near(number_at(advice, "half_bytes.iteration_s"), number_at(result, "iteration_s"), 1e-9));
     check_says(*state, "gradweave " ASKED, "half the bytes (bf16 or fp16 hook)", NULL);
