@@ -10,6 +10,7 @@ struct options {
     struct gw_scenario_options scenario;
     struct gw_making_options made;
     const char *policy, *compressor, *exchange, *out, *sweep;
+    struct gw_mixed_request mixed;
     bool explain;
 };
 
@@ -32,6 +33,14 @@ static const struct gw_option option_table[] = {
     {"exchange", 0, "E", GW_TEXT, IN(exchange),
      .help = "Exchange of the compressor's output (see gradweave list exchanges)",
      .otherwise = "the compressor's own", .names = GW_NAMES_EXCHANGES},
+    {"choices", 0, "A,B,..", GW_TEXT, IN(mixed.choices),
+     .help =
+         "Ways to travel of which the optimal plan gives each group one: dense, and compressors "
+         "with a density, such as dense,topk:0.01,topk:0.001"},
+    {"keep", 0, "SHARE", GW_POSITIVE, IN(mixed.keep), .maximum = 1,
+     .help = "With --choices: keep at least that share of a bell-shaped gradient's energy, the sum "
+             "of its squares",
+     .otherwise = "any"},
     {"explain", 0, NULL, GW_FLAG, IN(explain),
      .help = "Say when each group of the (best) plan is ready and exchanged, and who waits"},
     {"out", 'o', "FILE", GW_TEXT, IN(out),
@@ -51,6 +60,10 @@ static const struct gw_option_rule rules[] = {
     GW_NEEDS_MODEL("MODEL"),
     GW_NEEDS_ANY_CLUSTER("cluster nodes"),
     GW_MAKING_RULES(" network"),
+    {"choices", GW_EXCLUDES, "compressor exchange sweep",
+     "--choices: expected none of --compressor, --exchange and --sweep beside it"},
+    {"choices", GW_NEEDS, "policy=optimal", "--choices: expected --policy optimal with it"},
+    {"keep", GW_NEEDS, "choices", "--keep: expected --choices with it"},
     {"sweep", GW_EXCLUDES, "explain",
      "--sweep: expected no --explain beside it, which is for one plan"},
     {0},
@@ -69,8 +82,12 @@ static enum gw_status plan(const struct options *options, const struct gw_scenar
                        "%s: expected the name of a plan (.json) or picture (.png, .svg or .pdf)",
                        options->out);
     }
-    GW_TRY(gw_plans_make(scenario, options->compressor, options->exchange, options->policy, plans,
-                         error));
+    if (options->mixed.choices != NULL) {
+        GW_TRY(gw_plans_make_mixed(scenario, &options->mixed, plans, error));
+    } else {
+        GW_TRY(gw_plans_make(scenario, options->compressor, options->exchange, options->policy,
+                             plans, error));
+    }
     GW_TRY(gw_explain(scenario, &plans->plans[0], options->exchange, &plans->arena, &best, error));
     if (options->out != NULL) {
         GW_TRY(gw_plot_is_picture(options->out) ? gw_draw_explanation(&best, options->out, error)

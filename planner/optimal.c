@@ -218,7 +218,7 @@ static enum gw_status find_optimum(const struct gw_mix *choices, struct gw_arena
     GW_TRY(gw_search_best(choices, weight_s, lost > 0 ? 1e-4 * equally_fast : 0, arena, out->marks,
                           &least_s, error));
     least_s -= equal_s;
-    if (lost > 0 && gw_marks_lost(choices, out->marks) > choices->most_lost) {
+    if (gw_marks_lost(choices, out->marks) > choices->most_lost) {
         GW_TRY(gw_search_within(choices, arena, out->marks, &least_s, error));
     }
     evaluate_plan(choices, least_s, 2 * equal_s, out);

@@ -24,6 +24,12 @@ static enum gw_status bound_plan(const struct gw_optimum *optimum, struct gw_pla
     return gw_plan_note(plan, note, error);
 }
 
+static void mark_optimum(const struct gw_optimum *optimum, size_t tensor_count, bool *ends) {
+    for (size_t tensor = 0; tensor < tensor_count; tensor++) {
+        ends[tensor] = optimum->marks[tensor] > 0;
+    }
+}
+
 static enum gw_status mark_ends(const struct gw_costs *costs, const struct gw_policy *policy,
                                 uint64_t argument, const struct gw_optimum *optimum, bool *ends,
                                 struct gw_error *error) {
@@ -36,34 +42,31 @@ static enum gw_status mark_ends(const struct gw_costs *costs, const struct gw_po
         GW_TRY(gw_planner_optimum(&(struct gw_mix){.costs = costs, .count = 1}, &found, error));
         optimum = &found;
     }
-    for (size_t tensor = 0; tensor < costs->model->tensor_count; tensor++) {
-        ends[tensor] = optimum->marks[tensor] > 0;
-    }
+    mark_optimum(optimum, costs->model->tensor_count, ends);
     gw_optimum_free(&found);
     return GW_OK;
 }
 
-/* The groups that end with the marked tensors, the last of which must be tensor 0; the caller frees
- * them. NULL if memory ran out. */
-static struct gw_group *groups_ended(const bool *ends, size_t tensor_count, size_t *group_count) {
+/* Gives the plan the groups that end with the marked tensors, the last of which must be tensor 0.
+ */
+static enum gw_status end_groups(const bool *ends, size_t tensor_count, struct gw_plan *plan,
+                                 struct gw_error *error) {
     size_t count = 0;
     for (size_t tensor = 0; tensor < tensor_count; tensor++) {
         count += ends[tensor];
     }
-    struct gw_group *groups = calloc(count, sizeof *groups);
-    *group_count = count;
-    if (groups == NULL) {
-        return NULL;
+    plan->groups = calloc(count, sizeof *plan->groups);
+    if (plan->groups == NULL) {
+        return gw_fail_memory(error, "planning");
     }
-    struct gw_group *group = groups;
     size_t first = tensor_count - 1;
     for (size_t tensor = tensor_count; tensor-- > 0;) {
         if (ends[tensor]) {
-            *group++ = (struct gw_group){.first = first, .last = tensor};
+            plan->groups[plan->group_count++] = (struct gw_group){.first = first, .last = tensor};
             first = tensor - 1;
         }
     }
-    return groups;
+    return GW_OK;
 }
 
 static enum gw_status make_groups(const struct gw_costs *costs, const struct gw_policy *policy,
@@ -75,8 +78,7 @@ static enum gw_status make_groups(const struct gw_costs *costs, const struct gw_
                                          : mark_ends(costs, policy, argument, optimum, ends, error);
     if (status == GW_OK) {
         ends[0] = true;
-        plan->groups = groups_ended(ends, tensor_count, &plan->group_count);
-        status = plan->groups == NULL ? gw_fail_memory(error, "planning") : GW_OK;
+        status = end_groups(ends, tensor_count, plan, error);
     }
     free(ends);
     GW_TRY(status);
@@ -109,5 +111,63 @@ enum gw_status gw_planner_plan(const struct gw_costs *costs, const char *text, s
     GW_TRY(gw_planner_optimum(&(struct gw_mix){.costs = costs, .count = 1}, &optimum, error));
     enum gw_status status = gw_planner_plan_beside(costs, text, &optimum, out, error);
     gw_optimum_free(&optimum);
+    return status;
+}
+
+/* ---- mixed plans --------------------------------------------------------------------------- */
+
+static enum gw_status make_ways(const struct gw_mix *choices, const char *const *names,
+                                const struct gw_optimum *optimum, struct gw_plan *plan,
+                                struct gw_error *error) {
+    const struct gw_model *model = choices->costs->model;
+    double kept = 0;
+    plan->ways = calloc(plan->group_count, sizeof *plan->ways);
+    if (plan->ways == NULL) {
+        return gw_fail_memory(error, "planning");
+    }
+    plan->way_count = plan->group_count;
+    for (size_t g = 0; g < plan->group_count; g++) {
+        struct gw_plan_way *out = &plan->ways[g];
+        size_t choice = optimum->marks[plan->groups[g].last] - 1;
+        const struct gw_way *way = &choices->costs[choice].way;
+        *out = (struct gw_plan_way){.choice = strdup(names[choice]),
+                                    .compressor = strdup(way->compressor->name),
+                                    .exchange = strdup(way->exchange->name),
+                                    .density = gw_way_compresses(way) ? way->density : 1};
+        if (out->choice == NULL || out->compressor == NULL || out->exchange == NULL) {
+            return gw_fail_memory(error, "planning");
+        }
+        kept += (double)gw_way_kept(way, gw_group_elements(&plan->groups[g], model));
+    }
+    plan->density = kept / (double)gw_model_elements(model);
+    return GW_OK;
+}
+
+static enum gw_status make_mixed(const struct gw_mix *choices, const char *const *names,
+                                 const struct gw_optimum *optimum, struct gw_plan *plan,
+                                 struct gw_error *error) {
+    size_t tensor_count = choices->costs->model->tensor_count;
+    bool *ends = calloc(tensor_count, sizeof *ends);
+    if (ends == NULL) {
+        return gw_fail_memory(error, "planning");
+    }
+    mark_optimum(optimum, tensor_count, ends);
+    enum gw_status status = end_groups(ends, tensor_count, plan, error);
+    free(ends);
+    GW_TRY(status);
+    GW_TRY(make_ways(choices, names, optimum, plan, error));
+    plan->iteration_s = optimum->iteration_s;
+    return bound_plan(optimum, plan, error);
+}
+
+enum gw_status gw_planner_plan_mixed(const struct gw_mix *choices, const char *const *names,
+                                     const struct gw_optimum *optimum, struct gw_plan *out,
+                                     struct gw_error *error) {
+    GW_TRY(gw_plan_create(out, choices->costs->model->name, "optimal", GW_MIXED, 1,
+                          choices->costs->workers, error));
+    enum gw_status status = make_mixed(choices, names, optimum, out, error);
+    if (status != GW_OK) {
+        gw_plan_free(out);
+    }
     return status;
 }

@@ -74,8 +74,14 @@ static void put_wait(struct gw_table *table, const struct gw_explanation *explan
 
 static void print_groups(const struct gw_explanation *explanation) {
     const struct gw_model *model = explanation->scenario->model;
-    struct gw_table *table = gw_table_open(
-        "rlrrrrrll", "group\ttensors\telements\tready\tcompress\texchange\tuntil\twaiting\tnames");
+    const struct gw_plan_way *ways = explanation->plan->ways;
+    struct gw_table *table =
+        ways == NULL
+            ? gw_table_open("rlrrrrrll",
+                            "group\ttensors\telements\tready\tcompress\texchange\tuntil"
+                            "\twaiting\tnames")
+            : gw_table_open("rlrrrrrlll", "group\ttensors\telements\tready\tcompress\texchange\t"
+                                          "until\twaiting\tchoice\tnames");
     for (size_t g = 0; g < explanation->plan->group_count; g++) {
         const struct gw_group *group = &explanation->plan->groups[g];
         const struct gw_group_times *times = &explanation->groups[g];
@@ -90,6 +96,9 @@ static void print_groups(const struct gw_explanation *explanation) {
                        GW_SECONDS(times->ready_s), GW_SECONDS(compress_s),
                        GW_SECONDS(times->exchange_start_s), GW_SECONDS(times->exchange_end_s));
         put_wait(table, explanation, g);
+        if (ways != NULL) {
+            gw_table_cells(table, "%s", ways[g].choice);
+        }
         put_names(table, model, group);
     }
     gw_table_print_and_close(table);
@@ -157,8 +166,8 @@ enum gw_status gw_draw_explanation(const struct gw_explanation *explanation, con
     const struct gw_plan *plan = explanation->plan;
     char exchange[96];
     char title[384];
-    if (strcmp(plan->compressor, "none") == 0) {
-        snprintf(exchange, sizeof exchange, "dense");
+    if (strcmp(plan->compressor, "none") == 0 || plan->ways != NULL) {
+        snprintf(exchange, sizeof exchange, plan->ways != NULL ? "mixed" : "dense");
     } else {
         snprintf(exchange, sizeof exchange, "%s, density %g", plan->compressor, plan->density);
     }
@@ -204,8 +213,11 @@ static void write_explanation(struct gw_json_writer *writer,
     gw_writer_end(writer);
 }
 
-static void write_interfered(struct gw_json_writer *writer, const struct gw_plans *plans,
-                             size_t i) {
+/* Writes what a plan's own document does not have. */
+static void write_beside(struct gw_json_writer *writer, const struct gw_plans *plans, size_t i) {
+    if (plans->plans[i].ways != NULL) {
+        gw_writer_number(writer, "energy_kept", plans->energy_kept);
+    }
     if (plans->interfered_s != NULL) {
         gw_writer_number(writer, "interfered_iteration_s", plans->interfered_s[i]);
     }
@@ -220,7 +232,7 @@ static enum gw_status print_plans_document(const struct gw_plans *plans, bool ra
     GW_TRY(gw_plan_document(&plans->plans[0], &plan, error));
     if (!ranking) {
         gw_writer_begin_with(&writer, plan);
-        write_interfered(&writer, plans, 0);
+        write_beside(&writer, plans, 0);
         write_explanation(&writer, best);
         return gw_print_written(&writer, error);
     }
@@ -228,14 +240,14 @@ static enum gw_status print_plans_document(const struct gw_plans *plans, bool ra
     gw_writer_text(&writer, "schema", "gradweave/plans@1");
     gw_writer_array(&writer, "plans");
     gw_writer_open(&writer, NULL, plan);
-    write_interfered(&writer, plans, 0);
+    write_beside(&writer, plans, 0);
     write_explanation(&writer, best);
     gw_writer_end(&writer);
     for (size_t i = 1; i < plans->count; i++) {
         plan = NULL;
         (void)gw_plan_document(&plans->plans[i], &plan, error);
         gw_writer_open(&writer, NULL, plan);
-        write_interfered(&writer, plans, i);
+        write_beside(&writer, plans, i);
         gw_writer_end(&writer);
     }
     gw_writer_end(&writer);
@@ -256,11 +268,40 @@ static void note_interference(const struct gw_plans *made) {
                   made->plans[least].policy, GW_SECONDS(made->interfered_s[least]));
 }
 
+/* Prints how many groups and elements travel by each choice, in the order of their first groups. */
+static void print_ways(const struct gw_model *model, const struct gw_plans *made) {
+    const struct gw_plan *plan = &made->plans[0];
+    double whole = (double)gw_model_elements(model);
+    gw_print("\n");
+    struct gw_table *table = gw_table_open("lrrr", "choice\tgroups\telements\tshare");
+    for (size_t g = 0; g < plan->group_count; g++) {
+        size_t first = 0;
+        size_t groups = 0;
+        uint64_t elements = 0;
+        while (strcmp(plan->ways[first].choice, plan->ways[g].choice) != 0) {
+            first++;
+        }
+        for (size_t k = g; k < plan->group_count && first == g; k++) {
+            bool same = strcmp(plan->ways[k].choice, plan->ways[g].choice) == 0;
+            groups += same;
+            elements += same ? gw_group_elements(&plan->groups[k], model) : 0;
+        }
+        if (first == g) {
+            gw_table_cells(table, "%s\t%zu\t%s\t%.1f%%", plan->ways[g].choice, groups,
+                           GW_NUMBER(elements), 100 * (double)elements / whole);
+        }
+    }
+    gw_table_print_and_close(table);
+    gw_print("\n%.4g%% of a bell-shaped gradient's energy is kept\n", 100 * made->energy_kept);
+}
+
 static void print_table(const struct gw_scenario *scenario, const struct gw_plans *made,
                         const char *exchange) {
     const struct gw_plan *plans = made->plans;
     bool interferes = made->interfered_s != NULL;
-    gw_print_heading(scenario, strcmp(plans[0].compressor, "none") == 0, NULL);
+    struct gw_scenario shown = *scenario;
+    shown.density = plans[0].ways == NULL ? scenario->density : plans[0].density;
+    gw_print_heading(&shown, strcmp(plans[0].compressor, "none") == 0, NULL);
     struct gw_table *table =
         interferes
             ? gw_table_open("lrrrr", "policy\tgroups\titeration\tabove optimum\twith interference")
@@ -277,6 +318,9 @@ static void print_table(const struct gw_scenario *scenario, const struct gw_plan
         }
     }
     gw_table_print_and_close(table);
+    if (plans[0].ways != NULL) {
+        print_ways(scenario->model, made);
+    }
     gw_print("\n%s exchange%s%s; %sno plan takes less than %s\n",
              strcmp(plans[0].compressor, "none") == 0 ? "dense" : plans[0].compressor,
              exchange == NULL ? "" : " by ", exchange == NULL ? "" : exchange,

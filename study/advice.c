@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/gradients/emulation.h"
 #include "study/buckets.h"
+#include "study/energy.h"
 #include "study/plans.h"
 #include "study/points.h"
 #include "study/predict.h"
@@ -14,82 +14,14 @@
 
 /* ---- energy ---------------------------------------------------------------------------------- */
 
-/* Size of the sampled gradient, which gives energies to 1% within milliseconds; iterations for
- * compressors to adapt. */
-enum { SAMPLE = 1 << 16, ADAPTING = 60 };
-
-static double energy_of(const struct gw_selection *found) {
-    double sum = 0;
-    for (size_t i = 0; i < found->count; i++) {
-        double value = found->entries[i].value;
-        sum += value * value;
-    }
-    return sum;
-}
-
-/* A gradient of norm 1, for which ExDyna's first threshold is made, and room to select from it. */
-struct gradient_sample {
-    float *gradient, *u; /* [SAMPLE] */
-    struct gw_workspace workspace;
-    struct gw_selection found;
-    struct gw_task task;
-};
-
-/* Selects from the sample; compressors that adapt get it ADAPTING times. */
-static enum gw_status select_settled(struct gradient_sample *sample,
-                                     const struct gw_compressor *compressor,
-                                     struct gw_error *error) {
-    int times = gw_counts_depend_on_data(compressor) ? ADAPTING : 1;
-    sample->task.iteration = 0;
-    enum gw_status status = gw_state_open(compressor, &sample->task, &sample->task.state, error);
-    for (int i = 0; i < times && status == GW_OK; i++) {
-        memset(sample->u, 0, SAMPLE * sizeof *sample->u);
-        status = gw_compress(compressor, &sample->task, &sample->found, error);
-        if (status == GW_OK) {
-            gw_state_observe(compressor, sample->task.state, &sample->found.count);
-            sample->task.iteration++;
-        }
-    }
-    gw_state_close(compressor, sample->task.state);
-    sample->task.state = NULL;
-    return status;
-}
-
-static enum gw_status open_sample(struct gradient_sample *out, double density,
-                                  struct gw_arena *arena, struct gw_error *error) {
-    out->gradient = gw_arena_zeros(arena, SAMPLE, sizeof *out->gradient);
-    out->u = gw_arena_zeros(arena, SAMPLE, sizeof *out->u);
-    GW_TRY(gw_arena_check(arena, "advising", error));
-    GW_TRY(gw_gradient_fill(out->gradient, SAMPLE, 1 / sqrt(SAMPLE), 1, 0, error));
-    out->task = (struct gw_task){.u = out->u,
-                                 .gradient = out->gradient,
-                                 .n = SAMPLE,
-                                 .k = (size_t)gw_elements_kept(SAMPLE, density),
-                                 .workers = 1,
-                                 .seed = 1,
-                                 .workspace = &out->workspace};
-    GW_TRY(select_settled(out, &gw_compressor_topk, error));
-    out->task.threshold = INFINITY;
-    for (size_t i = 0; i < out->found.count; i++) {
-        out->task.threshold = fmin(out->task.threshold, fabs((double)out->found.entries[i].value));
-    }
-    return GW_OK;
-}
-
-static enum gw_status find_each_energy(struct gw_advice *advice, struct gradient_sample *sample,
-                                       double *of_topk, struct gw_error *error) {
-    double whole = 0;
-    for (size_t i = 0; i < SAMPLE; i++) {
-        whole += (double)sample->gradient[i] * sample->gradient[i];
-    }
-    *of_topk = energy_of(&sample->found) / whole;
+static enum gw_status find_each_energy(struct gw_advice *advice, struct gw_error *error) {
+    double density = advice->scenario->density;
+    double topk_energy = 0;
+    GW_TRY(gw_energy_kept(&gw_compressor_topk, density, &topk_energy, error));
+    advice->least_energy = topk_energy / 2;
     for (size_t i = 0; i < advice->ranking.count; i++) {
         const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, i);
-        advice->energy[i] = 1;
-        if (gw_algorithm_is_sparse(algorithm) && algorithm->compressor->code.bits == 0) {
-            GW_TRY(select_settled(sample, algorithm->compressor, error));
-            advice->energy[i] = energy_of(&sample->found) / whole;
-        }
+        GW_TRY(gw_energy_kept(algorithm->compressor, density, &advice->energy[i], error));
     }
     return GW_OK;
 }
@@ -498,15 +430,8 @@ const struct gw_algorithm *gw_advice_algorithm(const struct gw_advice *advice, s
 }
 
 static enum gw_status weigh_answers(struct gw_advice *advice, struct gw_error *error) {
-    double topk_energy = 0;
     GW_TRY(rank_answers(advice, error));
-    struct gradient_sample sample = {0};
-    enum gw_status status = open_sample(&sample, advice->scenario->density, &advice->arena, error);
-    status = status == GW_OK ? find_each_energy(advice, &sample, &topk_energy, error) : status;
-    gw_selection_free(&sample.found);
-    gw_workspace_free(&sample.workspace);
-    GW_TRY(status);
-    advice->least_energy = topk_energy / 2;
+    GW_TRY(find_each_energy(advice, error));
     for (size_t i = 0; i < advice->ranking.count; i++) {
         const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, i);
         (void)gw_learning_find_for(&advice->learning, algorithm, advice->scenario->density,

@@ -30,13 +30,29 @@ static enum gw_status plan_all(const struct gw_planning *planning, struct gw_pla
     return GW_OK;
 }
 
-/* Predicts an iteration of each plan as simulate does. */
+enum gw_status gw_plans_predict(const struct gw_scenario *scenario,
+                                const struct gw_algorithm *algorithm, struct gw_plans *plans,
+                                struct gw_error *error) {
+    const struct gw_prediction_options options = {0};
+    plans->interfered_s = gw_arena_zeros(&plans->arena, plans->count, sizeof *plans->interfered_s);
+    GW_TRY(gw_arena_check(&plans->arena, "planning", error));
+    enum gw_status status = GW_OK;
+    for (size_t i = 0; i < plans->count && status == GW_OK; i++) {
+        struct gw_pipeline pipeline;
+        struct gw_result result;
+        GW_TRY(gw_pipeline_open(scenario, algorithm, &plans->plans[i], &pipeline, error));
+        status = gw_pipeline_predict(&pipeline, &options, NULL, &result, error);
+        plans->interfered_s[i] = status == GW_OK ? result.iteration_s : 0;
+        gw_pipeline_close(&pipeline);
+    }
+    return status;
+}
+
 static enum gw_status count_interference(const struct gw_scenario *scenario, const char *compressor,
                                          const char *exchange, struct gw_plans *plans,
                                          struct gw_error *error) {
     const struct gw_choice_changes changes = {
         .policy = "given", .compressor = compressor, .exchange = exchange};
-    const struct gw_prediction_options options = {0};
     const struct gw_algorithm *preset = NULL;
     const struct gw_compressor *known = NULL;
     struct gw_algorithm algorithm;
@@ -45,18 +61,7 @@ static enum gw_status count_interference(const struct gw_scenario *scenario, con
     }
     GW_TRY(gw_algorithm_find("topk", &preset, error));
     GW_TRY(gw_algorithm_change(preset, &changes, &algorithm, error));
-    plans->interfered_s = gw_arena_zeros(&plans->arena, plans->count, sizeof *plans->interfered_s);
-    GW_TRY(gw_arena_check(&plans->arena, "planning", error));
-    enum gw_status status = GW_OK;
-    for (size_t i = 0; i < plans->count && status == GW_OK; i++) {
-        struct gw_pipeline pipeline;
-        struct gw_result result;
-        GW_TRY(gw_pipeline_open(scenario, &algorithm, &plans->plans[i], &pipeline, error));
-        status = gw_pipeline_predict(&pipeline, &options, NULL, &result, error);
-        plans->interfered_s[i] = status == GW_OK ? result.iteration_s : 0;
-        gw_pipeline_close(&pipeline);
-    }
-    return status;
+    return gw_plans_predict(scenario, &algorithm, plans, error);
 }
 
 enum gw_status gw_plans_make(const struct gw_scenario *scenario, const char *compressor,
@@ -121,6 +126,24 @@ static void conclude_explanation(struct gw_explanation *explanation) {
         compute_s < last->exchange_end_s - compute_s ? GW_STREAM_COMMUNICATION : GW_STREAM_COMPUTE;
 }
 
+/* Times the groups of a mixed plan, each by the costs of its way. */
+static enum gw_status time_mixed_groups(const struct gw_scenario *scenario,
+                                        const struct gw_plan *plan, struct gw_explanation *out,
+                                        struct gw_error *error) {
+    const struct gw_algorithm mixed = gw_algorithm_mixed(plan);
+    struct gw_pipeline pipeline;
+    GW_TRY(gw_pipeline_open(scenario, &mixed, plan, &pipeline, error));
+    enum gw_status status = gw_pipeline_open_costs(false, &pipeline, error);
+    for (size_t g = 0; g < plan->group_count && status == GW_OK; g++) {
+        size_t way = (size_t)(pipeline.schedule.groups[g].way - pipeline.schedule.ways);
+        out->groups[g] = gw_plan_group_times(&pipeline.costs[way], &plan->groups[g],
+                                             g == 0 ? NULL : &out->groups[g - 1]);
+        out->update_s = gw_costs_update_s(&pipeline.costs[way]);
+    }
+    gw_pipeline_close(&pipeline);
+    return status;
+}
+
 enum gw_status gw_explain(const struct gw_scenario *scenario, const struct gw_plan *plan,
                           const char *exchange, struct gw_arena *arena, struct gw_explanation *out,
                           struct gw_error *error) {
@@ -131,6 +154,11 @@ enum gw_status gw_explain(const struct gw_scenario *scenario, const struct gw_pl
         .groups = gw_arena_zeros(arena, plan->group_count, sizeof *out->groups)};
     if (out->groups == NULL) {
         return gw_fail_memory(error, "explaining a plan");
+    }
+    if (plan->ways != NULL) {
+        GW_TRY(time_mixed_groups(scenario, plan, out, error));
+        conclude_explanation(out);
+        return GW_OK;
     }
     GW_TRY(gw_planning_open(scenario, plan->compressor, exchange, &planning, error));
     for (size_t g = 0; g < plan->group_count; g++) {

@@ -43,6 +43,7 @@ struct gw_plans {
     /* [count]: their iterations with interference, which plans and their bound leave out; NULL: the
      * scenario counts none, or no pipeline has the compressor. */
     double *interfered_s;
+    double energy_kept; /* by a mixed plan, of a bell-shaped gradient; 0: not known */
     struct gw_arena arena;
 };
 
@@ -51,6 +52,24 @@ struct gw_plans {
 enum gw_status gw_plans_make(const struct gw_scenario *scenario, const char *compressor,
                              const char *exchange, const char *policy, struct gw_plans *out,
                              struct gw_error *error);
+
+/* Finds the plans' iterations with interference, as simulate does. */
+enum gw_status gw_plans_predict(const struct gw_scenario *scenario,
+                                const struct gw_algorithm *algorithm, struct gw_plans *plans,
+                                struct gw_error *error);
+
+/* Question about a mixed plan: ways of which each group takes one, as --choices takes them, and the
+ * least share of the gradient's energy to keep (0: any). */
+struct gw_mixed_request {
+    const char *choices;
+    double keep;
+};
+
+/* Makes the fastest plan of all merges and choices; of equally fast ones that which keeps most
+ * energy. gw_plans_free in any case. */
+enum gw_status gw_plans_make_mixed(const struct gw_scenario *scenario,
+                                   const struct gw_mixed_request *request, struct gw_plans *out,
+                                   struct gw_error *error);
 void gw_plans_free(struct gw_plans *plans);
 
 /* Explains a plan's time: times of both streams for its groups, and waits. */

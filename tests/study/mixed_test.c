@@ -1,6 +1,7 @@
 /* Predictions of mixed plans: the arithmetic of the contract with each group's own costs. */
 #include <math.h>
 
+#include "study/energy.h"
 #include "study/predict.h"
 #include "tests/clusters.h"
 #include "tests/test.h"
@@ -96,6 +97,89 @@ TEST(a_mixed_plan_without_compressors_is_the_dense_one) {
     }
     assert_true(results[0].iteration_s == results[1].iteration_s);
     gw_plan_free(&plan);
+}
+
+/* Planned, then simulated as the plan says. */
+TEST(a_planned_mix_takes_as_long_as_its_simulation) {
+    static const struct {
+        double keep;
+        const char *choices;
+    } cases[] = {{0, "dense,topk:0.1,topk:0.01,randk:0.02"},
+                 {0.5, "dense,topk:0.1,topk:0.01,randk:0.02"},
+                 {0.999, "topk:0.01,dense"},
+                 {0, "randk"}};
+    double before_s = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct gw_mixed_request request = {cases[i].choices, cases[i].keep};
+        struct gw_plans plans = {0};
+        struct gw_pipeline pipeline;
+        struct gw_result result;
+        assert_ok(gw_plans_make_mixed(&scenario, &request, &plans, &error));
+        const struct gw_plan *plan = &plans.plans[0];
+        const struct gw_algorithm mixed = gw_algorithm_mixed(plan);
+        assert_ok(gw_plan_check(plan, &inputs.model, "f", &error));
+        assert_ok(gw_pipeline_open(&scenario, &mixed, plan, &pipeline, &error));
+        assert_ok(gw_pipeline_predict(&pipeline, &(struct gw_prediction_options){0}, NULL, &result,
+                                      &error));
+        assert_true(fabs(result.iteration_s - plan->iteration_s) <= 1e-9 * result.iteration_s);
+        assert_true(plan->lower_bound_s <= plan->iteration_s);
+        assert_true(plans.energy_kept >= cases[i].keep);
+        if (i == 1) {
+            assert_true(plan->iteration_s >= before_s); /* the same choices, but must keep more */
+        }
+        before_s = plan->iteration_s;
+        gw_pipeline_close(&pipeline);
+        gw_plans_free(&plans);
+    }
+}
+
+/* The last group's exchange alone is not hidden, where topk is faster; d waits for nobody. */
+TEST(no_group_that_is_hidden_anyway_is_compressed) {
+    const struct gw_mixed_request request = {"topk:0.01,dense", 0};
+    struct gw_plans plans = {0};
+    inputs.model.tensors[0].elements = 1000000;
+    assert_ok(gw_plans_make_mixed(&scenario, &request, &plans, &error));
+    const struct gw_plan *plan = &plans.plans[0];
+    assert_string_equal(plan->ways[0].choice, "dense");
+    assert_string_equal(plan->ways[plan->way_count - 1].choice, "topk:0.01");
+    gw_plans_free(&plans);
+    inputs.model.tensors[0].elements = 3000;
+}
+
+/* In closed form, of a normal gradient: 2 (t phi(t) + Q(t)) beyond the threshold t of 1%; 1% by
+ * chance; (E|x|)^2 by signs. */
+TEST(energies_are_those_of_a_normal_gradient) {
+    double share = 0;
+    assert_ok(gw_energy_kept(&gw_compressor_none, 1, &share, &error));
+    assert_true(share == 1);
+    assert_ok(gw_energy_kept(&gw_compressor_topk, 0.01, &share, &error));
+    assert_true(fabs(share - 0.0845) < 0.002);
+    assert_ok(gw_energy_kept(gw_compressor_find("randk"), 0.01, &share, &error));
+    assert_true(fabs(share - 0.01) < 0.002);
+    assert_ok(gw_energy_kept(&gw_compressor_onebit, 1, &share, &error));
+    assert_true(fabs(share - 0.6366) < 0.005);
+    assert_ok(gw_energy_kept(&gw_compressor_bf16, 1, &share, &error));
+    assert_true(share > 1 - 1e-5 && share < 1);
+}
+
+static void refuse_choices(const char *choices, double keep, const char *expected) {
+    const struct gw_mixed_request request = {choices, keep};
+    struct gw_plans plans = {0};
+    assert_int_equal(gw_plans_make_mixed(&scenario, &request, &plans, &error), GW_BAD_INPUT);
+    if (strstr(error.message, expected) == NULL) {
+        fail_msg("expected \"%s\", got \"%s\"", expected, error.message);
+    }
+    gw_plans_free(&plans);
+}
+
+TEST(choices_that_cannot_be_are_refused) {
+    refuse_choices("dense,zip", 0, "such as dense,topk:0.01; got \"zip\"");
+    refuse_choices("", 0, "got \"\"");
+    refuse_choices("dense:0.5", 0, "got \"dense:0.5\"");
+    refuse_choices("topk:2", 0, "got \"topk:2\"");
+    refuse_choices("topk:0.01,dense,topk:1e-2", 0, "each once");
+    refuse_choices("dense,dgc", 0, "compressors.dgc: expected a measured curve");
+    refuse_choices("topk:0.01,randk:0.01", 0.9, "energy: expected");
 }
 
 static void refuse_ways(const char *ways, const char *expected) {

@@ -1,0 +1,163 @@
+/* Mixed plans: merges and ways to travel, planned together. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "study/energy.h"
+#include "study/plans.h"
+
+enum { MOST_CHOICES = 16, CHOICE_SIZE = 40 };
+
+/* Choices of ways, with their costs and what they lose. */
+struct mixture {
+    size_t count;
+    struct gw_way ways[MOST_CHOICES];
+    char names[MOST_CHOICES][CHOICE_SIZE];
+    struct gw_costs costs[MOST_CHOICES]; /* the first `opened` of them are open */
+    size_t opened;
+    double *lost; /* [count][tensors] */
+};
+
+/* ---- choices ------------------------------------------------------------------------------- */
+
+/* Parses "dense", "topk" or "topk:0.01". */
+static bool parse_choice(const char *text, double usual_density, struct gw_way *out) {
+    char name[CHOICE_SIZE];
+    size_t length = strcspn(text, ":");
+    (void)snprintf(name, sizeof name, "%.*s", (int)length, text);
+    bool dense = strcmp(name, "dense") == 0;
+    *out = (struct gw_way){.compressor = dense ? &gw_compressor_none : gw_compressor_find(name)};
+    if (out->compressor == NULL) {
+        return false;
+    }
+    bool whole = dense || out->compressor->code.bits > 0; /* all elements travel */
+    out->density = whole ? 1 : usual_density;
+    out->exchange = gw_exchange_for(out->compressor);
+    if (out->exchange == NULL || (whole && text[length] == ':')) {
+        return false;
+    }
+    return text[length] == '\0' || (gw_parse_number(text + length + 1, &out->density) &&
+                                    out->density > 0 && out->density <= 1);
+}
+
+static enum gw_status parse_choices(const char *text, double usual_density, struct mixture *out,
+                                    struct gw_error *error) {
+    for (const char *next = text; next != NULL;) {
+        size_t length = strcspn(next, ",");
+        char name[CHOICE_SIZE] = "";
+        struct gw_way way = {0};
+        if (length < sizeof name) {
+            (void)snprintf(name, sizeof name, "%.*s", (int)length, next);
+        }
+        bool known = out->count < MOST_CHOICES && parse_choice(name, usual_density, &way);
+        for (size_t k = 0; k < out->count && known; k++) {
+            known = !gw_ways_equal(&way, &out->ways[k]);
+        }
+        if (!known) {
+            return gw_fail(error, GW_BAD_INPUT,
+                           "choices: expected at most %d of dense and gradweave list compressors, "
+                           "each once, if need be with a density, such as dense,topk:0.01; got "
+                           "\"%.*s\"",
+                           MOST_CHOICES, (int)length, next);
+        }
+        memcpy(out->names[out->count], name, sizeof name);
+        out->ways[out->count++] = way;
+        next = next[length] == ',' ? next + length + 1 : NULL;
+    }
+    return GW_OK;
+}
+
+static enum gw_status open_costs(const struct gw_scenario *scenario, struct mixture *choices,
+                                 struct gw_error *error) {
+    for (; choices->opened < choices->count; choices->opened++) {
+        const struct gw_way *way = &choices->ways[choices->opened];
+        const struct gw_algorithm method = {.compressor = way->compressor,
+                                            .exchange = way->exchange};
+        struct gw_scenario asked = *scenario;
+        asked.method = &method;
+        asked.density = way->density;
+        GW_TRY(gw_costs_open(&asked, &choices->costs[choices->opened], error));
+    }
+    return GW_OK;
+}
+
+/* Every tensor has as much of the gradient's energy as of its elements, bell-shaped. */
+static enum gw_status lose_energy(const struct gw_model *model, struct mixture *choices,
+                                  struct gw_error *error) {
+    double elements = (double)gw_model_elements(model);
+    for (size_t k = 0; k < choices->count; k++) {
+        double kept = 1;
+        GW_TRY(gw_energy_kept(choices->ways[k].compressor, choices->ways[k].density, &kept, error));
+        for (size_t i = 0; i < model->tensor_count; i++) {
+            choices->lost[k * model->tensor_count + i] =
+                fmax(0, 1 - kept) * (double)model->tensors[i].elements / elements;
+        }
+    }
+    return GW_OK;
+}
+
+/* ---- plans --------------------------------------------------------------------------------- */
+
+static enum gw_status note_derivations(const struct mixture *choices, struct gw_plan *plan,
+                                       struct gw_error *error) {
+    for (size_t k = 0; k < choices->count; k++) {
+        for (size_t i = 0; i < GW_MAX_LEGS; i++) {
+            const char *derivation = choices->costs[k].legs[i].derivation;
+            bool noted = derivation[0] == '\0';
+            for (size_t n = 0; n < plan->note_count && !noted; n++) {
+                noted = strcmp(plan->notes[n], derivation) == 0;
+            }
+            GW_TRY(noted ? GW_OK : gw_plan_note(plan, derivation, error));
+        }
+    }
+    return GW_OK;
+}
+
+static enum gw_status make_plan(const struct gw_scenario *scenario,
+                                const struct gw_mixed_request *request, struct mixture *choices,
+                                struct gw_plans *out, struct gw_error *error) {
+    const struct gw_model *model = scenario->model;
+    const char *names[MOST_CHOICES];
+    struct gw_optimum optimum;
+    GW_TRY(parse_choices(request->choices, scenario->density, choices, error));
+    GW_TRY(open_costs(scenario, choices, error));
+    choices->lost =
+        gw_arena_zeros(&out->arena, choices->count * model->tensor_count, sizeof *choices->lost);
+    out->plans = gw_arena_zeros(&out->arena, 1, sizeof *out->plans);
+    GW_TRY(gw_arena_check(&out->arena, "planning", error));
+    GW_TRY(lose_energy(model, choices, error));
+    const struct gw_mix mix = {.costs = choices->costs,
+                               .count = choices->count,
+                               .lost = choices->lost,
+                               .most_lost = request->keep > 0 ? 1 - request->keep : INFINITY};
+    for (size_t k = 0; k < choices->count; k++) {
+        names[k] = choices->names[k];
+    }
+    GW_TRY(gw_planner_optimum(&mix, &optimum, error));
+    enum gw_status status = gw_planner_plan_mixed(&mix, names, &optimum, out->plans, error);
+    out->energy_kept = 1 - optimum.lost;
+    gw_optimum_free(&optimum);
+    GW_TRY(status);
+    out->count = 1;
+    return note_derivations(choices, out->plans, error);
+}
+
+enum gw_status gw_plans_make_mixed(const struct gw_scenario *scenario,
+                                   const struct gw_mixed_request *request, struct gw_plans *out,
+                                   struct gw_error *error) {
+    struct mixture *choices = calloc(1, sizeof *choices);
+    out->count = 0;
+    if (choices == NULL) {
+        return gw_fail_memory(error, "planning");
+    }
+    enum gw_status status = make_plan(scenario, request, choices, out, error);
+    for (size_t k = 0; k < choices->opened; k++) {
+        gw_costs_close(&choices->costs[k]);
+    }
+    free(choices);
+    if (status == GW_OK && gw_scenario_counts_interference(scenario)) {
+        const struct gw_algorithm mixed = gw_algorithm_mixed(out->plans);
+        status = gw_plans_predict(scenario, &mixed, out, error);
+    }
+    return status;
+}
