@@ -18,6 +18,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "published/published.h"
 
@@ -51,17 +52,19 @@ __attribute__((format(printf, 2, 3))) static inline void enter(struct builder *b
     va_end(arguments);
 }
 
-/* Adds a parameter of `layer` of the current part, with no work yet. */
+/* Adds a parameter of `layer` of the current part, with no work yet; a vector has 0 columns. */
 static inline void add_parameter(struct builder *b, const char *layer, const char *kind,
-                                 uint64_t elements) {
+                                 uint64_t rows, uint64_t columns) {
     struct gw_tensor_shape *list = gw_grow(b->list, b->count + 1, &b->capacity, sizeof *list);
     if (list == NULL) {
         b->failed = true;
         return;
     }
     b->list = list;
-    list[b->count++] = (struct gw_tensor_shape){
-        .name = gw_arena_format(b->arena, "%s%s%s", b->part, layer, kind), .elements = elements};
+    list[b->count++] =
+        (struct gw_tensor_shape){.name = gw_arena_format(b->arena, "%s%s%s", b->part, layer, kind),
+                                 .elements = columns == 0 ? rows : rows * columns,
+                                 .sizes = {rows, columns}};
 }
 
 /* Returns the parameter that work is counted for. */
@@ -90,14 +93,14 @@ static inline enum gw_status finish(struct builder *b, struct gw_tensor_shapes *
 /* Adds a weight, and its product with a vector in each of `rows`; a bias costs no more. */
 static inline void project(struct builder *b, const char *layer, uint64_t inputs, uint64_t outputs,
                            uint64_t rows) {
-    add_parameter(b, layer, ".weight", inputs * outputs);
+    add_parameter(b, layer, ".weight", outputs, inputs);
     multiply(b, inputs * outputs * rows);
 }
 
 static inline void linear(struct builder *b, const char *layer, uint64_t inputs, uint64_t outputs,
                           uint64_t rows) {
     project(b, layer, inputs, outputs, rows);
-    add_parameter(b, layer, ".bias", outputs);
+    add_parameter(b, layer, ".bias", outputs, 0);
 }
 
 struct image {
@@ -131,6 +134,8 @@ static inline struct image convolve(struct builder *b, const char *layer, struct
                            slide(image.width, filter.width, filter.stride, filter.padded)};
     project(b, layer, inputs * filter.height * filter.width, filter.channels,
             output.height * output.width);
+    memcpy(last(b)->sizes, (uint64_t[]){filter.channels, inputs, filter.height, filter.width},
+           sizeof last(b)->sizes);
     return output;
 }
 
@@ -138,7 +143,7 @@ static inline struct image convolve(struct builder *b, const char *layer, struct
 static inline struct image convolve_with_bias(struct builder *b, const char *layer,
                                               struct image image, struct filter filter) {
     struct image output = convolve(b, layer, image, filter);
-    add_parameter(b, layer, ".bias", output.channels);
+    add_parameter(b, layer, ".bias", output.channels, 0);
     move(b, COPY * size_of(output));
     return output;
 }
@@ -147,9 +152,9 @@ static inline struct image convolve_and_norm(struct builder *b, const char *conv
                                              const char *norm, struct image image,
                                              struct filter filter) {
     struct image output = convolve(b, convolution, image, filter);
-    add_parameter(b, norm, ".weight", output.channels);
+    add_parameter(b, norm, ".weight", output.channels, 0);
     move(b, BATCH_NORM * size_of(output));
-    add_parameter(b, norm, ".bias", output.channels);
+    add_parameter(b, norm, ".bias", output.channels, 0);
     return output;
 }
 

@@ -155,6 +155,11 @@ static enum gw_status write_model(const char *name, const struct gw_tensor_shape
         gw_writer_object(&writer, NULL);
         gw_writer_text(&writer, "name", shape->name);
         gw_writer_number(&writer, "elements", (double)shape->elements);
+        gw_writer_array(&writer, "shape");
+        for (size_t d = 0; d < 4 && shape->sizes[d] > 0; d++) {
+            gw_writer_number(&writer, NULL, (double)shape->sizes[d]);
+        }
+        gw_writer_end(&writer);
         gw_writer_number(&writer, "backward_s",
                          times->backward_s * forward_s(shape, 1, pace) / all_s);
         gw_writer_end(&writer);

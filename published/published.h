@@ -32,6 +32,8 @@ static inline bool gw_name_is_one_of(const char *text, const char *name,
 struct gw_tensor_shape {
     const char *name; /* PyTorch's name: "layer1.0.conv1.weight" */
     uint64_t elements;
+    uint64_t sizes[4];    /* its dimensions, whose product this is, the last ones 0; those of
+                             GPT-2's products are exchanged in transformers */
     double multiply_adds; /* in convolutions and products of matrices */
     double moved;         /* elements read and written by all else: norms, activations, additions,
                              softmax, embeddings; in a training forward pass */

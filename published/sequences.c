@@ -22,19 +22,19 @@ const struct transformer gw_llama_1b = {22, 2048, 5632, 256, 32000, 2048};
 const struct transformer gw_llama_7b = {32, 4096, 11008, 4096, 32000, 2048};
 
 static void rms_norm(struct builder *b, const char *layer, const struct transformer *t) {
-    add_parameter(b, layer, ".weight", t->width);
+    add_parameter(b, layer, ".weight", t->width, 0);
     move(b, LAYER_NORM * t->width * t->tokens);
 }
 
 static void layer_norm(struct builder *b, const char *layer, const struct transformer *t) {
     rms_norm(b, layer, t);
-    add_parameter(b, layer, ".bias", t->width);
+    add_parameter(b, layer, ".bias", t->width, 0);
 }
 
 /* Looks up an entry for each token, and adds it to the others unless it is the first. */
 static void embed(struct builder *b, const char *layer, uint64_t entries,
                   const struct transformer *t, bool first) {
-    add_parameter(b, layer, ".weight", entries * t->width);
+    add_parameter(b, layer, ".weight", entries, t->width);
     move(b, COPY * t->width * t->tokens);
     move(b, first ? 0 : ADDITION * t->width * t->tokens);
 }
@@ -70,9 +70,9 @@ static void add_prediction_head(struct builder *b, const struct transformer *t) 
 
 static void add_vision_layer(struct builder *b, const struct transformer *t) {
     layer_norm(b, "ln_1", t);
-    add_parameter(b, "self_attention.in_proj", "_weight", 3 * t->width * t->width);
+    add_parameter(b, "self_attention.in_proj", "_weight", 3 * t->width, t->width);
     multiply(b, 3 * t->width * t->width * t->tokens);
-    add_parameter(b, "self_attention.in_proj", "_bias", 3 * t->width);
+    add_parameter(b, "self_attention.in_proj", "_bias", 3 * t->width, 0);
     attend(b, t, false);
     linear_back(b, "self_attention.out_proj", t->width, t, ADDITION);
     layer_norm(b, "ln_2", t);
@@ -86,9 +86,9 @@ enum gw_status gw_build_vision(const struct gw_architecture *self, struct gw_are
     const struct filter patch = {t->width, 16, 16, 16, .padded = false};
     struct builder b = {.arena = arena};
     (void)convolve_with_bias(&b, "conv_proj", (struct image){3, 224, 224}, patch);
-    add_parameter(&b, "class_token", "", t->width);
+    add_parameter(&b, "class_token", "", 1, t->width);
     move(&b, COPY * t->width * t->tokens);
-    add_parameter(&b, "encoder.pos_embedding", "", t->width * t->tokens);
+    add_parameter(&b, "encoder.pos_embedding", "", 1, t->width * t->tokens);
     move(&b, ADDITION * t->width * t->tokens);
     for (uint64_t i = 0; i < t->layers; i++) {
         enter(&b, "encoder.layers.encoder_layer_%zu.", (size_t)i);
@@ -131,7 +131,7 @@ enum gw_status gw_build_bert(const struct gw_architecture *self, struct gw_arena
     enter(&b, "cls.predictions.");
     linear_back(&b, "transform.dense", t->width, t, ACTIVATION);
     layer_norm(&b, "transform.LayerNorm", t);
-    add_parameter(&b, "bias", "", t->words);
+    add_parameter(&b, "bias", "", t->words, 0);
     add_prediction_head(&b, t); /* by the words' embedding */
     return finish(&b, out, error);
 }
@@ -193,7 +193,7 @@ enum gw_status gw_build_llama(const struct gw_architecture *self, struct gw_aren
     }
     enter(&b, "%s", "");
     rms_norm(&b, "model.norm", t);
-    add_parameter(&b, "lm_head", ".weight", t->words * t->width);
+    add_parameter(&b, "lm_head", ".weight", t->words, t->width);
     add_prediction_head(&b, t);
     return finish(&b, out, error);
 }
@@ -212,12 +212,12 @@ static void add_recurrent_layer(struct builder *b, const struct recurrent *r, ui
     const uint64_t moved = 3 * gates + 3 * r->width + DROPOUT * r->width;
     char suffix[24];
     (void)snprintf(suffix, sizeof suffix, "_l%zu", (size_t)layer);
-    add_parameter(b, "weight_ih", suffix, gates * r->width);
+    add_parameter(b, "weight_ih", suffix, gates, r->width);
     multiply(b, gates * r->width * r->steps);
-    add_parameter(b, "weight_hh", suffix, gates * r->width);
+    add_parameter(b, "weight_hh", suffix, gates, r->width);
     multiply(b, gates * r->width * r->steps);
-    add_parameter(b, "bias_ih", suffix, gates);
-    add_parameter(b, "bias_hh", suffix, gates);
+    add_parameter(b, "bias_ih", suffix, gates, 0);
+    add_parameter(b, "bias_hh", suffix, gates, 0);
     move(b, moved * r->steps);
 }
 
@@ -225,7 +225,7 @@ enum gw_status gw_build_recurrent(const struct gw_architecture *self, struct gw_
                                   struct gw_tensor_shapes *out, struct gw_error *error) {
     const struct recurrent *r = self->details;
     struct builder b = {.arena = arena};
-    add_parameter(&b, "encoder", ".weight", r->words * r->width);
+    add_parameter(&b, "encoder", ".weight", r->words, r->width);
     move(&b, (COPY + DROPOUT) * r->width * r->steps);
     enter(&b, "rnn.");
     for (uint64_t layer = 0; layer < r->layers; layer++) {

@@ -37,6 +37,7 @@ FORWARD_SHARE = 1 / 3
 
 class Tensor(NamedTuple):
     name: str
+    shape: tuple
     elements: int
     forward: int    # multiply-adds per sample
     backward: int
@@ -68,16 +69,18 @@ class Network:
         self.tensors = []
         self.products = 0   # forward multiply-adds of convolutions and linear layers alone
 
-    def add_product_weight(self, name, elements, uses):
+    def add_product_weight(self, name, shape, uses):
         """A weight each of whose elements enters `uses` multiply-adds in the forward pass."""
         is_first_layer = not self.tensors
+        elements = math.prod(shape)
         forward = elements * uses
         self.products += forward
-        self.tensors.append(Tensor(name, elements, forward, forward * (1 if is_first_layer else 2)))
+        self.tensors.append(Tensor(name, shape, elements, forward,
+                                   forward * (1 if is_first_layer else 2)))
 
-    def add_element_wise(self, name, elements, work):
+    def add_element_wise(self, name, shape, work):
         """A tensor that takes `work` multiply-adds in each direction."""
-        self.tensors.append(Tensor(name, elements, work, work))
+        self.tensors.append(Tensor(name, shape, math.prod(shape), work, work))
 
     def add_conv(self, name, image, conv, bias=False):
         def output_length(length, kernel):
@@ -86,19 +89,19 @@ class Network:
 
         output = Image(conv.channels, output_length(image.height, conv.height),
                        output_length(image.width, conv.width))
-        elements = conv.channels * image.channels * conv.height * conv.width
-        self.add_product_weight(f"{name}.weight", elements, output.height * output.width)
+        shape = (conv.channels, image.channels, conv.height, conv.width)
+        self.add_product_weight(f"{name}.weight", shape, output.height * output.width)
         if bias:
-            self.add_element_wise(f"{name}.bias", output.channels, output.size())
+            self.add_element_wise(f"{name}.bias", (output.channels,), output.size())
         return output
 
     def add_batch_norm(self, name, image):
-        self.add_element_wise(f"{name}.weight", image.channels, 3 * image.size())
-        self.add_element_wise(f"{name}.bias", image.channels, image.size())
+        self.add_element_wise(f"{name}.weight", (image.channels,), 3 * image.size())
+        self.add_element_wise(f"{name}.bias", (image.channels,), image.size())
 
     def add_linear(self, name, inputs, outputs, steps=1):
-        self.add_product_weight(f"{name}.weight", inputs * outputs, steps)
-        self.add_element_wise(f"{name}.bias", outputs, outputs * steps)
+        self.add_product_weight(f"{name}.weight", (outputs, inputs), steps)
+        self.add_element_wise(f"{name}.bias", (outputs,), outputs * steps)
 
 
 def same(channels, height, width=None, stride=1):
@@ -253,13 +256,13 @@ def add_inception_block(network, name, image, steps):
 
 def build_lstm_ptb(words=10000, width=1500, layers=2, steps=35):
     network = Network()
-    network.add_element_wise("encoder.weight", words * width, width * steps)
+    network.add_element_wise("encoder.weight", (words, width), width * steps)
     gates = 4 * width
     for layer in range(layers):
         for role in ("ih", "hh"):
-            network.add_product_weight(f"rnn.weight_{role}_l{layer}", gates * width, steps)
+            network.add_product_weight(f"rnn.weight_{role}_l{layer}", (gates, width), steps)
         for role in ("ih", "hh"):
-            network.add_element_wise(f"rnn.bias_{role}_l{layer}", gates, gates * steps)
+            network.add_element_wise(f"rnn.bias_{role}_l{layer}", (gates,), gates * steps)
     network.add_linear("decoder", width, words, steps)
     return network
 
@@ -329,8 +332,10 @@ def describe_model(model, network, rate):
         "bytes_per_element": 4,
         "forward_s": forward_s,
         "update_s": 0,
-        "source": {"kind": "estimated", "note": explain_source(model, rate)},
-        "tensors": [{"name": tensor.name, "elements": tensor.elements, "backward_s": time}
+        "source": {"kind": "estimated", "device": "NVIDIA P102-100",
+                   "note": explain_source(model, rate)},
+        "tensors": [{"name": tensor.name, "elements": tensor.elements, "shape": list(tensor.shape),
+                     "backward_s": time}
                     for tensor, time in zip(tensors, times)],
     }
 

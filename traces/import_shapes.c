@@ -40,12 +40,14 @@ struct shape {
     bool has_mark;           /* "x" stands between numbers */
     bool ends_in_mark;       /* the last one so far stands behind a number alone */
     double largest;          /* of all numbers but the last */
-    double dimensions[4];    /* the last four */
 };
 
 static void add_dimension(struct shape *shape, double dimension, struct gw_import_parameter *out) {
     shape->largest = fmax(shape->largest, out->last);
-    shape->dimensions[out->numbers++ % 4] = dimension;
+    if (out->numbers < GW_IMPORT_MOST_DIMENSIONS) {
+        out->dimensions[out->numbers] = dimension;
+    }
+    out->numbers++;
     out->elements *= dimension;
     out->last = dimension;
 }
@@ -95,9 +97,9 @@ static bool read_mark(struct shape *shape, char mark, const struct gw_import_par
 
 /* Settles what the numbers of a whole line say together. */
 static void settle_numbers(const struct shape *shape, struct gw_import_parameter *out) {
-    const double *last = shape->dimensions;
+    const double *sizes = out->dimensions;
     out->is_mask =
-        out->numbers == 4 && last[0] == 1 && last[1] == 1 && last[2] > 1 && last[2] == last[3];
+        out->numbers == 4 && sizes[0] == 1 && sizes[1] == 1 && sizes[2] > 1 && sizes[2] == sizes[3];
     out->is_counted = !shape->is_open && out->commas == GW_IMPORT_NO_COMMAS &&
                       out->last * out->last == out->elements;
     out->has_count = out->is_counted && out->numbers > 2 && out->last > shape->largest;

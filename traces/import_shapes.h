@@ -12,14 +12,17 @@ enum gw_import_commas {
     GW_IMPORT_EITHER = 3
 };
 
+enum { GW_IMPORT_MOST_DIMENSIONS = 8 }; /* that are kept */
+
 struct gw_import_parameter {
     char *name;      /* owned */
     double elements; /* the product of its numbers */
     double digits;   /* the same where commas are of thousands */
     double last;     /* its last number, where no brackets enclose the shape */
     size_t numbers;  /* in the shape */
-    bool is_counted; /* the last number is the product of the others */
-    bool has_count;  /* and can hardly be a dimension: it is larger than each of the others */
+    double dimensions[GW_IMPORT_MOST_DIMENSIONS]; /* the first of these numbers */
+    bool is_counted;                              /* the last number is the product of the others */
+    bool has_count; /* and can hardly be a dimension: it is larger than each of the others */
     enum gw_import_commas commas;
     size_t line;
     bool is_mask;     /* its shape is 1 1 N N */

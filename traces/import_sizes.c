@@ -421,11 +421,38 @@ static enum gw_status keep_others(struct reading *reading, struct gw_error *erro
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
+/* The dimensions of a parameter: all of its numbers, or all but a count behind them; 0: not known.
+ */
+static size_t count_dimensions(const struct gw_import_parameter *one) {
+    double product = 1;
+    size_t fitting = 0;
+    for (size_t i = 0; i < one->numbers && i < GW_IMPORT_MOST_DIMENSIONS; i++) {
+        product *= one->dimensions[i];
+        fitting = product == one->elements && i + 2 >= one->numbers ? i + 1 : fitting;
+    }
+    return fitting;
+}
+
+static void write_shape(const struct gw_import_parameter *one, struct gw_json_writer *writer) {
+    size_t count = count_dimensions(one);
+    if (count == 0 && one->numbers > 0) {
+        return;
+    }
+    gw_writer_array(writer, "shape");
+    for (size_t i = 0; i < count; i++) {
+        gw_writer_number(writer, NULL, one->dimensions[i]);
+    }
+    gw_writer_end(writer);
+}
+
+/* Writes shapes where some line has more than a number: else numbers may be counts of elements. */
 static void write_tensors(const struct reading *reading, double backward_s,
                           struct gw_json_writer *writer) {
     double roots = 0;
+    bool has_shapes = false;
     for (size_t i = 0; i < reading->count; i++) {
         roots += sqrt(reading->parameters[i].elements);
+        has_shapes = has_shapes || count_dimensions(&reading->parameters[i]) > 1;
     }
     gw_writer_array(writer, "tensors");
     for (size_t i = 0; i < reading->count; i++) {
@@ -435,6 +462,9 @@ static void write_tensors(const struct reading *reading, double backward_s,
         gw_writer_object(writer, NULL);
         gw_writer_text(writer, "name", name);
         gw_writer_number(writer, "elements", parameter->elements);
+        if (has_shapes) {
+            write_shape(parameter, writer);
+        }
         gw_writer_number(writer, "backward_s", backward_s * sqrt(parameter->elements) / roots);
         gw_writer_end(writer);
     }

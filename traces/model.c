@@ -1,5 +1,43 @@
 #include "traces/model.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Reads a list of positive numbers whose product is `elements`, which was read before. */
+static enum gw_status read_shape(const struct gw_json *place, void *out, struct gw_error *error) {
+    struct gw_tensor *tensor = out;
+    char expected[80];
+    GW_TRY(gw_json_array(place, error));
+    tensor->dimensions = (size_t)cJSON_GetArraySize(place->node);
+    tensor->shape = calloc(tensor->dimensions + 1, sizeof *tensor->shape);
+    if (tensor->shape == NULL) {
+        return gw_fail_memory(error, "reading a tensor's shape");
+    }
+    uint64_t rest = tensor->elements;
+    bool divides = true;
+    const cJSON *node = place->node->child;
+    for (size_t i = 0; i < tensor->dimensions; i++, node = node->next) {
+        struct gw_json item = gw_json_item(place, node, i);
+        GW_TRY(gw_json_integer(&item, 1, &tensor->shape[i], error));
+        divides = divides && rest % tensor->shape[i] == 0;
+        rest /= tensor->shape[i];
+    }
+    (void)snprintf(expected, sizeof expected, "numbers whose product is %llu, the elements",
+                   (unsigned long long)tensor->elements);
+    return divides && rest == 1 ? GW_OK : gw_json_expected(place, expected, error);
+}
+
+static void write_shape(const void *from, const char *key, struct gw_json_writer *writer) {
+    const struct gw_tensor *tensor = from;
+    if (tensor->shape != NULL) {
+        gw_writer_array(writer, key);
+        for (size_t i = 0; i < tensor->dimensions; i++) {
+            gw_writer_number(writer, NULL, (double)tensor->shape[i]);
+        }
+        gw_writer_end(writer);
+    }
+}
+
 static const struct gw_field tensor_rows[] = {
     {"name", GW_AS_TEXT, .at = offsetof(struct gw_tensor, name), .text = "of the parameter"},
     {"elements", GW_AS_COUNT, .at = offsetof(struct gw_tensor, elements),
@@ -8,7 +46,9 @@ static const struct gw_field tensor_rows[] = {
      .text = "from the previous gradient being ready to this one being ready"},
     {"backward_low_s", .text = "of a recorded one: the 5th percentile of `backward_s`"},
     {"backward_high_s", .text = "the 95th percentile"},
-    {"shape", .text = "numbers whose product is `elements`"},
+    {"shape", GW_AS_BLOCK, .at = offsetof(struct gw_tensor, shape), .optional = true,
+     .depends = true, .read = read_shape, .write = write_shape,
+     .text = "numbers whose product is `elements`"},
     {0}};
 
 static const struct gw_fields tensor_fields = {sizeof(struct gw_tensor), .rows = tensor_rows};

@@ -8,6 +8,8 @@ struct gw_tensor {
     char *name;
     uint64_t elements;
     double backward_s; /* from the previous gradient being ready to this one being ready */
+    size_t dimensions;
+    uint64_t *shape; /* [dimensions], whose product is `elements`, owned; NULL: not known */
 };
 
 struct gw_model {

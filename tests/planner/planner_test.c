@@ -46,7 +46,9 @@ TEST(the_arithmetic_is_the_contracts) {
 
 /* Numbers small enough to follow: tensors of 3, 2 and 1 elements, the last ready first. */
 TEST(the_arithmetic_by_hand) {
-    struct gw_tensor tensors[] = {{"a", 3, 1}, {"b", 2, 0.5}, {"c", 1, 0.25}};
+    struct gw_tensor tensors[] = {{.name = "a", .elements = 3, .backward_s = 1},
+                                  {.name = "b", .elements = 2, .backward_s = 0.5},
+                                  {.name = "c", .elements = 1, .backward_s = 0.25}};
     struct gw_model model = {.name = "m",
                              .bytes_per_element = 4,
                              .forward_s = 2,

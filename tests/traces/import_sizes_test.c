@@ -30,15 +30,22 @@ TEST_IN_FOLDER(a_list_is_shared_out_by_roots_of_sizes) {
     assert_string_equal(model.tensors[1].name, "a");
     assert_string_equal(model.tensors[4].name, "last");
     for (size_t i = 0; i < 5; i++) {
+        assert_non_null(model.tensors[i].shape);
+        assert_int_equal(model.tensors[i].dimensions, i == 3 ? 0 : 2);
         assert_true((double)model.tensors[i].elements == elements[i]);
         assert_true(near(model.tensors[i].backward_s, 0.45 * sqrt(elements[i]) / 103, 1e-12));
     }
     assert_true(near(model.forward_s, 0.225, 1e-12));
     assert_true(model.batch_size == 8 && model.uncertainty > 0);
     assert_string_equal(model.kind, "given");
+    assert_true(model.tensors[1].shape[0] == 3 && model.tensors[1].shape[1] == 300);
     gw_model_free(&model);
-    assert_ok(import_list(*state, "a 1", 0.125, &model));
-    assert_true(model.forward_s == 0.125);
+    assert_ok(import_list(*state, "a 1\nb 64", 0.125, &model)); /* numbers of elements, perhaps */
+    assert_true(model.forward_s == 0.125 && model.tensors[1].shape == NULL);
+    gw_model_free(&model);
+    assert_ok(import_list(*state, "a 64 3 192\nb 8 8 64\nc 5 2 10", 0, &model)); /* and counts */
+    assert_true(model.tensors[0].elements == 192 && model.tensors[0].dimensions == 2);
+    assert_true(model.tensors[2].elements == 10 && model.tensors[2].shape[1] == 2);
     gw_model_free(&model);
 }
 

@@ -41,6 +41,12 @@ TEST_IN_FOLDER(a_model_is_read) {
     assert_true(again.tensors[0].elements == 9007199254739001 &&
                 again.tensors[0].backward_s == 0.1);
     assert_true(again.tensors[1].elements == 1000 && again.tensors[1].backward_s == 0);
+    assert_ok(gw_fields_save(&gw_model_fields, &again, path, &error));
+    gw_model_free(&again);
+    assert_ok(gw_model_read(path, &again, &error));
+    assert_null(again.tensors[0].shape);
+    assert_int_equal(again.tensors[1].dimensions, 2);
+    assert_true(again.tensors[1].shape[0] == 10 && again.tensors[1].shape[1] == 100);
     assert_true(gw_model_elements(&again) == 9007199254740001);
     assert_true(near(gw_model_backward_s(&again), 0.1, 0));
     gw_model_free(&again);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from dataclasses import dataclass, field
@@ -56,7 +57,8 @@ class Recorder:
         if device.type != "cpu":
             raise BadInput(f"expected parameters on the CPU, got them on {device}")
         self._names = list(named)
-        self._shapes = [list(p.shape) for p in named.values()]
+        # An empty parameter counts as one element: a model has none without.
+        self._shapes = [list(p.shape) if p.numel() else [1] for p in named.values()]
         self.warm_up = warm_up
         self._group = group
         self._barrier_s = barrier_s
@@ -195,7 +197,7 @@ class Recorder:
                 {
                     "name": self._names[index],
                     "shape": self._shapes[index],
-                    "elements": max(1, int(torch.tensor(self._shapes[index]).prod())),
+                    "elements": math.prod(self._shapes[index]),
                     "backward_s": mean_s,
                     "backward_low_s": min(low, mean_s),
                     "backward_high_s": max(high, mean_s),
