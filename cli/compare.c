@@ -13,6 +13,7 @@ struct options {
     struct gw_choice_changes changes;
     struct gw_goal_options goal;
     const char *algorithms, *workers, *bandwidth, *counts, *accuracy, *out, *data;
+    bool mixed;
 };
 
 #define IN(member) offsetof(struct options, member)
@@ -42,6 +43,10 @@ static const struct gw_option option_table[] = {
              "or by the iteration alone",
      .value = "iteration", .choices = gw_goal_names},
     {.kind = GW_INCLUDE, .offset = IN(goal), .table = gw_learning_table},
+    {"mixed", 0, NULL, GW_FLAG, IN(mixed),
+     .help =
+         "Say how far each is above the fastest plan of all merges, and of their ways to travel "
+         "for each group"},
     {"out", 'o', "FILE", GW_TEXT, IN(out), .help = "Draw the crossovers: .png, .svg or .pdf",
      .names = GW_NAMES_FILES, .writes = true},
     {"data", 0, "FILE.csv", GW_TEXT, IN(data), .help = "Write the crossovers' times",
@@ -61,6 +66,8 @@ static const struct gw_option_rule rules[] = {
      "trainings used the algorithms unchanged"},
     {"learning", GW_EXCLUDES, "policy compressor exchange accuracy",
      "--learning: expected none of --policy, --compressor, --exchange and --accuracy with it"},
+    {"mixed", GW_EXCLUDES, "policy compressor exchange",
+     "--mixed: expected none of --policy, --compressor and --exchange with it"},
     {0}};
 
 /* ---- answering ----------------------------------------------------------------------------- */
@@ -132,6 +139,7 @@ static enum gw_status answer_with(const struct options *options, const struct gw
     struct gw_comparison comparison = {.scenario = scenario,
                                        .changes = options->changes,
                                        .intervals = varied == NULL,
+                                       .mixed = options->mixed,
                                        .trained = strcmp(options->counts, "asked") != 0,
                                        .gradients = gradients};
     gw_bandwidth_note(bandwidth, comparison.note);
@@ -170,6 +178,10 @@ static enum gw_status check_varied(const struct options *options, bool varied,
         return gw_fail(error, GW_BAD_INPUT,
                        "--counts %s: expected one value of --workers and --bandwidth with it",
                        options->counts);
+    }
+    if (options->mixed && varied) {
+        return gw_fail(error, GW_BAD_INPUT,
+                       "--mixed: expected one value of --workers and --bandwidth with it");
     }
     if ((options->accuracy != NULL || is_by_learning(options)) && varied) {
         return gw_fail(error, GW_BAD_INPUT,

@@ -332,6 +332,30 @@ static bool are_dense(const struct gw_comparison *comparison) {
     return compressor == NULL ? dense == comparison->count : strcmp(compressor, "none") == 0;
 }
 
+/* Prints the mixed plan, and how far every pipeline is above it. */
+static void print_mixed(const struct gw_ranking *ranking) {
+    const struct gw_plan *plan = &ranking->mixed.plans[0];
+    double least = INFINITY;
+    double most = -INFINITY;
+    for (size_t i = 0; i < ranking->count; i++) {
+        least = fmin(least, gw_ranking_above_mixed(ranking, i));
+        most = fmax(most, gw_ranking_above_mixed(ranking, i));
+    }
+    double iteration_s =
+        ranking->mixed.interfered_s == NULL ? plan->iteration_s : ranking->mixed.interfered_s[0];
+    gw_print_note("",
+                  "Of all merges, and of these ways for each group, the fastest plan takes %s "
+                  "(%s, %.3g%% of the energy kept): pipelines are %s to %s above it.",
+                  GW_SECONDS(iteration_s), GW_COUNTED(plan->group_count, "group"),
+                  100 * ranking->mixed.energy_kept, GW_PERCENT(least), GW_PERCENT(most));
+    struct gw_table *table = gw_table_open("lr", "algorithm\tabove it");
+    for (size_t i = 0; i < ranking->count; i++) {
+        gw_table_cells(table, "%s\t%s", ranking->results[i].algorithm,
+                       GW_PERCENT(gw_ranking_above_mixed(ranking, i)));
+    }
+    gw_table_print_and_close(table);
+}
+
 static void print_text(const struct gw_ranking *ranking, const char *why) {
     const struct gw_comparison *comparison = ranking->comparison;
     gw_print_heading(comparison->scenario, are_dense(comparison), NULL);
@@ -346,6 +370,9 @@ static void print_text(const struct gw_ranking *ranking, const char *why) {
     print_table(ranking);
     if (why[0] != '\0') {
         gw_print_note("", "%s", why);
+    }
+    if (comparison->mixed) {
+        print_mixed(ranking);
     }
     print_infeasible(ranking);
     struct gw_result all = {0};
@@ -396,11 +423,20 @@ static enum gw_status print_ranking_document(const struct gw_ranking *ranking, c
     if (ranking->comparison->accuracy != NULL) {
         gw_writer_number(&writer, "goal", ranking->comparison->accuracy->goal);
     }
+    if (ranking->comparison->mixed) {
+        cJSON *plan = NULL;
+        (void)gw_plan_document(&ranking->mixed.plans[0], &plan, error);
+        gw_writer_open(&writer, "mixed", plan);
+        gw_writer_end(&writer);
+    }
     gw_writer_number(&writer, "single_worker_s", gw_comparison_alone_s(ranking->comparison));
     gw_writer_array(&writer, "results");
     for (size_t i = 0; i < ranking->count; i++) {
         gw_writer_object(&writer, NULL);
         gw_result_write(&ranking->results[i], &writer);
+        if (ranking->comparison->mixed) {
+            gw_writer_number(&writer, "above_mixed", gw_ranking_above_mixed(ranking, i));
+        }
         if (ranking->to_goal != NULL) {
             write_to_goal(&ranking->to_goal[i], &writer);
         }

@@ -6,7 +6,7 @@
 #include "study/energy.h"
 #include "study/plans.h"
 
-enum { MOST_CHOICES = 16, CHOICE_SIZE = 40 };
+enum { MOST_CHOICES = 32, CHOICE_SIZE = 40 };
 
 /* Choices of ways, with their costs and what they lose. */
 struct mixture {
@@ -67,6 +67,39 @@ static enum gw_status parse_choices(const char *text, double usual_density, stru
     return GW_OK;
 }
 
+/* Lists the ways of pipelines, each once, but for those with a server and those of which the
+ * cluster has no curves; opens their costs. */
+static enum gw_status list_ways(const struct gw_scenario *scenario,
+                                const struct gw_mixed_request *request, struct mixture *out,
+                                struct gw_error *error) {
+    for (size_t i = 0; i < request->count && out->count < MOST_CHOICES; i++) {
+        const struct gw_algorithm *algorithm = request->algorithms[i];
+        bool sparse = gw_algorithm_is_sparse(algorithm);
+        const struct gw_way way = {.compressor = algorithm->compressor,
+                                   .exchange = algorithm->exchange,
+                                   .density = sparse ? scenario->density : 1};
+        bool known = way.exchange->server;
+        for (size_t k = 0; k < out->count && !known; k++) {
+            known = gw_ways_equal(&way, &out->ways[k]);
+        }
+        struct gw_scenario asked = *scenario;
+        asked.method = algorithm;
+        enum gw_status status =
+            known ? GW_BAD_INPUT : gw_costs_open(&asked, &out->costs[out->count], error);
+        if (status == GW_OK) {
+            (void)snprintf(out->names[out->count], CHOICE_SIZE, "%s", algorithm->name);
+            out->ways[out->count++] = way;
+            out->opened++;
+        } else if (status != GW_BAD_INPUT) {
+            return status;
+        }
+    }
+    return out->count > 0 ? GW_OK
+                          : gw_fail(error, GW_BAD_INPUT,
+                                    "expected a pipeline whose groups can travel in different "
+                                    "ways, got none");
+}
+
 static enum gw_status open_costs(const struct gw_scenario *scenario, struct mixture *choices,
                                  struct gw_error *error) {
     for (; choices->opened < choices->count; choices->opened++) {
@@ -119,8 +152,12 @@ static enum gw_status make_plan(const struct gw_scenario *scenario,
     const struct gw_model *model = scenario->model;
     const char *names[MOST_CHOICES];
     struct gw_optimum optimum;
-    GW_TRY(parse_choices(request->choices, scenario->density, choices, error));
-    GW_TRY(open_costs(scenario, choices, error));
+    if (request->choices != NULL) {
+        GW_TRY(parse_choices(request->choices, scenario->density, choices, error));
+        GW_TRY(open_costs(scenario, choices, error));
+    } else {
+        GW_TRY(list_ways(scenario, request, choices, error));
+    }
     choices->lost =
         gw_arena_zeros(&out->arena, choices->count * model->tensor_count, sizeof *choices->lost);
     out->plans = gw_arena_zeros(&out->arena, 1, sizeof *out->plans);

@@ -58,11 +58,13 @@ enum gw_status gw_plans_predict(const struct gw_scenario *scenario,
                                 const struct gw_algorithm *algorithm, struct gw_plans *plans,
                                 struct gw_error *error);
 
-/* Question about a mixed plan: ways of which each group takes one, as --choices takes them, and the
- * least share of the gradient's energy to keep (0: any). */
+/* Question about a mixed plan: ways of which each group takes one, as --choices takes them or
+ * (NULL) those of pipelines, and the least share of the gradient's energy to keep (0: any). */
 struct gw_mixed_request {
     const char *choices;
     double keep;
+    const struct gw_algorithm *const *algorithms; /* [count] */
+    size_t count;
 };
 
 /* Makes the fastest plan of all merges and choices; of equally fast ones that which keeps most

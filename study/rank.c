@@ -145,9 +145,20 @@ enum gw_status gw_rank(const struct gw_comparison *comparison, struct gw_ranking
     for (size_t i = 0; i < out->count; i++) {
         out->rival_count += gw_ranking_is_rival(out, i);
     }
-    return GW_OK;
+    const struct gw_mixed_request ways = {.algorithms = comparison->algorithms,
+                                          .count = comparison->count};
+    return comparison->mixed ? gw_plans_make_mixed(comparison->scenario, &ways, &out->mixed, error)
+                             : GW_OK;
+}
+
+double gw_ranking_above_mixed(const struct gw_ranking *ranking, size_t place) {
+    const struct gw_plans *mixed = &ranking->mixed;
+    double mixed_s =
+        mixed->interfered_s != NULL ? mixed->interfered_s[0] : mixed->plans[0].iteration_s;
+    return ranking->results[place].iteration_s / mixed_s - 1;
 }
 
 void gw_ranking_free(struct gw_ranking *ranking) {
+    gw_plans_free(&ranking->mixed);
     gw_arena_free(&ranking->arena);
 }

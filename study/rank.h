@@ -23,6 +23,7 @@ struct gw_comparison {
     const struct gw_learning *learning;
     bool by_learning; /* ranks by the time until as much is learnt as in GW_DENSE_ITERATIONS dense
                          ones, by `learning` */
+    bool mixed;       /* also finds the fastest plan of all merges and of the pipelines' ways */
     char note[GW_RESULT_NOTE_SIZE]; /* on the scenario, for the reader; "": none */
 };
 enum { GW_COMPARISON_TRAINED = 100 };
@@ -59,6 +60,7 @@ struct gw_ranking {
     size_t rival_count;          /* others that cannot be told apart from the first */
     size_t infeasible_count;
     struct gw_infeasible *infeasible; /* as they were asked for */
+    struct gw_plans mixed;            /* with comparison->mixed, its plan */
     struct gw_result notes;           /* on the whole ranking; only notes are set */
     struct gw_arena arena;            /* of all of this */
 };
@@ -88,6 +90,9 @@ bool gw_trainings_meet(const struct gw_result *first, const struct gw_trainings 
 
 /* Seconds by which a place is ranked: of an iteration, or of a training to its goal. */
 double gw_ranking_seconds(const struct gw_ranking *ranking, size_t place);
+
+/* Share of the mixed plan's iteration by which that result's is longer. */
+double gw_ranking_above_mixed(const struct gw_ranking *ranking, size_t place);
 
 /* Whether the result in that place is not the first, or as fast, and can't be told apart from it.
  */

@@ -3,6 +3,7 @@
 
 #include "study/energy.h"
 #include "study/predict.h"
+#include "study/rank.h"
 #include "tests/clusters.h"
 #include "tests/test.h"
 
@@ -110,7 +111,8 @@ TEST(a_planned_mix_takes_as_long_as_its_simulation) {
                  {0, "randk"}};
     double before_s = 0;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct gw_mixed_request request = {cases[i].choices, cases[i].keep};
+        const struct gw_mixed_request request = {.choices = cases[i].choices,
+                                                 .keep = cases[i].keep};
         struct gw_plans plans = {0};
         struct gw_pipeline pipeline;
         struct gw_result result;
@@ -135,7 +137,7 @@ TEST(a_planned_mix_takes_as_long_as_its_simulation) {
 
 /* The last group's exchange alone is not hidden, where topk is faster; d waits for nobody. */
 TEST(no_group_that_is_hidden_anyway_is_compressed) {
-    const struct gw_mixed_request request = {"topk:0.01,dense", 0};
+    const struct gw_mixed_request request = {.choices = "topk:0.01,dense"};
     struct gw_plans plans = {0};
     inputs.model.tensors[0].elements = 1000000;
     assert_ok(gw_plans_make_mixed(&scenario, &request, &plans, &error));
@@ -162,8 +164,29 @@ TEST(energies_are_those_of_a_normal_gradient) {
     assert_true(share > 1 - 1e-5 && share < 1);
 }
 
+TEST(no_pipeline_is_below_the_mixed_plan_of_all_their_ways) {
+    struct gw_arena arena = {0};
+    const struct gw_algorithm **algorithms = NULL;
+    struct gw_comparison comparison = {.scenario = &scenario, .mixed = true};
+    struct gw_ranking ranking;
+    assert_ok(gw_algorithms_parse("all", &arena, &algorithms, &comparison.count, &error));
+    comparison.algorithms = algorithms;
+    assert_ok(gw_rank(&comparison, &ranking, &error));
+    assert_true(ranking.count > 5);
+    for (size_t i = 0; i < ranking.count; i++) {
+        double above = gw_ranking_above_mixed(&ranking, i);
+        if (!(above >= -1e-9)) {
+            fail_msg("%s takes %g less", ranking.results[i].algorithm, -above);
+        }
+        assert_true(near(ranking.results[i].iteration_s,
+                         (1 + above) * ranking.mixed.plans[0].iteration_s, 1e-9));
+    }
+    gw_ranking_free(&ranking);
+    gw_arena_free(&arena);
+}
+
 static void refuse_choices(const char *choices, double keep, const char *expected) {
-    const struct gw_mixed_request request = {choices, keep};
+    const struct gw_mixed_request request = {.choices = choices, .keep = keep};
     struct gw_plans plans = {0};
     assert_int_equal(gw_plans_make_mixed(&scenario, &request, &plans, &error), GW_BAD_INPUT);
     if (strstr(error.message, expected) == NULL) {
