@@ -179,9 +179,13 @@ static void print_tiers(const struct gw_advice *advice) {
                  "DistributedDataParallel trains %.2f times as many samples a second.\n",
                  advice->micro_batches, advice->accumulated);
     }
-    print_tier(advice, GW_SOONEST_COMPRESSED);
-    if (advice->tiers[GW_FASTEST_ITERATION].place != advice->tiers[GW_SOONEST_COMPRESSED].place ||
-        advice->tiers[GW_SOONEST_COMPRESSED].result == NULL) {
+    const struct gw_recommendation *soonest = &advice->tiers[GW_SOONEST_COMPRESSED];
+    bool is_fastest =
+        soonest->result != NULL && soonest->place == advice->tiers[GW_FASTEST_ITERATION].place;
+    if (!is_fastest || !advice->by_iteration) {
+        print_tier(advice, GW_SOONEST_COMPRESSED);
+    }
+    if (!is_fastest || advice->by_iteration) {
         print_tier(advice, GW_FASTEST_ITERATION);
     }
     print_recommendation(advice);
@@ -540,6 +544,7 @@ void gw_advice_write(const struct gw_advice *advice, double price, struct gw_jso
     gw_writer_text(writer, "cluster", advice->scenario->cluster->name);
     gw_writer_number(writer, "workers", (double)advice->scenario->workers);
     gw_writer_number(writer, "density", advice->scenario->density);
+    gw_writer_text(writer, "goal", advice->by_iteration ? "iteration" : "learning");
     gw_writer_text(writer, "verdict", words[advice->verdict]);
     if (advice->warning[0] != '\0') {
         gw_writer_text(writer, "warning", advice->warning);

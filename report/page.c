@@ -47,6 +47,8 @@ static void write_scenario(const struct gw_scenario *scenario, struct gw_json_wr
     write_text_if(writer, "note", gw_cluster_source(cluster, "note"));
     write_text_if(writer, "assumed_compressors",
                   gw_cluster_source(cluster, GW_CLUSTER_ASSUMED_COMPRESSORS));
+    write_text_if(writer, "reach", gw_cluster_source(cluster, GW_CLUSTER_NETWORK_REACH));
+    write_text_if(writer, "within", gw_cluster_source(cluster, "within"));
     gw_writer_number(writer, "workers", (double)cluster->workers);
     gw_writer_number(writer, "workers_per_node", (double)cluster->workers_per_node);
     gw_writer_end(writer);

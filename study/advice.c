@@ -166,10 +166,9 @@ static void list_recommendations(struct gw_advice *advice) {
             add_recommendation(advice, make_recommendation(advice, i, advice->iterations[i]));
         }
     }
-    struct gw_iterations_factor iterations;
-    bool is_known =
-        gw_learning_find(&advice->learning, gw_half_hook, advice->scenario->density, &iterations);
-    if (advice->half.iteration_s > 0 && (is_known || advice->by_iteration)) {
+    if (advice->half.iteration_s > 0) {
+        struct gw_iterations_factor iterations;
+        gw_learning_find_half(&advice->learning, advice->scenario->density, &iterations);
         add_recommendation(advice, make_recommendation(advice, ranking->count, iterations));
     }
 }

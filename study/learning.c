@@ -204,12 +204,21 @@ bool gw_learns_as_dense(const struct gw_compressor *compressor) {
     return compressor->code.bits >= 16 && !compressor->code.residual;
 }
 
+void gw_learning_find_half(const struct gw_learning *learning, double density,
+                           struct gw_iterations_factor *out) {
+    if (!gw_learning_find(learning, gw_half_hook, density, out)) {
+        out->low = out->median = out->high = 1;
+    }
+}
+
 bool gw_learning_find_for(const struct gw_learning *learning, const struct gw_algorithm *algorithm,
                           double density, struct gw_iterations_factor *out) {
     const char *name = gw_algorithm_is_sparse(algorithm) ? algorithm->name : "dense";
-    return gw_learning_find(learning, name, density, out) ||
-           (gw_learns_as_dense(algorithm->compressor) &&
-            gw_learning_find(learning, gw_half_hook, density, out));
+    bool found = gw_learning_find(learning, name, density, out);
+    if (!found && gw_learns_as_dense(algorithm->compressor)) {
+        gw_learning_find_half(learning, density, out);
+    }
+    return !isnan(out->median);
 }
 
 double gw_learning_sent_density(const struct gw_learning *learning,

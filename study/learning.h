@@ -54,8 +54,12 @@ bool gw_learning_find(const struct gw_learning *learning, const char *name, doub
  * bits without a residual. */
 bool gw_learns_as_dense(const struct gw_compressor *compressor);
 
-/* The same for an algorithm. Codes that learn as dense exchange and have no trainings of their own
- * have those of gw_half_hook. */
+/* Factors of such a code: those of gw_half_hook, or 1 without runs if that was not trained. */
+void gw_learning_find_half(const struct gw_learning *learning, double density,
+                           struct gw_iterations_factor *out);
+
+/* Factors of an algorithm; of a code that learns as dense exchange and was not trained itself,
+ * those of gw_learning_find_half. */
 bool gw_learning_find_for(const struct gw_learning *learning, const struct gw_algorithm *algorithm,
                           double density, struct gw_iterations_factor *out);
 

@@ -76,7 +76,10 @@ function writeHead() {
   document.title = `${model.name} on ${cluster.name} - gradweave report`;
   section("title").textContent = `${model.name} on ${cluster.name}`;
   section("asked").textContent = `${model.tensors.length} tensors, ${count(elements)} elements, ` +
-    `${bytes(elements * model.bytes_per_element)} of gradients; ${advice.workers} workers, ${cluster.workers_per_node} a node; density ${advice.density}.`;
+    `${bytes(elements * model.bytes_per_element)} of gradients; ${advice.workers} workers, ${cluster.workers_per_node} a node; density ${advice.density}. ` +
+    `A worker: ${model.device || "a device that the model does not name"}${advice.rests_on.precision ? ` in ${advice.rests_on.precision}` : ""}` +
+    `${model.batch_size ? `, ${count(model.batch_size * (advice.rests_on.micro_batches || 1))} samples an iteration` : ""}.` +
+    `${cluster.within ? ` Within a node: ${cluster.within}.` : ""}${cluster.reach ? ` Collectives reach ${cluster.reach}.` : ""}`;
 }
 
 // Times as many iterations as without compression, in the trainings that say so.
@@ -100,7 +103,7 @@ function sayTier(words, tier) {
     tier.speedup === 1 ? "" : `: iterations are ${rough(tier.speedup)} times as fast as ${named(find("dense"))}'s (${known})` +
       (words !== "Costs nothing" && tier.speedup >= 1.005 ? `: it pays if training needs fewer than ${rough(tier.speedup)} times as many` : "") +
       (factor === undefined ? "; nobody trained so" : factor.low === null ? "; in trainings none got there"
-        : `; in trainings it took ${rough(factor.low)} to ${rough(factor.high)} times as many` +
+        : `; in trainings it took ${rough(factor.low)}${factor.high > factor.low ? ` to ${rough(factor.high)}` : ""} times as many` +
           (factor.never > 0 ? `, and ${percent(factor.never)} of the runs never got there` : "")), ".");
 }
 
@@ -174,25 +177,28 @@ function breakdownBar(result, scale_s) {
   return el("td", { class: "wide" }, draw("svg", { viewBox: `0 0 ${width} 22`, "aria-hidden": "true", preserveAspectRatio: "none" }, ...bars, range));
 }
 
-// With the row of half the bytes where it comes by its iteration, as dense exchange with a hook.
-function withHalf() {
+// Those that may be recommended, the soonest first, with half the bytes among them; then the others by their iterations.
+function ranked() {
   const half = advice.half_bytes;
-  if (half === undefined) return results;
+  const needed = (r) => (advice.goal === "iteration" || !r.iterations_factor ? 1 : r.iterations_factor.median);
+  const order = (a, b) => ("not_recommended" in a) - ("not_recommended" in b) ||
+    ("not_recommended" in a ? a.iteration_s - b.iteration_s : a.iteration_s * needed(a) - b.iteration_s * needed(b));
+  if (half === undefined) return [...results].sort(order);
   Object.assign(half, { energy_kept: 1, iterations_factor: advice.recommendations.find((r) => r.algorithm === "bf16").iterations_factor });
   if ("cost" in results[0]) half.cost = (half.iteration_s * results[0].cost) / results[0].iteration_s;
-  return [...results, half].sort((a, b) => a.iteration_s - b.iteration_s);
+  return [...results, half].sort(order);
 }
 
 function writeRanking() {
   const scale_s = 2.5 * results[0].iteration_s, priced = "cost" in results[0];
   section("ranking").append(
     data.why ? el("p", {}, data.why.replace(", marked with ?", "")) : "",
-    el("p", {}, "The fastest first. Bars are cut at two and a half times the fastest; the line below one is where the iteration is in 95% of cases. " +
+    el("p", {}, "First those that may be recommended, the soonest first: an iteration's time times the median of iterations. Bars are cut at two and a half times the fastest; the line below one is where the iteration is in 95% of cases. " +
       "Energy kept: what one worker sends of a bell-shaped gradient's sum of squares in an iteration. " +
       `Iterations: times as many as without compression, in trainings of five small networks at density ${advice.iterations_density}.`),
     legend([...phases.map(([, name]) => [phaseNames[name], `var(--${name})`])]),
     table(["pipeline", "iteration", "where its time goes", "95% interval", "compression", "exposed", "groups", "sent", "energy kept", "iterations", ...(priced ? ["a million cost"] : [])],
-      withHalf().map((r) => [(r === chosen ? "* " : "") + named(r), seconds(r.iteration_s), breakdownBar(r, scale_s), interval(r),
+      ranked().map((r) => [(r === chosen ? "* " : "") + named(r), seconds(r.iteration_s), breakdownBar(r, scale_s), interval(r),
         seconds(r.breakdown.compress_s), seconds(r.breakdown.exposed_comm_s), count(r.groups), bytes(r.bytes_per_worker), percent(r.energy_kept), iterations(r), ...(priced ? [count(r.cost)] : [])])),
     el("p", { class: "faint" }, "* recommended"));
 }

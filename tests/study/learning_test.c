@@ -180,6 +180,8 @@ TEST_IN_FOLDER(a_folder_of_own_trainings_is_read) {
     assert_true(gw_learning_find(&own, "topk", 0.01, &found) && found.density == 0.02);
     assert_true(found.median == 3 && found.low == 2.5 && found.high == 3);
     assert_true(found.networks == 1 && found.runs == 3 && found.failed == 1 && found.sent == 1.5);
+    gw_learning_find_half(&own, 0.01, &found); /* that the folder says nothing of */
+    assert_true(found.median == 1 && found.runs == 0);
     gw_learning_close(&own);
     assert_ok(gw_learning_open(path_in(*state, "short.json"), &own, &error));
     assert_true(gw_learning_find(&own, "topk", 0.01, &found) && isinf(found.median));
