@@ -433,8 +433,8 @@ static enum gw_status weigh_answers(struct gw_advice *advice, struct gw_error *e
     GW_TRY(find_each_energy(advice, error));
     for (size_t i = 0; i < advice->ranking.count; i++) {
         const struct gw_algorithm *algorithm = gw_advice_algorithm(advice, i);
-        (void)gw_learning_find_for(&advice->learning, algorithm, advice->scenario->density,
-                                   &advice->iterations[i]);
+        (void)gw_learning_find(&advice->learning, algorithm, advice->scenario->density,
+                               &advice->iterations[i]);
         advice->scenarios[i] = *advice->scenario;
         if (!advice->by_iteration) {
             advice->scenarios[i].density =

@@ -76,8 +76,6 @@ void gw_learning_close(struct gw_learning *learning) {
 
 /* ---- factors --------------------------------------------------------------------------------- */
 
-const char gw_half_hook[] = "torch-fp16";
-
 bool gw_trainings_are_by_hook(const struct gw_trainings *trainings) {
     static const char hooks[] = "torch-";
     return strncmp(trainings->algorithm, hooks, sizeof hooks - 1) == 0;
@@ -162,8 +160,9 @@ static double median_of(double *values, size_t count) {
  * densities. */
 static const double least_share = 1.0 / 3;
 
-bool gw_learning_find(const struct gw_learning *learning, const char *name, double density,
-                      struct gw_iterations_factor *out) {
+/* `name` is the preset's, "dense" for all that compress nothing, or a hook's. */
+static bool find_factor(const struct gw_learning *learning, const char *name, double density,
+                        struct gw_iterations_factor *out) {
     double factors[MAX_FILES];
     double sent[MAX_FILES];
     size_t sent_count = 0;
@@ -206,15 +205,15 @@ bool gw_learns_as_dense(const struct gw_compressor *compressor) {
 
 void gw_learning_find_half(const struct gw_learning *learning, double density,
                            struct gw_iterations_factor *out) {
-    if (!gw_learning_find(learning, gw_half_hook, density, out)) {
+    if (!find_factor(learning, "torch-fp16", density, out)) {
         out->low = out->median = out->high = 1;
     }
 }
 
-bool gw_learning_find_for(const struct gw_learning *learning, const struct gw_algorithm *algorithm,
-                          double density, struct gw_iterations_factor *out) {
+bool gw_learning_find(const struct gw_learning *learning, const struct gw_algorithm *algorithm,
+                      double density, struct gw_iterations_factor *out) {
     const char *name = gw_algorithm_is_sparse(algorithm) ? algorithm->name : "dense";
-    bool found = gw_learning_find(learning, name, density, out);
+    bool found = find_factor(learning, name, density, out);
     if (!found && gw_learns_as_dense(algorithm->compressor)) {
         gw_learning_find_half(learning, density, out);
     }
@@ -225,7 +224,7 @@ double gw_learning_sent_density(const struct gw_learning *learning,
                                 const struct gw_algorithm *algorithm, double density) {
     struct gw_iterations_factor found;
     return gw_counts_depend_on_data(algorithm->compressor) &&
-                   gw_learning_find(learning, algorithm->name, density, &found)
+                   find_factor(learning, algorithm->name, density, &found)
                ? fmin(1, density * found.sent)
                : density;
 }

@@ -36,32 +36,26 @@ struct gw_iterations_factor {
     bool is_beyond; /* no training kept as little as is asked for: factors are unknown */
 };
 
-/* Name in files of DistributedDataParallel's hook that halves the bytes. */
-extern const char gw_half_hook[];
-
 /* Whether the trainings are by one of DistributedDataParallel's own hooks, which nothing predicts.
  */
 bool gw_trainings_are_by_hook(const struct gw_trainings *trainings);
-
-/*
- * `name` is the preset's, "dense" for all that compress nothing, or gw_half_hook. False: none was
- * trained so. Trainings stand for densities down to a third of the least at which they were.
- */
-bool gw_learning_find(const struct gw_learning *learning, const char *name, double density,
-                      struct gw_iterations_factor *out);
 
 /* Whether the compressor changes nothing that is learnt: a code of at least half of an element's
  * bits without a residual. */
 bool gw_learns_as_dense(const struct gw_compressor *compressor);
 
-/* Factors of such a code: those of gw_half_hook, or 1 without runs if that was not trained. */
+/* Factors of such a code: those of DistributedDataParallel's hook that halves the bytes
+ * ("torch-fp16"), or 1 without runs if that was not trained. */
 void gw_learning_find_half(const struct gw_learning *learning, double density,
                            struct gw_iterations_factor *out);
 
-/* Factors of an algorithm; of a code that learns as dense exchange and was not trained itself,
- * those of gw_learning_find_half. */
-bool gw_learning_find_for(const struct gw_learning *learning, const struct gw_algorithm *algorithm,
-                          double density, struct gw_iterations_factor *out);
+/*
+ * Factors of an algorithm; of a code that learns as dense exchange and was not trained itself,
+ * those of gw_learning_find_half. False: none was trained so. Trainings stand for densities down to
+ * a third of the least at which they were.
+ */
+bool gw_learning_find(const struct gw_learning *learning, const struct gw_algorithm *algorithm,
+                      double density, struct gw_iterations_factor *out);
 
 /* The least trained density above `above`; 1: there is none. */
 double gw_learning_next_density(const struct gw_learning *learning, double above);

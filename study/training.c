@@ -116,7 +116,7 @@ void gw_to_goal_learn(const struct gw_learning *learning, const struct gw_scenar
     struct gw_iterations_factor factor;
     const struct gw_algorithm *algorithm = NULL;
     bool is_known = gw_algorithm_find(result->algorithm, &algorithm, NULL) == GW_OK &&
-                    gw_learning_find_for(learning, algorithm, scenario->density, &factor);
+                    gw_learning_find(learning, algorithm, scenario->density, &factor);
     if (!is_known) {
         *out = (struct gw_to_goal){.seconds = NAN};
         return;
